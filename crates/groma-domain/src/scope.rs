@@ -1,0 +1,109 @@
+//! Scopes: what a token may do.
+
+use serde::{Deserialize, Serialize};
+use std::{fmt, str::FromStr};
+use utoipa::ToSchema;
+
+/// One permission that a token carries.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
+)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum Scope {
+    /// Read folders.
+    ReadFolder,
+    /// Read assignments.
+    ReadAssignment,
+    /// Read expenses.
+    ReadExpense,
+    /// Read budgets.
+    ReadBudget,
+    /// Create and delete webhook endpoints.
+    ManageWebhook,
+}
+
+impl Scope {
+    /// Every scope, in the order of the documentation.
+    pub const ALL: [Self; 5] = [
+        Self::ReadFolder,
+        Self::ReadAssignment,
+        Self::ReadExpense,
+        Self::ReadBudget,
+        Self::ManageWebhook,
+    ];
+
+    /// The name that clients and errors use.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ReadFolder => "READ_FOLDER",
+            Self::ReadAssignment => "READ_ASSIGNMENT",
+            Self::ReadExpense => "READ_EXPENSE",
+            Self::ReadBudget => "READ_BUDGET",
+            Self::ManageWebhook => "MANAGE_WEBHOOK",
+        }
+    }
+
+    /// What it grants, for the one who chooses it.
+    #[must_use]
+    pub fn grants(self) -> &'static str {
+        match self {
+            Self::ReadFolder => "Read folders, list and detail",
+            Self::ReadAssignment => "Read assignments, list and detail",
+            Self::ReadExpense => "Read expenses, list and detail",
+            Self::ReadBudget => "Read budgets, list and detail",
+            Self::ManageWebhook => "Create and delete webhook endpoints",
+        }
+    }
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Scope {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::ALL.into_iter().find(|scope| scope.name() == text.trim()).ok_or_else(|| {
+            let names: Vec<_> = Self::ALL.iter().map(|scope| scope.name()).collect();
+            format!("unknown scope `{text}`; known are {}", names.join(", "))
+        })
+    }
+}
+
+/// The scopes of one token.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Scopes(u8);
+
+impl Scopes {
+    /// Whether `scope` is among them.
+    #[must_use]
+    pub fn contains(self, scope: Scope) -> bool {
+        self.0 & (1 << scope as u8) != 0
+    }
+
+    /// Those it holds, in the order of the documentation.
+    pub fn iter(self) -> impl Iterator<Item = Scope> {
+        Scope::ALL.into_iter().filter(move |scope| self.contains(*scope))
+    }
+
+    /// Reads the comma-separated names, as the database and the command line write them.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        text.split(',').filter(|name| !name.trim().is_empty()).map(str::parse).collect()
+    }
+}
+
+impl FromIterator<Scope> for Scopes {
+    fn from_iter<I: IntoIterator<Item = Scope>>(scopes: I) -> Self {
+        Self(scopes.into_iter().fold(0, |bits, scope| bits | 1 << scope as u8))
+    }
+}
+
+impl fmt::Display for Scopes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = self.iter().map(Scope::name).collect();
+        f.write_str(&names.join(","))
+    }
+}
