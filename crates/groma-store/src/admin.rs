@@ -1,0 +1,296 @@
+//! Workspaces, users, members and tokens: what is changed seldom, and is no event.
+
+use crate::{
+    Result,
+    change::Actor,
+    tx::{self, LogRow, MemberRow, TokenWrite, Tx, UserRow, Work, Write},
+};
+use groma_domain::{
+    Currency, Email, Kind, Permission, Person, PersonId, Refusal, Role, Status, StatusId,
+    Timestamp, TokenId, UserId, WorkspaceId,
+    person::name_from_email,
+    scope::Scopes,
+    status,
+    token::{TokenHash, grantable},
+    workspace::{Workspace, WorkspaceName},
+};
+
+/// How a workspace is named on the command line.
+#[derive(Clone, Debug)]
+pub enum WorkspaceFilter {
+    /// By its key.
+    Id(WorkspaceId),
+    /// By its name.
+    Name(WorkspaceName),
+}
+
+/// Someone to be made a member.
+#[derive(Clone, Debug)]
+pub struct NewUser {
+    /// Their address.
+    pub email: Email,
+    /// Their name; made from the address when there is none.
+    pub name: Option<String>,
+    /// The hash of their password; kept as it is when there is none.
+    pub password_hash: Option<String>,
+}
+
+/// A member of a workspace.
+#[derive(Clone, Debug)]
+pub struct Member {
+    /// As the workspace knows them.
+    pub person: Person,
+    /// What they may.
+    pub role: Role,
+    /// Whether they were not known before.
+    pub is_new: bool,
+}
+
+/// A token to be made.
+#[derive(Clone, Debug)]
+pub struct NewToken {
+    /// The workspace it opens.
+    pub workspace: WorkspaceId,
+    /// Its owner, a member.
+    pub owner: Email,
+    /// Its name.
+    pub name: String,
+    /// Its hash.
+    pub hash: TokenHash,
+    /// What it may.
+    pub scopes: Scopes,
+    /// When it ends.
+    pub expires_at: Option<Timestamp>,
+}
+
+/// A token as it is listed.
+#[derive(Clone, Debug)]
+pub struct TokenRow {
+    /// The token's id.
+    pub id: TokenId,
+    /// Its workspace's name.
+    pub workspace: String,
+    /// Its name.
+    pub name: String,
+    /// Its owner's address.
+    pub owner: String,
+    /// What it may.
+    pub scopes: Scopes,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it ends.
+    pub expires_at: Option<Timestamp>,
+    /// When it was revoked.
+    pub revoked_at: Option<Timestamp>,
+    /// When it was last used.
+    pub last_used_at: Option<Timestamp>,
+}
+
+/// Makes a workspace with its owner and its first statuses.
+pub(crate) struct CreateWorkspace {
+    pub(crate) name: WorkspaceName,
+    pub(crate) currency: Currency,
+    pub(crate) owner: NewUser,
+    pub(crate) now: Timestamp,
+}
+
+impl Work for CreateWorkspace {
+    type Output = Workspace;
+
+    async fn run<T: Tx>(self, tx: &mut T) -> Result<Workspace> {
+        let Self { name, currency, owner, now } = self;
+        if tx.workspace_named(&name.key()).await? {
+            return Err(Refusal::invalid("name", format!("`{}` is taken", name.as_str())).into());
+        }
+        let workspace =
+            Workspace { id: WorkspaceId::new(now, tx::random()), name, currency, created_at: now };
+        let mut writes = vec![Write::InsertWorkspace(workspace.clone())];
+        for (position, (kind, name, group, color)) in (0..).zip(status::INITIAL) {
+            writes.push(Write::SaveStatus(Status {
+                id: StatusId::new(now, tx::random()),
+                name: name.to_owned(),
+                applies_to: kind,
+                group,
+                color: color.to_owned(),
+                position,
+                is_default: is_first_of(kind, name),
+                created_at: now,
+                updated_at: now,
+            }));
+        }
+        tx.write(workspace.id, writes).await?;
+        AddMember {
+            workspace: workspace.id,
+            actor: Actor::Operator,
+            user: owner,
+            role: Role::Owner,
+            now,
+        }
+        .run(tx)
+        .await?;
+        Ok(workspace)
+    }
+}
+
+fn is_first_of(kind: Kind, name: &str) -> bool {
+    status::INITIAL.iter().find(|initial| initial.0 == kind).is_some_and(|first| first.1 == name)
+}
+
+/// Makes someone a member, or gives a member another role.
+pub(crate) struct AddMember {
+    pub(crate) workspace: WorkspaceId,
+    pub(crate) actor: Actor,
+    pub(crate) user: NewUser,
+    pub(crate) role: Role,
+    pub(crate) now: Timestamp,
+}
+
+impl Work for AddMember {
+    type Output = Member;
+
+    async fn run<T: Tx>(self, tx: &mut T) -> Result<Member> {
+        let Self { workspace, actor, user: NewUser { email, name, password_hash }, role, now } =
+            self;
+        let needs = if role == Role::Owner { Permission::Own } else { Permission::Administer };
+        actor.role().require(needs)?;
+        lock(tx, workspace).await?;
+        let mut writes = Vec::new();
+        let known = tx.user_by_email(&email).await?;
+        let is_new = known.is_none();
+        let user = match known {
+            Some(user) => user,
+            None => {
+                let name = name.unwrap_or_else(|| name_from_email(&email));
+                let user =
+                    UserRow { id: UserId::new(now, tx::random()), email: email.clone(), name };
+                writes.push(Write::SaveUser { user: user.clone(), at: now });
+                user
+            }
+        };
+        if let Some(hash) = password_hash {
+            writes.push(Write::SetPassword { user: user.id, hash });
+        }
+        let prior = tx.person_by_email(workspace, &email).await?;
+        if prior.as_ref().and_then(|prior| prior.role) == Some(Role::Owner) && role != Role::Owner {
+            actor.role().require(Permission::Own)?;
+            if tx.owners(workspace).await? == 1 {
+                return Err(Refusal::invalid("role", "cannot change: the last owner stays").into());
+            }
+        }
+        let id = prior
+            .as_ref()
+            .map_or_else(|| PersonId::new(now, tx::random()), |prior| prior.person.id);
+        let person = Person { id, name: user.name, email: user.email };
+        let action = if prior.as_ref().is_some_and(|prior| prior.role.is_some()) {
+            "member.updated"
+        } else {
+            "member.added"
+        };
+        writes.push(Write::LogChange(LogRow {
+            at: now,
+            actor: actor.person(),
+            action,
+            subject: id.0,
+            before: prior
+                .and_then(|prior| prior.role)
+                .map(|role| format!(r#"{{"role":"{role}"}}"#)),
+            after: Some(format!(r#"{{"role":"{role}"}}"#)),
+        }));
+        let row = MemberRow { person: person.clone(), user: Some(user.id), role: Some(role) };
+        writes.push(Write::SavePerson { row, at: now });
+        writes.push(Write::PeopleChanged);
+        tx.write(workspace, writes).await?;
+        Ok(Member { person, role, is_new })
+    }
+}
+
+/// Gives a user another password.
+pub(crate) struct SetPassword {
+    pub(crate) email: Email,
+    pub(crate) hash: String,
+}
+
+impl Work for SetPassword {
+    type Output = ();
+
+    async fn run<T: Tx>(self, tx: &mut T) -> Result<()> {
+        let Some(user) = tx.user_by_email(&self.email).await? else {
+            return Err(Refusal::NotFound { what: "user", key: self.email.to_string() }.into());
+        };
+        let set = Write::SetPassword { user: user.id, hash: self.hash };
+        tx.write(WorkspaceId(uuid::Uuid::nil()), vec![set]).await
+    }
+}
+
+/// Makes a token.
+pub(crate) struct CreateToken {
+    pub(crate) token: NewToken,
+    pub(crate) now: Timestamp,
+}
+
+impl Work for CreateToken {
+    type Output = TokenId;
+
+    async fn run<T: Tx>(self, tx: &mut T) -> Result<TokenId> {
+        let Self { token, now } = self;
+        lock(tx, token.workspace).await?;
+        let not_found = || Refusal::NotFound { what: "member", key: token.owner.to_string() };
+        let owner =
+            tx.person_by_email(token.workspace, &token.owner).await?.ok_or_else(not_found)?;
+        grantable(token.scopes, owner.role.ok_or_else(not_found)?)?;
+        let id = TokenId::new(now, tx::random());
+        let log = Write::LogChange(LogRow {
+            at: now,
+            actor: Some(owner.person.id),
+            action: "token.created",
+            subject: id.0,
+            before: None,
+            after: Some(
+                serde_json::json!({ "name": token.name, "scopes": token.scopes.to_string() })
+                    .to_string(),
+            ),
+        });
+        let insert = Write::InsertToken(TokenWrite {
+            id,
+            person: owner.person.id,
+            name: token.name,
+            hash: token.hash,
+            scopes: token.scopes,
+            created_at: now,
+            expires_at: token.expires_at,
+        });
+        tx.write(token.workspace, vec![insert, log]).await?;
+        Ok(id)
+    }
+}
+
+/// Ends a token.
+pub(crate) struct RevokeToken {
+    pub(crate) workspace: WorkspaceId,
+    pub(crate) token: TokenId,
+    pub(crate) actor: Actor,
+    pub(crate) now: Timestamp,
+}
+
+impl Work for RevokeToken {
+    type Output = ();
+
+    async fn run<T: Tx>(self, tx: &mut T) -> Result<()> {
+        lock(tx, self.workspace).await?;
+        let log = LogRow {
+            at: self.now,
+            actor: self.actor.person(),
+            action: "token.revoked",
+            subject: self.token.0,
+            before: None,
+            after: None,
+        };
+        let revoke = Write::RevokeToken { token: self.token, at: self.now };
+        tx.write(self.workspace, vec![revoke, Write::LogChange(log)]).await
+    }
+}
+
+async fn lock<T: Tx>(tx: &mut T, workspace: WorkspaceId) -> Result<Workspace> {
+    let not_found = || Refusal::NotFound { what: "workspace", key: workspace.to_string() }.into();
+    tx.lock_workspace(workspace).await?.ok_or_else(not_found)
+}

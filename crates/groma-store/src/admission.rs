@@ -1,0 +1,123 @@
+//! Letting a request in: whose token it is, and where it stands in its rate window.
+
+use groma_domain::{
+    PersonId, Role, Timestamp, TokenId, WorkspaceId,
+    rate::{RateState, RateWindow},
+    scope::Scopes,
+    token::TokenHash,
+};
+use parking_lot::Mutex;
+use std::{collections::HashMap, sync::Arc, time::Instant};
+
+/// Who a token speaks for.
+#[derive(Clone, Debug)]
+pub struct Bearer {
+    /// The token.
+    pub token: TokenId,
+    /// The workspace it opens.
+    pub workspace: WorkspaceId,
+    /// Its owner.
+    pub person: PersonId,
+    /// Its owner's role now.
+    pub role: Role,
+    /// What it may.
+    pub scopes: Scopes,
+    /// When it ends.
+    pub expires_at: Option<Timestamp>,
+}
+
+/// The answer to a token.
+#[derive(Debug)]
+pub enum Admission {
+    /// Nobody's, revoked, or of someone who is no member any more.
+    Unknown,
+    /// It was good until it expired.
+    Expired,
+    /// Known. `rate` is `None` when no limit is set; otherwise it says whether this request passes.
+    Known {
+        /// Who.
+        bearer: Arc<Bearer>,
+        /// Where the token stands in its window.
+        rate: Option<RateState>,
+    },
+}
+
+/// Rate windows of a program that serves alone.
+pub(crate) struct RateWindows {
+    start: Instant,
+    windows: Mutex<HashMap<TokenId, RateWindow>>,
+}
+
+impl RateWindows {
+    pub(crate) fn new() -> Self {
+        Self { start: Instant::now(), windows: Mutex::default() }
+    }
+
+    pub(crate) fn admit(&self, token: TokenId, limit: u32) -> Option<RateState> {
+        if limit == 0 {
+            return None;
+        }
+        let mut windows = self.windows.lock();
+        // Read under the lock, so that moments enter a window in their order.
+        let now = self.now();
+        Some(windows.entry(token).or_default().admit(now, limit))
+    }
+
+    /// Forgets windows in which nothing counts any more.
+    pub(crate) fn prune(&self) {
+        let mut windows = self.windows.lock();
+        let now = self.now();
+        windows.retain(|_, window| !window.is_idle(now));
+    }
+
+    fn now(&self) -> u64 {
+        u64::try_from(self.start.elapsed().as_micros()).unwrap_or(u64::MAX)
+    }
+}
+
+/// Known tokens, so that a request need not ask the database. Cleared when anything changes there.
+#[derive(Default)]
+pub(crate) struct TokenCache {
+    bearers: parking_lot::RwLock<(u64, HashMap<TokenHash, Arc<Bearer>>)>,
+}
+
+impl TokenCache {
+    pub(crate) fn get(&self, hash: &TokenHash) -> Option<Arc<Bearer>> {
+        self.bearers.read().1.get(hash).cloned()
+    }
+
+    /// A mark to be taken before a token is read: if the cache is cleared in between, what was read
+    /// may be old and is not kept.
+    pub(crate) fn mark(&self) -> u64 {
+        self.bearers.read().0
+    }
+
+    pub(crate) fn put(&self, mark: u64, hash: TokenHash, bearer: Arc<Bearer>) {
+        let mut bearers = self.bearers.write();
+        if bearers.0 == mark {
+            bearers.1.insert(hash, bearer);
+        }
+    }
+
+    pub(crate) fn clear(&self) {
+        let mut bearers = self.bearers.write();
+        bearers.0 += 1;
+        bearers.1.clear();
+    }
+}
+
+/// When tokens were last used, written down now and then instead of with every request.
+#[derive(Default)]
+pub(crate) struct LastUses {
+    uses: Mutex<HashMap<TokenId, Timestamp>>,
+}
+
+impl LastUses {
+    pub(crate) fn note(&self, token: TokenId, now: Timestamp) {
+        self.uses.lock().insert(token, now);
+    }
+
+    pub(crate) fn take(&self) -> Vec<(TokenId, Timestamp)> {
+        std::mem::take(&mut *self.uses.lock()).into_iter().collect()
+    }
+}

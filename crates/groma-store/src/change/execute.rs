@@ -1,0 +1,424 @@
+//! What each command does to the working set. The rules themselves are the domain's; here the
+//! things they ask about are looked up.
+
+use super::{
+    Command, Target,
+    working::{Touched, Working},
+};
+use crate::{
+    Result,
+    tx::{self, Link, Tx},
+};
+use groma_domain::{
+    Kind, Permission, PersonId, Record, RecordId, Refusal, Status, StatusId,
+    input::{Field, StatusRef},
+    person::PersonRef,
+    record::{
+        Assignment, AssignmentInput, AssignmentLinks, Budget, BudgetInput, BudgetLinks, Draft,
+        Expense, ExpenseInput, ExpenseLinks, Folder, FolderInput, FolderLinks, Identity,
+    },
+    reference::Key,
+    status::{Group, StatusInput},
+};
+
+impl<T: Tx> Working<'_, T> {
+    pub(super) async fn execute(&mut self, command: Command) -> Result<Touched> {
+        let permission = match command {
+            Command::Save { .. } | Command::Delete { .. } => Permission::ChangeRecords,
+            Command::SaveStatus { .. } | Command::DeleteStatus { .. } => Permission::Administer,
+        };
+        self.actor.role().require(permission)?;
+        match command {
+            Command::Save { target, draft } => self.save(target, *draft).await,
+            Command::Delete { kind, key, version } => self.delete(kind, &key, version).await,
+            Command::SaveStatus { target, input } => self.save_status(target, input).await,
+            Command::DeleteStatus { kind, status, replacement } => {
+                self.delete_status(kind, &status, replacement.as_ref()).await
+            }
+        }
+    }
+
+    async fn save(&mut self, target: Target, draft: Draft) -> Result<Touched> {
+        let kind = draft.kind();
+        let prior = match target {
+            Target::New => None,
+            Target::Existing { key, version } => Some(self.existing(kind, &key, version).await?),
+            Target::ByReference => match draft.reference() {
+                Some(reference) => self.find(kind, &Key::Reference(reference.clone())).await?,
+                None => None,
+            },
+        };
+        let identity = self.identity(kind, prior.as_ref(), &draft).await?;
+        let record = match draft {
+            Draft::Folder(input) => Record::Folder(self.folder(prior, identity, input).await?),
+            Draft::Assignment(input) => {
+                Record::Assignment(self.assignment(prior, identity, input).await?)
+            }
+            Draft::Expense(input) => Record::Expense(self.expense(prior, identity, input).await?),
+            Draft::Budget(input) => Record::Budget(self.budget(prior, identity, input).await?),
+        };
+        let id = record.id();
+        self.put(record);
+        Ok(Touched::Record(id))
+    }
+
+    async fn existing(&mut self, kind: Kind, key: &Key, version: Option<u64>) -> Result<Record> {
+        let (what, named) = (kind.name(), || key.to_string());
+        let record = self.find(kind, key).await?;
+        let record = record.ok_or_else(|| Refusal::NotFound { what, key: named() })?;
+        let current = record.version();
+        match version {
+            Some(expected) if expected != current => {
+                Err(Refusal::Conflict { what, key: named(), expected, current }.into())
+            }
+            _ => Ok(record),
+        }
+    }
+
+    /// Who the record is: what it was born with, under the reference that is asked for or made.
+    async fn identity(
+        &mut self,
+        kind: Kind,
+        prior: Option<&Record>,
+        draft: &Draft,
+    ) -> Result<Identity> {
+        let wanted = draft.reference().cloned();
+        if let Some(wanted) = &wanted
+            && prior.map(Record::reference) != Some(wanted)
+            && self.find(kind, &Key::Reference(wanted.clone())).await?.is_some()
+        {
+            return Err(Refusal::invalid("reference", format!("`{wanted}` is taken")).into());
+        }
+        if let Some(prior) = prior {
+            let identity = prior.identity();
+            return Ok(Identity { reference: wanted.unwrap_or(identity.reference), ..identity });
+        }
+        Ok(Identity {
+            id: RecordId::new(self.now, tx::random()),
+            reference: match wanted {
+                Some(wanted) => wanted,
+                None => self.make_reference(kind).await?,
+            },
+            workspace: self.workspace.id,
+            created_at: self.now,
+            updated_at: self.now,
+            version: 1,
+        })
+    }
+
+    async fn folder(
+        &mut self,
+        prior: Option<Record>,
+        identity: Identity,
+        input: FolderInput,
+    ) -> Result<Folder> {
+        let prior = prior.and_then(Record::into_folder);
+        let prior = prior.as_ref();
+        let status = prior.map(|prior| prior.status_id);
+        let links = FolderLinks {
+            status: self.choose_status(Kind::Folder, status, &input.status).await?.map(|s| s.id),
+            owner: self.choose_person("owner", prior.and_then(|p| p.owner), &input.owner).await?,
+            default_currency: self.workspace.currency,
+        };
+        Ok(Folder::write(prior, identity, input, &links)?)
+    }
+
+    async fn assignment(
+        &mut self,
+        prior: Option<Record>,
+        identity: Identity,
+        input: AssignmentInput,
+    ) -> Result<Assignment> {
+        let prior = prior.and_then(Record::into_assignment);
+        let prior = prior.as_ref();
+        let folder = self.choose_folder(prior.map(|p| p.folder_id), &input.folder).await?;
+        if let (Some(prior), Some(folder)) = (prior, &folder)
+            && prior.folder_id != folder.id
+            && self.is_linked(Kind::Expense, Link::Assignment, prior.id.0).await?
+        {
+            let message = "cannot change while expenses name this assignment";
+            return Err(Refusal::invalid("folder", message).into());
+        }
+        let status = prior.map(|prior| prior.status_id);
+        let status = self.choose_status(Kind::Assignment, status, &input.status).await?;
+        let mut assignees = prior.map(|p| p.assignees.clone()).unwrap_or_default();
+        if let Field::Set(named) = &input.assignees {
+            assignees.clear();
+            for named in named {
+                let person = self.resolve_person("assignees", named).await?;
+                if !assignees.contains(&person) {
+                    assignees.push(person);
+                }
+            }
+        }
+        let links = AssignmentLinks { folder: folder.as_ref(), status: status.as_ref(), assignees };
+        Ok(Assignment::write(prior, identity, input, links, self.now)?)
+    }
+
+    async fn expense(
+        &mut self,
+        prior: Option<Record>,
+        identity: Identity,
+        input: ExpenseInput,
+    ) -> Result<Expense> {
+        let prior = prior.and_then(Record::into_expense);
+        let prior = prior.as_ref();
+        let folder = self.choose_folder(prior.map(|p| p.folder_id), &input.folder).await?;
+        let assignment = prior.and_then(|p| p.assignment_id);
+        let assignment =
+            self.choose_link(Kind::Assignment, "assignment", assignment, &input.assignment).await?;
+        let assignment = assignment.and_then(Record::into_assignment);
+        let budget = prior.and_then(|p| p.budget_id);
+        let budget = self.choose_link(Kind::Budget, "budget", budget, &input.budget).await?;
+        let budget = budget.and_then(Record::into_budget);
+        let status = prior.map(|p| p.status_id);
+        let status = self.choose_status(Kind::Expense, status, &input.status).await?;
+        let submitted_by = prior.and_then(|p| p.submitted_by);
+        let links = ExpenseLinks {
+            folder: folder.as_ref(),
+            assignment: assignment.as_ref(),
+            budget: budget.as_ref(),
+            status: status.map(|status| status.id),
+            submitted_by: self
+                .choose_person("submittedBy", submitted_by, &input.submitted_by)
+                .await?,
+        };
+        Ok(Expense::write(prior, identity, input, &links)?)
+    }
+
+    async fn budget(
+        &mut self,
+        prior: Option<Record>,
+        identity: Identity,
+        input: BudgetInput,
+    ) -> Result<Budget> {
+        let prior = prior.and_then(Record::into_budget);
+        let prior = prior.as_ref();
+        let folder = self.choose_folder(prior.map(|p| p.folder_id), &input.folder).await?;
+        let status = prior.map(|p| p.status_id);
+        let status = self.choose_status(Kind::Budget, status, &input.status).await?;
+        let in_use = match prior {
+            Some(prior) => self.is_linked(Kind::Expense, Link::Budget, prior.id.0).await?,
+            None => false,
+        };
+        let status = status.map(|status| status.id);
+        let links = BudgetLinks { folder: folder.as_ref(), status, in_use };
+        Ok(Budget::write(prior, identity, input, &links)?)
+    }
+
+    async fn choose_folder(
+        &mut self,
+        current: Option<RecordId>,
+        given: &Field<Key>,
+    ) -> Result<Option<Folder>> {
+        let given = match given {
+            Field::Keep => Field::Keep,
+            Field::Set(key) => Field::Set(Some(key.clone())),
+        };
+        let record = self.choose_link(Kind::Folder, "folder", current, &given).await?;
+        Ok(record.and_then(Record::into_folder))
+    }
+
+    async fn choose_link(
+        &mut self,
+        kind: Kind,
+        field: &str,
+        current: Option<RecordId>,
+        given: &Field<Option<Key>>,
+    ) -> Result<Option<Record>> {
+        let Some(key) = given.clone().or(current.map(Key::Id)) else { return Ok(None) };
+        match self.find(kind, &key).await? {
+            Some(record) => Ok(Some(record)),
+            None => Err(Refusal::invalid(field, format!("names no {kind}: `{key}`")).into()),
+        }
+    }
+
+    /// The status to have: the one given, the one there was, or for something new the default.
+    async fn choose_status(
+        &mut self,
+        kind: Kind,
+        current: Option<Option<StatusId>>,
+        given: &Field<Option<StatusRef>>,
+    ) -> Result<Option<Status>> {
+        match (given, current) {
+            (Field::Set(None), _) => Ok(None),
+            (Field::Set(Some(named)), _) => {
+                Ok(Some(self.named_status(kind, "status", named).await?))
+            }
+            (Field::Keep, Some(current)) => {
+                let statuses = self.statuses().await?;
+                Ok(statuses.iter().find(|status| Some(status.id) == current).cloned())
+            }
+            (Field::Keep, None) => {
+                let statuses = self.statuses().await?;
+                Ok(statuses.iter().find(|s| s.applies_to == kind && s.is_default).cloned())
+            }
+        }
+    }
+
+    async fn named_status(&mut self, kind: Kind, field: &str, named: &StatusRef) -> Result<Status> {
+        let mut statuses = self.statuses().await?.iter();
+        let found = statuses.find(|status| status.applies_to == kind && status.is_named(named));
+        found.cloned().ok_or_else(|| {
+            let message = format!("names no status of a {kind}: `{named}`");
+            Refusal::invalid(field, message).into()
+        })
+    }
+
+    async fn choose_person(
+        &mut self,
+        field: &str,
+        current: Option<PersonId>,
+        given: &Field<Option<PersonRef>>,
+    ) -> Result<Option<PersonId>> {
+        match given {
+            Field::Keep => Ok(current),
+            Field::Set(None) => Ok(None),
+            Field::Set(Some(named)) => self.resolve_person(field, named).await.map(Some),
+        }
+    }
+
+    async fn delete(&mut self, kind: Kind, key: &Key, version: Option<u64>) -> Result<Touched> {
+        let id = self.existing(kind, key, version).await?.id();
+        let mut with = 0;
+        match kind {
+            Kind::Folder => {
+                for held in [Kind::Assignment, Kind::Expense, Kind::Budget] {
+                    for record in self.linked(held, Link::Folder, id.0).await? {
+                        self.drop_record(record);
+                        with += 1;
+                    }
+                }
+            }
+            Kind::Assignment => {
+                self.unlink_expenses(Link::Assignment, id, |e| e.assignment_id = None).await?;
+            }
+            Kind::Budget => {
+                self.unlink_expenses(Link::Budget, id, |e| e.budget_id = None).await?;
+            }
+            Kind::Expense => {}
+        }
+        self.drop_record(id);
+        Ok(Touched::Deleted { with })
+    }
+
+    async fn unlink_expenses(
+        &mut self,
+        link: Link,
+        id: RecordId,
+        unlink: impl Fn(&mut Expense) + Send,
+    ) -> Result<()> {
+        for expense in self.linked(Kind::Expense, link, id.0).await? {
+            self.alter(expense, |record| {
+                if let Record::Expense(expense) = record {
+                    unlink(expense);
+                }
+            });
+        }
+        Ok(())
+    }
+
+    async fn save_status(
+        &mut self,
+        target: Option<StatusRef>,
+        input: StatusInput,
+    ) -> Result<Touched> {
+        let now = self.now;
+        let statuses = self.statuses().await?;
+        let index = which_status(statuses, target, &input)?;
+        let prior = index.map(|index| statuses[index].clone());
+        let id = prior.as_ref().map_or_else(|| StatusId::new(now, tx::random()), |prior| prior.id);
+        let next_position = statuses.iter().map(|status| status.position + 1).max().unwrap_or(0);
+        let status = Status::write(prior.as_ref(), id, input, next_position, now)?;
+        let named = StatusRef::Name(status.name.clone());
+        let beside = |other: &Status| other.applies_to == status.applies_to && other.id != id;
+        if statuses.iter().any(|other| beside(other) && other.is_named(&named)) {
+            return Err(Refusal::invalid("name", format!("`{}` is taken", status.name)).into());
+        }
+        if prior.as_ref().is_some_and(|prior| prior.is_default) && !status.is_default {
+            let message = "cannot be taken away; make another status the default";
+            return Err(Refusal::invalid("isDefault", message).into());
+        }
+        if status.is_default {
+            for other in statuses.iter_mut().filter(|other| beside(other) && other.is_default) {
+                other.is_default = false;
+                other.updated_at = now;
+            }
+        }
+        match index {
+            Some(index) => statuses[index] = status.clone(),
+            None => statuses.push(status.clone()),
+        }
+        let is_done = |status: &Status| status.group == Group::Done;
+        if prior.as_ref().is_some_and(|prior| is_done(prior) != is_done(&status)) {
+            self.restate(status.applies_to, id, &status).await?;
+        }
+        let changed = prior.as_ref() != Some(&status);
+        Ok(Touched::Status { changed, created: prior.is_none() })
+    }
+
+    async fn delete_status(
+        &mut self,
+        kind: Kind,
+        status: &StatusRef,
+        replacement: Option<&StatusRef>,
+    ) -> Result<Touched> {
+        let gone = self.named_status(kind, "status", status).await?;
+        let heir = match replacement {
+            Some(named) => Some(self.named_status(kind, "replacement", named).await?),
+            None => None,
+        };
+        let refuse = |message: &str| Err(Refusal::invalid("replacement", message).into());
+        match &heir {
+            Some(heir) if heir.id == gone.id => return refuse("must be another status"),
+            Some(heir) => self.restate(kind, gone.id, heir).await?,
+            None if gone.is_default => return refuse("is needed: this status is the default"),
+            None if self.is_linked(kind, Link::Status, gone.id.0).await? => {
+                return refuse("is needed: this status is in use");
+            }
+            None => {}
+        }
+        let now = self.now;
+        let statuses = self.statuses().await?;
+        statuses.retain(|status| status.id != gone.id);
+        if let Some(heir) = heir.filter(|_| gone.is_default)
+            && let Some(heir) = statuses.iter_mut().find(|status| status.id == heir.id)
+        {
+            heir.is_default = true;
+            heir.updated_at = now;
+        }
+        Ok(Touched::Status { changed: true, created: false })
+    }
+
+    /// Puts every record of a status into `status`.
+    async fn restate(&mut self, kind: Kind, from: StatusId, status: &Status) -> Result<()> {
+        let now = self.now;
+        for id in self.linked(kind, Link::Status, from.0).await? {
+            self.alter(id, |record| record.set_status(Some(status), now));
+        }
+        Ok(())
+    }
+}
+
+/// The place of the status that is meant: the one named, else the one of the input's kind and name.
+fn which_status(
+    statuses: &[Status],
+    target: Option<StatusRef>,
+    input: &StatusInput,
+) -> Result<Option<usize>> {
+    let kind = input.applies_to.clone().given();
+    let is = |status: &Status, named: &StatusRef| {
+        status.is_named(named) && kind.is_none_or(|kind| kind == status.applies_to)
+    };
+    match (target, &input.name) {
+        (Some(named), _) => match statuses.iter().position(|status| is(status, &named)) {
+            Some(index) => Ok(Some(index)),
+            None => Err(Refusal::NotFound { what: "status", key: named.to_string() }.into()),
+        },
+        (None, Field::Set(name)) if kind.is_some() => {
+            let named = StatusRef::Name(name.clone());
+            Ok(statuses.iter().position(|status| is(status, &named)))
+        }
+        (None, _) => Ok(None),
+    }
+}

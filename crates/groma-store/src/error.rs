@@ -1,0 +1,89 @@
+//! What can go wrong in the store.
+
+use groma_domain::Refusal;
+use thiserror::Error;
+
+/// The store's result.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// An error of the store. Only [`Error::Refused`] is for the eyes of whoever asked.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// A rule of the domain said no. `index` is the place of the command within its change.
+    #[error("{refusal}")]
+    Refused {
+        /// What the rule says.
+        refusal: Refusal,
+        /// Which command of the change it was about.
+        index: usize,
+    },
+    /// SQLite failed.
+    #[error("SQLite: {0}")]
+    Sqlite(#[from] rusqlite::Error),
+    /// PostgreSQL failed.
+    #[error("PostgreSQL: {}", describe(.0))]
+    Postgres(#[from] tokio_postgres::Error),
+    /// No connection to PostgreSQL could be had in time.
+    #[error("PostgreSQL is out of reach: {0}")]
+    Pool(String),
+    /// The migrations failed.
+    #[error("migrations: {0}")]
+    Migration(#[from] refinery::Error),
+    /// The writer could not commit the group that this change was in.
+    #[error("the commit failed: {0}")]
+    Commit(String),
+    /// The database file is served by another program.
+    #[error("{0} is served by another groma already")]
+    AlreadyServed(String),
+    /// The address of the database makes no sense.
+    #[error("{0}")]
+    Url(String),
+    /// A file could not be made or opened.
+    #[error("{path}: {source}")]
+    File {
+        /// Which.
+        path: String,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// Something stored cannot be read back.
+    #[error("stored data is damaged: {0}")]
+    Damaged(String),
+    /// The store is closing.
+    #[error("the store is closed")]
+    Closed,
+}
+
+impl Error {
+    /// The rule that said no, if that is what happened.
+    #[must_use]
+    pub fn refusal(&self) -> Option<&Refusal> {
+        match self {
+            Self::Refused { refusal, .. } => Some(refusal),
+            _ => None,
+        }
+    }
+}
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused { refusal, index: 0 }
+    }
+}
+
+impl From<serde_json::Error> for Error {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Damaged(error.to_string())
+    }
+}
+
+/// PostgreSQL's own words, which `Display` leaves out.
+fn describe(error: &tokio_postgres::Error) -> String {
+    match error.as_db_error() {
+        Some(db) => format!("{} ({})", db.message(), db.code().code()),
+        None => match std::error::Error::source(error) {
+            Some(source) => format!("{error}: {source}"),
+            None => error.to_string(),
+        },
+    }
+}

@@ -1,0 +1,25 @@
+//! The store: one async method a use case, the same on SQLite and on PostgreSQL. All SQL of the
+//! program lives here.
+//!
+//! What a change does is written once, in [`change`] and [`admin`], against the few operations of
+//! [`tx::Tx`]; each engine only carries those out. Reads are written for each engine, because that
+//! is where the two differ in what is fast.
+//!
+//! No method reads or writes records without a [`WorkspaceId`](groma_domain::WorkspaceId).
+
+mod admin;
+mod admission;
+mod blocks;
+mod change;
+mod error;
+mod people;
+mod postgres;
+mod sqlite;
+mod store;
+mod tx;
+
+pub use admin::{Member, NewToken, NewUser, TokenRow, WorkspaceFilter};
+pub use admission::{Admission, Bearer};
+pub use change::{Actor, Applied, Change, Command, Done, Target};
+pub use error::{Error, Result};
+pub use store::{ChangeRow, DatabaseUrl, Exported, Page, Store};

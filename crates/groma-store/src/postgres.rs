@@ -1,0 +1,88 @@
+//! PostgreSQL: one database that any number of programs share. Nothing is kept in memory here but
+//! what the database can tell to be current.
+
+mod read;
+pub(crate) mod sql;
+mod tx;
+
+use crate::{
+    Error, Result, admission::LastUses, blocks::BlockCache, people::PeopleCache, tx::Work,
+};
+use deadpool_postgres::{Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
+use std::{ops::DerefMut, time::Duration};
+use tokio_postgres::NoTls;
+use tx::PostgresTx;
+
+/// How long a request waits for a connection before it fails.
+const PATIENCE: Duration = Duration::from_secs(4);
+
+/// A PostgreSQL database.
+pub struct Postgres {
+    pool: Pool,
+    people: PeopleCache,
+    blocks: BlockCache,
+    last_uses: LastUses,
+}
+
+impl Postgres {
+    pub(crate) async fn open(url: &str) -> Result<Self> {
+        let mut config: tokio_postgres::Config =
+            url.parse().map_err(|error: tokio_postgres::Error| Error::Url(error.to_string()))?;
+        config.connect_timeout(PATIENCE).application_name("groma");
+        let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
+        let manager = Manager::from_config(config, NoTls, recycling);
+        let pool = Pool::builder(manager)
+            .max_size(16)
+            .runtime(Runtime::Tokio1)
+            .wait_timeout(Some(PATIENCE))
+            .create_timeout(Some(PATIENCE))
+            .recycle_timeout(Some(PATIENCE))
+            .build()
+            .map_err(|error| Error::Pool(error.to_string()))?;
+        let store = Self {
+            pool,
+            people: PeopleCache::default(),
+            blocks: BlockCache::default(),
+            last_uses: LastUses::default(),
+        };
+        store.migrate().await?;
+        Ok(store)
+    }
+
+    async fn client(&self) -> Result<deadpool_postgres::Client> {
+        self.pool.get().await.map_err(|error| match error {
+            deadpool_postgres::PoolError::Backend(error) => Error::Postgres(error),
+            other => Error::Pool(other.to_string()),
+        })
+    }
+
+    /// Brings the schema up to date; of several programs that start together one does it.
+    async fn migrate(&self) -> Result<()> {
+        let mut client = self.client().await?;
+        client.execute(sql::LOCK_MIGRATIONS, &[]).await?;
+        let client: &mut tokio_postgres::Client = client.deref_mut().deref_mut();
+        let outcome = embedded::migrations::runner().run_async(client).await;
+        client.execute(sql::UNLOCK_MIGRATIONS, &[]).await?;
+        outcome?;
+        Ok(())
+    }
+
+    pub(crate) async fn transact<W: Work>(&self, work: W) -> Result<W::Output> {
+        let mut client = self.client().await?;
+        let mut tx = PostgresTx::new(client.transaction().await?);
+        let output = work.run(&mut tx).await?;
+        tx.commit().await?;
+        Ok(output)
+    }
+
+    /// Runs work that writes nothing.
+    pub(crate) async fn look<W: Work>(&self, work: W) -> Result<W::Output> {
+        let mut client = self.client().await?;
+        let mut tx = PostgresTx::looking(client.transaction().await?);
+        work.run(&mut tx).await
+    }
+}
+
+mod embedded {
+    refinery::embed_migrations!("migrations/postgres");
+}

@@ -1,0 +1,243 @@
+//! Every PostgreSQL statement of the program, so that a test can prepare them all.
+
+use crate::tx::Link;
+use groma_domain::Kind;
+use std::sync::LazyLock;
+
+macro_rules! statements {
+    ($($name:ident = $sql:expr;)*) => {
+        $(pub(crate) const $name: &str = $sql;)*
+        /// All of the above.
+        #[cfg(test)]
+        pub(crate) const FIXED: &[&str] = &[$($name),*];
+    };
+}
+
+statements! {
+    LOCK_MIGRATIONS = "SELECT pg_advisory_lock(7203010)";
+    UNLOCK_MIGRATIONS = "SELECT pg_advisory_unlock(7203010)";
+    PING = "SELECT 1";
+
+    LOCK_WORKSPACE = "SELECT id, name, currency, created_at FROM workspaces WHERE id = $1 FOR UPDATE";
+    WORKSPACE = "SELECT id, name, currency, created_at FROM workspaces WHERE id = $1";
+    WORKSPACES = "SELECT id, name, currency, created_at FROM workspaces ORDER BY created_at, id";
+    WORKSPACE_NAMED = "SELECT 1 FROM workspaces WHERE name_key = $1";
+    INSERT_WORKSPACE = "INSERT INTO workspaces (id, name, name_key, currency, people_generation, created_at)
+        VALUES ($1, $2, $3, $4, 1, $5)";
+    DELETE_WORKSPACE = "DELETE FROM workspaces WHERE id = $1";
+    DELETE_RATES = "DELETE FROM rate_windows WHERE token_id IN (SELECT id FROM tokens WHERE workspace_id = $1)";
+    DELETE_TOKENS = "DELETE FROM tokens WHERE workspace_id = $1";
+    DELETE_PEOPLE = "DELETE FROM people WHERE workspace_id = $1";
+    DELETE_STATUSES = "DELETE FROM statuses WHERE workspace_id = $1";
+    DELETE_COLLECTIONS = "DELETE FROM collections WHERE workspace_id = $1";
+    DELETE_SOME_BLOCKS = "DELETE FROM blocks WHERE ctid = ANY (ARRAY
+        (SELECT ctid FROM blocks WHERE workspace_id = $1 LIMIT $2))";
+    DELETE_SOME_CHANGES = "DELETE FROM changes WHERE workspace_id = $1 AND id IN
+        (SELECT id FROM changes WHERE workspace_id = $1 LIMIT $2)";
+
+    USER_BY_EMAIL = "SELECT id, email, name FROM users WHERE email_key = $1";
+    SAVE_USER = "INSERT INTO users (id, email, email_key, name, created_at) VALUES ($1, $2, $3, $4, $5)
+        ON CONFLICT (id) DO UPDATE SET email = excluded.email, email_key = excluded.email_key, name = excluded.name";
+    SET_PASSWORD = "UPDATE users SET password_hash = $2 WHERE id = $1";
+
+    PERSON = "SELECT id, name, email, user_id, role FROM people WHERE workspace_id = $1 AND id = $2";
+    PERSON_BY_EMAIL = "SELECT id, name, email, user_id, role FROM people WHERE workspace_id = $1 AND email_key = $2";
+    PEOPLE = "SELECT p.id, p.name, p.email, p.user_id, p.role, w.people_generation
+        FROM people p JOIN workspaces w ON w.id = p.workspace_id WHERE p.workspace_id = $1";
+    OWNERS = "SELECT count(*) FROM people WHERE workspace_id = $1 AND role = 'owner'";
+    SAVE_PERSON = "INSERT INTO people (workspace_id, id, email, email_key, name, user_id, role, created_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+        ON CONFLICT (workspace_id, id) DO UPDATE SET email = excluded.email, email_key = excluded.email_key,
+            name = excluded.name, user_id = excluded.user_id, role = excluded.role";
+    PEOPLE_CHANGED = "UPDATE workspaces SET people_generation = people_generation + 1 WHERE id = $1";
+
+    ADMIT = "SELECT token_id, workspace_id, person_id, role, scopes, expires_at, accepted, used, reset_micros
+        FROM admit($1, $2, $3)";
+    TOKENS = "SELECT t.id, w.name, t.name, p.email, t.scopes, t.created_at, t.expires_at, t.revoked_at, t.last_used_at
+        FROM tokens t JOIN people p ON p.workspace_id = t.workspace_id AND p.id = t.person_id
+        JOIN workspaces w ON w.id = t.workspace_id
+        WHERE $1::uuid IS NULL OR t.workspace_id = $1 ORDER BY t.id";
+    TOKEN_WORKSPACE = "SELECT workspace_id FROM tokens WHERE id = $1";
+    INSERT_TOKEN = "INSERT INTO tokens (id, workspace_id, person_id, name, hash, scopes, created_at, expires_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+    REVOKE_TOKEN = "UPDATE tokens SET revoked_at = coalesce(revoked_at, $3) WHERE workspace_id = $1 AND id = $2";
+    TOKENS_USED = "UPDATE tokens t SET last_used_at = greatest(t.last_used_at, u.at)
+        FROM unnest($1::uuid[], $2::bigint[]) AS u (id, at) WHERE t.id = u.id";
+    PRUNE_RATES = "DELETE FROM rate_windows
+        WHERE accepted[cardinality(accepted)] < (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - 3600000000";
+
+    COLLECTION = "SELECT last_seq, last_reference, total, generation FROM collections
+        WHERE workspace_id = $1 AND kind = $2";
+    SAVE_COLLECTION = "INSERT INTO collections (workspace_id, kind, last_seq, last_reference, total, generation)
+        VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (workspace_id, kind) DO UPDATE SET last_seq = excluded.last_seq,
+            last_reference = excluded.last_reference, total = excluded.total, generation = excluded.generation";
+    ADJUST_BLOCK = "INSERT INTO blocks AS b (workspace_id, kind, block, live, generation) VALUES ($1, $2, $3, $4, $5)
+        ON CONFLICT (workspace_id, kind, block)
+        DO UPDATE SET live = b.live + excluded.live, generation = excluded.generation";
+    BLOCKS_SINCE = "SELECT c.generation, b.block, b.live FROM collections c
+        LEFT JOIN blocks b ON b.workspace_id = c.workspace_id AND b.kind = c.kind AND b.generation > $3
+        WHERE c.workspace_id = $1 AND c.kind = $2";
+
+    STATUSES = "SELECT doc FROM statuses WHERE workspace_id = $1 ORDER BY seq";
+    SAVE_STATUS = "INSERT INTO statuses (workspace_id, id, seq, kind, name_key, doc)
+        VALUES ($1, $2, (SELECT coalesce(max(seq), 0) + 1 FROM statuses WHERE workspace_id = $1), $3, $4, $5)
+        ON CONFLICT (workspace_id, id) DO UPDATE SET name_key = excluded.name_key, doc = excluded.doc";
+    REMOVE_STATUS = "DELETE FROM statuses WHERE workspace_id = $1 AND id = $2";
+
+    LOG_CHANGE = "INSERT INTO changes (workspace_id, at, actor, action, subject, before, after)
+        VALUES ($1, $2, $3, $4, $5, $6, $7)";
+    CHANGES = "SELECT id, at, actor, action, subject, before, after FROM changes
+        WHERE workspace_id = $1 AND id > $2 ORDER BY id LIMIT $3";
+}
+
+/// The statements of one kind of record.
+pub(crate) struct KindSql {
+    pub(crate) insert: String,
+    pub(crate) update: String,
+    pub(crate) remove: String,
+    pub(crate) by_id: String,
+    pub(crate) by_reference: String,
+    pub(crate) shown_by_id: String,
+    pub(crate) shown_by_reference: String,
+    pub(crate) page: String,
+    pub(crate) hits: String,
+    pub(crate) short_hits: String,
+    pub(crate) export: String,
+    pub(crate) remove_some: String,
+    linked: Vec<(Link, String)>,
+    is_linked: Vec<(Link, String)>,
+}
+
+/// The statements of each kind.
+static KINDS: LazyLock<[KindSql; 4]> = LazyLock::new(|| Kind::ALL.map(KindSql::new));
+
+impl KindSql {
+    pub(crate) fn of(kind: Kind) -> &'static Self {
+        &KINDS[usize::try_from(crate::tx::kind_number(kind)).unwrap_or_default()]
+    }
+
+    fn new(kind: Kind) -> Self {
+        let t = kind.plural();
+        let number = crate::tx::kind_number(kind);
+        let links: Vec<_> = Link::of(kind).iter().map(|link| link.column()).collect();
+        let columns = links.join(", ");
+        let slots: Vec<_> = (8..8 + links.len()).map(|n| format!("${n}")).collect();
+        let slots = slots.join(", ");
+        let sets: Vec<_> =
+            links.iter().zip(8..).map(|(link, n)| format!("{link} = ${n}")).collect();
+        let sets = sets.join(", ");
+        let by_link = |select: &str, tail: &str| -> Vec<(Link, String)> {
+            let sql = |link: &Link| {
+                format!(
+                    "SELECT {select} FROM {t} WHERE workspace_id = $1 AND {} = $2 {tail}",
+                    link.column()
+                )
+            };
+            Link::of(kind).iter().map(|link| (*link, sql(link))).collect()
+        };
+        let shown = |by: &str| {
+            format!(
+                "SELECT r.doc, r.people, w.people_generation FROM {t} r JOIN workspaces w ON w.id = r.workspace_id
+                 WHERE r.workspace_id = $1 AND r.{by} = $2"
+            )
+        };
+        let hits = |condition: &str| {
+            format!(
+                "WITH hits AS MATERIALIZED (SELECT seq FROM {t} WHERE workspace_id = $1 AND {condition})
+                 SELECT (SELECT count(*) FROM hits), w.people_generation, r.doc, r.people
+                 FROM workspaces w LEFT JOIN LATERAL
+                    (SELECT r.seq, r.doc, r.people FROM (SELECT seq FROM hits ORDER BY seq LIMIT $3 OFFSET $4) h
+                     JOIN {t} r ON r.workspace_id = $1 AND r.seq = h.seq) r ON true
+                 WHERE w.id = $1 ORDER BY r.seq"
+            )
+        };
+        Self {
+            insert: format!(
+                "INSERT INTO {t} (workspace_id, seq, id, reference, doc, people, search, {columns})
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, {slots})"
+            ),
+            update: format!(
+                "UPDATE {t} SET reference = $4, doc = $5, people = $6, search = $7, {sets}
+                 WHERE workspace_id = $1 AND seq = $2 AND id = $3"
+            ),
+            remove: format!("DELETE FROM {t} WHERE workspace_id = $1 AND seq = $2"),
+            by_id: format!("SELECT seq, doc FROM {t} WHERE workspace_id = $1 AND id = $2"),
+            by_reference: format!(
+                "SELECT seq, doc FROM {t} WHERE workspace_id = $1 AND reference = $2"
+            ),
+            shown_by_id: shown("id"),
+            shown_by_reference: shown("reference"),
+            // One statement is one state of the database: total, generation and rows agree.
+            page: format!(
+                "SELECT c.total, c.generation, w.people_generation, r.doc, r.people
+                 FROM collections c JOIN workspaces w ON w.id = c.workspace_id LEFT JOIN LATERAL
+                    (SELECT seq, doc, people FROM {t} WHERE workspace_id = $1 AND seq >= $2
+                     ORDER BY seq LIMIT $3 OFFSET $4) r ON true
+                 WHERE c.workspace_id = $1 AND c.kind = {number} ORDER BY r.seq"
+            ),
+            hits: hits("search LIKE $2"),
+            // Under three characters there is no whole trigram: a walk beats the index.
+            short_hits: hits("strpos(search, $2) > 0"),
+            export: format!(
+                "SELECT r.seq, r.doc, r.people, w.people_generation FROM {t} r
+                 JOIN workspaces w ON w.id = r.workspace_id
+                 WHERE r.workspace_id = $1 AND r.seq > $2 ORDER BY r.seq LIMIT $3"
+            ),
+            remove_some: format!(
+                "DELETE FROM {t} WHERE workspace_id = $1 AND seq IN
+                    (SELECT seq FROM {t} WHERE workspace_id = $1 ORDER BY seq LIMIT $2)"
+            ),
+            linked: by_link("seq, doc", "ORDER BY seq"),
+            is_linked: by_link("1", "LIMIT 1"),
+        }
+    }
+
+    pub(crate) fn linked(&self, link: Link) -> Option<&str> {
+        find(&self.linked, link)
+    }
+
+    pub(crate) fn is_linked(&self, link: Link) -> Option<&str> {
+        find(&self.is_linked, link)
+    }
+
+    /// All of them; a new field that is forgotten here does not compile.
+    #[cfg(test)]
+    pub(crate) fn all(&self) -> Vec<&str> {
+        let Self {
+            insert,
+            update,
+            remove,
+            by_id,
+            by_reference,
+            shown_by_id,
+            shown_by_reference,
+            page,
+            hits,
+            short_hits,
+            export,
+            remove_some,
+            linked,
+            is_linked,
+        } = self;
+        let mut all: Vec<&str> = vec![
+            insert,
+            update,
+            remove,
+            by_id,
+            by_reference,
+            shown_by_id,
+            shown_by_reference,
+            page,
+            hits,
+            short_hits,
+            export,
+            remove_some,
+        ];
+        all.extend(linked.iter().chain(is_linked).map(|(_, sql)| sql.as_str()));
+        all
+    }
+}
+
+fn find(statements: &[(Link, String)], link: Link) -> Option<&str> {
+    statements.iter().find(|(of, _)| *of == link).map(|(_, sql)| sql.as_str())
+}

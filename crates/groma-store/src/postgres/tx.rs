@@ -1,0 +1,345 @@
+//! The operations of a transaction. The writes of a change are sent one behind the other without
+//! waiting for each answer, so a change costs a few round trips, however much it writes.
+
+use super::sql::{self, KindSql};
+use crate::{
+    Error, Result,
+    tx::{
+        Collection, Link, LogRow, MemberRow, Row, Stored, TokenWrite, Tx, UserRow, Write,
+        kind_number,
+    },
+};
+use deadpool_postgres::Transaction;
+use groma_domain::{
+    Currency, Email, Kind, Person, PersonId, Record, Role, Status, Timestamp, UserId, WorkspaceId,
+    reference::Key,
+    text::fold,
+    workspace::{Workspace, WorkspaceName},
+};
+use std::collections::HashMap;
+use tokio_postgres::types::ToSql;
+use uuid::Uuid;
+
+type Param = Box<dyn ToSql + Sync + Send>;
+
+pub(super) struct PostgresTx<'c> {
+    transaction: Transaction<'c>,
+    /// Whether the workspace's row is locked against other writers.
+    locks: bool,
+}
+
+impl<'c> PostgresTx<'c> {
+    pub(super) fn new(transaction: Transaction<'c>) -> Self {
+        Self { transaction, locks: true }
+    }
+
+    pub(super) fn looking(transaction: Transaction<'c>) -> Self {
+        Self { transaction, locks: false }
+    }
+
+    pub(super) async fn commit(self) -> Result<()> {
+        Ok(self.transaction.commit().await?)
+    }
+
+    async fn row(
+        &self,
+        sql: &str,
+        params: &[&(dyn ToSql + Sync)],
+    ) -> Result<Option<tokio_postgres::Row>> {
+        let statement = self.transaction.prepare_cached(sql).await?;
+        Ok(self.transaction.query_opt(&statement, params).await?)
+    }
+
+    async fn rows(
+        &self,
+        sql: &str,
+        params: &[&(dyn ToSql + Sync)],
+    ) -> Result<Vec<tokio_postgres::Row>> {
+        let statement = self.transaction.prepare_cached(sql).await?;
+        Ok(self.transaction.query(&statement, params).await?)
+    }
+}
+
+impl Tx for PostgresTx<'_> {
+    async fn lock_workspace(&mut self, workspace: WorkspaceId) -> Result<Option<Workspace>> {
+        let sql = if self.locks { sql::LOCK_WORKSPACE } else { sql::WORKSPACE };
+        self.row(sql, &[&workspace.0]).await?.as_ref().map(read_workspace).transpose()
+    }
+
+    async fn find(
+        &mut self,
+        workspace: WorkspaceId,
+        kind: Kind,
+        key: &Key,
+    ) -> Result<Option<Stored>> {
+        let sql = KindSql::of(kind);
+        let row = match key {
+            Key::Id(id) => self.row(&sql.by_id, &[&workspace.0, &id.0]).await?,
+            Key::Reference(reference) => {
+                self.row(&sql.by_reference, &[&workspace.0, &reference.as_str()]).await?
+            }
+        };
+        row.as_ref().map(|row| read_stored(kind, row)).transpose()
+    }
+
+    async fn linked(
+        &mut self,
+        workspace: WorkspaceId,
+        kind: Kind,
+        link: Link,
+        id: Uuid,
+    ) -> Result<Vec<Stored>> {
+        let Some(sql) = KindSql::of(kind).linked(link) else { return Ok(Vec::new()) };
+        self.rows(sql, &[&workspace.0, &id])
+            .await?
+            .iter()
+            .map(|row| read_stored(kind, row))
+            .collect()
+    }
+
+    async fn is_linked(
+        &mut self,
+        workspace: WorkspaceId,
+        kind: Kind,
+        link: Link,
+        id: Uuid,
+    ) -> Result<bool> {
+        let Some(sql) = KindSql::of(kind).is_linked(link) else { return Ok(false) };
+        Ok(self.row(sql, &[&workspace.0, &id]).await?.is_some())
+    }
+
+    async fn statuses(&mut self, workspace: WorkspaceId) -> Result<Vec<Status>> {
+        let rows = self.rows(sql::STATUSES, &[&workspace.0]).await?;
+        rows.iter().map(|row| Ok(serde_json::from_slice(row.try_get(0)?)?)).collect()
+    }
+
+    async fn collection(&mut self, workspace: WorkspaceId, kind: Kind) -> Result<Collection> {
+        let Some(row) = self.row(sql::COLLECTION, &[&workspace.0, &kind_number(kind)]).await?
+        else {
+            return Ok(Collection::default());
+        };
+        let count = |column: usize| row.try_get::<_, i64>(column).map(i64::unsigned_abs);
+        Ok(Collection {
+            last_seq: count(0)?,
+            last_reference: count(1)?,
+            total: count(2)?,
+            generation: count(3)?,
+        })
+    }
+
+    async fn person(&mut self, workspace: WorkspaceId, id: PersonId) -> Result<Option<MemberRow>> {
+        self.row(sql::PERSON, &[&workspace.0, &id.0]).await?.as_ref().map(read_member).transpose()
+    }
+
+    async fn person_by_email(
+        &mut self,
+        workspace: WorkspaceId,
+        email: &Email,
+    ) -> Result<Option<MemberRow>> {
+        let row = self.row(sql::PERSON_BY_EMAIL, &[&workspace.0, &email.key()]).await?;
+        row.as_ref().map(read_member).transpose()
+    }
+
+    async fn owners(&mut self, workspace: WorkspaceId) -> Result<u64> {
+        let row = self.row(sql::OWNERS, &[&workspace.0]).await?;
+        Ok(row.map_or(Ok(0), |row| row.try_get::<_, i64>(0))?.unsigned_abs())
+    }
+
+    async fn workspace_named(&mut self, name_key: &str) -> Result<bool> {
+        Ok(self.row(sql::WORKSPACE_NAMED, &[&name_key]).await?.is_some())
+    }
+
+    async fn user_by_email(&mut self, email: &Email) -> Result<Option<UserRow>> {
+        let Some(row) = self.row(sql::USER_BY_EMAIL, &[&email.key()]).await? else {
+            return Ok(None);
+        };
+        Ok(Some(UserRow {
+            id: UserId(row.try_get(0)?),
+            email: read_email(&row, 1)?,
+            name: row.try_get(2)?,
+        }))
+    }
+
+    async fn write(&mut self, workspace: WorkspaceId, writes: Vec<Write>) -> Result<()> {
+        let calls: Vec<(&str, Vec<Param>)> =
+            writes.into_iter().map(|write| statement_of(workspace.0, write)).collect();
+        // Prepared first, so that afterwards nothing but the sending stands between the statements.
+        let mut prepared = HashMap::new();
+        for (sql, _) in &calls {
+            if !prepared.contains_key(sql) {
+                prepared.insert(*sql, self.transaction.prepare_cached(sql).await?);
+            }
+        }
+        let mut answers = Vec::with_capacity(calls.len());
+        for (sql, params) in calls {
+            let statement = prepared.get(sql).cloned().ok_or(Error::Closed)?;
+            let transaction = &self.transaction;
+            let mut answer =
+                Box::pin(async move { transaction.execute_raw(&statement, params).await });
+            // The first look sends the statement, so they reach the database in their order.
+            let done = futures_util::poll!(&mut answer);
+            answers.push((answer, done));
+        }
+        for (answer, done) in answers {
+            match done {
+                std::task::Poll::Ready(outcome) => outcome?,
+                std::task::Poll::Pending => answer.await?,
+            };
+        }
+        Ok(())
+    }
+}
+
+fn statement_of(ws: Uuid, write: Write) -> (&'static str, Vec<Param>) {
+    macro_rules! params {
+        ($($param:expr),*) => { vec![$(Box::new($param) as Param),*] };
+    }
+    match write {
+        Write::InsertRecord(row) => (&KindSql::of(row.record.kind()).insert, row_params(ws, row)),
+        Write::UpdateRecord { row, .. } => {
+            (&KindSql::of(row.record.kind()).update, row_params(ws, row))
+        }
+        Write::RemoveRecord { kind, seq } => (&KindSql::of(kind).remove, params![ws, int(seq)]),
+        Write::SaveCollection { kind, collection: c } => (
+            sql::SAVE_COLLECTION,
+            params![
+                ws,
+                kind_number(kind),
+                int(c.last_seq),
+                int(c.last_reference),
+                int(c.total),
+                int(c.generation)
+            ],
+        ),
+        Write::AdjustBlock { kind, block, by, generation } => {
+            (sql::ADJUST_BLOCK, params![ws, kind_number(kind), int(block), by, int(generation)])
+        }
+        Write::SaveStatus(status) => (
+            sql::SAVE_STATUS,
+            params![
+                ws,
+                status.id.0,
+                kind_number(status.applies_to),
+                fold(&status.name),
+                status.document().into_bytes()
+            ],
+        ),
+        Write::RemoveStatus(id) => (sql::REMOVE_STATUS, params![ws, id.0]),
+        Write::SavePerson { row: MemberRow { person, user, role }, at } => (
+            sql::SAVE_PERSON,
+            params![
+                ws,
+                person.id.0,
+                person.email.as_str().to_owned(),
+                person.email.key(),
+                person.name,
+                user.map(|user| user.0),
+                role.map(Role::name),
+                at.as_millis()
+            ],
+        ),
+        Write::PeopleChanged => (sql::PEOPLE_CHANGED, params![ws]),
+        Write::SaveUser { user, at } => (
+            sql::SAVE_USER,
+            params![
+                user.id.0,
+                user.email.as_str().to_owned(),
+                user.email.key(),
+                user.name,
+                at.as_millis()
+            ],
+        ),
+        Write::SetPassword { user, hash } => (sql::SET_PASSWORD, params![user.0, hash]),
+        Write::InsertWorkspace(w) => (
+            sql::INSERT_WORKSPACE,
+            params![
+                w.id.0,
+                w.name.as_str().to_owned(),
+                w.name.key(),
+                w.currency.code(),
+                w.created_at.as_millis()
+            ],
+        ),
+        Write::InsertToken(TokenWrite {
+            id,
+            person,
+            name,
+            hash,
+            scopes,
+            created_at,
+            expires_at,
+        }) => (
+            sql::INSERT_TOKEN,
+            params![
+                id.0,
+                ws,
+                person.0,
+                name,
+                hash.0.to_vec(),
+                scopes.to_string(),
+                created_at.as_millis(),
+                expires_at.map(Timestamp::as_millis)
+            ],
+        ),
+        Write::RevokeToken { token, at } => {
+            (sql::REVOKE_TOKEN, params![ws, token.0, at.as_millis()])
+        }
+        Write::LogChange(LogRow { at, actor, action, subject, before, after }) => (
+            sql::LOG_CHANGE,
+            params![ws, at.as_millis(), actor.map(|actor| actor.0), action, subject, before, after],
+        ),
+    }
+}
+
+fn row_params(ws: Uuid, row: Row) -> Vec<Param> {
+    let Row { seq, record, document, search } = row;
+    let mut params: Vec<Param> = vec![
+        Box::new(ws),
+        Box::new(int(seq)),
+        Box::new(record.id().0),
+        Box::new(record.reference().as_str().to_owned()),
+        Box::new(document.json.into_bytes()),
+        Box::new(document.people),
+        Box::new(search),
+    ];
+    for link in Link::of(record.kind()) {
+        params.push(Box::new(link.target(&record)));
+    }
+    params
+}
+
+pub(super) fn read_workspace(row: &tokio_postgres::Row) -> Result<Workspace> {
+    let damaged = |error: &str| Error::Damaged(error.to_owned());
+    Ok(Workspace {
+        id: WorkspaceId(row.try_get(0)?),
+        name: WorkspaceName::parse(row.try_get(1)?)?,
+        currency: row.try_get::<_, &str>(2)?.parse::<Currency>().map_err(damaged)?,
+        created_at: Timestamp::from_millis(row.try_get(3)?),
+    })
+}
+
+pub(super) fn read_member(row: &tokio_postgres::Row) -> Result<MemberRow> {
+    let role: Option<&str> = row.try_get(4)?;
+    Ok(MemberRow {
+        person: Person {
+            id: PersonId(row.try_get(0)?),
+            name: row.try_get(1)?,
+            email: read_email(row, 2)?,
+        },
+        user: row.try_get::<_, Option<Uuid>>(3)?.map(UserId),
+        role: role.map(|role| role.parse().map_err(Error::Damaged)).transpose()?,
+    })
+}
+
+fn read_stored(kind: Kind, row: &tokio_postgres::Row) -> Result<Stored> {
+    let seq: i64 = row.try_get(0)?;
+    Ok(Stored { seq: seq.unsigned_abs(), record: Record::from_document(kind, row.try_get(1)?)? })
+}
+
+fn read_email(row: &tokio_postgres::Row, column: usize) -> Result<Email> {
+    Email::parse(row.try_get(column)?).map_err(|error| Error::Damaged(error.to_owned()))
+}
+
+pub(super) fn int(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,215 @@
+//! SQLite: one file, many readers, one writer that commits waiting changes in groups.
+//!
+//! Key look-ups and short pages are read where they are asked for, on a connection taken from a
+//! pool; they take microseconds. Searches and long reads go to threads of their own.
+
+mod read;
+pub(crate) mod sql;
+mod tx;
+mod writer;
+
+use crate::{
+    Error, Result,
+    admission::{LastUses, RateWindows, TokenCache},
+    blocks::BlockCache,
+    people::PeopleCache,
+    tx::Work,
+};
+use groma_domain::WorkspaceId;
+use parking_lot::{Mutex, RwLock};
+use rusqlite::{Connection, OpenFlags};
+use std::{
+    collections::HashMap,
+    fs::File,
+    path::{Path, PathBuf},
+};
+use tokio::sync::Semaphore;
+use tx::SqliteTx;
+use writer::Writer;
+
+/// How many long reads run at a time.
+const LONG_READS: usize = 4;
+
+/// A SQLite database.
+pub struct Sqlite {
+    path: PathBuf,
+    writer: Writer,
+    readers: Mutex<Vec<Connection>>,
+    long_reads: Semaphore,
+    /// Sees with its `data_version` that something was committed.
+    watcher: Mutex<(Connection, i64)>,
+    claim: Mutex<Option<File>>,
+    numbers: RwLock<HashMap<WorkspaceId, i64>>,
+    people: PeopleCache,
+    blocks: BlockCache,
+    tokens: TokenCache,
+    rates: RateWindows,
+    last_uses: LastUses,
+}
+
+impl Sqlite {
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            std::fs::create_dir_all(folder).map_err(|source| file_error(folder, source))?;
+        }
+        let connection = migrate(path)?;
+        Ok(Self {
+            path: path.to_owned(),
+            writer: Writer::start(connection)?,
+            readers: Mutex::default(),
+            long_reads: Semaphore::new(LONG_READS),
+            watcher: Mutex::new((connect(path)?, 0)),
+            claim: Mutex::default(),
+            numbers: RwLock::default(),
+            people: PeopleCache::default(),
+            blocks: BlockCache::default(),
+            tokens: TokenCache::default(),
+            rates: RateWindows::new(),
+            last_uses: LastUses::default(),
+        })
+    }
+
+    /// Locks a file beside the database for as long as this program lives.
+    pub(crate) fn claim(&self) -> Result<()> {
+        let (file, lock_path) = lock_file(&self.path, "serving")?;
+        match file.try_lock() {
+            Ok(()) => {
+                *self.claim.lock() = Some(file);
+                Ok(())
+            }
+            Err(std::fs::TryLockError::WouldBlock) => {
+                Err(Error::AlreadyServed(self.path.display().to_string()))
+            }
+            Err(std::fs::TryLockError::Error(source)) => Err(file_error(&lock_path, source)),
+        }
+    }
+
+    /// Forgets what is remembered of tokens when anybody, this program or a command beside it, has
+    /// committed something.
+    pub(crate) fn notice_changes(&self) {
+        let mut watcher = self.watcher.lock();
+        let version = watcher.0.query_row(sql::DATA_VERSION, [], |row| row.get(0));
+        match version {
+            Ok(version) if version == watcher.1 => {}
+            Ok(version) => {
+                watcher.1 = version;
+                self.tokens.clear();
+            }
+            Err(error) => {
+                tracing::warn!(%error, "the database could not be asked for changes");
+                self.tokens.clear();
+            }
+        }
+    }
+
+    pub(crate) fn forget_tokens(&self) {
+        self.tokens.clear();
+    }
+
+    /// Reads here and now; for what takes microseconds.
+    fn read<R>(&self, read: impl FnOnce(&Connection) -> Result<R>) -> Result<R> {
+        let pooled = self.readers.lock().pop();
+        let connection = match pooled {
+            Some(connection) => connection,
+            None => connect(&self.path)?,
+        };
+        let outcome = read(&connection);
+        // One that failed inside a transaction is not used again.
+        if connection.is_autocommit() {
+            self.readers.lock().push(connection);
+        }
+        outcome
+    }
+
+    /// Reads several statements from one state of the database.
+    fn snapshot<R>(&self, read: impl FnOnce(&Connection) -> Result<R>) -> Result<R> {
+        self.read(|connection| {
+            connection.prepare_cached(sql::BEGIN)?.execute([])?;
+            let outcome = read(connection);
+            connection.prepare_cached(sql::COMMIT)?.execute([])?;
+            outcome
+        })
+    }
+
+    /// Reads on a thread of its own; for what may take longer.
+    async fn read_long<R: Send + 'static>(
+        self: &std::sync::Arc<Self>,
+        read: impl FnOnce(&Self) -> Result<R> + Send + 'static,
+    ) -> Result<R> {
+        let _permit = self.long_reads.acquire().await.map_err(|_| Error::Closed)?;
+        let store = self.clone();
+        tokio::task::spawn_blocking(move || read(&store)).await.map_err(|_| Error::Closed)?
+    }
+
+    pub(crate) async fn transact<W: Work>(&self, work: W) -> Result<W::Output> {
+        self.writer.write(move |connection| run_now(work, connection)).await
+    }
+
+    /// Runs work that writes nothing, beside the writer.
+    pub(crate) async fn look<W: Work>(self: &std::sync::Arc<Self>, work: W) -> Result<W::Output> {
+        self.read_long(move |store| {
+            let mut connection = connect(&store.path)?;
+            connection.execute_batch(sql::BEGIN)?;
+            run_now(work, &mut connection)
+        })
+        .await
+    }
+
+    /// The number of a workspace; numbers are never given twice.
+    fn number(&self, connection: &Connection, workspace: WorkspaceId) -> Result<Option<i64>> {
+        if let Some(number) = self.numbers.read().get(&workspace) {
+            return Ok(Some(*number));
+        }
+        let number = tx::workspace_number(connection, workspace)?;
+        if let Some(number) = number {
+            self.numbers.write().insert(workspace, number);
+        }
+        Ok(number)
+    }
+}
+
+/// Runs work whose every step is done at once.
+fn run_now<W: Work>(work: W, connection: &mut Connection) -> Result<W::Output> {
+    let mut tx = SqliteTx::new(connection);
+    let outcome = futures_util::FutureExt::now_or_never(work.run(&mut tx));
+    // No operation of `SqliteTx` waits for anything.
+    outcome.unwrap_or(Err(Error::Closed))
+}
+
+fn connect(path: &Path) -> Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.set_prepared_statement_cache_capacity(256);
+    for pragma in sql::PRAGMAS {
+        // Some answer with a row, some do not.
+        connection.prepare(pragma)?.query([])?.next()?;
+    }
+    Ok(connection)
+}
+
+mod embedded {
+    refinery::embed_migrations!("migrations/sqlite");
+}
+
+/// Opens the database and brings its schema up to date. A lock keeps two programs that start
+/// together apart.
+fn migrate(path: &Path) -> Result<Connection> {
+    let (file, lock_path) = lock_file(path, "migrating")?;
+    file.lock().map_err(|source| file_error(&lock_path, source))?;
+    let mut connection = connect(path)?;
+    embedded::migrations::runner().run(&mut connection)?;
+    Ok(connection)
+}
+
+/// A file beside the database that stands for one of its locks.
+fn lock_file(path: &Path, purpose: &str) -> Result<(File, PathBuf)> {
+    let lock_path = PathBuf::from(format!("{}.{purpose}", path.display()));
+    let file = File::create(&lock_path).map_err(|source| file_error(&lock_path, source))?;
+    Ok((file, lock_path))
+}
+
+fn file_error(path: &Path, source: std::io::Error) -> Error {
+    Error::File { path: path.display().to_string(), source }
+}

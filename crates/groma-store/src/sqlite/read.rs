@@ -1,0 +1,479 @@
+//! What is read from SQLite.
+
+use super::{
+    Sqlite,
+    sql::{self, KindSql},
+    tx::{damaged, int, place, places, read_member, read_workspace, seq},
+};
+use crate::{
+    Admission, Bearer, ChangeRow, Error, Exported, Page, Result, TokenRow,
+    tx::{BLOCK, kind_number},
+};
+use groma_domain::{
+    Email, Kind, ListParams, PersonId, Role, Term, Timestamp, TokenId, WorkspaceId,
+    record::{self, PeopleBook},
+    reference::Key,
+    scope::Scopes,
+    text::FIELD_SEPARATOR,
+    token::TokenHash,
+    workspace::Workspace,
+};
+use rusqlite::{Connection, OptionalExtension, Rows, params};
+use std::sync::Arc;
+
+/// How many rows go in one step when a workspace is deleted.
+const PURGE: u32 = 2_000;
+
+impl Sqlite {
+    pub(crate) async fn ping(&self) -> Result<()> {
+        self.read(|connection| {
+            Ok(connection.prepare_cached(sql::PING)?.query_row([], |_| Ok(()))?)
+        })
+    }
+
+    pub(crate) fn admit(&self, hash: &TokenHash, limit: u32, now: Timestamp) -> Result<Admission> {
+        let bearer = match self.tokens.get(hash) {
+            Some(bearer) => bearer,
+            None => {
+                let mark = self.tokens.mark();
+                let Some(bearer) = self.read(|connection| read_bearer(connection, hash))? else {
+                    return Ok(Admission::Unknown);
+                };
+                let bearer = Arc::new(bearer);
+                self.tokens.put(mark, *hash, bearer.clone());
+                bearer
+            }
+        };
+        if bearer.expires_at.is_some_and(|end| end <= now) {
+            return Ok(Admission::Expired);
+        }
+        let rate = self.rates.admit(bearer.token, limit);
+        if rate.is_none_or(|rate| rate.accepted) {
+            self.last_uses.note(bearer.token, now);
+        }
+        Ok(Admission::Known { bearer, rate })
+    }
+
+    pub(crate) async fn settle(&self) -> Result<()> {
+        self.rates.prune();
+        let uses = self.last_uses.take();
+        if uses.is_empty() {
+            return Ok(());
+        }
+        let write = move |connection: &mut Connection| {
+            let mut statement = connection.prepare_cached(sql::TOKEN_USED)?;
+            for (token, at) in uses {
+                statement.execute(params![token.0, at.as_millis()])?;
+            }
+            Ok(())
+        };
+        self.writer.write(write).await
+    }
+
+    pub(crate) fn get(
+        &self,
+        workspace: WorkspaceId,
+        kind: Kind,
+        key: &Key,
+    ) -> Result<Option<Vec<u8>>> {
+        self.read(|connection| {
+            let Some(ws) = self.number(connection, workspace)? else { return Ok(None) };
+            let sql = KindSql::of(kind);
+            let mut statement;
+            let mut rows = match key {
+                Key::Id(id) => {
+                    statement = connection.prepare_cached(&sql.shown_by_id)?;
+                    statement.query(params![ws, id.0])?
+                }
+                Key::Reference(reference) => {
+                    statement = connection.prepare_cached(&sql.shown_by_reference)?;
+                    statement.query(params![ws, reference.as_str()])?
+                }
+            };
+            let Some(row) = rows.next()? else { return Ok(None) };
+            let (json, people) = (bytes(row, 0)?, bytes(row, 1)?);
+            let generation = row.get::<_, i64>(2)?.unsigned_abs();
+            let mut out = Vec::with_capacity(json.len() + people.len() * 32);
+            if people.is_empty() {
+                out.extend_from_slice(json);
+            } else {
+                let book = self.people(connection, workspace, ws, generation)?;
+                record::render(json, people, &book, &mut out);
+            }
+            Ok(Some(out))
+        })
+    }
+
+    pub(crate) async fn list(
+        self: &Arc<Self>,
+        workspace: WorkspaceId,
+        kind: Kind,
+        params: &ListParams,
+        body: Vec<u8>,
+    ) -> Result<Page> {
+        match &params.term {
+            None => self.page(workspace, kind, params.skip(), params.limit, body),
+            Some(term) => {
+                let (term, skip, limit) = (term.clone(), params.skip(), params.limit);
+                self.read_long(move |store| store.search(workspace, kind, &term, skip, limit, body))
+                    .await
+            }
+        }
+    }
+
+    fn page(
+        &self,
+        workspace: WorkspaceId,
+        kind: Kind,
+        skip: u64,
+        limit: u32,
+        mut body: Vec<u8>,
+    ) -> Result<Page> {
+        loop {
+            let start = body.len();
+            let total = self.snapshot(|connection| {
+                let Some(ws) = self.number(connection, workspace)? else { return Ok(Some(0)) };
+                let Some(now) = collection_now(connection, ws, kind)? else { return Ok(Some(0)) };
+                let located =
+                    match self.locate(connection, workspace, ws, kind, now.generation, skip)? {
+                        Located::Stale => return Ok(None),
+                        Located::PastTheEnd => return Ok(Some(now.total)),
+                        Located::At(block, rest) => (block, rest),
+                    };
+                let book = self.people(connection, workspace, ws, now.people_generation)?;
+                let mut statement = connection.prepare_cached(&KindSql::of(kind).page)?;
+                let first = place(ws, located.0 * BLOCK);
+                let rows = statement.query(params![first, places(ws).1, limit, int(located.1)])?;
+                append(rows, &book, &mut body)?;
+                Ok(Some(now.total))
+            })?;
+            match total {
+                Some(total) => return Ok(Page { body, total }),
+                // The counts had moved on past this state of the database: take a newer one.
+                None => body.truncate(start),
+            }
+        }
+    }
+
+    /// Where the record behind `skip` others stands in this state of the database.
+    fn locate(
+        &self,
+        connection: &Connection,
+        workspace: WorkspaceId,
+        ws: i64,
+        kind: Kind,
+        generation: u64,
+        skip: u64,
+    ) -> Result<Located> {
+        let counts = self.blocks.of(workspace, kind);
+        let mut counts = counts.lock();
+        if counts.generation > generation {
+            return Ok(Located::Stale);
+        }
+        if counts.generation < generation {
+            let mut statement = connection.prepare_cached(sql::BLOCKS_SINCE)?;
+            let mut rows =
+                statement.query(params![ws, kind_number(kind), int(counts.generation)])?;
+            while let Some(row) = rows.next()? {
+                let block: i64 = row.get(0)?;
+                counts.set(usize::try_from(block).unwrap_or_default(), row.get(1)?);
+            }
+            counts.generation = generation;
+        }
+        Ok(counts
+            .locate(skip)
+            .map_or(Located::PastTheEnd, |(block, rest)| Located::At(block, rest)))
+    }
+
+    fn search(
+        &self,
+        workspace: WorkspaceId,
+        kind: Kind,
+        term: &Term,
+        skip: u64,
+        limit: u32,
+        mut body: Vec<u8>,
+    ) -> Result<Page> {
+        let total = self.snapshot(|connection| {
+            let Some(ws) = self.number(connection, workspace)? else { return Ok(0) };
+            let Some(wanted) = match_expression(connection, kind, term)? else { return Ok(0) };
+            let sql = KindSql::of(kind);
+            let (first, last) = places(ws);
+            let total: i64 = connection
+                .prepare_cached(&sql.hits)?
+                .query_row(params![wanted, first, last], |row| row.get(0))?;
+            if total.unsigned_abs() > skip {
+                let generation = people_generation(connection, ws)?;
+                let book = self.people(connection, workspace, ws, generation)?;
+                let mut statement = connection.prepare_cached(&sql.hits_page)?;
+                let rows = statement.query(params![wanted, first, last, limit, int(skip)])?;
+                append(rows, &book, &mut body)?;
+            }
+            Ok(total.unsigned_abs())
+        })?;
+        Ok(Page { body, total })
+    }
+
+    pub(crate) async fn statuses(&self, workspace: WorkspaceId) -> Result<Vec<Vec<u8>>> {
+        self.read(|connection| {
+            let Some(ws) = self.number(connection, workspace)? else { return Ok(Vec::new()) };
+            let mut statement = connection.prepare_cached(sql::STATUSES)?;
+            let mut rows = statement.query([ws])?;
+            let mut documents = Vec::new();
+            while let Some(row) = rows.next()? {
+                documents.push(bytes(row, 0)?.to_vec());
+            }
+            Ok(documents)
+        })
+    }
+
+    pub(crate) async fn export(
+        self: &Arc<Self>,
+        workspace: WorkspaceId,
+        kind: Kind,
+        after: u64,
+        limit: u32,
+    ) -> Result<Vec<Exported>> {
+        self.read_long(move |store| {
+            store.snapshot(|connection| {
+                let Some(ws) = store.number(connection, workspace)? else { return Ok(Vec::new()) };
+                let generation = people_generation(connection, ws)?;
+                let book = store.people(connection, workspace, ws, generation)?;
+                let mut statement = connection.prepare_cached(&KindSql::of(kind).page)?;
+                let mut rows =
+                    statement.query(params![place(ws, after + 1), places(ws).1, limit, 0])?;
+                let mut exported = Vec::new();
+                while let Some(row) = rows.next()? {
+                    let mut json = Vec::new();
+                    record::render(bytes(row, 0)?, bytes(row, 1)?, &book, &mut json);
+                    exported.push(Exported { seq: seq(row.get(2)?), json });
+                }
+                Ok(exported)
+            })
+        })
+        .await
+    }
+
+    pub(crate) async fn changes(
+        self: &Arc<Self>,
+        workspace: WorkspaceId,
+        after: i64,
+        limit: u32,
+    ) -> Result<Vec<ChangeRow>> {
+        self.read_long(move |store| {
+            store.read(|connection| {
+                let Some(ws) = store.number(connection, workspace)? else { return Ok(Vec::new()) };
+                let mut statement = connection.prepare_cached(sql::CHANGES)?;
+                let rows = statement.query_map(params![ws, after, limit], |row| {
+                    Ok(ChangeRow {
+                        id: row.get(0)?,
+                        at: Timestamp::from_millis(row.get(1)?),
+                        actor: row.get::<_, Option<uuid::Uuid>>(2)?.map(PersonId),
+                        action: row.get(3)?,
+                        subject: row.get(4)?,
+                        before: row.get(5)?,
+                        after: row.get(6)?,
+                    })
+                })?;
+                Ok(rows.collect::<rusqlite::Result<_>>()?)
+            })
+        })
+        .await
+    }
+
+    pub(crate) async fn workspaces(&self) -> Result<Vec<Workspace>> {
+        self.read(|connection| {
+            let mut statement = connection.prepare_cached(sql::WORKSPACES)?;
+            Ok(statement.query_map([], read_workspace)?.collect::<rusqlite::Result<_>>()?)
+        })
+    }
+
+    pub(crate) async fn has_user(&self, email: &Email) -> Result<bool> {
+        self.read(|connection| {
+            Ok(connection.prepare_cached(sql::USER_BY_EMAIL)?.exists([email.key()])?)
+        })
+    }
+
+    pub(crate) async fn tokens(&self, workspace: Option<WorkspaceId>) -> Result<Vec<TokenRow>> {
+        self.read(|connection| {
+            let mut statement = connection.prepare_cached(sql::TOKENS)?;
+            let rows = statement.query_map([workspace.map(|workspace| workspace.0)], |row| {
+                let moment = |column| -> rusqlite::Result<Option<Timestamp>> {
+                    Ok(row.get::<_, Option<i64>>(column)?.map(Timestamp::from_millis))
+                };
+                Ok(TokenRow {
+                    id: TokenId(row.get(0)?),
+                    workspace: row.get(1)?,
+                    name: row.get(2)?,
+                    owner: row.get(3)?,
+                    scopes: read_scopes(row, 4)?,
+                    created_at: Timestamp::from_millis(row.get(5)?),
+                    expires_at: moment(6)?,
+                    revoked_at: moment(7)?,
+                    last_used_at: moment(8)?,
+                })
+            })?;
+            Ok(rows.collect::<rusqlite::Result<_>>()?)
+        })
+    }
+
+    pub(crate) async fn token_workspace(&self, token: TokenId) -> Result<Option<WorkspaceId>> {
+        self.read(|connection| {
+            let mut statement = connection.prepare_cached(sql::TOKEN_WORKSPACE)?;
+            Ok(statement.query_row([token.0], |row| row.get(0).map(WorkspaceId)).optional()?)
+        })
+    }
+
+    pub(crate) async fn delete_workspace(&self, workspace: WorkspaceId) -> Result<()> {
+        let Some(ws) = self.read(|connection| self.number(connection, workspace))? else {
+            return Ok(());
+        };
+        let unname = move |connection: &mut Connection| {
+            for statement in [
+                sql::DELETE_TOKENS,
+                sql::DELETE_PEOPLE,
+                sql::DELETE_STATUSES,
+                sql::DELETE_COLLECTIONS,
+                sql::DELETE_WORKSPACE,
+            ] {
+                connection.prepare_cached(statement)?.execute([ws])?;
+            }
+            Ok(())
+        };
+        self.writer.write(unname).await?;
+        self.tokens.clear();
+        for kind in Kind::ALL {
+            while self.writer.write(move |connection| purge_records(connection, ws, kind)).await?
+                > 0
+            {}
+        }
+        for statement in [sql::DELETE_SOME_BLOCKS, sql::DELETE_SOME_CHANGES] {
+            let purge = move |connection: &mut Connection| {
+                Ok(connection.prepare_cached(statement)?.execute(params![ws, PURGE])?)
+            };
+            while self.writer.write(purge).await? > 0 {}
+        }
+        Ok(())
+    }
+
+    /// The people of a workspace, at least as new as `generation`.
+    fn people(
+        &self,
+        connection: &Connection,
+        workspace: WorkspaceId,
+        ws: i64,
+        generation: u64,
+    ) -> Result<Arc<PeopleBook>> {
+        if let Some(book) = self.people.get(workspace, generation) {
+            return Ok(book);
+        }
+        let mut statement = connection.prepare_cached(sql::PEOPLE)?;
+        let people =
+            statement.query_map([ws], |row| read_member(row).map(|member| member.person))?;
+        let book = people.collect::<rusqlite::Result<PeopleBook>>()?;
+        Ok(self.people.put(workspace, generation, book))
+    }
+}
+
+/// Where a page begins.
+enum Located {
+    At(u64, u64),
+    PastTheEnd,
+    /// The counts are of a newer state than the one being read.
+    Stale,
+}
+
+struct CollectionNow {
+    total: u64,
+    generation: u64,
+    people_generation: u64,
+}
+
+fn collection_now(connection: &Connection, ws: i64, kind: Kind) -> Result<Option<CollectionNow>> {
+    let mut statement = connection.prepare_cached(sql::COLLECTION_NOW)?;
+    let found = statement.query_row(params![ws, kind_number(kind)], |row| {
+        Ok(CollectionNow {
+            total: row.get::<_, i64>(0)?.unsigned_abs(),
+            generation: row.get::<_, i64>(1)?.unsigned_abs(),
+            people_generation: row.get::<_, i64>(2)?.unsigned_abs(),
+        })
+    });
+    Ok(found.optional()?)
+}
+
+fn people_generation(connection: &Connection, ws: i64) -> Result<u64> {
+    let mut statement = connection.prepare_cached(sql::PEOPLE_GENERATION)?;
+    let generation: Option<i64> = statement.query_row([ws], |row| row.get(0)).optional()?;
+    Ok(generation.unwrap_or_default().unsigned_abs())
+}
+
+fn append(mut rows: Rows<'_>, book: &PeopleBook, body: &mut Vec<u8>) -> Result<()> {
+    let mut is_first = true;
+    while let Some(row) = rows.next()? {
+        if !is_first {
+            body.push(b',');
+        }
+        is_first = false;
+        record::render(bytes(row, 0)?, bytes(row, 1)?, book, body);
+    }
+    Ok(())
+}
+
+/// What to ask the trigram index for; `None` when nothing can match. A term of one or two characters
+/// is any of the trigrams that begin with it.
+fn match_expression(connection: &Connection, kind: Kind, term: &Term) -> Result<Option<String>> {
+    let quote = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
+    if !term.can_match() {
+        return Ok(None);
+    }
+    if term.as_str().chars().count() >= 3 {
+        return Ok(Some(quote(term.as_str())));
+    }
+    let mut statement = connection.prepare_cached(&KindSql::of(kind).grams)?;
+    let end = format!("{}{}", term.as_str(), char::MAX);
+    let mut rows = statement.query([term.as_str(), &end])?;
+    let mut grams: Vec<String> = Vec::new();
+    while let Some(row) = rows.next()? {
+        grams.push(quote(row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?));
+    }
+    debug_assert!(!term.as_str().contains(FIELD_SEPARATOR));
+    Ok((!grams.is_empty()).then(|| grams.join(" OR ")))
+}
+
+fn read_bearer(connection: &Connection, hash: &TokenHash) -> Result<Option<Bearer>> {
+    let mut statement = connection.prepare_cached(sql::TOKEN_BY_HASH)?;
+    let found = statement.query_row([&hash.0[..]], |row| {
+        let role: String = row.get(3)?;
+        Ok(Bearer {
+            token: TokenId(row.get(0)?),
+            workspace: WorkspaceId(row.get(1)?),
+            person: PersonId(row.get(2)?),
+            role: role.parse::<Role>().map_err(|error| damaged(3, Error::Damaged(error)))?,
+            scopes: read_scopes(row, 4)?,
+            expires_at: row.get::<_, Option<i64>>(5)?.map(Timestamp::from_millis),
+        })
+    });
+    Ok(found.optional()?)
+}
+
+fn read_scopes(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<Scopes> {
+    let text: String = row.get(column)?;
+    Scopes::parse(&text).map_err(|error| damaged(column, Error::Damaged(error)))
+}
+
+fn purge_records(connection: &mut Connection, ws: i64, kind: Kind) -> Result<usize> {
+    let sql = KindSql::of(kind);
+    let (first, last) = places(ws);
+    let mut statement = connection.prepare_cached(&sql.some_places)?;
+    let rows = statement.query_map(params![first, last, PURGE], |row| row.get::<_, i64>(0))?;
+    let places = rows.collect::<rusqlite::Result<Vec<_>>>()?;
+    for place in &places {
+        connection.prepare_cached(&sql.unindex)?.execute([place])?;
+        connection.prepare_cached(&sql.remove)?.execute([place])?;
+    }
+    Ok(places.len())
+}
+
+fn bytes<'r>(row: &'r rusqlite::Row<'_>, column: usize) -> Result<&'r [u8]> {
+    Ok(row.get_ref(column)?.as_bytes().map_err(rusqlite::Error::from)?)
+}

@@ -1,0 +1,263 @@
+//! Every SQLite statement of the program, so that a test can prepare them all.
+
+use crate::tx::Link;
+use groma_domain::Kind;
+use std::sync::LazyLock;
+
+macro_rules! statements {
+    ($($name:ident = $sql:expr;)*) => {
+        $(pub(crate) const $name: &str = $sql;)*
+        /// All of the above.
+        #[cfg(test)]
+        pub(crate) const FIXED: &[&str] = &[$($name),*];
+    };
+}
+
+/// What every connection is told. `FULL`: a commit is on the disk before it is acknowledged.
+pub(crate) const PRAGMAS: [&str; 7] = [
+    "PRAGMA busy_timeout = 10000",
+    "PRAGMA journal_mode = WAL",
+    "PRAGMA synchronous = FULL",
+    "PRAGMA temp_store = MEMORY",
+    "PRAGMA cache_size = -8192",
+    "PRAGMA mmap_size = 1073741824",
+    "PRAGMA journal_size_limit = 67108864",
+];
+
+statements! {
+    BEGIN = "BEGIN";
+    BEGIN_IMMEDIATE = "BEGIN IMMEDIATE";
+    COMMIT = "COMMIT";
+    ROLLBACK = "ROLLBACK";
+    SAVEPOINT = "SAVEPOINT change";
+    RELEASE = "RELEASE change";
+    ROLLBACK_TO = "ROLLBACK TO change";
+    DATA_VERSION = "PRAGMA data_version";
+    PING = "SELECT 1";
+
+    WORKSPACE_NUMBER = "SELECT no FROM workspaces WHERE id = ?1";
+    WORKSPACE = "SELECT id, name, currency, created_at FROM workspaces WHERE id = ?1";
+    WORKSPACES = "SELECT id, name, currency, created_at FROM workspaces ORDER BY no";
+    WORKSPACE_NAMED = "SELECT 1 FROM workspaces WHERE name_key = ?1";
+    INSERT_WORKSPACE = "INSERT INTO workspaces (id, name, name_key, currency, people_generation, created_at)
+        VALUES (?1, ?2, ?3, ?4, 1, ?5)";
+    DELETE_WORKSPACE = "DELETE FROM workspaces WHERE no = ?1";
+    DELETE_TOKENS = "DELETE FROM tokens WHERE ws = ?1";
+    DELETE_PEOPLE = "DELETE FROM people WHERE ws = ?1";
+    DELETE_STATUSES = "DELETE FROM statuses WHERE ws = ?1";
+    DELETE_COLLECTIONS = "DELETE FROM collections WHERE ws = ?1";
+    DELETE_SOME_BLOCKS = "DELETE FROM blocks WHERE (ws, kind, block) IN
+        (SELECT ws, kind, block FROM blocks WHERE ws = ?1 LIMIT ?2)";
+    DELETE_SOME_CHANGES = "DELETE FROM changes WHERE id IN
+        (SELECT id FROM changes INDEXED BY changes_by_subject WHERE ws = ?1 LIMIT ?2)";
+
+    USER_BY_EMAIL = "SELECT id, email, name FROM users WHERE email_key = ?1";
+    SAVE_USER = "INSERT INTO users (id, email, email_key, name, created_at) VALUES (?1, ?2, ?3, ?4, ?5)
+        ON CONFLICT (id) DO UPDATE SET email = excluded.email, email_key = excluded.email_key, name = excluded.name";
+    SET_PASSWORD = "UPDATE users SET password_hash = ?2 WHERE id = ?1";
+
+    PERSON = "SELECT id, name, email, user_id, role FROM people WHERE ws = ?1 AND id = ?2";
+    PERSON_BY_EMAIL = "SELECT id, name, email, user_id, role FROM people WHERE ws = ?1 AND email_key = ?2";
+    PEOPLE = "SELECT id, name, email, user_id, role FROM people WHERE ws = ?1";
+    OWNERS = "SELECT count(*) FROM people WHERE ws = ?1 AND role = 'owner'";
+    SAVE_PERSON = "INSERT INTO people (ws, id, email, email_key, name, user_id, role, created_at)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+        ON CONFLICT (ws, id) DO UPDATE SET email = excluded.email, email_key = excluded.email_key,
+            name = excluded.name, user_id = excluded.user_id, role = excluded.role";
+    PEOPLE_CHANGED = "UPDATE workspaces SET people_generation = people_generation + 1 WHERE no = ?1";
+    PEOPLE_GENERATION = "SELECT people_generation FROM workspaces WHERE no = ?1";
+
+    TOKEN_BY_HASH = "SELECT t.id, w.id, t.person_id, p.role, t.scopes, t.expires_at
+        FROM tokens t JOIN people p ON p.ws = t.ws AND p.id = t.person_id JOIN workspaces w ON w.no = t.ws
+        WHERE t.hash = ?1 AND t.revoked_at IS NULL AND p.role IS NOT NULL";
+    TOKENS = "SELECT t.id, w.name, t.name, p.email, t.scopes, t.created_at, t.expires_at, t.revoked_at, t.last_used_at
+        FROM tokens t JOIN people p ON p.ws = t.ws AND p.id = t.person_id JOIN workspaces w ON w.no = t.ws
+        WHERE ?1 IS NULL OR w.id = ?1 ORDER BY t.id";
+    TOKEN_WORKSPACE = "SELECT w.id FROM tokens t JOIN workspaces w ON w.no = t.ws WHERE t.id = ?1";
+    INSERT_TOKEN = "INSERT INTO tokens (id, ws, person_id, name, hash, scopes, created_at, expires_at)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+    REVOKE_TOKEN = "UPDATE tokens SET revoked_at = coalesce(revoked_at, ?3) WHERE ws = ?1 AND id = ?2";
+    TOKEN_USED = "UPDATE tokens SET last_used_at = max(coalesce(last_used_at, 0), ?2) WHERE id = ?1";
+
+    COLLECTION = "SELECT last_seq, last_reference, total, generation FROM collections WHERE ws = ?1 AND kind = ?2";
+    COLLECTION_NOW = "SELECT c.total, c.generation, w.people_generation
+        FROM collections c JOIN workspaces w ON w.no = c.ws WHERE c.ws = ?1 AND c.kind = ?2";
+    SAVE_COLLECTION = "INSERT INTO collections (ws, kind, last_seq, last_reference, total, generation)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (ws, kind) DO UPDATE SET last_seq = excluded.last_seq,
+            last_reference = excluded.last_reference, total = excluded.total, generation = excluded.generation";
+    ADJUST_BLOCK = "INSERT INTO blocks (ws, kind, block, live, generation) VALUES (?1, ?2, ?3, ?4, ?5)
+        ON CONFLICT (ws, kind, block) DO UPDATE SET live = live + excluded.live, generation = excluded.generation";
+    BLOCKS_SINCE = "SELECT block, live FROM blocks WHERE ws = ?1 AND kind = ?2 AND generation > ?3";
+
+    STATUSES = "SELECT doc FROM statuses WHERE ws = ?1 ORDER BY seq";
+    SAVE_STATUS = "INSERT INTO statuses (ws, id, seq, kind, name_key, doc)
+        VALUES (?1, ?2, (SELECT coalesce(max(seq), 0) + 1 FROM statuses WHERE ws = ?1), ?3, ?4, ?5)
+        ON CONFLICT (ws, id) DO UPDATE SET name_key = excluded.name_key, doc = excluded.doc";
+    REMOVE_STATUS = "DELETE FROM statuses WHERE ws = ?1 AND id = ?2";
+
+    LOG_CHANGE = "INSERT INTO changes (ws, at, actor, action, subject, before, after)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+    CHANGES = "SELECT id, at, actor, action, subject, before, after FROM changes
+        WHERE ws = ?1 AND id > ?2 ORDER BY id LIMIT ?3";
+}
+
+/// The statements of one kind of record.
+pub(crate) struct KindSql {
+    pub(crate) insert: String,
+    pub(crate) update: String,
+    pub(crate) remove: String,
+    pub(crate) index: String,
+    pub(crate) unindex: String,
+    pub(crate) by_id: String,
+    pub(crate) by_reference: String,
+    pub(crate) shown_by_id: String,
+    pub(crate) shown_by_reference: String,
+    pub(crate) page: String,
+    pub(crate) hits: String,
+    pub(crate) hits_page: String,
+    pub(crate) grams: String,
+    pub(crate) some_places: String,
+    linked: Vec<(Link, String)>,
+    is_linked: Vec<(Link, String)>,
+}
+
+/// The statements of each kind.
+static KINDS: LazyLock<[KindSql; 4]> = LazyLock::new(|| Kind::ALL.map(KindSql::new));
+
+impl KindSql {
+    pub(crate) fn of(kind: Kind) -> &'static Self {
+        &KINDS[usize::try_from(crate::tx::kind_number(kind)).unwrap_or_default()]
+    }
+
+    fn new(kind: Kind) -> Self {
+        let t = kind.plural();
+        let links: Vec<_> = Link::of(kind).iter().map(|link| link.column()).collect();
+        let columns = links.join(", ");
+        let slots: Vec<_> = (7..7 + links.len()).map(|n| format!("?{n}")).collect();
+        let slots = slots.join(", ");
+        let sets: Vec<_> =
+            links.iter().zip(7..).map(|(link, n)| format!("{link} = ?{n}")).collect();
+        let sets = sets.join(", ");
+        let by_link = |select: &str, order: &str| -> Vec<(Link, String)> {
+            let links = Link::of(kind).iter();
+            links
+                .map(|link| {
+                    (
+                        *link,
+                        format!(
+                            "SELECT {select} FROM {t} WHERE ws = ?1 AND {} = ?2 {order}",
+                            link.column()
+                        ),
+                    )
+                })
+                .collect()
+        };
+        Self {
+            insert: format!(
+                "INSERT INTO {t} (place, ws, id, reference, doc, people, {columns})
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, {slots})"
+            ),
+            update: format!(
+                "UPDATE {t} SET reference = ?4, doc = ?5, people = ?6, {sets} WHERE place = ?1 AND ws = ?2 AND id = ?3"
+            ),
+            remove: format!("DELETE FROM {t} WHERE place = ?1"),
+            index: format!("INSERT INTO {t}_search (rowid, text) VALUES (?1, ?2)"),
+            unindex: format!("DELETE FROM {t}_search WHERE rowid = ?1"),
+            by_id: format!("SELECT place, doc FROM {t} WHERE ws = ?1 AND id = ?2"),
+            by_reference: format!("SELECT place, doc FROM {t} WHERE ws = ?1 AND reference = ?2"),
+            shown_by_id: format!(
+                "SELECT doc, people, (SELECT people_generation FROM workspaces WHERE no = ?1)
+                 FROM {t} WHERE ws = ?1 AND id = ?2"
+            ),
+            shown_by_reference: format!(
+                "SELECT doc, people, (SELECT people_generation FROM workspaces WHERE no = ?1)
+                 FROM {t} WHERE ws = ?1 AND reference = ?2"
+            ),
+            page: format!(
+                "SELECT doc, people, place FROM {t} WHERE place BETWEEN ?1 AND ?2 ORDER BY place LIMIT ?3 OFFSET ?4"
+            ),
+            hits: format!("SELECT count(*) FROM {t}_search WHERE {t}_search MATCH ?1 AND rowid BETWEEN ?2 AND ?3"),
+            hits_page: format!(
+                "SELECT r.doc, r.people, r.place FROM
+                    (SELECT rowid FROM {t}_search WHERE {t}_search MATCH ?1 AND rowid BETWEEN ?2 AND ?3
+                     ORDER BY rowid LIMIT ?4 OFFSET ?5) s
+                 JOIN {t} r ON r.place = s.rowid ORDER BY r.place"
+            ),
+            grams: format!("SELECT term FROM {t}_grams WHERE term >= ?1 AND term < ?2"),
+            some_places: format!("SELECT place FROM {t} WHERE place BETWEEN ?1 AND ?2 ORDER BY place LIMIT ?3"),
+            linked: by_link("place, doc", "ORDER BY place"),
+            is_linked: by_link("1", "LIMIT 1"),
+        }
+    }
+
+    pub(crate) fn linked(&self, link: Link) -> Option<&str> {
+        find(&self.linked, link)
+    }
+
+    pub(crate) fn is_linked(&self, link: Link) -> Option<&str> {
+        find(&self.is_linked, link)
+    }
+
+    /// All of them; a new field that is forgotten here does not compile.
+    #[cfg(test)]
+    pub(crate) fn all(&self) -> Vec<&str> {
+        let Self {
+            insert,
+            update,
+            remove,
+            index,
+            unindex,
+            by_id,
+            by_reference,
+            shown_by_id,
+            shown_by_reference,
+            page,
+            hits,
+            hits_page,
+            grams,
+            some_places,
+            linked,
+            is_linked,
+        } = self;
+        let mut all: Vec<&str> = vec![
+            insert,
+            update,
+            remove,
+            index,
+            unindex,
+            by_id,
+            by_reference,
+            shown_by_id,
+            shown_by_reference,
+            page,
+            hits,
+            hits_page,
+            grams,
+            some_places,
+        ];
+        all.extend(linked.iter().chain(is_linked).map(|(_, sql)| sql.as_str()));
+        all
+    }
+}
+
+fn find(statements: &[(Link, String)], link: Link) -> Option<&str> {
+    statements.iter().find(|(of, _)| *of == link).map(|(_, sql)| sql.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_statement_can_be_prepared() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("groma.db");
+        drop(crate::sqlite::Sqlite::open(&path).unwrap());
+        let connection = crate::sqlite::connect(&path).unwrap();
+        for sql in
+            FIXED.iter().copied().chain(Kind::ALL.iter().flat_map(|kind| KindSql::of(*kind).all()))
+        {
+            connection.prepare(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! The one writer: a thread that takes whatever changes are waiting, carries each out behind a
+//! savepoint of its own, and commits them together. Each is acknowledged after that commit has
+//! reached the disk. Many small changes then share the cost of one sync.
+
+use super::sql;
+use crate::{Error, Result};
+use rusqlite::Connection;
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::mpsc,
+    thread,
+    time::{Duration, Instant},
+};
+use tokio::sync::oneshot;
+
+/// A group is closed after this long, so that the first of it does not wait for a crowd.
+const GROUP_TIME: Duration = Duration::from_millis(20);
+
+/// A change on its way: carried out, then told what became of the group it was in.
+trait Job: Send {
+    fn run(&mut self, connection: &mut Connection);
+    fn tell(self: Box<Self>, committed: Result<(), &str>);
+}
+
+struct Waiting<W, R> {
+    work: Option<W>,
+    outcome: Option<Result<R>>,
+    answer: oneshot::Sender<Result<R>>,
+}
+
+impl<W, R> Job for Waiting<W, R>
+where
+    W: FnOnce(&mut Connection) -> Result<R> + Send,
+    R: Send,
+{
+    fn run(&mut self, connection: &mut Connection) {
+        self.outcome = self.work.take().map(|work| behind_savepoint(connection, work));
+    }
+
+    fn tell(self: Box<Self>, committed: Result<(), &str>) {
+        let outcome = match (self.outcome, committed) {
+            (Some(Err(error)), _) => Err(error),
+            (Some(Ok(outcome)), Ok(())) => Ok(outcome),
+            (_, Err(reason)) => Err(Error::Commit(reason.to_owned())),
+            (None, Ok(())) => Err(Error::Closed),
+        };
+        // The one who asked may have gone away; the change stands all the same.
+        let _ = self.answer.send(outcome);
+    }
+}
+
+pub(super) struct Writer {
+    jobs: Option<mpsc::Sender<Box<dyn Job>>>,
+    thread: Option<thread::JoinHandle<()>>,
+}
+
+impl Writer {
+    pub(super) fn start(connection: Connection) -> Result<Self> {
+        let (jobs, waiting) = mpsc::channel();
+        let thread = thread::Builder::new()
+            .name("sqlite-writer".to_owned())
+            .spawn(move || run(connection, &waiting))
+            .map_err(|source| Error::File { path: "sqlite-writer".to_owned(), source })?;
+        Ok(Self { jobs: Some(jobs), thread: Some(thread) })
+    }
+
+    /// Carries out `work`; returns when it is committed and on the disk, or rolled back.
+    pub(super) async fn write<R: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Connection) -> Result<R> + Send + 'static,
+    ) -> Result<R> {
+        let (answer, answered) = oneshot::channel();
+        let job = Box::new(Waiting { work: Some(work), outcome: None, answer });
+        self.jobs.as_ref().ok_or(Error::Closed)?.send(job).map_err(|_| Error::Closed)?;
+        answered.await.map_err(|_| Error::Closed)?
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        // Closes the channel; the thread finishes what waits and ends.
+        self.jobs = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn run(mut connection: Connection, waiting: &mpsc::Receiver<Box<dyn Job>>) {
+    while let Ok(first) = waiting.recv() {
+        let begun = Instant::now();
+        let mut group = vec![first];
+        let mut committed = execute(&connection, sql::BEGIN_IMMEDIATE).map_err(|e| e.to_string());
+        if committed.is_ok() {
+            committed = run_group(&mut connection, &mut group, waiting, begun);
+        }
+        if let Err(reason) = &committed {
+            tracing::error!(%reason, changes = group.len(), "a group of changes was not committed");
+            if !connection.is_autocommit()
+                && let Err(error) = execute(&connection, sql::ROLLBACK)
+            {
+                tracing::error!(%error, "the rollback failed too");
+            }
+        }
+        for job in group {
+            job.tell(committed.as_ref().copied().map_err(String::as_str));
+        }
+    }
+}
+
+/// Carries out the first job and whatever else waits, and commits.
+fn run_group(
+    connection: &mut Connection,
+    group: &mut Vec<Box<dyn Job>>,
+    waiting: &mpsc::Receiver<Box<dyn Job>>,
+    begun: Instant,
+) -> Result<(), String> {
+    for next in 0.. {
+        group[next].run(connection);
+        if connection.is_autocommit() {
+            return Err("the database rolled the transaction back".to_owned());
+        }
+        if begun.elapsed() >= GROUP_TIME {
+            break;
+        }
+        let Ok(job) = waiting.try_recv() else { break };
+        group.push(job);
+    }
+    execute(connection, sql::COMMIT).map_err(|error| error.to_string())
+}
+
+fn behind_savepoint<R>(
+    connection: &mut Connection,
+    work: impl FnOnce(&mut Connection) -> Result<R>,
+) -> Result<R> {
+    execute(connection, sql::SAVEPOINT)?;
+    // A panic is one change's misfortune, not the end of all writing.
+    let outcome = catch_unwind(AssertUnwindSafe(|| work(connection)))
+        .unwrap_or_else(|_| Err(Error::Damaged("a change panicked".to_owned())));
+    if outcome.is_ok() {
+        execute(connection, sql::RELEASE)?;
+    } else if !connection.is_autocommit() {
+        execute(connection, sql::ROLLBACK_TO)?;
+        execute(connection, sql::RELEASE)?;
+    }
+    outcome
+}
+
+fn execute(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
+    connection.prepare_cached(sql)?.execute([]).map(drop)
+}

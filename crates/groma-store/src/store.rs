@@ -1,0 +1,338 @@
+//! The face of the store.
+
+use crate::{
+    Actor, Admission, Applied, Change, Error, Member, NewToken, NewUser, Result, TokenRow,
+    WorkspaceFilter,
+    admin::{AddMember, CreateToken, CreateWorkspace, RevokeToken, SetPassword},
+    change::{Apply, Check},
+    postgres::Postgres,
+    sqlite::Sqlite,
+    tx::Work,
+};
+use groma_domain::{
+    Currency, Email, Kind, ListParams, PersonId, Refusal, Role, Timestamp, TokenId, WorkspaceId,
+    reference::Key,
+    token::TokenHash,
+    workspace::{Workspace, WorkspaceName},
+};
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+/// Everything that is kept, on one of two engines. Cheap to clone.
+#[derive(Clone)]
+pub enum Store {
+    /// One file, one serving program.
+    Sqlite(Arc<Sqlite>),
+    /// A server that any number of programs share.
+    Postgres(Arc<Postgres>),
+}
+
+/// Where the database is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DatabaseUrl {
+    /// `sqlite:PATH`.
+    Sqlite(PathBuf),
+    /// `postgres://…`.
+    Postgres(String),
+}
+
+impl std::str::FromStr for DatabaseUrl {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        if let Some(path) = text.strip_prefix("sqlite:") {
+            let path = path.strip_prefix("//").unwrap_or(path);
+            if !path.is_empty() {
+                return Ok(Self::Sqlite(path.into()));
+            }
+        } else if text.starts_with("postgres://") || text.starts_with("postgresql://") {
+            return Ok(Self::Postgres(text.to_owned()));
+        }
+        Err(Error::Url("must be `sqlite:PATH` or `postgres://…`".to_owned()))
+    }
+}
+
+/// One page of a list.
+pub struct Page {
+    /// What was there before, and the documents with commas between them.
+    pub body: Vec<u8>,
+    /// How many items the whole list has.
+    pub total: u64,
+}
+
+/// A record on its way out.
+pub struct Exported {
+    /// Its place, to go on behind.
+    pub seq: u64,
+    /// Its public document.
+    pub json: Vec<u8>,
+}
+
+/// A line of the audit trail.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangeRow {
+    /// Its number.
+    pub id: i64,
+    /// When.
+    pub at: Timestamp,
+    /// Who; `None` for the command line.
+    pub actor: Option<PersonId>,
+    /// What: an event's name, or what was done to something else.
+    pub action: String,
+    /// To which record, status, member or token.
+    pub subject: uuid::Uuid,
+    /// The fields that changed, as they were.
+    pub before: Option<String>,
+    /// The public document as it is then.
+    pub after: Option<String>,
+}
+
+macro_rules! on_engine {
+    ($store:expr, $engine:ident => $body:expr) => {
+        match $store {
+            Store::Sqlite($engine) => $body,
+            Store::Postgres($engine) => $body,
+        }
+    };
+}
+
+impl Store {
+    /// Opens the database, making and migrating it as needed.
+    pub async fn open(url: &DatabaseUrl) -> Result<Self> {
+        match url {
+            DatabaseUrl::Sqlite(path) => {
+                let path = path.clone();
+                let opened = tokio::task::spawn_blocking(move || Sqlite::open(&path)).await;
+                Ok(Self::Sqlite(Arc::new(opened.map_err(|_| Error::Closed)??)))
+            }
+            DatabaseUrl::Postgres(url) => Ok(Self::Postgres(Arc::new(Postgres::open(url).await?))),
+        }
+    }
+
+    /// Claims the database for serving: a SQLite file has one server at a time.
+    pub fn claim(&self) -> Result<()> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.claim(),
+            Self::Postgres(_) => Ok(()),
+        }
+    }
+
+    /// Keeps a serving store in order until dropped: notices what others changed, writes down when
+    /// tokens were used.
+    pub async fn tend(&self) {
+        let mut beat = tokio::time::interval(Duration::from_millis(200));
+        beat.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        for count in 1_u64.. {
+            beat.tick().await;
+            if let Self::Sqlite(sqlite) = self {
+                sqlite.notice_changes();
+            }
+            if count.is_multiple_of(50)
+                && let Err(error) = self.settle().await
+            {
+                tracing::warn!(%error, "token uses were not written down");
+            }
+        }
+    }
+
+    /// Writes down what is only in memory.
+    pub async fn settle(&self) -> Result<()> {
+        on_engine!(self, engine => engine.settle().await)
+    }
+
+    /// Asks the database for a sign of life.
+    pub async fn ping(&self) -> Result<()> {
+        on_engine!(self, engine => engine.ping().await)
+    }
+
+    /// Looks up a token and counts a request of it.
+    pub async fn admit(&self, hash: &TokenHash, limit: u32, now: Timestamp) -> Result<Admission> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.admit(hash, limit, now),
+            Self::Postgres(postgres) => postgres.admit(hash, limit, now).await,
+        }
+    }
+
+    /// A page of the records of a kind, appended to `body`.
+    pub async fn list(
+        &self,
+        workspace: WorkspaceId,
+        kind: Kind,
+        params: &ListParams,
+        body: Vec<u8>,
+    ) -> Result<Page> {
+        on_engine!(self, engine => engine.list(workspace, kind, params, body).await)
+    }
+
+    /// The public document of one record.
+    pub async fn get(
+        &self,
+        workspace: WorkspaceId,
+        kind: Kind,
+        key: &Key,
+    ) -> Result<Option<Vec<u8>>> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.get(workspace, kind, key),
+            Self::Postgres(postgres) => postgres.get(workspace, kind, key).await,
+        }
+    }
+
+    /// A page of the statuses, appended to `body`.
+    pub async fn statuses(
+        &self,
+        workspace: WorkspaceId,
+        params: &ListParams,
+        mut body: Vec<u8>,
+    ) -> Result<Page> {
+        // There are few: they are read whole, and searched and paged here for both engines.
+        let documents = on_engine!(self, engine => engine.statuses(workspace).await?);
+        let mut matching = Vec::with_capacity(documents.len());
+        for document in documents {
+            let status: groma_domain::Status = serde_json::from_slice(&document)?;
+            let name = groma_domain::text::fold(&status.name);
+            if params.term.as_ref().is_none_or(|term| name.contains(term.as_str())) {
+                matching.push(document);
+            }
+        }
+        let skip = usize::try_from(params.skip()).unwrap_or(usize::MAX);
+        for (index, document) in matching.iter().skip(skip).take(params.limit as usize).enumerate()
+        {
+            if index > 0 {
+                body.push(b',');
+            }
+            body.extend_from_slice(document);
+        }
+        Ok(Page { body, total: matching.len() as u64 })
+    }
+
+    /// Up to `limit` records of a kind behind `after`, in the order of creation.
+    pub async fn export(
+        &self,
+        workspace: WorkspaceId,
+        kind: Kind,
+        after: u64,
+        limit: u32,
+    ) -> Result<Vec<Exported>> {
+        on_engine!(self, engine => engine.export(workspace, kind, after, limit).await)
+    }
+
+    /// Up to `limit` lines of the audit trail behind `after`, oldest first.
+    pub async fn changes(
+        &self,
+        workspace: WorkspaceId,
+        after: i64,
+        limit: u32,
+    ) -> Result<Vec<ChangeRow>> {
+        on_engine!(self, engine => engine.changes(workspace, after, limit).await)
+    }
+
+    /// Carries out a change: all of it, with its events, or nothing.
+    pub async fn apply(&self, change: Change) -> Result<Applied> {
+        self.transact(Apply(change)).await
+    }
+
+    /// Tells which commands of a change would be refused, each on top of those before it.
+    pub async fn check(&self, change: Change) -> Result<Vec<(usize, Refusal)>> {
+        on_engine!(self, engine => engine.look(Check(change)).await)
+    }
+
+    /// Makes a workspace with its owner and its first statuses.
+    pub async fn create_workspace(
+        &self,
+        name: WorkspaceName,
+        currency: Currency,
+        owner: NewUser,
+        now: Timestamp,
+    ) -> Result<Workspace> {
+        self.transact(CreateWorkspace { name, currency, owner, now }).await
+    }
+
+    /// Every workspace, oldest first.
+    pub async fn workspaces(&self) -> Result<Vec<Workspace>> {
+        on_engine!(self, engine => engine.workspaces().await)
+    }
+
+    /// The workspace meant; the only one there is when none is named.
+    pub async fn find_workspace(&self, named: Option<&WorkspaceFilter>) -> Result<Workspace> {
+        let mut workspaces = self.workspaces().await?;
+        let index = match named {
+            Some(WorkspaceFilter::Id(id)) => workspaces.iter().position(|w| w.id == *id),
+            Some(WorkspaceFilter::Name(name)) => {
+                workspaces.iter().position(|w| w.name.key() == name.key())
+            }
+            None if workspaces.len() == 1 => Some(0),
+            None => {
+                return Err(
+                    Refusal::invalid("--workspace", "is needed: there is not exactly one").into()
+                );
+            }
+        };
+        let key = match named {
+            Some(WorkspaceFilter::Id(id)) => id.to_string(),
+            Some(WorkspaceFilter::Name(name)) => name.as_str().to_owned(),
+            None => String::new(),
+        };
+        index
+            .map(|index| workspaces.swap_remove(index))
+            .ok_or_else(|| Refusal::NotFound { what: "workspace", key }.into())
+    }
+
+    /// Deletes a workspace and all it holds. Its tokens end at once; its records go in batches, so
+    /// that other writers go on.
+    pub async fn delete_workspace(&self, workspace: WorkspaceId) -> Result<()> {
+        on_engine!(self, engine => engine.delete_workspace(workspace).await)
+    }
+
+    /// Makes someone a member, or gives a member another role.
+    pub async fn add_member(
+        &self,
+        workspace: WorkspaceId,
+        actor: Actor,
+        user: NewUser,
+        role: Role,
+        now: Timestamp,
+    ) -> Result<Member> {
+        let member = self.transact(AddMember { workspace, actor, user, role, now }).await?;
+        self.forget_tokens();
+        Ok(member)
+    }
+
+    /// Whether there is a user with this address.
+    pub async fn has_user(&self, email: &Email) -> Result<bool> {
+        on_engine!(self, engine => engine.has_user(email).await)
+    }
+
+    /// Gives a user another password.
+    pub async fn set_password(&self, email: Email, hash: String) -> Result<()> {
+        self.transact(SetPassword { email, hash }).await
+    }
+
+    /// Makes a token.
+    pub async fn create_token(&self, token: NewToken, now: Timestamp) -> Result<TokenId> {
+        self.transact(CreateToken { token, now }).await
+    }
+
+    /// The tokens of a workspace, or of all.
+    pub async fn tokens(&self, workspace: Option<WorkspaceId>) -> Result<Vec<TokenRow>> {
+        on_engine!(self, engine => engine.tokens(workspace).await)
+    }
+
+    /// Ends a token, at once.
+    pub async fn revoke_token(&self, token: TokenId, actor: Actor, now: Timestamp) -> Result<()> {
+        let workspace = on_engine!(self, engine => engine.token_workspace(token).await?);
+        let not_found = || Refusal::NotFound { what: "token", key: token.to_string() };
+        let workspace = workspace.ok_or_else(not_found)?;
+        self.transact(RevokeToken { workspace, token, actor, now }).await?;
+        self.forget_tokens();
+        Ok(())
+    }
+
+    fn forget_tokens(&self) {
+        if let Self::Sqlite(sqlite) = self {
+            sqlite.forget_tokens();
+        }
+    }
+
+    async fn transact<W: Work>(&self, work: W) -> Result<W::Output> {
+        on_engine!(self, engine => engine.transact(work).await)
+    }
+}

@@ -1,0 +1,272 @@
+//! What a change needs of an engine: a handful of look-ups, and one ordered list of writes.
+//!
+//! On SQLite these never wait, so the writer thread runs the same async code to its end at once. On
+//! PostgreSQL the writes of a change go out together, without waiting for each answer.
+
+use crate::Result;
+use groma_domain::{
+    Email, Kind, Person, PersonId, Record, Role, Status, StatusId, Timestamp, TokenId, UserId,
+    WorkspaceId, record::Document, reference::Key, scope::Scopes, token::TokenHash,
+    workspace::Workspace,
+};
+use std::future::Future;
+use uuid::Uuid;
+
+/// An open transaction.
+pub(crate) trait Tx: Send {
+    /// The workspace, locked against other writers until the commit; `None` when there is none.
+    fn lock_workspace(
+        &mut self,
+        workspace: WorkspaceId,
+    ) -> impl Future<Output = Result<Option<Workspace>>> + Send;
+
+    /// A record by its key.
+    fn find(
+        &mut self,
+        workspace: WorkspaceId,
+        kind: Kind,
+        key: &Key,
+    ) -> impl Future<Output = Result<Option<Stored>>> + Send;
+
+    /// The records of a kind that point at `id`, in the order of creation.
+    fn linked(
+        &mut self,
+        workspace: WorkspaceId,
+        kind: Kind,
+        link: Link,
+        id: Uuid,
+    ) -> impl Future<Output = Result<Vec<Stored>>> + Send;
+
+    /// Whether a record of a kind points at `id`.
+    fn is_linked(
+        &mut self,
+        workspace: WorkspaceId,
+        kind: Kind,
+        link: Link,
+        id: Uuid,
+    ) -> impl Future<Output = Result<bool>> + Send;
+
+    /// The statuses of the workspace, in the order of creation.
+    fn statuses(
+        &mut self,
+        workspace: WorkspaceId,
+    ) -> impl Future<Output = Result<Vec<Status>>> + Send;
+
+    /// What is counted for a kind.
+    fn collection(
+        &mut self,
+        workspace: WorkspaceId,
+        kind: Kind,
+    ) -> impl Future<Output = Result<Collection>> + Send;
+
+    /// A person by id.
+    fn person(
+        &mut self,
+        workspace: WorkspaceId,
+        id: PersonId,
+    ) -> impl Future<Output = Result<Option<MemberRow>>> + Send;
+
+    /// A person by address.
+    fn person_by_email(
+        &mut self,
+        workspace: WorkspaceId,
+        email: &Email,
+    ) -> impl Future<Output = Result<Option<MemberRow>>> + Send;
+
+    /// How many owners the workspace has.
+    fn owners(&mut self, workspace: WorkspaceId) -> impl Future<Output = Result<u64>> + Send;
+
+    /// Whether another workspace has this name.
+    fn workspace_named(&mut self, name_key: &str) -> impl Future<Output = Result<bool>> + Send;
+
+    /// A user by address.
+    fn user_by_email(
+        &mut self,
+        email: &Email,
+    ) -> impl Future<Output = Result<Option<UserRow>>> + Send;
+
+    /// Carries out writes in their order.
+    fn write(
+        &mut self,
+        workspace: WorkspaceId,
+        writes: Vec<Write>,
+    ) -> impl Future<Output = Result<()>> + Send;
+}
+
+/// Work to be done in one transaction, on either engine.
+pub(crate) trait Work: Send + 'static {
+    /// What comes of it.
+    type Output: Send + 'static;
+    /// Does it. An error rolls the transaction back.
+    fn run<T: Tx>(self, tx: &mut T) -> impl Future<Output = Result<Self::Output>> + Send;
+}
+
+/// What a record can point at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Link {
+    Folder,
+    Assignment,
+    Budget,
+    Status,
+}
+
+impl Link {
+    pub(crate) fn column(self) -> &'static str {
+        match self {
+            Self::Folder => "folder_id",
+            Self::Assignment => "assignment_id",
+            Self::Budget => "budget_id",
+            Self::Status => "status_id",
+        }
+    }
+
+    /// The links that records of a kind have.
+    pub(crate) fn of(kind: Kind) -> &'static [Self] {
+        match kind {
+            Kind::Folder => &[Self::Status],
+            Kind::Assignment | Kind::Budget => &[Self::Status, Self::Folder],
+            Kind::Expense => &[Self::Status, Self::Folder, Self::Assignment, Self::Budget],
+        }
+    }
+
+    /// Where `record` points.
+    pub(crate) fn target(self, record: &Record) -> Option<Uuid> {
+        let id = match (self, record) {
+            (Self::Status, record) => return record.status().map(|id| id.0),
+            (Self::Folder, record) => record.folder(),
+            (Self::Assignment, Record::Expense(expense)) => expense.assignment_id,
+            (Self::Budget, Record::Expense(expense)) => expense.budget_id,
+            _ => None,
+        };
+        id.map(|id| id.0)
+    }
+}
+
+/// A record as it is stored.
+pub(crate) struct Stored {
+    /// Its place in the order of creation.
+    pub(crate) seq: u64,
+    pub(crate) record: Record,
+}
+
+/// What is counted for one kind of record in a workspace.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Collection {
+    pub(crate) last_seq: u64,
+    pub(crate) last_reference: u64,
+    pub(crate) total: u64,
+    pub(crate) generation: u64,
+}
+
+/// A person with what makes them a member.
+#[derive(Clone, Debug)]
+pub(crate) struct MemberRow {
+    pub(crate) person: Person,
+    pub(crate) user: Option<UserId>,
+    pub(crate) role: Option<Role>,
+}
+
+/// Someone who can log in.
+#[derive(Clone, Debug)]
+pub(crate) struct UserRow {
+    pub(crate) id: UserId,
+    pub(crate) email: Email,
+    pub(crate) name: String,
+}
+
+/// One write of a change.
+pub(crate) enum Write {
+    InsertRecord(Row),
+    UpdateRecord {
+        row: Row,
+        search_changed: bool,
+    },
+    RemoveRecord {
+        kind: Kind,
+        seq: u64,
+    },
+    SaveCollection {
+        kind: Kind,
+        collection: Collection,
+    },
+    AdjustBlock {
+        kind: Kind,
+        block: u64,
+        by: i64,
+        generation: u64,
+    },
+    /// A new one goes behind the others.
+    SaveStatus(Status),
+    RemoveStatus(StatusId),
+    SavePerson {
+        row: MemberRow,
+        at: Timestamp,
+    },
+    /// Documents show people anew.
+    PeopleChanged,
+    SaveUser {
+        user: UserRow,
+        at: Timestamp,
+    },
+    SetPassword {
+        user: UserId,
+        hash: String,
+    },
+    InsertWorkspace(Workspace),
+    InsertToken(TokenWrite),
+    RevokeToken {
+        token: TokenId,
+        at: Timestamp,
+    },
+    LogChange(LogRow),
+}
+
+/// A record to be written.
+pub(crate) struct Row {
+    pub(crate) seq: u64,
+    pub(crate) record: Record,
+    pub(crate) document: Document,
+    pub(crate) search: String,
+}
+
+/// A token to be written.
+pub(crate) struct TokenWrite {
+    pub(crate) id: TokenId,
+    pub(crate) person: PersonId,
+    pub(crate) name: String,
+    pub(crate) hash: TokenHash,
+    pub(crate) scopes: Scopes,
+    pub(crate) created_at: Timestamp,
+    pub(crate) expires_at: Option<Timestamp>,
+}
+
+/// A line of the audit trail; with the name of an event, also that event.
+pub(crate) struct LogRow {
+    pub(crate) at: Timestamp,
+    pub(crate) actor: Option<PersonId>,
+    pub(crate) action: &'static str,
+    pub(crate) subject: Uuid,
+    pub(crate) before: Option<String>,
+    pub(crate) after: Option<String>,
+}
+
+/// The number of a kind in the database.
+pub(crate) fn kind_number(kind: Kind) -> i16 {
+    match kind {
+        Kind::Folder => 0,
+        Kind::Assignment => 1,
+        Kind::Expense => 2,
+        Kind::Budget => 3,
+    }
+}
+
+/// How many places share one count.
+pub(crate) const BLOCK: u64 = 64;
+
+/// A new id's random part.
+pub(crate) fn random<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    #[expect(clippy::expect_used, reason = "without randomness nothing here is safe to go on")]
+    getrandom::fill(&mut bytes).expect("the system gives random bytes");
+    bytes
+}
