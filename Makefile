@@ -1,0 +1,29 @@
+# Each target does its own set-up. What they do is in scripts/, which can be called alone too.
+
+.DEFAULT_GOAL := help
+.PHONY: help run test lint fmt bench setup
+
+help: ## List the targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+
+run: ## Build and start Groma in ./data, filled with a demonstration office when new
+	@scripts/setup build
+	cargo run --release --locked -p groma -- serve --demo
+
+test: ## Run every test, on SQLite and on a PostgreSQL of its own
+	@scripts/test
+
+lint: ## Check format, lints and scripts
+	@scripts/lint
+
+fmt: ## Format the code
+	@scripts/setup build lint
+	cargo fmt --all
+
+bench: ## Measure against the bare framework and pgbench
+	@scripts/setup build postgres bench
+	scripts/with-postgres cargo run --release --locked -p bench -- all
+
+# Everything that any target needs, at once: for images and first days.
+setup:
+	@scripts/setup build lint postgres python bench

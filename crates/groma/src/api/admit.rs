@@ -1,0 +1,105 @@
+//! Token, rate, scope: in this order, before a handler sees the request.
+
+use super::{Shared, error::ApiError};
+use axum::{
+    extract::{Request, State},
+    http::{HeaderMap, HeaderName, HeaderValue, header},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use groma_domain::{
+    Scope, Timestamp,
+    rate::RateState,
+    token::{TokenHash, missing_scope},
+};
+use groma_store::{Admission, Bearer};
+use std::sync::Arc;
+
+/// What stands before a route.
+#[derive(Clone)]
+pub(super) struct Guard {
+    pub(super) api: Shared,
+    pub(super) scope: Option<Scope>,
+}
+
+/// The one whose token the request carries, for handlers.
+#[derive(Clone)]
+pub(super) struct Caller(pub(super) Arc<Bearer>);
+
+pub(super) async fn admit(
+    State(guard): State<Guard>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let api = &guard.api;
+    let admission = match sent_token(request.headers(), api) {
+        Ok(hash) => {
+            let now = Timestamp::from(jiff::Timestamp::now());
+            api.store.admit(&hash, api.requests_per_minute, now).await
+        }
+        Err(error) => return error.into_response(),
+    };
+    let (bearer, rate) = match admission {
+        Ok(Admission::Known { bearer, rate }) => (bearer, rate),
+        Ok(Admission::Unknown) => {
+            return ApiError::unauthorized("Unknown or revoked token").into_response();
+        }
+        Ok(Admission::Expired) => {
+            return ApiError::unauthorized("Token has expired").into_response();
+        }
+        Err(error) => return ApiError::from(error).into_response(),
+    };
+    let mut response = match (rate, guard.scope) {
+        (Some(rate), _) if !rate.accepted => {
+            ApiError::too_many_requests(rate.limit, seconds(rate).max(1)).into_response()
+        }
+        (_, Some(scope)) if !bearer.scopes.contains(scope) => {
+            ApiError::forbidden(missing_scope(scope)).into_response()
+        }
+        _ => {
+            request.extensions_mut().insert(Caller(bearer));
+            next.run(request).await
+        }
+    };
+    if let Some(rate) = rate {
+        write_rate(response.headers_mut(), rate);
+    }
+    response
+}
+
+fn sent_token(headers: &HeaderMap, api: &Shared) -> Result<TokenHash, ApiError> {
+    let mut sent = headers.get_all(header::AUTHORIZATION).iter();
+    let Some(value) = sent.next() else {
+        return Err(ApiError::unauthorized("Missing Authorization header"));
+    };
+    let malformed = || ApiError::unauthorized("Malformed token");
+    let text = value.to_str().ok().filter(|_| sent.next().is_none()).ok_or_else(malformed)?;
+    let (scheme, token) = text.split_once(' ').ok_or_else(malformed)?;
+    if !scheme.eq_ignore_ascii_case("bearer") {
+        return Err(malformed());
+    }
+    TokenHash::of_sent(&api.token_prefix, token.trim()).ok_or_else(malformed)
+}
+
+const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
+const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
+const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
+const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
+const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
+
+/// Where the token stands, in the customary headers and in those of the IETF draft.
+fn write_rate(headers: &mut HeaderMap, rate: RateState) {
+    let now = u64::try_from(jiff::Timestamp::now().as_microsecond()).unwrap_or_default();
+    headers.insert(LIMIT, HeaderValue::from(rate.limit));
+    headers.insert(REMAINING, HeaderValue::from(rate.remaining));
+    headers.insert(RESET, HeaderValue::from((now + rate.reset_micros).div_ceil(1_000_000)));
+    let text = |text: String| HeaderValue::from_str(&text).unwrap_or(HeaderValue::from_static(""));
+    headers.insert(RATE_LIMIT_POLICY, text(format!("\"default\";q={};w=60", rate.limit)));
+    headers
+        .insert(RATE_LIMIT, text(format!("\"default\";r={};t={}", rate.remaining, seconds(rate))));
+}
+
+/// Seconds until one more is allowed, rounded up.
+fn seconds(rate: RateState) -> u64 {
+    rate.reset_micros.div_ceil(1_000_000)
+}

@@ -1,0 +1,189 @@
+//! An answer with a body: its ETag, the 304 instead of it, and its compression.
+
+use axum::{
+    body::Body,
+    extract::FromRequestParts,
+    http::{HeaderMap, HeaderValue, StatusCode, header, request::Parts},
+    response::Response,
+};
+use std::{convert::Infallible, io::Write};
+use xxhash_rust::xxh3::xxh3_128;
+
+/// JSON smaller than this goes out as it is.
+const COMPRESS_FROM: usize = 1024;
+
+/// What the client says about the answer it would like.
+pub(super) struct Wishes {
+    encoding: Encoding,
+    if_none_match: Option<HeaderValue>,
+}
+
+impl<S: Sync> FromRequestParts<S> for Wishes {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        Ok(Self {
+            encoding: Encoding::accepted(&parts.headers),
+            if_none_match: parts.headers.get(header::IF_NONE_MATCH).cloned(),
+        })
+    }
+}
+
+impl Wishes {
+    /// The answer with this JSON, or 304 when the client has it.
+    pub(super) fn json(self, body: Vec<u8>) -> Response {
+        let encoding = if body.len() < COMPRESS_FROM { Encoding::Identity } else { self.encoding };
+        let etag = encoding.etag(&body);
+        let mut response = Response::new(Body::empty());
+        let is_known = self.if_none_match.is_some_and(|sent| names(&sent, &etag));
+        if is_known {
+            *response.status_mut() = StatusCode::NOT_MODIFIED;
+        } else {
+            let headers = response.headers_mut();
+            headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+            if let Some(name) = encoding.name() {
+                headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static(name));
+            }
+            *response.body_mut() = Body::from(encoding.compress(body));
+        }
+        let headers = response.headers_mut();
+        headers.insert(header::ETAG, etag);
+        headers.insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
+        response
+    }
+}
+
+/// Whether `If-None-Match` names this ETag. The comparison is the weak one, as for every GET.
+fn names(sent: &HeaderValue, etag: &HeaderValue) -> bool {
+    let Ok(sent) = sent.to_str() else { return false };
+    sent.split(',').map(str::trim).any(|one| {
+        one == "*" || one.strip_prefix("W/").unwrap_or(one).as_bytes() == etag.as_bytes()
+    })
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Encoding {
+    Identity,
+    Gzip,
+    Brotli,
+    Zstd,
+}
+
+impl Encoding {
+    /// The one that the client likes best; among equals the one that costs least.
+    fn accepted(headers: &HeaderMap) -> Self {
+        let mut best = (Self::Identity, 0_u16);
+        for value in headers.get_all(header::ACCEPT_ENCODING) {
+            for wish in value.to_str().unwrap_or_default().split(',') {
+                let mut parts = wish.split(';').map(str::trim);
+                let encoding = match parts.next().unwrap_or_default().to_ascii_lowercase().as_str()
+                {
+                    "zstd" => Self::Zstd,
+                    "br" => Self::Brotli,
+                    "gzip" | "x-gzip" | "*" => Self::Gzip,
+                    _ => continue,
+                };
+                let quality =
+                    parts.find_map(|part| part.strip_prefix("q=")).map_or(1000, thousandths);
+                if quality > best.1
+                    || (quality == best.1 && quality > 0 && encoding.rank() > best.0.rank())
+                {
+                    best = (encoding, quality);
+                }
+            }
+        }
+        best.0
+    }
+
+    fn rank(self) -> u8 {
+        match self {
+            Self::Identity => 0,
+            Self::Gzip => 1,
+            Self::Brotli => 2,
+            Self::Zstd => 3,
+        }
+    }
+
+    fn name(self) -> Option<&'static str> {
+        match self {
+            Self::Identity => None,
+            Self::Gzip => Some("gzip"),
+            Self::Brotli => Some("br"),
+            Self::Zstd => Some("zstd"),
+        }
+    }
+
+    /// A strong ETag: the hash of the bytes, and the encoding they come in.
+    fn etag(self, body: &[u8]) -> HeaderValue {
+        let hash = xxh3_128(body);
+        let text = match self.name() {
+            None => format!("\"{hash:032x}\""),
+            Some(name) => format!("\"{hash:032x}-{name}\""),
+        };
+        // Hexadecimal digits and letters in quotes are a header value.
+        HeaderValue::from_str(&text).unwrap_or(HeaderValue::from_static("\"\""))
+    }
+
+    /// The body in this encoding, at a level where speed counts for more than the last percent.
+    fn compress(self, body: Vec<u8>) -> Vec<u8> {
+        let mut out = Vec::with_capacity(body.len() / 4);
+        let written = match self {
+            Self::Identity => return body,
+            Self::Gzip => {
+                let mut encoder =
+                    flate2::write::GzEncoder::new(&mut out, flate2::Compression::fast());
+                encoder.write_all(&body).and_then(|()| encoder.finish().map(drop))
+            }
+            Self::Brotli => {
+                let mut encoder = brotli::CompressorWriter::new(&mut out, 4096, 2, 20);
+                encoder.write_all(&body).and_then(|()| encoder.flush()).map(|()| drop(encoder))
+            }
+            Self::Zstd => zstd::stream::copy_encode(&body[..], &mut out, 1),
+        };
+        // Writing to memory does not fail.
+        debug_assert!(written.is_ok());
+        out
+    }
+}
+
+fn thousandths(quality: &str) -> u16 {
+    quality.parse::<f32>().map_or(0, |quality| (quality.clamp(0.0, 1.0) * 1000.0) as u16)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn accepted(text: &'static str) -> Encoding {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static(text));
+        Encoding::accepted(&headers)
+    }
+
+    #[test]
+    fn the_client_chooses_and_equals_go_by_cost() {
+        assert_eq!(accepted("gzip, deflate, br, zstd"), Encoding::Zstd);
+        assert_eq!(accepted("gzip, br"), Encoding::Brotli);
+        assert_eq!(accepted("gzip;q=1.0, br;q=0.5"), Encoding::Gzip);
+        assert_eq!(accepted("br;q=0, gzip;q=0.1"), Encoding::Gzip);
+        assert_eq!(accepted("br;q=0"), Encoding::Identity);
+        assert_eq!(accepted("*"), Encoding::Gzip);
+        assert_eq!(accepted("deflate"), Encoding::Identity);
+    }
+
+    #[test]
+    fn an_etag_is_found_in_a_list_weak_or_not() {
+        let etag = HeaderValue::from_static("\"abc\"");
+        for (sent, found) in [
+            ("\"abc\"", true),
+            ("W/\"abc\"", true),
+            ("\"x\", \"abc\"", true),
+            ("*", true),
+            ("\"abc-gzip\"", false),
+            ("abc", false),
+        ] {
+            assert_eq!(names(&HeaderValue::from_static(sent), &etag), found, "{sent}");
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! The outermost layer of a listener: request ids, CORS, panics, and the log of what went wrong.
+
+use super::error::{ApiError, Cause};
+use axum::{
+    extract::Request,
+    http::{HeaderName, HeaderValue, Method, StatusCode, header},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use futures_util::FutureExt;
+use std::panic::AssertUnwindSafe;
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+pub(super) async fn edge(request: Request, next: Next) -> Response {
+    let request_id = request_id(&request);
+    let is_public = request.uri().path().starts_with("/api/public/");
+    let is_preflight = is_public && request.method() == Method::OPTIONS;
+    let log = (request.method().clone(), request.uri().path().to_owned());
+    let mut response = if is_preflight {
+        preflight()
+    } else {
+        AssertUnwindSafe(next.run(request))
+            .catch_unwind()
+            .await
+            .unwrap_or_else(|panic| ApiError::internal(panic_message(&*panic)).into_response())
+    };
+    if let Some(Cause(cause)) = response.extensions_mut().remove::<Cause>() {
+        let (method, path) = log;
+        tracing::error!(request_id = ?request_id, %method, path, %cause, "a request failed");
+    }
+    let headers = response.headers_mut();
+    headers.insert(REQUEST_ID, request_id);
+    if is_public {
+        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+        headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSED));
+    }
+    response
+}
+
+/// What scripts of other origins may read.
+const EXPOSED: &str = "ETag, X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, \
+                       RateLimit, RateLimit-Policy, Retry-After, Idempotent-Replayed";
+
+/// The answer to a browser that asks what it may send. It needs no token and counts for nothing.
+fn preflight() -> Response {
+    let mut response = StatusCode::NO_CONTENT.into_response();
+    let headers = response.headers_mut();
+    let allowed = "Authorization, Content-Type, If-None-Match, Idempotency-Key";
+    headers.insert(
+        header::ACCESS_CONTROL_ALLOW_METHODS,
+        HeaderValue::from_static("GET, HEAD, POST, DELETE, OPTIONS"),
+    );
+    headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static(allowed));
+    headers.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("86400"));
+    response
+}
+
+/// The client's own id when it is a sane one, else a new one.
+fn request_id(request: &Request) -> HeaderValue {
+    let is_sane = |value: &&HeaderValue| {
+        let bytes = value.as_bytes();
+        (1..=128).contains(&bytes.len())
+            && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.:/+=".contains(byte))
+    };
+    match request.headers().get(REQUEST_ID).filter(is_sane) {
+        Some(sent) => sent.clone(),
+        None => {
+            let mut text = [0; 36];
+            let id = uuid::Uuid::now_v7();
+            let id = id.hyphenated().encode_lower(&mut text);
+            // Hexadecimal digits and hyphens are a header value.
+            HeaderValue::from_str(id).unwrap_or(HeaderValue::from_static("-"))
+        }
+    }
+}
+
+fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+    format!("panic: {}", text.unwrap_or_else(|| "unknown".to_owned()))
+}

@@ -1,0 +1,112 @@
+//! Errors at the edge: the one place where something that went wrong becomes an HTTP answer.
+
+use axum::{
+    body::Body,
+    http::{HeaderMap, HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use groma_domain::{Problem, Refusal};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// What every error of the API looks like.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = Error)]
+pub(crate) struct ErrorBody {
+    /// HTTP status code.
+    #[schema(example = 404)]
+    pub(crate) status_code: u16,
+    /// Human-readable text.
+    pub(crate) message: String,
+    /// Reason phrase of the status.
+    #[schema(example = "Not Found")]
+    pub(crate) error: &'static str,
+}
+
+/// An error on its way to the client.
+#[derive(Debug)]
+pub(crate) struct ApiError {
+    status: StatusCode,
+    message: String,
+    headers: HeaderMap,
+    cause: Option<String>,
+}
+
+/// What the log is told of an error, and the client is not.
+#[derive(Clone)]
+pub(crate) struct Cause(pub(crate) String);
+
+impl ApiError {
+    fn new(status: StatusCode, message: impl Into<String>) -> Self {
+        Self { status, message: message.into(), headers: HeaderMap::new(), cause: None }
+    }
+
+    pub(crate) fn no_such_route() -> Self {
+        Self::new(StatusCode::NOT_FOUND, "No such route")
+    }
+
+    pub(crate) fn not_found(what: &str, key: &str) -> Self {
+        let key: String = key.chars().filter(|c| !c.is_control()).take(80).collect();
+        Self::new(StatusCode::NOT_FOUND, format!("{what} `{key}` not found"))
+    }
+
+    pub(crate) fn bad_parameter(problem: &Problem) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, problem.to_string())
+    }
+
+    pub(crate) fn unauthorized(message: &'static str) -> Self {
+        let mut error = Self::new(StatusCode::UNAUTHORIZED, message);
+        error.headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        error
+    }
+
+    pub(crate) fn forbidden(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::FORBIDDEN, message)
+    }
+
+    pub(crate) fn too_many_requests(limit: u32, retry_after: u64) -> Self {
+        let message = format!("Rate limit exceeded: {limit} requests per minute");
+        let mut error = Self::new(StatusCode::TOO_MANY_REQUESTS, message);
+        error.headers.insert(header::RETRY_AFTER, HeaderValue::from(retry_after));
+        error
+    }
+
+    pub(crate) fn internal(cause: impl ToString) -> Self {
+        let mut error = Self::new(StatusCode::INTERNAL_SERVER_ERROR, "Internal server error");
+        error.cause = Some(cause.to_string());
+        error
+    }
+}
+
+impl From<groma_store::Error> for ApiError {
+    fn from(error: groma_store::Error) -> Self {
+        match error.refusal() {
+            Some(Refusal::NotFound { what, key }) => Self::not_found(what, key),
+            Some(refusal @ Refusal::Forbidden { .. }) => Self::forbidden(refusal.to_string()),
+            Some(refusal) => Self::new(StatusCode::BAD_REQUEST, refusal.to_string()),
+            None => Self::internal(error),
+        }
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let body = ErrorBody {
+            status_code: self.status.as_u16(),
+            message: self.message,
+            error: self.status.canonical_reason().unwrap_or_default(),
+        };
+        // A struct of a number and texts always serialises.
+        let mut response = Response::new(Body::from(serde_json::to_vec(&body).unwrap_or_default()));
+        *response.status_mut() = self.status;
+        *response.headers_mut() = self.headers;
+        response
+            .headers_mut()
+            .insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        if let Some(cause) = self.cause {
+            response.extensions_mut().insert(Cause(cause));
+        }
+        response
+    }
+}

@@ -1,0 +1,192 @@
+//! The OpenAPI document: made from the route list, with what all routes share written in once.
+
+use super::{Shared, answer::Wishes, error::ErrorBody, main_routes};
+use axum::{Router, response::Redirect, routing::MethodRouter};
+use groma_domain::{
+    Person, Scope,
+    list::{DEFAULT_LIMIT, MAX_LIMIT, MAX_PAGE, MAX_TERM},
+};
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+use utoipa::{
+    PartialSchema, ToSchema,
+    openapi::{ComponentsBuilder, InfoBuilder, OpenApi, Paths},
+};
+
+const DESCRIPTION: &str = "Read project records by personal access token. Every request needs \
+    `Authorization: Bearer <token>`; a token is made in the web application under Settings > API Tokens, \
+    or with `groma token create`. Lists have `page`, `limit` and `term`, and come in an envelope. \
+    100 requests per minute and token are accepted.";
+
+/// The document of the public API, whose main address is `public_url`.
+pub(crate) fn document(public_url: &str) -> Value {
+    let mut paths = Paths::new();
+    let mut schemas = vec![
+        (ErrorBody::name().into_owned(), ErrorBody::schema()),
+        (Person::name().into_owned(), Person::schema()),
+    ];
+    let mut scopes = Vec::new();
+    for (scope, (route_schemas, route_paths, _)) in main_routes() {
+        scopes.extend(route_paths.paths.keys().map(|path| (path.clone(), scope)));
+        paths.merge(route_paths);
+        schemas.extend(route_schemas);
+    }
+    let info = InfoBuilder::new()
+        .title("Groma public API")
+        .version(env!("CARGO_PKG_VERSION"))
+        .description(Some(DESCRIPTION))
+        .build();
+    let mut document = OpenApi::new(info, paths);
+    document.components = Some(ComponentsBuilder::new().schemas_from_iter(schemas).build());
+    // Plain data always serialises.
+    let mut document = serde_json::to_value(document).unwrap_or_default();
+    document["servers"] = json!([{ "url": public_url, "description": "Main API" }]);
+    let components = &mut document["components"];
+    components["securitySchemes"] = json!({ "token": {
+        "type": "http", "scheme": "bearer", "bearerFormat": "svc_ and 48 hexadecimal characters",
+        "description": "A personal access token, made under Settings > API Tokens." } });
+    components["responses"] = shared_responses();
+    components["headers"] = shared_headers();
+    components["parameters"] = shared_parameters();
+    components["schemas"]
+        .as_object_mut()
+        .into_iter()
+        .flatten()
+        .for_each(|(_, schema)| require_all(schema));
+    for (path, scope) in scopes {
+        for (_, operation) in document["paths"][&path].as_object_mut().into_iter().flatten() {
+            complete(operation, &path, scope);
+        }
+    }
+    document
+}
+
+/// Every field is always present.
+fn require_all(schema: &mut Value) {
+    let names =
+        schema["properties"].as_object().map(|fields| fields.keys().cloned().collect::<Vec<_>>());
+    if let Some(names) = names {
+        schema["required"] = json!(names);
+    }
+    if let Some(items) = schema.pointer_mut("/properties/content/items") {
+        require_all(items);
+    }
+}
+
+/// Writes into an operation what follows from its route.
+fn complete(operation: &mut Value, path: &str, scope: Option<Scope>) {
+    let name = operation["operationId"].as_str().map(camel_case).unwrap_or_default();
+    operation["operationId"] = json!(name);
+    let parameters: &[&str] =
+        if path.ends_with("{key}") { &["key"] } else { &["page", "limit", "term"] };
+    let reference =
+        |group: &str, name: &str| json!({ "$ref": format!("#/components/{group}/{name}") });
+    operation["parameters"] = parameters.iter().map(|name| reference("parameters", name)).collect();
+    operation["security"] =
+        json!([{ "token": scope.iter().map(|scope| scope.name()).collect::<Vec<_>>() }]);
+    if let Some(scope) = scope {
+        operation["description"] = json!(format!("Needs the scope `{scope}`."));
+    }
+    let success = &mut operation["responses"]["200"];
+    success["headers"] =
+        ["ETag", "X-Request-Id", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"]
+            .iter()
+            .map(|name| ((*name).to_owned(), reference("headers", name)))
+            .collect::<Map<_, _>>()
+            .into();
+    let mut add =
+        |status: &str, name: &str| operation["responses"][status] = reference("responses", name);
+    add("304", "NotModified");
+    add("400", "BadRequest");
+    add("401", "Unauthorized");
+    if scope.is_some() {
+        add("403", "Forbidden");
+    }
+    if path.ends_with("{key}") {
+        add("404", "NotFound");
+    }
+    add("429", "TooManyRequests");
+    add("500", "InternalServerError");
+}
+
+fn shared_responses() -> Value {
+    let error = |description: &str, status: u16, reason: &str, message: &str| {
+        json!({ "description": description, "content": { "application/json": {
+            "schema": { "$ref": "#/components/schemas/Error" },
+            "example": { "statusCode": status, "message": message, "error": reason } } } })
+    };
+    let mut unauthorized = error(
+        "The token is missing, malformed, unknown, revoked or expired",
+        401,
+        "Unauthorized",
+        "Unknown or revoked token",
+    );
+    unauthorized["headers"] =
+        json!({ "WWW-Authenticate": { "schema": { "type": "string", "const": "Bearer" } } });
+    let mut too_many = error(
+        "The rate is used up",
+        429,
+        "Too Many Requests",
+        "Rate limit exceeded: 100 requests per minute",
+    );
+    too_many["headers"] = json!({ "Retry-After": {
+        "description": "Seconds until one more request is accepted", "schema": { "type": "integer", "minimum": 1 } } });
+    json!({
+        "NotModified": { "description": "The client has it: `If-None-Match` named the current ETag" },
+        "BadRequest": error("A parameter is out of bounds", 400, "Bad Request", "limit must be a whole number from 1 to 100"),
+        "Unauthorized": unauthorized,
+        "Forbidden": error("The token lacks the scope", 403, "Forbidden", "Token missing required scope: READ_FOLDER"),
+        "NotFound": error("There is no such record in this workspace", 404, "Not Found", "folder `F-000123` not found"),
+        "TooManyRequests": too_many,
+        "InternalServerError": error("Something failed inside", 500, "Internal Server Error", "Internal server error"),
+    })
+}
+
+fn shared_headers() -> Value {
+    let header = |description: &str, kind: &str| json!({ "description": description, "schema": { "type": kind } });
+    json!({
+        "ETag": header("Hash of the answer; send it back in `If-None-Match`", "string"),
+        "X-Request-Id": header("Names this request in the log", "string"),
+        "X-RateLimit-Limit": header("Requests accepted in any 60 seconds", "integer"),
+        "X-RateLimit-Remaining": header("Requests left now", "integer"),
+        "X-RateLimit-Reset": header("Epoch seconds when one more is accepted", "integer"),
+    })
+}
+
+fn shared_parameters() -> Value {
+    let query = |name: &str, description: &str, schema: Value| json!({ "name": name, "in": "query", "required": false, "description": description, "schema": schema });
+    json!({
+        "page": query("page", "Page number",
+            json!({ "type": "integer", "minimum": 1, "maximum": MAX_PAGE, "default": 1 })),
+        "limit": query("limit", "Items per page",
+            json!({ "type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT })),
+        "term": query("term", "What the items must contain, without regard to case or accents",
+            json!({ "type": "string", "maxLength": MAX_TERM })),
+        "key": { "name": "key", "in": "path", "required": true,
+            "description": "The record's id or its reference", "schema": { "type": "string", "minLength": 1 },
+            "example": "F-000123" },
+    })
+}
+
+fn camel_case(name: &str) -> String {
+    let mut words = name.split('_');
+    let first = words.next().unwrap_or_default().to_owned();
+    words.fold(first, |name, word| {
+        let (head, tail) = word.split_at(1.min(word.len()));
+        name + &head.to_uppercase() + tail
+    })
+}
+
+/// The route that serves the document. It needs no token and counts for nothing.
+pub(super) fn route(document: &Value) -> MethodRouter<Shared> {
+    let body: Arc<[u8]> = document.to_string().into_bytes().into();
+    axum::routing::get(move |wishes: Wishes| async move { wishes.json(body.to_vec()) })
+        .fallback(|| async { super::ApiError::no_such_route() })
+}
+
+/// The page at `/docs`, made of files inside the program: it works offline.
+pub(super) fn documentation_page(document: &str) -> Router {
+    let config = utoipa_swagger_ui::Config::from(document.to_owned()).try_it_out_enabled(true);
+    let page: Router = utoipa_swagger_ui::SwaggerUi::new("/docs").config(config).into();
+    page.route("/", axum::routing::get(|| async { Redirect::to("/docs/") }))
+}

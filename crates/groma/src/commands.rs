@@ -1,0 +1,125 @@
+//! The commands: each reads its arguments, asks the store, prints.
+
+mod check;
+mod export;
+mod files;
+mod import;
+mod records;
+mod serve;
+mod token;
+mod user;
+mod workspace;
+
+use crate::{
+    api,
+    cli::{ArchiveCommand, At, Cli, Command},
+    settings::Settings,
+};
+use groma_domain::{Timestamp, workspace::Workspace};
+use groma_store::{Store, WorkspaceFilter};
+use std::{fmt, io::Write};
+
+/// Why a command failed, in one line.
+#[derive(Debug)]
+pub(crate) struct Failure(String);
+
+impl Failure {
+    pub(crate) fn new(reason: impl fmt::Display) -> Self {
+        // One line, whatever the reason looked like.
+        Self(reason.to_string().replace('\n', " "))
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        Self::new(error)
+    }
+}
+
+impl From<groma_store::Error> for Failure {
+    fn from(error: groma_store::Error) -> Self {
+        Self::new(error)
+    }
+}
+
+impl From<crate::settings::SettingsError> for Failure {
+    fn from(error: crate::settings::SettingsError) -> Self {
+        Self::new(error)
+    }
+}
+
+/// Does what the command line says.
+pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
+    let flags: Vec<_> = cli.database.into_iter().map(|url| ("database.url", url)).collect();
+    let settings = Settings::load(cli.config.as_deref(), std::env::vars(), &flags)?;
+    if let Command::Openapi = cli.command {
+        let document = api::document("http://127.0.0.1:8080");
+        return print(&serde_json::to_string_pretty(&document).map_err(Failure::new)?);
+    }
+    if let Command::Check { json } = cli.command {
+        return check::run(&settings, json).await;
+    }
+    let store = Store::open(&settings.database).await?;
+    match cli.command {
+        Command::Serve { demo } => serve::run(settings, store, demo).await,
+        Command::Workspace(command) => workspace::run(&store, command).await,
+        Command::User(command) => user::run(&store, command).await,
+        Command::Token(command) => token::run(&settings, &store, command).await,
+        Command::Import(import) => import::run(&store, import).await,
+        Command::Export(export) => export::run(&store, export).await,
+        Command::Archive(ArchiveCommand::Folder { key, at }) => {
+            records::archive(&store, &key, &at).await
+        }
+        Command::Delete { kind, key, at } => records::delete(&store, kind, &key, &at).await,
+        Command::Openapi | Command::Check { .. } => Ok(()),
+    }
+}
+
+/// The workspace that a command is about.
+async fn workspace_of(store: &Store, at: &At) -> Result<Workspace, Failure> {
+    let named = at.workspace.as_deref().map(named_workspace).transpose()?;
+    Ok(store.find_workspace(named.as_ref()).await?)
+}
+
+fn named_workspace(text: &str) -> Result<WorkspaceFilter, Failure> {
+    match text.parse() {
+        Ok(id) => Ok(WorkspaceFilter::Id(id)),
+        Err(_) => groma_domain::workspace::WorkspaceName::parse(text)
+            .map(WorkspaceFilter::Name)
+            .map_err(|refusal| Failure::new(format!("workspace {refusal}"))),
+    }
+}
+
+pub(crate) fn now() -> Timestamp {
+    jiff::Timestamp::now().into()
+}
+
+/// Prints a line; a reader that went away is no failure.
+fn print(line: &str) -> Result<(), Failure> {
+    match writeln!(std::io::stdout(), "{line}") {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+/// Prints rows under a heading, in columns.
+fn print_table(heading: &[&str], rows: &[Vec<String>]) -> Result<(), Failure> {
+    let width = |column: usize| {
+        let cells = rows.iter().map(|row| row[column].chars().count());
+        cells.chain([heading[column].len()]).max().unwrap_or(0)
+    };
+    let widths: Vec<_> = (0..heading.len()).map(width).collect();
+    let line = |cells: &mut dyn Iterator<Item = &str>| {
+        let padded: Vec<_> =
+            cells.zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
+        print(padded.join("  ").trim_end())
+    };
+    line(&mut heading.iter().copied())?;
+    rows.iter().try_for_each(|row| line(&mut row.iter().map(String::as_str)))
+}

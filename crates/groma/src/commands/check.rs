@@ -1,0 +1,55 @@
+//! `groma check`: settings, database, migrations.
+
+use super::{Failure, print};
+use crate::settings::Settings;
+use groma_store::{DatabaseUrl, Store};
+use serde_json::json;
+
+pub(super) async fn run(settings: &Settings, as_json: bool) -> Result<(), Failure> {
+    let (engine, at) = match &settings.database {
+        DatabaseUrl::Sqlite(path) => ("SQLite", path.display().to_string()),
+        DatabaseUrl::Postgres(url) => ("PostgreSQL", without_password(url)),
+    };
+    let store = Store::open(&settings.database).await?;
+    store.ping().await?;
+    let workspaces = store.workspaces().await?.len();
+    let webhooks = &settings.webhooks;
+    if as_json {
+        let networks: Vec<_> = webhooks.allow_networks.iter().map(ToString::to_string).collect();
+        let report = json!({
+            "settings": {
+                "service.name": settings.service.name,
+                "server.listen": settings.server.listen.to_string(),
+                "server.public_url": settings.server.public_url(),
+                "server.geo_listen": settings.server.geo_listen.to_string(),
+                "server.geo_public_url": settings.server.geo_public_url(),
+                "limits.requests_per_minute": settings.limits.requests_per_minute,
+                "limits.geojson_bytes": settings.limits.geojson_bytes,
+                "webhooks.allow_http": webhooks.allow_http,
+                "webhooks.allow_networks": networks,
+            },
+            "database": { "engine": engine, "at": at, "migrations": "up to date" },
+            "workspaces": workspaces,
+        });
+        return print(&report.to_string());
+    }
+    print("settings    fine")?;
+    print(&format!("database    {engine} at {at}: reached"))?;
+    print("migrations  up to date")?;
+    print(&format!("workspaces  {workspaces}"))?;
+    if webhooks.allow_http || !webhooks.allow_networks.is_empty() {
+        print("note        webhooks may reach http or private addresses, as the settings say")?;
+    }
+    Ok(())
+}
+
+/// The address with its password left out.
+fn without_password(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    match rest.rsplit_once('@') {
+        Some((user, host)) => {
+            format!("{scheme}://{}@{host}", user.split(':').next().unwrap_or_default())
+        }
+        None => url.to_owned(),
+    }
+}

@@ -1,0 +1,36 @@
+//! Groma: a self-hosted service that automates GIS projects.
+
+mod api;
+mod cli;
+mod commands;
+mod demo;
+mod logging;
+mod password;
+mod server;
+mod settings;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = match cli::Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let _ = error.print();
+            return if error.use_stderr() { ExitCode::from(2) } else { ExitCode::SUCCESS };
+        }
+    };
+    logging::start();
+    let outcome = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(commands::Failure::from)
+        .and_then(|runtime| runtime.block_on(commands::run(cli)));
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("groma: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}

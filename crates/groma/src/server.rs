@@ -1,0 +1,56 @@
+//! Listeners: accepting connections, serving them, and ending in order.
+
+use axum::{Router, body::Body};
+use hyper_util::{
+    rt::{TokioExecutor, TokioIo, TokioTimer},
+    server::{conn::auto, graceful::GracefulShutdown},
+    service::TowerToHyperService,
+};
+use std::{future::Future, time::Duration};
+use tokio::net::TcpListener;
+use tower::ServiceExt;
+
+/// How long a client may take to send the head of a request, or to send another one.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long requests that run may go on after the end was asked for.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// Serves `app` on `listener` until `shutdown`, then finishes what runs.
+pub(crate) async fn run(listener: TcpListener, app: Router, shutdown: impl Future<Output = ()>) {
+    let mut connection_builder = auto::Builder::new(TokioExecutor::new());
+    connection_builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT);
+    connection_builder.http2().timer(TokioTimer::new()).keep_alive_interval(Some(HEAD_TIMEOUT));
+    let graceful = GracefulShutdown::new();
+    let mut shutdown = std::pin::pin!(shutdown);
+    loop {
+        let stream = tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => stream,
+                Err(error) => {
+                    // Out of file descriptors, most likely: others end, and then it goes on.
+                    tracing::warn!(%error, "a connection could not be accepted");
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                    continue;
+                }
+            },
+            () = &mut shutdown => break,
+        };
+        let _ = stream.set_nodelay(true);
+        let service = TowerToHyperService::new(
+            app.clone().map_request(|r: hyper::Request<_>| r.map(Body::new)),
+        );
+        let connection = connection_builder
+            .serve_connection_with_upgrades(TokioIo::new(stream), service)
+            .into_owned();
+        let connection = graceful.watch(connection);
+        tokio::spawn(async move {
+            if let Err(error) = connection.await {
+                tracing::debug!(%error, "a connection ended early");
+            }
+        });
+    }
+    drop(listener);
+    if tokio::time::timeout(GRACE, graceful.shutdown()).await.is_err() {
+        tracing::warn!("requests were still running and were cut off");
+    }
+}
