@@ -1,1 +1,52 @@
-fn main() {}
+//! What is compared with whom: `bench all` runs everything and prints tables of ratios; `bench load`
+//! fills a workspace with as many records as one likes.
+
+mod bare;
+mod load;
+mod office;
+mod postgres;
+mod records;
+mod wrk;
+
+use clap::{Parser, Subcommand};
+use groma_store::DatabaseUrl;
+
+type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
+
+/// Measures Groma beside the bare framework and the bare database.
+#[derive(Parser)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Load, then measure records on SQLite and on PostgreSQL.
+    All(load::Sizes),
+    /// Fill a workspace named «Bench».
+    Load {
+        /// Database to fill.
+        #[arg(long, default_value = "sqlite:target/bench/groma.db")]
+        database: DatabaseUrl,
+        #[command(flatten)]
+        sizes: load::Sizes,
+    },
+    /// Measure detail, list, deep pages and search on SQLite.
+    Records(load::Sizes),
+    /// Measure the same on PostgreSQL beside pgbench (needs `TEST_POSTGRES_URL`).
+    Postgres(load::Sizes),
+}
+
+#[tokio::main]
+async fn main() -> Outcome {
+    match Cli::parse().command {
+        Command::Load { database, sizes } => load::run(&database, &sizes).await,
+        Command::Records(sizes) => records::run(&sizes).await,
+        Command::Postgres(sizes) => postgres::run(&sizes).await,
+        Command::All(sizes) => {
+            records::run(&sizes).await?;
+            postgres::run(&sizes).await
+        }
+    }
+}

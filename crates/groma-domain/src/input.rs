@@ -397,7 +397,13 @@ fn check_custom(fields: CustomFields) -> Result<CustomFields, String> {
             return Err("must have names of 1 to 64 characters".to_owned());
         }
         match value {
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+            Value::Null | Value::Bool(_) => {}
+            // Kept as it was written, so it must be one that readers can hold.
+            Value::Number(number)
+                if number.as_f64().is_some_and(f64::is_finite) && number.as_str().len() <= 40 => {}
+            Value::Number(_) => {
+                return Err(format!("must hold a number of a sensible size in `{name}`"));
+            }
             Value::String(text) if text.chars().count() > 2_000 => {
                 return Err(format!("must have at most 2,000 characters in `{name}`"));
             }

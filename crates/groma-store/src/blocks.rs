@@ -63,15 +63,18 @@ fn lowbit(index: usize) -> usize {
     index & index.wrapping_neg()
 }
 
+/// The counts of one collection, shared by those who read it.
+pub(crate) type SharedCounts = Arc<Mutex<BlockCounts>>;
+
 /// The counts of every collection that was asked for.
 #[derive(Debug, Default)]
 pub(crate) struct BlockCache {
-    counts: Mutex<HashMap<(WorkspaceId, Kind), Arc<Mutex<BlockCounts>>>>,
+    counts: Mutex<HashMap<(WorkspaceId, Kind), SharedCounts>>,
 }
 
 impl BlockCache {
     /// The counts of a collection, to be brought up to date by the caller.
-    pub(crate) fn of(&self, workspace: WorkspaceId, kind: Kind) -> Arc<Mutex<BlockCounts>> {
+    pub(crate) fn of(&self, workspace: WorkspaceId, kind: Kind) -> SharedCounts {
         self.counts.lock().entry((workspace, kind)).or_default().clone()
     }
 }

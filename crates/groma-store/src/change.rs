@@ -152,6 +152,8 @@ impl Work for Apply {
             let done = working.execute(command).await.map_err(|error| at_index(error, index))?;
             touched.push(done);
         }
+        let last = touched.len().saturating_sub(1);
+        working.check_defaults().map_err(|error| at_index(error, last))?;
         working.settle_budgets().await?;
         let applied = touched.into_iter().map(|touched| working.done(touched)).collect();
         working.write().await?;
@@ -168,12 +170,16 @@ impl Work for Check {
     async fn run<T: Tx>(self, tx: &mut T) -> Result<Self::Output> {
         let mut working = working::Working::begin(tx, &self.0).await?;
         let mut refused = Vec::new();
+        let last = self.0.commands.len().saturating_sub(1);
         for (index, command) in self.0.commands.into_iter().enumerate() {
             match working.execute(command).await {
                 Ok(_) => {}
                 Err(crate::Error::Refused { refusal, .. }) => refused.push((index, refusal)),
                 Err(error) => return Err(error),
             }
+        }
+        if let Err(crate::Error::Refused { refusal, .. }) = working.check_defaults() {
+            refused.push((last, refusal));
         }
         Ok(refused)
     }

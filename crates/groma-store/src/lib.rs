@@ -22,4 +22,5 @@ pub use admin::{Member, NewToken, NewUser, TokenRow, WorkspaceFilter};
 pub use admission::{Admission, Bearer};
 pub use change::{Actor, Applied, Change, Command, Done, Target};
 pub use error::{Error, Result};
+pub use postgres::sql::HotReads;
 pub use store::{ChangeRow, DatabaseUrl, Exported, Page, Store};

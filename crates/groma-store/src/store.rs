@@ -160,6 +160,8 @@ impl Store {
         params: &ListParams,
         body: Vec<u8>,
     ) -> Result<Page> {
+        // What is read at once never waits: a task that only reads must still let others run.
+        tokio::task::consume_budget().await;
         on_engine!(self, engine => engine.list(workspace, kind, params, body).await)
     }
 
@@ -171,7 +173,10 @@ impl Store {
         key: &Key,
     ) -> Result<Option<Vec<u8>>> {
         match self {
-            Self::Sqlite(sqlite) => sqlite.get(workspace, kind, key),
+            Self::Sqlite(sqlite) => {
+                tokio::task::consume_budget().await;
+                sqlite.get(workspace, kind, key)
+            }
             Self::Postgres(postgres) => postgres.get(workspace, kind, key).await,
         }
     }

@@ -19,6 +19,7 @@ use error::ApiError;
 use groma_domain::{Scope, token::TokenPrefix};
 use groma_store::Store;
 use std::sync::Arc;
+use tower::Layer;
 use utoipa_axum::{router::UtoipaMethodRouter, routes};
 
 /// What the handlers share.
@@ -77,14 +78,11 @@ fn guarded(
     handler: MethodRouter<Shared>,
 ) -> MethodRouter<Shared> {
     let guard = admit::Guard { api: api.clone(), scope };
-    handler
-        .route_layer(middleware::from_fn_with_state(guard, admit::admit))
-        .fallback(|| async { ApiError::no_such_route() })
+    handler.route_layer(middleware::from_fn_with_state(guard, admit::admit))
 }
 
+/// Puts the edge around a whole router, so that it sees what the framework itself answers too.
 fn edged(router: Router) -> Router {
-    router
-        .fallback(|| async { ApiError::no_such_route() })
-        .method_not_allowed_fallback(|| async { ApiError::no_such_route() })
-        .layer(middleware::from_fn(edge::edge))
+    let router = router.fallback(|| async { ApiError::no_such_route() });
+    Router::new().fallback_service(middleware::from_fn(edge::edge).layer(router))
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 /// Automates GIS projects: records, tokens, webhooks and map layers of an office, in one program.
 #[derive(Debug, Parser)]
-#[command(name = "groma", version, disable_help_subcommand = true)]
+#[command(name = "groma", version)]
 pub(crate) struct Cli {
     /// Settings file; without it ./groma.toml is read when there is one.
     #[arg(long, global = true, value_name = "FILE")]
@@ -95,7 +95,11 @@ pub(crate) enum WorkspaceCommand {
     /// Delete a workspace and all it holds.
     Delete {
         /// Its name or key.
-        workspace: String,
+        #[arg(required_unless_present = "workspace", conflicts_with = "workspace")]
+        name: Option<String>,
+        /// The same, as other commands take it.
+        #[arg(long, value_name = "W")]
+        workspace: Option<String>,
     },
 }
 

@@ -6,7 +6,7 @@ mod files;
 mod import;
 mod records;
 mod serve;
-mod token;
+pub(crate) mod token;
 mod user;
 mod workspace;
 

@@ -1,8 +1,308 @@
-//! The demonstration office.
+//! The demonstration: an empty database becomes a survey office with three years behind it, so that
+//! whoever tries Groma finds something to read.
+//!
+//! The office is told as a story (`story`), from the first folder to whatever is on the desks today,
+//! and every step of it goes through the store like anyone's change, at the time of the story. So
+//! histories, totals and budgets are as real as those of a workspace in use.
 
-use crate::{commands::Failure, settings::Settings};
-use groma_store::Store;
+mod calendar;
+mod chance;
+mod life;
+mod notes;
+mod office;
+mod purchases;
+mod story;
+mod works;
 
-pub(crate) async fn fill_when_empty(_: &Settings, _: &Store) -> Result<(), Failure> {
+use crate::{
+    commands::{Failure, now, token},
+    password,
+    settings::Settings,
+};
+use futures_util::poll;
+use groma_domain::{
+    Currency, Email, Kind, Reference, Scope, Timestamp, WorkspaceId,
+    input::Field,
+    password::Password,
+    status::{Group, StatusInput},
+    token::Token,
+    workspace::WorkspaceName,
+};
+use groma_store::{Actor, Change, Command, NewUser, Store};
+use notes::Chapter;
+use office::Colleague;
+use std::{collections::VecDeque, io::Write, task::Poll};
+use story::Story;
+
+/// Fills a database without a workspace and prints how to look at it; any other stays as it is.
+/// `false` when `stopped` came first.
+pub(crate) async fn fill_when_empty(
+    settings: &Settings,
+    store: &Store,
+    stopped: &mut (impl Future<Output = ()> + Unpin),
+) -> Result<bool, Failure> {
+    let address = settings.server.public_url();
+    let workspaces = store.workspaces().await?.len();
+    if workspaces > 0 {
+        return print(&unchanged(&address, workspaces)).map(|()| true);
+    }
+    tracing::info!("filling the empty database with a demonstration office");
+    let story = story::tell(now());
+    let login = Login { email: email(Colleague::SurveyLead)?, password: new_password()? };
+    let workspace = found(store, &login, story.founded).await?;
+    let filled = tokio::select! {
+        carried_out = carry_out(store, workspace, &story) => carried_out.map(|()| true),
+        () = stopped => Ok(false),
+    };
+    if !matches!(filled, Ok(true)) {
+        // Half an office would be taken for a database in use at the next start.
+        if let Err(error) = store.delete_workspace(workspace).await {
+            tracing::error!(%error, "the unfinished demonstration office was not deleted");
+        }
+        return filled;
+    }
+    let wanted = token::Wanted {
+        workspace,
+        owner: login.email.clone(),
+        name: "Demo token",
+        scopes: Scope::ALL.into_iter().collect(),
+        expires_at: None,
+    };
+    let (_, token) = token::create(settings, store, wanted).await?;
+    print(&welcome(&address, &login, &token, &story.chapters)).map(|()| true)
+}
+
+/// Who can log in, shown once.
+struct Login {
+    email: Email,
+    password: String,
+}
+
+/// Makes the workspace with its owner.
+async fn found(store: &Store, login: &Login, at: Timestamp) -> Result<WorkspaceId, Failure> {
+    let name = WorkspaceName::parse(office::NAME).map_err(Failure::new)?;
+    let password = Password::new(&login.password).map_err(Failure::new)?;
+    let owner = NewUser {
+        email: login.email.clone(),
+        name: Some(Colleague::SurveyLead.name().to_owned()),
+        password_hash: Some(password::hash(password).await?),
+    };
+    Ok(store.create_workspace(name, Currency::EUR, owner, at).await?.id)
+}
+
+/// Carries out the story, each chapter at its time and as the one who wrote it.
+async fn carry_out(store: &Store, workspace: WorkspaceId, story: &Story) -> Result<(), Failure> {
+    let members = furnish(store, workspace, story.founded).await?;
+    // SQLite's writer takes changes in the order in which they are handed over, and shares one sync
+    // of the disk among those that wait; PostgreSQL might let one overtake another.
+    let abreast = if matches!(store, Store::Sqlite(_)) { 64 } else { 1 };
+    let mut under_way = VecDeque::with_capacity(abreast);
+    for Chapter { at, who, steps } in &story.chapters {
+        let commands: Result<_, _> = steps.iter().map(notes::Step::command).collect();
+        let commands = commands.map_err(Failure::new)?;
+        let member = members.iter().find(|(member, _)| member == who);
+        let actor = member.map_or(Actor::Operator, |(_, actor)| *actor);
+        let mut change = Box::pin(store.apply(Change { workspace, actor, now: *at, commands }));
+        // The first look at it hands it over.
+        match poll!(&mut change) {
+            Poll::Ready(applied) => drop(applied?),
+            Poll::Pending => under_way.push_back(change),
+        }
+        if under_way.len() == abreast
+            && let Some(oldest) = under_way.pop_front()
+        {
+            oldest.await?;
+        }
+    }
+    for change in under_way {
+        change.await?;
+    }
     Ok(())
+}
+
+/// Adds the members, who then act in the story, and a status for invoices, which are paid, not
+/// reimbursed.
+async fn furnish(
+    store: &Store,
+    workspace: WorkspaceId,
+    now: Timestamp,
+) -> Result<Vec<(Colleague, Actor)>, Failure> {
+    let mut members = Vec::new();
+    for who in Colleague::ALL {
+        let Some(role) = who.role() else { continue };
+        // The owner is a member already; adding them again tells their id.
+        let name = Some(who.name().to_owned());
+        let user = NewUser { email: email(who)?, name, password_hash: None };
+        let member = store.add_member(workspace, Actor::Operator, user, role, now).await?;
+        members.push((who, Actor::Member { person: member.person.id, role }));
+    }
+    let input = StatusInput {
+        name: Field::Set("Paid".to_owned()),
+        applies_to: Field::Set(Kind::Expense),
+        group: Field::Set(Group::Done),
+        color: Field::Set("#27724f".to_owned()),
+        ..StatusInput::default()
+    };
+    let commands = vec![Command::SaveStatus { target: None, input }];
+    store.apply(Change { workspace, actor: Actor::Operator, now, commands }).await?;
+    Ok(members)
+}
+
+fn email(who: Colleague) -> Result<Email, Failure> {
+    Email::parse(&who.email()).map_err(Failure::new)
+}
+
+/// A random password that can be read aloud: 54 bits in nine syllables.
+fn new_password() -> Result<String, Failure> {
+    const CONSONANTS: &[u8; 16] = b"bdfghjklmnprstvz";
+    const VOWELS: &[u8; 4] = b"aiou";
+    let mut random = [0_u8; 9];
+    getrandom::fill(&mut random).map_err(Failure::new)?;
+    let mut password = String::new();
+    for (place, byte) in random.into_iter().enumerate() {
+        if place > 0 && place % 3 == 0 {
+            password.push('-');
+        }
+        password.push(CONSONANTS[usize::from(byte % 16)].into());
+        password.push(VOWELS[usize::from(byte / 16 % 4)].into());
+    }
+    Ok(password)
+}
+
+fn unchanged(address: &str, workspaces: usize) -> String {
+    let held =
+        if workspaces == 1 { "a workspace".to_owned() } else { format!("{workspaces} workspaces") };
+    format!(
+        "--demo changed nothing: the database holds {held} already. API documentation: {address}/docs\n"
+    )
+}
+
+/// What someone needs to look around, with lines to paste.
+fn welcome(address: &str, login: &Login, token: &Token, chapters: &[Chapter]) -> String {
+    let made = |kind: Kind| {
+        let steps = chapters.iter().flat_map(|chapter| &chapter.steps);
+        steps.filter(|step| step.is_new && step.kind == kind).count() as u64
+    };
+    let counts: Vec<_> = Kind::ALL
+        .iter()
+        .map(|kind| format!("{} {}", grouped(made(*kind)), kind.plural()))
+        .collect();
+    // One of work that is under way, as a rule.
+    let budget = Reference::made(Kind::Budget, made(Kind::Budget).saturating_sub(20).max(1));
+    let (name, token) = (office::NAME, token.reveal());
+    let curl = |path: String| {
+        format!("  curl -H 'Authorization: Bearer {token}' '{address}/api/public/v1/{path}'")
+    };
+    let lines = [
+        String::new(),
+        format!("{name} is open: {}.", counts.join(", ")),
+        String::new(),
+        format!("  API documentation: {address}/docs"),
+        format!("  Login:             {}", login.email),
+        format!("  Password:          {}", login.password),
+        format!("  Token:             {token}"),
+        String::new(),
+        "Password and token are not shown again. To try it:".to_owned(),
+        String::new(),
+        curl("folders?limit=2".to_owned()),
+        curl("folders?term=chene".to_owned()),
+        curl(format!("budgets/{budget}")),
+        String::new(),
+        String::new(),
+    ];
+    lines.join("\n")
+}
+
+/// A count below a million as people write it: `4,822`.
+fn grouped(count: u64) -> String {
+    if count < 1_000 {
+        count.to_string()
+    } else {
+        format!("{},{:03}", count / 1_000, count % 1_000)
+    }
+}
+
+/// Prints to standard output; a reader that went away is no failure.
+fn print(text: &str) -> Result<(), Failure> {
+    match std::io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_domain::{ListParams, reference::Key};
+    use serde_json::Value;
+
+    async fn store(folder: &tempfile::TempDir) -> Store {
+        let url = format!("sqlite:{}", folder.path().join("groma.db").display());
+        Store::open(&url.parse().unwrap()).await.unwrap()
+    }
+
+    fn login() -> Login {
+        let password = new_password().unwrap();
+        Login { email: email(Colleague::SurveyLead).unwrap(), password }
+    }
+
+    #[tokio::test]
+    async fn the_store_takes_every_step_and_counts_as_the_story_does() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = store(&folder).await;
+        // A seventh of the folders, over all of the years: the whole takes long without optimising.
+        let story = story::tell_of(60, Timestamp::parse("2026-11-15T05:00:00Z").unwrap());
+        let workspace = found(&store, &login(), story.founded).await.unwrap();
+        carry_out(&store, workspace, &story).await.unwrap();
+        for kind in Kind::ALL {
+            let steps = story.chapters.iter().flat_map(|chapter| &chapter.steps);
+            let mut made = 0;
+            for step in steps.filter(|step| step.kind == kind && step.is_new) {
+                made += 1;
+                let key = Key::Reference(step.reference.clone());
+                let document = store.get(workspace, kind, &key).await.unwrap().unwrap();
+                let document: Value = serde_json::from_slice(&document).unwrap();
+                for field in ["name", "title", "unitAmount"] {
+                    if let Some(told) = step.values.get(field) {
+                        assert_eq!(&document[field], told, "{key}");
+                    }
+                }
+            }
+            let all = ListParams::default();
+            assert_eq!(store.list(workspace, kind, &all, Vec::new()).await.unwrap().total, made);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_database_in_use_stays_as_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = store(&folder).await;
+        let workspace = found(&store, &login(), now()).await.unwrap();
+        let settings = Settings::load(None, [], &[]).unwrap();
+        let mut never = std::future::pending();
+        assert!(fill_when_empty(&settings, &store, &mut never).await.unwrap());
+        assert_eq!(store.workspaces().await.unwrap().len(), 1);
+        assert!(store.tokens(None).await.unwrap().is_empty());
+        let all = ListParams::default();
+        let folders = store.list(workspace, Kind::Folder, &all, Vec::new()).await.unwrap();
+        assert_eq!(folders.total, 0);
+    }
+
+    #[tokio::test]
+    async fn a_fill_that_is_stopped_leaves_the_database_empty() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = store(&folder).await;
+        let settings = Settings::load(None, [], &[]).unwrap();
+        let mut at_once = std::future::ready(());
+        assert!(!fill_when_empty(&settings, &store, &mut at_once).await.unwrap());
+        assert!(store.workspaces().await.unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_password_can_be_read_aloud_and_is_never_the_same() {
+        let (one, other) = (new_password().unwrap(), new_password().unwrap());
+        assert_ne!(one, other);
+        assert!(one.split('-').all(|word| word.len() == 6), "{one}");
+        assert!(Password::new(&one).is_ok());
+    }
 }

@@ -3,10 +3,11 @@
 use std::io::IsTerminal;
 use tracing_subscriber::{EnvFilter, fmt, prelude::*};
 
-/// Starts logging. `RUST_LOG` chooses what; `info` when it says nothing.
-pub(crate) fn start() {
-    let filter = EnvFilter::try_from_default_env()
-        .unwrap_or_else(|_| EnvFilter::new("info,refinery_core=warn"));
+/// Starts logging. `RUST_LOG` chooses what; otherwise a server tells what it does, and a command says
+/// what it has to say itself.
+pub(crate) fn start(serving: bool) {
+    let default = if serving { "info,refinery_core=warn,tokio_postgres=warn" } else { "off" };
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default));
     let registry = tracing_subscriber::registry().with(filter);
     if std::io::stderr().is_terminal() {
         registry.with(fmt::layer().with_writer(std::io::stderr).with_target(false)).init();

@@ -20,7 +20,7 @@ fn main() -> ExitCode {
             return if error.use_stderr() { ExitCode::from(2) } else { ExitCode::SUCCESS };
         }
     };
-    logging::start();
+    logging::start(matches!(cli.command, cli::Command::Serve { .. }));
     let outcome = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()

@@ -182,8 +182,13 @@ impl Budget {
 
     /// Counts an expense of this amount; a negative one takes it back.
     pub fn add_spent(&mut self, amount: Decimal) {
-        self.spent = Amount(self.spent.0 + amount);
-        self.remaining = Amount(self.amount.0 - self.spent.0);
+        let places = |mut number: Decimal| {
+            // Adding a plain zero would lose them.
+            number.rescale(self.currency.exponent());
+            Amount(number)
+        };
+        self.spent = places(self.spent.0 + amount);
+        self.remaining = places(self.amount.0 - self.spent.0);
         self.percent_used = self.spent.percent_of(self.amount);
     }
 

@@ -133,7 +133,11 @@ impl Folder {
             },
             tags: input.tags.or(prior.map(|p| p.tags.clone()).unwrap_or_default()),
             bbox: prior.and_then(|p| p.bbox),
-            archived_at: input.archived_at.or(prior.and_then(|p| p.archived_at)),
+            archived_at: match (prior.and_then(|p| p.archived_at), input.archived_at) {
+                // What is archived stays so since then.
+                (Some(since), Field::Set(Some(_)) | Field::Keep) => Some(since),
+                (_, given) => given.or(None),
+            },
             custom_fields,
             created_at: identity.created_at,
             updated_at: identity.updated_at,

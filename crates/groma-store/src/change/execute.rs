@@ -335,10 +335,6 @@ impl<T: Tx> Working<'_, T> {
         if statuses.iter().any(|other| beside(other) && other.is_named(&named)) {
             return Err(Refusal::invalid("name", format!("`{}` is taken", status.name)).into());
         }
-        if prior.as_ref().is_some_and(|prior| prior.is_default) && !status.is_default {
-            let message = "cannot be taken away; make another status the default";
-            return Err(Refusal::invalid("isDefault", message).into());
-        }
         if status.is_default {
             for other in statuses.iter_mut().filter(|other| beside(other) && other.is_default) {
                 other.is_default = false;
@@ -388,6 +384,20 @@ impl<T: Tx> Working<'_, T> {
             heir.updated_at = now;
         }
         Ok(Touched::Status { changed: true, created: false })
+    }
+
+    /// Refuses a change that leaves a kind without a default status. Judged when all commands are
+    /// through, so that they may pass it on in any order.
+    pub(super) fn check_defaults(&self) -> Result<()> {
+        let Some(statuses) = self.touched_statuses() else { return Ok(()) };
+        for kind in Kind::ALL {
+            let mut of_kind = statuses.iter().filter(|status| status.applies_to == kind).peekable();
+            if of_kind.peek().is_some() && !of_kind.any(|status| status.is_default) {
+                let message = format!("is needed: no status of a {kind} would be the default");
+                return Err(Refusal::invalid("isDefault", message).into());
+            }
+        }
+        Ok(())
     }
 
     /// Puts every record of a status into `status`.

@@ -29,6 +29,7 @@ struct Entry {
 }
 
 /// What a command touched, to be told when the change is settled.
+#[derive(Clone, Copy)]
 pub(super) enum Touched {
     Record(RecordId),
     Deleted { with: usize },
@@ -198,6 +199,11 @@ impl<'t, T: Tx> Working<'t, T> {
             self.statuses = Some(Statuses { now: before.clone(), before });
         }
         self.statuses.as_mut().map(|statuses| &mut statuses.now).ok_or(Error::Closed)
+    }
+
+    /// The statuses as they are to be, if a command asked for them.
+    pub(super) fn touched_statuses(&self) -> Option<&[Status]> {
+        self.statuses.as_ref().map(|statuses| &statuses.now[..])
     }
 
     /// The person meant; someone new when the address is not known yet.

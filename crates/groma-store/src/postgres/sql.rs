@@ -90,6 +90,25 @@ statements! {
         WHERE workspace_id = $1 AND id > $2 ORDER BY id LIMIT $3";
 }
 
+/// The statements that reading folders takes, for those who measure the database alone.
+pub struct HotReads {
+    /// Token and rate: hash, limit, milliseconds.
+    pub admit: &'static str,
+    /// One folder: workspace, reference.
+    pub detail: &'static str,
+    /// A page: workspace, first place, limit, offset.
+    pub page: &'static str,
+}
+
+impl HotReads {
+    /// As the program sends them.
+    #[must_use]
+    pub fn of_folders() -> Self {
+        let folders = KindSql::of(Kind::Folder);
+        Self { admit: ADMIT, detail: &folders.shown_by_reference, page: &folders.page }
+    }
+}
+
 /// The statements of one kind of record.
 pub(crate) struct KindSql {
     pub(crate) insert: String,
@@ -240,4 +259,25 @@ impl KindSql {
 
 fn find(statements: &[(Link, String)], link: Link) -> Option<&str> {
     statements.iter().find(|(of, _)| *of == link).map(|(_, sql)| sql.as_str())
+}
+
+#[cfg(test)]
+#[path = "../../tests/support/database.rs"]
+mod database;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn every_statement_can_be_prepared() {
+        let database = database::OwnDatabase::copy_of("template1").await;
+        drop(crate::postgres::Postgres::open(&database.url()).await.unwrap());
+        let client = database::connect(&database.url()).await;
+        for sql in
+            FIXED.iter().copied().chain(Kind::ALL.iter().flat_map(|kind| KindSql::of(*kind).all()))
+        {
+            client.prepare(sql).await.unwrap_or_else(|error| panic!("{sql}: {error:?}"));
+        }
+    }
 }

@@ -15,7 +15,7 @@ const COMPRESS_FROM: usize = 1024;
 /// What the client says about the answer it would like.
 pub(super) struct Wishes {
     encoding: Encoding,
-    if_none_match: Option<HeaderValue>,
+    if_none_match: Vec<HeaderValue>,
 }
 
 impl<S: Sync> FromRequestParts<S> for Wishes {
@@ -24,7 +24,7 @@ impl<S: Sync> FromRequestParts<S> for Wishes {
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
         Ok(Self {
             encoding: Encoding::accepted(&parts.headers),
-            if_none_match: parts.headers.get(header::IF_NONE_MATCH).cloned(),
+            if_none_match: parts.headers.get_all(header::IF_NONE_MATCH).iter().cloned().collect(),
         })
     }
 }
@@ -35,7 +35,7 @@ impl Wishes {
         let encoding = if body.len() < COMPRESS_FROM { Encoding::Identity } else { self.encoding };
         let etag = encoding.etag(&body);
         let mut response = Response::new(Body::empty());
-        let is_known = self.if_none_match.is_some_and(|sent| names(&sent, &etag));
+        let is_known = self.if_none_match.iter().any(|sent| names(sent, &etag));
         if is_known {
             *response.status_mut() = StatusCode::NOT_MODIFIED;
         } else {
@@ -71,38 +71,34 @@ enum Encoding {
 }
 
 impl Encoding {
-    /// The one that the client likes best; among equals the one that costs least.
+    /// Those there are; among equals the one that costs least comes first.
+    const OFFERED: [Self; 3] = [Self::Zstd, Self::Brotli, Self::Gzip];
+
+    /// The one that the client likes best. What it does not name has the quality of `*`.
     fn accepted(headers: &HeaderMap) -> Self {
-        let mut best = (Self::Identity, 0_u16);
-        for value in headers.get_all(header::ACCEPT_ENCODING) {
-            for wish in value.to_str().unwrap_or_default().split(',') {
+        let wishes = headers.get_all(header::ACCEPT_ENCODING).iter();
+        let wishes: Vec<(&str, u16)> = wishes
+            .flat_map(|value| value.to_str().unwrap_or_default().split(','))
+            .map(|wish| {
                 let mut parts = wish.split(';').map(str::trim);
-                let encoding = match parts.next().unwrap_or_default().to_ascii_lowercase().as_str()
-                {
-                    "zstd" => Self::Zstd,
-                    "br" => Self::Brotli,
-                    "gzip" | "x-gzip" | "*" => Self::Gzip,
-                    _ => continue,
-                };
-                let quality =
-                    parts.find_map(|part| part.strip_prefix("q=")).map_or(1000, thousandths);
-                if quality > best.1
-                    || (quality == best.1 && quality > 0 && encoding.rank() > best.0.rank())
-                {
-                    best = (encoding, quality);
-                }
+                let name = parts.next().unwrap_or_default();
+                (name, parts.find_map(|part| part.strip_prefix("q=")).map_or(1000, thousandths))
+            })
+            .collect();
+        let quality = |wanted: &str| {
+            let named = wishes.iter().find(|(name, _)| name.eq_ignore_ascii_case(wanted));
+            named.map(|(_, quality)| *quality)
+        };
+        let mut best = (Self::Identity, 0);
+        // Only gzip is certain to be understood by someone who says `*`.
+        for encoding in Self::OFFERED {
+            let any = if encoding == Self::Gzip { quality("*") } else { None };
+            let quality = encoding.name().and_then(quality).or(any).unwrap_or(0);
+            if quality > best.1 {
+                best = (encoding, quality);
             }
         }
         best.0
-    }
-
-    fn rank(self) -> u8 {
-        match self {
-            Self::Identity => 0,
-            Self::Gzip => 1,
-            Self::Brotli => 2,
-            Self::Zstd => 3,
-        }
     }
 
     fn name(self) -> Option<&'static str> {
@@ -169,6 +165,7 @@ mod tests {
         assert_eq!(accepted("br;q=0, gzip;q=0.1"), Encoding::Gzip);
         assert_eq!(accepted("br;q=0"), Encoding::Identity);
         assert_eq!(accepted("*"), Encoding::Gzip);
+        assert_eq!(accepted("gzip;q=0, *"), Encoding::Identity);
         assert_eq!(accepted("deflate"), Encoding::Identity);
     }
 

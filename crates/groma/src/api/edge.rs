@@ -25,17 +25,31 @@ pub(super) async fn edge(request: Request, next: Next) -> Response {
             .await
             .unwrap_or_else(|panic| ApiError::internal(panic_message(&*panic)).into_response())
     };
+    if is_foreign_error(&response) {
+        response = ApiError::of_status(response.status()).into_response();
+    }
     if let Some(Cause(cause)) = response.extensions_mut().remove::<Cause>() {
         let (method, path) = log;
         tracing::error!(request_id = ?request_id, %method, path, %cause, "a request failed");
     }
     let headers = response.headers_mut();
     headers.insert(REQUEST_ID, request_id);
+    // Set by the framework for a wrong method, which is an unknown route here.
+    headers.remove(header::ALLOW);
     if is_public {
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
         headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSED));
     }
     response
+}
+
+/// Whether the framework answered with an error of its own form.
+fn is_foreign_error(response: &Response) -> bool {
+    let status = response.status();
+    let is_ours = || {
+        response.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind == "application/json")
+    };
+    (status.is_client_error() || status.is_server_error()) && !is_ours()
 }
 
 /// What scripts of other origins may read.

@@ -2,7 +2,7 @@
 
 use axum::{
     body::Body,
-    http::{HeaderMap, HeaderValue, StatusCode, header},
+    http::{HeaderName, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use groma_domain::{Problem, Refusal};
@@ -29,7 +29,7 @@ pub(crate) struct ErrorBody {
 pub(crate) struct ApiError {
     status: StatusCode,
     message: String,
-    headers: HeaderMap,
+    header: Option<Box<(HeaderName, HeaderValue)>>,
     cause: Option<String>,
 }
 
@@ -39,11 +39,24 @@ pub(crate) struct Cause(pub(crate) String);
 
 impl ApiError {
     fn new(status: StatusCode, message: impl Into<String>) -> Self {
-        Self { status, message: message.into(), headers: HeaderMap::new(), cause: None }
+        Self { status, message: message.into(), header: None, cause: None }
     }
 
     pub(crate) fn no_such_route() -> Self {
         Self::new(StatusCode::NOT_FOUND, "No such route")
+    }
+
+    /// The error for a status that the framework chose; one that the API does not have becomes the
+    /// nearest that it has.
+    pub(crate) fn of_status(status: StatusCode) -> Self {
+        match status {
+            StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED => Self::no_such_route(),
+            status if status.is_server_error() => Self::internal(status.to_string()),
+            _ => Self::new(
+                StatusCode::BAD_REQUEST,
+                status.canonical_reason().unwrap_or("Bad request"),
+            ),
+        }
     }
 
     pub(crate) fn not_found(what: &str, key: &str) -> Self {
@@ -57,7 +70,8 @@ impl ApiError {
 
     pub(crate) fn unauthorized(message: &'static str) -> Self {
         let mut error = Self::new(StatusCode::UNAUTHORIZED, message);
-        error.headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        error.header =
+            Some(Box::new((header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))));
         error
     }
 
@@ -68,13 +82,13 @@ impl ApiError {
     pub(crate) fn too_many_requests(limit: u32, retry_after: u64) -> Self {
         let message = format!("Rate limit exceeded: {limit} requests per minute");
         let mut error = Self::new(StatusCode::TOO_MANY_REQUESTS, message);
-        error.headers.insert(header::RETRY_AFTER, HeaderValue::from(retry_after));
+        error.header = Some(Box::new((header::RETRY_AFTER, HeaderValue::from(retry_after))));
         error
     }
 
-    pub(crate) fn internal(cause: impl ToString) -> Self {
+    pub(crate) fn internal(cause: impl Into<String>) -> Self {
         let mut error = Self::new(StatusCode::INTERNAL_SERVER_ERROR, "Internal server error");
-        error.cause = Some(cause.to_string());
+        error.cause = Some(cause.into());
         error
     }
 }
@@ -85,7 +99,7 @@ impl From<groma_store::Error> for ApiError {
             Some(Refusal::NotFound { what, key }) => Self::not_found(what, key),
             Some(refusal @ Refusal::Forbidden { .. }) => Self::forbidden(refusal.to_string()),
             Some(refusal) => Self::new(StatusCode::BAD_REQUEST, refusal.to_string()),
-            None => Self::internal(error),
+            None => Self::internal(error.to_string()),
         }
     }
 }
@@ -100,7 +114,9 @@ impl IntoResponse for ApiError {
         // A struct of a number and texts always serialises.
         let mut response = Response::new(Body::from(serde_json::to_vec(&body).unwrap_or_default()));
         *response.status_mut() = self.status;
-        *response.headers_mut() = self.headers;
+        if let Some(header) = self.header {
+            response.headers_mut().insert(header.0, header.1);
+        }
         response
             .headers_mut()
             .insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));

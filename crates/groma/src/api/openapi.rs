@@ -48,11 +48,13 @@ pub(crate) fn document(public_url: &str) -> Value {
     components["responses"] = shared_responses();
     components["headers"] = shared_headers();
     components["parameters"] = shared_parameters();
-    components["schemas"]
-        .as_object_mut()
-        .into_iter()
-        .flatten()
-        .for_each(|(_, schema)| require_all(schema));
+    for (name, schema) in components["schemas"].as_object_mut().into_iter().flatten() {
+        require_all(schema);
+        if let Some(item) = name.strip_prefix("Envelope_") {
+            let item = format!("#/components/schemas/{item}");
+            schema["properties"]["content"]["items"] = json!({ "$ref": item });
+        }
+    }
     for (path, scope) in scopes {
         for (_, operation) in document["paths"][&path].as_object_mut().into_iter().flatten() {
             complete(operation, &path, scope);
@@ -67,9 +69,6 @@ fn require_all(schema: &mut Value) {
         schema["properties"].as_object().map(|fields| fields.keys().cloned().collect::<Vec<_>>());
     if let Some(names) = names {
         schema["required"] = json!(names);
-    }
-    if let Some(items) = schema.pointer_mut("/properties/content/items") {
-        require_all(items);
     }
 }
 
@@ -181,7 +180,6 @@ fn camel_case(name: &str) -> String {
 pub(super) fn route(document: &Value) -> MethodRouter<Shared> {
     let body: Arc<[u8]> = document.to_string().into_bytes().into();
     axum::routing::get(move |wishes: Wishes| async move { wishes.json(body.to_vec()) })
-        .fallback(|| async { super::ApiError::no_such_route() })
 }
 
 /// The page at `/docs`, made of files inside the program: it works offline.

@@ -137,7 +137,7 @@ impl Names<'_> {
 
 /// Writes rows in one of the formats.
 enum Output<W: Write> {
-    Csv { writer: csv::Writer<W>, has_heading: bool },
+    Csv { writer: Box<csv::Writer<W>>, has_heading: bool },
     Json { writer: W, rows: u64 },
     Ndjson { writer: W },
 }
@@ -146,7 +146,7 @@ impl<W: Write> Output<W> {
     fn new(format: Format, writer: W) -> Self {
         match format {
             Format::Csv => {
-                Self::Csv { writer: csv::Writer::from_writer(writer), has_heading: false }
+                Self::Csv { writer: Box::new(csv::Writer::from_writer(writer)), has_heading: false }
             }
             Format::Json => Self::Json { writer, rows: 0 },
             Format::Ndjson => Self::Ndjson { writer },

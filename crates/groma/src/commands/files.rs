@@ -5,15 +5,17 @@ use crate::cli::Format;
 use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 use std::{
+    cell::Cell,
     fmt,
     fs::File,
-    io::{BufRead, BufReader, Read},
+    io::{BufRead, BufReader, Bytes, Read},
+    iter::Peekable,
     path::Path,
 };
 
 /// One row: where it stands, and its values or why it cannot be read.
 pub(super) struct Row {
-    /// Line of the file; for a JSON array the number of the item.
+    /// The line of the file where it stands; of a JSON object over several lines, the last.
     pub(super) line: u64,
     pub(super) values: Result<Map<String, Value>, String>,
 }
@@ -58,43 +60,74 @@ fn skip_bom(reader: &mut impl BufRead) -> Result<(), Failure> {
 }
 
 fn read_csv(
-    reader: impl Read,
+    file: impl BufRead,
     take: &mut dyn FnMut(Row) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(reader);
+    let lines = PlainLines { bytes: file.bytes().peekable(), last: None };
+    let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(lines);
     let headers = reader.headers().map_err(Failure::new)?.clone();
     let names: Vec<&str> = headers.iter().map(str::trim).collect();
-    if let Some(name) =
-        names.iter().enumerate().find_map(|(i, name)| names[..i].contains(name).then_some(name))
-    {
+    let mut repeated = names.iter().enumerate().filter(|(i, name)| names[..*i].contains(name));
+    if let Some((_, name)) = repeated.next() {
         return Err(Failure::new(format!("the column `{name}` stands there twice")));
     }
     let mut record = csv::StringRecord::new();
     loop {
-        let line = reader.position().line();
-        let values = match reader.read_record(&mut record) {
+        let read = reader.read_record(&mut record);
+        // The reader stands behind the record and its break; blank lines before it were passed over.
+        let breaks: usize = record.iter().map(|cell| cell.matches('\n').count()).sum();
+        let line = reader.position().line().saturating_sub(breaks as u64 + 1);
+        let values = match read {
             Ok(false) => return Ok(()),
             Ok(true) if record.len() != names.len() => {
                 Err(format!("has {} cells where the heading has {}", record.len(), names.len()))
             }
             Ok(true) => {
-                let cell = |text: &str| {
-                    if text.is_empty() { Value::Null } else { Value::String(text.to_owned()) }
+                let cell = |text: &str| match text {
+                    "" => Value::Null,
+                    text => Value::String(text.to_owned()),
                 };
-                Ok(names
-                    .iter()
-                    .zip(&record)
-                    .map(|(name, text)| ((*name).to_owned(), cell(text)))
-                    .collect())
+                let cells = names.iter().zip(&record);
+                Ok(cells.map(|(name, text)| ((*name).to_owned(), cell(text))).collect())
             }
             Err(error) if matches!(error.kind(), csv::ErrorKind::Utf8 { .. }) => {
                 Err("is not UTF-8".to_owned())
             }
             Err(error) => return Err(Failure::new(error)),
         };
-        // The position before a record is that of the break before it.
-        let line = record.position().map_or(line, csv::Position::line).max(line);
         take(Row { line, values })?;
+    }
+}
+
+/// A text whose every line ends with `\n` and nothing else, so that lines can be counted.
+struct PlainLines<R: BufRead> {
+    bytes: Peekable<Bytes<R>>,
+    last: Option<u8>,
+}
+
+impl<R: BufRead> PlainLines<R> {
+    fn next(&mut self) -> std::io::Result<Option<u8>> {
+        let byte = match self.bytes.next().transpose()? {
+            Some(b'\r') if matches!(self.bytes.peek(), Some(Ok(b'\n'))) => {
+                self.bytes.next().transpose()?
+            }
+            None if self.last.is_some_and(|last| last != b'\n') => Some(b'\n'),
+            byte => byte,
+        };
+        self.last = byte.or(self.last);
+        Ok(byte)
+    }
+}
+
+impl<R: BufRead> Read for PlainLines<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let mut filled = 0;
+        for place in buffer {
+            let Some(byte) = self.next()? else { break };
+            *place = byte;
+            filled += 1;
+        }
+        Ok(filled)
     }
 }
 
@@ -120,6 +153,7 @@ fn read_array(
     take: &mut dyn FnMut(Row) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     struct Items<'t> {
+        lines: &'t Cell<u64>,
         take: &'t mut dyn FnMut(Row) -> Result<(), Failure>,
         failure: &'t mut Option<Failure>,
     }
@@ -132,9 +166,8 @@ fn read_array(
         }
 
         fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
-            let mut line = 0;
             while let Some(item) = items.next_element::<Value>()? {
-                line += 1;
+                let line = self.lines.get();
                 let values = match item {
                     Value::Object(values) => Ok(values),
                     _ => Err("is not an object".to_owned()),
@@ -157,13 +190,29 @@ fn read_array(
     }
 
     let mut failure = None;
-    let mut deserializer = serde_json::Deserializer::from_reader(reader);
-    let outcome = Items { take, failure: &mut failure }
-        .deserialize(&mut deserializer)
-        .and_then(|()| deserializer.end());
+    let lines = Cell::new(1);
+    let counting = CountingLines { reader, lines: &lines };
+    let mut deserializer = serde_json::Deserializer::from_reader(counting);
+    let items = Items { lines: &lines, take, failure: &mut failure };
+    let outcome = items.deserialize(&mut deserializer).and_then(|()| deserializer.end());
     match (outcome, failure) {
         (_, Some(failure)) => Err(failure),
         (Err(error), None) => Err(Failure::new(error)),
         (Ok(()), None) => Ok(()),
+    }
+}
+
+/// Counts the lines that pass. The parser takes one byte at a time and looks no further than it must.
+struct CountingLines<'l, R> {
+    reader: R,
+    lines: &'l Cell<u64>,
+}
+
+impl<R: Read> Read for CountingLines<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let count = self.reader.read(buffer)?;
+        let breaks = buffer[..count].iter().filter(|byte| **byte == b'\n').count();
+        self.lines.set(self.lines.get() + breaks as u64);
+        Ok(count)
     }
 }

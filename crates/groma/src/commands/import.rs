@@ -7,7 +7,9 @@ use super::{
     now, print, workspace_of,
 };
 use crate::cli::{FileKind, Import};
-use groma_domain::{Refusal, WorkspaceId, record::Draft, status::StatusInput};
+use groma_domain::{
+    Refusal, WorkspaceId, input::Field, record::Draft, status::StatusInput, text::fold,
+};
 use groma_store::{Actor, Change, Command, Done, Store, Target};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Map, Value, json};
@@ -153,8 +155,10 @@ impl Job<'_> {
     fn read(&self, row: Row, seen: &mut Seen) -> Result<Good, Rejected> {
         let line = row.line;
         let command = row.values.and_then(|values| {
-            seen.note(self.import.kind, &values, line)?;
-            read_command(self.import.kind, &values).map_err(|refusal| refusal.to_string())
+            let command = read_command(self.import.kind, &values);
+            let command = command.map_err(|refusal| refusal.to_string())?;
+            seen.note(&command, line)?;
+            Ok(command)
         });
         command.map(|command| Good { line, command }).map_err(|message| Rejected { line, message })
     }
@@ -186,20 +190,14 @@ struct Seen {
 }
 
 impl Seen {
-    fn note(
-        &mut self,
-        kind: FileKind,
-        values: &Map<String, Value>,
-        line: u64,
-    ) -> Result<(), String> {
-        let text = |name: &str| {
-            values.get(name).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty())
-        };
-        let key = match kind.record() {
-            Some(_) => text("reference").map(str::to_owned),
-            None => {
-                text("appliesTo").zip(text("name")).map(|(kind, name)| format!("{kind} {name}"))
-            }
+    fn note(&mut self, command: &Command, line: u64) -> Result<(), String> {
+        let key = match command {
+            Command::Save { draft, .. } => draft.reference().map(ToString::to_string),
+            Command::SaveStatus { input, .. } => match (&input.applies_to, &input.name) {
+                (Field::Set(kind), Field::Set(name)) => Some(format!("{kind} {}", fold(name))),
+                _ => None,
+            },
+            _ => None,
         };
         let Some(key) = key else { return Ok(()) };
         match self.lines.get(&key) {

@@ -8,7 +8,11 @@ use crate::{
 };
 use groma_store::Store;
 use std::net::SocketAddr;
-use tokio::{net::TcpListener, sync::watch};
+use tokio::{
+    net::TcpListener,
+    signal::unix::{SignalKind, signal},
+    sync::watch,
+};
 
 pub(super) async fn run(settings: Settings, store: Store, with_demo: bool) -> Result<(), Failure> {
     store.claim()?;
@@ -21,8 +25,10 @@ pub(super) async fn run(settings: Settings, store: Store, with_demo: bool) -> Re
         requests_per_minute: settings.limits.requests_per_minute,
     };
     let main_router = api::main_router(api, &settings.server.public_url());
-    if with_demo {
-        demo::fill_when_empty(&settings, &store).await?;
+    // Listened for before anyone is told: from here on a signal ends the program in order.
+    let mut signalled = std::pin::pin!(signals()?);
+    if with_demo && !demo::fill_when_empty(&settings, &store, &mut signalled).await? {
+        return Ok(());
     }
     tracing::info!(main = %settings.server.listen, geo = %settings.server.geo_listen, "serving");
     let (stop, stopped) = watch::channel(false);
@@ -36,15 +42,15 @@ pub(super) async fn run(settings: Settings, store: Store, with_demo: bool) -> Re
             server::run(geo, api::geo_router(), until_stopped(stopped)),
         )
     };
-    let signalled = async {
-        signal().await;
+    let stopping = async {
+        signalled.await;
         tracing::info!("stopping");
         stop.send_replace(true);
         std::future::pending::<()>().await;
     };
     tokio::select! {
         _ = listeners => {}
-        () = signalled => {}
+        () = stopping => {}
         () = store.tend() => {}
     }
     store.settle().await?;
@@ -57,18 +63,14 @@ async fn bind(name: &str, address: SocketAddr) -> Result<TcpListener, Failure> {
         .map_err(|error| Failure::new(format!("{name}: {address}: {error}")))
 }
 
-/// Waits for SIGTERM or Ctrl-C.
-async fn signal() {
-    let interrupted = tokio::signal::ctrl_c();
-    match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
-        Ok(mut terminate) => {
-            tokio::select! {
-                _ = interrupted => {}
-                _ = terminate.recv() => {}
-            }
+/// Listens for SIGTERM and SIGINT from now on; done when one came.
+fn signals() -> Result<impl Future<Output = ()>, Failure> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
         }
-        Err(_) => {
-            let _ = interrupted.await;
-        }
-    }
+    })
 }

@@ -45,8 +45,9 @@ pub(super) async fn run(store: &Store, command: WorkspaceCommand) -> Result<(), 
                 .collect();
             print_table(&["KEY", "NAME", "CURRENCY", "CREATED"], &rows)
         }
-        WorkspaceCommand::Delete { workspace } => {
-            let workspace = store.find_workspace(Some(&named_workspace(&workspace)?)).await?;
+        WorkspaceCommand::Delete { name, workspace } => {
+            let named = named_workspace(&name.or(workspace).unwrap_or_default())?;
+            let workspace = store.find_workspace(Some(&named)).await?;
             Ok(store.delete_workspace(workspace.id).await?)
         }
     }

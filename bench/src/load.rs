@@ -1,0 +1,186 @@
+//! The large workspace: made of plain drafts through `store.apply`, as everything is.
+
+use crate::Outcome;
+use clap::Args;
+use groma_domain::{
+    Currency, Email, Kind, Timestamp, WorkspaceId,
+    input::Field,
+    person::PersonRef,
+    record::{AssignmentInput, BudgetInput, Draft, ExpenseInput, FolderInput},
+    reference::{Key, Reference},
+    workspace::WorkspaceName,
+};
+use groma_store::{Actor, Change, Command, DatabaseUrl, NewUser, Store, Target, WorkspaceFilter};
+use std::time::Instant;
+
+/// The name of the loaded workspace.
+pub(crate) const WORKSPACE: &str = "Bench";
+/// Its owner.
+pub(crate) const OWNER: &str = "owner@example.test";
+
+/// How many records of each kind.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Sizes {
+    /// Folders.
+    #[arg(long, default_value_t = 1_000_000)]
+    pub(crate) folders: u64,
+    /// Assignments.
+    #[arg(long, default_value_t = 3_000_000)]
+    pub(crate) assignments: u64,
+    /// Expenses.
+    #[arg(long, default_value_t = 3_000_000)]
+    pub(crate) expenses: u64,
+    /// Budgets.
+    #[arg(long, default_value_t = 100_000)]
+    pub(crate) budgets: u64,
+}
+
+/// How many records are written in one transaction.
+const BATCH: u64 = 1_000;
+
+/// Fills the workspace up to the sizes; what is there already stays.
+pub(crate) async fn run(database: &DatabaseUrl, sizes: &Sizes) -> Outcome {
+    let store = Store::open(database).await?;
+    let workspace = workspace(&store).await?;
+    for (kind, wanted) in [
+        (Kind::Folder, sizes.folders),
+        (Kind::Assignment, sizes.assignments),
+        (Kind::Budget, sizes.budgets),
+        (Kind::Expense, sizes.expenses),
+    ] {
+        let there = count(&store, workspace, kind).await?;
+        let begun = Instant::now();
+        let mut next = there;
+        while next < wanted {
+            let end = (next + BATCH).min(wanted);
+            let commands = (next..end).map(|n| save(draft(kind, n, sizes))).collect();
+            let change = Change { workspace, actor: Actor::Operator, now: now(), commands };
+            store.apply(change).await?;
+            next = end;
+        }
+        let (made, seconds) = (next - there, begun.elapsed().as_secs_f64());
+        if made > 0 {
+            println!("{made} {} in {seconds:.1} s: {:.0}/s", kind.plural(), made as f64 / seconds);
+        }
+    }
+    Ok(())
+}
+
+/// The workspace to fill.
+pub(crate) async fn workspace(store: &Store) -> Outcome<WorkspaceId> {
+    let name = WorkspaceName::parse(WORKSPACE)?;
+    if let Ok(workspace) = store.find_workspace(Some(&WorkspaceFilter::Name(name.clone()))).await {
+        return Ok(workspace.id);
+    }
+    let owner = NewUser { email: Email::parse(OWNER)?, name: None, password_hash: None };
+    Ok(store.create_workspace(name, Currency::EUR, owner, now()).await?.id)
+}
+
+async fn count(store: &Store, workspace: WorkspaceId, kind: Kind) -> Outcome<u64> {
+    let params = groma_domain::ListParams { page: 1, limit: 1, term: None };
+    Ok(store.list(workspace, kind, &params, Vec::new()).await?.total)
+}
+
+fn save(draft: Draft) -> Command {
+    Command::Save { target: Target::New, draft: Box::new(draft) }
+}
+
+fn draft(kind: Kind, n: u64, sizes: &Sizes) -> Draft {
+    let place = PLACES[mix(n) as usize % PLACES.len()];
+    let work = WORKS[mix(n ^ 0x5bd1) as usize % WORKS.len()];
+    let text = |text: String| Field::Set(Some(text));
+    // Neighbours share a folder, as they do when an office works.
+    let folder =
+        |of: u64, folders: u64| Field::Set(by_number(Kind::Folder, n * folders / of.max(1)));
+    match kind {
+        Kind::Folder => Draft::Folder(FolderInput {
+            name: Field::Set(format!("{place}, {work} {n}")),
+            description: text(format!(
+                "{work} for the {} at {place}",
+                CLIENTS[n as usize % CLIENTS.len()]
+            )),
+            client_name: text(CLIENTS[n as usize % CLIENTS.len()].to_owned()),
+            owner: Field::Set(Some(person(n))),
+            start_date: Field::Set(Some(day(n))),
+            tags: Field::Set(vec![work.to_owned()]),
+            ..FolderInput::default()
+        }),
+        Kind::Assignment => Draft::Assignment(AssignmentInput {
+            folder: folder(sizes.assignments, sizes.folders),
+            title: Field::Set(format!("{work}, part {}", n % 7)),
+            description: text(format!("{place}: {work} {n}")),
+            assignees: Field::Set(vec![person(n)]),
+            due_date: Field::Set(Some(day(n))),
+            ..AssignmentInput::default()
+        }),
+        Kind::Expense => Draft::Expense(ExpenseInput {
+            folder: folder(sizes.expenses, sizes.folders),
+            category: text("Travel".to_owned()),
+            description: text(format!("To {place}, {n}")),
+            vendor: text("Car hire".to_owned()),
+            unit_amount: Field::Set((i64::from(n as u32 % 90_000) + 100).into()),
+            incurred_on: Field::Set(day(n)),
+            submitted_by: Field::Set(Some(person(n))),
+            ..ExpenseInput::default()
+        }),
+        Kind::Budget => Draft::Budget(BudgetInput {
+            folder: folder(sizes.budgets, sizes.folders),
+            name: Field::Set(format!("{work} {n}")),
+            amount: Field::Set((i64::from(n as u32 % 90_000) + 1_000).into()),
+            ..BudgetInput::default()
+        }),
+    }
+}
+
+/// The key of the n-th record, whose reference was made.
+fn by_number(kind: Kind, n: u64) -> Key {
+    Key::Reference(Reference::made(kind, n + 1))
+}
+
+fn person(n: u64) -> PersonRef {
+    let email = Email::parse(&format!("field.crew.{}@example.test", n % 40));
+    #[expect(clippy::expect_used, reason = "the address is well formed")]
+    PersonRef::Email(email.expect("an address"))
+}
+
+fn day(n: u64) -> groma_domain::time::Date {
+    Timestamp::from_millis(1_700_000_000_000 + (n % 900) as i64 * 86_400_000).date()
+}
+
+fn now() -> Timestamp {
+    jiff::Timestamp::now().into()
+}
+
+/// Spreads consecutive numbers.
+pub(crate) fn mix(n: u64) -> u64 {
+    let n = (n ^ (n >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let n = (n ^ (n >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    n ^ (n >> 31)
+}
+
+const PLACES: [&str; 12] = [
+    "Chêne",
+    "Valmont",
+    "Rivière-Haute",
+    "Sainte-Colombe",
+    "Les Ormes",
+    "Grandpré",
+    "Montfleur",
+    "Val-d'Aune",
+    "Pierrefitte",
+    "La Rochette",
+    "Beaulieu",
+    "Orgelet",
+];
+const WORKS: [&str; 8] = [
+    "boundary survey",
+    "as-built plan",
+    "topographic survey",
+    "set-out",
+    "control network",
+    "volume measurement",
+    "easement plan",
+    "utility mapping",
+];
+const CLIENTS: [&str; 4] =
+    ["Town council", "Roads department", "Housing cooperative", "Water utility"];

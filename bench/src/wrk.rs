@@ -1,0 +1,55 @@
+//! Load by wrk: one thread, 16 connections, paths from a list at random.
+
+use crate::Outcome;
+use std::{fmt::Write as _, net::SocketAddr, path::Path, process::Command};
+
+/// One measurement.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rate {
+    pub(crate) per_second: f64,
+    /// Average latency in milliseconds.
+    pub(crate) millis: f64,
+}
+
+/// Sends requests for a few seconds.
+pub(crate) fn run(
+    address: SocketAddr,
+    token: &str,
+    paths: &[String],
+    connections: u32,
+    seconds: u32,
+) -> Outcome<Rate> {
+    let script = Path::new("target/bench/wrk.lua");
+    std::fs::create_dir_all("target/bench")?;
+    std::fs::write(script, lua(token, paths)?)?;
+    let output = Command::new("wrk")
+        .args(["-t1", &format!("-c{connections}"), &format!("-d{seconds}s"), "--timeout", "20s"])
+        .args([Path::new("-s"), script])
+        .arg(format!("http://{address}"))
+        .output()?;
+    let text = String::from_utf8(output.stdout)?;
+    if text.contains("Non-2xx") || text.contains("Socket errors") {
+        return Err(format!("requests failed:\n{text}").into());
+    }
+    let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
+    let per_second = field("PER_SECOND").ok_or_else(|| format!("wrk said:\n{text}"))?.parse()?;
+    let millis = field("MILLIS").ok_or("no latency")?.parse()?;
+    Ok(Rate { per_second, millis })
+}
+
+/// Requests are formatted once, so that the load costs the same whoever answers.
+fn lua(token: &str, paths: &[String]) -> Outcome<String> {
+    let mut script = String::from("local requests = {}\nlocal headers = {}\n");
+    writeln!(script, "headers['Authorization'] = 'Bearer {token}'")?;
+    script.push_str("local paths = {\n");
+    for path in paths {
+        writeln!(script, "'{path}',")?;
+    }
+    script.push_str(
+        "}\ninit = function(args)\n  for i, path in ipairs(paths) do requests[i] = wrk.format('GET', path, headers) end\nend\n\
+         local n = 0\nrequest = function()\n  n = n % #requests + 1\n  return requests[n]\nend\n\
+         done = function(summary, latency, r)\n  print('PER_SECOND ' .. summary.requests / (summary.duration / 1e6))\n  \
+         print('MILLIS ' .. latency.mean / 1e3)\nend\n",
+    );
+    Ok(script)
+}

@@ -1,0 +1,237 @@
+//! Lists: the envelope's arithmetic, the order, and every wrong `page`, `limit` and `term`.
+
+use crate::{
+    office::{NO_LIMIT, Office},
+    on_both_engines,
+    sample::many_folders,
+};
+use serde_json::{Value, json};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// How many write at a time.
+const WRITERS: usize = 3;
+
+const LISTS: [&str; 5] = ["/folders", "/assignments", "/expenses", "/budgets", "/statuses"];
+
+fn figures(envelope: &Value) -> [u64; 4] {
+    ["total", "page", "size", "pages"].map(|name| envelope[name].as_u64().unwrap())
+}
+
+on_both_engines! {
+    fn an_empty_list_has_no_pages(engine: Engine) {
+        let office = Office::start(engine);
+        let token = office.master_token();
+        for path in &LISTS[..4] {
+            let empty = json!({ "content": [], "total": 0, "page": 1, "size": 50, "pages": 0 });
+            assert_eq!(office.get(path, &token).ok(), empty, "{path}");
+            let empty = json!({ "content": [], "total": 0, "page": 7, "size": 3, "pages": 0 });
+            let path = format!("{path}?page=7&limit=3");
+            assert_eq!(office.get(&path, &token).ok(), empty, "{path}");
+        }
+    }
+
+    fn pages_are_counted_upwards_and_hold_what_the_limit_says(engine: Engine) {
+        let office = Office::start_with(engine, &[NO_LIMIT]);
+        office.import("folders", &many_folders(203));
+        let token = office.token(&["READ_FOLDER"]);
+        for (query, expected, items) in [
+            ("", [203, 1, 50, 5], 50),
+            ("?page=5", [203, 5, 50, 5], 3),
+            ("?page=6", [203, 6, 50, 5], 0),
+            ("?limit=100", [203, 1, 100, 3], 100),
+            ("?limit=100&page=3", [203, 3, 100, 3], 3),
+            ("?limit=1&page=203", [203, 203, 1, 203], 1),
+            ("?limit=1&page=204", [203, 204, 1, 203], 0),
+            ("?limit=7&page=29", [203, 29, 7, 29], 7),
+            ("?limit=7&page=30", [203, 30, 7, 29], 0),
+            ("?page=2147483647", [203, 2_147_483_647, 50, 5], 0),
+            ("?page=2147483647&limit=100", [203, 2_147_483_647, 100, 3], 0),
+            ("?page=0002&limit=0100", [203, 2, 100, 3], 100),
+        ] {
+            let answer = office.get(&format!("/folders{query}"), &token);
+            assert_eq!(figures(&answer.ok()), expected, "{query}");
+            assert_eq!(answer.content().len(), items, "{query}");
+        }
+    }
+
+    fn paging_shows_every_record_once_oldest_first(engine: Engine) {
+        let office = Office::start_with(engine, &[NO_LIMIT]);
+        office.import("folders", &many_folders(70));
+        office.import("folders", &many_folders(70));
+        let token = office.token(&["READ_FOLDER"]);
+        let expected: Vec<_> = (1..=140).map(|number| format!("F-{number:06}")).collect();
+        for limit in [1, 9, 64, 100] {
+            let pages = 140_usize.div_ceil(limit);
+            let seen: Vec<_> = (1..=pages)
+                .flat_map(|page| {
+                    let path = format!("/folders?limit={limit}&page={page}");
+                    office.get(&path, &token).column("reference")
+                })
+                .collect();
+            assert_eq!(seen, expected, "{limit}");
+        }
+    }
+
+    fn paging_while_records_are_created_neither_skips_nor_repeats(engine: Engine) {
+        let office = Office::start_with(engine, &[NO_LIMIT]);
+        let token = office.token(&["READ_FOLDER"]);
+        let page = |number: usize| {
+            office.get(&format!("/folders?limit=10&page={number}"), &token).column("id")
+        };
+        let writing = AtomicUsize::new(WRITERS);
+        let seen = std::thread::scope(|scope| {
+            for writer in 0..WRITERS {
+                let (office, writing) = (&office, &writing);
+                scope.spawn(move || {
+                    for file in 0..6 {
+                        let name = format!("{writer}-{file}.csv");
+                        let rows = "x\n".repeat(5);
+                        office.import_file("folders", &name, format!("name\n{rows}"), &[]).json();
+                    }
+                    writing.fetch_sub(1, Ordering::SeqCst);
+                });
+            }
+            // Reads on as pages fill up; a page that is not full is read again.
+            let mut seen: Vec<String> = Vec::new();
+            loop {
+                let ended = writing.load(Ordering::SeqCst) == 0;
+                let next = page(seen.len() / 10 + 1);
+                let known = seen.len() % 10;
+                assert_eq!(next[..known.min(next.len())], seen[seen.len() - known..], "the order stays");
+                let is_new = next.len() > known;
+                seen.extend(next.into_iter().skip(known));
+                if ended && !is_new {
+                    break seen;
+                }
+            }
+        });
+        let all: Vec<_> = (1..=WRITERS * 3).flat_map(page).collect();
+        assert_eq!(all.len(), WRITERS * 30);
+        assert_eq!(seen, all);
+    }
+
+    fn a_deleted_record_leaves_the_list_and_its_count(engine: Engine) {
+        let office = Office::start_with(engine, &[NO_LIMIT]);
+        office.import("folders", &many_folders(130));
+        let token = office.token(&["READ_FOLDER"]);
+        assert_eq!(figures(&office.get("/folders", &token).ok())[0], 130);
+        for reference in ["F-000001", "F-000065", "F-000130"] {
+            office.groma(&["delete", "folder", reference]).succeeds();
+        }
+        let expected: Vec<_> = (1..=130)
+            .filter(|number| ![1, 65, 130].contains(number))
+            .map(|number| format!("F-{number:06}"))
+            .collect();
+        let seen: Vec<_> = (1..=13)
+            .flat_map(|page| office.get(&format!("/folders?limit=10&page={page}"), &token).column("reference"))
+            .collect();
+        assert_eq!(seen, expected);
+        assert_eq!(figures(&office.get("/folders?limit=10", &token).ok()), [127, 1, 10, 13]);
+    }
+
+    fn what_was_imported_beside_the_server_is_listed_at_once(engine: Engine) {
+        let office = Office::start(engine);
+        let token = office.token(&["READ_FOLDER"]);
+        for count in 1..=3 {
+            office.import("folders", &many_folders(1));
+            let answer = office.within_a_second("/folders", &token, |a| a.ok()["total"] == count);
+            assert_eq!(answer.content().len(), count);
+        }
+    }
+
+    fn every_wrong_page_is_a_400_with_its_bounds(engine: Engine) {
+        let office = Office::start_with(engine, &[NO_LIMIT]);
+        let token = office.master_token();
+        let bounds = "page must be a whole number from 1 to 2147483647";
+        for path in LISTS {
+            for wrong in [
+                "page=0", "page=-1", "page=abc", "page=", "page", "page=1.5", "page=1.0", "page=%2B1",
+                "page=+1", "page=1e2", "page=0x1", "page=2147483648", "page=99999999999999999999",
+                "page=%D9%A1", "page=1%00", "page=null", "page=%20", "page=1,2", "page=-0",
+            ] {
+                office.get(&format!("{path}?{wrong}"), &token).is_error(400, bounds);
+            }
+            for twice in ["page=1&page=1", "page=1&page=2", "page=1&limit=5&page=1"] {
+                let message = office.get(&format!("{path}?{twice}"), &token).error(400);
+                assert_eq!(message, format!("{bounds}, and must be given once"));
+            }
+            for bytes in ["page=%FF", "page=1%C3", "page=%ED%A0%80"] {
+                let message = office.get(&format!("{path}?{bytes}"), &token).error(400);
+                assert!(message.starts_with("page must be"), "{message}");
+            }
+        }
+    }
+
+    fn every_wrong_limit_is_a_400_with_its_bounds(engine: Engine) {
+        let office = Office::start_with(engine, &[NO_LIMIT]);
+        let token = office.master_token();
+        let bounds = "limit must be a whole number from 1 to 100";
+        for path in LISTS {
+            for wrong in [
+                "limit=0", "limit=-1", "limit=abc", "limit=", "limit", "limit=101", "limit=1.5",
+                "limit=%2B1", "limit=4294967297", "limit=18446744073709551617", "limit=1000",
+            ] {
+                office.get(&format!("{path}?{wrong}"), &token).is_error(400, bounds);
+            }
+            let message = office.get(&format!("{path}?limit=1&limit=1"), &token).error(400);
+            assert_eq!(message, format!("{bounds}, and must be given once"));
+            office.get(&format!("{path}?limit=100"), &token).ok();
+            office.get(&format!("{path}?limit=1"), &token).ok();
+        }
+    }
+
+    fn a_term_is_bounded_and_given_once(engine: Engine) {
+        let office = Office::start_with(engine, &[NO_LIMIT]);
+        let token = office.master_token();
+        let bounds = "term must have at most 200 characters";
+        for path in LISTS {
+            for letter in ["a", "%C3%A9", "%F0%9F%A6%80", "%20", "%00"] {
+                let at_most = format!("{path}?term={}", letter.repeat(200));
+                office.get(&at_most, &token).ok();
+                let too_long = format!("{path}?term={}", letter.repeat(201));
+                office.get(&too_long, &token).is_error(400, bounds);
+            }
+            let twice = office.get(&format!("{path}?term=a&term=a"), &token).error(400);
+            assert_eq!(twice, format!("{bounds}, and must be given once"));
+            let bytes = office.get(&format!("{path}?term=%FF"), &token).error(400);
+            assert!(bytes.starts_with("term "), "{bytes}");
+        }
+    }
+
+    fn unknown_parameters_are_ignored(engine: Engine) {
+        let office = Office::start(engine);
+        office.import("folders", &many_folders(3));
+        let token = office.token(&["READ_FOLDER"]);
+        let plain = office.get("/folders", &token).body;
+        for query in [
+            "?", "?&&", "?sort=name", "?Page=0", "?PAGE=abc", "?size=1", "?offset=2&offset=3",
+            "?pages=0", "?%FF=1", "?x=%FF", "?=1", "?page%5B%5D=0", "?limit.x=0", "?term=", "?term",
+        ] {
+            assert_eq!(office.get(&format!("/folders{query}"), &token).body, plain, "{query}");
+        }
+    }
+
+    fn a_parameters_name_may_be_percent_encoded(engine: Engine) {
+        let office = Office::start(engine);
+        office.import("folders", &many_folders(3));
+        let token = office.token(&["READ_FOLDER"]);
+        let answer = office.get("/folders?%6Cimit=%31&p%61ge=2", &token).ok();
+        assert_eq!(figures(&answer), [3, 2, 1, 3]);
+        office.get("/folders?%70age=0", &token).error(400);
+    }
+
+    fn statuses_take_the_parameters_too(engine: Engine) {
+        let office = Office::start(engine);
+        let token = office.token(&[]);
+        let all = office.get("/statuses", &token).column("id");
+        let paged: Vec<_> = (1..=4)
+            .flat_map(|page| office.get(&format!("/statuses?limit=5&page={page}"), &token).column("id"))
+            .collect();
+        assert_eq!(paged, all);
+        assert_eq!(figures(&office.get("/statuses?limit=5&page=9", &token).ok()), [18, 9, 5, 4]);
+        let found = office.get("/statuses?term=APPROV", &token);
+        assert_eq!(found.column("name"), ["Approved", "Approved"]);
+        assert_eq!(figures(&found.ok()), [2, 1, 50, 1]);
+        assert_eq!(office.get("/statuses?term=2b6cb0", &token).ok()["total"], 0, "name only");
+    }
+}

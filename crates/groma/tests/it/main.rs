@@ -1,0 +1,58 @@
+//! The program as its users meet it: the real binary, started as a child, spoken to over real HTTP
+//! and by its commands, on both engines.
+//!
+//! `office` starts it, `client` speaks to it, `sample` fills it; every other module is one promise
+//! of the contract. PostgreSQL comes from `scripts/with-postgres`.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking, and so do the pieces it is made of"
+)]
+
+mod client;
+mod database;
+mod office;
+mod sample;
+
+mod caching;
+mod checks;
+mod command_line;
+mod document;
+mod edge;
+mod engines;
+mod export;
+mod import;
+mod import_rules;
+mod keys;
+mod lists;
+mod rate;
+mod resources;
+mod scopes;
+mod search;
+mod serving;
+mod tokens;
+
+/// Makes of each function two tests, one on each engine.
+macro_rules! on_both_engines {
+    ($($(#[$meta:meta])* fn $name:ident($engine:ident: Engine) $body:block)*) => {$(
+        $(#[$meta])*
+        mod $name {
+            use super::*;
+
+            fn promise($engine: $crate::database::Engine) $body
+
+            #[test]
+            fn on_sqlite() {
+                promise($crate::database::Engine::Sqlite);
+            }
+
+            #[test]
+            fn on_postgres() {
+                promise($crate::database::Engine::Postgres);
+            }
+        }
+    )*};
+}
+use on_both_engines;
