@@ -18,9 +18,10 @@ pub use folder::{Folder, FolderInput, FolderLinks};
 use crate::{
     Person, PersonId, Problem, RecordId, Reference, Refusal, StatusId, Timestamp, WorkspaceId,
 };
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use std::{collections::HashMap, fmt};
+use std::fmt;
 use utoipa::ToSchema;
 
 /// A kind of record.
@@ -341,7 +342,7 @@ fn people_places(json: &str, field: &str) -> Vec<u8> {
 /// The people of a workspace as documents show them, by the text of their id.
 #[derive(Debug, Default)]
 pub struct PeopleBook {
-    shown: HashMap<[u8; 36], Box<[u8]>>,
+    shown: FxHashMap<[u8; 36], Box<[u8]>>,
 }
 
 impl PeopleBook {

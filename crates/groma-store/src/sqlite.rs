@@ -17,7 +17,7 @@ use crate::{
 };
 use groma_domain::WorkspaceId;
 use parking_lot::{Mutex, RwLock};
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, config::DbConfig};
 use std::{
     collections::HashMap,
     fs::File,
@@ -182,6 +182,9 @@ fn connect(path: &Path) -> Result<Connection> {
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     connection.set_prepared_statement_cache_capacity(256);
+    // Plans do not depend on bound values. Without this a statement is prepared anew with every
+    // value it is given, since this build of SQLite could use statistics about them.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     for pragma in sql::PRAGMAS {
         // Some answer with a row, some do not.
         connection.prepare(pragma)?.query([])?.next()?;
