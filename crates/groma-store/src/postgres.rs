@@ -22,6 +22,8 @@ pub struct Postgres {
     people: PeopleCache,
     blocks: BlockCache,
     last_uses: LastUses,
+    /// Keeps some of the connections from writers, who may wait long for one another.
+    writers: tokio::sync::Semaphore,
 }
 
 impl Postgres {
@@ -44,6 +46,7 @@ impl Postgres {
             people: PeopleCache::default(),
             blocks: BlockCache::default(),
             last_uses: LastUses::default(),
+            writers: tokio::sync::Semaphore::new(10),
         };
         store.migrate().await?;
         Ok(store)
@@ -68,6 +71,7 @@ impl Postgres {
     }
 
     pub(crate) async fn transact<W: Work>(&self, work: W) -> Result<W::Output> {
+        let _permit = self.writers.acquire().await.map_err(|_| Error::Closed)?;
         let mut client = self.client().await?;
         let mut tx = PostgresTx::new(client.transaction().await?);
         let output = work.run(&mut tx).await?;

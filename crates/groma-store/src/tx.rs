@@ -5,8 +5,8 @@
 
 use crate::Result;
 use groma_domain::{
-    Email, Kind, Person, PersonId, Record, Role, Status, StatusId, Timestamp, TokenId, UserId,
-    WorkspaceId, record::Document, reference::Key, scope::Scopes, token::TokenHash,
+    Email, Kind, Person, PersonId, Record, RecordId, Role, Status, StatusId, Timestamp, TokenId,
+    UserId, WorkspaceId, record::Document, reference::Key, scope::Scopes, token::TokenHash,
     workspace::Workspace,
 };
 use std::future::Future;
@@ -185,6 +185,14 @@ pub(crate) enum Write {
         kind: Kind,
         seq: u64,
     },
+    /// Gives the record its id for a reference, which no record can have, until it is written.
+    FreeReference {
+        kind: Kind,
+        seq: u64,
+        id: RecordId,
+    },
+    /// Gives the status its id for a name until it is written.
+    FreeStatusName(StatusId),
     SaveCollection {
         kind: Kind,
         collection: Collection,

@@ -9,6 +9,7 @@ CREATE EXTENSION IF NOT EXISTS btree_gin;
 
 CREATE TABLE workspaces (
     id uuid PRIMARY KEY,
+    no bigint GENERATED ALWAYS AS IDENTITY,
     name text NOT NULL,
     name_key text COLLATE "C" NOT NULL UNIQUE,
     currency text NOT NULL,

@@ -118,9 +118,15 @@ impl<'t, T: Tx> Working<'t, T> {
 
     /// Whether a record of a kind points at `id`.
     pub(super) async fn is_linked(&mut self, kind: Kind, link: Link, id: Uuid) -> Result<bool> {
-        let mut here = self.entries.iter().filter_map(|entry| entry.after.as_ref());
-        if here.any(|record| record.kind() == kind && link.target(record) == Some(id)) {
+        let points = |record: &Option<Record>| {
+            record.as_ref().is_some_and(|r| r.kind() == kind && link.target(r) == Some(id))
+        };
+        if self.entries.iter().any(|entry| points(&entry.after)) {
             return Ok(true);
+        }
+        // What is stored may have been given up by now; then the others are asked one by one.
+        if self.entries.iter().any(|entry| points(&entry.before)) {
+            return Ok(!self.linked(kind, link, id).await?.is_empty());
         }
         self.tx.is_linked(self.id(), kind, link, id).await
     }
@@ -301,6 +307,7 @@ impl<'t, T: Tx> Working<'t, T> {
         let mut writes = Vec::new();
         self.write_people(&mut writes);
         self.write_statuses(&mut writes);
+        self.free_references(&mut writes);
         let mut counts: BTreeMap<(Kind, u64), i64> = BTreeMap::new();
         for entry in std::mem::take(&mut self.entries) {
             let event = Event::between(entry.before.as_ref(), entry.after.as_ref());
@@ -324,6 +331,19 @@ impl<'t, T: Tx> Working<'t, T> {
         self.write_counts(counts, &mut writes).await?;
         let workspace = self.id();
         if writes.is_empty() { Ok(()) } else { self.tx.write(workspace, writes).await }
+    }
+
+    /// Lets go of the references that pass from one stored record to another, so that no order of
+    /// the writes that follow finds one taken.
+    fn free_references(&self, writes: &mut Vec<Write>) {
+        for entry in &self.entries {
+            let (Some(before), Some(seq)) = (&entry.before, entry.seq) else { continue };
+            let left = entry.after.as_ref().map(Record::reference) != Some(before.reference());
+            let key = (entry.kind, before.reference().clone());
+            if left && self.by_reference.get(&key).is_some_and(|id| *id != before.id()) {
+                writes.push(Write::FreeReference { kind: entry.kind, seq, id: before.id() });
+            }
+        }
     }
 
     fn write_record(
@@ -415,6 +435,12 @@ impl<'t, T: Tx> Working<'t, T> {
         for gone in before.iter().filter(|old| !now.iter().any(|new| new.id == old.id)) {
             writes.push(Write::RemoveStatus(gone.id));
             writes.push(log("status.deleted", gone.id, Some(gone), None));
+        }
+        // What is renamed has its id for a name in between, so that names can be swapped.
+        let moved =
+            |new: &&Status| before.iter().any(|old| old.id == new.id && old.name != new.name);
+        for renamed in now.iter().filter(moved) {
+            writes.push(Write::FreeStatusName(renamed.id));
         }
         for status in now {
             let old = before.iter().find(|old| old.id == status.id);

@@ -288,6 +288,8 @@ impl Postgres {
     pub(crate) async fn delete_workspace(&self, workspace: WorkspaceId) -> Result<()> {
         let mut client = self.client().await?;
         let transaction = client.transaction().await?;
+        // First of all: a change under way ends before, and leaves nothing that is overlooked.
+        transaction.execute(sql::LOCK_WORKSPACE, &[&workspace.0]).await?;
         for statement in [
             sql::DELETE_RATES,
             sql::DELETE_TOKENS,

@@ -15,12 +15,13 @@ macro_rules! statements {
 
 statements! {
     LOCK_MIGRATIONS = "SELECT pg_advisory_lock(7203010)";
+    LOCK_NAMES = "SELECT pg_advisory_xact_lock(7203012)";
     UNLOCK_MIGRATIONS = "SELECT pg_advisory_unlock(7203010)";
     PING = "SELECT 1";
 
     LOCK_WORKSPACE = "SELECT id, name, currency, created_at FROM workspaces WHERE id = $1 FOR UPDATE";
     WORKSPACE = "SELECT id, name, currency, created_at FROM workspaces WHERE id = $1";
-    WORKSPACES = "SELECT id, name, currency, created_at FROM workspaces ORDER BY created_at, id";
+    WORKSPACES = "SELECT id, name, currency, created_at FROM workspaces ORDER BY no";
     WORKSPACE_NAMED = "SELECT 1 FROM workspaces WHERE name_key = $1";
     INSERT_WORKSPACE = "INSERT INTO workspaces (id, name, name_key, currency, people_generation, created_at)
         VALUES ($1, $2, $3, $4, 1, $5)";
@@ -82,6 +83,7 @@ statements! {
     SAVE_STATUS = "INSERT INTO statuses (workspace_id, id, seq, kind, name_key, doc)
         VALUES ($1, $2, (SELECT coalesce(max(seq), 0) + 1 FROM statuses WHERE workspace_id = $1), $3, $4, $5)
         ON CONFLICT (workspace_id, id) DO UPDATE SET name_key = excluded.name_key, doc = excluded.doc";
+    FREE_STATUS_NAME = "UPDATE statuses SET name_key = $3 WHERE workspace_id = $1 AND id = $2";
     REMOVE_STATUS = "DELETE FROM statuses WHERE workspace_id = $1 AND id = $2";
 
     LOG_CHANGE = "INSERT INTO changes (workspace_id, at, actor, action, subject, before, after)
@@ -114,6 +116,7 @@ pub(crate) struct KindSql {
     pub(crate) insert: String,
     pub(crate) update: String,
     pub(crate) remove: String,
+    pub(crate) free_reference: String,
     pub(crate) by_id: String,
     pub(crate) by_reference: String,
     pub(crate) shown_by_id: String,
@@ -180,6 +183,9 @@ impl KindSql {
                  WHERE workspace_id = $1 AND seq = $2 AND id = $3"
             ),
             remove: format!("DELETE FROM {t} WHERE workspace_id = $1 AND seq = $2"),
+            free_reference: format!(
+                "UPDATE {t} SET reference = $3 WHERE workspace_id = $1 AND seq = $2"
+            ),
             by_id: format!("SELECT seq, doc FROM {t} WHERE workspace_id = $1 AND id = $2"),
             by_reference: format!(
                 "SELECT seq, doc FROM {t} WHERE workspace_id = $1 AND reference = $2"
@@ -226,6 +232,7 @@ impl KindSql {
             insert,
             update,
             remove,
+            free_reference,
             by_id,
             by_reference,
             shown_by_id,
@@ -242,6 +249,7 @@ impl KindSql {
             insert,
             update,
             remove,
+            free_reference,
             by_id,
             by_reference,
             shown_by_id,

@@ -146,10 +146,12 @@ impl Tx for PostgresTx<'_> {
     }
 
     async fn workspace_named(&mut self, name_key: &str) -> Result<bool> {
+        self.row(sql::LOCK_NAMES, &[]).await?;
         Ok(self.row(sql::WORKSPACE_NAMED, &[&name_key]).await?.is_some())
     }
 
     async fn user_by_email(&mut self, email: &Email) -> Result<Option<UserRow>> {
+        self.row(sql::LOCK_NAMES, &[]).await?;
         let Some(row) = self.row(sql::USER_BY_EMAIL, &[&email.key()]).await? else {
             return Ok(None);
         };
@@ -200,6 +202,10 @@ fn statement_of(ws: Uuid, write: Write) -> (&'static str, Vec<Param>) {
             (&KindSql::of(row.record.kind()).update, row_params(ws, row))
         }
         Write::RemoveRecord { kind, seq } => (&KindSql::of(kind).remove, params![ws, int(seq)]),
+        Write::FreeReference { kind, seq, id } => {
+            (&KindSql::of(kind).free_reference, params![ws, int(seq), id.to_string()])
+        }
+        Write::FreeStatusName(id) => (sql::FREE_STATUS_NAME, params![ws, id.0, id.to_string()]),
         Write::SaveCollection { kind, collection: c } => (
             sql::SAVE_COLLECTION,
             params![

@@ -430,7 +430,7 @@ fn match_expression(connection: &Connection, kind: Kind, term: &Term) -> Result<
         return Ok(Some(quote(term.as_str())));
     }
     let mut statement = connection.prepare_cached(&KindSql::of(kind).grams)?;
-    let end = format!("{}{}", term.as_str(), char::MAX);
+    let end = format!("{}{}{}", term.as_str(), char::MAX, char::MAX);
     let mut rows = statement.query([term.as_str(), &end])?;
     let mut grams: Vec<String> = Vec::new();
     while let Some(row) = rows.next()? {

@@ -95,6 +95,7 @@ statements! {
     SAVE_STATUS = "INSERT INTO statuses (ws, id, seq, kind, name_key, doc)
         VALUES (?1, ?2, (SELECT coalesce(max(seq), 0) + 1 FROM statuses WHERE ws = ?1), ?3, ?4, ?5)
         ON CONFLICT (ws, id) DO UPDATE SET name_key = excluded.name_key, doc = excluded.doc";
+    FREE_STATUS_NAME = "UPDATE statuses SET name_key = ?3 WHERE ws = ?1 AND id = ?2";
     REMOVE_STATUS = "DELETE FROM statuses WHERE ws = ?1 AND id = ?2";
 
     LOG_CHANGE = "INSERT INTO changes (ws, at, actor, action, subject, before, after)
@@ -108,6 +109,7 @@ pub(crate) struct KindSql {
     pub(crate) insert: String,
     pub(crate) update: String,
     pub(crate) remove: String,
+    pub(crate) free_reference: String,
     pub(crate) index: String,
     pub(crate) unindex: String,
     pub(crate) by_id: String,
@@ -163,6 +165,7 @@ impl KindSql {
                 "UPDATE {t} SET reference = ?4, doc = ?5, people = ?6, {sets} WHERE place = ?1 AND ws = ?2 AND id = ?3"
             ),
             remove: format!("DELETE FROM {t} WHERE place = ?1"),
+            free_reference: format!("UPDATE {t} SET reference = ?2 WHERE place = ?1"),
             index: format!("INSERT INTO {t}_search (rowid, text) VALUES (?1, ?2)"),
             unindex: format!("DELETE FROM {t}_search WHERE rowid = ?1"),
             by_id: format!("SELECT place, doc FROM {t} WHERE ws = ?1 AND id = ?2"),
@@ -185,7 +188,7 @@ impl KindSql {
                      ORDER BY rowid LIMIT ?4 OFFSET ?5) s
                  JOIN {t} r ON r.place = s.rowid ORDER BY r.place"
             ),
-            grams: format!("SELECT term FROM {t}_grams WHERE term >= ?1 AND term < ?2"),
+            grams: format!("SELECT term FROM {t}_grams WHERE term >= ?1 AND term <= ?2"),
             some_places: format!("SELECT place FROM {t} WHERE place BETWEEN ?1 AND ?2 ORDER BY place LIMIT ?3"),
             linked: by_link("place, doc", "ORDER BY place"),
             is_linked: by_link("1", "LIMIT 1"),
@@ -207,6 +210,7 @@ impl KindSql {
             insert,
             update,
             remove,
+            free_reference,
             index,
             unindex,
             by_id,
@@ -225,6 +229,7 @@ impl KindSql {
             insert,
             update,
             remove,
+            free_reference,
             index,
             unindex,
             by_id,

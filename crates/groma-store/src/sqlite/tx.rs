@@ -84,6 +84,13 @@ impl<'c> SqliteTx<'c> {
                 self.execute(&kind.remove, &[&place(ws, seq)])?;
                 self.execute(&kind.unindex, &[&place(ws, seq)])
             }
+            Write::FreeReference { kind, seq, id } => self.execute(
+                &KindSql::of(kind).free_reference,
+                params![place(ws, seq), id.to_string()],
+            ),
+            Write::FreeStatusName(id) => {
+                self.execute(sql::FREE_STATUS_NAME, params![ws, id.0, id.to_string()])
+            }
             Write::SaveCollection { kind, collection: c } => self.execute(
                 sql::SAVE_COLLECTION,
                 params![
