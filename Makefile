@@ -22,7 +22,7 @@ fmt: ## Format the code
 
 bench: ## Measure against the bare framework and pgbench
 	@scripts/setup build postgres bench
-	scripts/with-postgres cargo run --release --locked -p bench -- all
+	POSTGRES_FSYNC=on scripts/with-postgres cargo run --release --locked -p bench -- all
 
 # Everything that any target needs, at once: for images and first days.
 setup:

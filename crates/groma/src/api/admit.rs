@@ -93,10 +93,21 @@ fn write_rate(headers: &mut HeaderMap, rate: RateState) {
     headers.insert(LIMIT, HeaderValue::from(rate.limit));
     headers.insert(REMAINING, HeaderValue::from(rate.remaining));
     headers.insert(RESET, HeaderValue::from((now + rate.reset_micros).div_ceil(1_000_000)));
-    let text = |text: String| HeaderValue::from_str(&text).unwrap_or(HeaderValue::from_static(""));
-    headers.insert(RATE_LIMIT_POLICY, text(format!("\"default\";q={};w=60", rate.limit)));
-    headers
-        .insert(RATE_LIMIT, text(format!("\"default\";r={};t={}", rate.remaining, seconds(rate))));
+    let policy = [("\"default\";q=", u64::from(rate.limit)), (";w=", 60)];
+    headers.insert(RATE_LIMIT_POLICY, written(&policy));
+    let state = [("\"default\";r=", u64::from(rate.remaining)), (";t=", seconds(rate))];
+    headers.insert(RATE_LIMIT, written(&state));
+}
+
+/// Words with a number behind each, as a header's value.
+fn written(parts: &[(&str, u64)]) -> HeaderValue {
+    let mut text = String::with_capacity(40);
+    for (word, number) in parts {
+        text.push_str(word);
+        text.push_str(itoa::Buffer::new().format(*number));
+    }
+    // Letters, digits, quotes and signs are a header value; it takes the text over as it is.
+    HeaderValue::from_maybe_shared(bytes::Bytes::from(text)).unwrap_or(HeaderValue::from_static(""))
 }
 
 /// Seconds until one more is allowed, rounded up.

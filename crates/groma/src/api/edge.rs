@@ -16,7 +16,7 @@ pub(super) async fn edge(request: Request, next: Next) -> Response {
     let request_id = request_id(&request);
     let is_public = request.uri().path().starts_with("/api/public/");
     let is_preflight = is_public && request.method() == Method::OPTIONS;
-    let log = (request.method().clone(), request.uri().path().to_owned());
+    let log = (request.method().clone(), request.uri().clone());
     let mut response = if is_preflight {
         preflight()
     } else {
@@ -29,7 +29,7 @@ pub(super) async fn edge(request: Request, next: Next) -> Response {
         response = ApiError::of_status(response.status()).into_response();
     }
     if let Some(Cause(cause)) = response.extensions_mut().remove::<Cause>() {
-        let (method, path) = log;
+        let (method, path) = (log.0, log.1.path());
         tracing::error!(request_id = ?request_id, %method, path, %cause, "a request failed");
     }
     let headers = response.headers_mut();
