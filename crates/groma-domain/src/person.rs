@@ -24,6 +24,11 @@ pub enum PersonRef {
     Email(Email),
 }
 
+/// A person's name: one line of 1–200 characters.
+pub fn parse_name(text: &str) -> Result<String, String> {
+    crate::text::line(text, 200)
+}
+
 /// The name given to someone known by address alone: `field.crew@example.test` is «Field crew».
 #[must_use]
 pub fn name_from_email(email: &Email) -> String {

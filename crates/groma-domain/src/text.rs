@@ -29,6 +29,19 @@ pub(crate) fn search_text<'a>(fields: impl IntoIterator<Item = Option<&'a str>>)
     text
 }
 
+/// A name of one line: trimmed, not empty, at most `max` characters, no control characters.
+pub fn line(text: &str, max: usize) -> Result<String, String> {
+    let text = text.trim();
+    match text.chars().count() {
+        0 => Err("must not be empty".to_owned()),
+        length if length > max => Err(format!("must have at most {max} characters")),
+        _ if text.chars().any(char::is_control) => {
+            Err("must not contain control characters".to_owned())
+        }
+        _ => Ok(text.to_owned()),
+    }
+}
+
 /// A name turned into what an address can hold: folded, words joined by hyphens.
 #[must_use]
 pub fn slug(name: &str) -> String {

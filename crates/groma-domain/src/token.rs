@@ -81,15 +81,9 @@ pub fn missing_scope(scope: Scope) -> String {
     format!("Token missing required scope: {scope}")
 }
 
-/// A token's name: 1–100 characters.
-pub fn parse_name(text: &str) -> Result<String, &'static str> {
-    let text = text.trim();
-    match text.chars().count() {
-        0 => Err("must not be empty"),
-        101.. => Err("must have at most 100 characters"),
-        _ if text.chars().any(char::is_control) => Err("must not contain control characters"),
-        _ => Ok(text.to_owned()),
-    }
+/// A token's name: one line of 1–100 characters.
+pub fn parse_name(text: &str) -> Result<String, String> {
+    crate::text::line(text, 100)
 }
 
 /// Whether a member with `role` may hand out these scopes: webhooks are an administrator's.

@@ -1,6 +1,9 @@
 //! Workspaces.
 
-use crate::{Currency, Problem, Refusal, Timestamp, WorkspaceId, text::fold};
+use crate::{
+    Currency, Problem, Refusal, Timestamp, WorkspaceId,
+    text::{fold, line},
+};
 
 /// A workspace: one office with its records, people and tokens.
 #[derive(Clone, Debug)]
@@ -22,15 +25,12 @@ pub struct WorkspaceName(String);
 impl WorkspaceName {
     /// Reads a name, or says what is wrong with it.
     pub fn parse(text: &str) -> Result<Self, Refusal> {
-        let text = text.trim();
-        let wrong = match text.chars().count() {
-            0 => "must not be empty",
-            101.. => "must have at most 100 characters",
-            _ if text.chars().any(char::is_control) => "must not contain control characters",
-            _ if uuid::Uuid::try_parse(text).is_ok() => "must not have the shape of a UUID",
-            _ => return Ok(Self(text.to_owned())),
-        };
-        Err(Refusal::Invalid(vec![Problem::new("name", wrong)]))
+        let invalid = |wrong| Refusal::Invalid(vec![Problem::new("name", wrong)]);
+        let text = line(text, 100).map_err(invalid)?;
+        match uuid::Uuid::try_parse(&text) {
+            Ok(_) => Err(invalid("must not have the shape of a UUID".to_owned())),
+            Err(_) => Ok(Self(text)),
+        }
     }
 
     /// The form that is compared and unique.

@@ -8,7 +8,7 @@ use crate::{
 use groma_domain::{
     Currency, Email, Kind, Permission, Person, PersonId, Refusal, Role, Status, StatusId,
     Timestamp, TokenId, UserId, WorkspaceId,
-    person::name_from_email,
+    person::{name_from_email, parse_name},
     scope::Scopes,
     status,
     token::{TokenHash, grantable},
@@ -31,7 +31,7 @@ pub struct NewUser {
     pub email: Email,
     /// Their name; made from the address when there is none.
     pub name: Option<String>,
-    /// The hash of their password; kept as it is when there is none.
+    /// The hash of their password. Someone who is known already keeps theirs.
     pub password_hash: Option<String>,
 }
 
@@ -160,14 +160,18 @@ impl Work for AddMember {
         let user = match known {
             Some(user) => user,
             None => {
-                let name = name.unwrap_or_else(|| name_from_email(&email));
+                let invalid = |wrong| Refusal::invalid("name", wrong);
+                let name = match name {
+                    Some(name) => parse_name(&name).map_err(invalid)?,
+                    None => name_from_email(&email),
+                };
                 let user =
                     UserRow { id: UserId::new(now, tx::random()), email: email.clone(), name };
                 writes.push(Write::SaveUser { user: user.clone(), at: now });
                 user
             }
         };
-        if let Some(hash) = password_hash {
+        if let Some(hash) = password_hash.filter(|_| is_new) {
             writes.push(Write::SetPassword { user: user.id, hash });
         }
         let prior = tx.person_by_email(workspace, &email).await?;

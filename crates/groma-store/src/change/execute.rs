@@ -345,7 +345,9 @@ impl<T: Tx> Working<'_, T> {
             Some(index) => statuses[index] = status.clone(),
             None => statuses.push(status.clone()),
         }
-        let is_done = |status: &Status| status.group == Group::Done;
+        // What follows from being done is an assignment's completion.
+        let is_done =
+            |status: &Status| status.applies_to == Kind::Assignment && status.group == Group::Done;
         if prior.as_ref().is_some_and(|prior| is_done(prior) != is_done(&status)) {
             self.restate(status.applies_to, id, &status).await?;
         }

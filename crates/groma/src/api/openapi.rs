@@ -3,7 +3,7 @@
 use super::{Shared, answer::Wishes, error::ErrorBody, main_routes};
 use axum::{Router, response::Redirect, routing::MethodRouter};
 use groma_domain::{
-    Person, Scope,
+    Kind, Person, Reference, Scope,
     list::{DEFAULT_LIMIT, MAX_LIMIT, MAX_PAGE, MAX_TERM},
 };
 use serde_json::{Map, Value, json};
@@ -76,11 +76,13 @@ fn require_all(schema: &mut Value) {
 fn complete(operation: &mut Value, path: &str, scope: Option<Scope>) {
     let name = operation["operationId"].as_str().map(camel_case).unwrap_or_default();
     operation["operationId"] = json!(name);
-    let parameters: &[&str] =
-        if path.ends_with("{key}") { &["key"] } else { &["page", "limit", "term"] };
     let reference =
         |group: &str, name: &str| json!({ "$ref": format!("#/components/{group}/{name}") });
-    operation["parameters"] = parameters.iter().map(|name| reference("parameters", name)).collect();
+    operation["parameters"] = if path.ends_with("{key}") {
+        json!([key_parameter(path)])
+    } else {
+        ["page", "limit", "term"].map(|name| reference("parameters", name)).to_vec().into()
+    };
     operation["security"] =
         json!([{ "token": scope.iter().map(|scope| scope.name()).collect::<Vec<_>>() }]);
     if let Some(scope) = scope {
@@ -161,9 +163,19 @@ fn shared_parameters() -> Value {
             json!({ "type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT })),
         "term": query("term", "What the items must contain, without regard to case or accents",
             json!({ "type": "string", "maxLength": MAX_TERM })),
-        "key": { "name": "key", "in": "path", "required": true,
-            "description": "The record's id or its reference", "schema": { "type": "string", "minLength": 1 },
-            "example": "F-000123" },
+    })
+}
+
+/// The `:key` of a route, with a reference of its kind as the example.
+fn key_parameter(path: &str) -> Value {
+    let kind = Kind::ALL.into_iter().find(|kind| path.contains(kind.plural()));
+    json!({
+        "name": "key",
+        "in": "path",
+        "required": true,
+        "description": "The record's id or its reference",
+        "schema": { "type": "string", "minLength": 1 },
+        "example": kind.map(|kind| Reference::made(kind, 123)),
     })
 }
 
