@@ -42,19 +42,6 @@ pub fn line(text: &str, max: usize) -> Result<String, String> {
     }
 }
 
-/// A name turned into what an address can hold: folded, words joined by hyphens.
-#[must_use]
-pub fn slug(name: &str) -> String {
-    let mut slug = String::new();
-    for word in fold(name).split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
-        if !slug.is_empty() {
-            slug.push('-');
-        }
-        slug.push_str(word);
-    }
-    slug
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
