@@ -8,7 +8,7 @@ help: ## List the targets
 
 run: ## Build and start Groma in ./data, filled with a demonstration office when new
 	@scripts/setup build
-	cargo run --release --locked -p groma -- serve --demo
+	cargo run --profile quick --locked -p groma -- serve --demo
 
 test: ## Run every test, on SQLite and on a PostgreSQL of its own
 	@scripts/test
@@ -20,7 +20,7 @@ fmt: ## Format the code
 	@scripts/setup build lint
 	cargo fmt --all
 
-bench: ## Measure against the bare framework and pgbench
+bench: ## Measure against the bare framework, pgbench and Martin
 	@scripts/setup build postgres bench
 	POSTGRES_FSYNC=on scripts/with-postgres cargo run --release --locked -p bench -- all
 

@@ -69,7 +69,7 @@ pub(crate) async fn run(database: &DatabaseUrl, sizes: &Sizes) -> Outcome {
 /// The workspace to fill.
 pub(crate) async fn workspace(store: &Store) -> Outcome<WorkspaceId> {
     let name = WorkspaceName::parse(WORKSPACE)?;
-    if let Ok(workspace) = store.find_workspace(Some(&WorkspaceFilter::Name(name.clone()))).await {
+    if let Ok(workspace) = store.find_workspace(&WorkspaceFilter::Name(name.clone())).await {
         return Ok(workspace.id);
     }
     let owner = NewUser { email: Email::parse(OWNER)?, name: None, password_hash: None };

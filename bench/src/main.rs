@@ -2,10 +2,13 @@
 //! fills a workspace with as many records as one likes.
 
 mod bare;
+mod land;
 mod load;
+mod martin;
 mod office;
 mod postgres;
 mod records;
+mod tiles;
 mod wrk;
 
 use clap::{Parser, Subcommand};
@@ -36,6 +39,8 @@ enum Command {
     Records(load::Sizes),
     /// Measure the same on PostgreSQL beside pgbench (needs `TEST_POSTGRES_URL`).
     Postgres(load::Sizes),
+    /// Measure tiles on SQLite and PostgreSQL beside Martin (needs `TEST_POSTGRES_URL`).
+    Tiles(tiles::Extent),
 }
 
 #[tokio::main]
@@ -44,9 +49,11 @@ async fn main() -> Outcome {
         Command::Load { database, sizes } => load::run(&database, &sizes).await,
         Command::Records(sizes) => records::run(&sizes).await,
         Command::Postgres(sizes) => postgres::run(&sizes).await,
+        Command::Tiles(extent) => tiles::run(&extent).await,
         Command::All(sizes) => {
             records::run(&sizes).await?;
-            postgres::run(&sizes).await
+            postgres::run(&sizes).await?;
+            tiles::run(&tiles::Extent { parcels: sizes.folders }).await
         }
     }
 }

@@ -13,11 +13,17 @@ pub(crate) struct Office {
     child: Child,
     database: String,
     pub(crate) main: SocketAddr,
+    pub(crate) geo: SocketAddr,
 }
 
 impl Office {
     /// Builds the program if needed and starts it.
     pub(crate) fn start(database: &str) -> Outcome<Self> {
+        Self::start_with(database, &[])
+    }
+
+    /// The same, with settings in its environment.
+    pub(crate) fn start_with(database: &str, settings: &[(&str, &str)]) -> Outcome<Self> {
         let built = Command::new("cargo")
             .args(["build", "--release", "--locked", "-q", "-p", "groma"])
             .status()?;
@@ -30,22 +36,27 @@ impl Office {
             .env("GROMA_SERVER__GEO_LISTEN", "127.0.0.1:0")
             // The rate is counted, with the largest figure there is, so that its cost is in.
             .env("GROMA_LIMITS__REQUESTS_PER_MINUTE", "1000000")
+            .envs(settings.iter().copied())
             .stderr(Stdio::piped())
             .spawn()?;
         let lines = child.stderr.take().ok_or("no log")?;
         let mut lines = BufReader::new(lines).lines();
-        let main = loop {
+        let field = |line: &str, name: &str| -> Option<SocketAddr> {
+            let rest = &line[line.find(name)? + name.len()..];
+            rest[..rest.find('"')?].parse().ok()
+        };
+        let (main, geo) = loop {
             let line = lines.next().ok_or("the program did not start")??;
-            if let Some(at) = line.find("\"main\":\"") {
-                let rest = &line[at + 8..];
-                break rest[..rest.find('"').unwrap_or(rest.len())].parse()?;
+            let addresses = (field(&line, "\"main\":\""), field(&line, "\"geo\":\""));
+            if let (Some(main), Some(geo)) = addresses {
+                break (main, geo);
             }
         };
         // Read on, or the program would wait for room to log.
         std::thread::spawn(move || {
             lines.map_while(Result::ok).for_each(|line| eprintln!("{line}"));
         });
-        Ok(Self { child, database: database.to_owned(), main })
+        Ok(Self { child, database: database.to_owned(), main, geo })
     }
 
     /// A new token, so that each run has a rate window of its own.
@@ -63,19 +74,39 @@ impl Office {
 
     /// The body that one request gets.
     pub(crate) fn get(&self, path: &str, token: &str) -> Outcome<Vec<u8>> {
-        let answer = Command::new("curl")
-            .args([
-                "-sf",
-                "-H",
-                &format!("Authorization: Bearer {token}"),
-                &format!("http://{}{path}", self.main),
-            ])
-            .output()?;
+        self.get_from(self.main, path, token, &[])
+    }
+
+    /// The same, of an address and with headers.
+    pub(crate) fn get_from(
+        &self,
+        address: SocketAddr,
+        path: &str,
+        token: &str,
+        headers: &[(&str, &str)],
+    ) -> Outcome<Vec<u8>> {
+        let mut curl = Command::new("curl");
+        curl.args(["-sf", "-H", &format!("Authorization: Bearer {token}")]);
+        for (name, value) in headers {
+            curl.args(["-H", &format!("{name}: {value}")]);
+        }
+        let answer = curl.arg(format!("http://{address}{path}")).output()?;
         if answer.status.success() {
             Ok(answer.stdout)
         } else {
             Err(format!("{path} failed").into())
         }
+    }
+
+    /// Posts a file of GeoJSON.
+    pub(crate) fn post(&self, path: &str, token: &str, file: &str) -> Outcome {
+        let done = Command::new("curl")
+            .args(["-sf", "-H", &format!("Authorization: Bearer {token}")])
+            .args(["-H", "Content-Type: application/geo+json", "-H", "Expect:"])
+            .args(["--data-binary", &format!("@{file}"), "-o", "/dev/null"])
+            .arg(format!("http://{}{path}", self.geo))
+            .status()?;
+        if done.success() { Ok(()) } else { Err(format!("POST {path} failed").into()) }
     }
 
     /// Resident memory in MB: all of it, and the part that is not pages of files.
@@ -101,4 +132,9 @@ fn program() -> PathBuf {
     // Beside this program: both are built into the same folder.
     let here = std::env::current_exe().unwrap_or_default();
     here.with_file_name("groma")
+}
+
+/// A port that nobody listens on.
+pub(crate) fn free_port() -> Outcome<u16> {
+    Ok(std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }

@@ -22,7 +22,7 @@ pub(crate) async fn run(sizes: &Sizes) -> Outcome {
     let Ok(server) = std::env::var("TEST_POSTGRES_URL") else {
         return Err("TEST_POSTGRES_URL is not set: run `make bench`".into());
     };
-    let database = database_of_its_own(&server).await?;
+    let database = database_of_its_own(&server, "bench").await?;
     let sizes = Sizes { folders: sizes.folders / SHARE, assignments: 0, expenses: 0, budgets: 0 };
     load::run(&database.parse()?, &sizes).await?;
     let store = Store::open(&database.parse()?).await?;
@@ -60,15 +60,16 @@ pub(crate) async fn run(sizes: &Sizes) -> Outcome {
     Ok(())
 }
 
-/// A database named `bench` on the server, made when it is missing.
-async fn database_of_its_own(server: &str) -> Outcome<String> {
+/// A database on the server, made when it is missing.
+pub(crate) async fn database_of_its_own(server: &str, name: &str) -> Outcome<String> {
     let (base, _) = server.rsplit_once('/').ok_or("TEST_POSTGRES_URL names no database")?;
-    let made = Command::new("psql").args([server, "-qc", "CREATE DATABASE bench"]).output()?;
+    let made =
+        Command::new("psql").args([server, "-qc", &format!("CREATE DATABASE {name}")]).output()?;
     let complaint = String::from_utf8_lossy(&made.stderr);
     if !made.status.success() && !complaint.contains("already exists") {
         return Err(complaint.into());
     }
-    Ok(format!("{base}/bench"))
+    Ok(format!("{base}/{name}"))
 }
 
 /// A statement with values in the places of its parameters; the highest first, so that `$1` does not

@@ -19,11 +19,23 @@ pub(crate) fn run(
     connections: u32,
     seconds: u32,
 ) -> Outcome<Rate> {
+    run_with(address, token, &[], paths, connections, seconds)
+}
+
+/// The same, with headers.
+pub(crate) fn run_with(
+    address: SocketAddr,
+    token: &str,
+    headers: &[(&str, &str)],
+    paths: &[String],
+    connections: u32,
+    seconds: u32,
+) -> Outcome<Rate> {
     let script = Path::new("target/bench/wrk.lua");
     std::fs::create_dir_all("target/bench")?;
-    std::fs::write(script, lua(token, paths)?)?;
+    std::fs::write(script, lua(token, headers, paths)?)?;
     let output = Command::new("wrk")
-        .args(["-t1", &format!("-c{connections}"), &format!("-d{seconds}s"), "--timeout", "20s"])
+        .args(["-t1", &format!("-c{connections}"), &format!("-d{seconds}s"), "--timeout", "60s"])
         .args([Path::new("-s"), script])
         .arg(format!("http://{address}"))
         .output()?;
@@ -38,9 +50,12 @@ pub(crate) fn run(
 }
 
 /// Requests are formatted once, so that the load costs the same whoever answers.
-fn lua(token: &str, paths: &[String]) -> Outcome<String> {
+fn lua(token: &str, headers: &[(&str, &str)], paths: &[String]) -> Outcome<String> {
     let mut script = String::from("local requests = {}\nlocal headers = {}\n");
     writeln!(script, "headers['Authorization'] = 'Bearer {token}'")?;
+    for (name, value) in headers {
+        writeln!(script, "headers['{name}'] = '{value}'")?;
+    }
     script.push_str("local paths = {\n");
     for path in paths {
         writeln!(script, "'{path}',")?;

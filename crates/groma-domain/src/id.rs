@@ -56,4 +56,8 @@ id! {
     UserId
     /// A personal access token (not its secret).
     TokenId
+    /// A layer.
+    LayerId
+    /// A geometry of a layer.
+    GeometryId
 }

@@ -120,6 +120,9 @@ impl Text {
     }
 }
 
+/// What is said of a name that nobody knows.
+pub const UNKNOWN_FIELD: &str = "is not a field of this kind";
+
 /// Reads the fields of one input.
 pub struct Fields<'a> {
     values: &'a Map<String, Value>,
@@ -140,7 +143,7 @@ impl<'a> Fields<'a> {
             let known = self.asked.contains(&name.as_str())
                 || (name.starts_with("customFields.") && self.asked.contains(&"customFields"));
             if !known {
-                self.problems.push(Problem::new(name, "is not a field of this kind"));
+                self.problems.push(Problem::new(name, UNKNOWN_FIELD));
             }
         }
         if self.problems.is_empty() { Ok(input) } else { Err(Refusal::Invalid(self.problems)) }
@@ -287,9 +290,9 @@ impl<'a> Fields<'a> {
 
     /// Yes or no.
     pub fn boolean(&mut self, name: &'static str) -> Field<Option<bool>> {
-        self.scalar(name, |text| match text {
-            "true" | "1" => Ok(true),
-            "false" | "0" => Ok(false),
+        self.scalar(name, |text| match text.to_ascii_lowercase().as_str() {
+            "true" | "yes" | "1" => Ok(true),
+            "false" | "no" | "0" => Ok(false),
             _ => Err("must be true or false".to_owned()),
         })
     }

@@ -6,8 +6,10 @@
 
 pub mod email;
 pub mod event;
+pub mod geometry;
 pub mod id;
 pub mod input;
+pub mod layer;
 pub mod list;
 pub mod money;
 pub mod password;
@@ -26,7 +28,8 @@ pub mod workspace;
 
 pub use email::Email;
 pub use event::Event;
-pub use id::{PersonId, RecordId, StatusId, TokenId, UserId, WorkspaceId};
+pub use id::{GeometryId, LayerId, PersonId, RecordId, StatusId, TokenId, UserId, WorkspaceId};
+pub use layer::Layer;
 pub use list::{ListParams, Term};
 pub use money::{Amount, Currency};
 pub use person::Person;

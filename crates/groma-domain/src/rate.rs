@@ -26,6 +26,18 @@ pub struct RateWindow {
 }
 
 impl RateWindow {
+    /// A window in which requests of these moments were accepted, in this order.
+    #[must_use]
+    pub fn of(accepted: impl IntoIterator<Item = u64>) -> Self {
+        Self { accepted: accepted.into_iter().collect() }
+    }
+
+    /// The moments of the requests that count `now`.
+    pub fn accepted(&mut self, now: u64) -> impl Iterator<Item = u64> {
+        self.forget_before(now);
+        self.accepted.iter().copied()
+    }
+
     /// Counts a request that comes `now`, if it is allowed.
     pub fn admit(&mut self, now: u64, limit: u32) -> RateState {
         self.forget_before(now);

@@ -33,6 +33,13 @@ impl Reference {
         Self(format!("{}-{number:06}", kind.letter()))
     }
 
+    /// Whether it has the form of those that are made for this kind.
+    #[must_use]
+    pub fn is_like_made(&self, kind: Kind) -> bool {
+        let number = self.0.strip_prefix(kind.letter()).and_then(|rest| rest.strip_prefix('-'));
+        number.is_some_and(|digits| digits.len() >= 6 && digits.bytes().all(|b| b.is_ascii_digit()))
+    }
+
     /// The text of it.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -56,11 +63,13 @@ pub enum Key {
 }
 
 impl Key {
-    /// Reads a key; `None` for text that can name no record.
+    /// Reads a key; `None` for text that can name no record. Space at either end is part of it, and
+    /// no reference has any.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         match Uuid::try_parse(text) {
             Ok(id) => Some(Self::Id(RecordId(id))),
+            Err(_) if text.trim() != text => None,
             Err(_) => Reference::parse(text).ok().map(Self::Reference),
         }
     }
@@ -90,9 +99,18 @@ mod tests {
     }
 
     #[test]
+    fn what_is_made_is_known_by_its_form() {
+        let is_like_made = |text| Reference::parse(text).unwrap().is_like_made(Kind::Folder);
+        assert!(Reference::made(Kind::Folder, 7).is_like_made(Kind::Folder));
+        assert!(is_like_made("F-1234567"));
+        assert!(!is_like_made("F-12345") && !is_like_made("A-000001") && !is_like_made("F-00000x"));
+    }
+
+    #[test]
     fn a_key_is_an_id_or_a_reference() {
         assert!(matches!(Key::parse("019A8B7C-0000-7000-8000-000000000000"), Some(Key::Id(_))));
         assert!(matches!(Key::parse("F-000123"), Some(Key::Reference(_))));
         assert_eq!(Key::parse("nul\0"), None);
+        assert_eq!(Key::parse("F-000123 "), None);
     }
 }

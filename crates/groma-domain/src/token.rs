@@ -22,6 +22,12 @@ impl TokenPrefix {
             Err("must be 1 to 16 lowercase letters or digits")
         }
     }
+
+    /// Its text, without the underscore.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
 }
 
 /// A token in the clear. It is shown once and never printed by `Debug`.

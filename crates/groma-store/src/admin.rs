@@ -29,7 +29,8 @@ pub enum WorkspaceFilter {
 pub struct NewUser {
     /// Their address.
     pub email: Email,
-    /// Their name; made from the address when there is none.
+    /// Their name in this workspace. Without it a member keeps theirs, and someone new gets one made
+    /// from the address.
     pub name: Option<String>,
     /// The hash of their password. Someone who is known already keeps theirs.
     pub password_hash: Option<String>,
@@ -155,16 +156,14 @@ impl Work for AddMember {
         actor.role().require(needs)?;
         lock(tx, workspace).await?;
         let mut writes = Vec::new();
+        let invalid = |wrong| Refusal::invalid("name", wrong);
+        let given = name.as_deref().map(parse_name).transpose().map_err(invalid)?;
         let known = tx.user_by_email(&email).await?;
         let is_new = known.is_none();
         let user = match known {
             Some(user) => user,
             None => {
-                let invalid = |wrong| Refusal::invalid("name", wrong);
-                let name = match name {
-                    Some(name) => parse_name(&name).map_err(invalid)?,
-                    None => name_from_email(&email),
-                };
+                let name = given.clone().unwrap_or_else(|| name_from_email(&email));
                 let user =
                     UserRow { id: UserId::new(now, tx::random()), email: email.clone(), name };
                 writes.push(Write::SaveUser { user: user.clone(), at: now });
@@ -184,7 +183,13 @@ impl Work for AddMember {
         let id = prior
             .as_ref()
             .map_or_else(|| PersonId::new(now, tx::random()), |prior| prior.person.id);
-        let person = Person { id, name: user.name, email: user.email };
+        let name = match (given, &prior) {
+            (Some(name), _) => name,
+            // A member keeps the name that they have here.
+            (None, Some(MemberRow { user: Some(_), person, .. })) => person.name.clone(),
+            (None, _) => user.name,
+        };
+        let person = Person { id, name, email: user.email };
         let action = if prior.as_ref().is_some_and(|prior| prior.role.is_some()) {
             "member.updated"
         } else {

@@ -2,12 +2,16 @@
 
 use groma_domain::{
     PersonId, Role, Timestamp, TokenId, WorkspaceId,
-    rate::{RateState, RateWindow},
+    rate::{RateState, RateWindow, WINDOW_MICROS},
     scope::Scopes,
     token::TokenHash,
 };
 use parking_lot::Mutex;
-use std::{collections::HashMap, sync::Arc, time::Instant};
+use std::{
+    collections::HashMap,
+    sync::Arc,
+    time::{Instant, SystemTime, UNIX_EPOCH},
+};
 
 /// Who a token speaks for.
 #[derive(Clone, Debug)]
@@ -63,6 +67,34 @@ impl RateWindows {
         Some(windows.entry(token).or_default().admit(now, limit))
     }
 
+    /// The windows in a form that outlives the program: tokens with the moments that count, by the
+    /// clock on the wall.
+    pub(crate) fn written(&self) -> Vec<(TokenId, Vec<u8>)> {
+        let mut windows = self.windows.lock();
+        let (now, wall) = (self.now(), wall_micros());
+        let moments = |window: &mut RateWindow| {
+            let moments = window.accepted(now).map(|moment| wall.saturating_sub(now - moment));
+            moments.flat_map(u64::to_le_bytes).collect::<Vec<u8>>()
+        };
+        let written = windows.iter_mut().map(|(token, window)| (*token, moments(window)));
+        written.filter(|(_, moments)| !moments.is_empty()).collect()
+    }
+
+    /// Takes up the windows that another program has written.
+    pub(crate) fn take_up(&self, written: Vec<(TokenId, Vec<u8>)>) {
+        let mut windows = self.windows.lock();
+        let (now, wall) = (self.now(), wall_micros());
+        for (token, moments) in written {
+            let ages = moments
+                .as_chunks()
+                .0
+                .iter()
+                .map(|moment| wall.saturating_sub(u64::from_le_bytes(*moment)));
+            let recent = ages.filter(|age| *age < WINDOW_MICROS);
+            windows.insert(token, RateWindow::of(recent.map(|age| now - age)));
+        }
+    }
+
     /// Forgets windows in which nothing counts any more.
     pub(crate) fn prune(&self) {
         let mut windows = self.windows.lock();
@@ -70,9 +102,17 @@ impl RateWindows {
         windows.retain(|_, window| !window.is_idle(now));
     }
 
+    /// The moment by a clock that does not go back. It begins with the length of a window, so that
+    /// it can also name what was accepted before the program began.
     fn now(&self) -> u64 {
-        u64::try_from(self.start.elapsed().as_micros()).unwrap_or(u64::MAX)
+        WINDOW_MICROS + u64::try_from(self.start.elapsed().as_micros()).unwrap_or(u64::MAX / 2)
     }
+}
+
+/// Microseconds since 1970.
+fn wall_micros() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
 }
 
 /// Known tokens, so that a request need not ask the database. Cleared when anything changes there.

@@ -16,6 +16,8 @@ use groma_domain::{
     Kind, PersonId, RecordId, Reference, Refusal, Role, Timestamp, WorkspaceId, input::StatusRef,
     record::Draft, reference::Key, status::StatusInput,
 };
+use groma_geo::Bbox;
+use std::{collections::HashSet, sync::Arc};
 
 /// Who changes something.
 #[derive(Clone, Copy, Debug)]
@@ -79,6 +81,13 @@ pub enum Command {
         /// Refuse when it has another version.
         version: Option<u64>,
     },
+    /// Give a folder the box of its geometries.
+    Place {
+        /// Which.
+        folder: RecordId,
+        /// The box.
+        bbox: Option<Bbox>,
+    },
     /// Create a status, or change the one of this name or id.
     SaveStatus {
         /// Which; `None` for the one of the input's kind and name, or a new one.
@@ -95,6 +104,18 @@ pub enum Command {
         /// The status that its records then have; needed when there are any.
         replacement: Option<StatusRef>,
     },
+}
+
+impl Command {
+    /// The reference it asks for, if it is one that could also be made.
+    pub fn like_made(&self) -> Option<&Reference> {
+        match self {
+            Self::Save { draft, .. } => {
+                draft.reference().filter(|asked| asked.is_like_made(draft.kind()))
+            }
+            _ => None,
+        }
+    }
 }
 
 /// Which record a draft is for.
@@ -115,6 +136,12 @@ pub enum Target {
 
 /// What came of a change, command by command.
 pub type Applied = Vec<Done>;
+
+/// What would come of a change, command by command.
+pub type Checked = Vec<Result<Done, Refusal>>;
+
+/// References that are kept for others. Never one of them is made for a record that names none.
+pub type Reserved = Arc<HashSet<Reference>>;
 
 /// What came of one command.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -146,9 +173,23 @@ impl Work for Apply {
     type Output = Applied;
 
     async fn run<T: Tx>(self, tx: &mut T) -> Result<Applied> {
-        let mut working = working::Working::begin(tx, &self.0).await?;
-        let mut touched = Vec::with_capacity(self.0.commands.len());
-        for (index, command) in self.0.commands.into_iter().enumerate() {
+        ApplyPart { change: self.0, reserved: Reserved::default() }.run(tx).await
+    }
+}
+
+/// Carries out a part of something larger, whose other parts ask for the references in `reserved`.
+pub(crate) struct ApplyPart {
+    pub(crate) change: Change,
+    pub(crate) reserved: Reserved,
+}
+
+impl Work for ApplyPart {
+    type Output = Applied;
+
+    async fn run<T: Tx>(self, tx: &mut T) -> Result<Applied> {
+        let mut working = working::Working::begin(tx, &self.change, self.reserved).await?;
+        let mut touched = Vec::with_capacity(self.change.commands.len());
+        for (index, command) in self.change.commands.into_iter().enumerate() {
             let done = working.execute(command).await.map_err(|error| at_index(error, index))?;
             touched.push(done);
         }
@@ -161,27 +202,31 @@ impl Work for Apply {
     }
 }
 
-/// Tries a change and tells which commands would be refused, without writing anything.
+/// Tries a change and tells what would come of each command, without writing anything.
 pub(crate) struct Check(pub(crate) Change);
 
 impl Work for Check {
-    type Output = Vec<(usize, Refusal)>;
+    type Output = Checked;
 
-    async fn run<T: Tx>(self, tx: &mut T) -> Result<Self::Output> {
-        let mut working = working::Working::begin(tx, &self.0).await?;
-        let mut refused = Vec::new();
-        let last = self.0.commands.len().saturating_sub(1);
-        for (index, command) in self.0.commands.into_iter().enumerate() {
+    async fn run<T: Tx>(self, tx: &mut T) -> Result<Checked> {
+        let mut working = working::Working::begin(tx, &self.0, Reserved::default()).await?;
+        let mut outcomes = Vec::with_capacity(self.0.commands.len());
+        for command in self.0.commands {
             match working.execute(command).await {
-                Ok(_) => {}
-                Err(crate::Error::Refused { refusal, .. }) => refused.push((index, refusal)),
+                Ok(touched) => outcomes.push(Ok(touched)),
+                Err(crate::Error::Refused { refusal, .. }) => outcomes.push(Err(refusal)),
                 Err(error) => return Err(error),
             }
         }
-        if let Err(crate::Error::Refused { refusal, .. }) = working.check_defaults() {
-            refused.push((last, refusal));
+        if let Err(crate::Error::Refused { refusal, .. }) = working.check_defaults()
+            && let Some(last) = outcomes.last_mut()
+            && last.is_ok()
+        {
+            *last = Err(refusal);
         }
-        Ok(refused)
+        working.settle_budgets().await?;
+        let done = |outcome: Result<_, _>| outcome.map(|touched| working.done(touched));
+        Ok(outcomes.into_iter().map(done).collect())
     }
 }
 

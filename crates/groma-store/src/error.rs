@@ -32,6 +32,12 @@ pub enum Error {
     /// The writer could not commit the group that this change was in.
     #[error("the commit failed: {0}")]
     Commit(String),
+    /// There is no database file.
+    #[error("there is no database at {0}; `groma workspace create` makes one")]
+    Missing(String),
+    /// The database file has several names, and what SQLite keeps beside it goes by the name.
+    #[error("{0} has other names (hard links); SQLite needs a file with one")]
+    Linked(String),
     /// The database file is served by another program.
     #[error("{0} is served by another groma already")]
     AlreadyServed(String),

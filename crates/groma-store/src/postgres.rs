@@ -1,14 +1,16 @@
 //! PostgreSQL: one database that any number of programs share. Nothing is kept in memory here but
 //! what the database can tell to be current.
 
+mod layers;
 mod read;
 pub(crate) mod sql;
 mod tx;
 
 use crate::{
-    Error, Result, admission::LastUses, blocks::BlockCache, people::PeopleCache, tx::Work,
+    Error, Result, admission::LastUses, blocks::BlockCache, people::PeopleCache, store::not_among,
+    tiles::LayerCache, tx::Work,
 };
-use deadpool_postgres::{Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
+use deadpool_postgres::{Hook, HookError, Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
 use std::{ops::DerefMut, time::Duration};
 use tokio_postgres::NoTls;
 use tx::PostgresTx;
@@ -21,13 +23,21 @@ pub struct Postgres {
     pool: Pool,
     people: PeopleCache,
     blocks: BlockCache,
+    layers: LayerCache,
     last_uses: LastUses,
     /// Keeps some of the connections from writers, who may wait long for one another.
     writers: tokio::sync::Semaphore,
 }
 
 impl Postgres {
+    /// Opens a database and brings its schema up to date.
     pub(crate) async fn open(url: &str) -> Result<Self> {
+        let store = Self::connect(url)?;
+        store.migrate().await?;
+        Ok(store)
+    }
+
+    fn connect(url: &str) -> Result<Self> {
         let mut config: tokio_postgres::Config =
             url.parse().map_err(|error: tokio_postgres::Error| Error::Url(error.to_string()))?;
         config.connect_timeout(PATIENCE).application_name("groma");
@@ -39,17 +49,21 @@ impl Postgres {
             .wait_timeout(Some(PATIENCE))
             .create_timeout(Some(PATIENCE))
             .recycle_timeout(Some(PATIENCE))
+            .post_create(Hook::async_fn(|client, _| {
+                Box::pin(async move {
+                    client.batch_execute(sql::SESSION).await.map_err(HookError::Backend)
+                })
+            }))
             .build()
             .map_err(|error| Error::Pool(error.to_string()))?;
-        let store = Self {
+        Ok(Self {
             pool,
             people: PeopleCache::default(),
             blocks: BlockCache::default(),
+            layers: LayerCache::default(),
             last_uses: LastUses::default(),
             writers: tokio::sync::Semaphore::new(10),
-        };
-        store.migrate().await?;
-        Ok(store)
+        })
     }
 
     async fn client(&self) -> Result<deadpool_postgres::Client> {
@@ -85,6 +99,18 @@ impl Postgres {
         let mut tx = PostgresTx::looking(client.transaction().await?);
         work.run(&mut tx).await
     }
+}
+
+/// The migrations that a database still lacks. Nothing is written.
+pub(crate) async fn pending_migrations(url: &str) -> Result<Vec<String>> {
+    let store = Postgres::connect(url)?;
+    let client = store.client().await?;
+    let mut applied: Vec<i32> = Vec::new();
+    if client.query_one(sql::HAS_MIGRATIONS, &[]).await?.try_get(0)? {
+        let rows = client.query(sql::MIGRATIONS, &[]).await?;
+        applied = rows.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>()?;
+    }
+    Ok(not_among(&applied, &embedded::migrations::runner()))
 }
 
 mod embedded {

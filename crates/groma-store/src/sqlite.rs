@@ -3,6 +3,7 @@
 //! Key look-ups and short pages are read where they are asked for, on a connection taken from a
 //! pool; they take microseconds. Searches and long reads go to threads of their own.
 
+mod layers;
 mod read;
 pub(crate) mod sql;
 mod tx;
@@ -13,6 +14,8 @@ use crate::{
     admission::{LastUses, RateWindows, TokenCache},
     blocks::BlockCache,
     people::PeopleCache,
+    store::not_among,
+    tiles::LayerCache,
     tx::Work,
 };
 use groma_domain::WorkspaceId;
@@ -21,7 +24,10 @@ use rusqlite::{Connection, OpenFlags, config::DbConfig};
 use std::{
     collections::HashMap,
     fs::File,
+    io::ErrorKind,
+    os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
+    time::Duration,
 };
 use tokio::sync::Semaphore;
 use tx::SqliteTx;
@@ -42,19 +48,33 @@ pub struct Sqlite {
     numbers: RwLock<HashMap<WorkspaceId, i64>>,
     people: PeopleCache,
     blocks: BlockCache,
+    layers: LayerCache,
     tokens: TokenCache,
     rates: RateWindows,
     last_uses: LastUses,
 }
 
 impl Sqlite {
+    /// Opens a database file, and makes it when there is none.
     pub(crate) fn open(path: &Path) -> Result<Self> {
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             std::fs::create_dir_all(folder).map_err(|source| file_error(folder, source))?;
         }
+        // For its owner alone; what SQLite puts beside it has the same mode.
+        match File::options().write(true).create_new(true).mode(0o600).open(path) {
+            Err(source) if source.kind() != ErrorKind::AlreadyExists => {
+                Err(file_error(path, source))
+            }
+            _ => Self::open_existing(path),
+        }
+    }
+
+    /// Opens a database file that there must be, and brings its schema up to date.
+    pub(crate) fn open_existing(path: &Path) -> Result<Self> {
+        let path = &only_name(path)?;
         let connection = migrate(path)?;
         Ok(Self {
-            path: path.to_owned(),
+            path: path.clone(),
             writer: Writer::start(connection)?,
             readers: Mutex::default(),
             long_reads: Semaphore::new(LONG_READS),
@@ -63,19 +83,21 @@ impl Sqlite {
             numbers: RwLock::default(),
             people: PeopleCache::default(),
             blocks: BlockCache::default(),
+            layers: LayerCache::default(),
             tokens: TokenCache::default(),
             rates: RateWindows::new(),
             last_uses: LastUses::default(),
         })
     }
 
-    /// Locks a file beside the database for as long as this program lives.
+    /// Locks a file beside the database for as long as this program lives, and takes up what the
+    /// last one to serve it has left.
     pub(crate) fn claim(&self) -> Result<()> {
         let (file, lock_path) = lock_file(&self.path, "serving")?;
         match file.try_lock() {
             Ok(()) => {
                 *self.claim.lock() = Some(file);
-                Ok(())
+                self.take_up_rates()
             }
             Err(std::fs::TryLockError::WouldBlock) => {
                 Err(Error::AlreadyServed(self.path.display().to_string()))
@@ -176,11 +198,11 @@ fn run_now<W: Work>(work: W, connection: &mut Connection) -> Result<W::Output> {
     outcome.unwrap_or(Err(Error::Closed))
 }
 
+/// No connection makes the file: whether there is one is decided once.
+const OPEN: OpenFlags = OpenFlags::SQLITE_OPEN_READ_WRITE.union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
+
 fn connect(path: &Path) -> Result<Connection> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
-        | OpenFlags::SQLITE_OPEN_CREATE
-        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags)?;
+    let connection = Connection::open_with_flags(path, OPEN)?;
     connection.set_prepared_statement_cache_capacity(256);
     // Plans do not depend on bound values. Without this a statement is prepared anew with every
     // value it is given, since this build of SQLite could use statistics about them.
@@ -194,6 +216,31 @@ fn connect(path: &Path) -> Result<Connection> {
 
 mod embedded {
     refinery::embed_migrations!("migrations/sqlite");
+}
+
+/// The migrations that a database file still lacks. Nothing is written.
+pub(crate) fn pending_migrations(path: &Path) -> Result<Vec<String>> {
+    let connection = Connection::open_with_flags(only_name(path)?, OPEN)?;
+    connection.busy_timeout(Duration::from_secs(10))?;
+    let mut applied: Vec<i32> = Vec::new();
+    if connection.prepare(sql::HAS_MIGRATIONS)?.exists([])? {
+        let mut statement = connection.prepare(sql::MIGRATIONS)?;
+        let rows = statement.query_map([], |row| row.get(0))?;
+        applied = rows.collect::<rusqlite::Result<_>>()?;
+    }
+    Ok(not_among(&applied, &embedded::migrations::runner()))
+}
+
+/// The one name of an existing database file, whatever links lead to it.
+fn only_name(path: &Path) -> Result<PathBuf> {
+    let metadata = std::fs::metadata(path).map_err(|source| match source.kind() {
+        ErrorKind::NotFound => Error::Missing(path.display().to_string()),
+        _ => file_error(path, source),
+    })?;
+    if metadata.is_file() && metadata.nlink() > 1 {
+        return Err(Error::Linked(path.display().to_string()));
+    }
+    path.canonicalize().map_err(|source| file_error(path, source))
 }
 
 /// Opens the database and brings its schema up to date. A lock keeps two programs that start

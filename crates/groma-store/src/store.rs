@@ -1,21 +1,26 @@
 //! The face of the store.
 
 use crate::{
-    Actor, Admission, Applied, Change, Error, Member, NewToken, NewUser, Result, TokenRow,
-    WorkspaceFilter,
+    Actor, Admission, Applied, Change, Checked, Error, Member, NewToken, NewUser, Reserved, Result,
+    TokenRow, WorkspaceFilter,
     admin::{AddMember, CreateToken, CreateWorkspace, RevokeToken, SetPassword},
-    change::{Apply, Check},
-    postgres::Postgres,
-    sqlite::Sqlite,
+    change::{Apply, ApplyPart, Check},
+    postgres::{self, Postgres},
+    sqlite::{self, Sqlite},
     tx::Work,
 };
 use groma_domain::{
     Currency, Email, Kind, ListParams, PersonId, Refusal, Role, Timestamp, TokenId, WorkspaceId,
+    layer::LayerKey,
     reference::Key,
     token::TokenHash,
     workspace::{Workspace, WorkspaceName},
 };
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 /// Everything that is kept, on one of two engines. Cheap to clone.
 #[derive(Clone)]
@@ -41,6 +46,9 @@ impl std::str::FromStr for DatabaseUrl {
     fn from_str(text: &str) -> Result<Self> {
         if let Some(path) = text.strip_prefix("sqlite:") {
             let path = path.strip_prefix("//").unwrap_or(path);
+            if path.contains('?') {
+                return Err(Error::Url("`sqlite:PATH` takes no options behind a `?`".to_owned()));
+            }
             if !path.is_empty() {
                 return Ok(Self::Sqlite(path.into()));
             }
@@ -49,6 +57,12 @@ impl std::str::FromStr for DatabaseUrl {
         }
         Err(Error::Url("must be `sqlite:PATH` or `postgres://…`".to_owned()))
     }
+}
+
+/// The migrations whose versions are not among those that were run.
+pub(crate) fn not_among(run: &[i32], known: &refinery::Runner) -> Vec<String> {
+    let lacking = known.get_migrations().iter().filter(|known| !run.contains(&known.version()));
+    lacking.map(ToString::to_string).collect()
 }
 
 /// One page of a list.
@@ -94,17 +108,42 @@ macro_rules! on_engine {
         }
     };
 }
+pub(crate) use on_engine;
 
 impl Store {
     /// Opens the database, making and migrating it as needed.
     pub async fn open(url: &DatabaseUrl) -> Result<Self> {
+        Self::open_with(url, Sqlite::open).await
+    }
+
+    /// Opens a database that is there already, migrating it as needed. A PostgreSQL always is.
+    pub async fn open_existing(url: &DatabaseUrl) -> Result<Self> {
+        Self::open_with(url, Sqlite::open_existing).await
+    }
+
+    async fn open_with(
+        url: &DatabaseUrl,
+        open: impl FnOnce(&Path) -> Result<Sqlite> + Send + 'static,
+    ) -> Result<Self> {
         match url {
             DatabaseUrl::Sqlite(path) => {
                 let path = path.clone();
-                let opened = tokio::task::spawn_blocking(move || Sqlite::open(&path)).await;
+                let opened = tokio::task::spawn_blocking(move || open(&path)).await;
                 Ok(Self::Sqlite(Arc::new(opened.map_err(|_| Error::Closed)??)))
             }
             DatabaseUrl::Postgres(url) => Ok(Self::Postgres(Arc::new(Postgres::open(url).await?))),
+        }
+    }
+
+    /// The migrations that a database still lacks. None is run, and nothing is made.
+    pub async fn pending_migrations(url: &DatabaseUrl) -> Result<Vec<String>> {
+        match url {
+            DatabaseUrl::Sqlite(path) => {
+                let path = path.clone();
+                let asked = tokio::task::spawn_blocking(move || sqlite::pending_migrations(&path));
+                asked.await.map_err(|_| Error::Closed)?
+            }
+            DatabaseUrl::Postgres(url) => postgres::pending_migrations(url).await,
         }
     }
 
@@ -118,7 +157,7 @@ impl Store {
 
     /// Keeps a serving store in order until dropped: notices what others changed, writes down when
     /// tokens were used.
-    pub async fn tend(&self) {
+    pub async fn tend(&self, clock: impl Fn() -> Timestamp) {
         let mut beat = tokio::time::interval(Duration::from_millis(200));
         beat.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         for count in 1_u64.. {
@@ -127,7 +166,7 @@ impl Store {
                 sqlite.notice_changes();
             }
             if count.is_multiple_of(50)
-                && let Err(error) = self.settle().await
+                && let Err(error) = self.settle(clock()).await
             {
                 tracing::warn!(%error, "token uses were not written down");
             }
@@ -135,8 +174,17 @@ impl Store {
     }
 
     /// Writes down what is only in memory.
-    pub async fn settle(&self) -> Result<()> {
-        on_engine!(self, engine => engine.settle().await)
+    pub async fn settle(&self, now: Timestamp) -> Result<()> {
+        on_engine!(self, engine => engine.settle(now).await)
+    }
+
+    /// Writes down what is only in memory, when serving ends.
+    pub async fn close(&self, now: Timestamp) -> Result<()> {
+        self.settle(now).await?;
+        match self {
+            Self::Sqlite(sqlite) => sqlite.write_rates().await,
+            Self::Postgres(_) => Ok(()),
+        }
     }
 
     /// Asks the database for a sign of life.
@@ -235,8 +283,14 @@ impl Store {
         self.transact(Apply(change)).await
     }
 
-    /// Tells which commands of a change would be refused, each on top of those before it.
-    pub async fn check(&self, change: Change) -> Result<Vec<(usize, Refusal)>> {
+    /// Carries out a change that is a part of something larger: references that its other parts ask
+    /// for are `reserved`.
+    pub async fn apply_part(&self, change: Change, reserved: Reserved) -> Result<Applied> {
+        self.transact(ApplyPart { change, reserved }).await
+    }
+
+    /// Tells what would come of each command of a change, on top of those before it.
+    pub async fn check(&self, change: Change) -> Result<Checked> {
         on_engine!(self, engine => engine.look(Check(change)).await)
     }
 
@@ -256,34 +310,29 @@ impl Store {
         on_engine!(self, engine => engine.workspaces().await)
     }
 
-    /// The workspace meant; the only one there is when none is named.
-    pub async fn find_workspace(&self, named: Option<&WorkspaceFilter>) -> Result<Workspace> {
-        let mut workspaces = self.workspaces().await?;
-        let index = match named {
-            Some(WorkspaceFilter::Id(id)) => workspaces.iter().position(|w| w.id == *id),
-            Some(WorkspaceFilter::Name(name)) => {
-                workspaces.iter().position(|w| w.name.key() == name.key())
+    /// The workspace of this key or name.
+    pub async fn find_workspace(&self, named: &WorkspaceFilter) -> Result<Workspace> {
+        let workspaces = self.workspaces().await?;
+        let (found, key) = match named {
+            WorkspaceFilter::Id(id) => {
+                (workspaces.into_iter().find(|w| w.id == *id), id.to_string())
             }
-            None if workspaces.len() == 1 => Some(0),
-            None => {
-                return Err(
-                    Refusal::invalid("--workspace", "is needed: there is not exactly one").into()
-                );
+            WorkspaceFilter::Name(name) => {
+                let key = name.key();
+                let found = workspaces.into_iter().find(|w| w.name.key() == key);
+                (found, name.as_str().to_owned())
             }
         };
-        let key = match named {
-            Some(WorkspaceFilter::Id(id)) => id.to_string(),
-            Some(WorkspaceFilter::Name(name)) => name.as_str().to_owned(),
-            None => String::new(),
-        };
-        index
-            .map(|index| workspaces.swap_remove(index))
-            .ok_or_else(|| Refusal::NotFound { what: "workspace", key }.into())
+        found.ok_or_else(|| Refusal::NotFound { what: "workspace", key }.into())
     }
 
     /// Deletes a workspace and all it holds. Its tokens end at once; its records go in batches, so
     /// that other writers go on.
     pub async fn delete_workspace(&self, workspace: WorkspaceId) -> Result<()> {
+        for layer in self.all_layers(workspace).await? {
+            let key = LayerKey::Id(layer.id);
+            self.delete_layer(workspace, Actor::Operator, key, layer.updated_at).await?;
+        }
         on_engine!(self, engine => engine.delete_workspace(workspace).await)
     }
 
@@ -337,7 +386,7 @@ impl Store {
         }
     }
 
-    async fn transact<W: Work>(&self, work: W) -> Result<W::Output> {
+    pub(crate) async fn transact<W: Work>(&self, work: W) -> Result<W::Output> {
         on_engine!(self, engine => engine.transact(work).await)
     }
 }

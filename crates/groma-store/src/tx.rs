@@ -3,12 +3,13 @@
 //! On SQLite these never wait, so the writer thread runs the same async code to its end at once. On
 //! PostgreSQL the writes of a change go out together, without waiting for each answer.
 
-use crate::Result;
+use crate::{Result, geometries::ShelfRanges};
 use groma_domain::{
-    Email, Kind, Person, PersonId, Record, RecordId, Role, Status, StatusId, Timestamp, TokenId,
-    UserId, WorkspaceId, record::Document, reference::Key, scope::Scopes, token::TokenHash,
-    workspace::Workspace,
+    Email, GeometryId, Kind, Layer, Person, PersonId, Record, RecordId, Role, Status, StatusId,
+    Timestamp, TokenId, UserId, WorkspaceId, layer::LayerKey, record::Document, reference::Key,
+    scope::Scopes, token::TokenHash, workspace::Workspace,
 };
+use groma_geo::{Bbox, block::Place};
 use std::future::Future;
 use uuid::Uuid;
 
@@ -84,6 +85,74 @@ pub(crate) trait Tx: Send {
         &mut self,
         email: &Email,
     ) -> impl Future<Output = Result<Option<UserRow>>> + Send;
+
+    /// A layer by its key.
+    fn layer(
+        &mut self,
+        workspace: WorkspaceId,
+        key: &LayerKey,
+    ) -> impl Future<Output = Result<Option<StoredLayer>>> + Send;
+
+    /// The layers of the workspace, in the order of creation.
+    fn layers(
+        &mut self,
+        workspace: WorkspaceId,
+    ) -> impl Future<Output = Result<Vec<StoredLayer>>> + Send;
+
+    /// The features of a layer that came with one of these ids.
+    fn features_by_external_id(
+        &mut self,
+        workspace: WorkspaceId,
+        layer: u64,
+        ids: &[&str],
+    ) -> impl Future<Output = Result<Vec<StoredFeature>>> + Send;
+
+    /// The features of a layer from one number to another, both included.
+    fn features_between(
+        &mut self,
+        workspace: WorkspaceId,
+        layer: u64,
+        first: u64,
+        last: u64,
+    ) -> impl Future<Output = Result<Vec<StoredFeature>>> + Send;
+
+    /// The folders that features of a layer belong to.
+    fn folders_of_layer(
+        &mut self,
+        workspace: WorkspaceId,
+        layer: u64,
+    ) -> impl Future<Output = Result<Vec<RecordId>>> + Send;
+
+    /// The geometries, as WKB, of the features that belong to a folder; not those of a deleted layer
+    /// that wait to be cleared away.
+    fn shapes_of_folder(
+        &mut self,
+        workspace: WorkspaceId,
+        folder: RecordId,
+    ) -> impl Future<Output = Result<Vec<Vec<u8>>>> + Send;
+
+    /// The boxes around the runs of a layer's features: of these parts, or of all.
+    fn extents(
+        &mut self,
+        workspace: WorkspaceId,
+        layer: u64,
+        parts: Option<&[u64]>,
+    ) -> impl Future<Output = Result<Vec<(u64, Bbox)>>> + Send;
+
+    /// The blocks of a layer that hold something in one of these ranges, or might.
+    fn blocks(
+        &mut self,
+        workspace: WorkspaceId,
+        layer: u64,
+        ranges: &ShelfRanges,
+    ) -> impl Future<Output = Result<Vec<StoredBlock>>> + Send;
+
+    /// What was answered to a request with this key.
+    fn replay(
+        &mut self,
+        workspace: WorkspaceId,
+        request: &ReplayKey,
+    ) -> impl Future<Output = Result<Option<Replay>>> + Send;
 
     /// Carries out writes in their order.
     fn write(
@@ -227,6 +296,97 @@ pub(crate) enum Write {
         at: Timestamp,
     },
     LogChange(LogRow),
+    Layer(LayerWrite),
+    /// Features keep their shapes and lose the folder, or the assignment, that is gone.
+    UnlinkFeatures {
+        kind: Kind,
+        id: RecordId,
+    },
+    SaveReplay {
+        request: ReplayKey,
+        body_hash: [u8; 16],
+        answer: Vec<u8>,
+        at: Timestamp,
+    },
+}
+
+/// One write to a layer.
+pub(crate) enum LayerWrite {
+    Insert(Layer),
+    Save(Layer),
+    Remove { layer: u64 },
+    SaveFeature(FeatureRow),
+    GrowExtent { layer: u64, part: u64, bounds: Bbox },
+    SetExtent { layer: u64, part: u64, bounds: Option<Bbox> },
+    SaveBlock { layer: u64, shelf: u8, key: Place, block: Vec<u8> },
+    RemoveBlock { layer: u64, shelf: u8, key: Place },
+    SaveLong { layer: u64, seq: u64, zoom: u8, shape: Vec<u8> },
+    RemoveLong { layer: u64, seq: u64 },
+}
+
+/// A layer as it is stored.
+#[derive(Clone, Debug)]
+pub(crate) struct StoredLayer {
+    /// Its number.
+    pub(crate) no: u64,
+    pub(crate) layer: Layer,
+}
+
+/// A feature as it is stored. A `geometry` is WKB.
+#[derive(Clone, Debug)]
+pub(crate) struct StoredFeature {
+    pub(crate) seq: u64,
+    pub(crate) id: GeometryId,
+    pub(crate) external_id: Option<String>,
+    pub(crate) folder: Option<RecordId>,
+    pub(crate) assignment: Option<RecordId>,
+    pub(crate) geometry: Option<Vec<u8>>,
+    pub(crate) properties: String,
+    pub(crate) created_at: Timestamp,
+}
+
+/// A feature to be written.
+pub(crate) struct FeatureRow {
+    pub(crate) layer: u64,
+    pub(crate) is_new: bool,
+    pub(crate) has_heights: bool,
+    pub(crate) feature: StoredFeature,
+    pub(crate) at: Timestamp,
+}
+
+/// A block of a shelf.
+pub(crate) struct StoredBlock {
+    pub(crate) shelf: u8,
+    pub(crate) key: Place,
+    pub(crate) block: Vec<u8>,
+}
+
+/// Names a request that may be sent again.
+#[derive(Clone, Debug)]
+pub struct ReplayKey {
+    /// Whose.
+    pub token: TokenId,
+    /// Where to.
+    pub path: String,
+    /// The key it came with.
+    pub key: String,
+}
+
+/// What was answered to a request.
+pub(crate) struct Replay {
+    pub(crate) body_hash: [u8; 16],
+    pub(crate) answer: Vec<u8>,
+    pub(crate) at: Timestamp,
+}
+
+/// A Morton code as the databases sort it.
+pub(crate) fn sortable(centre: u64) -> i64 {
+    (centre ^ 1 << 63).cast_signed()
+}
+
+/// The Morton code of what [`sortable`] made.
+pub(crate) fn centre(sorted: i64) -> u64 {
+    sorted.cast_unsigned() ^ 1 << 63
 }
 
 /// A record to be written.

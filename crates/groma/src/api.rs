@@ -5,21 +5,27 @@
 
 mod admit;
 mod answer;
+mod body;
 mod edge;
 mod error;
+mod geometries;
+mod layers;
+mod linger;
 mod openapi;
 mod params;
 mod records;
 mod statuses;
+mod tiles;
 
-pub(crate) use openapi::document;
+pub(crate) use edge::answer;
+pub(crate) use openapi::{Facts, document};
+pub(crate) use tiles::TileCache;
 
 use axum::{Router, middleware, routing::MethodRouter};
 use error::ApiError;
 use groma_domain::{Scope, token::TokenPrefix};
 use groma_store::Store;
 use std::sync::Arc;
-use tower::Layer;
 use utoipa_axum::{router::UtoipaMethodRouter, routes};
 
 /// What the handlers share.
@@ -27,15 +33,24 @@ pub(crate) struct Api {
     pub(crate) store: Store,
     pub(crate) token_prefix: TokenPrefix,
     pub(crate) requests_per_minute: u32,
+    /// The addresses as clients see them.
+    pub(crate) public_url: String,
+    pub(crate) geo_url: String,
+    /// The largest body of GeoJSON.
+    pub(crate) geojson_bytes: u64,
+    pub(crate) tiles: TileCache,
 }
 
-type Shared = Arc<Api>;
+pub(crate) type Shared = Arc<Api>;
+
+/// A route with the scope that it asks for.
+type Route = (Option<Scope>, UtoipaMethodRouter<Shared>);
 
 /// The path that every public route begins with.
 const PREFIX: &str = "/api/public/v1";
 
-/// The routes of the main API, each with the scope that it asks for.
-fn main_routes() -> Vec<(Option<Scope>, UtoipaMethodRouter<Shared>)> {
+/// The routes of the main API.
+fn main_routes() -> Vec<Route> {
     vec![
         (Some(Scope::ReadFolder), routes!(records::list_folders)),
         (Some(Scope::ReadFolder), routes!(records::get_folder)),
@@ -49,26 +64,49 @@ fn main_routes() -> Vec<(Option<Scope>, UtoipaMethodRouter<Shared>)> {
     ]
 }
 
-/// The main listener: API, its document, its documentation page.
-pub(crate) fn main_router(api: Api, public_url: &str) -> Router {
-    let api = Arc::new(api);
-    let mut router = Router::new();
-    for (scope, (_, paths, handler)) in main_routes() {
-        for path in paths.paths.keys() {
-            router = router.route(path, guarded(&api, scope, handler.clone()));
-        }
-    }
-    let document = openapi::route(&document(public_url));
-    let router = router
-        .route(&format!("{PREFIX}/openapi.json"), document)
-        .with_state(api)
-        .merge(openapi::documentation_page(&format!("{PREFIX}/openapi.json")));
-    edged(router)
+/// The routes of the Geo API.
+fn geo_routes() -> Vec<Route> {
+    vec![
+        (None, routes!(layers::list_layers)),
+        (None, routes!(layers::get_layer)),
+        (None, routes!(layers::get_layer_tilejson)),
+        (None, routes!(tiles::get_tile)),
+        (None, routes!(geometries::post_geojson)),
+    ]
 }
 
-/// The geo listener. It has no routes yet: every request is a 404 of the API's form.
-pub(crate) fn geo_router() -> Router {
-    edged(Router::new())
+/// The main listener: API, its document, its documentation page.
+pub(crate) fn main_router(api: &Shared) -> Router {
+    let document = openapi::route(&document(&Facts {
+        public_url: &api.public_url,
+        geo_url: &api.geo_url,
+        token_prefix: &api.token_prefix,
+        requests_per_minute: api.requests_per_minute,
+    }));
+    guarded_routes(api, main_routes())
+        .route(&format!("{PREFIX}/openapi.json"), document)
+        .with_state(api.clone())
+        .merge(openapi::documentation_page(&format!("{PREFIX}/openapi.json")))
+        .fallback(no_such_route)
+}
+
+/// The geo listener.
+pub(crate) fn geo_router(api: &Shared) -> Router {
+    guarded_routes(api, geo_routes()).with_state(api.clone()).fallback(no_such_route)
+}
+
+fn guarded_routes(api: &Shared, routes: Vec<Route>) -> Router<Shared> {
+    let mut router = Router::new();
+    for (scope, (_, paths, handler)) in routes {
+        for path in paths.paths.keys() {
+            router = router.route(path, guarded(api, scope, handler.clone()));
+        }
+    }
+    router
+}
+
+async fn no_such_route() -> ApiError {
+    ApiError::no_such_route()
 }
 
 /// A route behind its token, rate and scope. The wrong method is an unknown route.
@@ -79,10 +117,4 @@ fn guarded(
 ) -> MethodRouter<Shared> {
     let guard = admit::Guard { api: api.clone(), scope };
     handler.route_layer(middleware::from_fn_with_state(guard, admit::admit))
-}
-
-/// Puts the edge around a whole router, so that it sees what the framework itself answers too.
-fn edged(router: Router) -> Router {
-    let router = router.fallback(|| async { ApiError::no_such_route() });
-    Router::new().fallback_service(middleware::from_fn(edge::edge).layer(router))
 }

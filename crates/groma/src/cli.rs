@@ -1,7 +1,16 @@
 //! The command line.
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
-use groma_domain::{Currency, Email, Kind, Role, TokenId, scope::Scopes};
+mod files;
+
+pub(crate) use files::{
+    Export, ExportCommand, ExportLayer, FileKind, Format, Import, ImportCommand, ImportLayer,
+    LayerFormat,
+};
+
+use clap::{Args, Parser, Subcommand};
+use groma_domain::{
+    Currency, Email, Kind, Role, TokenId, person, scope::Scopes, token, workspace::WorkspaceName,
+};
 use std::path::PathBuf;
 
 /// Automates GIS projects: records, tokens, webhooks and map layers of an office, in one program.
@@ -35,10 +44,13 @@ pub(crate) enum Command {
     /// Personal access tokens.
     #[command(subcommand)]
     Token(TokenCommand),
-    /// Import records from a CSV, JSON or NDJSON file.
-    Import(Import),
-    /// Export records to a CSV, JSON or NDJSON file.
-    Export(Export),
+    /// Map layers.
+    #[command(subcommand)]
+    Layer(LayerCommand),
+    /// Import records from a CSV, JSON or NDJSON file, or features into a layer from GeoJSON.
+    Import(ImportCommand),
+    /// Export records to a CSV, JSON or NDJSON file, or the features of a layer to GeoJSON.
+    Export(ExportCommand),
     /// Archive a folder.
     #[command(subcommand)]
     Archive(ArchiveCommand),
@@ -75,7 +87,8 @@ pub(crate) enum WorkspaceCommand {
     /// Make a workspace; a new owner's password is the first line of standard input.
     Create {
         /// Its name.
-        name: String,
+        #[arg(value_parser = WorkspaceName::parse)]
+        name: WorkspaceName,
         /// Its owner's e-mail address.
         #[arg(long, value_parser = email)]
         owner: Email,
@@ -116,8 +129,8 @@ pub(crate) enum UserCommand {
         /// viewer, editor, admin or owner
         #[arg(long)]
         role: Role,
-        /// Name; made from the address when left out.
-        #[arg(long)]
+        /// Name, in this workspace; for someone new it is made from the address when left out.
+        #[arg(long, value_parser = person::parse_name)]
         name: Option<String>,
         /// Print JSON.
         #[arg(long)]
@@ -141,14 +154,14 @@ pub(crate) enum TokenCommand {
         #[arg(long, value_parser = email)]
         user: Email,
         /// Its name.
-        #[arg(long)]
+        #[arg(long, value_parser = token::parse_name)]
         name: String,
         /// Scopes with commas between them; empty for none.
         #[arg(long, value_parser = Scopes::parse)]
         scopes: Scopes,
         /// When it ends: 90d, 12h, …; never when left out.
-        #[arg(long, value_name = "TIME")]
-        expires: Option<String>,
+        #[arg(long, value_name = "TIME", value_parser = lifetime)]
+        expires: Option<i64>,
         /// Print JSON.
         #[arg(long)]
         json: bool,
@@ -169,6 +182,35 @@ pub(crate) enum TokenCommand {
 }
 
 #[derive(Debug, Subcommand)]
+pub(crate) enum LayerCommand {
+    /// Make a layer and print its id.
+    Create {
+        /// Its name; the short name in addresses is made from it.
+        name: String,
+        #[command(flatten)]
+        at: At,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// List layers.
+    List {
+        #[command(flatten)]
+        at: At,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Delete a layer and all that is in it.
+    Delete {
+        /// Id or slug.
+        key: String,
+        #[command(flatten)]
+        at: At,
+    },
+}
+
+#[derive(Debug, Subcommand)]
 pub(crate) enum ArchiveCommand {
     /// Archive a folder.
     Folder {
@@ -177,72 +219,6 @@ pub(crate) enum ArchiveCommand {
         #[command(flatten)]
         at: At,
     },
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Import {
-    /// What the file holds.
-    pub(crate) kind: FileKind,
-    /// The file; its ending tells the format.
-    pub(crate) file: PathBuf,
-    #[command(flatten)]
-    pub(crate) at: At,
-    /// The format, when the ending does not tell.
-    #[arg(long)]
-    pub(crate) format: Option<Format>,
-    /// Check only.
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-    /// Keep the good rows when others are rejected.
-    #[arg(long)]
-    pub(crate) keep_good: bool,
-    /// Print JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Export {
-    /// What to export.
-    pub(crate) kind: FileKind,
-    /// The file (`-` for standard output); its ending tells the format.
-    pub(crate) file: PathBuf,
-    #[command(flatten)]
-    pub(crate) at: At,
-    /// The format, when the ending does not tell.
-    #[arg(long)]
-    pub(crate) format: Option<Format>,
-}
-
-/// What a file can hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum FileKind {
-    Folders,
-    Assignments,
-    Expenses,
-    Budgets,
-    Statuses,
-}
-
-impl FileKind {
-    /// The kind of record; `None` for statuses.
-    pub(crate) fn record(self) -> Option<Kind> {
-        match self {
-            Self::Folders => Some(Kind::Folder),
-            Self::Assignments => Some(Kind::Assignment),
-            Self::Expenses => Some(Kind::Expense),
-            Self::Budgets => Some(Kind::Budget),
-            Self::Statuses => None,
-        }
-    }
-}
-
-/// A file format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    Csv,
-    Json,
-    Ndjson,
 }
 
 fn kind(text: &str) -> Result<Kind, String> {
@@ -255,6 +231,21 @@ fn kind(text: &str) -> Result<Kind, String> {
 
 fn email(text: &str) -> Result<Email, String> {
     Email::parse(text).map_err(str::to_owned)
+}
+
+/// The milliseconds of `90d`, `12h`, `30m`, `45s`.
+fn lifetime(text: &str) -> Result<i64, String> {
+    let wrong = || "must be a time such as 90d or 12h".to_owned();
+    let unit = text.chars().last().ok_or_else(wrong)?;
+    let millis = match unit {
+        'd' => 86_400_000,
+        'h' => 3_600_000,
+        'm' => 60_000,
+        's' => 1_000,
+        _ => return Err(wrong()),
+    };
+    let count: i64 = text[..text.len() - unit.len_utf8()].parse().map_err(|_| wrong())?;
+    if (1..=1_000_000).contains(&count) { Ok(count * millis) } else { Err(wrong()) }
 }
 
 fn currency(text: &str) -> Result<Currency, String> {

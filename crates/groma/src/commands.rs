@@ -4,6 +4,7 @@ mod check;
 mod export;
 mod files;
 mod import;
+mod layer;
 mod records;
 mod serve;
 pub(crate) mod token;
@@ -12,27 +13,39 @@ mod workspace;
 
 use crate::{
     api,
-    cli::{ArchiveCommand, At, Cli, Command},
+    cli::{ArchiveCommand, At, Cli, Command, ExportCommand, ImportCommand, WorkspaceCommand},
     settings::Settings,
 };
 use groma_domain::{Timestamp, workspace::Workspace};
 use groma_store::{Store, WorkspaceFilter};
-use std::{fmt, io::Write};
+use std::{fmt, io::Write, process::ExitCode};
 
 /// Why a command failed, in one line.
 #[derive(Debug)]
-pub(crate) struct Failure(String);
+pub(crate) struct Failure {
+    reason: String,
+    is_wrong_usage: bool,
+}
 
 impl Failure {
     pub(crate) fn new(reason: impl fmt::Display) -> Self {
         // One line, whatever the reason looked like.
-        Self(reason.to_string().replace('\n', " "))
+        Self { reason: reason.to_string().replace('\n', " "), is_wrong_usage: false }
+    }
+
+    /// A failure that lies in how the command was written.
+    pub(crate) fn wrong_usage(reason: impl fmt::Display) -> Self {
+        Self { is_wrong_usage: true, ..Self::new(reason) }
+    }
+
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        if self.is_wrong_usage { ExitCode::from(2) } else { ExitCode::FAILURE }
     }
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.reason)
     }
 }
 
@@ -59,20 +72,34 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
     let flags: Vec<_> = cli.database.into_iter().map(|url| ("database.url", url)).collect();
     let settings = Settings::load(cli.config.as_deref(), std::env::vars(), &flags)?;
     if let Command::Openapi = cli.command {
-        let document = api::document("http://127.0.0.1:8080");
+        let document = api::document(&api::Facts {
+            public_url: &settings.server.public_url(),
+            geo_url: &settings.server.geo_public_url(),
+            token_prefix: &settings.service.token_prefix,
+            requests_per_minute: settings.limits.requests_per_minute,
+        });
         return print(&serde_json::to_string_pretty(&document).map_err(Failure::new)?);
     }
     if let Command::Check { json } = cli.command {
         return check::run(&settings, json).await;
     }
-    let store = Store::open(&settings.database).await?;
+    let store = match cli.command {
+        Command::Serve { .. } | Command::Workspace(WorkspaceCommand::Create { .. }) => {
+            Store::open(&settings.database).await?
+        }
+        // What others do needs something that is there. A mistyped path is no new database.
+        _ => Store::open_existing(&settings.database).await?,
+    };
     match cli.command {
         Command::Serve { demo } => serve::run(settings, store, demo).await,
         Command::Workspace(command) => workspace::run(&store, command).await,
         Command::User(command) => user::run(&store, command).await,
         Command::Token(command) => token::run(&settings, &store, command).await,
-        Command::Import(import) => import::run(&store, import).await,
-        Command::Export(export) => export::run(&store, export).await,
+        Command::Layer(command) => layer::run(&settings, &store, command).await,
+        Command::Import(ImportCommand::Records(import)) => import::run(&store, import).await,
+        Command::Import(ImportCommand::Layer(import)) => layer::import(&store, import).await,
+        Command::Export(ExportCommand::Records(export)) => export::run(&store, export).await,
+        Command::Export(ExportCommand::Layer(export)) => layer::export(&store, export).await,
         Command::Archive(ArchiveCommand::Folder { key, at }) => {
             records::archive(&store, &key, &at).await
         }
@@ -83,8 +110,19 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
 
 /// The workspace that a command is about.
 async fn workspace_of(store: &Store, at: &At) -> Result<Workspace, Failure> {
-    let named = at.workspace.as_deref().map(named_workspace).transpose()?;
-    Ok(store.find_workspace(named.as_ref()).await?)
+    if let Some(named) = &at.workspace {
+        return Ok(store.find_workspace(&named_workspace(named)?).await?);
+    }
+    let mut workspaces = store.workspaces().await?;
+    match (workspaces.pop(), workspaces.is_empty()) {
+        (Some(only), true) => Ok(only),
+        (Some(_), false) => {
+            Err(Failure::wrong_usage("--workspace is needed: there are several workspaces"))
+        }
+        (None, _) => {
+            Err(Failure::new("there is no workspace yet; `groma workspace create` makes one"))
+        }
+    }
 }
 
 fn named_workspace(text: &str) -> Result<WorkspaceFilter, Failure> {
@@ -92,7 +130,7 @@ fn named_workspace(text: &str) -> Result<WorkspaceFilter, Failure> {
         Ok(id) => Ok(WorkspaceFilter::Id(id)),
         Err(_) => groma_domain::workspace::WorkspaceName::parse(text)
             .map(WorkspaceFilter::Name)
-            .map_err(|refusal| Failure::new(format!("workspace {refusal}"))),
+            .map_err(|refusal| Failure::wrong_usage(format!("workspace {refusal}"))),
     }
 }
 

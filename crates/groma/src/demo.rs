@@ -5,8 +5,10 @@
 //! and every step of it goes through the store like anyone's change, at the time of the story. So
 //! histories, totals and budgets are as real as those of a workspace in use.
 
+mod atlas;
 mod calendar;
 mod chance;
+mod filling;
 mod life;
 mod notes;
 mod office;
@@ -19,20 +21,15 @@ use crate::{
     password,
     settings::Settings,
 };
-use futures_util::poll;
+use filling::carry_out;
 use groma_domain::{
-    Currency, Email, Kind, Reference, Scope, Timestamp, WorkspaceId,
-    input::Field,
-    password::Password,
-    status::{Group, StatusInput},
-    token::Token,
-    workspace::WorkspaceName,
+    Currency, Email, Kind, Layer, Reference, Scope, Timestamp, WorkspaceId, password::Password,
+    token::Token, workspace::WorkspaceName,
 };
-use groma_store::{Actor, Change, Command, NewUser, Store};
+use groma_store::{NewUser, Store};
 use notes::Chapter;
 use office::Colleague;
-use std::{collections::VecDeque, io::Write, task::Poll};
-use story::Story;
+use std::io::Write;
 
 /// Fills a database without a workspace and prints how to look at it; any other stays as it is.
 /// `false` when `stopped` came first.
@@ -69,7 +66,16 @@ pub(crate) async fn fill_when_empty(
         expires_at: None,
     };
     let (_, token) = token::create(settings, store, wanted).await?;
-    print(&welcome(&address, &login, &token, &story.chapters)).map(|()| true)
+    let layers = store.all_layers(workspace).await?;
+    let welcome = Welcome {
+        address: &address,
+        geo_address: &settings.server.geo_public_url(),
+        login: &login,
+        token: &token,
+        chapters: &story.chapters,
+        layers: &layers,
+    };
+    print(&welcome.text()).map(|()| true)
 }
 
 /// Who can log in, shown once.
@@ -88,64 +94,6 @@ async fn found(store: &Store, login: &Login, at: Timestamp) -> Result<WorkspaceI
         password_hash: Some(password::hash(password).await?),
     };
     Ok(store.create_workspace(name, Currency::EUR, owner, at).await?.id)
-}
-
-/// Carries out the story, each chapter at its time and as the one who wrote it.
-async fn carry_out(store: &Store, workspace: WorkspaceId, story: &Story) -> Result<(), Failure> {
-    let members = furnish(store, workspace, story.founded).await?;
-    // SQLite's writer takes changes in the order in which they are handed over, and shares one sync
-    // of the disk among those that wait; PostgreSQL might let one overtake another.
-    let abreast = if matches!(store, Store::Sqlite(_)) { 64 } else { 1 };
-    let mut under_way = VecDeque::with_capacity(abreast);
-    for Chapter { at, who, steps } in &story.chapters {
-        let commands: Result<_, _> = steps.iter().map(notes::Step::command).collect();
-        let commands = commands.map_err(Failure::new)?;
-        let member = members.iter().find(|(member, _)| member == who);
-        let actor = member.map_or(Actor::Operator, |(_, actor)| *actor);
-        let mut change = Box::pin(store.apply(Change { workspace, actor, now: *at, commands }));
-        // The first look at it hands it over.
-        match poll!(&mut change) {
-            Poll::Ready(applied) => drop(applied?),
-            Poll::Pending => under_way.push_back(change),
-        }
-        if under_way.len() == abreast
-            && let Some(oldest) = under_way.pop_front()
-        {
-            oldest.await?;
-        }
-    }
-    for change in under_way {
-        change.await?;
-    }
-    Ok(())
-}
-
-/// Adds the members, who then act in the story, and a status for invoices, which are paid, not
-/// reimbursed.
-async fn furnish(
-    store: &Store,
-    workspace: WorkspaceId,
-    now: Timestamp,
-) -> Result<Vec<(Colleague, Actor)>, Failure> {
-    let mut members = Vec::new();
-    for who in Colleague::ALL {
-        let Some(role) = who.role() else { continue };
-        // The owner is a member already; adding them again tells their id.
-        let name = Some(who.name().to_owned());
-        let user = NewUser { email: email(who)?, name, password_hash: None };
-        let member = store.add_member(workspace, Actor::Operator, user, role, now).await?;
-        members.push((who, Actor::Member { person: member.person.id, role }));
-    }
-    let input = StatusInput {
-        name: Field::Set("Paid".to_owned()),
-        applies_to: Field::Set(Kind::Expense),
-        group: Field::Set(Group::Done),
-        color: Field::Set("#27724f".to_owned()),
-        ..StatusInput::default()
-    };
-    let commands = vec![Command::SaveStatus { target: None, input }];
-    store.apply(Change { workspace, actor: Actor::Operator, now, commands }).await?;
-    Ok(members)
 }
 
 fn email(who: Colleague) -> Result<Email, Failure> {
@@ -178,39 +126,57 @@ fn unchanged(address: &str, workspaces: usize) -> String {
 }
 
 /// What someone needs to look around, with lines to paste.
-fn welcome(address: &str, login: &Login, token: &Token, chapters: &[Chapter]) -> String {
-    let made = |kind: Kind| {
-        let steps = chapters.iter().flat_map(|chapter| &chapter.steps);
+struct Welcome<'a> {
+    address: &'a str,
+    geo_address: &'a str,
+    login: &'a Login,
+    token: &'a Token,
+    chapters: &'a [Chapter],
+    layers: &'a [Layer],
+}
+
+impl Welcome<'_> {
+    fn text(&self) -> String {
+        let Self { address, geo_address, login, .. } = self;
+        let (name, token) = (office::NAME, self.token.reveal());
+        let mut counts: Vec<_> = Kind::ALL
+            .iter()
+            .map(|kind| format!("{} {}", grouped(self.made(*kind)), kind.plural()))
+            .collect();
+        let features = self.layers.iter().map(|layer| layer.counts.total()).sum();
+        counts.push(format!("{} layers with {} features", self.layers.len(), grouped(features)));
+        // One of work that is under way, as a rule.
+        let budget = self.made(Kind::Budget).saturating_sub(20).max(1);
+        let budget = Reference::made(Kind::Budget, budget);
+        let curl = |address: &str, path: &str| {
+            format!("  curl -H 'Authorization: Bearer {token}' '{address}/api/public/v1/{path}'")
+        };
+        let lines = [
+            String::new(),
+            format!("{name} is open: {}.", counts.join(", ")),
+            String::new(),
+            format!("  API documentation: {address}/docs"),
+            format!("  Geo API:           {geo_address}"),
+            format!("  Login:             {}", login.email),
+            format!("  Password:          {}", login.password),
+            format!("  Token:             {token}"),
+            String::new(),
+            "Password and token are not shown again. To try it:".to_owned(),
+            String::new(),
+            curl(address, "folders?term=chene"),
+            curl(address, &format!("budgets/{budget}")),
+            curl(geo_address, "layers"),
+            String::new(),
+            String::new(),
+        ];
+        lines.join("\n")
+    }
+
+    /// How many records of a kind the story made.
+    fn made(&self, kind: Kind) -> u64 {
+        let steps = self.chapters.iter().flat_map(|chapter| &chapter.steps);
         steps.filter(|step| step.is_new && step.kind == kind).count() as u64
-    };
-    let counts: Vec<_> = Kind::ALL
-        .iter()
-        .map(|kind| format!("{} {}", grouped(made(*kind)), kind.plural()))
-        .collect();
-    // One of work that is under way, as a rule.
-    let budget = Reference::made(Kind::Budget, made(Kind::Budget).saturating_sub(20).max(1));
-    let (name, token) = (office::NAME, token.reveal());
-    let curl = |path: String| {
-        format!("  curl -H 'Authorization: Bearer {token}' '{address}/api/public/v1/{path}'")
-    };
-    let lines = [
-        String::new(),
-        format!("{name} is open: {}.", counts.join(", ")),
-        String::new(),
-        format!("  API documentation: {address}/docs"),
-        format!("  Login:             {}", login.email),
-        format!("  Password:          {}", login.password),
-        format!("  Token:             {token}"),
-        String::new(),
-        "Password and token are not shown again. To try it:".to_owned(),
-        String::new(),
-        curl("folders?limit=2".to_owned()),
-        curl("folders?term=chene".to_owned()),
-        curl(format!("budgets/{budget}")),
-        String::new(),
-        String::new(),
-    ];
-    lines.join("\n")
+    }
 }
 
 /// A count below a million as people write it: `4,822`.
@@ -270,6 +236,23 @@ mod tests {
             }
             let all = ListParams::default();
             assert_eq!(store.list(workspace, kind, &all, Vec::new()).await.unwrap().total, made);
+        }
+        let layers = store.all_layers(workspace).await.unwrap();
+        let names: Vec<_> = layers.iter().map(|layer| layer.name.as_str()).collect();
+        assert_eq!(names, ["Parcels", "Survey points", "Utilities", "Submissions"]);
+        assert!(layers[0].counts.polygons >= story.parcels as u64, "{:?}", layers[0].counts);
+        let steps = || story.chapters.iter().flat_map(|chapter| &chapter.steps);
+        let measured: Vec<_> = steps().filter(|step| step.fieldwork.is_some()).collect();
+        assert!(measured.len() > 40, "{}", measured.len());
+        for step in measured {
+            let get = async |kind, key: &str| -> Value {
+                let key = Key::parse(key).unwrap();
+                let document = store.get(workspace, kind, &key).await.unwrap().unwrap();
+                serde_json::from_slice(&document).unwrap()
+            };
+            let task = get(Kind::Assignment, step.reference.as_str()).await;
+            let folder = get(Kind::Folder, task["folderId"].as_str().unwrap()).await;
+            assert!(folder["bbox"].is_array(), "{folder}");
         }
     }
 

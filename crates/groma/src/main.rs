@@ -35,7 +35,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             eprintln!("groma: {failure}");
-            ExitCode::FAILURE
+            failure.exit_code()
         }
     }
 }

@@ -1,14 +1,14 @@
 //! Listeners: accepting connections, serving them, and ending in order.
 
+use crate::api;
 use axum::{Router, body::Body};
+use hyper::{Request, body::Incoming, service::service_fn};
 use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
     server::{conn::auto, graceful::GracefulShutdown},
-    service::TowerToHyperService,
 };
-use std::{future::Future, time::Duration};
+use std::{convert::Infallible, future::Future, time::Duration};
 use tokio::net::TcpListener;
-use tower::ServiceExt;
 
 /// How long a client may take to send the head of a request, or to send another one.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(60);
@@ -36,9 +36,11 @@ pub(crate) async fn run(listener: TcpListener, app: Router, shutdown: impl Futur
             () = &mut shutdown => break,
         };
         let _ = stream.set_nodelay(true);
-        let service = TowerToHyperService::new(
-            app.clone().map_request(|r: hyper::Request<_>| r.map(Body::new)),
-        );
+        let app = app.clone();
+        let service = service_fn(move |request: Request<Incoming>| {
+            let answer = api::answer(app.clone(), request.map(Body::new));
+            async move { Ok::<_, Infallible>(answer.await) }
+        });
         let connection = connection_builder
             .serve_connection_with_upgrades(TokioIo::new(stream), service)
             .into_owned();

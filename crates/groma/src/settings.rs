@@ -5,7 +5,11 @@ use groma_domain::token::TokenPrefix;
 use groma_store::DatabaseUrl;
 use ipnet::IpNet;
 use serde::Deserialize;
-use std::{fmt, net::SocketAddr, path::Path};
+use std::{
+    fmt,
+    net::{SocketAddr, ToSocketAddrs},
+    path::Path,
+};
 use thiserror::Error;
 use toml::{Table, Value};
 
@@ -49,6 +53,7 @@ impl Server {
 pub(crate) struct Limits {
     pub(crate) requests_per_minute: u32,
     pub(crate) geojson_bytes: u64,
+    pub(crate) tile_cache_bytes: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -212,6 +217,7 @@ struct RawDatabase {
 struct RawLimits {
     requests_per_minute: i64,
     geojson_bytes: i64,
+    tile_cache_bytes: i64,
 }
 
 #[derive(Deserialize)]
@@ -249,6 +255,8 @@ impl Raw {
                     .ok()
                     .filter(|bytes| *bytes >= 1024)
                     .ok_or_else(|| wrong("limits.geojson_bytes", "must be at least 1024"))?,
+                tile_cache_bytes: u64::try_from(raw.limits.tile_cache_bytes)
+                    .map_err(|_| wrong("limits.tile_cache_bytes", "must not be negative"))?,
             },
             webhooks: Webhooks {
                 allow_http: raw.webhooks.allow_http,
@@ -273,8 +281,11 @@ fn header_word(name: &str, text: &str) -> Result<String, SettingsError> {
     }
 }
 
+/// An address with a port; of the addresses of a name the first, IPv4 before IPv6.
 fn address(name: &str, text: &str) -> Result<SocketAddr, SettingsError> {
-    text.parse().map_err(|_| wrong(name, format!("must be an address with a port, not `{text}`")))
+    let found = text.to_socket_addrs().ok();
+    let found = found.and_then(|found| found.min_by_key(SocketAddr::is_ipv6));
+    found.ok_or_else(|| wrong(name, format!("must be an address with a port, not `{text}`")))
 }
 
 fn url(name: &str, text: &str) -> Result<Option<String>, SettingsError> {
@@ -337,6 +348,13 @@ mod tests {
         };
         assert_eq!(networks(""), 0);
         assert_eq!(networks("10.0.0.0/8, ::1"), 2);
+    }
+
+    #[test]
+    fn an_address_may_be_a_name() {
+        let settings = load(&[("GROMA_SERVER__LISTEN", "localhost:8080")], &[]).unwrap();
+        assert!(settings.server.listen.ip().is_loopback());
+        assert_eq!(settings.server.listen.port(), 8080);
     }
 
     #[test]

@@ -24,13 +24,24 @@ use groma_domain::{
 impl<T: Tx> Working<'_, T> {
     pub(super) async fn execute(&mut self, command: Command) -> Result<Touched> {
         let permission = match command {
-            Command::Save { .. } | Command::Delete { .. } => Permission::ChangeRecords,
+            Command::Save { .. } | Command::Delete { .. } | Command::Place { .. } => {
+                Permission::ChangeRecords
+            }
             Command::SaveStatus { .. } | Command::DeleteStatus { .. } => Permission::Administer,
         };
         self.actor.role().require(permission)?;
         match command {
             Command::Save { target, draft } => self.save(target, *draft).await,
             Command::Delete { kind, key, version } => self.delete(kind, &key, version).await,
+            Command::Place { folder, bbox } => {
+                let placed = self.existing(Kind::Folder, &Key::Id(folder), None).await?;
+                self.alter(placed.id(), |record| {
+                    if let Record::Folder(folder) = record {
+                        folder.bbox = bbox;
+                    }
+                });
+                Ok(Touched::Record(folder))
+            }
             Command::SaveStatus { target, input } => self.save_status(target, input).await,
             Command::DeleteStatus { kind, status, replacement } => {
                 self.delete_status(kind, &status, replacement.as_ref()).await

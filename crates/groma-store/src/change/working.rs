@@ -1,6 +1,6 @@
 //! The records a change works on, and how they are written when it is done.
 
-use super::{Actor, Change, Done};
+use super::{Actor, Change, Command, Done, Reserved};
 use crate::{
     Error, Result,
     tx::{self, BLOCK, Collection, Link, LogRow, MemberRow, Row, Stored, Tx, Write},
@@ -14,7 +14,7 @@ use groma_domain::{
     workspace::Workspace,
 };
 use rust_decimal::Decimal;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use uuid::Uuid;
 
 /// A record of the working set.
@@ -45,6 +45,10 @@ pub(super) struct Working<'t, T> {
     by_id: HashMap<RecordId, usize>,
     by_reference: HashMap<(Kind, Reference), RecordId>,
     collections: BTreeMap<Kind, Collection>,
+    /// References that commands of this change ask for, and those that are kept for others: none of
+    /// them is made.
+    asked_for: HashSet<Reference>,
+    reserved: Reserved,
     statuses: Option<Statuses>,
     people: HashMap<PersonId, Person>,
     by_email: HashMap<String, PersonId>,
@@ -58,10 +62,11 @@ struct Statuses {
 }
 
 impl<'t, T: Tx> Working<'t, T> {
-    pub(super) async fn begin(tx: &'t mut T, change: &Change) -> Result<Self> {
+    pub(super) async fn begin(tx: &'t mut T, change: &Change, reserved: Reserved) -> Result<Self> {
         let not_found =
             || Refusal::NotFound { what: "workspace", key: change.workspace.to_string() };
         let workspace = tx.lock_workspace(change.workspace).await?.ok_or_else(not_found)?;
+        let asked_for = change.commands.iter().filter_map(Command::like_made).cloned().collect();
         Ok(Self {
             tx,
             workspace,
@@ -71,6 +76,8 @@ impl<'t, T: Tx> Working<'t, T> {
             by_id: HashMap::new(),
             by_reference: HashMap::new(),
             collections: BTreeMap::new(),
+            asked_for,
+            reserved,
             statuses: None,
             people: HashMap::new(),
             by_email: HashMap::new(),
@@ -184,6 +191,9 @@ impl<'t, T: Tx> Working<'t, T> {
             let collection = self.collection(kind).await?;
             collection.last_reference += 1;
             let reference = Reference::made(kind, collection.last_reference);
+            if self.asked_for.contains(&reference) || self.reserved.contains(&reference) {
+                continue;
+            }
             if self.find(kind, &Key::Reference(reference.clone())).await?.is_none() {
                 return Ok(reference);
             }
@@ -364,7 +374,12 @@ impl<'t, T: Tx> Working<'t, T> {
             after: None,
         };
         match after {
-            None => writes.push(Write::RemoveRecord { kind, seq }),
+            None => {
+                writes.push(Write::RemoveRecord { kind, seq });
+                if let (Kind::Folder | Kind::Assignment, Some(gone)) = (kind, &before) {
+                    writes.push(Write::UnlinkFeatures { kind, id: gone.id() });
+                }
+            }
             Some(mut record) => {
                 if before.is_some() {
                     record.bump(self.now);

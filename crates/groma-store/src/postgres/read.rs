@@ -7,6 +7,7 @@ use super::{
 };
 use crate::{
     Admission, Bearer, ChangeRow, Error, Exported, Page, Result, TokenRow,
+    geometries::REPLAYED_FOR_MILLIS,
     tx::{BLOCK, kind_number},
 };
 use groma_domain::{
@@ -71,12 +72,14 @@ impl Postgres {
         Ok(Admission::Known { bearer: Arc::new(bearer), rate })
     }
 
-    pub(crate) async fn settle(&self) -> Result<()> {
+    pub(crate) async fn settle(&self, now: Timestamp) -> Result<()> {
         let (tokens, moments): (Vec<Uuid>, Vec<i64>) =
             self.last_uses.take().into_iter().map(|(token, at)| (token.0, at.as_millis())).unzip();
         if !tokens.is_empty() {
             self.execute(sql::TOKENS_USED, &[&tokens, &moments]).await?;
         }
+        let old = now.as_millis() - REPLAYED_FOR_MILLIS;
+        self.execute(sql::FORGET_REPLAYS, &[&old]).await?;
         self.execute(sql::PRUNE_RATES, &[]).await.map(drop)
     }
 

@@ -13,11 +13,17 @@ macro_rules! statements {
     };
 }
 
+/// What every connection is told. Each statement has an index made for it; while a table is young and
+/// its statistics do not show that, the planner would read it whole, and keep to that plan.
+pub(crate) const SESSION: &str = "SET enable_seqscan = off; SET jit = off";
+
 statements! {
     LOCK_MIGRATIONS = "SELECT pg_advisory_lock(7203010)";
     LOCK_NAMES = "SELECT pg_advisory_xact_lock(7203012)";
     UNLOCK_MIGRATIONS = "SELECT pg_advisory_unlock(7203010)";
     PING = "SELECT 1";
+    HAS_MIGRATIONS = "SELECT to_regclass('refinery_schema_history') IS NOT NULL";
+    MIGRATIONS = "SELECT version FROM refinery_schema_history";
 
     LOCK_WORKSPACE = "SELECT id, name, currency, created_at FROM workspaces WHERE id = $1 FOR UPDATE";
     WORKSPACE = "SELECT id, name, currency, created_at FROM workspaces WHERE id = $1";
@@ -85,6 +91,95 @@ statements! {
         ON CONFLICT (workspace_id, id) DO UPDATE SET name_key = excluded.name_key, doc = excluded.doc";
     FREE_STATUS_NAME = "UPDATE statuses SET name_key = $3 WHERE workspace_id = $1 AND id = $2";
     REMOVE_STATUS = "DELETE FROM statuses WHERE workspace_id = $1 AND id = $2";
+
+    LAYER_BY_ID = "SELECT no, state FROM layers WHERE workspace_id = $1 AND id = $2";
+    LAYER_BY_SLUG = "SELECT no, state FROM layers WHERE workspace_id = $1 AND slug = $2";
+    LAYERS = "SELECT no, state FROM layers WHERE workspace_id = $1 ORDER BY no";
+    LAYER_NOW = "SELECT no, revision FROM layers WHERE workspace_id = $1 AND id = $2";
+    INSERT_LAYER = "INSERT INTO layers (workspace_id, no, id, slug, revision, state)
+        VALUES ($1, nextval('layer_numbers'), $2, $3, $4, $5)";
+    SAVE_LAYER = "UPDATE layers SET slug = $3, revision = $4, state = $5 WHERE workspace_id = $1 AND id = $2";
+    DELETE_LAYER = "DELETE FROM layers WHERE workspace_id = $1 AND no = $2";
+    FEATURES_BY_EXTERNAL_ID = "SELECT seq, id, external_id, folder_id, assignment_id,
+            coalesce(heights, ST_AsBinary(geom, 'NDR')), properties, created_at
+        FROM features WHERE workspace_id = $1 AND layer = $2 AND external_id = ANY ($3)";
+    FEATURES_BETWEEN = "SELECT seq, id, external_id, folder_id, assignment_id,
+            coalesce(heights, ST_AsBinary(geom, 'NDR')), properties, created_at
+        FROM features WHERE workspace_id = $1 AND layer = $2 AND seq BETWEEN $3 AND $4 ORDER BY seq LIMIT $5";
+    INSERT_FEATURE = "INSERT INTO features (workspace_id, layer, seq, id, external_id, folder_id, assignment_id,
+            geom, heights, properties, created_at, updated_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, ST_Force2D($8::geometry), $9, $10, $11, $12)";
+    UPDATE_FEATURE = "UPDATE features SET folder_id = $4, assignment_id = $5, geom = ST_Force2D($6::geometry),
+        heights = $7, properties = $8, updated_at = $9 WHERE workspace_id = $1 AND layer = $2 AND seq = $3";
+    SHAPES_OF_FOLDER = "SELECT coalesce(heights, ST_AsBinary(geom, 'NDR')) FROM features f
+        WHERE f.workspace_id = $1 AND f.folder_id = $2 AND f.geom IS NOT NULL
+        AND EXISTS (SELECT 1 FROM layers l WHERE l.workspace_id = $1 AND l.no = f.layer)";
+    FOLDERS_OF_LAYER = "SELECT DISTINCT folder_id FROM features
+        WHERE workspace_id = $1 AND layer = $2 AND folder_id IS NOT NULL";
+    UNLINK_FOLDER = "UPDATE features SET folder_id = NULL, assignment_id = NULL
+        WHERE workspace_id = $1 AND folder_id = $2";
+    UNLINK_ASSIGNMENT = "UPDATE features SET assignment_id = NULL WHERE workspace_id = $1 AND assignment_id = $2";
+    EXTENTS = "SELECT part, west, south, east, north FROM extents
+        WHERE workspace_id = $1 AND layer = $2 AND ($3::bigint[] IS NULL OR part = ANY ($3))";
+    GROW_EXTENT = "INSERT INTO extents AS old (workspace_id, layer, part, west, south, east, north)
+        VALUES ($1, $2, $3, $4, $5, $6, $7)
+        ON CONFLICT (workspace_id, layer, part) DO UPDATE SET west = least(old.west, excluded.west),
+            south = least(old.south, excluded.south), east = greatest(old.east, excluded.east),
+            north = greatest(old.north, excluded.north)";
+    SET_EXTENT = "INSERT INTO extents (workspace_id, layer, part, west, south, east, north)
+        VALUES ($1, $2, $3, $4, $5, $6, $7)
+        ON CONFLICT (workspace_id, layer, part) DO UPDATE SET west = excluded.west, south = excluded.south,
+            east = excluded.east, north = excluded.north";
+    REMOVE_EXTENT = "DELETE FROM extents WHERE workspace_id = $1 AND layer = $2 AND part = $3";
+    DRAWINGS = "SELECT r.shelf, d.centre, d.seq, d.block
+        FROM unnest($3::smallint[], $4::bigint[], $5::bigint[]) AS r (shelf, first, last)
+        CROSS JOIN LATERAL (SELECT d.centre, d.seq, d.block FROM drawings d
+            WHERE d.workspace_id = $1 AND d.layer = $2 AND d.shelf = r.shelf AND d.centre <= r.last
+            AND d.centre >= coalesce((SELECT p.centre FROM drawings p
+                WHERE p.workspace_id = $1 AND p.layer = $2 AND p.shelf = r.shelf AND p.centre < r.first
+                ORDER BY p.centre DESC LIMIT 1), r.first)
+            ORDER BY d.centre, d.seq OFFSET 0) d";
+    TILE = "SELECT l.revision, b.shelf, b.centre, b.seq, b.block FROM layers l
+        LEFT JOIN LATERAL (SELECT r.shelf, d.centre, d.seq, d.block
+            FROM unnest($3::smallint[], $4::bigint[], $5::bigint[]) AS r (shelf, first, last)
+            CROSS JOIN LATERAL (SELECT d.centre, d.seq, d.block FROM drawings d
+                WHERE d.workspace_id = $1 AND d.layer = $2 AND d.shelf = r.shelf AND d.centre <= r.last
+                AND d.centre >= coalesce((SELECT p.centre FROM drawings p
+                    WHERE p.workspace_id = $1 AND p.layer = $2 AND p.shelf = r.shelf AND p.centre < r.first
+                    ORDER BY p.centre DESC LIMIT 1), r.first)
+                ORDER BY d.centre, d.seq OFFSET 0) d) b ON true
+        WHERE l.workspace_id = $1 AND l.no = $2";
+    SAVE_DRAWINGS = "INSERT INTO drawings (workspace_id, layer, shelf, centre, seq, block)
+        VALUES ($1, $2, $3, $4, $5, $6)
+        ON CONFLICT (workspace_id, layer, shelf, centre, seq) DO UPDATE SET block = excluded.block";
+    REMOVE_DRAWINGS = "DELETE FROM drawings
+        WHERE workspace_id = $1 AND layer = $2 AND shelf = $3 AND centre = $4 AND seq = $5";
+    LONG_DRAWINGS = "SELECT l.revision, s.seq, s.shape FROM layers l
+        LEFT JOIN LATERAL (SELECT DISTINCT ON (d.seq) d.seq, d.shape FROM long_drawings d
+            WHERE d.workspace_id = $1 AND d.layer = $2 AND d.seq = ANY ($3) AND d.zoom >= $4
+            ORDER BY d.seq, d.zoom) s ON true
+        WHERE l.workspace_id = $1 AND l.no = $2";
+    SAVE_LONG_DRAWING = "INSERT INTO long_drawings (workspace_id, layer, seq, zoom, shape)
+        VALUES ($1, $2, $3, $4, $5)
+        ON CONFLICT (workspace_id, layer, seq, zoom) DO UPDATE SET shape = excluded.shape";
+    REMOVE_LONG_DRAWINGS = "DELETE FROM long_drawings WHERE workspace_id = $1 AND layer = $2 AND seq = $3";
+    DELETE_SOME_FEATURES = "DELETE FROM features WHERE ctid = ANY (ARRAY
+        (SELECT ctid FROM features WHERE workspace_id = $1 AND layer = $2 LIMIT $3))";
+    DELETE_SOME_EXTENTS = "DELETE FROM extents WHERE ctid = ANY (ARRAY
+        (SELECT ctid FROM extents WHERE workspace_id = $1 AND layer = $2 LIMIT $3))";
+    DELETE_SOME_DRAWINGS = "DELETE FROM drawings WHERE ctid = ANY (ARRAY
+        (SELECT ctid FROM drawings WHERE workspace_id = $1 AND layer = $2 LIMIT $3))";
+    DELETE_SOME_LONG_DRAWINGS = "DELETE FROM long_drawings WHERE ctid = ANY (ARRAY
+        (SELECT ctid FROM long_drawings WHERE workspace_id = $1 AND layer = $2 LIMIT $3))";
+
+    REPLAY = "SELECT body_hash, answer, at FROM replays
+        WHERE workspace_id = $1 AND token_id = $2 AND path = $3 AND key = $4";
+    SAVE_REPLAY = "INSERT INTO replays (workspace_id, token_id, path, key, body_hash, answer, at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7)
+        ON CONFLICT (workspace_id, token_id, path, key) DO UPDATE SET body_hash = excluded.body_hash,
+            answer = excluded.answer, at = excluded.at";
+    FORGET_REPLAYS = "DELETE FROM replays WHERE ctid = ANY (ARRAY
+        (SELECT ctid FROM replays WHERE at < $1 ORDER BY at LIMIT 100))";
 
     LOG_CHANGE = "INSERT INTO changes (workspace_id, at, actor, action, subject, before, after)
         VALUES ($1, $2, $3, $4, $5, $6, $7)";

@@ -4,20 +4,25 @@
 use super::sql::{self, KindSql};
 use crate::{
     Error, Result,
+    geometries::ShelfRanges,
     tx::{
-        Collection, Link, LogRow, MemberRow, Row, Stored, TokenWrite, Tx, UserRow, Write,
-        kind_number,
+        Collection, FeatureRow, LayerWrite, Link, LogRow, MemberRow, Replay, ReplayKey, Row,
+        Stored, StoredBlock, StoredFeature, StoredLayer, TokenWrite, Tx, UserRow, Write, centre,
+        kind_number, sortable,
     },
 };
 use deadpool_postgres::Transaction;
 use groma_domain::{
-    Currency, Email, Kind, Person, PersonId, Record, Role, Status, Timestamp, UserId, WorkspaceId,
+    Currency, Email, GeometryId, Kind, Layer, Person, PersonId, Record, RecordId, Role, Status,
+    Timestamp, UserId, WorkspaceId,
+    layer::LayerKey,
     reference::Key,
     text::fold,
     workspace::{Workspace, WorkspaceName},
 };
+use groma_geo::Bbox;
 use std::collections::HashMap;
-use tokio_postgres::types::ToSql;
+use tokio_postgres::types::{IsNull, ToSql, Type};
 use uuid::Uuid;
 
 type Param = Box<dyn ToSql + Sync + Send>;
@@ -162,6 +167,104 @@ impl Tx for PostgresTx<'_> {
         }))
     }
 
+    async fn layer(
+        &mut self,
+        workspace: WorkspaceId,
+        key: &LayerKey,
+    ) -> Result<Option<StoredLayer>> {
+        let row = match key {
+            LayerKey::Id(id) => self.row(sql::LAYER_BY_ID, &[&workspace.0, &id.0]).await?,
+            LayerKey::Slug(slug) => self.row(sql::LAYER_BY_SLUG, &[&workspace.0, slug]).await?,
+        };
+        row.as_ref().map(read_layer).transpose()
+    }
+
+    async fn layers(&mut self, workspace: WorkspaceId) -> Result<Vec<StoredLayer>> {
+        self.rows(sql::LAYERS, &[&workspace.0]).await?.iter().map(read_layer).collect()
+    }
+
+    async fn features_by_external_id(
+        &mut self,
+        workspace: WorkspaceId,
+        layer: u64,
+        ids: &[&str],
+    ) -> Result<Vec<StoredFeature>> {
+        let params: [&(dyn ToSql + Sync); 3] = [&workspace.0, &int(layer), &ids];
+        let rows = self.rows(sql::FEATURES_BY_EXTERNAL_ID, &params).await?;
+        rows.iter().map(read_feature).collect()
+    }
+
+    async fn features_between(
+        &mut self,
+        workspace: WorkspaceId,
+        layer: u64,
+        first: u64,
+        last: u64,
+    ) -> Result<Vec<StoredFeature>> {
+        let params: [&(dyn ToSql + Sync); 5] =
+            [&workspace.0, &int(layer), &int(first), &int(last), &i64::MAX];
+        self.rows(sql::FEATURES_BETWEEN, &params).await?.iter().map(read_feature).collect()
+    }
+
+    async fn folders_of_layer(
+        &mut self,
+        workspace: WorkspaceId,
+        layer: u64,
+    ) -> Result<Vec<RecordId>> {
+        let rows = self.rows(sql::FOLDERS_OF_LAYER, &[&workspace.0, &int(layer)]).await?;
+        rows.iter().map(|row| Ok(RecordId(row.try_get(0)?))).collect()
+    }
+
+    async fn shapes_of_folder(
+        &mut self,
+        workspace: WorkspaceId,
+        folder: RecordId,
+    ) -> Result<Vec<Vec<u8>>> {
+        let rows = self.rows(sql::SHAPES_OF_FOLDER, &[&workspace.0, &folder.0]).await?;
+        rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
+    }
+
+    async fn extents(
+        &mut self,
+        workspace: WorkspaceId,
+        layer: u64,
+        parts: Option<&[u64]>,
+    ) -> Result<Vec<(u64, Bbox)>> {
+        let parts: Option<Vec<i64>> = parts.map(|parts| parts.iter().map(|n| int(*n)).collect());
+        let rows = self.rows(sql::EXTENTS, &[&workspace.0, &int(layer), &parts]).await?;
+        let read = |row: &tokio_postgres::Row| {
+            let bounds = Bbox([row.try_get(1)?, row.try_get(2)?, row.try_get(3)?, row.try_get(4)?]);
+            Ok((row.try_get::<_, i64>(0)?.unsigned_abs(), bounds))
+        };
+        rows.iter().map(read).collect()
+    }
+
+    async fn blocks(
+        &mut self,
+        workspace: WorkspaceId,
+        layer: u64,
+        ranges: &ShelfRanges,
+    ) -> Result<Vec<StoredBlock>> {
+        let (shelves, first, last) = range_arrays(ranges);
+        let params: [&(dyn ToSql + Sync); 5] = [&workspace.0, &int(layer), &shelves, &first, &last];
+        self.rows(sql::DRAWINGS, &params).await?.iter().map(read_block).collect()
+    }
+
+    async fn replay(
+        &mut self,
+        workspace: WorkspaceId,
+        request: &ReplayKey,
+    ) -> Result<Option<Replay>> {
+        let ReplayKey { token, path, key } = request;
+        let params: [&(dyn ToSql + Sync); 4] = [&workspace.0, &token.0, path, key];
+        let Some(row) = self.row(sql::REPLAY, &params).await? else { return Ok(None) };
+        Ok(Some(Replay {
+            body_hash: row.try_get::<_, &[u8]>(0)?.try_into().unwrap_or_default(),
+            answer: row.try_get(1)?,
+            at: Timestamp::from_millis(row.try_get(2)?),
+        }))
+    }
+
     async fn write(&mut self, workspace: WorkspaceId, writes: Vec<Write>) -> Result<()> {
         let calls: Vec<(&str, Vec<Param>)> =
             writes.into_iter().map(|write| statement_of(workspace.0, write)).collect();
@@ -192,10 +295,11 @@ impl Tx for PostgresTx<'_> {
     }
 }
 
+macro_rules! params {
+    ($($param:expr),*) => { vec![$(Box::new($param) as Param),*] };
+}
+
 fn statement_of(ws: Uuid, write: Write) -> (&'static str, Vec<Param>) {
-    macro_rules! params {
-        ($($param:expr),*) => { vec![$(Box::new($param) as Param),*] };
-    }
     match write {
         Write::InsertRecord(row) => (&KindSql::of(row.record.kind()).insert, row_params(ws, row)),
         Write::UpdateRecord { row, .. } => {
@@ -290,11 +394,126 @@ fn statement_of(ws: Uuid, write: Write) -> (&'static str, Vec<Param>) {
         Write::RevokeToken { token, at } => {
             (sql::REVOKE_TOKEN, params![ws, token.0, at.as_millis()])
         }
+        Write::Layer(write) => layer_statement(ws, write),
+        Write::UnlinkFeatures { kind: Kind::Folder, id } => (sql::UNLINK_FOLDER, params![ws, id.0]),
+        Write::UnlinkFeatures { id, .. } => (sql::UNLINK_ASSIGNMENT, params![ws, id.0]),
+        Write::SaveReplay { request, body_hash, answer, at } => (
+            sql::SAVE_REPLAY,
+            params![
+                ws,
+                request.token.0,
+                request.path,
+                request.key,
+                body_hash.to_vec(),
+                answer,
+                at.as_millis()
+            ],
+        ),
         Write::LogChange(LogRow { at, actor, action, subject, before, after }) => (
             sql::LOG_CHANGE,
             params![ws, at.as_millis(), actor.map(|actor| actor.0), action, subject, before, after],
         ),
     }
+}
+
+fn layer_statement(ws: Uuid, write: LayerWrite) -> (&'static str, Vec<Param>) {
+    let layer_params = |layer: &Layer| {
+        // A layer is plain data: it always serialises.
+        let state = serde_json::to_string(layer).unwrap_or_default();
+        params![ws, layer.id.0, layer.slug.as_str().to_owned(), int(layer.revision), state]
+    };
+    match write {
+        LayerWrite::Insert(layer) => (sql::INSERT_LAYER, layer_params(&layer)),
+        LayerWrite::Save(layer) => (sql::SAVE_LAYER, layer_params(&layer)),
+        LayerWrite::Remove { layer } => (sql::DELETE_LAYER, params![ws, int(layer)]),
+        LayerWrite::SaveFeature(row) => feature_statement(ws, row),
+        LayerWrite::GrowExtent { layer, part, bounds: Bbox([w, s, e, n]) } => {
+            (sql::GROW_EXTENT, params![ws, int(layer), int(part), w, s, e, n])
+        }
+        LayerWrite::SetExtent { layer, part, bounds: Some(Bbox([w, s, e, n])) } => {
+            (sql::SET_EXTENT, params![ws, int(layer), int(part), w, s, e, n])
+        }
+        LayerWrite::SetExtent { layer, part, bounds: None } => {
+            (sql::REMOVE_EXTENT, params![ws, int(layer), int(part)])
+        }
+        LayerWrite::SaveBlock { layer, shelf, key, block } => (
+            sql::SAVE_DRAWINGS,
+            params![ws, int(layer), i16::from(shelf), sortable(key.0), int(key.1), block],
+        ),
+        LayerWrite::RemoveBlock { layer, shelf, key } => (
+            sql::REMOVE_DRAWINGS,
+            params![ws, int(layer), i16::from(shelf), sortable(key.0), int(key.1)],
+        ),
+        LayerWrite::SaveLong { layer, seq, zoom, shape } => {
+            (sql::SAVE_LONG_DRAWING, params![ws, int(layer), int(seq), i16::from(zoom), shape])
+        }
+        LayerWrite::RemoveLong { layer, seq } => {
+            (sql::REMOVE_LONG_DRAWINGS, params![ws, int(layer), int(seq)])
+        }
+    }
+}
+
+fn feature_statement(ws: Uuid, row: FeatureRow) -> (&'static str, Vec<Param>) {
+    let FeatureRow { layer, is_new, has_heights, feature, at } = row;
+    let (folder, assignment) = (feature.folder.map(|id| id.0), feature.assignment.map(|id| id.0));
+    let geom = feature.geometry.as_deref().map(Ewkb::of);
+    let heights = feature.geometry.filter(|_| has_heights);
+    let (layer, seq) = (int(layer), int(feature.seq));
+    let (properties, at) = (feature.properties, at.as_millis());
+    if is_new {
+        let params = params![
+            ws,
+            layer,
+            seq,
+            feature.id.0,
+            feature.external_id,
+            folder,
+            assignment,
+            geom,
+            heights,
+            properties,
+            feature.created_at.as_millis(),
+            at
+        ];
+        (sql::INSERT_FEATURE, params)
+    } else {
+        let params = params![ws, layer, seq, folder, assignment, geom, heights, properties, at];
+        (sql::UPDATE_FEATURE, params)
+    }
+}
+
+/// A shape as PostGIS takes it: WKB that names WGS 84.
+#[derive(Debug)]
+struct Ewkb(Vec<u8>);
+
+impl Ewkb {
+    fn of(wkb: &[u8]) -> Self {
+        const HAS_SRID: u8 = 0x20;
+        let mut bytes = Vec::with_capacity(wkb.len() + 4);
+        if let [order, a, b, c, flags, rest @ ..] = wkb {
+            bytes.extend_from_slice(&[*order, *a, *b, *c, flags | HAS_SRID]);
+            bytes.extend_from_slice(&4326_u32.to_le_bytes());
+            bytes.extend_from_slice(rest);
+        }
+        Self(bytes)
+    }
+}
+
+impl ToSql for Ewkb {
+    fn to_sql(
+        &self,
+        _: &Type,
+        out: &mut bytes::BytesMut,
+    ) -> Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
+        out.extend_from_slice(&self.0);
+        Ok(IsNull::No)
+    }
+
+    fn accepts(kind: &Type) -> bool {
+        kind.name() == "geometry"
+    }
+
+    tokio_postgres::types::to_sql_checked!();
 }
 
 fn row_params(ws: Uuid, row: Row) -> Vec<Param> {
@@ -312,6 +531,41 @@ fn row_params(ws: Uuid, row: Row) -> Vec<Param> {
         params.push(Box::new(link.target(&record)));
     }
     params
+}
+
+pub(super) fn read_layer(row: &tokio_postgres::Row) -> Result<StoredLayer> {
+    let layer = serde_json::from_str(row.try_get(1)?)?;
+    Ok(StoredLayer { no: row.try_get::<_, i64>(0)?.unsigned_abs(), layer })
+}
+
+pub(super) fn read_feature(row: &tokio_postgres::Row) -> Result<StoredFeature> {
+    let record = |column: usize| row.try_get::<_, Option<Uuid>>(column).map(|id| id.map(RecordId));
+    Ok(StoredFeature {
+        seq: row.try_get::<_, i64>(0)?.unsigned_abs(),
+        id: GeometryId(row.try_get(1)?),
+        external_id: row.try_get(2)?,
+        folder: record(3)?,
+        assignment: record(4)?,
+        geometry: row.try_get(5)?,
+        properties: row.try_get(6)?,
+        created_at: Timestamp::from_millis(row.try_get(7)?),
+    })
+}
+
+/// Ranges as the parallel arrays of a statement.
+pub(super) fn range_arrays(ranges: &ShelfRanges) -> (Vec<i16>, Vec<i64>, Vec<i64>) {
+    let shelves = ranges.iter().map(|(shelf, _)| i16::from(*shelf)).collect();
+    let first = ranges.iter().map(|(_, (first, _))| sortable(*first)).collect();
+    let last = ranges.iter().map(|(_, (_, last))| sortable(*last)).collect();
+    (shelves, first, last)
+}
+
+pub(super) fn read_block(row: &tokio_postgres::Row) -> Result<StoredBlock> {
+    Ok(StoredBlock {
+        shelf: u8::try_from(row.try_get::<_, i16>(0)?).unwrap_or_default(),
+        key: (centre(row.try_get(1)?), row.try_get::<_, i64>(2)?.unsigned_abs()),
+        block: row.try_get(3)?,
+    })
 }
 
 pub(super) fn read_workspace(row: &tokio_postgres::Row) -> Result<Workspace> {

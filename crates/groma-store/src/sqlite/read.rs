@@ -7,6 +7,7 @@ use super::{
 };
 use crate::{
     Admission, Bearer, ChangeRow, Error, Exported, Page, Result, TokenRow,
+    geometries::REPLAYED_FOR_MILLIS,
     tx::{BLOCK, kind_number},
 };
 use groma_domain::{
@@ -54,10 +55,14 @@ impl Sqlite {
         Ok(Admission::Known { bearer, rate })
     }
 
-    pub(crate) async fn settle(&self) -> Result<()> {
+    pub(crate) async fn settle(&self, now: Timestamp) -> Result<()> {
         self.rates.prune();
         let uses = self.last_uses.take();
-        if uses.is_empty() {
+        let old = now.as_millis() - REPLAYED_FOR_MILLIS;
+        let has_old = self.read(|connection| {
+            Ok(connection.prepare_cached(sql::HAS_OLD_REPLAYS)?.exists([old])?)
+        })?;
+        if uses.is_empty() && !has_old {
             return Ok(());
         }
         let write = move |connection: &mut Connection| {
@@ -65,9 +70,36 @@ impl Sqlite {
             for (token, at) in uses {
                 statement.execute(params![token.0, at.as_millis()])?;
             }
+            connection.prepare_cached(sql::FORGET_REPLAYS)?.execute([old])?;
             Ok(())
         };
         self.writer.write(write).await
+    }
+
+    /// Writes down where tokens stand in their rate windows.
+    pub(crate) async fn write_rates(&self) -> Result<()> {
+        let written = self.rates.written();
+        let write = move |connection: &mut Connection| {
+            connection.prepare_cached(sql::FORGET_RATE_WINDOWS)?.execute([])?;
+            let mut statement = connection.prepare_cached(sql::SAVE_RATE_WINDOW)?;
+            for (token, moments) in written {
+                statement.execute(params![token.0, moments])?;
+            }
+            Ok(())
+        };
+        self.writer.write(write).await
+    }
+
+    /// Takes up the rate windows that the last program has written down. They stay: should this one
+    /// not end in order, what still counts of them is not lost.
+    pub(crate) fn take_up_rates(&self) -> Result<()> {
+        let written = self.read(|connection| {
+            let mut statement = connection.prepare_cached(sql::RATE_WINDOWS)?;
+            let rows = statement.query_map([], |row| Ok((TokenId(row.get(0)?), row.get(1)?)))?;
+            Ok(rows.collect::<rusqlite::Result<_>>()?)
+        })?;
+        self.rates.take_up(written);
+        Ok(())
     }
 
     pub(crate) fn get(
@@ -131,9 +163,13 @@ impl Sqlite {
     ) -> Result<Page> {
         loop {
             let start = body.len();
-            let total = self.snapshot(|connection| {
+            let total = self.read(|connection| {
                 let Some(ws) = self.number(connection, workspace)? else { return Ok(Some(0)) };
-                let Some(now) = collection_now(connection, ws, kind)? else { return Ok(Some(0)) };
+                let mut collection = connection.prepare_cached(sql::COLLECTION_NOW)?;
+                // While this row is open, everything is read from the state that it is of.
+                let mut row = collection.query(params![ws, kind_number(kind)])?;
+                let Some(row) = row.next()? else { return Ok(Some(0)) };
+                let now = collection_now(row)?;
                 let located =
                     match self.locate(connection, workspace, ws, kind, now.generation, skip)? {
                         Located::Stale => return Ok(None),
@@ -389,16 +425,12 @@ struct CollectionNow {
     people_generation: u64,
 }
 
-fn collection_now(connection: &Connection, ws: i64, kind: Kind) -> Result<Option<CollectionNow>> {
-    let mut statement = connection.prepare_cached(sql::COLLECTION_NOW)?;
-    let found = statement.query_row(params![ws, kind_number(kind)], |row| {
-        Ok(CollectionNow {
-            total: row.get::<_, i64>(0)?.unsigned_abs(),
-            generation: row.get::<_, i64>(1)?.unsigned_abs(),
-            people_generation: row.get::<_, i64>(2)?.unsigned_abs(),
-        })
-    });
-    Ok(found.optional()?)
+fn collection_now(row: &rusqlite::Row<'_>) -> rusqlite::Result<CollectionNow> {
+    Ok(CollectionNow {
+        total: row.get::<_, i64>(0)?.unsigned_abs(),
+        generation: row.get::<_, i64>(1)?.unsigned_abs(),
+        people_generation: row.get::<_, i64>(2)?.unsigned_abs(),
+    })
 }
 
 fn people_generation(connection: &Connection, ws: i64) -> Result<u64> {

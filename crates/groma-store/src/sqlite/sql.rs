@@ -36,6 +36,8 @@ statements! {
     ROLLBACK_TO = "ROLLBACK TO change";
     DATA_VERSION = "PRAGMA data_version";
     PING = "SELECT 1";
+    HAS_MIGRATIONS = "SELECT 1 FROM sqlite_schema WHERE name = 'refinery_schema_history'";
+    MIGRATIONS = "SELECT version FROM refinery_schema_history";
 
     WORKSPACE_NUMBER = "SELECT no FROM workspaces WHERE id = ?1";
     WORKSPACE = "SELECT id, name, currency, created_at FROM workspaces WHERE id = ?1";
@@ -81,6 +83,10 @@ statements! {
     REVOKE_TOKEN = "UPDATE tokens SET revoked_at = coalesce(revoked_at, ?3) WHERE ws = ?1 AND id = ?2";
     TOKEN_USED = "UPDATE tokens SET last_used_at = max(coalesce(last_used_at, 0), ?2) WHERE id = ?1";
 
+    RATE_WINDOWS = "SELECT token_id, accepted FROM rate_windows";
+    SAVE_RATE_WINDOW = "INSERT INTO rate_windows (token_id, accepted) VALUES (?1, ?2)";
+    FORGET_RATE_WINDOWS = "DELETE FROM rate_windows";
+
     COLLECTION = "SELECT last_seq, last_reference, total, generation FROM collections WHERE ws = ?1 AND kind = ?2";
     COLLECTION_NOW = "SELECT c.total, c.generation, w.people_generation
         FROM collections c JOIN workspaces w ON w.no = c.ws WHERE c.ws = ?1 AND c.kind = ?2";
@@ -97,6 +103,67 @@ statements! {
         ON CONFLICT (ws, id) DO UPDATE SET name_key = excluded.name_key, doc = excluded.doc";
     FREE_STATUS_NAME = "UPDATE statuses SET name_key = ?3 WHERE ws = ?1 AND id = ?2";
     REMOVE_STATUS = "DELETE FROM statuses WHERE ws = ?1 AND id = ?2";
+
+    LAYER_BY_ID = "SELECT no, state FROM layers WHERE ws = ?1 AND id = ?2";
+    LAYER_BY_SLUG = "SELECT no, state FROM layers WHERE ws = ?1 AND slug = ?2";
+    LAYERS = "SELECT no, state FROM layers WHERE ws = ?1 ORDER BY no";
+    LAYER_NOW = "SELECT no, revision FROM layers WHERE ws = ?1 AND id = ?2";
+    INSERT_LAYER = "INSERT INTO layers (ws, id, slug, revision, state) VALUES (?1, ?2, ?3, ?4, ?5)";
+    SAVE_LAYER = "UPDATE layers SET slug = ?3, revision = ?4, state = ?5 WHERE ws = ?1 AND id = ?2";
+    DELETE_LAYER = "DELETE FROM layers WHERE ws = ?1 AND no = ?2";
+    FEATURE_KEY = "SELECT seq FROM feature_keys WHERE layer = ?1 AND external_id = ?2";
+    SAVE_FEATURE_KEY = "INSERT OR IGNORE INTO feature_keys (layer, external_id, seq) VALUES (?1, ?2, ?3)";
+    FEATURES_BETWEEN = "SELECT place, id, external_id, folder_id, assignment_id, geometry, properties, created_at
+        FROM features WHERE place BETWEEN ?1 AND ?2 ORDER BY place LIMIT ?3";
+    INSERT_FEATURE = "INSERT INTO features
+        (place, id, external_id, folder_id, assignment_id, geometry, properties, created_at, updated_at)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+    UPDATE_FEATURE = "UPDATE features SET folder_id = ?2, assignment_id = ?3, geometry = ?4, properties = ?5,
+        updated_at = ?6 WHERE place = ?1";
+    SHAPES_OF_FOLDER = "SELECT geometry FROM features WHERE folder_id = ?1 AND geometry IS NOT NULL
+        AND place >> 40 IN (SELECT no FROM layers)";
+    FOLDERS_OF_LAYER = "SELECT DISTINCT folder_id FROM features
+        WHERE folder_id IS NOT NULL AND place BETWEEN ?1 AND ?2";
+    UNLINK_FOLDER = "UPDATE features SET folder_id = NULL, assignment_id = NULL WHERE folder_id = ?1";
+    UNLINK_ASSIGNMENT = "UPDATE features SET assignment_id = NULL WHERE assignment_id = ?1";
+    EXTENTS = "SELECT part, west, south, east, north FROM extents WHERE layer = ?1";
+    EXTENT = "SELECT part, west, south, east, north FROM extents WHERE layer = ?1 AND part = ?2";
+    GROW_EXTENT = "INSERT INTO extents (layer, part, west, south, east, north) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+        ON CONFLICT (layer, part) DO UPDATE SET west = min(west, excluded.west), south = min(south, excluded.south),
+            east = max(east, excluded.east), north = max(north, excluded.north)";
+    SET_EXTENT = "INSERT INTO extents (layer, part, west, south, east, north) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+        ON CONFLICT (layer, part) DO UPDATE SET west = excluded.west, south = excluded.south,
+            east = excluded.east, north = excluded.north";
+    REMOVE_EXTENT = "DELETE FROM extents WHERE layer = ?1 AND part = ?2";
+    DRAWINGS = "SELECT centre, seq, block FROM drawings WHERE layer = ?1 AND shelf = ?2 AND centre <= ?4
+        AND centre >= coalesce((SELECT centre FROM drawings WHERE layer = ?1 AND shelf = ?2 AND centre < ?3
+            ORDER BY centre DESC LIMIT 1), ?3)
+        ORDER BY centre, seq";
+    SAVE_DRAWINGS = "INSERT INTO drawings (layer, shelf, centre, seq, block) VALUES (?1, ?2, ?3, ?4, ?5)
+        ON CONFLICT (layer, shelf, centre, seq) DO UPDATE SET block = excluded.block";
+    REMOVE_DRAWINGS = "DELETE FROM drawings WHERE layer = ?1 AND shelf = ?2 AND centre = ?3 AND seq = ?4";
+    LONG_DRAWING = "SELECT shape FROM long_drawings WHERE layer = ?1 AND seq = ?2 AND zoom >= ?3
+        ORDER BY zoom LIMIT 1";
+    SAVE_LONG_DRAWING = "INSERT INTO long_drawings (layer, seq, zoom, shape) VALUES (?1, ?2, ?3, ?4)
+        ON CONFLICT (layer, seq, zoom) DO UPDATE SET shape = excluded.shape";
+    REMOVE_LONG_DRAWINGS = "DELETE FROM long_drawings WHERE layer = ?1 AND seq = ?2";
+    DELETE_SOME_FEATURES = "DELETE FROM features WHERE place IN
+        (SELECT place FROM features WHERE place BETWEEN ?1 AND ?2 ORDER BY place LIMIT ?3)";
+    DELETE_SOME_FEATURE_KEYS = "DELETE FROM feature_keys WHERE (layer, external_id) IN
+        (SELECT layer, external_id FROM feature_keys WHERE layer = ?1 LIMIT ?2)";
+    DELETE_SOME_EXTENTS = "DELETE FROM extents WHERE (layer, part) IN
+        (SELECT layer, part FROM extents WHERE layer = ?1 LIMIT ?2)";
+    DELETE_SOME_DRAWINGS = "DELETE FROM drawings WHERE no IN
+        (SELECT no FROM drawings WHERE layer = ?1 LIMIT ?2)";
+    DELETE_SOME_LONG_DRAWINGS = "DELETE FROM long_drawings WHERE rowid IN
+        (SELECT rowid FROM long_drawings WHERE layer = ?1 LIMIT ?2)";
+
+    REPLAY = "SELECT body_hash, answer, at FROM replays WHERE token_id = ?1 AND path = ?2 AND key = ?3";
+    SAVE_REPLAY = "INSERT INTO replays (token_id, path, key, body_hash, answer, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+        ON CONFLICT (token_id, path, key) DO UPDATE SET body_hash = excluded.body_hash, answer = excluded.answer,
+            at = excluded.at";
+    HAS_OLD_REPLAYS = "SELECT 1 FROM replays WHERE at < ?1";
+    FORGET_REPLAYS = "DELETE FROM replays WHERE rowid IN (SELECT rowid FROM replays WHERE at < ?1 ORDER BY at LIMIT 100)";
 
     LOG_CHANGE = "INSERT INTO changes (ws, at, actor, action, subject, before, after)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";

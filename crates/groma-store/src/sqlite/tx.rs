@@ -3,17 +3,22 @@
 use super::sql::{self, KindSql};
 use crate::{
     Error, Result,
+    geometries::ShelfRanges,
     tx::{
-        Collection, Link, LogRow, MemberRow, Row, Stored, TokenWrite, Tx, UserRow, Write,
-        kind_number,
+        Collection, FeatureRow, LayerWrite, Link, LogRow, MemberRow, Replay, ReplayKey, Row,
+        Stored, StoredBlock, StoredFeature, StoredLayer, TokenWrite, Tx, UserRow, Write, centre,
+        kind_number, sortable,
     },
 };
 use groma_domain::{
-    Currency, Email, Kind, Person, PersonId, Record, Role, Status, Timestamp, UserId, WorkspaceId,
+    Currency, Email, GeometryId, Kind, Layer, Person, PersonId, Record, RecordId, Role, Status,
+    Timestamp, UserId, WorkspaceId,
+    layer::LayerKey,
     reference::Key,
     text::{FIELD_SEPARATOR, fold},
     workspace::{Workspace, WorkspaceName},
 };
+use groma_geo::Bbox;
 use rusqlite::{CachedStatement, Connection, OptionalExtension, ToSql, params};
 use uuid::Uuid;
 
@@ -178,6 +183,23 @@ impl<'c> SqliteTx<'c> {
             Write::RevokeToken { token, at } => {
                 self.execute(sql::REVOKE_TOKEN, params![ws, token.0, at.as_millis()])
             }
+            Write::Layer(write) => self.write_layer(ws, write),
+            Write::UnlinkFeatures { kind, id } => {
+                let folder = kind == Kind::Folder;
+                let sql = if folder { sql::UNLINK_FOLDER } else { sql::UNLINK_ASSIGNMENT };
+                self.execute(sql, params![id.0])
+            }
+            Write::SaveReplay { request, body_hash, answer, at } => self.execute(
+                sql::SAVE_REPLAY,
+                params![
+                    request.token.0,
+                    request.path,
+                    request.key,
+                    body_hash,
+                    answer,
+                    at.as_millis()
+                ],
+            ),
             Write::LogChange(LogRow { at, actor, action, subject, before, after }) => self.execute(
                 sql::LOG_CHANGE,
                 params![
@@ -190,6 +212,86 @@ impl<'c> SqliteTx<'c> {
                     after
                 ],
             ),
+        }
+    }
+
+    fn write_layer(&self, ws: i64, write: LayerWrite) -> Result<()> {
+        match write {
+            LayerWrite::Insert(layer) => self.save_layer(sql::INSERT_LAYER, ws, &layer),
+            LayerWrite::Save(layer) => self.save_layer(sql::SAVE_LAYER, ws, &layer),
+            LayerWrite::Remove { layer } => {
+                self.execute(sql::DELETE_LAYER, params![ws, int(layer)])
+            }
+            LayerWrite::SaveFeature(row) => self.save_feature(&row),
+            LayerWrite::GrowExtent { layer, part, bounds: Bbox([w, s, e, n]) } => {
+                self.execute(sql::GROW_EXTENT, params![int(layer), int(part), w, s, e, n])
+            }
+            LayerWrite::SetExtent { layer, part, bounds: Some(Bbox([w, s, e, n])) } => {
+                self.execute(sql::SET_EXTENT, params![int(layer), int(part), w, s, e, n])
+            }
+            LayerWrite::SetExtent { layer, part, bounds: None } => {
+                self.execute(sql::REMOVE_EXTENT, params![int(layer), int(part)])
+            }
+            LayerWrite::SaveBlock { layer, shelf, key, block } => self.execute(
+                sql::SAVE_DRAWINGS,
+                params![int(layer), shelf, sortable(key.0), int(key.1), block],
+            ),
+            LayerWrite::RemoveBlock { layer, shelf, key } => self.execute(
+                sql::REMOVE_DRAWINGS,
+                params![int(layer), shelf, sortable(key.0), int(key.1)],
+            ),
+            LayerWrite::SaveLong { layer, seq, zoom, shape } => {
+                self.execute(sql::SAVE_LONG_DRAWING, params![int(layer), int(seq), zoom, shape])
+            }
+            LayerWrite::RemoveLong { layer, seq } => {
+                self.execute(sql::REMOVE_LONG_DRAWINGS, params![int(layer), int(seq)])
+            }
+        }
+    }
+
+    fn save_layer(&self, sql: &str, ws: i64, layer: &Layer) -> Result<()> {
+        let state = serde_json::to_string(layer)?;
+        let (slug, revision) = (layer.slug.as_str(), int(layer.revision));
+        self.execute(sql, params![ws, layer.id.0, slug, revision, state])
+    }
+
+    fn save_feature(&self, row: &FeatureRow) -> Result<()> {
+        let feature = &row.feature;
+        let place = place(int(row.layer), feature.seq);
+        let (folder, assignment) =
+            (feature.folder.map(|id| id.0), feature.assignment.map(|id| id.0));
+        if !row.is_new {
+            return self.execute(
+                sql::UPDATE_FEATURE,
+                params![
+                    place,
+                    folder,
+                    assignment,
+                    feature.geometry,
+                    feature.properties,
+                    row.at.as_millis()
+                ],
+            );
+        }
+        self.execute(
+            sql::INSERT_FEATURE,
+            params![
+                place,
+                feature.id.0,
+                feature.external_id,
+                folder,
+                assignment,
+                feature.geometry,
+                feature.properties,
+                feature.created_at.as_millis(),
+                row.at.as_millis()
+            ],
+        )?;
+        match &feature.external_id {
+            Some(id) => {
+                self.execute(sql::SAVE_FEATURE_KEY, params![int(row.layer), id, int(feature.seq)])
+            }
+            None => Ok(()),
         }
     }
 
@@ -327,6 +429,129 @@ impl Tx for SqliteTx<'_> {
         Ok(found.optional()?)
     }
 
+    async fn layer(
+        &mut self,
+        workspace: WorkspaceId,
+        key: &LayerKey,
+    ) -> Result<Option<StoredLayer>> {
+        let ws = self.number(workspace)?;
+        let found = match key {
+            LayerKey::Id(id) => {
+                self.prepare(sql::LAYER_BY_ID)?.query_row(params![ws, id.0], read_layer)
+            }
+            LayerKey::Slug(slug) => {
+                self.prepare(sql::LAYER_BY_SLUG)?.query_row(params![ws, slug], read_layer)
+            }
+        };
+        Ok(found.optional()?)
+    }
+
+    async fn layers(&mut self, workspace: WorkspaceId) -> Result<Vec<StoredLayer>> {
+        let ws = self.number(workspace)?;
+        let mut statement = self.prepare(sql::LAYERS)?;
+        Ok(statement.query_map([ws], read_layer)?.collect::<rusqlite::Result<_>>()?)
+    }
+
+    async fn features_by_external_id(
+        &mut self,
+        _: WorkspaceId,
+        layer: u64,
+        ids: &[&str],
+    ) -> Result<Vec<StoredFeature>> {
+        let mut keys = self.prepare(sql::FEATURE_KEY)?;
+        let mut features = self.prepare(sql::FEATURES_BETWEEN)?;
+        let mut found = Vec::new();
+        for id in ids {
+            let seq: Option<i64> =
+                keys.query_row(params![int(layer), id], |row| row.get(0)).optional()?;
+            if let Some(seq) = seq {
+                let place = place(int(layer), seq.unsigned_abs());
+                found.extend(features.query_row([place, place, 1], read_feature).optional()?);
+            }
+        }
+        Ok(found)
+    }
+
+    async fn features_between(
+        &mut self,
+        _: WorkspaceId,
+        layer: u64,
+        first: u64,
+        last: u64,
+    ) -> Result<Vec<StoredFeature>> {
+        let mut statement = self.prepare(sql::FEATURES_BETWEEN)?;
+        let (first, last) = (place(int(layer), first), place(int(layer), last));
+        let rows = statement.query_map([first, last, -1], read_feature)?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
+    async fn folders_of_layer(&mut self, _: WorkspaceId, layer: u64) -> Result<Vec<RecordId>> {
+        let mut statement = self.prepare(sql::FOLDERS_OF_LAYER)?;
+        let (first, last) = (place(int(layer), 0), place(int(layer) + 1, 0) - 1);
+        let rows = statement.query_map([first, last], |row| row.get(0).map(RecordId))?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
+    async fn shapes_of_folder(&mut self, _: WorkspaceId, folder: RecordId) -> Result<Vec<Vec<u8>>> {
+        let mut statement = self.prepare(sql::SHAPES_OF_FOLDER)?;
+        let rows = statement.query_map([folder.0], |row| row.get(0))?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
+    async fn extents(
+        &mut self,
+        _: WorkspaceId,
+        layer: u64,
+        parts: Option<&[u64]>,
+    ) -> Result<Vec<(u64, Bbox)>> {
+        let read = |row: &rusqlite::Row<'_>| {
+            let bounds = Bbox([row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?]);
+            Ok((row.get::<_, i64>(0)?.unsigned_abs(), bounds))
+        };
+        let Some(parts) = parts else {
+            let mut statement = self.prepare(sql::EXTENTS)?;
+            let rows = statement.query_map([int(layer)], read)?;
+            return Ok(rows.collect::<rusqlite::Result<_>>()?);
+        };
+        let mut statement = self.prepare(sql::EXTENT)?;
+        let mut extents = Vec::new();
+        for part in parts {
+            extents.extend(statement.query_row([int(layer), int(*part)], read).optional()?);
+        }
+        Ok(extents)
+    }
+
+    async fn blocks(
+        &mut self,
+        _: WorkspaceId,
+        layer: u64,
+        ranges: &ShelfRanges,
+    ) -> Result<Vec<StoredBlock>> {
+        let mut statement = self.prepare(sql::DRAWINGS)?;
+        let mut blocks = Vec::new();
+        for (shelf, (first, last)) in ranges {
+            let mut rows =
+                statement.query(params![int(layer), shelf, sortable(*first), sortable(*last)])?;
+            while let Some(row) = rows.next()? {
+                let key = (centre(row.get(0)?), row.get::<_, i64>(1)?.unsigned_abs());
+                blocks.push(StoredBlock { shelf: *shelf, key, block: row.get(2)? });
+            }
+        }
+        Ok(blocks)
+    }
+
+    async fn replay(&mut self, _: WorkspaceId, request: &ReplayKey) -> Result<Option<Replay>> {
+        let ReplayKey { token, path, key } = request;
+        let found = self.prepare(sql::REPLAY)?.query_row(params![token.0, path, key], |row| {
+            Ok(Replay {
+                body_hash: row.get(0)?,
+                answer: row.get(1)?,
+                at: Timestamp::from_millis(row.get(2)?),
+            })
+        });
+        Ok(found.optional()?)
+    }
+
     async fn write(&mut self, workspace: WorkspaceId, writes: Vec<Write>) -> Result<()> {
         for write in writes {
             let ws = match write {
@@ -372,6 +597,26 @@ pub(super) fn read_member(row: &rusqlite::Row<'_>) -> rusqlite::Result<MemberRow
         role: role
             .map(|role| role.parse().map_err(|error| damaged(4, Error::Damaged(error))))
             .transpose()?,
+    })
+}
+
+pub(super) fn read_layer(row: &rusqlite::Row<'_>) -> rusqlite::Result<StoredLayer> {
+    let state = row.get_ref(1)?.as_str()?;
+    let layer = serde_json::from_str(state).map_err(|error| damaged(1, error))?;
+    Ok(StoredLayer { no: row.get::<_, i64>(0)?.unsigned_abs(), layer })
+}
+
+pub(super) fn read_feature(row: &rusqlite::Row<'_>) -> rusqlite::Result<StoredFeature> {
+    let record = |column| row.get::<_, Option<Uuid>>(column).map(|id| id.map(RecordId));
+    Ok(StoredFeature {
+        seq: seq(row.get(0)?),
+        id: GeometryId(row.get(1)?),
+        external_id: row.get(2)?,
+        folder: record(3)?,
+        assignment: record(4)?,
+        geometry: row.get(5)?,
+        properties: row.get(6)?,
+        created_at: Timestamp::from_millis(row.get(7)?),
     })
 }
 

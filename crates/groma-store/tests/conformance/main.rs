@@ -11,11 +11,16 @@
 )]
 
 mod alike;
+mod atlas;
 #[path = "../support/database.rs"]
 mod database;
 mod events;
+mod geometries;
+mod layers;
 mod lists;
 mod money;
+#[path = "../support/mvt.rs"]
+mod mvt;
 mod office;
 mod people;
 mod records;
@@ -23,6 +28,7 @@ mod references;
 mod rules;
 mod statuses;
 mod terms;
+mod tiles;
 mod together;
 mod tokens;
 mod workspaces;

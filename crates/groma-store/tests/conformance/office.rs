@@ -167,6 +167,14 @@ impl Desk {
         self.store.apply(self.change(commands)).await
     }
 
+    /// Tries commands without carrying them out; tells which would be refused.
+    pub(crate) async fn refused(&self, commands: Vec<Command>) -> Vec<(usize, Refusal)> {
+        let checked = self.store.check(self.change(commands)).await.unwrap();
+        let refused =
+            |(index, outcome): (usize, Result<Done, Refusal>)| Some((index, outcome.err()?));
+        checked.into_iter().enumerate().filter_map(refused).collect()
+    }
+
     /// Carries out one command.
     pub(crate) async fn done(&self, command: Command) -> Done {
         self.apply(vec![command]).await.unwrap().remove(0)

@@ -16,7 +16,8 @@ on_both_engines! {
     one_person_is_made_however_many_name_them_at_once
     a_member_takes_over_the_person_of_their_address_and_their_name_shows_at_once
     a_changed_name_shows_in_lists_exports_and_searches_and_through_another_opening
-    a_user_has_one_name_in_every_workspace
+    a_user_brings_their_name_along_unless_another_is_given
+    a_member_is_renamed_here_and_keeps_that_name
     a_viewer_changes_nothing
     an_editor_changes_records_and_no_statuses
     an_admin_changes_statuses_and_members_below_owner
@@ -158,13 +159,34 @@ async fn a_changed_name_shows_in_lists_exports_and_searches_and_through_another_
     assert!(!last.before.as_ref().unwrap().contains("owner"));
 }
 
-async fn a_user_has_one_name_in_every_workspace(office: Office) {
+async fn a_user_brings_their_name_along_unless_another_is_given(office: Office) {
     add(&office, "ada@office.test", Some("Ada"), Role::Editor).await;
+    for (workspace, given, shown) in
+        [("Next door", None, "Ada"), ("Across", Some("Ada Lovelace"), "Ada Lovelace")]
+    {
+        let next = office.neighbour(workspace).await;
+        let folder = json!({ "reference": "in", "name": "x", "owner": "ADA@office.test" });
+        next.create(Kind::Folder, folder).await;
+        add(&next, "Ada@office.test", given, Role::Viewer).await;
+        assert_eq!(next.shown(Kind::Folder, "in").await["owner"]["name"], shown);
+    }
+}
+
+async fn a_member_is_renamed_here_and_keeps_that_name(office: Office) {
     let next = office.neighbour("Next door").await;
-    let folder = json!({ "reference": "in", "name": "x", "owner": "ADA@office.test" });
-    next.create(Kind::Folder, folder).await;
-    add(&next, "Ada@office.test", Some("Somebody else"), Role::Viewer).await;
-    assert_eq!(next.shown(Kind::Folder, "in").await["owner"]["name"], "Ada");
+    for desk in [&*office, &next] {
+        let folder = json!({ "reference": "in", "name": "x", "owner": "ada@office.test" });
+        desk.create(Kind::Folder, folder).await;
+        add(desk, "ada@office.test", Some("Ada"), Role::Viewer).await;
+    }
+    let mark = office.mark().await;
+    let name = async |desk: &Desk| desk.shown(Kind::Folder, "in").await["owner"]["name"].clone();
+    add(&office, "ada@office.test", Some("Ada Lovelace"), Role::Viewer).await;
+    assert_eq!(name(&office).await, "Ada Lovelace");
+    add(&office, "ada@office.test", None, Role::Editor).await;
+    assert_eq!(name(&office).await, "Ada Lovelace", "another role is no other name");
+    assert_eq!(name(&next).await, "Ada");
+    assert_eq!(office.events(mark).await, [""; 0]);
 }
 
 async fn a_viewer_changes_nothing(office: Office) {

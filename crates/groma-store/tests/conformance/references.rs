@@ -5,13 +5,16 @@ use crate::{
     office::{Desk, change, delete, import, new, refusal, text},
     on_both_engines,
 };
-use groma_domain::Kind;
+use groma_domain::{Kind, Reference};
 use groma_store::Done;
 use serde_json::json;
+use std::sync::Arc;
 
 on_both_engines! {
     made_references_count_up_for_each_kind
     made_references_skip_those_that_are_taken
+    made_references_skip_those_that_the_same_change_asks_for
+    made_references_skip_those_that_are_reserved
     a_made_reference_is_not_made_again_for_another
     a_taken_reference_is_refused
     the_same_reference_may_name_another_kind_and_be_used_next_door
@@ -55,6 +58,30 @@ async fn made_references_skip_those_that_are_taken(office: Office) {
     office.apply(vec![unnamed(), unnamed(), folder("F-000005"), unnamed()]).await.unwrap();
     let made = ["F-000002", "F-000003", "F-000001", "F-000004", "F-000005", "F-000006"];
     assert_eq!(office.references(Kind::Folder, &[]).await, made);
+}
+
+async fn made_references_skip_those_that_the_same_change_asks_for(office: Office) {
+    let unnamed = |name: &str| import(Kind::Folder, json!({ "name": name }));
+    let named =
+        |reference: &str| import(Kind::Folder, json!({ "reference": reference, "name": "n" }));
+    let rows = vec![unnamed("a"), named("F-000001"), unnamed("b"), named("F-000002"), unnamed("c")];
+    office.apply(rows).await.unwrap();
+    let all = ["F-000003 a", "F-000001 n", "F-000004 b", "F-000002 n", "F-000005 c"];
+    assert_eq!(folders(&office).await, all);
+    // Also when it is a stored one that is to be renamed.
+    office.apply(vec![unnamed("d"), rename("F-000003", "F-000006")]).await.unwrap();
+    assert_eq!(folders(&office).await[0], "F-000006 a");
+    assert_eq!(folders(&office).await[5], "F-000007 d");
+}
+
+async fn made_references_skip_those_that_are_reserved(office: Office) {
+    let reserved = ["F-000001", "F-000003"].map(|text| Reference::parse(text).unwrap());
+    let unnamed = || new(Kind::Folder, json!({ "name": "x" }));
+    let part = office.change(vec![unnamed(), unnamed()]);
+    office.store.apply_part(part, Arc::new(reserved.into())).await.unwrap();
+    office.apply(vec![folder("F-000001"), folder("F-000003"), unnamed()]).await.unwrap();
+    let all = ["F-000002", "F-000004", "F-000001", "F-000003", "F-000005"];
+    assert_eq!(office.references(Kind::Folder, &[]).await, all);
 }
 
 async fn a_made_reference_is_not_made_again_for_another(office: Office) {

@@ -263,7 +263,7 @@ async fn a_check_names_every_refused_command_and_writes_nothing(office: Office) 
         });
         new(Kind::Expense, values)
     };
-    let checked = office.change(vec![
+    let checked = vec![
         folder("new"),
         folder("new"),
         new(Kind::Assignment, json!({ "folder": "new", "title": "x" })),
@@ -274,8 +274,8 @@ async fn a_check_names_every_refused_command_and_writes_nothing(office: Office) 
         delete(Kind::Budget, "in"),
         expense("in"),
         new(Kind::Folder, json!({ "name": "x" })),
-    ]);
-    let refused = office.store.check(checked).await.unwrap();
+    ];
+    let refused = office.refused(checked).await;
     let refused: Vec<_> =
         refused.iter().map(|(index, refusal)| (*index, refusal.to_string())).collect();
     assert_eq!(
@@ -293,9 +293,8 @@ async fn a_check_names_every_refused_command_and_writes_nothing(office: Office) 
     assert_eq!(office.statuses(&[("term", "new")]).await.1, 0);
     assert_eq!(office.create(Kind::Folder, json!({ "name": "x" })).await["reference"], "F-000001");
     let viewer = office.member(Role::Viewer).await;
-    let refused = viewer.store.check(viewer.change(vec![folder("new")])).await.unwrap();
     let forbidden = Refusal::Forbidden { needs: Role::Editor };
-    assert_eq!(refused, [(0, forbidden)]);
+    assert_eq!(viewer.refused(vec![folder("new")]).await, [(0, forbidden)]);
 }
 
 async fn a_check_of_what_is_right_finds_nothing(office: Office) {
@@ -310,8 +309,8 @@ async fn a_check_of_what_is_right_finds_nothing(office: Office) {
         })
     };
     while !writer.is_finished() {
-        let checked = office.change(vec![folder("a"), delete(Kind::Folder, "in"), folder("in")]);
-        assert_eq!(office.store.check(checked).await.unwrap(), []);
+        let checked = vec![folder("a"), delete(Kind::Folder, "in"), folder("in")];
+        assert_eq!(office.refused(checked).await, []);
     }
     writer.await.unwrap();
     assert_eq!(office.list(Kind::Folder, &[]).await.1, 21);
@@ -409,7 +408,7 @@ fn a_database_is_named_by_its_engine_and_place() {
     ] {
         assert_eq!(text.parse::<DatabaseUrl>().unwrap(), url, "{text}");
     }
-    for text in ["", "sqlite:", "sqlite://", "mysql://h/d", "data/groma.db"] {
+    for text in ["", "sqlite:", "sqlite://", "mysql://h/d", "data/groma.db", "sqlite:/a?mode=ro"] {
         assert!(matches!(text.parse::<DatabaseUrl>(), Err(Error::Url(_))), "{text}");
     }
 }
@@ -425,6 +424,49 @@ async fn a_database_out_of_reach_is_an_error() {
     std::fs::write(folder.path().join("groma.db"), "no database, though long enough").unwrap();
     let no_database = DatabaseUrl::Sqlite(folder.path().join("groma.db"));
     assert!(Store::open(&no_database).await.is_err());
+}
+
+#[tokio::test]
+async fn a_sqlite_file_that_must_be_there_is_not_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = DatabaseUrl::Sqlite(folder.path().join("new/groma.db"));
+    assert!(matches!(Store::open_existing(&url).await, Err(Error::Missing(_))));
+    assert!(matches!(Store::pending_migrations(&url).await, Err(Error::Missing(_))));
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    drop(Store::open(&url).await.unwrap());
+    drop(Store::open_existing(&url).await.unwrap());
+}
+
+#[tokio::test]
+async fn a_sqlite_file_is_for_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let office = Office::open(Engine::Sqlite).await;
+    let DatabaseUrl::Sqlite(path) = &office.url else { panic!("not a file") };
+    for beside in ["", "-wal", "-shm"] {
+        let file = std::fs::metadata(format!("{}{beside}", path.display())).unwrap();
+        assert_eq!(file.permissions().mode() & 0o777, 0o600, "{beside}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_database_lacks_is_told_and_not_done() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("groma.db");
+    let url = DatabaseUrl::Sqlite(path.clone());
+    std::fs::write(&path, "").unwrap();
+    let pending = Store::pending_migrations(&url).await.unwrap();
+    assert_eq!(pending.first().map(String::as_str), Some("V1__records"));
+    assert_eq!(std::fs::metadata(&path).unwrap().len(), 0);
+    drop(Store::open(&url).await.unwrap());
+    assert_eq!(Store::pending_migrations(&url).await.unwrap(), [""; 0]);
+    let blank = OwnDatabase::copy_of("template1").await;
+    let url = DatabaseUrl::Postgres(blank.url());
+    for _ in 0..2 {
+        let pending = Store::pending_migrations(&url).await.unwrap();
+        assert_eq!(pending.first().map(String::as_str), Some("V1__records"));
+    }
+    drop(Store::open(&url).await.unwrap());
+    assert_eq!(Store::pending_migrations(&url).await.unwrap(), [""; 0]);
 }
 
 #[tokio::test]

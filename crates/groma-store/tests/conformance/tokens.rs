@@ -219,21 +219,21 @@ async fn the_last_use_is_written_down_when_settled(office: Office) {
     office.tick();
     bearer(&office, 1).await;
     assert_eq!(last_uses().await, [None, None], "a request writes nothing");
-    office.store.settle().await.unwrap();
+    office.store.settle(office.now()).await.unwrap();
     let first_use = office.now();
     assert_eq!(last_uses().await, [Some(first_use), None]);
     office.tick();
-    office.store.settle().await.unwrap();
+    office.store.settle(office.now()).await.unwrap();
     assert_eq!(last_uses().await, [Some(first_use), None]);
     bearer(&office, 1).await;
     bearer(&office, 2).await;
-    office.store.settle().await.unwrap();
+    office.store.settle(office.now()).await.unwrap();
     assert_eq!(last_uses().await, [Some(office.now()), Some(office.now())]);
     // A request that the rate turns away is no use.
     let used = office.now();
     office.tick();
     assert!(!rate(&office, 1, 1).await.accepted);
-    office.store.settle().await.unwrap();
+    office.store.settle(office.now()).await.unwrap();
     assert_eq!(last_uses().await, [Some(used), Some(used)]);
 }
 
@@ -323,8 +323,8 @@ struct Tended(tokio::task::JoinHandle<()>);
 
 impl Tended {
     fn new(desk: &Desk) -> Self {
-        let store = desk.store.clone();
-        Self(tokio::spawn(async move { store.tend().await }))
+        let desk = desk.clone();
+        Self(tokio::spawn(async move { desk.store.tend(|| desk.now()).await }))
     }
 }
 
@@ -407,7 +407,7 @@ async fn the_window_on_postgres_slides_request_by_request() {
     let set_back = rate(&office, 1, 2).await;
     assert!(!set_back.accepted && set_back.reset_micros <= 60_000_000, "{set_back:?}");
     pass(3_700).await;
-    office.store.settle().await.unwrap();
+    office.store.settle(office.now()).await.unwrap();
     let left = client.query("SELECT 1 FROM rate_windows", &[]).await.unwrap();
     assert!(left.is_empty(), "windows in which nothing counts are forgotten");
 }

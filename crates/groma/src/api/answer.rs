@@ -6,6 +6,7 @@ use axum::{
     http::{HeaderMap, HeaderValue, StatusCode, header, request::Parts},
     response::Response,
 };
+use bytes::Bytes;
 use std::{convert::Infallible, io::Write};
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -34,26 +35,81 @@ impl Wishes {
     pub(super) fn json(self, body: Vec<u8>) -> Response {
         let encoding = if body.len() < COMPRESS_FROM { Encoding::Identity } else { self.encoding };
         let etag = encoding.etag(&body);
-        let mut response = Response::new(Body::empty());
-        // Those below, of the rate and of the edge, without growing on the way.
-        response.headers_mut().reserve(16);
-        let is_known = self.if_none_match.iter().any(|sent| names(sent, &etag));
-        if is_known {
-            *response.status_mut() = StatusCode::NOT_MODIFIED;
-        } else {
-            let headers = response.headers_mut();
-            headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-            if let Some(name) = encoding.name() {
-                headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static(name));
-            }
-            *response.body_mut() = Body::from(encoding.compress(body));
+        if self.knows(&etag) {
+            return not_modified(etag);
         }
-        let headers = response.headers_mut();
-        headers.insert(header::ETAG, etag);
-        headers.insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));
-        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
-        response
+        answer("application/json", encoding, etag, encoding.compress(body).into())
     }
+
+    /// How the client would like a body to be compressed.
+    pub(super) fn encoding(&self) -> Encoding {
+        self.encoding
+    }
+
+    /// The answer with a body that was made before, or 304 when the client has it.
+    pub(super) fn made(self, content_type: &'static str, made: &Made) -> Response {
+        if self.knows(&made.etag) {
+            return not_modified(made.etag.clone());
+        }
+        answer(content_type, made.encoding, made.etag.clone(), made.body.clone())
+    }
+
+    fn knows(&self, etag: &HeaderValue) -> bool {
+        self.if_none_match.iter().any(|sent| names(sent, etag))
+    }
+}
+
+/// A body in one encoding with its ETag, to be sent any number of times.
+pub(super) struct Made {
+    encoding: Encoding,
+    etag: HeaderValue,
+    body: Bytes,
+}
+
+impl Made {
+    /// Compresses a body, unless it is empty.
+    pub(super) fn new(body: Vec<u8>, encoding: Encoding) -> Self {
+        let encoding = if body.is_empty() { Encoding::Identity } else { encoding };
+        let etag = encoding.etag(&body);
+        Self { encoding, etag, body: encoding.compress(body).into() }
+    }
+
+    /// What it takes in memory, nearly.
+    pub(super) fn weight(&self) -> usize {
+        self.body.len() + 256
+    }
+}
+
+fn answer(
+    content_type: &'static str,
+    encoding: Encoding,
+    etag: HeaderValue,
+    body: Bytes,
+) -> Response {
+    let mut response = with_etag(etag, Body::from(body));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+    if let Some(name) = encoding.name() {
+        headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static(name));
+    }
+    response
+}
+
+fn not_modified(etag: HeaderValue) -> Response {
+    let mut response = with_etag(etag, Body::empty());
+    *response.status_mut() = StatusCode::NOT_MODIFIED;
+    response
+}
+
+fn with_etag(etag: HeaderValue, body: Body) -> Response {
+    let mut response = Response::new(body);
+    let headers = response.headers_mut();
+    // These, those above, of the rate and of the edge, without growing on the way.
+    headers.reserve(16);
+    headers.insert(header::ETAG, etag);
+    headers.insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
+    response
 }
 
 /// Whether `If-None-Match` names this ETag. The comparison is the weak one, as for every GET.
@@ -64,8 +120,10 @@ fn names(sent: &HeaderValue, etag: &HeaderValue) -> bool {
     })
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Encoding {
+/// How a body is compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Encoding {
+    /// Not at all.
     Identity,
     Gzip,
     Brotli,
@@ -76,7 +134,8 @@ impl Encoding {
     /// Those there are; among equals the one that costs least comes first.
     const OFFERED: [Self; 3] = [Self::Zstd, Self::Brotli, Self::Gzip];
 
-    /// The one that the client likes best. What it does not name has the quality of `*`.
+    /// The one that the client likes best. What it does not name has the quality of `*`; not to
+    /// compress is the last resort, unless it says how much it likes that.
     fn accepted(headers: &HeaderMap) -> Self {
         let wishes = headers.get_all(header::ACCEPT_ENCODING).iter();
         let wishes: Vec<(&str, u16)> = wishes
@@ -100,7 +159,7 @@ impl Encoding {
                 best = (encoding, quality);
             }
         }
-        best.0
+        if quality("identity").unwrap_or(0) > best.1 { Self::Identity } else { best.0 }
     }
 
     fn name(self) -> Option<&'static str> {
@@ -169,6 +228,9 @@ mod tests {
         assert_eq!(accepted("*"), Encoding::Gzip);
         assert_eq!(accepted("gzip;q=0, *"), Encoding::Identity);
         assert_eq!(accepted("deflate"), Encoding::Identity);
+        assert_eq!(accepted("gzip;q=0.1, identity;q=1"), Encoding::Identity);
+        assert_eq!(accepted("gzip, identity"), Encoding::Gzip);
+        assert_eq!(accepted("identity;q=0.5, br;q=0.8"), Encoding::Brotli);
     }
 
     #[test]

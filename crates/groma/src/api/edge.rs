@@ -1,36 +1,48 @@
 //! The outermost layer of a listener: request ids, CORS, panics, and the log of what went wrong.
 
-use super::error::{ApiError, Cause};
+use super::{
+    error::{ApiError, Cause},
+    linger::Rest,
+};
 use axum::{
+    Router,
     extract::Request,
     http::{HeaderName, HeaderValue, Method, StatusCode, header},
-    middleware::Next,
     response::{IntoResponse, Response},
 };
 use futures_util::FutureExt;
 use std::panic::AssertUnwindSafe;
+use tower::Service;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-pub(super) async fn edge(request: Request, next: Next) -> Response {
+/// Answers a request to a listener. It stands around the whole router and not inside, so that it
+/// sees what the framework itself answers too, at the price of a call.
+pub(crate) async fn answer(mut router: Router, request: Request) -> Response {
     let request_id = request_id(&request);
     let is_public = request.uri().path().starts_with("/api/public/");
-    let is_preflight = is_public && request.method() == Method::OPTIONS;
+    let asks_options = is_public && request.method() == Method::OPTIONS;
     let log = (request.method().clone(), request.uri().clone());
-    let mut response = if is_preflight {
-        preflight()
-    } else {
-        AssertUnwindSafe(next.run(request))
-            .catch_unwind()
-            .await
-            .unwrap_or_else(|panic| ApiError::internal(panic_message(&*panic)).into_response())
-    };
-    if is_foreign_error(&response) {
+    let (request, rest) = Rest::of(request);
+    let answer = Service::call(&mut router, request);
+    let mut response = AssertUnwindSafe(answer)
+        .catch_unwind()
+        .await
+        .map(|answer| answer.unwrap_or_else(|never| match never {}))
+        .unwrap_or_else(|panic| ApiError::internal(panic_message(&*panic)).into_response());
+    if asks_options && response.status() == StatusCode::METHOD_NOT_ALLOWED {
+        // No route handles OPTIONS, so this says that there is such a route.
+        response = preflight();
+    } else if is_foreign_error(&response) {
         response = ApiError::of_status(response.status()).into_response();
     }
     if let Some(Cause(cause)) = response.extensions_mut().remove::<Cause>() {
         let (method, path) = (log.0, log.1.path());
-        tracing::error!(request_id = ?request_id, %method, path, %cause, "a request failed");
+        let request_id = request_id.to_str().unwrap_or("-");
+        tracing::error!(request_id, %method, path, %cause, "a request failed");
+    }
+    if let Some(rest) = rest {
+        rest.settle(&mut response).await;
     }
     let headers = response.headers_mut();
     headers.insert(REQUEST_ID, request_id);

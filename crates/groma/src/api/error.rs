@@ -6,6 +6,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use groma_domain::{Problem, Refusal};
+use groma_geo::geojson::Spot;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -22,6 +23,20 @@ pub(crate) struct ErrorBody {
     /// Reason phrase of the status.
     #[schema(example = "Not Found")]
     pub(crate) error: &'static str,
+    /// Where in the body something is wrong.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) details: Vec<Detail>,
+}
+
+/// A spot in the body and what is wrong there.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ErrorDetail)]
+pub(crate) struct Detail {
+    /// JSON pointer to the spot.
+    #[schema(example = "/features/3/geometry")]
+    pub(crate) pointer: String,
+    /// What is wrong.
+    pub(crate) message: String,
 }
 
 /// An error on its way to the client.
@@ -29,6 +44,7 @@ pub(crate) struct ErrorBody {
 pub(crate) struct ApiError {
     status: StatusCode,
     message: String,
+    details: Vec<Detail>,
     header: Option<Box<(HeaderName, HeaderValue)>>,
     cause: Option<String>,
 }
@@ -39,7 +55,7 @@ pub(crate) struct Cause(pub(crate) String);
 
 impl ApiError {
     fn new(status: StatusCode, message: impl Into<String>) -> Self {
-        Self { status, message: message.into(), header: None, cause: None }
+        Self { status, message: message.into(), details: Vec::new(), header: None, cause: None }
     }
 
     pub(crate) fn no_such_route() -> Self {
@@ -66,6 +82,25 @@ impl ApiError {
 
     pub(crate) fn bad_parameter(problem: &Problem) -> Self {
         Self::new(StatusCode::BAD_REQUEST, problem.to_string())
+    }
+
+    pub(crate) fn bad_request(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, message)
+    }
+
+    /// A body with something wrong at these spots.
+    pub(crate) fn bad_body(spots: Vec<Spot>) -> Self {
+        let first = spots.first().map_or_else(String::new, |Spot { pointer, message, .. }| {
+            if pointer.is_empty() { message.clone() } else { format!("{pointer}: {message}") }
+        });
+        let message = match spots.len() {
+            0 | 1 => first,
+            count => format!("{first} (and {} more, see details)", count - 1),
+        };
+        let mut error = Self::bad_request(message);
+        let detail = |Spot { pointer, message, .. }| Detail { pointer, message };
+        error.details = spots.into_iter().map(detail).collect();
+        error
     }
 
     pub(crate) fn unauthorized(message: &'static str) -> Self {
@@ -110,6 +145,7 @@ impl IntoResponse for ApiError {
             status_code: self.status.as_u16(),
             message: self.message,
             error: self.status.canonical_reason().unwrap_or_default(),
+            details: self.details,
         };
         // A struct of a number and texts always serialises.
         let mut response = Response::new(Body::from(serde_json::to_vec(&body).unwrap_or_default()));

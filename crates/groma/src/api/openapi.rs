@@ -1,11 +1,18 @@
 //! The OpenAPI document: made from the route list, with what all routes share written in once.
 
-use super::{Shared, answer::Wishes, error::ErrorBody, main_routes};
+use super::{
+    Shared,
+    answer::Wishes,
+    error::{Detail, ErrorBody},
+    geo_routes, main_routes,
+};
 use axum::{Router, response::Redirect, routing::MethodRouter};
 use groma_domain::{
     Kind, Person, Reference, Scope,
     list::{DEFAULT_LIMIT, MAX_LIMIT, MAX_PAGE, MAX_TERM},
+    token::TokenPrefix,
 };
+use groma_geo::grid::TileId;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use utoipa::{
@@ -13,63 +20,83 @@ use utoipa::{
     openapi::{ComponentsBuilder, InfoBuilder, OpenApi, Paths},
 };
 
+/// What the document says of the installation that it describes.
+pub(crate) struct Facts<'a> {
+    pub(crate) public_url: &'a str,
+    pub(crate) geo_url: &'a str,
+    pub(crate) token_prefix: &'a TokenPrefix,
+    pub(crate) requests_per_minute: u32,
+}
+
 const DESCRIPTION: &str = "Read project records by personal access token. Every request needs \
     `Authorization: Bearer <token>`; a token is made in the web application under Settings > API Tokens, \
-    or with `groma token create`. Lists have `page`, `limit` and `term`, and come in an envelope. \
-    100 requests per minute and token are accepted.";
+    or with `groma token create`. Lists have `page`, `limit` and `term`, and come in an envelope.";
 
-/// The document of the public API, whose main address is `public_url`.
-pub(crate) fn document(public_url: &str) -> Value {
+/// The document of the public API.
+pub(crate) fn document(facts: &Facts<'_>) -> Value {
+    let description = match facts.requests_per_minute {
+        0 => DESCRIPTION.to_owned(),
+        limit => format!("{DESCRIPTION} {limit} requests per minute and token are accepted."),
+    };
     let mut paths = Paths::new();
     let mut schemas = vec![
         (ErrorBody::name().into_owned(), ErrorBody::schema()),
+        (Detail::name().into_owned(), Detail::schema()),
         (Person::name().into_owned(), Person::schema()),
     ];
-    let mut scopes = Vec::new();
-    for (scope, (route_schemas, route_paths, _)) in main_routes() {
-        scopes.extend(route_paths.paths.keys().map(|path| (path.clone(), scope)));
+    let mut routes = Vec::new();
+    let main = main_routes().into_iter().map(|route| (false, route));
+    let geo = geo_routes().into_iter().map(|route| (true, route));
+    for (is_geo, (scope, (route_schemas, route_paths, _))) in main.chain(geo) {
+        routes.extend(route_paths.paths.keys().map(|path| (path.clone(), scope, is_geo)));
         paths.merge(route_paths);
         schemas.extend(route_schemas);
     }
     let info = InfoBuilder::new()
         .title("Groma public API")
         .version(env!("CARGO_PKG_VERSION"))
-        .description(Some(DESCRIPTION))
+        .description(Some(description))
         .build();
     let mut document = OpenApi::new(info, paths);
     document.components = Some(ComponentsBuilder::new().schemas_from_iter(schemas).build());
     // Plain data always serialises.
     let mut document = serde_json::to_value(document).unwrap_or_default();
-    document["servers"] = json!([{ "url": public_url, "description": "Main API" }]);
+    document["servers"] = json!([{ "url": facts.public_url, "description": "Main API" }]);
     let components = &mut document["components"];
     components["securitySchemes"] = json!({ "token": {
-        "type": "http", "scheme": "bearer", "bearerFormat": "svc_ and 48 hexadecimal characters",
+        "type": "http", "scheme": "bearer", "bearerFormat": format!("{}_ and 48 hexadecimal characters", facts.token_prefix.as_str()),
         "description": "A personal access token, made under Settings > API Tokens." } });
-    components["responses"] = shared_responses();
+    components["schemas"]["GeoJson"] = geojson_schema();
+    components["responses"] = shared_responses(facts.requests_per_minute);
     components["headers"] = shared_headers();
     components["parameters"] = shared_parameters();
     for (name, schema) in components["schemas"].as_object_mut().into_iter().flatten() {
-        require_all(schema);
+        require_all(name, schema);
         if let Some(item) = name.strip_prefix("Envelope_") {
             let item = format!("#/components/schemas/{item}");
             schema["properties"]["content"]["items"] = json!({ "$ref": item });
         }
     }
-    for (path, scope) in scopes {
+    for (path, scope, is_geo) in routes {
         for (_, operation) in document["paths"][&path].as_object_mut().into_iter().flatten() {
             complete(operation, &path, scope);
+        }
+        if is_geo {
+            document["paths"][&path]["servers"] =
+                json!([{ "url": facts.geo_url, "description": "Geo API" }]);
         }
     }
     document
 }
 
-/// Every field is always present.
-fn require_all(schema: &mut Value) {
-    let names =
-        schema["properties"].as_object().map(|fields| fields.keys().cloned().collect::<Vec<_>>());
-    if let Some(names) = names {
-        schema["required"] = json!(names);
-    }
+/// Every field is always present, but for these.
+const OPTIONAL: [(&str, &str); 3] =
+    [("Error", "details"), ("TileJson", "description"), ("TileJson", "bounds")];
+
+fn require_all(name: &str, schema: &mut Value) {
+    let Some(fields) = schema["properties"].as_object() else { return };
+    let is_required = |field: &&String| !OPTIONAL.contains(&(name, field.as_str()));
+    schema["required"] = fields.keys().filter(is_required).cloned().collect();
 }
 
 /// Writes into an operation what follows from its route.
@@ -80,6 +107,15 @@ fn complete(operation: &mut Value, path: &str, scope: Option<Scope>) {
         |group: &str, name: &str| json!({ "$ref": format!("#/components/{group}/{name}") });
     operation["parameters"] = if path.ends_with("{key}") {
         json!([key_parameter(path)])
+    } else if path.contains("{id}") {
+        let tile = ["z", "x", "y"].iter().filter(|_| path.contains("/mvt/")).copied();
+        let names = std::iter::once("layer").chain(tile);
+        names.map(|name| reference("parameters", name)).collect()
+    } else if operation["requestBody"].is_object() {
+        ["intoLayer", "folder", "assignment", "idempotencyKey"]
+            .map(|name| reference("parameters", name))
+            .to_vec()
+            .into()
     } else {
         ["page", "limit", "term"].map(|name| reference("parameters", name)).to_vec().into()
     };
@@ -88,29 +124,65 @@ fn complete(operation: &mut Value, path: &str, scope: Option<Scope>) {
     if let Some(scope) = scope {
         operation["description"] = json!(format!("Needs the scope `{scope}`."));
     }
+    let posts = operation["requestBody"].is_object();
+    let sent = operation.pointer_mut("/requestBody/content").and_then(Value::as_object_mut);
+    for (_, sent) in sent.into_iter().flatten() {
+        *sent = json!({ "schema": reference("schemas", "GeoJson") });
+    }
+    let own = if posts { "Idempotent-Replayed" } else { "ETag" };
     let success = &mut operation["responses"]["200"];
+    for (kind, answered) in success["content"].as_object_mut().into_iter().flatten() {
+        if kind != "application/json" {
+            *answered = json!({}); // bytes have no schema
+        }
+    }
     success["headers"] =
-        ["ETag", "X-Request-Id", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"]
+        [own, "X-Request-Id", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"]
             .iter()
             .map(|name| ((*name).to_owned(), reference("headers", name)))
             .collect::<Map<_, _>>()
             .into();
     let mut add =
         |status: &str, name: &str| operation["responses"][status] = reference("responses", name);
-    add("304", "NotModified");
+    if !posts {
+        add("304", "NotModified");
+    }
     add("400", "BadRequest");
     add("401", "Unauthorized");
-    if scope.is_some() {
+    if scope.is_some() || posts {
         add("403", "Forbidden");
     }
-    if path.ends_with("{key}") {
+    if path.contains('{') {
         add("404", "NotFound");
     }
     add("429", "TooManyRequests");
     add("500", "InternalServerError");
 }
 
-fn shared_responses() -> Value {
+/// What may be posted, as far as a schema says it; the rest is in RFC 7946.
+fn geojson_schema() -> Value {
+    let types = [
+        "Point",
+        "MultiPoint",
+        "LineString",
+        "MultiLineString",
+        "Polygon",
+        "MultiPolygon",
+        "GeometryCollection",
+        "Feature",
+        "FeatureCollection",
+    ];
+    json!({
+        "type": "object",
+        "description": "Any object of GeoJSON (RFC 7946)",
+        "required": ["type"],
+        "properties": { "type": { "type": "string", "enum": types } },
+        "example": { "type": "Feature", "id": "AB-12", "properties": { "owner": "Mairie de Chêne" },
+            "geometry": { "type": "Point", "coordinates": [2.0824, 47.6528] } },
+    })
+}
+
+fn shared_responses(limit: u32) -> Value {
     let error = |description: &str, status: u16, reason: &str, message: &str| {
         json!({ "description": description, "content": { "application/json": {
             "schema": { "$ref": "#/components/schemas/Error" },
@@ -128,7 +200,7 @@ fn shared_responses() -> Value {
         "The rate is used up",
         429,
         "Too Many Requests",
-        "Rate limit exceeded: 100 requests per minute",
+        &format!("Rate limit exceeded: {limit} requests per minute"),
     );
     too_many["headers"] = json!({ "Retry-After": {
         "description": "Seconds until one more request is accepted", "schema": { "type": "integer", "minimum": 1 } } });
@@ -146,6 +218,7 @@ fn shared_responses() -> Value {
 fn shared_headers() -> Value {
     let header = |description: &str, kind: &str| json!({ "description": description, "schema": { "type": kind } });
     json!({
+        "Idempotent-Replayed": header("`true` when an earlier answer is given again", "string"),
         "ETag": header("Hash of the answer; send it back in `If-None-Match`", "string"),
         "X-Request-Id": header("Names this request in the log", "string"),
         "X-RateLimit-Limit": header("Requests accepted in any 60 seconds", "integer"),
@@ -156,7 +229,20 @@ fn shared_headers() -> Value {
 
 fn shared_parameters() -> Value {
     let query = |name: &str, description: &str, schema: Value| json!({ "name": name, "in": "query", "required": false, "description": description, "schema": schema });
+    let path = |name: &str, description: &str, schema: Value| json!({ "name": name, "in": "path", "required": true, "description": description, "schema": schema });
     json!({
+        "layer": path("id", "The layer's id", json!({ "type": "string", "format": "uuid" })),
+        "z": path("z", "Zoom", json!({ "type": "integer", "minimum": 0, "maximum": TileId::MAX_ZOOM })),
+        "x": path("x", "Column, from 0 to 2^z − 1", json!({ "type": "integer", "minimum": 0 })),
+        "y": path("y", "Row, from 0 to 2^z − 1, from the north", json!({ "type": "integer", "minimum": 0 })),
+        "intoLayer": query("layer", "The layer's id or slug; left out: the layer `submissions`, made when first needed",
+            json!({ "type": "string" })),
+        "folder": query("folder", "The folder that the geometries belong to, by id or reference", json!({ "type": "string" })),
+        "assignment": query("assignment", "The assignment that the geometries belong to, by id or reference",
+            json!({ "type": "string" })),
+        "idempotencyKey": { "name": "Idempotency-Key", "in": "header", "required": false,
+            "description": "With the same key and body within 24 hours the first answer is given again",
+            "schema": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$" } },
         "page": query("page", "Page number",
             json!({ "type": "integer", "minimum": 1, "maximum": MAX_PAGE, "default": 1 })),
         "limit": query("limit", "Items per page",

@@ -1,4 +1,4 @@
-//! `groma check`: settings, database, migrations.
+//! `groma check`: settings, database, migrations. It looks, and changes nothing.
 
 use super::{Failure, print};
 use crate::settings::Settings;
@@ -10,7 +10,14 @@ pub(super) async fn run(settings: &Settings, as_json: bool) -> Result<(), Failur
         DatabaseUrl::Sqlite(path) => ("SQLite", path.display().to_string()),
         DatabaseUrl::Postgres(url) => ("PostgreSQL", without_password(url)),
     };
-    let store = Store::open(&settings.database).await?;
+    let pending = Store::pending_migrations(&settings.database).await?;
+    if !pending.is_empty() {
+        let pending = pending.join(", ");
+        return Err(Failure::new(format!(
+            "migrations pending: {pending}; `groma serve` runs them"
+        )));
+    }
+    let store = Store::open_existing(&settings.database).await?;
     store.ping().await?;
     let workspaces = store.workspaces().await?.len();
     let webhooks = &settings.webhooks;
@@ -19,12 +26,14 @@ pub(super) async fn run(settings: &Settings, as_json: bool) -> Result<(), Failur
         let report = json!({
             "settings": {
                 "service.name": settings.service.name,
+                "service.token_prefix": settings.service.token_prefix.as_str(),
                 "server.listen": settings.server.listen.to_string(),
                 "server.public_url": settings.server.public_url(),
                 "server.geo_listen": settings.server.geo_listen.to_string(),
                 "server.geo_public_url": settings.server.geo_public_url(),
                 "limits.requests_per_minute": settings.limits.requests_per_minute,
                 "limits.geojson_bytes": settings.limits.geojson_bytes,
+                "limits.tile_cache_bytes": settings.limits.tile_cache_bytes,
                 "webhooks.allow_http": webhooks.allow_http,
                 "webhooks.allow_networks": networks,
             },

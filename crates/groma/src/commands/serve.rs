@@ -1,13 +1,13 @@
 //! `groma serve`: both listeners, until a signal.
 
-use super::Failure;
+use super::{Failure, now};
 use crate::{
-    api::{self, Api},
+    api::{self, Api, TileCache},
     demo, server,
     settings::Settings,
 };
 use groma_store::Store;
-use std::net::SocketAddr;
+use std::{net::SocketAddr, sync::Arc};
 use tokio::{
     net::TcpListener,
     signal::unix::{SignalKind, signal},
@@ -19,12 +19,15 @@ pub(super) async fn run(settings: Settings, store: Store, with_demo: bool) -> Re
     let main = bind("server.listen", settings.server.listen).await?;
     let geo = bind("server.geo_listen", settings.server.geo_listen).await?;
     let settings = settings.bound(main.local_addr()?, geo.local_addr()?);
-    let api = Api {
+    let api = Arc::new(Api {
         store: store.clone(),
         token_prefix: settings.service.token_prefix.clone(),
         requests_per_minute: settings.limits.requests_per_minute,
-    };
-    let main_router = api::main_router(api, &settings.server.public_url());
+        public_url: settings.server.public_url(),
+        geo_url: settings.server.geo_public_url(),
+        geojson_bytes: settings.limits.geojson_bytes,
+        tiles: TileCache::new(settings.limits.tile_cache_bytes),
+    });
     // Listened for before anyone is told: from here on a signal ends the program in order.
     let mut signalled = std::pin::pin!(signals()?);
     if with_demo && !demo::fill_when_empty(&settings, &store, &mut signalled).await? {
@@ -38,8 +41,8 @@ pub(super) async fn run(settings: Settings, store: Store, with_demo: bool) -> Re
     };
     let listeners = async {
         tokio::join!(
-            server::run(main, main_router, until_stopped(stopped.clone())),
-            server::run(geo, api::geo_router(), until_stopped(stopped)),
+            server::run(main, api::main_router(&api), until_stopped(stopped.clone())),
+            server::run(geo, api::geo_router(&api), until_stopped(stopped)),
         )
     };
     let stopping = async {
@@ -51,9 +54,9 @@ pub(super) async fn run(settings: Settings, store: Store, with_demo: bool) -> Re
     tokio::select! {
         _ = listeners => {}
         () = stopping => {}
-        () = store.tend() => {}
+        () = store.tend(now) => {}
     }
-    store.settle().await?;
+    store.close(now()).await?;
     Ok(())
 }
 

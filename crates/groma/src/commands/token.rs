@@ -18,7 +18,7 @@ pub(super) async fn run(
     match command {
         TokenCommand::Create { at, user, name, scopes, expires, json } => {
             let workspace = workspace_of(store, &at).await?;
-            let expires_at = expires.as_deref().map(|text| after(now(), text)).transpose()?;
+            let expires_at = expires.map(|millis| now().plus_millis(millis));
             let wanted =
                 Wanted { workspace: workspace.id, owner: user, name: &name, scopes, expires_at };
             let (id, token) = create(settings, store, wanted).await?;
@@ -111,23 +111,4 @@ fn shown(token: &TokenRow) -> Value {
         "revokedAt": token.revoked_at,
         "lastUsedAt": token.last_used_at,
     })
-}
-
-/// The moment that lies `90d`, `12h`, `30m`, `45s` after `now`.
-fn after(now: Timestamp, text: &str) -> Result<Timestamp, Failure> {
-    let wrong =
-        || Failure::new(format!("--expires must be a time such as 90d or 12h, not `{text}`"));
-    let unit = text.chars().last().ok_or_else(wrong)?;
-    let millis = match unit {
-        'd' => 86_400_000,
-        'h' => 3_600_000,
-        'm' => 60_000,
-        's' => 1_000,
-        _ => return Err(wrong()),
-    };
-    let count: i64 = text[..text.len() - unit.len_utf8()].parse().map_err(|_| wrong())?;
-    if !(1..=1_000_000).contains(&count) {
-        return Err(wrong());
-    }
-    Ok(now.plus_millis(count * millis))
 }

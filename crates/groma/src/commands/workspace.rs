@@ -2,14 +2,13 @@
 
 use super::{Failure, named_workspace, now, print, print_table};
 use crate::{cli::WorkspaceCommand, password};
-use groma_domain::workspace::{Workspace, WorkspaceName};
+use groma_domain::workspace::Workspace;
 use groma_store::{NewUser, Store};
 use serde_json::{Value, json};
 
 pub(super) async fn run(store: &Store, command: WorkspaceCommand) -> Result<(), Failure> {
     match command {
         WorkspaceCommand::Create { name, owner, currency, json } => {
-            let name = WorkspaceName::parse(&name).map_err(Failure::new)?;
             let password_hash = if store.has_user(&owner).await? {
                 None
             } else {
@@ -47,7 +46,7 @@ pub(super) async fn run(store: &Store, command: WorkspaceCommand) -> Result<(), 
         }
         WorkspaceCommand::Delete { name, workspace } => {
             let named = named_workspace(&name.or(workspace).unwrap_or_default())?;
-            let workspace = store.find_workspace(Some(&named)).await?;
+            let workspace = store.find_workspace(&named).await?;
             Ok(store.delete_workspace(workspace.id).await?)
         }
     }

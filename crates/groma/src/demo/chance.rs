@@ -18,6 +18,11 @@ impl Chance {
         least + self.below((most - least).unsigned_abs() + 1).cast_signed()
     }
 
+    /// A number between two, to a ten-thousandth of the way.
+    pub(super) fn real(&mut self, least: f64, most: f64) -> f64 {
+        least + (most - least) * self.between(0, 10_000) as f64 / 10_000.0
+    }
+
     /// Whether something that happens `percent` times in a hundred happens now.
     pub(super) fn happens(&mut self, percent: i64) -> bool {
         self.between(1, 100) <= percent

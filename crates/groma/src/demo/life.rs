@@ -5,6 +5,7 @@ mod spending;
 mod tasks;
 
 use super::{
+    atlas::{Fieldwork, Site},
     calendar::{Day, at_desk},
     chance::Chance,
     notes::{Notes, Thing},
@@ -37,8 +38,9 @@ pub(super) fn live(notes: &mut Notes, mut chance: Chance, opening: &Opening) {
     let schedule = Schedule::draw_up(&mut chance, opening.work, Day::of(ordered));
     let folder = notes.thing(Kind::Folder);
     let over = ordered;
-    let pots = Vec::new();
-    let mut life = Life { notes, chance, opening, folder, owner, ordered, schedule, over, pots };
+    let (parcels, pots) = (0, Vec::new());
+    let mut life =
+        Life { notes, chance, opening, folder, owner, ordered, schedule, parcels, over, pots };
     life.open(opened);
     life.quote(opened, quoted);
     if life.chance.happens(7) {
@@ -58,6 +60,8 @@ struct Life<'a> {
     /// When the client said yes and the work was planned.
     ordered: Timestamp,
     schedule: Schedule,
+    /// How many parcels it is about.
+    parcels: i64,
     /// When the last of it so far was done.
     over: Timestamp,
     /// Its budgets.
@@ -88,6 +92,7 @@ impl Life<'_> {
         let is_public = PUBLIC.contains(&client);
         let (parcels, tenths) = (chance.between(2, 18), chance.between(4, 160));
         let hectares = format!("{}.{}", tenths / 10, tenths % 10);
+        self.parcels = parcels;
         let brief = subject
             .brief
             .replace("{parcels}", &parcels.to_string())
@@ -127,6 +132,22 @@ impl Life<'_> {
             "customFields": custom,
         });
         self.notes.make(self.folder, (opened, Colleague::OfficeManager), &[], values);
+    }
+
+    /// What the last day outside brings in.
+    fn fieldwork(&self, day: Day) -> Fieldwork {
+        let Opening { number, place, work, subject, sheet, .. } = self.opening;
+        let site = if work.concerns_land() {
+            let count = usize::try_from(self.parcels).unwrap_or_default();
+            Site::Parcels { section: sheet.clone(), count }
+        } else if work.tags.contains(&"utilities") {
+            Site::Street
+        } else if subject.name.contains("{field}") {
+            Site::Fields
+        } else {
+            Site::Block
+        };
+        Fieldwork { number: *number, place: place.name, day, site }
     }
 
     /// The client went elsewhere.

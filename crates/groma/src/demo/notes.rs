@@ -3,7 +3,7 @@
 //! A folder's life is told from beginning to end, even where it goes on behind today; what has not
 //! happened yet is struck out here. So each record stands where its age says, without a rule for it.
 
-use super::office::Colleague;
+use super::{atlas::Fieldwork, office::Colleague};
 use groma_domain::{Kind, Reference, Refusal, Timestamp, record::Draft, reference::Key};
 use groma_store::{Command, Target};
 use serde_json::{Map, Value};
@@ -30,6 +30,7 @@ struct Note {
     is_new: bool,
     links: Vec<(&'static str, Thing)>,
     values: Map<String, Value>,
+    fieldwork: Option<Fieldwork>,
 }
 
 /// What one colleague wrote up in one sitting.
@@ -49,6 +50,8 @@ pub(super) struct Step {
     pub(super) is_new: bool,
     /// Its fields, named as in the API.
     pub(super) values: Map<String, Value>,
+    /// What was measured for it, which goes to the map with this step.
+    pub(super) fieldwork: Option<Fieldwork>,
 }
 
 impl Step {
@@ -78,7 +81,7 @@ impl Notes {
         values: Value,
     ) {
         let (links, values) = (links.to_vec(), object(values));
-        self.notes.push(Note { at, who, thing, is_new: true, links, values });
+        self.notes.push(Note { at, who, thing, is_new: true, links, values, fieldwork: None });
     }
 
     /// Someone changed a record.
@@ -88,8 +91,19 @@ impl Notes {
         (at, who): (Timestamp, Colleague),
         values: Value,
     ) {
-        let values = object(values);
-        self.notes.push(Note { at, who, thing, is_new: false, links: Vec::new(), values });
+        self.bring_in(thing, (at, who), values, None);
+    }
+
+    /// Someone changed a record and brought in what was measured for it.
+    pub(super) fn bring_in(
+        &mut self,
+        thing: Thing,
+        (at, who): (Timestamp, Colleague),
+        values: Value,
+        fieldwork: Option<Fieldwork>,
+    ) {
+        let (links, values) = (Vec::new(), object(values));
+        self.notes.push(Note { at, who, thing, is_new: false, links, values, fieldwork });
     }
 
     /// What has happened by `now`, a chapter for each sitting, oldest first.
@@ -100,7 +114,7 @@ impl Notes {
         let mut references: HashMap<Thing, Reference> = HashMap::new();
         let mut made: BTreeMap<Kind, u64> = BTreeMap::new();
         let mut chapters: Vec<Chapter> = Vec::new();
-        for Note { at, who, thing, is_new, links, mut values } in self.notes {
+        for Note { at, who, thing, is_new, links, mut values, fieldwork } in self.notes {
             if is_new {
                 // Counts as the store does when it makes the references of a new workspace.
                 let number = made.entry(thing.kind).or_default();
@@ -113,7 +127,7 @@ impl Notes {
                 }
             }
             let Some(reference) = references.get(&thing).cloned() else { continue };
-            let step = Step { kind: thing.kind, reference, is_new, values };
+            let step = Step { kind: thing.kind, reference, is_new, values, fieldwork };
             match chapters.last_mut() {
                 Some(chapter) if chapter.at == at => chapter.steps.push(step),
                 _ => chapters.push(Chapter { at, who, steps: vec![step] }),

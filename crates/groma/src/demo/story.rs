@@ -14,11 +14,14 @@ use std::collections::HashSet;
 const SEED: u64 = 1_093;
 const DAYS: i64 = 3 * 365 + 1;
 const FOLDERS: i64 = 424;
+const PARCELS_PER_FOLDER: usize = 70;
 
 /// What happened, and since when.
 pub(super) struct Story {
     /// When the office began.
     pub(super) founded: Timestamp,
+    /// How many parcels the communes have, about.
+    pub(super) parcels: usize,
     pub(super) chapters: Vec<Chapter>,
 }
 
@@ -40,7 +43,8 @@ pub(super) fn tell_of(folders: i64, now: Timestamp) -> Story {
         life::live(&mut notes, own, &opening);
     }
     let founded = first.plus(-1).morning().plus_millis(6 * 3_600_000);
-    Story { founded, chapters: notes.told_by(now) }
+    let parcels = usize::try_from(folders).unwrap_or_default() * PARCELS_PER_FOLDER;
+    Story { founded, parcels, chapters: notes.told_by(now) }
 }
 
 /// The day on which each folder is opened: more of them where there is more to do.
@@ -110,7 +114,7 @@ mod tests {
             "2031-05-06T17:30:00Z",
         ] {
             let now = moment(now);
-            let Story { founded, chapters } = tell(now);
+            let Story { founded, chapters, .. } = tell(now);
             assert!(chapters.is_sorted_by(|one, next| one.at < next.at));
             assert!(founded < chapters[0].at && chapters[chapters.len() - 1].at <= now);
             let may_write = |chapter: &Chapter| {

@@ -9,7 +9,7 @@ on_both_engines! {
         let unknown = [
             "/", "/api", "/api/public/v1", "/api/public/v1/", "/api/public/v2/folders",
             "/api/public/v1/folder", "/api/public/v1/folders/", "/api/public/v1/folders/a/b",
-            "/api/public/v1/Folders", "/api/public/v1/statuses/x", "/api/public/v1/layers",
+            "/api/public/v1/Folders", "/api/public/v1/statuses/x", "/api/public/v1/layer",
             "/api/public/v1//folders", "/api/public/v1/%66olders/",
         ];
         for path in unknown.into_iter().skip(1) {

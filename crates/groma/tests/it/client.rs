@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use std::{
-    io::{Read, Write},
+    io::{BufRead, Read, Write},
     net::{SocketAddr, TcpStream},
     time::Duration,
 };
@@ -32,9 +32,14 @@ impl Client {
         Self { agent: config.into(), address }
     }
 
+    /// Its host and port.
+    pub(crate) fn authority(&self) -> String {
+        self.address.to_string()
+    }
+
     /// A request to be sent; `path` begins with a slash.
     pub(crate) fn ask<'a>(&'a self, method: &'a str, path: &'a str) -> Ask<'a> {
-        Ask { client: self, method, path, headers: Vec::new() }
+        Ask { client: self, method, path, headers: Vec::new(), body: None }
     }
 
     /// Sends these bytes as they are, reads until the server closes.
@@ -71,6 +76,7 @@ pub(crate) struct Ask<'a> {
     method: &'a str,
     path: &'a str,
     headers: Vec<(&'a str, String)>,
+    body: Option<Vec<u8>>,
 }
 
 impl<'a> Ask<'a> {
@@ -83,14 +89,22 @@ impl<'a> Ask<'a> {
         self.header("Authorization", format!("Bearer {token}"))
     }
 
+    pub(crate) fn body(mut self, body: impl Into<Vec<u8>>) -> Self {
+        self.body = Some(body.into());
+        self
+    }
+
     pub(crate) fn send(self) -> Answer {
         let uri = format!("http://{}{}", self.client.address, self.path);
         let mut request = Request::builder().method(self.method).uri(uri);
         for (name, value) in self.headers {
             request = request.header(name, value);
         }
-        let request = request.body(()).unwrap();
-        let answer = self.client.agent.run(request).unwrap();
+        let answer = match self.body {
+            Some(body) => self.client.agent.run(request.body(body).unwrap()),
+            None => self.client.agent.run(request.body(()).unwrap()),
+        };
+        let answer = answer.unwrap();
         let (parts, mut body) = answer.into_parts();
         Answer {
             status: parts.status.as_u16(),
@@ -108,6 +122,19 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
+    /// Reads one answer, which tells its length, and no further.
+    pub(crate) fn read(connection: &mut impl BufRead) -> Self {
+        let mut bytes = Vec::new();
+        while !bytes.ends_with(b"\r\n\r\n") {
+            assert_ne!(connection.read_until(b'\n', &mut bytes).unwrap(), 0, "it was closed");
+        }
+        let mut answer = Self::parse(&bytes);
+        let length = answer.header("content-length").map_or(0, |length| length.parse().unwrap());
+        answer.body.resize(length, 0);
+        connection.read_exact(&mut answer.body).unwrap();
+        answer
+    }
+
     fn parse(bytes: &[u8]) -> Self {
         let end = bytes.windows(4).position(|four| four == b"\r\n\r\n").expect("an HTTP answer");
         let head = std::str::from_utf8(&bytes[..end]).unwrap();
@@ -176,6 +203,28 @@ impl Answer {
         assert_eq!(body, json!({ "statusCode": status, "message": message, "error": reason }));
         assert!(!message.is_empty());
         message
+    }
+
+    /// Checks that this is a 400 that tells where in the body something is wrong; gives the spots.
+    #[track_caller]
+    pub(crate) fn spots(&self) -> Vec<String> {
+        assert_eq!(self.status, 400, "{}", self.text());
+        let mut plain = self.clone();
+        let mut body = self.json();
+        let details = body["details"].take();
+        body.as_object_mut().unwrap().remove("details");
+        plain.body = body.to_string().into_bytes();
+        plain.error(400);
+        let details = details.as_array().expect("details").clone();
+        let spot = |detail: &Value| {
+            let [pointer, message] = ["pointer", "message"].map(|name| detail[name].as_str());
+            assert!(message.is_some_and(|message| !message.is_empty()), "{detail}");
+            assert_eq!(detail.as_object().map(serde_json::Map::len), Some(2), "{detail}");
+            pointer.expect("a pointer").to_owned()
+        };
+        let spots: Vec<_> = details.iter().map(spot).collect();
+        assert!((1..=20).contains(&spots.len()), "{spots:?}");
+        spots
     }
 
     #[track_caller]

@@ -11,7 +11,6 @@ use serde_json::{Value, json};
 on_both_engines! {
     fn a_workspace_is_created_listed_and_deleted(engine: Engine) {
         let office = Office::closed(engine, &[]);
-        assert_eq!(office.groma(&["workspace", "list", "--json"]).json(), json!([]));
         let first = office.create_workspace("Cadastre Nord");
         assert!(is_uuid_v7(&json!(first)));
         let create = ["workspace", "create", "Japan", "--owner", OWNER, "--currency", "JPY", "--json"];
@@ -39,7 +38,7 @@ on_both_engines! {
             office.groma(&create).fails_with(&format!("name `{taken}` is taken"));
         }
         for wrong in ["", " ", "019a8b7c-0000-7000-8000-000000000000", "a\nb"] {
-            office.groma(&["workspace", "create", wrong, "--owner", OWNER]).fails();
+            office.groma(&["workspace", "create", wrong, "--owner", OWNER]).is_wrong_usage();
         }
     }
 
@@ -90,6 +89,15 @@ on_both_engines! {
         office.groma(&["user", "add", "x@example.test"]).is_wrong_usage();
     }
 
+    fn a_member_can_be_renamed(engine: Engine) {
+        let office = Office::start(engine);
+        office.import("folders", &[json!({ "reference": "F", "name": "x", "owner": OWNER })]);
+        let rename = ["user", "add", OWNER, "--role", "owner", "--name", "Ada Lovelace", "--json"];
+        assert_eq!(office.groma(&rename).json()["name"], "Ada Lovelace");
+        let token = office.token(&["READ_FOLDER"]);
+        assert_eq!(office.get("/folders/F", &token).ok()["owner"]["name"], "Ada Lovelace");
+    }
+
     fn the_last_owner_stays(engine: Engine) {
         let office = Office::start(engine);
         let demote = ["user", "add", OWNER, "--role", "admin"];
@@ -110,8 +118,9 @@ on_both_engines! {
             &["user", "add", "x@example.test", "--role", "viewer"],
             &["token", "create", "--user", OWNER, "--name", "n", "--scopes", ""],
         ] {
-            let message = office.groma(command).fails();
-            assert!(message.contains("--workspace"), "{message}");
+            let done = office.groma(command);
+            done.is_wrong_usage();
+            assert_eq!(done.stderr, "groma: --workspace is needed: there are several workspaces\n");
             let named = [command, &["--workspace", "nowhere"]].concat();
             office.groma(&named).fails_with("workspace `nowhere` not found");
         }
@@ -181,6 +190,9 @@ on_both_engines! {
             &["token", "create", "--user", OWNER, "--name", "n", "--scopes", "READ_EVERYTHING"],
             &["token", "create", "--user", OWNER, "--name", "n"], &["import", "folders"], &["import", "things", "x.csv"],
             &["workspace"], &["export", "folders"], &["delete", "layer", "x"],
+            &["token", "create", "--user", OWNER, "--name", "", "--scopes", ""],
+            &["token", "create", "--user", OWNER, "--name", "n", "--scopes", "", "--expires", "soon"],
+            &["user", "add", OWNER, "--role", "viewer", "--name", " "], &["workspace", "create", "", "--owner", OWNER],
         ] {
             office.groma(wrong).is_wrong_usage();
         }
@@ -206,6 +218,7 @@ on_both_engines! {
         assert_eq!(report["database"]["engine"], name);
         assert_eq!(report["workspaces"], 1);
         assert_eq!(report["settings"]["limits.requests_per_minute"], 100);
+        assert_eq!(report["settings"]["service.token_prefix"], "svc");
     }
 }
 
@@ -224,4 +237,43 @@ fn check_shows_no_password() {
     let nowhere = url.rsplit_once('/').unwrap().0.to_owned() + "/none";
     let done = office::run(&[("GROMA_DATABASE__URL", &nowhere)], "", &["check"]);
     assert!(!done.fails().contains("very-secret"));
+}
+
+#[test]
+fn without_a_database_a_command_says_so_and_makes_none() {
+    let office = Office::closed(Engine::Sqlite, &[]);
+    let path = office.database().strip_prefix("sqlite:").unwrap();
+    let missing = format!("there is no database at {path}; `groma workspace create` makes one");
+    for command in [
+        &["check"][..],
+        &["check", "--json"],
+        &["workspace", "list"],
+        &["token", "list"],
+        &["export", "folders", "-"],
+        &["import", "folders", "rows.csv"],
+        &["user", "add", OWNER, "--role", "viewer"],
+        &["delete", "folder", "F"],
+    ] {
+        office.groma(command).fails_with(&missing);
+    }
+    assert_eq!(std::fs::read_dir(office.folder()).unwrap().count(), 0);
+    let options = format!("{}?mode=ro", office.database());
+    let message = "database.url: `sqlite:PATH` takes no options behind a `?`";
+    office.groma(&["check", "--database", &options]).fails_with(message);
+    office.create_workspace("One");
+    office.groma(&["check"]).succeeds();
+    office.groma(&["workspace", "delete", "One"]).succeeds();
+    let none = "there is no workspace yet; `groma workspace create` makes one";
+    office.groma(&["export", "folders", "-"]).fails_with(none);
+}
+
+#[test]
+fn check_tells_which_migrations_are_pending_and_runs_none() {
+    let office = Office::closed(Engine::Sqlite, &[]);
+    let file = office.file("groma.db", "");
+    for _ in 0..2 {
+        let message = office.groma(&["check"]).fails();
+        assert!(message.starts_with("migrations pending: V1__records, V2__layers"), "{message}");
+    }
+    assert_eq!(std::fs::metadata(file).unwrap().len(), 0);
 }

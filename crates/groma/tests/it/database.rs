@@ -96,7 +96,8 @@ async fn make_template(client: &Client, template: &str) -> Result<(), tokio_post
     let unfinished = format!("{template}_unfinished");
     client.batch_execute(&format!("DROP DATABASE IF EXISTS {unfinished} WITH (FORCE)")).await?;
     client.batch_execute(&format!("CREATE DATABASE {unfinished}")).await?;
-    office::run(&[("GROMA_DATABASE__URL", &address(&unfinished))], "", &["check"]).succeeds();
+    office::run(&[("GROMA_DATABASE__URL", &address(&unfinished))], "", &["workspace", "list"])
+        .succeeds();
     // The connection of a program that has ended lives on for a moment, and would be in the way.
     let deadline = Instant::now() + Duration::from_secs(20);
     let busy = "SELECT 1 FROM pg_stat_activity WHERE datname = $1 LIMIT 1";

@@ -27,7 +27,10 @@ fn the_checked_in_document_is_the_programs() {
 fn the_served_document_is_the_printed_one_at_its_own_address() {
     let office = Office::start_with(
         Engine::Sqlite,
-        &[("GROMA_SERVER__PUBLIC_URL", "https://gis.example.test/")],
+        &[
+            ("GROMA_SERVER__PUBLIC_URL", "https://gis.example.test/"),
+            ("GROMA_SERVER__GEO_PUBLIC_URL", "http://127.0.0.1:8081"),
+        ],
     );
     let answer = office.main().ask("GET", &format!("{API}/openapi.json")).send();
     let mut served = answer.ok();
@@ -49,15 +52,19 @@ fn the_document_says_what_every_operation_answers() {
     let scheme = &document["components"]["securitySchemes"]["token"];
     assert_eq!((&scheme["type"], &scheme["scheme"]), (&json!("http"), &json!("bearer")));
     let paths = document["paths"].as_object().unwrap();
-    assert_eq!(paths.len(), 9);
+    assert_eq!(paths.len(), 14);
     for (path, operations) in paths {
-        let operation = &operations["get"];
-        let is_detail = path.ends_with("{key}");
+        let posts = operations.get("post").is_some();
+        let operation = &operations[if posts { "post" } else { "get" }];
+        let is_detail = path.contains('{');
         let mut statuses: Vec<_> =
             operation["responses"].as_object().unwrap().keys().cloned().collect();
         statuses.sort();
-        let mut expected = vec!["200", "304", "400", "401", "429", "500"];
-        if !path.ends_with("/statuses") {
+        let mut expected = vec!["200", "400", "401", "429", "500"];
+        if !posts {
+            expected.push("304");
+        }
+        if !path.ends_with("/statuses") && !path.contains("/layers") {
             expected.push("403");
         }
         if is_detail {
@@ -74,7 +81,13 @@ fn the_document_says_what_every_operation_answers() {
                 None => parameter["name"].as_str().unwrap(),
             })
             .collect();
-        let expected: &[&str] = if is_detail { &["key"] } else { &["page", "limit", "term"] };
+        let expected: &[&str] = match path {
+            _ if posts => &["intoLayer", "folder", "assignment", "idempotencyKey"],
+            path if path.contains("/mvt/") => &["layer", "z", "x", "y"],
+            path if path.contains("{id}") => &["layer"],
+            path if path.ends_with("{key}") => &["key"],
+            _ => &["page", "limit", "term"],
+        };
         assert_eq!(parameters, expected, "{path}");
     }
     check_references(&document, &document);
@@ -99,6 +112,7 @@ fn check_references(value: &Value, document: &Value) {
 fn every_field_of_an_answer_is_in_the_document_and_required() {
     let office = Office::start(Engine::Sqlite);
     crate::sample::fill(&office);
+    office.groma(&["layer", "create", "Parcels"]).succeeds();
     let token = office.master_token();
     let document: Value = serde_json::from_str(&printed()).unwrap();
     for (name, path) in [
@@ -107,9 +121,11 @@ fn every_field_of_an_answer_is_in_the_document_and_required() {
         ("Expense", "/expenses"),
         ("Budget", "/budgets"),
         ("Status", "/statuses"),
+        ("Layer", "/layers"),
     ] {
         let mut sorted: Vec<Vec<String>> = Vec::new();
-        let record = &office.get(path, &token).content()[0];
+        let client = if name == "Layer" { office.geo() } else { office.main() };
+        let record = &client.ask("GET", &format!("{API}{path}")).token(&token).send().content()[0];
         let schema = &document["components"]["schemas"][name];
         sorted.push(record.as_object().unwrap().keys().cloned().collect());
         sorted.push(schema["properties"].as_object().unwrap().keys().cloned().collect());

@@ -109,6 +109,19 @@ on_both_engines! {
         }
     }
 
+    fn line_breaks_come_back_as_they_were(engine: Engine) {
+        let office = Office::start(engine);
+        let token = office.token(&["READ_FOLDER"]);
+        let text = "windows\r\nunix\nold\rmac";
+        office.import("folders", &[json!({ "reference": "F", "name": "x", "description": text, "customFields": { "a": text } })]);
+        for format in ["csv", "json", "ndjson"] {
+            let file = export(&office, WORKSPACE, "folders", format);
+            let report = office.groma(&["import", "folders", &file, "--json"]).json();
+            assert_eq!(report["unchanged"], 1, "{format}");
+        }
+        assert_eq!(office.get("/folders/F", &token).ok()["description"], text);
+    }
+
     fn exported_statuses_make_the_same_statuses_in_another_workspace(engine: Engine) {
         let office = Office::start(engine);
         office.import("statuses", &[

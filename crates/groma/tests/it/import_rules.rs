@@ -167,7 +167,7 @@ on_both_engines! {
             ]),
             ("expenses", &[
                 ("unitAmount", json!("1,50")), ("unitAmount", json!("NaN")), ("unitAmount", json!("1e400")),
-                ("quantity", json!("0.0000001")), ("billable", json!("yes")), ("incurredOn", json!("2026-13-01")),
+                ("quantity", json!("0.0000001")), ("billable", json!("maybe")), ("incurredOn", json!("2026-13-01")),
             ]),
             ("budgets", &[
                 ("amount", json!("-1")), ("amount", json!("0.001")), ("amount", json!("1000000000000000")),
@@ -264,6 +264,17 @@ on_both_engines! {
         let token = office.token(&["READ_FOLDER"]);
         let status = office.get("/folders/F", &token).ok()["statusId"].clone();
         assert_eq!(status, find("folder", "On hold").unwrap()["id"], "new records start with the new default");
+    }
+
+    fn a_kind_has_one_default_status_in_a_file(engine: Engine) {
+        let office = Office::start(engine);
+        let status = |name: &str, kind: &str| json!({ "name": name, "appliesTo": kind, "isDefault": true });
+        let rows = [status("Drawing", "folder"), status("Review", "assignment"), status("Review", "folder")];
+        let done = office.try_import("statuses", &rows);
+        assert_eq!(done.rejected(), [(3, "isDefault is true for a folder on line 1 already".to_owned())]);
+        office.import("statuses", &rows[..2]);
+        let again = office.import("statuses", &rows[..2]);
+        assert_eq!((&again["updated"], &again["unchanged"]), (&json!(0), &json!(2)));
     }
 
     fn a_status_that_becomes_done_completes_its_assignments(engine: Engine) {

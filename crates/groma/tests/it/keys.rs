@@ -65,7 +65,7 @@ on_both_engines! {
         let (office, token) = with_references(engine, &["F-1"]);
         let missing = "019a8b7c-0000-7000-8000-000000000000";
         let long = "x".repeat(65);
-        for key in ["missing", missing, "00000000-0000-0000-0000-000000000000", "%20", "%00", "F-1%00", "nul%00byte", &long, "%2F", "%E2%80%AE"] {
+        for key in ["missing", missing, "00000000-0000-0000-0000-000000000000", "%20", "%00", "F-1%00", "nul%00byte", &long, "%2F", "%E2%80%AE", "F-1%20", "%20F-1", "F-1%09", "F-1%C2%A0"] {
             let answer = office.get(&format!("/folders/{key}"), &token);
             let message = answer.error(404);
             assert!(message.starts_with("folder `") && message.ends_with("` not found"), "{message}");

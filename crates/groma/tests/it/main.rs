@@ -13,6 +13,8 @@
 
 mod client;
 mod database;
+#[path = "../../../groma-store/tests/support/mvt.rs"]
+mod mvt;
 mod office;
 mod sample;
 
@@ -23,9 +25,11 @@ mod document;
 mod edge;
 mod engines;
 mod export;
+mod geo;
 mod import;
 mod import_rules;
 mod keys;
+mod layer_commands;
 mod lists;
 mod rate;
 mod resources;

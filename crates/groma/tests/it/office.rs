@@ -393,6 +393,13 @@ impl Program {
         self.log.lock().unwrap().clone()
     }
 
+    /// The most memory it has had so far, in bytes.
+    pub(crate) fn peak_memory(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        peak.trim().strip_suffix(" kB").unwrap().parse::<u64>().unwrap() * 1024
+    }
+
     /// Asks it to end and waits for that; gives the exit code.
     pub(crate) fn terminate(mut self) -> Option<i32> {
         self.signal("TERM");

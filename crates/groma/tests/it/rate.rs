@@ -150,6 +150,22 @@ on_both_engines! {
         }
     }
 
+    fn a_restart_forgets_nothing(engine: Engine) {
+        let mut office = Office::start_with(engine, &[(PER_MINUTE, "3")]);
+        let (one, two) = (office.token(&["READ_FOLDER"]), office.token(&["READ_FOLDER"]));
+        let first = number(&office.get("/folders", &one), "x-ratelimit-reset");
+        office.get("/folders", &one).ok();
+        for _ in 0..2 {
+            assert_eq!(office.close(), Some(0));
+            office.open();
+        }
+        let third = office.get("/folders", &one);
+        assert_eq!(remaining(&third), 0);
+        assert!(number(&third, "x-ratelimit-reset").abs_diff(first) <= 1);
+        office.get("/folders", &one).error(429);
+        assert_eq!(remaining(&office.get("/folders", &two)), 2);
+    }
+
     fn each_token_has_a_window_of_its_own(engine: Engine) {
         let office = Office::start_with(engine, &[(PER_MINUTE, "2")]);
         let (one, two) = (office.token(&["READ_FOLDER"]), office.token(&["READ_FOLDER"]));

@@ -113,6 +113,35 @@ fn a_second_serve_on_one_sqlite_file_is_refused() {
 }
 
 #[test]
+fn a_second_serve_by_another_name_of_the_file_is_refused() {
+    let office = Office::start(Engine::Sqlite);
+    let path = office.database().strip_prefix("sqlite:").unwrap().to_owned();
+    let beside = office.folder().join("elsewhere");
+    std::fs::create_dir(&beside).unwrap();
+    let symbolic = beside.join("symbolic.db");
+    std::os::unix::fs::symlink(&path, &symbolic).unwrap();
+    let serve = |link: &std::path::Path| {
+        office.groma(&["serve", "--database", &format!("sqlite:{}", link.display())]).fails()
+    };
+    assert_eq!(serve(&symbolic), format!("{path} is served by another groma already"));
+    let hard = beside.join("hard.db");
+    std::fs::hard_link(&path, &hard).unwrap();
+    let refused = "has other names (hard links); SQLite needs a file with one";
+    assert_eq!(serve(&hard), format!("{} {refused}", hard.display()));
+    std::fs::remove_file(&hard).unwrap();
+    office.get("/folders", &office.token(&["READ_FOLDER"])).ok();
+    // By a symbolic link commands work as ever.
+    let by_link = format!("sqlite:{}", symbolic.display());
+    office.groma(&["workspace", "list", "--database", &by_link]).succeeds();
+}
+
+#[test]
+fn it_listens_on_a_name() {
+    let office = Office::start_with(Engine::Sqlite, &[("GROMA_SERVER__LISTEN", "localhost:0")]);
+    office.main().ask("GET", &format!("{API}/openapi.json")).send().ok();
+}
+
+#[test]
 fn two_programs_serve_one_postgresql_and_see_the_same() {
     let office = Office::start(Engine::Postgres);
     let second = office.another_program();
@@ -153,7 +182,8 @@ fn a_postgresql_that_is_gone_for_a_while_is_a_500_that_tells_nothing() {
         office.main().ask("GET", &format!("{API}/folders")).send().error(401);
         office.main().ask("GET", &format!("{API}/openapi.json")).send().ok();
     });
-    assert!(office.program().log().contains("while-it-is-gone"), "the cause is in the log");
+    let log = office.program().log();
+    assert!(log.contains(r#""request_id":"while-it-is-gone""#), "the cause is in the log: {log}");
     let back = office::wait_until(Duration::from_secs(10), || {
         let answer = office.get("/folders", &token);
         if answer.status == 200 { Ok(answer) } else { Err(answer.text()) }
@@ -202,12 +232,15 @@ fn the_settings_file_stands_below_the_environment_and_that_below_the_flag() {
     let flag = at("flag.db");
     let config = office.folder().join("groma.toml");
     let config = config.to_str().unwrap();
-    office::run(&[], "", &["check", "--config", config]).succeeds();
+    let create = ["workspace", "create", "One", "--owner", office::OWNER, "--config", config];
+    office::run(&[], office::PASSWORD, &create).succeeds();
     assert!(office.folder().join("file.db").exists());
     let with_environment = [("GROMA_DATABASE__URL", environment.as_str())];
-    office::run(&with_environment, "", &["--config", config, "check"]).succeeds();
+    office::run(&with_environment, office::PASSWORD, &create).succeeds();
     assert!(office.folder().join("environment.db").exists());
     assert!(!office.folder().join("flag.db").exists());
+    let with_flag = [&create[..], &["--database", &flag]].concat();
+    office::run(&with_environment, office::PASSWORD, &with_flag).succeeds();
     let report = office::run(
         &with_environment,
         "",
@@ -221,7 +254,6 @@ fn the_settings_file_stands_below_the_environment_and_that_below_the_flag() {
 
 #[test]
 fn the_default_database_is_in_data() {
-    let report = office::run(&[], "", &["check", "--json"]).json();
-    assert_eq!(report["database"]["at"], "./data/groma.db");
-    assert_eq!(report["database"]["engine"], "SQLite");
+    let message = office::run(&[], "", &["check"]).fails();
+    assert!(message.starts_with("there is no database at ./data/groma.db;"), "{message}");
 }

@@ -98,7 +98,9 @@ impl Life<'_> {
             at = at_desk(finisher, read.max(at.plus_millis(1)));
         }
         let values = json!({ "status": "Done", "spentHours": hours(spent) });
-        self.notes.change(thing, (at, finisher), values);
+        let ends_field_work = task.phase == Phase::Field && share.0 + 1 == share.1;
+        let fieldwork = ends_field_work.then(|| self.fieldwork(last.min(Day::of(at))));
+        self.notes.bring_in(thing, (at, finisher), values, fieldwork);
         self.over = self.over.max(at);
         outing
     }

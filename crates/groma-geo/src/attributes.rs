@@ -1,0 +1,216 @@
+//! The properties of a feature as a tile writes them: made once, when they change.
+//!
+//! Each is a varint field number of its layer, a varint length, and so many bytes of an MVT `Value`
+//! message, which go into a tile as they are.
+
+use crate::varint;
+use serde_json::{Number, Value};
+
+/// What longer text is cut to in a tile, at a character's end. JSON text cut so is no longer JSON;
+/// the exact properties are elsewhere.
+const MAX_TEXT: usize = 4096;
+
+/// The heads of the fields of an MVT `Value`.
+mod head {
+    pub(super) const STRING: u8 = 1 << 3 | 2;
+    pub(super) const DOUBLE: u8 = 3 << 3 | 1;
+    pub(super) const UNSIGNED: u8 = 5 << 3;
+    pub(super) const SIGNED: u8 = 6 << 3;
+    pub(super) const BOOLEAN: u8 = 7 << 3;
+}
+
+/// The type of a field in a tile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FieldKind {
+    /// Text; arrays and objects too, as their JSON.
+    String,
+    /// A number.
+    Number,
+    /// True or false.
+    Boolean,
+}
+
+/// The type of a property in a tile; `None` for null, which is left out.
+#[must_use]
+pub fn kind_of(value: &Value) -> Option<FieldKind> {
+    match value {
+        Value::Null => None,
+        Value::Bool(_) => Some(FieldKind::Boolean),
+        Value::Number(_) => Some(FieldKind::Number),
+        Value::String(_) | Value::Array(_) | Value::Object(_) => Some(FieldKind::String),
+    }
+}
+
+/// Writes properties, each with the number its field has in the layer. Nulls are left out.
+pub fn encode<'a>(fields: impl Iterator<Item = (u32, &'a Value)>) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut message = Vec::new();
+    for (field, value) in fields {
+        message.clear();
+        match value {
+            Value::Null => continue,
+            Value::Bool(value) => message.extend([head::BOOLEAN, u8::from(*value)]),
+            Value::Number(number) => put_number(&mut message, number),
+            Value::String(text) => put_text(&mut message, text),
+            Value::Array(_) | Value::Object(_) => put_text(&mut message, &value.to_string()),
+        }
+        varint::put(&mut out, u64::from(field));
+        varint::put(&mut out, message.len() as u64);
+        out.extend_from_slice(&message);
+    }
+    out
+}
+
+/// Integers stay integers where they fit 64 bits; a number beyond every float is the last of them.
+fn put_number(message: &mut Vec<u8>, number: &Number) {
+    if let Some(value) = number.as_i64().filter(|value| *value < 0) {
+        message.push(head::SIGNED);
+        varint::put(message, varint::zigzag(value));
+    } else if let Some(value) = number.as_u64().or(number.as_i64().map(i64::unsigned_abs)) {
+        message.push(head::UNSIGNED);
+        varint::put(message, value);
+    } else {
+        let value: f64 = number.to_string().parse().unwrap_or(0.0);
+        message.push(head::DOUBLE);
+        message.extend_from_slice(&value.clamp(f64::MIN, f64::MAX).to_le_bytes());
+    }
+}
+
+fn put_text(message: &mut Vec<u8>, text: &str) {
+    let text = &text[..text.floor_char_boundary(MAX_TEXT)];
+    message.push(head::STRING);
+    varint::put(message, text.len() as u64);
+    message.extend_from_slice(text.as_bytes());
+}
+
+/// The field numbers of what [`encode`] gave, each with the type of its value.
+pub fn kinds(mut bytes: &[u8]) -> impl Iterator<Item = (u64, FieldKind)> {
+    std::iter::from_fn(move || {
+        let (field, message) = take(&mut bytes)?;
+        let kind = match *message.first()? {
+            head::STRING => FieldKind::String,
+            head::BOOLEAN => FieldKind::Boolean,
+            _ => FieldKind::Number,
+        };
+        Some((field, kind))
+    })
+}
+
+/// What [`encode`] gave, with other field numbers: `numbers` has the new one of each old one.
+#[must_use]
+pub fn renumbered(mut bytes: &[u8], numbers: &[u32]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(bytes.len() + 8);
+    while let Some((field, message)) = take(&mut bytes) {
+        let number = usize::try_from(field).ok().and_then(|field| numbers.get(field));
+        if let Some(number) = number {
+            varint::put(&mut out, u64::from(*number));
+            varint::put(&mut out, message.len() as u64);
+            out.extend_from_slice(message);
+        }
+    }
+    out
+}
+
+/// Takes the next property off the front: its field number and its `Value`. `None` when the bytes
+/// are damaged.
+#[inline]
+pub(crate) fn take<'a>(bytes: &mut &'a [u8]) -> Option<(u64, &'a [u8])> {
+    let field = varint::take(bytes)?;
+    let length = usize::try_from(varint::take(bytes)?).ok()?;
+    let (message, rest) = bytes.split_at_checked(length)?;
+    *bytes = rest;
+    Some((field, message))
+}
+
+/// Whether this is one of the messages that [`encode`] writes, as far as its form tells; another in
+/// a tile could make all of it unreadable.
+pub(crate) fn is_value(message: &[u8]) -> bool {
+    let Some((&head, mut rest)) = message.split_first() else { return false };
+    match head {
+        head::STRING => varint::take(&mut rest).is_some_and(|length| length == rest.len() as u64),
+        head::DOUBLE => rest.len() == 8,
+        head::UNSIGNED | head::SIGNED | head::BOOLEAN => {
+            varint::take(&mut rest).is_some() && rest.is_empty()
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    /// The message of one property.
+    fn message(value: &Value) -> Vec<u8> {
+        let bytes = encode(std::iter::once((300, value)));
+        let mut rest = bytes.as_slice();
+        let (field, message) = take(&mut rest).unwrap();
+        assert_eq!((field, rest.len()), (300, 0));
+        assert!(is_value(message));
+        message.to_vec()
+    }
+
+    fn number(text: &str) -> Vec<u8> {
+        message(&serde_json::from_str(text).unwrap())
+    }
+
+    fn double(value: f64) -> Vec<u8> {
+        [&[0x19], value.to_le_bytes().as_slice()].concat()
+    }
+
+    #[test]
+    fn each_type_has_its_own_value() {
+        assert_eq!(message(&json!("Chêne")), b"\x0a\x06Ch\xc3\xaane");
+        assert_eq!(message(&json!("")), [0x0a, 0]);
+        assert_eq!(message(&json!(true)), [0x38, 1]);
+        assert_eq!(message(&json!(false)), [0x38, 0]);
+        assert_eq!(message(&json!([1, null])), b"\x0a\x08[1,null]");
+        assert_eq!(message(&json!({"a": 1})), b"\x0a\x07{\"a\":1}");
+    }
+
+    #[test]
+    fn a_whole_number_stays_whole_as_far_as_64_bits_go() {
+        assert_eq!(number("0"), [0x28, 0]);
+        assert_eq!(number("-0"), [0x28, 0]);
+        assert_eq!(number("300"), [0x28, 0xac, 0x02]);
+        assert_eq!(number("-1"), [0x30, 1]);
+        assert_eq!(number("18446744073709551615").len(), 11);
+        assert_eq!(number("-9223372036854775808").len(), 11);
+        assert_eq!(number("18446744073709551616"), double(18_446_744_073_709_551_616.0));
+        assert_eq!(number("-9223372036854775809"), double(-9_223_372_036_854_775_809.0));
+        assert_eq!(number("1.0"), double(1.0));
+        assert_eq!(number("1e2"), double(100.0));
+        assert_eq!(number("-12.5"), double(-12.5));
+        assert_eq!(number("1e400"), double(f64::MAX));
+        assert_eq!(number("-1e400"), double(f64::MIN));
+    }
+
+    #[test]
+    fn null_is_left_out() {
+        let (null, one) = (Value::Null, json!(1));
+        assert_eq!(encode([(0, &null), (7, &one)].into_iter()), [7, 2, 0x28, 1]);
+        assert_eq!(kind_of(&null), None);
+        assert_eq!(kind_of(&one), Some(FieldKind::Number));
+        assert_eq!(kind_of(&json!([])), Some(FieldKind::String));
+        assert_eq!(kind_of(&json!(false)), Some(FieldKind::Boolean));
+    }
+
+    #[test]
+    fn long_text_is_cut_between_characters() {
+        let message = message(&Value::String(format!("a{}", "é".repeat(4000))));
+        let text = std::str::from_utf8(&message[3..]).unwrap();
+        assert_eq!(text, format!("a{}", "é".repeat(2047)));
+    }
+
+    proptest! {
+        #[test]
+        fn damaged_bytes_are_read_without_panic(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
+            let mut rest = bytes.as_slice();
+            while let Some((_, message)) = take(&mut rest) {
+                is_value(message);
+            }
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! Blocks: how features stand on a shelf. A block holds up to 64 of them in the order of their
+//! centres along the Morton curve, so that a tile reads a few rows of the database and not hundreds.
+//!
+//! A block's key is a lower bound: it holds what stands from its key up to the next block's. It begins
+//! with the box around all its features, so that one which is read for nothing is passed over.
+
+use crate::{grid::GridBox, shape, varint};
+use bytes::{BufMut, Bytes};
+
+/// Blocks are divided when they hold more.
+const MOST: usize = 64;
+/// What the parts of a divided block hold, so that there is room for a few more.
+const COMFORTABLE: usize = 48;
+/// And they are divided when they are longer than fits on a page of PostgreSQL beside its key.
+const MOST_BYTES: usize = 7_800;
+
+/// What stands before an entry's body takes at most this.
+const MOST_HEAD: usize = 10 + 10 + 2 + 10;
+
+/// What the box around all takes.
+const BOX: usize = 16;
+
+/// A place on a shelf: the Morton code of a centre, and the number of the feature.
+pub type Place = (u64, u64);
+
+/// A feature in a block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// From which zoom it is drawn.
+    pub band: u8,
+    /// Its size class.
+    pub class: u8,
+    /// The drawing and the attributes.
+    pub body: Bytes,
+}
+
+impl Entry {
+    /// An entry with the bytes of its drawing and its attributes.
+    #[must_use]
+    pub fn new(band: u8, class: u8, drawing: &[u8], attributes: &[u8]) -> Self {
+        let mut body = Vec::with_capacity(drawing.len() + attributes.len() + 3);
+        varint::put(&mut body, drawing.len() as u64);
+        body.put_slice(drawing);
+        body.put_slice(attributes);
+        Self { band, class, body: body.into() }
+    }
+
+    fn bounds(&self) -> Option<GridBox> {
+        let mut body = &self.body[..];
+        let length = usize::try_from(varint::take(&mut body)?).ok()?;
+        shape::bounds(body.get(..length)?)
+    }
+}
+
+/// A feature met while a block is read for a tile.
+#[derive(Clone, Copy, Debug)]
+pub struct Glimpse<'b> {
+    /// Its place.
+    pub place: Place,
+    /// From which zoom it is drawn.
+    pub band: u8,
+    /// Its size class.
+    pub class: u8,
+    /// Its drawing.
+    pub drawing: &'b [u8],
+    /// Its attributes.
+    pub attributes: &'b [u8],
+}
+
+/// Writes entries, which are in order, into one block.
+fn write<'e>(entries: impl Iterator<Item = (&'e Place, &'e Entry)>) -> Vec<u8> {
+    let mut block = Vec::with_capacity(MOST_BYTES);
+    block.resize(BOX, 0);
+    let mut around: Option<GridBox> = None;
+    let mut last = 0;
+    for ((centre, seq), entry) in entries {
+        if let Some(bounds) = entry.bounds() {
+            around = Some(around.map_or(bounds, |around| around.union(bounds)));
+        }
+        varint::put(&mut block, centre - last);
+        last = *centre;
+        varint::put(&mut block, *seq);
+        block.push(entry.band);
+        block.push(entry.class);
+        varint::put(&mut block, entry.body.len() as u64);
+        block.extend_from_slice(&entry.body);
+    }
+    if let Some(around) = around {
+        let sides = [around.min_x, around.min_y, around.max_x, around.max_y];
+        for (at, side) in block.chunks_exact_mut(4).zip(sides) {
+            // Boxes on the grid are within it.
+            at.copy_from_slice(&u32::try_from(side).unwrap_or_default().to_le_bytes());
+        }
+    }
+    block
+}
+
+/// The box around the features of a block.
+#[must_use]
+pub fn bounds(block: &[u8]) -> Option<GridBox> {
+    let mut sides = block
+        .get(..BOX)?
+        .chunks_exact(4)
+        .map(|side| side.try_into().map_or(0, |side| i64::from(u32::from_le_bytes(side))));
+    let mut side = || sides.next();
+    Some(GridBox { min_x: side()?, min_y: side()?, max_x: side()?, max_y: side()? })
+}
+
+/// Writes entries, which are in order, into as many blocks as they need, each with its key. The
+/// first one's key is `key`, if there is one.
+pub fn write_all<'e>(
+    key: Option<Place>,
+    entries: impl Iterator<Item = (&'e Place, &'e Entry)>,
+) -> Vec<(Place, Vec<u8>)> {
+    let entries: Vec<_> = entries.collect();
+    let size = |(_, entry): &(&Place, &Entry)| entry.body.len() + MOST_HEAD;
+    let bytes: usize = BOX + entries.iter().map(size).sum::<usize>();
+    let (most, most_bytes) = if entries.len() <= MOST && bytes <= MOST_BYTES {
+        (MOST, MOST_BYTES)
+    } else {
+        (COMFORTABLE, MOST_BYTES * COMFORTABLE / MOST)
+    };
+    let mut blocks = Vec::new();
+    let mut rest = &entries[..];
+    while let Some((first, _)) = rest.first() {
+        let mut length = BOX;
+        let fits = |entry: &&(&Place, &Entry)| {
+            length += size(entry);
+            length <= most_bytes
+        };
+        let count = rest.iter().take(most).take_while(fits).count().max(1);
+        let (part, others) = rest.split_at(count);
+        let key = if blocks.is_empty() { key.unwrap_or(**first) } else { **first };
+        blocks.push((key, write(part.iter().copied())));
+        rest = others;
+    }
+    blocks
+}
+
+/// Reads a block to change it.
+#[must_use]
+pub fn read(block: &Bytes) -> Vec<(Place, Entry)> {
+    Reader::new(block)
+        .map(|raw| {
+            let entry = Entry { band: raw.band, class: raw.class, body: block.slice(raw.body) };
+            (raw.place, entry)
+        })
+        .collect()
+}
+
+/// Reads a block to draw it. What is damaged is left out, with what follows it.
+pub fn glimpses(block: &[u8]) -> impl Iterator<Item = Glimpse<'_>> {
+    Reader::new(block).filter_map(|raw| {
+        let mut body = &block[raw.body];
+        let length = usize::try_from(varint::take(&mut body)?).ok()?;
+        let (drawing, attributes) = body.split_at_checked(length)?;
+        Some(Glimpse { place: raw.place, band: raw.band, class: raw.class, drawing, attributes })
+    })
+}
+
+struct Raw {
+    place: Place,
+    band: u8,
+    class: u8,
+    body: std::ops::Range<usize>,
+}
+
+struct Reader<'b> {
+    block: &'b [u8],
+    rest: &'b [u8],
+    last: u64,
+}
+
+impl<'b> Reader<'b> {
+    fn new(block: &'b [u8]) -> Self {
+        Self { block, rest: block.get(BOX..).unwrap_or_default(), last: 0 }
+    }
+}
+
+impl Iterator for Reader<'_> {
+    type Item = Raw;
+
+    fn next(&mut self) -> Option<Raw> {
+        let mut rest = self.rest;
+        let step = varint::take(&mut rest)?;
+        let seq = varint::take(&mut rest)?;
+        let (&[band, class], after) = rest.split_first_chunk()?;
+        rest = after;
+        let length = usize::try_from(varint::take(&mut rest)?).ok()?;
+        let start = self.block.len() - rest.len();
+        self.rest = rest.get(length..)?;
+        self.last = self.last.wrapping_add(step);
+        Some(Raw { place: (self.last, seq), band, class, body: start..start + length })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    fn entries() -> impl Strategy<Value = BTreeMap<Place, Entry>> {
+        let body = prop::collection::vec(any::<u8>(), 0..300);
+        let entry = (any::<u8>(), any::<u8>(), body, 0_usize..40);
+        let entry = entry.prop_map(|(band, class, body, split)| {
+            let (drawing, attributes) = body.split_at(split.min(body.len()));
+            Entry::new(band, class, drawing, attributes)
+        });
+        prop::collection::btree_map((any::<u64>(), any::<u64>()), entry, 0..300)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn what_is_written_is_read_in_order_and_in_blocks_that_fit(entries in entries()) {
+            let blocks = write_all(None, entries.iter());
+            let mut again = BTreeMap::new();
+            let mut last_key = None;
+            for (key, block) in blocks {
+                prop_assert!(last_key < Some(key));
+                prop_assert!(block.len() <= MOST_BYTES);
+                let block = Bytes::from(block);
+                let read = read(&block);
+                prop_assert!(read.len() <= MOST && read.first().is_some_and(|(first, _)| *first == key));
+                prop_assert_eq!(glimpses(&block).count(), read.len());
+                again.extend(read);
+                last_key = Some(key);
+            }
+            prop_assert_eq!(again, entries);
+        }
+
+        #[test]
+        fn no_bytes_can_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = read(&Bytes::from(bytes.clone())).len() + glimpses(&bytes).count();
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Variable-length integers, as protocol buffers write them.
+
+/// Appends a number: seven bits a byte, the lowest first.
+#[inline]
+pub(crate) fn put(out: &mut Vec<u8>, mut value: u64) {
+    // Most numbers in a tile are of one byte or two.
+    if value < 0x80 {
+        out.push(value as u8);
+    } else if value < 0x4000 {
+        out.extend_from_slice(&[value as u8 | 0x80, (value >> 7) as u8]);
+    } else {
+        while value >= 0x80 {
+            out.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        out.push(value as u8);
+    }
+}
+
+/// How many bytes [`put`] appends.
+#[inline]
+pub(crate) fn length(value: u64) -> usize {
+    (64 - (value | 1).leading_zeros() as usize).div_ceil(7)
+}
+
+/// Takes a number off the front; `None` when it is cut off or longer than 64 bits.
+#[inline]
+pub(crate) fn take(bytes: &mut &[u8]) -> Option<u64> {
+    let (&first, rest) = bytes.split_first()?;
+    if first < 0x80 {
+        *bytes = rest;
+        return Some(u64::from(first));
+    }
+    take_long(bytes)
+}
+
+fn take_long(bytes: &mut &[u8]) -> Option<u64> {
+    let mut value = 0_u64;
+    for (index, &byte) in bytes.iter().take(10).enumerate() {
+        if index == 9 && byte > 1 {
+            return None;
+        }
+        value |= u64::from(byte & 0x7f) << (7 * index);
+        if byte < 0x80 {
+            *bytes = &bytes[index + 1..];
+            return Some(value);
+        }
+    }
+    None
+}
+
+/// A signed number as an unsigned one that is small when it is near zero.
+#[inline]
+pub(crate) fn zigzag(value: i64) -> u64 {
+    ((value << 1) ^ (value >> 63)) as u64
+}
+
+/// The signed number behind a [`zigzag`].
+#[inline]
+pub(crate) fn unzigzag(value: u64) -> i64 {
+    (value >> 1) as i64 ^ -((value & 1) as i64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_number_that_is_cut_off_or_too_long_is_none() {
+        assert_eq!(take(&mut [].as_slice()), None);
+        assert_eq!(take(&mut [0x80, 0x80].as_slice()), None);
+        assert_eq!(take(&mut [0xff; 11].as_slice()), None);
+        assert_eq!(take(&mut [&[0xff; 9][..], &[2]].concat().as_slice()), None);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_put_is_taken(bits in 0_u32..64, value: u64) {
+            let value = value >> bits;
+            let mut out = Vec::new();
+            put(&mut out, value);
+            prop_assert_eq!(out.len(), length(value));
+            prop_assert_eq!(take(&mut out.as_slice()), Some(value));
+            prop_assert_eq!(zigzag(unzigzag(value)), value);
+        }
+    }
+}

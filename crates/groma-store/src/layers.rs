@@ -1,0 +1,221 @@
+//! Layers: made, listed, deleted.
+
+use crate::{
+    Actor, Page, Result, Store,
+    geometries::{NewGeometries, Outcome, Post, place_folders},
+    store::on_engine,
+    tiles::Tile,
+    tx::{self, LayerWrite, LogRow, Tx, Work, Write},
+};
+use groma_domain::{
+    GeometryId, Layer, LayerId, ListParams, Permission, RecordId, Refusal, Timestamp, WorkspaceId,
+    layer::LayerKey,
+};
+use groma_geo::grid::TileId;
+
+/// A feature on its way out.
+#[derive(Clone, Debug)]
+pub struct ExportedFeature {
+    /// Its number, to go on behind.
+    pub seq: u64,
+    /// Its id.
+    pub id: GeometryId,
+    /// The id it came with.
+    pub external_id: Option<String>,
+    /// The folder it belongs to.
+    pub folder: Option<RecordId>,
+    /// The assignment it belongs to.
+    pub assignment: Option<RecordId>,
+    /// WKB.
+    pub geometry: Option<Vec<u8>>,
+    /// JSON.
+    pub properties: String,
+}
+
+impl Store {
+    /// A page of the layers, each as `render` writes it, appended to `body`.
+    pub async fn layers(
+        &self,
+        workspace: WorkspaceId,
+        params: &ListParams,
+        mut body: Vec<u8>,
+        render: impl Fn(&Layer, &mut Vec<u8>),
+    ) -> Result<Page> {
+        // There are few: they are read whole, and searched and paged here for both engines.
+        let layers = on_engine!(self, engine => engine.layers(workspace).await?);
+        let matches =
+            |layer: &&Layer| params.term.as_ref().is_none_or(|term| layer.matches(term.as_str()));
+        let matching: Vec<&Layer> = layers.iter().filter(matches).collect();
+        let skip = usize::try_from(params.skip()).unwrap_or(usize::MAX);
+        for (index, layer) in matching.iter().skip(skip).take(params.limit as usize).enumerate() {
+            if index > 0 {
+                body.push(b',');
+            }
+            render(layer, &mut body);
+        }
+        Ok(Page { body, total: matching.len() as u64 })
+    }
+
+    /// Every layer of a workspace, oldest first.
+    pub async fn all_layers(&self, workspace: WorkspaceId) -> Result<Vec<Layer>> {
+        on_engine!(self, engine => engine.layers(workspace).await)
+    }
+
+    /// One layer.
+    pub async fn layer(&self, workspace: WorkspaceId, key: &LayerKey) -> Result<Option<Layer>> {
+        let stored = on_engine!(self, engine => engine.layer(workspace, key).await?);
+        Ok(stored.map(|stored| stored.layer))
+    }
+
+    /// The revision of a layer; `None` when there is no such layer.
+    pub async fn layer_revision(
+        &self,
+        workspace: WorkspaceId,
+        layer: LayerId,
+    ) -> Result<Option<u64>> {
+        on_engine!(self, engine => engine.layer_revision(workspace, layer).await)
+    }
+
+    /// A tile of a layer; `None` when there is no such layer.
+    pub async fn tile(
+        &self,
+        workspace: WorkspaceId,
+        layer: LayerId,
+        tile: TileId,
+    ) -> Result<Option<Tile>> {
+        on_engine!(self, engine => engine.tile(workspace, layer, tile).await)
+    }
+
+    /// Makes a layer.
+    pub async fn create_layer(
+        &self,
+        workspace: WorkspaceId,
+        actor: Actor,
+        name: String,
+        now: Timestamp,
+    ) -> Result<Layer> {
+        self.transact(CreateLayer { workspace, actor, name, now }).await
+    }
+
+    /// Deletes a layer. It is gone at once; its features go in batches, so that other writers go on.
+    pub async fn delete_layer(
+        &self,
+        workspace: WorkspaceId,
+        actor: Actor,
+        key: LayerKey,
+        now: Timestamp,
+    ) -> Result<Layer> {
+        let (no, layer) = self.transact(DeleteLayer { workspace, actor, key, now }).await?;
+        on_engine!(self, engine => engine.purge_layer(workspace, no).await?);
+        Ok(layer)
+    }
+
+    /// Writes geometries: all of them, or none.
+    pub async fn post_geometries(&self, geometries: NewGeometries) -> Result<Outcome> {
+        self.transact(Post(geometries)).await
+    }
+
+    /// Up to `limit` features of a layer behind `after`, in the order of creation.
+    pub async fn features(
+        &self,
+        workspace: WorkspaceId,
+        key: &LayerKey,
+        after: u64,
+        limit: u32,
+    ) -> Result<Vec<ExportedFeature>> {
+        let stored = on_engine!(self, engine => engine.layer(workspace, key).await?);
+        let Some(no) = stored.map(|stored| stored.no) else { return Ok(Vec::new()) };
+        let features =
+            on_engine!(self, engine => engine.features(workspace, no, after, limit).await?);
+        let exported = features.into_iter().map(|feature| ExportedFeature {
+            seq: feature.seq,
+            id: feature.id,
+            external_id: feature.external_id,
+            folder: feature.folder,
+            assignment: feature.assignment,
+            geometry: feature.geometry,
+            properties: feature.properties,
+        });
+        Ok(exported.collect())
+    }
+}
+
+struct CreateLayer {
+    workspace: WorkspaceId,
+    actor: Actor,
+    name: String,
+    now: Timestamp,
+}
+
+impl Work for CreateLayer {
+    type Output = Layer;
+
+    async fn run<T: Tx>(self, tx: &mut T) -> Result<Layer> {
+        let Self { workspace, actor, name, now } = self;
+        lock(tx, workspace, actor).await?;
+        let others = tx.layers(workspace).await?;
+        let layer = Layer::new(LayerId::new(now, tx::random()), &name, others.len(), now)?;
+        if others.iter().any(|other| other.layer.slug == layer.slug) {
+            let taken = format!("gives the slug `{}`, which is taken", layer.slug.as_str());
+            return Err(Refusal::invalid("name", taken).into());
+        }
+        let log = log(actor, now, "layer.created", layer.id, None, Some(&layer))?;
+        let writes = vec![Write::Layer(LayerWrite::Insert(layer.clone())), Write::LogChange(log)];
+        tx.write(workspace, writes).await?;
+        Ok(layer)
+    }
+}
+
+struct DeleteLayer {
+    workspace: WorkspaceId,
+    actor: Actor,
+    key: LayerKey,
+    now: Timestamp,
+}
+
+impl Work for DeleteLayer {
+    type Output = (u64, Layer);
+
+    async fn run<T: Tx>(self, tx: &mut T) -> Result<Self::Output> {
+        let Self { workspace, actor, key, now } = self;
+        lock(tx, workspace, actor).await?;
+        let named = match &key {
+            LayerKey::Id(id) => id.to_string(),
+            LayerKey::Slug(slug) => slug.clone(),
+        };
+        let not_found = || Refusal::NotFound { what: "layer", key: named };
+        let stored = tx.layer(workspace, &key).await?.ok_or_else(not_found)?;
+        let log = log(actor, now, "layer.deleted", stored.layer.id, Some(&stored.layer), None)?;
+        let folders = tx.folders_of_layer(workspace, stored.no).await?;
+        let remove = Write::Layer(LayerWrite::Remove { layer: stored.no });
+        tx.write(workspace, vec![remove, Write::LogChange(log)]).await?;
+        let folders = folders.into_iter().map(|folder| (folder, None));
+        place_folders(tx, workspace, actor, now, folders).await?;
+        Ok((stored.no, stored.layer))
+    }
+}
+
+async fn lock<T: Tx>(tx: &mut T, workspace: WorkspaceId, actor: Actor) -> Result<()> {
+    let not_found = || Refusal::NotFound { what: "workspace", key: workspace.to_string() };
+    tx.lock_workspace(workspace).await?.ok_or_else(not_found)?;
+    Ok(actor.role().require(Permission::Administer)?)
+}
+
+fn log(
+    actor: Actor,
+    at: Timestamp,
+    action: &'static str,
+    layer: LayerId,
+    before: Option<&Layer>,
+    after: Option<&Layer>,
+) -> Result<LogRow> {
+    let shown = |layer: Option<&Layer>| layer.map(serde_json::to_string).transpose();
+    Ok(LogRow {
+        at,
+        actor: actor.person(),
+        action,
+        subject: layer.0,
+        before: shown(before)?,
+        after: shown(after)?,
+    })
+}

@@ -1,0 +1,185 @@
+//! Layers and tiles, read from SQLite.
+
+use super::{
+    Sqlite, sql,
+    tx::{int, place, read_feature, read_layer},
+};
+use crate::{
+    Result,
+    geometries::ShelfRanges,
+    tiles::{Blocks, Plan, Tile},
+    tx::{StoredFeature, StoredLayer, sortable},
+};
+use groma_domain::{Layer, LayerId, WorkspaceId, layer::LayerKey};
+use groma_geo::grid::TileId;
+use rusqlite::{Connection, OptionalExtension, params};
+use std::{collections::HashMap, sync::Arc};
+
+/// Tiles from this zoom on show little and are drawn where they are asked for.
+const QUICK_FROM: u8 = 13;
+
+/// How many rows go in one step when a layer is deleted.
+const PURGE: u32 = 2_000;
+
+impl Sqlite {
+    pub(crate) async fn layers(&self, workspace: WorkspaceId) -> Result<Vec<Layer>> {
+        self.read(|connection| {
+            let Some(ws) = self.number(connection, workspace)? else { return Ok(Vec::new()) };
+            let mut statement = connection.prepare_cached(sql::LAYERS)?;
+            let layers = statement.query_map([ws], |row| read_layer(row).map(|row| row.layer))?;
+            Ok(layers.collect::<rusqlite::Result<_>>()?)
+        })
+    }
+
+    pub(crate) async fn layer(
+        &self,
+        workspace: WorkspaceId,
+        key: &LayerKey,
+    ) -> Result<Option<StoredLayer>> {
+        self.read(|connection| {
+            let Some(ws) = self.number(connection, workspace)? else { return Ok(None) };
+            let found = match key {
+                LayerKey::Id(id) => connection
+                    .prepare_cached(sql::LAYER_BY_ID)?
+                    .query_row(params![ws, id.0], read_layer),
+                LayerKey::Slug(slug) => connection
+                    .prepare_cached(sql::LAYER_BY_SLUG)?
+                    .query_row(params![ws, slug], read_layer),
+            };
+            Ok(found.optional()?)
+        })
+    }
+
+    pub(crate) async fn layer_revision(
+        &self,
+        workspace: WorkspaceId,
+        layer: LayerId,
+    ) -> Result<Option<u64>> {
+        self.read(|connection| {
+            let Some(ws) = self.number(connection, workspace)? else { return Ok(None) };
+            let mut statement = connection.prepare_cached(sql::LAYER_NOW)?;
+            let revision = statement.query_row(params![ws, layer.0], |row| row.get::<_, i64>(1));
+            Ok(revision.optional()?.map(i64::unsigned_abs))
+        })
+    }
+
+    pub(crate) async fn tile(
+        self: &Arc<Self>,
+        workspace: WorkspaceId,
+        layer: LayerId,
+        tile: TileId,
+    ) -> Result<Option<Tile>> {
+        if tile.z() >= QUICK_FROM {
+            return self.read(|connection| self.read_tile(connection, workspace, layer, tile));
+        }
+        self.read_long(move |store| {
+            store.read(|connection| store.read_tile(connection, workspace, layer, tile))
+        })
+        .await
+    }
+
+    fn read_tile(
+        &self,
+        connection: &Connection,
+        workspace: WorkspaceId,
+        layer: LayerId,
+        tile: TileId,
+    ) -> Result<Option<Tile>> {
+        let Some(ws) = self.number(connection, workspace)? else { return Ok(None) };
+        let mut now = connection.prepare_cached(sql::LAYER_NOW)?;
+        // While this row is open, everything is read from the state that it is of.
+        let mut now = now.query(params![ws, layer.0])?;
+        let Some(row) = now.next()? else { return Ok(None) };
+        let (no, revision) = (row.get::<_, i64>(0)?, row.get::<_, i64>(1)?.unsigned_abs());
+        let layer = match self.layers.get(layer, revision) {
+            Some(layer) => layer,
+            None => {
+                let mut statement = connection.prepare_cached(sql::LAYER_BY_ID)?;
+                let stored = statement.query_row(params![ws, layer.0], read_layer)?;
+                self.layers.put(stored.layer)
+            }
+        };
+        let Some(plan) = Plan::new(&layer, tile) else {
+            return Ok(Some(Tile { revision, bytes: Vec::new() }));
+        };
+        let mut blocks = Blocks::default();
+        read_blocks(connection, no, &plan, &plan.ranges, &mut blocks)?;
+        if plan.goes_further(&blocks) {
+            read_blocks(connection, no, &plan, &plan.further, &mut blocks)?;
+        }
+        let candidates = plan.candidates(&blocks);
+        let mut long = HashMap::new();
+        for seq in plan.long(&candidates) {
+            let mut statement = connection.prepare_cached(sql::LONG_DRAWING)?;
+            let shape = statement.query_row(params![no, int(seq), tile.z()], |row| row.get(0));
+            long.extend(shape.optional()?.map(|shape| (seq, shape)));
+        }
+        Ok(Some(Tile { revision, bytes: plan.draw(&layer, candidates, &long) }))
+    }
+
+    pub(crate) async fn features(
+        self: &Arc<Self>,
+        _: WorkspaceId,
+        layer: u64,
+        after: u64,
+        limit: u32,
+    ) -> Result<Vec<StoredFeature>> {
+        self.read_long(move |store| {
+            store.read(|connection| {
+                let mut statement = connection.prepare_cached(sql::FEATURES_BETWEEN)?;
+                let (first, last) = (place(int(layer), after + 1), place(int(layer) + 1, 0) - 1);
+                let rows = statement.query_map(params![first, last, limit], read_feature)?;
+                Ok(rows.collect::<rusqlite::Result<_>>()?)
+            })
+        })
+        .await
+    }
+
+    /// Deletes what a layer held, in small steps. The layer itself is gone by now.
+    pub(crate) async fn purge_layer(&self, _: WorkspaceId, layer: u64) -> Result<()> {
+        let (first, last) = (place(int(layer), 0), place(int(layer) + 1, 0) - 1);
+        let features = move |connection: &mut Connection| {
+            let mut statement = connection.prepare_cached(sql::DELETE_SOME_FEATURES)?;
+            Ok(statement.execute(params![first, last, PURGE])?)
+        };
+        while self.writer.write(features).await? > 0 {}
+        for statement in [
+            sql::DELETE_SOME_FEATURE_KEYS,
+            sql::DELETE_SOME_EXTENTS,
+            sql::DELETE_SOME_DRAWINGS,
+            sql::DELETE_SOME_LONG_DRAWINGS,
+        ] {
+            let purge = move |connection: &mut Connection| {
+                Ok(connection.prepare_cached(statement)?.execute(params![int(layer), PURGE])?)
+            };
+            while self.writer.write(purge).await? > 0 {}
+        }
+        Ok(())
+    }
+}
+
+fn read_blocks(
+    connection: &Connection,
+    layer: i64,
+    plan: &Plan,
+    ranges: &ShelfRanges,
+    blocks: &mut Blocks,
+) -> Result<()> {
+    let mut statement = connection.prepare_cached(sql::DRAWINGS)?;
+    let mut last_read = None;
+    for (shelf, (first, last)) in ranges {
+        let mut rows = statement.query(params![layer, shelf, sortable(*first), sortable(*last)])?;
+        while let Some(row) = rows.next()? {
+            // The block before a range may have been read as one of the range before.
+            let key = Some((*shelf, row.get::<_, i64>(0)?, row.get::<_, i64>(1)?));
+            if key > last_read {
+                last_read = key;
+                let block = row.get_ref(2)?.as_bytes().map_err(rusqlite::Error::from)?;
+                if plan.wants(block) {
+                    blocks.push(block);
+                }
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,78 @@
+//! Geometries: a body of GeoJSON, read as a stream, kept whole or not at all.
+
+use super::{Shared, admit::Caller, body, error::ApiError, params::read_query};
+use axum::{
+    Extension,
+    body::Body,
+    extract::{Request, State},
+    http::{HeaderName, HeaderValue, header},
+    response::Response,
+};
+use groma_domain::{Permission, Timestamp, geometry::Posted, layer::LayerKey};
+use groma_geo::geojson::{self, ReadError};
+use groma_store::{Actor, NewGeometries, Outcome, ReplayKey, Spool};
+
+const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
+
+/// Post GeoJSON: a Geometry, a Feature or a FeatureCollection.
+#[utoipa::path(post, path = "/api/public/v1/geometries/geojson", tag = "Geometries",
+    request_body(content(
+        (serde_json::Value = "application/geo+json"), (serde_json::Value = "application/json"))),
+    responses((status = 200, description = "What became of the features", body = Posted)))]
+pub(super) async fn post_geojson(
+    State(api): State<Shared>,
+    Extension(caller): Extension<Caller>,
+    request: Request,
+) -> Result<Response, ApiError> {
+    let bearer = &caller.0;
+    bearer.role.require(Permission::ChangeRecords).map_err(|_| {
+        ApiError::forbidden(format!(
+            "Posting geometries needs the role editor; this token's owner has the role {}",
+            bearer.role
+        ))
+    })?;
+    let (parts, body) = request.into_parts();
+    let query = parts.uri.query().unwrap_or_default();
+    let [layer, folder, assignment] = read_query(query, ["layer", "folder", "assignment"])
+        .map_err(|problem| ApiError::bad_parameter(&problem))?;
+    body::expect_media_type(&parts.headers, &["application/json", "application/geo+json"])?;
+    let key = body::idempotency_key(&parts.headers)?;
+    let read = |input: &mut dyn std::io::Read| {
+        let mut spool = Spool::default();
+        geojson::read(input, &geojson::Options::default(), |feature| spool.push(&feature))
+            .map(|_| spool)
+    };
+    let (read, hash) = body::read(&parts.headers, body, api.geojson_bytes, read).await?;
+    let features = read.map_err(|error| match error {
+        ReadError::Refused(spots) => ApiError::bad_body(spots),
+        ReadError::Input(error) => body::broken(&error, api.geojson_bytes),
+        ReadError::Stopped(error) => ApiError::internal(error.to_string()),
+    })?;
+    let path = || parts.uri.path_and_query().map_or("", |path| path.as_str()).to_owned();
+    let outcome = api.store.post_geometries(NewGeometries {
+        workspace: bearer.workspace,
+        actor: Actor::Member { person: bearer.person, role: bearer.role },
+        now: Timestamp::from(jiff::Timestamp::now()),
+        layer: layer.as_deref().map(LayerKey::parse),
+        folder,
+        assignment,
+        features,
+        request: key.map(|key| (ReplayKey { token: bearer.token, path: path(), key }, hash)),
+    });
+    match outcome.await? {
+        Outcome::Posted(posted) => json(serde_json::to_vec(&posted)),
+        Outcome::Replayed(answer) => {
+            let mut response = json(Ok(answer))?;
+            response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
+            Ok(response)
+        }
+    }
+}
+
+fn json(body: serde_json::Result<Vec<u8>>) -> Result<Response, ApiError> {
+    let body = body.map_err(|error| ApiError::internal(error.to_string()))?;
+    let mut response = Response::new(Body::from(body));
+    let kind = HeaderValue::from_static("application/json");
+    response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    Ok(response)
+}

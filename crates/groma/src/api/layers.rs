@@ -1,0 +1,133 @@
+//! Layers: their list, one of them, and how a map connects to it.
+
+use super::{
+    Shared,
+    admit::Caller,
+    answer::Wishes,
+    error::ApiError,
+    params::{LayerPath, ListQuery},
+    records::{Envelope, envelope, envelope_start},
+};
+use axum::{Extension, extract::State, response::Response};
+use groma_domain::{
+    Layer,
+    layer::{FieldType, LayerDocument, LayerKey},
+};
+use groma_geo::Bbox;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use utoipa::ToSchema;
+
+/// List layers.
+#[utoipa::path(get, path = "/api/public/v1/layers", tag = "Layers",
+    responses((status = 200, description = "A page of layers, oldest first", body = Envelope<LayerDocument>)))]
+pub(super) async fn list_layers(
+    State(api): State<Shared>,
+    Extension(caller): Extension<Caller>,
+    ListQuery(params): ListQuery,
+    wishes: Wishes,
+) -> Result<Response, ApiError> {
+    let render = |layer: &Layer, body: &mut Vec<u8>| {
+        // A document is plain data, and memory takes all that is written.
+        let _ = serde_json::to_writer(body, &layer.document(&api.geo_url));
+    };
+    let page = api.store.layers(caller.0.workspace, &params, envelope_start(), render).await?;
+    Ok(wishes.json(envelope(page, &params)))
+}
+
+/// Get one layer.
+#[utoipa::path(get, path = "/api/public/v1/layers/{id}", tag = "Layers",
+    responses((status = 200, description = "The layer", body = LayerDocument)))]
+pub(super) async fn get_layer(
+    State(api): State<Shared>,
+    Extension(caller): Extension<Caller>,
+    path: LayerPath,
+    wishes: Wishes,
+) -> Result<Response, ApiError> {
+    let layer = find(&api, &caller, &path).await?;
+    json(wishes, &layer.document(&api.geo_url))
+}
+
+/// Get the TileJSON of a layer: the one address that MapLibre and QGIS need.
+#[utoipa::path(get, path = "/api/public/v1/layers/{id}/tilejson", tag = "Layers",
+    responses((status = 200, description = "TileJSON 3.0", body = TileJson)))]
+pub(super) async fn get_layer_tilejson(
+    State(api): State<Shared>,
+    Extension(caller): Extension<Caller>,
+    path: LayerPath,
+    wishes: Wishes,
+) -> Result<Response, ApiError> {
+    let layer = find(&api, &caller, &path).await?;
+    json(wishes, &TileJson::of(&layer.document(&api.geo_url)))
+}
+
+async fn find(api: &Shared, caller: &Caller, path: &LayerPath) -> Result<Layer, ApiError> {
+    let key = LayerKey::Id(path.id()?);
+    let layer = api.store.layer(caller.0.workspace, &key).await?;
+    layer.ok_or_else(|| path.not_found())
+}
+
+fn json(wishes: Wishes, value: &impl Serialize) -> Result<Response, ApiError> {
+    let body = serde_json::to_vec(value).map_err(|e| ApiError::internal(e.to_string()))?;
+    Ok(wishes.json(body))
+}
+
+/// A layer as TileJSON 3.0.
+#[derive(Serialize, ToSchema)]
+pub(super) struct TileJson {
+    #[schema(example = "3.0.0")]
+    tilejson: &'static str,
+    name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    description: Option<String>,
+    scheme: &'static str,
+    tiles: [String; 1],
+    minzoom: u8,
+    maxzoom: u8,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    bounds: Option<Bbox>,
+    vector_layers: [VectorLayer; 1],
+}
+
+/// The layer inside the tiles.
+#[derive(Serialize, ToSchema)]
+struct VectorLayer {
+    id: String,
+    description: String,
+    minzoom: u8,
+    maxzoom: u8,
+    /// Each property with its type.
+    fields: BTreeMap<String, &'static str>,
+}
+
+impl TileJson {
+    fn of(layer: &LayerDocument) -> Self {
+        let fields = layer.fields.iter().map(|(name, kind)| {
+            let kind = match kind {
+                FieldType::String => "String",
+                FieldType::Number => "Number",
+                FieldType::Boolean => "Boolean",
+            };
+            (name.clone(), kind)
+        });
+        Self {
+            tilejson: "3.0.0",
+            name: layer.name.clone(),
+            description: layer.description.clone(),
+            scheme: "xyz",
+            tiles: [layer.tile_url.clone()],
+            minzoom: layer.min_zoom,
+            maxzoom: layer.max_zoom,
+            bounds: layer.bounds,
+            vector_layers: [VectorLayer {
+                id: layer.source_layer.clone(),
+                description: layer.description.clone().unwrap_or_default(),
+                minzoom: layer.min_zoom,
+                maxzoom: layer.max_zoom,
+                fields: fields.collect(),
+            }],
+        }
+    }
+}

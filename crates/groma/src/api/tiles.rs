@@ -1,0 +1,78 @@
+//! Vector tiles: drawn when first asked for, kept compressed until the layer changes.
+
+use super::{
+    Shared,
+    admit::Caller,
+    answer::{Encoding, Made, Wishes},
+    error::ApiError,
+    params::TilePath,
+};
+use axum::{Extension, extract::State, response::Response};
+use groma_domain::{LayerId, WorkspaceId};
+use groma_geo::grid::TileId;
+use groma_store::Store;
+use std::sync::Arc;
+
+const MEDIA_TYPE: &str = "application/vnd.mapbox-vector-tile";
+
+/// Get a vector tile.
+#[utoipa::path(get, path = "/api/public/v1/layers/{id}/mvt/{z}/{x}/{y}", tag = "Layers",
+    responses((status = 200, description = "The tile (MVT 2.1); an empty body when there is nothing in it",
+        body = Vec<u8>, content_type = "application/vnd.mapbox-vector-tile")))]
+pub(super) async fn get_tile(
+    State(api): State<Shared>,
+    Extension(caller): Extension<Caller>,
+    path: TilePath,
+    wishes: Wishes,
+) -> Result<Response, ApiError> {
+    let (workspace, layer) = (caller.0.workspace, path.layer.id()?);
+    let revision = api.store.layer_revision(workspace, layer).await?;
+    let revision = revision.ok_or_else(|| path.layer.not_found())?;
+    let key = TileKey { layer, revision, tile: path.tile, encoding: wishes.encoding() };
+    match api.tiles.get(&api.store, workspace, key).await? {
+        Some(made) => Ok(wishes.made(MEDIA_TYPE, &made)),
+        None => Err(path.layer.not_found()),
+    }
+}
+
+/// A tile of one state of a layer, in one encoding.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct TileKey {
+    layer: LayerId,
+    revision: u64,
+    tile: TileId,
+    encoding: Encoding,
+}
+
+/// Tiles that were made, up to so many bytes.
+pub(crate) struct TileCache {
+    made: moka::future::Cache<TileKey, Option<Arc<Made>>>,
+}
+
+impl TileCache {
+    pub(crate) fn new(bytes: u64) -> Self {
+        let weight = |_: &TileKey, made: &Option<Arc<Made>>| {
+            let weight = made.as_ref().map_or(64, |made| made.weight());
+            u32::try_from(weight).unwrap_or(u32::MAX)
+        };
+        Self { made: moka::future::Cache::builder().max_capacity(bytes).weigher(weight).build() }
+    }
+
+    /// The tile; of those who ask for it at the same time one makes it.
+    async fn get(
+        &self,
+        store: &Store,
+        workspace: WorkspaceId,
+        key: TileKey,
+    ) -> Result<Option<Arc<Made>>, ApiError> {
+        if let Some(made) = self.made.get(&key).await {
+            return Ok(made);
+        }
+        let make = async {
+            let tile = store.tile(workspace, key.layer, key.tile).await?;
+            Ok(tile.map(|tile| Arc::new(Made::new(tile.bytes, key.encoding))))
+        };
+        let made = self.made.try_get_with(key, make).await;
+        made.map_err(|error: Arc<groma_store::Error>| ApiError::internal(error.to_string()))
+    }
+}
