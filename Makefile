@@ -26,4 +26,4 @@ bench: ## Measure against the bare framework, pgbench and Martin
 
 # Everything that any target needs, at once: for images and first days.
 setup:
-	@scripts/setup build lint postgres python bench
+	@scripts/setup build lint postgres python node browser bench

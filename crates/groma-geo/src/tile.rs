@@ -2,7 +2,7 @@
 //! floating point, no projection, no parsing.
 //!
 //! What a zoom cannot show is still there to be seen: a polygon too small for its vertices is a
-//! square of three units, a line without length is one of one unit, and a long polygon without
+//! square of eight units, a line without length is one of one unit, and a long polygon without
 //! width, or one whose lobes cancel out, is widened by a unit. So a town stays where it is as one
 //! zooms out. Within a shape of several, what has no size is left out while another has.
 //!

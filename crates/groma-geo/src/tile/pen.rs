@@ -6,8 +6,10 @@ use super::{
 };
 use crate::varint;
 
-/// The side of the square that stands for a polygon too small to see.
-const DOT: i64 = 3;
+/// The side of the square that stands for a polygon too small to see: a pixel where a tile is drawn
+/// 512 wide. A smaller one falls between the pixels of MapLibre, which fills those whose middle it
+/// covers.
+const DOT: i64 = 8;
 /// So many points at most has a ring whose number of lines is announced in one byte.
 pub(super) const QUICK: u64 = 16;
 
@@ -126,8 +128,8 @@ impl Pen {
         const THERE: u8 = (DOT as u8) << 1;
         const BACK: u8 = THERE - 1;
         const SIDES: [u8; 8] = [THERE, 0, 0, THERE, BACK, 0, CLOSE_PATH, 0];
-        let x = (at.x - 1).clamp(FRAME.min_x, FRAME.max_x - DOT);
-        let y = (at.y - 1).clamp(FRAME.min_y, FRAME.max_y - DOT);
+        let x = (at.x - DOT / 2).clamp(FRAME.min_x, FRAME.max_x - DOT);
+        let y = (at.y - DOT / 2).clamp(FRAME.min_y, FRAME.max_y - DOT);
         self.begin(Point { x, y }, 3);
         self.buffer.put(u64::from_le_bytes(SIDES), 7);
         self.at = Point { x, y: y + DOT };

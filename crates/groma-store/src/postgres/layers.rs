@@ -11,10 +11,7 @@ use crate::{
 };
 use groma_domain::{Layer, LayerId, WorkspaceId, layer::LayerKey};
 use groma_geo::grid::TileId;
-use std::{
-    collections::{HashMap, HashSet},
-    sync::Arc,
-};
+use std::{collections::HashMap, sync::Arc};
 use tokio_postgres::types::ToSql;
 
 /// How many rows go in one step when a layer is deleted.
@@ -169,12 +166,8 @@ impl Postgres {
 
 /// Takes the blocks out of rows of [`sql::TILE`].
 fn keep_blocks(plan: &Plan, rows: &[tokio_postgres::Row], blocks: &mut Blocks) -> Result<()> {
-    let mut seen = HashSet::new();
     for row in rows {
-        let Some(block) = row.try_get::<_, Option<&[u8]>>(4)? else { continue };
-        // The block before a range may be one of the range before, too.
-        let key: (i16, i64, i64) = (row.try_get(1)?, row.try_get(2)?, row.try_get(3)?);
-        if plan.wants(block) && seen.insert(key) {
+        if let Some(block) = row.try_get::<_, Option<&[u8]>>(1)?.filter(|block| plan.wants(block)) {
             blocks.push(block);
         }
     }

@@ -131,23 +131,33 @@ statements! {
         ON CONFLICT (workspace_id, layer, part) DO UPDATE SET west = excluded.west, south = excluded.south,
             east = excluded.east, north = excluded.north";
     REMOVE_EXTENT = "DELETE FROM extents WHERE workspace_id = $1 AND layer = $2 AND part = $3";
-    DRAWINGS = "SELECT r.shelf, d.centre, d.seq, d.block
-        FROM unnest($3::smallint[], $4::bigint[], $5::bigint[]) AS r (shelf, first, last)
-        CROSS JOIN LATERAL (SELECT d.centre, d.seq, d.block FROM drawings d
-            WHERE d.workspace_id = $1 AND d.layer = $2 AND d.shelf = r.shelf AND d.centre <= r.last
-            AND d.centre >= coalesce((SELECT p.centre FROM drawings p
-                WHERE p.workspace_id = $1 AND p.layer = $2 AND p.shelf = r.shelf AND p.centre < r.first
-                ORDER BY p.centre DESC LIMIT 1), r.first)
-            ORDER BY d.centre, d.seq OFFSET 0) d";
-    TILE = "SELECT l.revision, b.shelf, b.centre, b.seq, b.block FROM layers l
-        LEFT JOIN LATERAL (SELECT r.shelf, d.centre, d.seq, d.block
+    DRAWINGS = "SELECT k.shelf, k.centre, k.seq, d.block FROM (SELECT DISTINCT r.shelf, k.centre, k.seq
             FROM unnest($3::smallint[], $4::bigint[], $5::bigint[]) AS r (shelf, first, last)
-            CROSS JOIN LATERAL (SELECT d.centre, d.seq, d.block FROM drawings d
-                WHERE d.workspace_id = $1 AND d.layer = $2 AND d.shelf = r.shelf AND d.centre <= r.last
-                AND d.centre >= coalesce((SELECT p.centre FROM drawings p
+            CROSS JOIN LATERAL (
+                (SELECT p.centre, p.seq FROM drawings p
                     WHERE p.workspace_id = $1 AND p.layer = $2 AND p.shelf = r.shelf AND p.centre < r.first
-                    ORDER BY p.centre DESC LIMIT 1), r.first)
-                ORDER BY d.centre, d.seq OFFSET 0) d) b ON true
+                    ORDER BY p.centre DESC, p.seq DESC LIMIT 1)
+                UNION ALL
+                (SELECT d.centre, d.seq FROM drawings d
+                    WHERE d.workspace_id = $1 AND d.layer = $2 AND d.shelf = r.shelf
+                    AND d.centre BETWEEN r.first AND r.last)) k) k
+        CROSS JOIN LATERAL (SELECT d.block FROM drawings d
+            WHERE d.workspace_id = $1 AND d.layer = $2 AND d.shelf = k.shelf AND d.centre = k.centre
+            AND d.seq = k.seq OFFSET 0) d";
+    TILE = "SELECT l.revision, b.block FROM layers l
+        LEFT JOIN LATERAL (SELECT d.block FROM (SELECT DISTINCT r.shelf, k.centre, k.seq
+            FROM unnest($3::smallint[], $4::bigint[], $5::bigint[]) AS r (shelf, first, last)
+            CROSS JOIN LATERAL (
+                (SELECT p.centre, p.seq FROM drawings p
+                    WHERE p.workspace_id = $1 AND p.layer = $2 AND p.shelf = r.shelf AND p.centre < r.first
+                    ORDER BY p.centre DESC, p.seq DESC LIMIT 1)
+                UNION ALL
+                (SELECT d.centre, d.seq FROM drawings d
+                    WHERE d.workspace_id = $1 AND d.layer = $2 AND d.shelf = r.shelf
+                    AND d.centre BETWEEN r.first AND r.last)) k) k
+        CROSS JOIN LATERAL (SELECT d.block FROM drawings d
+            WHERE d.workspace_id = $1 AND d.layer = $2 AND d.shelf = k.shelf AND d.centre = k.centre
+            AND d.seq = k.seq OFFSET 0) d) b ON true
         WHERE l.workspace_id = $1 AND l.no = $2";
     SAVE_DRAWINGS = "INSERT INTO drawings (workspace_id, layer, shelf, centre, seq, block)
         VALUES ($1, $2, $3, $4, $5, $6)

@@ -8,10 +8,10 @@ use crate::{
     Result,
     geometries::ShelfRanges,
     tiles::{Blocks, Plan, Tile},
-    tx::{StoredFeature, StoredLayer, sortable},
+    tx::{StoredFeature, StoredLayer, centre, sortable},
 };
 use groma_domain::{Layer, LayerId, WorkspaceId, layer::LayerKey};
-use groma_geo::grid::TileId;
+use groma_geo::{block::Place, grid::TileId};
 use rusqlite::{Connection, OptionalExtension, params};
 use std::{collections::HashMap, sync::Arc};
 
@@ -103,9 +103,16 @@ impl Sqlite {
             return Ok(Some(Tile { revision, bytes: Vec::new() }));
         };
         let mut blocks = Blocks::default();
-        read_blocks(connection, no, &plan, &plan.ranges, &mut blocks)?;
+        let keep = |blocks: &mut Blocks, ranges| {
+            each_block(connection, no, ranges, |_, _, block| {
+                if plan.wants(block) {
+                    blocks.push(block);
+                }
+            })
+        };
+        keep(&mut blocks, &plan.ranges)?;
         if plan.goes_further(&blocks) {
-            read_blocks(connection, no, &plan, &plan.further, &mut blocks)?;
+            keep(&mut blocks, &plan.further)?;
         }
         let candidates = plan.candidates(&blocks);
         let mut long = HashMap::new();
@@ -158,28 +165,32 @@ impl Sqlite {
     }
 }
 
-fn read_blocks(
+/// Hands over the blocks that hold something in one of these ranges, which are in order, or might:
+/// those that begin in one, and the one before it. Each comes once.
+pub(super) fn each_block(
     connection: &Connection,
     layer: i64,
-    plan: &Plan,
     ranges: &ShelfRanges,
-    blocks: &mut Blocks,
+    mut take: impl FnMut(u8, Place, &[u8]),
 ) -> Result<()> {
-    let mut statement = connection.prepare_cached(sql::DRAWINGS)?;
+    let mut before = connection.prepare_cached(sql::DRAWINGS_BEFORE)?;
+    let mut within = connection.prepare_cached(sql::DRAWINGS)?;
     let mut last_read = None;
     for (shelf, (first, last)) in ranges {
-        let mut rows = statement.query(params![layer, shelf, sortable(*first), sortable(*last)])?;
-        while let Some(row) = rows.next()? {
-            // The block before a range may have been read as one of the range before.
-            let key = Some((*shelf, row.get::<_, i64>(0)?, row.get::<_, i64>(1)?));
-            if key > last_read {
-                last_read = key;
-                let block = row.get_ref(2)?.as_bytes().map_err(rusqlite::Error::from)?;
-                if plan.wants(block) {
-                    blocks.push(block);
+        let (first, last) = (sortable(*first), sortable(*last));
+        let mut read = |mut rows: rusqlite::Rows<'_>| -> Result<()> {
+            while let Some(row) = rows.next()? {
+                let key = (*shelf, row.get::<_, i64>(0)?, row.get::<_, i64>(1)?);
+                if Some(key) > last_read {
+                    last_read = Some(key);
+                    let block = row.get_ref(2)?.as_bytes().map_err(rusqlite::Error::from)?;
+                    take(*shelf, (centre(key.1), key.2.unsigned_abs()), block);
                 }
             }
-        }
+            Ok(())
+        };
+        read(before.query(params![layer, shelf, first])?)?;
+        read(within.query(params![layer, shelf, first, last])?)?;
     }
     Ok(())
 }

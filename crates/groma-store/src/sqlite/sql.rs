@@ -135,10 +135,10 @@ statements! {
         ON CONFLICT (layer, part) DO UPDATE SET west = excluded.west, south = excluded.south,
             east = excluded.east, north = excluded.north";
     REMOVE_EXTENT = "DELETE FROM extents WHERE layer = ?1 AND part = ?2";
-    DRAWINGS = "SELECT centre, seq, block FROM drawings WHERE layer = ?1 AND shelf = ?2 AND centre <= ?4
-        AND centre >= coalesce((SELECT centre FROM drawings WHERE layer = ?1 AND shelf = ?2 AND centre < ?3
-            ORDER BY centre DESC LIMIT 1), ?3)
-        ORDER BY centre, seq";
+    DRAWINGS = "SELECT centre, seq, block FROM drawings
+        WHERE layer = ?1 AND shelf = ?2 AND centre BETWEEN ?3 AND ?4 ORDER BY centre, seq";
+    DRAWINGS_BEFORE = "SELECT centre, seq, block FROM drawings
+        WHERE layer = ?1 AND shelf = ?2 AND centre < ?3 ORDER BY centre DESC, seq DESC LIMIT 1";
     SAVE_DRAWINGS = "INSERT INTO drawings (layer, shelf, centre, seq, block) VALUES (?1, ?2, ?3, ?4, ?5)
         ON CONFLICT (layer, shelf, centre, seq) DO UPDATE SET block = excluded.block";
     REMOVE_DRAWINGS = "DELETE FROM drawings WHERE layer = ?1 AND shelf = ?2 AND centre = ?3 AND seq = ?4";

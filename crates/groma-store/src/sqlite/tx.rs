@@ -1,12 +1,15 @@
 //! The operations of a transaction, carried out at once.
 
-use super::sql::{self, KindSql};
+use super::{
+    layers::each_block,
+    sql::{self, KindSql},
+};
 use crate::{
     Error, Result,
     geometries::ShelfRanges,
     tx::{
         Collection, FeatureRow, LayerWrite, Link, LogRow, MemberRow, Replay, ReplayKey, Row,
-        Stored, StoredBlock, StoredFeature, StoredLayer, TokenWrite, Tx, UserRow, Write, centre,
+        Stored, StoredBlock, StoredFeature, StoredLayer, TokenWrite, Tx, UserRow, Write,
         kind_number, sortable,
     },
 };
@@ -527,16 +530,10 @@ impl Tx for SqliteTx<'_> {
         layer: u64,
         ranges: &ShelfRanges,
     ) -> Result<Vec<StoredBlock>> {
-        let mut statement = self.prepare(sql::DRAWINGS)?;
         let mut blocks = Vec::new();
-        for (shelf, (first, last)) in ranges {
-            let mut rows =
-                statement.query(params![int(layer), shelf, sortable(*first), sortable(*last)])?;
-            while let Some(row) = rows.next()? {
-                let key = (centre(row.get(0)?), row.get::<_, i64>(1)?.unsigned_abs());
-                blocks.push(StoredBlock { shelf: *shelf, key, block: row.get(2)? });
-            }
-        }
+        each_block(self.connection, int(layer), ranges, |shelf, key, block| {
+            blocks.push(StoredBlock { shelf, key, block: block.to_vec() });
+        })?;
         Ok(blocks)
     }
 

@@ -303,6 +303,37 @@ on_both_engines! {
         }
         let answer = map.try_post("", in_crs("EPSG:99999999", 1.0, 2.0).to_string());
         assert!(answer.spots()[0].starts_with("/crs"));
+        // Behind the features it comes too late to be heeded, and is not passed over either.
+        let late = |name: &str| {
+            let mut body = collection(&[feature(Value::Null, point(1.0, 2.0), json!({}))]);
+            body["crs"] = in_crs(name, 1.0, 2.0)["crs"].take();
+            map.try_post("", body.to_string())
+        };
+        assert!(late("EPSG:3857").spots()[0].starts_with("/crs"));
+        assert_eq!(late("urn:ogc:def:crs:OGC:1.3:CRS84").ok()["bbox"], json!([1.0, 2.0, 1.0, 2.0]));
+    }
+
+    /// What a post takes depends on what it brings, not on what the layer holds already.
+    fn a_post_into_a_full_layer_costs_what_it_brings(engine: Engine) {
+        const COUNT: u32 = 5_000;
+        let map = Map::open(engine);
+        let body = |name: &str, place: &dyn Fn(u32) -> (f64, f64)| {
+            let one = |n: u32| {
+                let (x, y) = place(n);
+                feature(json!(format!("{name} {n}")), point(x, y), json!({ "n": n }))
+            };
+            collection(&(0..COUNT).map(one).collect::<Vec<_>>())
+        };
+        let field = |n: u32| (2.0 + f64::from(n % 71) * 1e-3, 48.0 + f64::from(n / 71) * 1e-3);
+        map.post("", &body("field", &field));
+        let before = map.office.program().peak_memory();
+        // A crowd on one spot; then the field again, and each of it a little to the side.
+        map.post("", &body("crowd", &|_| (2.0, 48.0)));
+        map.post("", &body("more", &field));
+        map.post("", &body("field", &|n| (field(n).0 + 5e-4, field(n).1)));
+        let grown = map.office.program().peak_memory() - before;
+        assert!(grown < 150 << 20, "it took {grown} bytes");
+        assert_eq!(map.count(), 15_000);
     }
 }
 
