@@ -38,7 +38,7 @@ impl Store {
         &self,
         workspace: WorkspaceId,
         params: &ListParams,
-        mut body: Vec<u8>,
+        body: Vec<u8>,
         render: impl Fn(&Layer, &mut Vec<u8>),
     ) -> Result<Page> {
         // There are few: they are read whole, and searched and paged here for both engines.
@@ -46,14 +46,7 @@ impl Store {
         let matches =
             |layer: &&Layer| params.term.as_ref().is_none_or(|term| layer.matches(term.as_str()));
         let matching: Vec<&Layer> = layers.iter().filter(matches).collect();
-        let skip = usize::try_from(params.skip()).unwrap_or(usize::MAX);
-        for (index, layer) in matching.iter().skip(skip).take(params.limit as usize).enumerate() {
-            if index > 0 {
-                body.push(b',');
-            }
-            render(layer, &mut body);
-        }
-        Ok(Page { body, total: matching.len() as u64 })
+        Ok(Page::of(&matching, params, body, |layer, body| render(layer, body)))
     }
 
     /// Every layer of a workspace, oldest first.

@@ -73,6 +73,25 @@ pub struct Page {
     pub total: u64,
 }
 
+impl Page {
+    /// A page of what was read whole, each item as `append` writes it.
+    pub(crate) fn of<T>(
+        items: &[T],
+        params: &ListParams,
+        mut body: Vec<u8>,
+        append: impl Fn(&T, &mut Vec<u8>),
+    ) -> Self {
+        let skip = usize::try_from(params.skip()).unwrap_or(usize::MAX);
+        for (index, item) in items.iter().skip(skip).take(params.limit as usize).enumerate() {
+            if index > 0 {
+                body.push(b',');
+            }
+            append(item, &mut body);
+        }
+        Self { body, total: items.len() as u64 }
+    }
+}
+
 /// A record on its way out.
 pub struct Exported {
     /// Its place, to go on behind.
@@ -234,7 +253,7 @@ impl Store {
         &self,
         workspace: WorkspaceId,
         params: &ListParams,
-        mut body: Vec<u8>,
+        body: Vec<u8>,
     ) -> Result<Page> {
         // There are few: they are read whole, and searched and paged here for both engines.
         let documents = on_engine!(self, engine => engine.statuses(workspace).await?);
@@ -246,15 +265,8 @@ impl Store {
                 matching.push(document);
             }
         }
-        let skip = usize::try_from(params.skip()).unwrap_or(usize::MAX);
-        for (index, document) in matching.iter().skip(skip).take(params.limit as usize).enumerate()
-        {
-            if index > 0 {
-                body.push(b',');
-            }
-            body.extend_from_slice(document);
-        }
-        Ok(Page { body, total: matching.len() as u64 })
+        let append = |document: &Vec<u8>, body: &mut Vec<u8>| body.extend_from_slice(document);
+        Ok(Page::of(&matching, params, body, append))
     }
 
     /// Up to `limit` records of a kind behind `after`, in the order of creation.

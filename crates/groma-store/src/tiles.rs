@@ -63,9 +63,9 @@ impl Plan {
         has_some.then_some(Self { tile, max_band, budget, ranges, further })
     }
 
-    /// Whether what was read of the first ranges leaves room for the further ones.
-    pub(crate) fn goes_further(&self, blocks: &Blocks) -> bool {
-        !self.further.is_empty() && self.candidates(blocks).len() < ENOUGH
+    /// Whether so many candidates of the first ranges leave room for those of the further ones.
+    pub(crate) fn goes_further(&self, candidates: usize) -> bool {
+        !self.further.is_empty() && candidates < ENOUGH
     }
 
     /// Whether a block may hold something for the tile.

@@ -82,7 +82,9 @@ impl Postgres {
                     break false;
                 }
                 keep_blocks(&plan, &rows, &mut blocks)?;
-                if std::ptr::eq(ranges, &plan.further) || !plan.goes_further(&blocks) {
+                if std::ptr::eq(ranges, &plan.further)
+                    || !plan.goes_further(plan.candidates(&blocks).len())
+                {
                     break true;
                 }
                 ranges = &plan.further;

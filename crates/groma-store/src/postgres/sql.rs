@@ -13,6 +13,26 @@ macro_rules! statements {
     };
 }
 
+/// The blocks that begin in one of the ranges `$3`, `$4`, `$5`, and the one before each: the keys `k`,
+/// each once, and the blocks `d`.
+macro_rules! blocks_of_ranges {
+    () => {
+        "(SELECT DISTINCT r.shelf, k.centre, k.seq
+            FROM unnest($3::smallint[], $4::bigint[], $5::bigint[]) AS r (shelf, first, last)
+            CROSS JOIN LATERAL (
+                (SELECT p.centre, p.seq FROM drawings p
+                    WHERE p.workspace_id = $1 AND p.layer = $2 AND p.shelf = r.shelf AND p.centre < r.first
+                    ORDER BY p.centre DESC, p.seq DESC LIMIT 1)
+                UNION ALL
+                (SELECT d.centre, d.seq FROM drawings d
+                    WHERE d.workspace_id = $1 AND d.layer = $2 AND d.shelf = r.shelf
+                    AND d.centre BETWEEN r.first AND r.last)) k) k
+        CROSS JOIN LATERAL (SELECT d.block FROM drawings d
+            WHERE d.workspace_id = $1 AND d.layer = $2 AND d.shelf = k.shelf AND d.centre = k.centre
+            AND d.seq = k.seq OFFSET 0) d"
+    };
+}
+
 /// What every connection is told. Each statement has an index made for it; while a table is young and
 /// its statistics do not show that, the planner would read it whole, and keep to that plan.
 pub(crate) const SESSION: &str = "SET enable_seqscan = off; SET jit = off";
@@ -131,34 +151,10 @@ statements! {
         ON CONFLICT (workspace_id, layer, part) DO UPDATE SET west = excluded.west, south = excluded.south,
             east = excluded.east, north = excluded.north";
     REMOVE_EXTENT = "DELETE FROM extents WHERE workspace_id = $1 AND layer = $2 AND part = $3";
-    DRAWINGS = "SELECT k.shelf, k.centre, k.seq, d.block FROM (SELECT DISTINCT r.shelf, k.centre, k.seq
-            FROM unnest($3::smallint[], $4::bigint[], $5::bigint[]) AS r (shelf, first, last)
-            CROSS JOIN LATERAL (
-                (SELECT p.centre, p.seq FROM drawings p
-                    WHERE p.workspace_id = $1 AND p.layer = $2 AND p.shelf = r.shelf AND p.centre < r.first
-                    ORDER BY p.centre DESC, p.seq DESC LIMIT 1)
-                UNION ALL
-                (SELECT d.centre, d.seq FROM drawings d
-                    WHERE d.workspace_id = $1 AND d.layer = $2 AND d.shelf = r.shelf
-                    AND d.centre BETWEEN r.first AND r.last)) k) k
-        CROSS JOIN LATERAL (SELECT d.block FROM drawings d
-            WHERE d.workspace_id = $1 AND d.layer = $2 AND d.shelf = k.shelf AND d.centre = k.centre
-            AND d.seq = k.seq OFFSET 0) d";
-    TILE = "SELECT l.revision, b.block FROM layers l
-        LEFT JOIN LATERAL (SELECT d.block FROM (SELECT DISTINCT r.shelf, k.centre, k.seq
-            FROM unnest($3::smallint[], $4::bigint[], $5::bigint[]) AS r (shelf, first, last)
-            CROSS JOIN LATERAL (
-                (SELECT p.centre, p.seq FROM drawings p
-                    WHERE p.workspace_id = $1 AND p.layer = $2 AND p.shelf = r.shelf AND p.centre < r.first
-                    ORDER BY p.centre DESC, p.seq DESC LIMIT 1)
-                UNION ALL
-                (SELECT d.centre, d.seq FROM drawings d
-                    WHERE d.workspace_id = $1 AND d.layer = $2 AND d.shelf = r.shelf
-                    AND d.centre BETWEEN r.first AND r.last)) k) k
-        CROSS JOIN LATERAL (SELECT d.block FROM drawings d
-            WHERE d.workspace_id = $1 AND d.layer = $2 AND d.shelf = k.shelf AND d.centre = k.centre
-            AND d.seq = k.seq OFFSET 0) d) b ON true
-        WHERE l.workspace_id = $1 AND l.no = $2";
+    DRAWINGS = concat!("SELECT k.shelf, k.centre, k.seq, d.block FROM ", blocks_of_ranges!());
+    TILE = concat!("SELECT l.revision, b.block FROM layers l
+        LEFT JOIN LATERAL (SELECT d.block FROM ", blocks_of_ranges!(), ") b ON true
+        WHERE l.workspace_id = $1 AND l.no = $2");
     SAVE_DRAWINGS = "INSERT INTO drawings (workspace_id, layer, shelf, centre, seq, block)
         VALUES ($1, $2, $3, $4, $5, $6)
         ON CONFLICT (workspace_id, layer, shelf, centre, seq) DO UPDATE SET block = excluded.block";

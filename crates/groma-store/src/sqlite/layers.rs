@@ -5,7 +5,7 @@ use super::{
     tx::{int, place, read_feature, read_layer},
 };
 use crate::{
-    Result,
+    Error, Result,
     geometries::ShelfRanges,
     tiles::{Blocks, Plan, Tile},
     tx::{StoredFeature, StoredLayer, centre, sortable},
@@ -14,9 +14,6 @@ use groma_domain::{Layer, LayerId, WorkspaceId, layer::LayerKey};
 use groma_geo::{block::Place, grid::TileId};
 use rusqlite::{Connection, OptionalExtension, params};
 use std::{collections::HashMap, sync::Arc};
-
-/// Tiles from this zoom on show little and are drawn where they are asked for.
-const QUICK_FROM: u8 = 13;
 
 /// How many rows go in one step when a layer is deleted.
 const PURGE: u32 = 2_000;
@@ -69,9 +66,6 @@ impl Sqlite {
         layer: LayerId,
         tile: TileId,
     ) -> Result<Option<Tile>> {
-        if tile.z() >= QUICK_FROM {
-            return self.read(|connection| self.read_tile(connection, workspace, layer, tile));
-        }
         self.read_long(move |store| {
             store.read(|connection| store.read_tile(connection, workspace, layer, tile))
         })
@@ -102,19 +96,22 @@ impl Sqlite {
         let Some(plan) = Plan::new(&layer, tile) else {
             return Ok(Some(Tile { revision, bytes: Vec::new() }));
         };
-        let mut blocks = Blocks::default();
-        let keep = |blocks: &mut Blocks, ranges| {
+        let read = |ranges| {
+            let mut blocks = Blocks::default();
             each_block(connection, no, ranges, |_, _, block| {
                 if plan.wants(block) {
                     blocks.push(block);
                 }
-            })
+            })?;
+            Ok::<_, Error>(blocks)
         };
-        keep(&mut blocks, &plan.ranges)?;
-        if plan.goes_further(&blocks) {
-            keep(&mut blocks, &plan.further)?;
+        let blocks = read(&plan.ranges)?;
+        let mut candidates = plan.candidates(&blocks);
+        let further;
+        if plan.goes_further(candidates.len()) {
+            further = read(&plan.further)?;
+            candidates.extend(plan.candidates(&further));
         }
-        let candidates = plan.candidates(&blocks);
         let mut long = HashMap::new();
         for seq in plan.long(&candidates) {
             let mut statement = connection.prepare_cached(sql::LONG_DRAWING)?;

@@ -9,7 +9,7 @@ use std::{
     collections::VecDeque,
     fmt,
     fs::File,
-    io::{BufRead, BufReader, Read, Seek},
+    io::{self, BufRead, BufReader, Read, Seek},
     path::{Path, PathBuf},
 };
 
@@ -49,25 +49,10 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// Opens a file, or standard input when it is `-`. What can be read once only is copied to a
-    /// file without a name.
+    /// Opens a file, or standard input when it is `-`.
     pub(super) fn open(name: &Path, format: Option<Format>) -> Result<Self, Failure> {
         let format = format_of(name, format)?;
-        let open = || {
-            let mut pipe: Box<dyn Read> = if name.as_os_str() == "-" {
-                Box::new(std::io::stdin().lock())
-            } else {
-                let file = File::open(name)?;
-                if file.metadata()?.is_file() {
-                    return Ok(file);
-                }
-                Box::new(file)
-            };
-            let mut copy = tempfile::tempfile()?;
-            std::io::copy(&mut pipe, &mut copy)?;
-            Ok(copy)
-        };
-        let file = open().map_err(|error: std::io::Error| named(name, &error))?;
+        let file = rereadable(name).map_err(|error| named(name, &error))?;
         Ok(Self { name: name.to_owned(), format, file })
     }
 
@@ -111,6 +96,23 @@ impl Source {
         };
         open().map_err(|error: std::io::Error| named(&self.name, &error))
     }
+}
+
+/// Opens a file, or standard input when it is `-`, so that it can be read more than once: what
+/// cannot be is copied to a file without a name.
+pub(super) fn rereadable(name: &Path) -> io::Result<File> {
+    let mut pipe: Box<dyn Read> = if name.as_os_str() == "-" {
+        Box::new(io::stdin().lock())
+    } else {
+        let file = File::open(name)?;
+        if file.metadata()?.is_file() {
+            return Ok(file);
+        }
+        Box::new(file)
+    };
+    let mut copy = tempfile::tempfile()?;
+    io::copy(&mut pipe, &mut copy)?;
+    Ok(copy)
 }
 
 fn named(name: &Path, error: &dyn fmt::Display) -> Failure {

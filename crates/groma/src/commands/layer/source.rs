@@ -1,7 +1,10 @@
 //! Where features come from: a file in one of the formats, read as a stream. A further format is a
 //! further arm of [`Source::read`].
 
-use crate::{cli::LayerFormat, commands::Failure};
+use crate::{
+    cli::LayerFormat,
+    commands::{Failure, files::rereadable},
+};
 use groma_geo::{
     Crs,
     geojson::{self, Feature, Options, ReadError},
@@ -9,7 +12,7 @@ use groma_geo::{
 use indicatif::ProgressBar;
 use std::{
     fs::File,
-    io::{self, Read, Seek},
+    io::{self, Seek},
     path::Path,
 };
 
@@ -24,18 +27,10 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// Opens a file, or standard input when it is `-`. What cannot be read twice is copied to a
-    /// file without a name first.
+    /// Opens a file, or standard input when it is `-`.
     pub(super) fn open(path: &Path, format: LayerFormat, crs: Crs) -> Result<Self, Failure> {
-        let open = || match path.as_os_str() == "-" {
-            true => kept(io::stdin().lock()),
-            false => {
-                let file = File::open(path)?;
-                if file.metadata()?.is_file() { Ok(file) } else { kept(file) }
-            }
-        };
         let named = |error: io::Error| Failure::new(format!("{}: {error}", path.display()));
-        Ok(Self { file: open().map_err(named)?, format, crs })
+        Ok(Self { file: rereadable(path).map_err(named)?, format, crs })
     }
 
     /// Its size in bytes.
@@ -58,10 +53,4 @@ impl Source {
             LayerFormat::GeoJsonSeq => geojson::read_seq(input, &options, take),
         }
     }
-}
-
-fn kept(mut input: impl Read) -> io::Result<File> {
-    let mut file = tempfile::tempfile()?;
-    io::copy(&mut input, &mut file)?;
-    Ok(file)
 }
