@@ -1,8 +1,8 @@
 //! Blocks: how features stand on a shelf. A block holds up to 64 of them in the order of their
 //! centres along the Morton curve, so that a tile reads a few rows of the database and not hundreds.
 //!
-//! A block's key is a lower bound: it holds what stands from its key up to the next block's. It begins
-//! with the box around all its features, so that one which is read for nothing is passed over.
+//! A block's key is a lower bound: it holds what stands from its key up to the next block's. The box
+//! around its features is kept beside the key, so that none is read for nothing.
 
 use crate::{grid::GridBox, shape, varint};
 use bytes::{BufMut, Bytes};
@@ -16,9 +16,6 @@ const MOST_BYTES: usize = 7_800;
 
 /// What stands before an entry's body takes at most this.
 const MOST_HEAD: usize = 10 + 10 + 2 + 10;
-
-/// What the box around all takes.
-const BOX: usize = 16;
 
 /// A place on a shelf: the Morton code of a centre, and the number of the feature.
 pub type Place = (u64, u64);
@@ -67,10 +64,20 @@ pub struct Glimpse<'b> {
     pub attributes: &'b [u8],
 }
 
+/// A block to be kept.
+#[derive(Clone, Debug)]
+pub struct Block {
+    /// What it holds stands here or later.
+    pub key: Place,
+    /// The box around its features.
+    pub bounds: GridBox,
+    /// Its features.
+    pub bytes: Vec<u8>,
+}
+
 /// Writes entries, which are in order, into one block.
-fn write<'e>(entries: impl Iterator<Item = (&'e Place, &'e Entry)>) -> Vec<u8> {
+fn write<'e>(key: Place, entries: impl Iterator<Item = (&'e Place, &'e Entry)>) -> Block {
     let mut block = Vec::with_capacity(MOST_BYTES);
-    block.resize(BOX, 0);
     let mut around: Option<GridBox> = None;
     let mut last = 0;
     for ((centre, seq), entry) in entries {
@@ -85,25 +92,9 @@ fn write<'e>(entries: impl Iterator<Item = (&'e Place, &'e Entry)>) -> Vec<u8> {
         varint::put(&mut block, entry.body.len() as u64);
         block.extend_from_slice(&entry.body);
     }
-    if let Some(around) = around {
-        let sides = [around.min_x, around.min_y, around.max_x, around.max_y];
-        for (at, side) in block.chunks_exact_mut(4).zip(sides) {
-            // Boxes on the grid are within it.
-            at.copy_from_slice(&u32::try_from(side).unwrap_or_default().to_le_bytes());
-        }
-    }
-    block
-}
-
-/// The box around the features of a block.
-#[must_use]
-pub fn bounds(block: &[u8]) -> Option<GridBox> {
-    let mut sides = block
-        .get(..BOX)?
-        .chunks_exact(4)
-        .map(|side| side.try_into().map_or(0, |side| i64::from(u32::from_le_bytes(side))));
-    let mut side = || sides.next();
-    Some(GridBox { min_x: side()?, min_y: side()?, max_x: side()?, max_y: side()? })
+    // What draws nothing is met nowhere.
+    let nowhere = GridBox { min_x: 0, min_y: 0, max_x: 0, max_y: 0 };
+    Block { key, bounds: around.unwrap_or(nowhere), bytes: block }
 }
 
 /// Writes entries, which are in order, into as many blocks as they need, each with its key. The
@@ -111,10 +102,10 @@ pub fn bounds(block: &[u8]) -> Option<GridBox> {
 pub fn write_all<'e>(
     key: Option<Place>,
     entries: impl Iterator<Item = (&'e Place, &'e Entry)>,
-) -> Vec<(Place, Vec<u8>)> {
+) -> Vec<Block> {
     let entries: Vec<_> = entries.collect();
     let size = |(_, entry): &(&Place, &Entry)| entry.body.len() + MOST_HEAD;
-    let bytes: usize = BOX + entries.iter().map(size).sum::<usize>();
+    let bytes: usize = entries.iter().map(size).sum::<usize>();
     let (most, most_bytes) = if entries.len() <= MOST && bytes <= MOST_BYTES {
         (MOST, MOST_BYTES)
     } else {
@@ -123,7 +114,7 @@ pub fn write_all<'e>(
     let mut blocks = Vec::new();
     let mut rest = &entries[..];
     while let Some((first, _)) = rest.first() {
-        let mut length = BOX;
+        let mut length = 0;
         let fits = |entry: &&(&Place, &Entry)| {
             length += size(entry);
             length <= most_bytes
@@ -131,7 +122,7 @@ pub fn write_all<'e>(
         let count = rest.iter().take(most).take_while(fits).count().max(1);
         let (part, others) = rest.split_at(count);
         let key = if blocks.is_empty() { key.unwrap_or(**first) } else { **first };
-        blocks.push((key, write(part.iter().copied())));
+        blocks.push(write(key, part.iter().copied()));
         rest = others;
     }
     blocks
@@ -173,7 +164,7 @@ struct Reader<'b> {
 
 impl<'b> Reader<'b> {
     fn new(block: &'b [u8]) -> Self {
-        Self { block, rest: block.get(BOX..).unwrap_or_default(), last: 0 }
+        Self { block, rest: block, last: 0 }
     }
 }
 
@@ -218,10 +209,10 @@ mod tests {
             let blocks = write_all(None, entries.iter());
             let mut again = BTreeMap::new();
             let mut last_key = None;
-            for (key, block) in blocks {
+            for Block { key, bytes, .. } in blocks {
                 prop_assert!(last_key < Some(key));
-                prop_assert!(block.len() <= MOST_BYTES);
-                let block = Bytes::from(block);
+                prop_assert!(bytes.len() <= MOST_BYTES);
+                let block = Bytes::from(bytes);
                 let read = read(&block);
                 prop_assert!(read.len() <= MOST && read.first().is_some_and(|(first, _)| *first == key));
                 prop_assert_eq!(glimpses(&block).count(), read.len());

@@ -1,11 +1,11 @@
 //! Tiles: which blocks a tile is drawn from, and the drawing of it. What reads the blocks is written
 //! for each engine.
 
-use crate::geometries::ShelfRanges;
+use crate::{geometries::ShelfRanges, tx::StoredLayer};
 use groma_domain::{Layer, LayerId};
 use groma_geo::{
     block,
-    grid::{self, TileId},
+    grid::{self, GridBox, TileId},
     shape, thin,
     tile::{self, Candidate},
 };
@@ -17,6 +17,9 @@ const BUDGET: usize = 500_000;
 
 /// With so many features to show, a tile does not look for those of the bands ahead of its zoom.
 const ENOUGH: usize = 2_000;
+
+/// The zoom from which a tile shows little, even in a town.
+const SHOWS_LITTLE: u8 = 13;
 
 /// A tile and the state of the layer that it shows.
 #[derive(Debug)]
@@ -30,6 +33,7 @@ pub struct Tile {
 /// What a tile is drawn from.
 pub(crate) struct Plan {
     tile: TileId,
+    own_shelf: u8,
     max_band: u8,
     budget: Option<usize>,
     /// What it always reads.
@@ -46,21 +50,21 @@ impl Plan {
             return None;
         }
         let (shelves, max_band) = thin::shelves_of_tile(zoom, layer.max_zoom);
+        let own_shelf = thin::shelf(zoom, layer.max_zoom);
         let (mut ranges, mut further) = (ShelfRanges::new(), ShelfRanges::new());
         for shelf in shelves {
             let Some(class) = layer.reach.get(&shelf) else { continue };
             let area = tile.buffered().grown(1 << class);
-            // Where little stands, reading a bit more is cheaper than looking in more places.
+            // Where little stands, passing over more is cheaper than looking in more places.
             let is_sparse = shelf.saturating_mul(2).saturating_add(4) < zoom;
-            let pieces = grid::ranges(area, if is_sparse { 4 } else { 8 });
-            let is_ahead = shelf > thin::shelf(zoom, layer.max_zoom);
-            let ranges = if is_ahead { &mut further } else { &mut ranges };
+            let pieces = grid::ranges(area, if is_sparse { 2 } else { 4 });
+            let ranges = if shelf > own_shelf { &mut further } else { &mut ranges };
             ranges.extend(pieces.into_iter().map(|piece| (shelf, piece)));
         }
         let is_last = zoom == layer.max_zoom;
         let budget = (!is_last).then_some(BUDGET);
         let has_some = !ranges.is_empty() || !further.is_empty();
-        has_some.then_some(Self { tile, max_band, budget, ranges, further })
+        has_some.then_some(Self { tile, own_shelf, max_band, budget, ranges, further })
     }
 
     /// Whether so many candidates of the first ranges leave room for those of the further ones.
@@ -68,14 +72,25 @@ impl Plan {
         !self.further.is_empty() && candidates < ENOUGH
     }
 
-    /// Whether a block may hold something for the tile.
-    pub(crate) fn wants(&self, block: &[u8]) -> bool {
-        block::bounds(block).is_some_and(|bounds| bounds.meets(self.tile.buffered()))
+    /// Whether everything is read in one go: where a tile shows little, going twice costs more than
+    /// what the second would have spared.
+    pub(crate) fn reads_at_once(&self) -> bool {
+        self.tile.z() >= SHOWS_LITTLE
+    }
+
+    /// Whether a shelf is one of the further ones.
+    pub(crate) fn is_ahead(&self, shelf: u8) -> bool {
+        shelf > self.own_shelf
+    }
+
+    /// What the tile shows, with its margin.
+    pub(crate) fn area(&self) -> GridBox {
+        self.tile.buffered()
     }
 
     /// The features of these blocks that the tile may show.
     pub(crate) fn candidates<'b>(&self, blocks: &'b Blocks) -> Vec<Candidate<'b>> {
-        let area = self.tile.buffered();
+        let area = self.area();
         let mut candidates = Vec::with_capacity(blocks.ends.len() * 32);
         for block in blocks.iter() {
             for glimpse in block::glimpses(block) {
@@ -149,17 +164,21 @@ impl Blocks {
 /// Layers as they were last read; a revision tells whether one still is.
 #[derive(Default)]
 pub(crate) struct LayerCache {
-    layers: RwLock<HashMap<LayerId, Arc<Layer>>>,
+    layers: RwLock<HashMap<LayerId, Arc<StoredLayer>>>,
 }
 
 impl LayerCache {
-    pub(crate) fn get(&self, id: LayerId, revision: u64) -> Option<Arc<Layer>> {
-        self.layers.read().get(&id).filter(|layer| layer.revision == revision).cloned()
+    pub(crate) fn last(&self, id: LayerId) -> Option<Arc<StoredLayer>> {
+        self.layers.read().get(&id).cloned()
     }
 
-    pub(crate) fn put(&self, layer: Layer) -> Arc<Layer> {
-        let layer = Arc::new(layer);
-        self.layers.write().insert(layer.id, layer.clone());
-        layer
+    pub(crate) fn get(&self, id: LayerId, revision: u64) -> Option<Arc<StoredLayer>> {
+        self.last(id).filter(|stored| stored.layer.revision == revision)
+    }
+
+    pub(crate) fn put(&self, stored: StoredLayer) -> Arc<StoredLayer> {
+        let stored = Arc::new(stored);
+        self.layers.write().insert(stored.layer.id, stored.clone());
+        stored
     }
 }

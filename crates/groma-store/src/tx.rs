@@ -9,7 +9,10 @@ use groma_domain::{
     Timestamp, TokenId, UserId, WorkspaceId, layer::LayerKey, record::Document, reference::Key,
     scope::Scopes, token::TokenHash, workspace::Workspace,
 };
-use groma_geo::{Bbox, block::Place};
+use groma_geo::{
+    Bbox,
+    block::{Block, Place},
+};
 use std::future::Future;
 use uuid::Uuid;
 
@@ -318,7 +321,7 @@ pub(crate) enum LayerWrite {
     SaveFeature(FeatureRow),
     GrowExtent { layer: u64, part: u64, bounds: Bbox },
     SetExtent { layer: u64, part: u64, bounds: Option<Bbox> },
-    SaveBlock { layer: u64, shelf: u8, key: Place, block: Vec<u8> },
+    SaveBlock { layer: u64, shelf: u8, is_new: bool, block: Block },
     RemoveBlock { layer: u64, shelf: u8, key: Place },
     SaveLong { layer: u64, seq: u64, zoom: u8, shape: Vec<u8> },
     RemoveLong { layer: u64, seq: u64 },

@@ -57,16 +57,21 @@ CREATE TABLE extents (
 );
 
 -- What tiles are drawn from: blocks of features on shelves along the Morton curve. `centre` is a
--- Morton code with its first bit turned, so that it sorts as a signed integer. Blocks stay inside
--- the row up to the size of a page.
+-- Morton code with its first bit turned, so that it sorts as a signed integer. The sides of the box
+-- around a block's features, on the grid, are in the key, so that only blocks that a tile meets are
+-- read. Blocks stay inside the row up to the size of a page.
 CREATE TABLE drawings (
     workspace_id uuid NOT NULL,
     layer bigint NOT NULL,
     shelf smallint NOT NULL,
     centre bigint NOT NULL,
     seq bigint NOT NULL,
+    west bigint NOT NULL,
+    north bigint NOT NULL,
+    east bigint NOT NULL,
+    south bigint NOT NULL,
     block bytea NOT NULL,
-    PRIMARY KEY (workspace_id, layer, shelf, centre, seq)
+    PRIMARY KEY (workspace_id, layer, shelf, centre, seq, west, north, east, south)
 ) WITH (toast_tuple_target = 8160);
 ALTER TABLE drawings ALTER COLUMN block SET STORAGE EXTERNAL;
 

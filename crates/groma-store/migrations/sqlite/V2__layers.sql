@@ -49,16 +49,22 @@ CREATE TABLE extents (
 ) STRICT, WITHOUT ROWID;
 
 -- What tiles are drawn from: blocks of features on shelves along the Morton curve. `centre` is a
--- Morton code with its first bit turned, so that it sorts as a signed integer.
+-- Morton code with its first bit turned, so that it sorts as a signed integer. The sides of the box
+-- around a block's features, on the grid, are in the index, so that only blocks that a tile meets are
+-- read.
 CREATE TABLE drawings (
     no INTEGER PRIMARY KEY,
     layer INTEGER NOT NULL,
     shelf INTEGER NOT NULL,
     centre INTEGER NOT NULL,
     seq INTEGER NOT NULL,
+    west INTEGER NOT NULL,
+    north INTEGER NOT NULL,
+    east INTEGER NOT NULL,
+    south INTEGER NOT NULL,
     block BLOB NOT NULL
 ) STRICT;
-CREATE UNIQUE INDEX drawings_in_order ON drawings (layer, shelf, centre, seq);
+CREATE INDEX drawings_in_order ON drawings (layer, shelf, centre, seq, west, north, east, south);
 
 -- Shapes too long for a block, simplified for the zooms up to `zoom`.
 CREATE TABLE long_drawings (

@@ -115,10 +115,10 @@ impl Board {
                 {
                     writes.push(LayerWrite::RemoveBlock { layer, shelf: on, key: *key });
                 }
-                writes.extend(blocks.into_iter().map(|(key, block)| LayerWrite::SaveBlock {
+                writes.extend(blocks.into_iter().map(|block| LayerWrite::SaveBlock {
                     layer,
                     shelf: on,
-                    key,
+                    is_new: !shelf.blocks.contains(&block.key),
                     block,
                 }));
             }

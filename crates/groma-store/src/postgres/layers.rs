@@ -6,12 +6,20 @@ use super::{
 };
 use crate::{
     Error, Result,
+    geometries::ShelfRanges,
     tiles::{Blocks, Plan, Tile},
     tx::{StoredFeature, StoredLayer},
 };
+use deadpool_postgres::Client;
 use groma_domain::{Layer, LayerId, WorkspaceId, layer::LayerKey};
-use groma_geo::grid::TileId;
-use std::{collections::HashMap, sync::Arc};
+use groma_geo::{
+    grid::{GridBox, TileId},
+    tile::Candidate,
+};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 use tokio_postgres::types::ToSql;
 
 /// How many rows go in one step when a layer is deleted.
@@ -62,78 +70,88 @@ impl Postgres {
         tile: TileId,
     ) -> Result<Option<Tile>> {
         let client = self.client().await?;
-        let drawings = client.prepare_cached(sql::TILE).await?;
+        // Each statement tells the revision it was of: when that is another than the layer's that
+        // the plan was made for, begin again with what the layer is now.
+        let mut known = self.layers.last(id);
         loop {
-            let Some((no, layer)) = self.current_layer(&client, workspace, id).await? else {
-                return Ok(None);
+            let stored = match known.take() {
+                Some(stored) => stored,
+                None => match self.current_layer(&client, workspace, id).await? {
+                    Some(stored) => stored,
+                    None => return Ok(None),
+                },
             };
-            let revision = layer.revision;
-            let Some(plan) = Plan::new(&layer, tile) else {
-                return Ok(Some(Tile { revision, bytes: Vec::new() }));
-            };
-            // Each statement tells the revision it was of: when that has moved on, begin again.
-            let mut blocks = Blocks::default();
-            let mut ranges = &plan.ranges;
-            let is_read = loop {
-                let (shelves, first, last) = range_arrays(ranges);
-                let params: [&(dyn ToSql + Sync); 5] = [&workspace.0, &no, &shelves, &first, &last];
-                let rows = client.query(&drawings, &params).await?;
-                if !is_of(revision, &rows)? {
-                    break false;
-                }
-                keep_blocks(&plan, &rows, &mut blocks)?;
-                if std::ptr::eq(ranges, &plan.further)
-                    || !plan.goes_further(plan.candidates(&blocks).len())
-                {
-                    break true;
-                }
-                ranges = &plan.further;
-            };
-            if !is_read {
-                continue;
+            if let Some(tile) = self.draw_tile(&client, workspace, stored, tile).await? {
+                return Ok(Some(tile));
             }
-            let long_numbers: Vec<i64> =
-                plan.long(&plan.candidates(&blocks)).into_iter().map(int).collect();
-            let mut long = HashMap::new();
-            if !long_numbers.is_empty() {
-                let shapes = client.prepare_cached(sql::LONG_DRAWINGS).await?;
-                let params: [&(dyn ToSql + Sync); 4] =
-                    [&workspace.0, &no, &long_numbers, &i16::from(tile.z())];
-                let rows = client.query(&shapes, &params).await?;
-                if !is_of(revision, &rows)? {
-                    continue;
-                }
-                for row in rows {
-                    if let Some(seq) = row.try_get::<_, Option<i64>>(1)? {
-                        long.insert(seq.unsigned_abs(), row.try_get(2)?);
-                    }
-                }
-            }
-            drop(client);
-            let draw = move || plan.draw(&layer, plan.candidates(&blocks), &long);
-            let bytes = tokio::task::spawn_blocking(draw).await.map_err(|_| Error::Closed)?;
-            return Ok(Some(Tile { revision, bytes }));
         }
     }
 
-    /// The number of a layer and the layer as it is now.
+    /// A tile of a layer as it was known; `None` when it has changed since.
+    async fn draw_tile(
+        &self,
+        client: &Client,
+        workspace: WorkspaceId,
+        stored: Arc<StoredLayer>,
+        tile: TileId,
+    ) -> Result<Option<Tile>> {
+        let (no, revision) = (int(stored.no), stored.layer.revision);
+        let Some(plan) = Plan::new(&stored.layer, tile) else {
+            let now = self.layer_revision(workspace, stored.layer.id).await?;
+            let is_current = now == Some(revision);
+            return Ok(is_current.then_some(Tile { revision, bytes: Vec::new() }));
+        };
+        let (mut near, mut ahead) = (Blocks::default(), Blocks::default());
+        let (mut to_read, mut is_ahead_read) = (plan.ranges.clone(), plan.reads_at_once());
+        if is_ahead_read {
+            to_read.extend_from_slice(&plan.further);
+        }
+        loop {
+            let rows = tile_rows(client, workspace, no, &to_read, plan.area()).await?;
+            if !is_of(revision, &rows)? {
+                return Ok(None);
+            }
+            keep_blocks(&plan, &rows, &mut near, &mut ahead)?;
+            if is_ahead_read || !plan.goes_further(plan.candidates(&near).len()) {
+                break;
+            }
+            to_read.clone_from(&plan.further);
+            is_ahead_read = true;
+        }
+        let sheet = Arc::new(Sheet { plan, stored, near, ahead });
+        let first = sheet.clone();
+        let drawn = tokio::task::spawn_blocking(move || first.draw_unless_long());
+        let lacking = match drawn.await.map_err(|_| Error::Closed)? {
+            Ok(bytes) => return Ok(Some(Tile { revision, bytes })),
+            Err(Lacking(lacking)) => lacking,
+        };
+        let shapes = client.prepare_cached(sql::LONG_DRAWINGS).await?;
+        let params: [&(dyn ToSql + Sync); 4] = [&workspace.0, &no, &lacking, &i16::from(tile.z())];
+        let rows = client.query(&shapes, &params).await?;
+        if !is_of(revision, &rows)? {
+            return Ok(None);
+        }
+        let mut long = HashMap::new();
+        for row in rows {
+            if let Some(seq) = row.try_get::<_, Option<i64>>(1)? {
+                long.insert(seq.unsigned_abs(), row.try_get(2)?);
+            }
+        }
+        let drawn = tokio::task::spawn_blocking(move || sheet.draw(sheet.candidates(), &long));
+        Ok(Some(Tile { revision, bytes: drawn.await.map_err(|_| Error::Closed)? }))
+    }
+
+    /// The layer as it is now.
     async fn current_layer(
         &self,
-        client: &deadpool_postgres::Client,
+        client: &Client,
         workspace: WorkspaceId,
         id: LayerId,
-    ) -> Result<Option<(i64, Arc<Layer>)>> {
-        let statement = client.prepare_cached(sql::LAYER_NOW).await?;
-        let Some(row) = client.query_opt(&statement, &[&workspace.0, &id.0]).await? else {
-            return Ok(None);
-        };
-        if let Some(layer) = self.layers.get(id, row.try_get::<_, i64>(1)?.unsigned_abs()) {
-            return Ok(Some((row.try_get(0)?, layer)));
-        }
+    ) -> Result<Option<Arc<StoredLayer>>> {
         let statement = client.prepare_cached(sql::LAYER_BY_ID).await?;
         let row = client.query_opt(&statement, &[&workspace.0, &id.0]).await?;
         let stored = row.as_ref().map(read_layer).transpose()?;
-        Ok(stored.map(|stored| (int(stored.no), self.layers.put(stored.layer))))
+        Ok(stored.map(|stored| self.layers.put(stored)))
     }
 
     pub(crate) async fn features(
@@ -166,11 +184,77 @@ impl Postgres {
     }
 }
 
-/// Takes the blocks out of rows of [`sql::TILE`].
-fn keep_blocks(plan: &Plan, rows: &[tokio_postgres::Row], blocks: &mut Blocks) -> Result<()> {
+/// All that a tile is drawn from.
+struct Sheet {
+    plan: Plan,
+    stored: Arc<StoredLayer>,
+    near: Blocks,
+    ahead: Blocks,
+}
+
+/// The numbers of shapes that are kept apart and have not been read.
+struct Lacking(Vec<i64>);
+
+impl Sheet {
+    fn candidates(&self) -> Vec<Candidate<'_>> {
+        let mut candidates = self.plan.candidates(&self.near);
+        if self.plan.goes_further(candidates.len()) {
+            candidates.extend(self.plan.candidates(&self.ahead));
+        }
+        candidates
+    }
+
+    fn draw<'s>(
+        &'s self,
+        candidates: Vec<Candidate<'s>>,
+        long: &'s HashMap<u64, Vec<u8>>,
+    ) -> Vec<u8> {
+        self.plan.draw(&self.stored.layer, candidates, long)
+    }
+
+    fn draw_unless_long(&self) -> Result<Vec<u8>, Lacking> {
+        let candidates = self.candidates();
+        let long = self.plan.long(&candidates);
+        match long.is_empty() {
+            true => Ok(self.draw(candidates, &HashMap::new())),
+            false => Err(Lacking(long.into_iter().map(int).collect())),
+        }
+    }
+}
+
+async fn tile_rows(
+    client: &Client,
+    workspace: WorkspaceId,
+    layer: i64,
+    ranges: &ShelfRanges,
+    area: GridBox,
+) -> Result<Vec<tokio_postgres::Row>> {
+    let statement = client.prepare_cached(sql::TILE).await?;
+    let (shelves, first, last) = range_arrays(ranges);
+    let GridBox { min_x, min_y, max_x, max_y } = area;
+    let params: [&(dyn ToSql + Sync); 9] =
+        [&workspace.0, &layer, &shelves, &first, &last, &min_x, &min_y, &max_x, &max_y];
+    Ok(client.query(&statement, &params).await?)
+}
+
+/// Takes the blocks out of rows of [`sql::TILE`], each once.
+fn keep_blocks(
+    plan: &Plan,
+    rows: &[tokio_postgres::Row],
+    near: &mut Blocks,
+    ahead: &mut Blocks,
+) -> Result<()> {
+    let mut met = HashSet::with_capacity(rows.len());
     for row in rows {
-        if let Some(block) = row.try_get::<_, Option<&[u8]>>(1)?.filter(|block| plan.wants(block)) {
-            blocks.push(block);
+        // The one row of a layer without any has the revision alone.
+        let Some(shelf) = row.try_get::<_, Option<i16>>(1)? else { continue };
+        if met.insert((shelf, row.try_get::<_, i64>(2)?, row.try_get::<_, i64>(3)?)) {
+            let blocks = if plan.is_ahead(u8::try_from(shelf).unwrap_or_default()) {
+                &mut *ahead
+            } else {
+                &mut *near
+            };
+            blocks.push(row.try_get(4)?);
         }
     }
     Ok(())

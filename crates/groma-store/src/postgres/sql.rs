@@ -13,23 +13,16 @@ macro_rules! statements {
     };
 }
 
-/// The blocks that begin in one of the ranges `$3`, `$4`, `$5`, and the one before each: the keys `k`,
-/// each once, and the blocks `d`.
+/// The blocks that begin in one of the ranges `$3`, `$4`, `$5` of the shelves, and the one before each.
+/// One that is met from two ranges comes twice.
 macro_rules! blocks_of_ranges {
     () => {
-        "(SELECT DISTINCT r.shelf, k.centre, k.seq
-            FROM unnest($3::smallint[], $4::bigint[], $5::bigint[]) AS r (shelf, first, last)
-            CROSS JOIN LATERAL (
-                (SELECT p.centre, p.seq FROM drawings p
-                    WHERE p.workspace_id = $1 AND p.layer = $2 AND p.shelf = r.shelf AND p.centre < r.first
-                    ORDER BY p.centre DESC, p.seq DESC LIMIT 1)
-                UNION ALL
-                (SELECT d.centre, d.seq FROM drawings d
-                    WHERE d.workspace_id = $1 AND d.layer = $2 AND d.shelf = r.shelf
-                    AND d.centre BETWEEN r.first AND r.last)) k) k
-        CROSS JOIN LATERAL (SELECT d.block FROM drawings d
-            WHERE d.workspace_id = $1 AND d.layer = $2 AND d.shelf = k.shelf AND d.centre = k.centre
-            AND d.seq = k.seq OFFSET 0) d"
+        "unnest($3::smallint[], $4::bigint[], $5::bigint[]) AS r (shelf, first, last)
+        CROSS JOIN LATERAL (SELECT d.centre, d.seq, d.block FROM drawings d
+            WHERE d.workspace_id = $1 AND d.layer = $2 AND d.shelf = r.shelf AND d.centre <= r.last
+            AND d.centre >= coalesce((SELECT p.centre FROM drawings p
+                WHERE p.workspace_id = $1 AND p.layer = $2 AND p.shelf = r.shelf AND p.centre < r.first
+                ORDER BY p.centre DESC LIMIT 1), r.first)"
     };
 }
 
@@ -151,13 +144,16 @@ statements! {
         ON CONFLICT (workspace_id, layer, part) DO UPDATE SET west = excluded.west, south = excluded.south,
             east = excluded.east, north = excluded.north";
     REMOVE_EXTENT = "DELETE FROM extents WHERE workspace_id = $1 AND layer = $2 AND part = $3";
-    DRAWINGS = concat!("SELECT k.shelf, k.centre, k.seq, d.block FROM ", blocks_of_ranges!());
-    TILE = concat!("SELECT l.revision, b.block FROM layers l
-        LEFT JOIN LATERAL (SELECT d.block FROM ", blocks_of_ranges!(), ") b ON true
+    DRAWINGS = concat!("SELECT r.shelf, d.centre, d.seq, d.block FROM ", blocks_of_ranges!(), ") d");
+    TILE = concat!("SELECT l.revision, b.shelf, b.centre, b.seq, b.block FROM layers l
+        LEFT JOIN LATERAL (SELECT r.shelf, d.centre, d.seq, d.block FROM ", blocks_of_ranges!(), "
+            AND d.west <= $8 AND d.north <= $9 AND d.east >= $6 AND d.south >= $7) d) b ON true
         WHERE l.workspace_id = $1 AND l.no = $2");
-    SAVE_DRAWINGS = "INSERT INTO drawings (workspace_id, layer, shelf, centre, seq, block)
-        VALUES ($1, $2, $3, $4, $5, $6)
-        ON CONFLICT (workspace_id, layer, shelf, centre, seq) DO UPDATE SET block = excluded.block";
+    INSERT_DRAWINGS = "INSERT INTO drawings
+        (workspace_id, layer, shelf, centre, seq, west, north, east, south, block)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
+    UPDATE_DRAWINGS = "UPDATE drawings SET west = $6, north = $7, east = $8, south = $9, block = $10
+        WHERE workspace_id = $1 AND layer = $2 AND shelf = $3 AND centre = $4 AND seq = $5";
     REMOVE_DRAWINGS = "DELETE FROM drawings
         WHERE workspace_id = $1 AND layer = $2 AND shelf = $3 AND centre = $4 AND seq = $5";
     LONG_DRAWINGS = "SELECT l.revision, s.seq, s.shape FROM layers l

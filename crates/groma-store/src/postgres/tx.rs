@@ -20,7 +20,7 @@ use groma_domain::{
     text::fold,
     workspace::{Workspace, WorkspaceName},
 };
-use groma_geo::Bbox;
+use groma_geo::{Bbox, block::Block, grid::GridBox};
 use std::collections::HashMap;
 use tokio_postgres::types::{IsNull, ToSql, Type};
 use uuid::Uuid;
@@ -436,10 +436,25 @@ fn layer_statement(ws: Uuid, write: LayerWrite) -> (&'static str, Vec<Param>) {
         LayerWrite::SetExtent { layer, part, bounds: None } => {
             (sql::REMOVE_EXTENT, params![ws, int(layer), int(part)])
         }
-        LayerWrite::SaveBlock { layer, shelf, key, block } => (
-            sql::SAVE_DRAWINGS,
-            params![ws, int(layer), i16::from(shelf), sortable(key.0), int(key.1), block],
-        ),
+        LayerWrite::SaveBlock { layer, shelf, is_new, block } => {
+            let Block { key: (centre, seq), bounds: GridBox { min_x, min_y, max_x, max_y }, bytes } =
+                block;
+            (
+                if is_new { sql::INSERT_DRAWINGS } else { sql::UPDATE_DRAWINGS },
+                params![
+                    ws,
+                    int(layer),
+                    i16::from(shelf),
+                    sortable(centre),
+                    int(seq),
+                    min_x,
+                    min_y,
+                    max_x,
+                    max_y,
+                    bytes
+                ],
+            )
+        }
         LayerWrite::RemoveBlock { layer, shelf, key } => (
             sql::REMOVE_DRAWINGS,
             params![ws, int(layer), i16::from(shelf), sortable(key.0), int(key.1)],

@@ -11,7 +11,10 @@ use crate::{
     tx::{StoredFeature, StoredLayer, centre, sortable},
 };
 use groma_domain::{Layer, LayerId, WorkspaceId, layer::LayerKey};
-use groma_geo::{block::Place, grid::TileId};
+use groma_geo::{
+    block::Place,
+    grid::{GridBox, TileId},
+};
 use rusqlite::{Connection, OptionalExtension, params};
 use std::{collections::HashMap, sync::Arc};
 
@@ -85,24 +88,22 @@ impl Sqlite {
         let mut now = now.query(params![ws, layer.0])?;
         let Some(row) = now.next()? else { return Ok(None) };
         let (no, revision) = (row.get::<_, i64>(0)?, row.get::<_, i64>(1)?.unsigned_abs());
-        let layer = match self.layers.get(layer, revision) {
-            Some(layer) => layer,
+        let stored = match self.layers.get(layer, revision) {
+            Some(stored) => stored,
             None => {
                 let mut statement = connection.prepare_cached(sql::LAYER_BY_ID)?;
-                let stored = statement.query_row(params![ws, layer.0], read_layer)?;
-                self.layers.put(stored.layer)
+                self.layers.put(statement.query_row(params![ws, layer.0], read_layer)?)
             }
         };
-        let Some(plan) = Plan::new(&layer, tile) else {
+        let layer = &stored.layer;
+        let Some(plan) = Plan::new(layer, tile) else {
             return Ok(Some(Tile { revision, bytes: Vec::new() }));
         };
+        let area = plan.area();
         let read = |ranges| {
             let mut blocks = Blocks::default();
-            each_block(connection, no, ranges, |_, _, block| {
-                if plan.wants(block) {
-                    blocks.push(block);
-                }
-            })?;
+            let wants = |bounds: GridBox| bounds.meets(area);
+            each_block(connection, no, ranges, wants, |_, _, block| blocks.push(block))?;
             Ok::<_, Error>(blocks)
         };
         let blocks = read(&plan.ranges)?;
@@ -118,7 +119,7 @@ impl Sqlite {
             let shape = statement.query_row(params![no, int(seq), tile.z()], |row| row.get(0));
             long.extend(shape.optional()?.map(|shape| (seq, shape)));
         }
-        Ok(Some(Tile { revision, bytes: plan.draw(&layer, candidates, &long) }))
+        Ok(Some(Tile { revision, bytes: plan.draw(layer, candidates, &long) }))
     }
 
     pub(crate) async fn features(
@@ -163,31 +164,38 @@ impl Sqlite {
 }
 
 /// Hands over the blocks that hold something in one of these ranges, which are in order, or might:
-/// those that begin in one, and the one before it. Each comes once.
+/// those that begin in one, and the one before it. Each comes once, and only if its box is wanted.
 pub(super) fn each_block(
     connection: &Connection,
     layer: i64,
     ranges: &ShelfRanges,
+    wants: impl Fn(GridBox) -> bool,
     mut take: impl FnMut(u8, Place, &[u8]),
 ) -> Result<()> {
-    let mut before = connection.prepare_cached(sql::DRAWINGS_BEFORE)?;
-    let mut within = connection.prepare_cached(sql::DRAWINGS)?;
-    let mut last_read = None;
-    for (shelf, (first, last)) in ranges {
+    let mut up_to = connection.prepare_cached(sql::DRAWINGS_UP_TO)?;
+    let mut drawings = connection.prepare_cached(sql::DRAWINGS)?;
+    let mut last_met = None;
+    for (shelf, (first, last)) in ranges.iter().rev() {
         let (first, last) = (sortable(*first), sortable(*last));
-        let mut read = |mut rows: rusqlite::Rows<'_>| -> Result<()> {
-            while let Some(row) = rows.next()? {
-                let key = (*shelf, row.get::<_, i64>(0)?, row.get::<_, i64>(1)?);
-                if Some(key) > last_read {
-                    last_read = Some(key);
-                    let block = row.get_ref(2)?.as_bytes().map_err(rusqlite::Error::from)?;
-                    take(*shelf, (centre(key.1), key.2.unsigned_abs()), block);
+        let mut rows = up_to.query(params![layer, shelf, last])?;
+        while let Some(row) = rows.next()? {
+            let key = (*shelf, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?);
+            if last_met.is_none_or(|last_met| key < last_met) {
+                last_met = Some(key);
+                let (min_x, min_y, max_x, max_y) =
+                    (row.get(3)?, row.get(4)?, row.get(5)?, row.get(6)?);
+                if wants(GridBox { min_x, min_y, max_x, max_y }) {
+                    let mut found = drawings.query([row.get::<_, i64>(0)?])?;
+                    if let Some(row) = found.next()? {
+                        let block = row.get_ref(0)?.as_bytes().map_err(rusqlite::Error::from)?;
+                        take(*shelf, (centre(key.1), key.2.unsigned_abs()), block);
+                    }
                 }
             }
-            Ok(())
-        };
-        read(before.query(params![layer, shelf, first])?)?;
-        read(within.query(params![layer, shelf, first, last])?)?;
+            if key.1 < first {
+                break;
+            }
+        }
     }
     Ok(())
 }

@@ -135,12 +135,13 @@ statements! {
         ON CONFLICT (layer, part) DO UPDATE SET west = excluded.west, south = excluded.south,
             east = excluded.east, north = excluded.north";
     REMOVE_EXTENT = "DELETE FROM extents WHERE layer = ?1 AND part = ?2";
-    DRAWINGS = "SELECT centre, seq, block FROM drawings
-        WHERE layer = ?1 AND shelf = ?2 AND centre BETWEEN ?3 AND ?4 ORDER BY centre, seq";
-    DRAWINGS_BEFORE = "SELECT centre, seq, block FROM drawings
-        WHERE layer = ?1 AND shelf = ?2 AND centre < ?3 ORDER BY centre DESC, seq DESC LIMIT 1";
-    SAVE_DRAWINGS = "INSERT INTO drawings (layer, shelf, centre, seq, block) VALUES (?1, ?2, ?3, ?4, ?5)
-        ON CONFLICT (layer, shelf, centre, seq) DO UPDATE SET block = excluded.block";
+    DRAWINGS_UP_TO = "SELECT no, centre, seq, west, north, east, south FROM drawings
+        WHERE layer = ?1 AND shelf = ?2 AND centre <= ?3 ORDER BY centre DESC, seq DESC";
+    DRAWINGS = "SELECT block FROM drawings WHERE no = ?1";
+    INSERT_DRAWINGS = "INSERT INTO drawings (layer, shelf, centre, seq, west, north, east, south, block)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+    UPDATE_DRAWINGS = "UPDATE drawings SET west = ?5, north = ?6, east = ?7, south = ?8, block = ?9
+        WHERE layer = ?1 AND shelf = ?2 AND centre = ?3 AND seq = ?4";
     REMOVE_DRAWINGS = "DELETE FROM drawings WHERE layer = ?1 AND shelf = ?2 AND centre = ?3 AND seq = ?4";
     LONG_DRAWING = "SELECT shape FROM long_drawings WHERE layer = ?1 AND seq = ?2 AND zoom >= ?3
         ORDER BY zoom LIMIT 1";

@@ -21,7 +21,7 @@ use groma_domain::{
     text::{FIELD_SEPARATOR, fold},
     workspace::{Workspace, WorkspaceName},
 };
-use groma_geo::Bbox;
+use groma_geo::{Bbox, block::Block, grid::GridBox};
 use rusqlite::{CachedStatement, Connection, OptionalExtension, ToSql, params};
 use uuid::Uuid;
 
@@ -235,10 +235,27 @@ impl<'c> SqliteTx<'c> {
             LayerWrite::SetExtent { layer, part, bounds: None } => {
                 self.execute(sql::REMOVE_EXTENT, params![int(layer), int(part)])
             }
-            LayerWrite::SaveBlock { layer, shelf, key, block } => self.execute(
-                sql::SAVE_DRAWINGS,
-                params![int(layer), shelf, sortable(key.0), int(key.1), block],
-            ),
+            LayerWrite::SaveBlock { layer, shelf, is_new, block } => {
+                let Block {
+                    key: (centre, seq),
+                    bounds: GridBox { min_x, min_y, max_x, max_y },
+                    bytes,
+                } = block;
+                self.execute(
+                    if is_new { sql::INSERT_DRAWINGS } else { sql::UPDATE_DRAWINGS },
+                    params![
+                        int(layer),
+                        shelf,
+                        sortable(centre),
+                        int(seq),
+                        min_x,
+                        min_y,
+                        max_x,
+                        max_y,
+                        bytes
+                    ],
+                )
+            }
             LayerWrite::RemoveBlock { layer, shelf, key } => self.execute(
                 sql::REMOVE_DRAWINGS,
                 params![int(layer), shelf, sortable(key.0), int(key.1)],
@@ -531,9 +548,15 @@ impl Tx for SqliteTx<'_> {
         ranges: &ShelfRanges,
     ) -> Result<Vec<StoredBlock>> {
         let mut blocks = Vec::new();
-        each_block(self.connection, int(layer), ranges, |shelf, key, block| {
-            blocks.push(StoredBlock { shelf, key, block: block.to_vec() });
-        })?;
+        each_block(
+            self.connection,
+            int(layer),
+            ranges,
+            |_| true,
+            |shelf, key, block| {
+                blocks.push(StoredBlock { shelf, key, block: block.to_vec() });
+            },
+        )?;
         Ok(blocks)
     }
 
