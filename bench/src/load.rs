@@ -3,14 +3,17 @@
 use crate::Outcome;
 use clap::Args;
 use groma_domain::{
-    Currency, Email, Kind, Timestamp, WorkspaceId,
+    Currency, Email, Kind, Scope, Timestamp, WorkspaceId,
     input::Field,
     person::PersonRef,
     record::{AssignmentInput, BudgetInput, Draft, ExpenseInput, FolderInput},
     reference::{Key, Reference},
+    token::{Token, TokenPrefix},
     workspace::WorkspaceName,
 };
-use groma_store::{Actor, Change, Command, DatabaseUrl, NewUser, Store, Target, WorkspaceFilter};
+use groma_store::{
+    Actor, Change, Command, DatabaseUrl, NewToken, NewUser, Store, Target, WorkspaceFilter,
+};
 use std::time::Instant;
 
 /// The name of the loaded workspace.
@@ -74,6 +77,35 @@ pub(crate) async fn workspace(store: &Store) -> Outcome<WorkspaceId> {
     }
     let owner = NewUser { email: Email::parse(OWNER)?, name: None, password_hash: None };
     Ok(store.create_workspace(name, Currency::EUR, owner, now()).await?.id)
+}
+
+/// New tokens that may read everything, so that each run has rate windows of its own.
+pub(crate) async fn tokens(
+    store: &Store,
+    workspace: WorkspaceId,
+    count: u64,
+) -> Outcome<Vec<Token>> {
+    let prefix = TokenPrefix::parse("svc")?;
+    let start = u64::try_from(jiff::Timestamp::now().as_nanosecond() & i128::from(u64::MAX))?;
+    let mut tokens = Vec::new();
+    for n in 0..count {
+        let mut random = [0; 24];
+        for (part, bytes) in (0..).zip(random.chunks_exact_mut(8)) {
+            bytes.copy_from_slice(&mix(start.wrapping_add(n * 3 + part)).to_le_bytes());
+        }
+        let token = Token::new(&prefix, random);
+        let new = NewToken {
+            workspace,
+            owner: Email::parse(OWNER)?,
+            name: "bench".to_owned(),
+            hash: token.hash(),
+            scopes: Scope::ALL.into_iter().collect(),
+            expires_at: None,
+        };
+        store.create_token(new, now()).await?;
+        tokens.push(token);
+    }
+    Ok(tokens)
 }
 
 async fn count(store: &Store, workspace: WorkspaceId, kind: Kind) -> Outcome<u64> {

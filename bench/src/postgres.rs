@@ -7,13 +7,17 @@ use crate::{
     records::{detail_paths, median, page_paths},
     wrk,
 };
-use groma_domain::token::{TokenHash, TokenPrefix};
+use groma_domain::token::Token;
 use groma_store::{HotReads, Store};
 use std::process::Command;
 
 const ROUNDS: usize = 3;
 const SECONDS: u32 = 5;
 const CONNECTIONS: u32 = 16;
+
+/// The rate of the seed, and so many scripts that none of them meets it in a round.
+const RATE_LIMIT: &str = "100";
+const TOKENS: u64 = 1_000;
 
 /// On PostgreSQL a fifth of the records tells the same, in bearable time.
 const SHARE: u64 = 5;
@@ -27,7 +31,8 @@ pub(crate) async fn run(sizes: &Sizes) -> Outcome {
     load::run(&database.parse()?, &sizes).await?;
     let store = Store::open(&database.parse()?).await?;
     let workspace = load::workspace(&store).await?;
-    let office = Office::start(&database)?;
+    let office =
+        Office::start_with(&database, &[("GROMA_LIMITS__REQUESTS_PER_MINUTE", RATE_LIMIT)])?;
     println!("\nPostgreSQL, {} folders; median of {ROUNDS} rounds of {SECONDS} s", sizes.folders);
     let reads = HotReads::of_folders();
     let detail = format!(
@@ -46,10 +51,18 @@ pub(crate) async fn run(sizes: &Sizes) -> Outcome {
     ] {
         let (mut ours, mut limits) = (Vec::new(), Vec::new());
         for _ in 0..ROUNDS {
-            let token = office.token()?;
-            ours.push(wrk::run(office.main, &token, &paths, CONNECTIONS, SECONDS)?.per_second);
-            let admit = bound(reads.admit, &[&sql_hash(&office.token()?)?, "1000000", "0"]);
-            limits.push(pgbench(&database, &format!("{admit};\n{statement}"))?);
+            let tokens = load::tokens(&store, workspace, TOKENS).await?;
+            let sent: Vec<&str> = tokens.iter().map(Token::reveal).collect();
+            let paths = &paths;
+            ours.push(
+                wrk::run_with(office.main, &sent, &[], paths, CONNECTIONS, SECONDS)?.per_second,
+            );
+            let hashes: Vec<String> =
+                load::tokens(&store, workspace, TOKENS).await?.iter().map(sql_hash).collect();
+            let hash = format!("(ARRAY[{}])[:t]", hashes.join(","));
+            let admit = bound(reads.admit, &[&hash, RATE_LIMIT, "0"]);
+            let script = format!("\\set t random(1, {TOKENS})\n{admit};\n{statement}");
+            limits.push(pgbench(&database, &script)?);
         }
         let (ours, limit) = (median(ours), median(limits));
         println!(
@@ -81,11 +94,9 @@ fn bound(sql: &str, values: &[&str]) -> String {
     bound.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn sql_hash(token: &str) -> Outcome<String> {
-    let hash =
-        TokenHash::of_sent(&TokenPrefix::parse("svc")?, token).ok_or("a token without form")?;
-    let hex: String = hash.0.iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(format!("'\\x{hex}'::bytea"))
+fn sql_hash(token: &Token) -> String {
+    let hex: String = token.hash().0.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("'\\x{hex}'::bytea")
 }
 
 fn pgbench(database: &str, script: &str) -> Outcome<f64> {

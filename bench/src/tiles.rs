@@ -112,7 +112,7 @@ async fn cached(land: &Land, extent: &Extent, martin: &Martin) -> Outcome {
     let bare = bare::serve(sample).await?;
     let measure = |address: SocketAddr, paths: &[String]| -> Outcome<f64> {
         let token = server.office.token()?;
-        Ok(wrk::run_with(address, &token, &headers, paths, CONNECTIONS, SECONDS)?.per_second)
+        Ok(wrk::run_with(address, &[&token], &headers, paths, CONNECTIONS, SECONDS)?.per_second)
     };
     let (mut ours, mut limits, mut theirs) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS {

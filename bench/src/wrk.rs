@@ -19,13 +19,13 @@ pub(crate) fn run(
     connections: u32,
     seconds: u32,
 ) -> Outcome<Rate> {
-    run_with(address, token, &[], paths, connections, seconds)
+    run_with(address, &[token], &[], paths, connections, seconds)
 }
 
-/// The same, with headers.
+/// The same, with several tokens in turn, and headers.
 pub(crate) fn run_with(
     address: SocketAddr,
-    token: &str,
+    tokens: &[&str],
     headers: &[(&str, &str)],
     paths: &[String],
     connections: u32,
@@ -33,7 +33,7 @@ pub(crate) fn run_with(
 ) -> Outcome<Rate> {
     let script = Path::new("target/bench/wrk.lua");
     std::fs::create_dir_all("target/bench")?;
-    std::fs::write(script, lua(token, headers, paths)?)?;
+    std::fs::write(script, lua(tokens, headers, paths)?)?;
     let output = Command::new("wrk")
         .args(["-t1", &format!("-c{connections}"), &format!("-d{seconds}s"), "--timeout", "60s"])
         .args([Path::new("-s"), script])
@@ -50,9 +50,12 @@ pub(crate) fn run_with(
 }
 
 /// Requests are formatted once, so that the load costs the same whoever answers.
-fn lua(token: &str, headers: &[(&str, &str)], paths: &[String]) -> Outcome<String> {
-    let mut script = String::from("local requests = {}\nlocal headers = {}\n");
-    writeln!(script, "headers['Authorization'] = 'Bearer {token}'")?;
+fn lua(tokens: &[&str], headers: &[(&str, &str)], paths: &[String]) -> Outcome<String> {
+    let mut script = String::from("local requests = {}\nlocal headers = {}\nlocal tokens = {\n");
+    for token in tokens {
+        writeln!(script, "'Bearer {token}',")?;
+    }
+    script.push_str("}\n");
     for (name, value) in headers {
         writeln!(script, "headers['{name}'] = '{value}'")?;
     }
@@ -61,7 +64,7 @@ fn lua(token: &str, headers: &[(&str, &str)], paths: &[String]) -> Outcome<Strin
         writeln!(script, "'{path}',")?;
     }
     script.push_str(
-        "}\ninit = function(args)\n  for i, path in ipairs(paths) do requests[i] = wrk.format('GET', path, headers) end\nend\n\
+        "}\ninit = function(args)\n  for i, path in ipairs(paths) do\n    headers['Authorization'] = tokens[i % #tokens + 1]\n    requests[i] = wrk.format('GET', path, headers)\n  end\nend\n\
          local n = 0\nrequest = function()\n  n = n % #requests + 1\n  return requests[n]\nend\n\
          done = function(summary, latency, r)\n  print('PER_SECOND ' .. summary.requests / (summary.duration / 1e6))\n  \
          print('MILLIS ' .. latency.mean / 1e3)\nend\n",
