@@ -17,7 +17,9 @@ pub struct Reference(String);
 impl Reference {
     /// Reads a reference, or says what is wrong with it.
     pub fn parse(text: &str) -> Result<Self, &'static str> {
-        let text: String = text.trim().nfc().collect();
+        let text = text.trim();
+        // What is ASCII is in its normal form.
+        let text = if text.is_ascii() { text.to_owned() } else { text.nfc().collect() };
         match text.chars().count() {
             0 => Err("must not be empty"),
             65.. => Err("must have at most 64 characters"),

@@ -5,6 +5,7 @@
 
 mod layers;
 mod read;
+mod readers;
 pub(crate) mod sql;
 mod tx;
 mod writer;
@@ -20,6 +21,7 @@ use crate::{
 };
 use groma_domain::WorkspaceId;
 use parking_lot::{Mutex, RwLock};
+use readers::Readers;
 use rusqlite::{Connection, OpenFlags, config::DbConfig};
 use std::{
     collections::HashMap,
@@ -27,6 +29,7 @@ use std::{
     io::ErrorKind,
     os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 use tokio::sync::Semaphore;
@@ -40,7 +43,7 @@ const LONG_READS: usize = 4;
 pub struct Sqlite {
     path: PathBuf,
     writer: Writer,
-    readers: Mutex<Vec<Connection>>,
+    readers: Arc<Readers>,
     long_reads: Semaphore,
     /// Sees with its `data_version` that something was committed.
     watcher: Mutex<(Connection, i64)>,
@@ -73,10 +76,11 @@ impl Sqlite {
     pub(crate) fn open_existing(path: &Path) -> Result<Self> {
         let path = &only_name(path)?;
         let connection = migrate(path)?;
+        let readers = Arc::new(Readers::new(path.clone()));
         Ok(Self {
             path: path.clone(),
-            writer: Writer::start(connection)?,
-            readers: Mutex::default(),
+            writer: Writer::start(connection, readers.clone())?,
+            readers,
             long_reads: Semaphore::new(LONG_READS),
             watcher: Mutex::new((connect(path)?, 0)),
             claim: Mutex::default(),
@@ -109,6 +113,7 @@ impl Sqlite {
     /// Forgets what is remembered of tokens when anybody, this program or a command beside it, has
     /// committed something.
     pub(crate) fn notice_changes(&self) {
+        self.readers.let_go();
         let mut watcher = self.watcher.lock();
         let version = watcher.0.query_row(sql::DATA_VERSION, [], |row| row.get(0));
         match version {
@@ -128,34 +133,14 @@ impl Sqlite {
         self.tokens.clear();
     }
 
-    /// Reads here and now; for what takes microseconds.
+    /// Reads here and now, from one state of the database; for what takes microseconds.
     fn read<R>(&self, read: impl FnOnce(&Connection) -> Result<R>) -> Result<R> {
-        let pooled = self.readers.lock().pop();
-        let connection = match pooled {
-            Some(connection) => connection,
-            None => connect(&self.path)?,
-        };
-        let outcome = read(&connection);
-        // One that failed inside a transaction is not used again.
-        if connection.is_autocommit() {
-            self.readers.lock().push(connection);
-        }
-        outcome
-    }
-
-    /// Reads several statements from one state of the database.
-    fn snapshot<R>(&self, read: impl FnOnce(&Connection) -> Result<R>) -> Result<R> {
-        self.read(|connection| {
-            connection.prepare_cached(sql::BEGIN)?.execute([])?;
-            let outcome = read(connection);
-            connection.prepare_cached(sql::COMMIT)?.execute([])?;
-            outcome
-        })
+        self.readers.read(read)
     }
 
     /// Reads on a thread of its own; for what may take longer.
     async fn read_long<R: Send + 'static>(
-        self: &std::sync::Arc<Self>,
+        self: &Arc<Self>,
         read: impl FnOnce(&Self) -> Result<R> + Send + 'static,
     ) -> Result<R> {
         let _permit = self.long_reads.acquire().await.map_err(|_| Error::Closed)?;
@@ -168,7 +153,7 @@ impl Sqlite {
     }
 
     /// Runs work that writes nothing, beside the writer.
-    pub(crate) async fn look<W: Work>(self: &std::sync::Arc<Self>, work: W) -> Result<W::Output> {
+    pub(crate) async fn look<W: Work>(self: &Arc<Self>, work: W) -> Result<W::Output> {
         self.read_long(move |store| {
             let mut connection = connect(&store.path)?;
             connection.execute_batch(sql::BEGIN)?;

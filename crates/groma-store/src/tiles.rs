@@ -10,7 +10,7 @@ use groma_geo::{
     tile::{self, Candidate},
 };
 use parking_lot::RwLock;
-use std::{collections::HashMap, sync::Arc};
+use std::{cell::Cell, collections::HashMap, ops::Range, sync::Arc};
 
 /// What a tile may weigh before compression, but for the last zoom of its layer.
 const BUDGET: usize = 500_000;
@@ -89,10 +89,13 @@ impl Plan {
     }
 
     /// The features of these blocks that the tile may show.
-    pub(crate) fn candidates<'b>(&self, blocks: &'b Blocks) -> Vec<Candidate<'b>> {
+    pub(crate) fn candidates<'b>(
+        &self,
+        blocks: impl ExactSizeIterator<Item = &'b [u8]>,
+    ) -> Vec<Candidate<'b>> {
         let area = self.area();
-        let mut candidates = Vec::with_capacity(blocks.ends.len() * 32);
-        for block in blocks.iter() {
+        let mut candidates = Vec::with_capacity(blocks.len() * 48);
+        for block in blocks {
             for glimpse in block::glimpses(block) {
                 let is_shown = glimpse.band <= self.max_band
                     && shape::bounds(glimpse.drawing).is_some_and(|bounds| bounds.meets(area));
@@ -146,18 +149,42 @@ fn feature_id(seq: u64) -> u64 {
 #[derive(Default)]
 pub(crate) struct Blocks {
     bytes: Vec<u8>,
-    ends: Vec<usize>,
+    places: Vec<Range<usize>>,
 }
 
+/// What a thread keeps of its [`Blocks`] for the next tile.
+const KEPT: usize = 4 << 20;
+
 impl Blocks {
-    pub(crate) fn push(&mut self, block: &[u8]) {
-        self.bytes.extend_from_slice(block);
-        self.ends.push(self.bytes.len());
+    /// Gives two that are empty, in the memory that this thread used for the last tile: fresh memory
+    /// costs more than what is written into it.
+    pub(crate) fn with_two<R>(work: impl FnOnce(&mut Self, &mut Self) -> R) -> R {
+        thread_local! {
+            static SPARE: Cell<(Blocks, Blocks)> = Cell::default();
+        }
+        let (mut one, mut other) = SPARE.take();
+        let outcome = work(&mut one, &mut other);
+        if one.bytes.capacity() + other.bytes.capacity() <= KEPT {
+            one.clear();
+            other.clear();
+            SPARE.set((one, other));
+        }
+        outcome
     }
 
-    fn iter(&self) -> impl Iterator<Item = &[u8]> {
-        let starts = std::iter::once(&0).chain(&self.ends);
-        starts.zip(&self.ends).map(|(start, end)| &self.bytes[*start..*end])
+    pub(crate) fn push(&mut self, block: &[u8]) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(block);
+        self.places.push(start..self.bytes.len());
+    }
+
+    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &[u8]> {
+        self.places.iter().map(|place| &self.bytes[place.clone()])
+    }
+
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.places.clear();
     }
 }
 

@@ -7,7 +7,7 @@ use super::{
 use crate::{
     Error, Result,
     geometries::ShelfRanges,
-    tiles::{Blocks, Plan, Tile},
+    tiles::{Plan, Tile},
     tx::{StoredFeature, StoredLayer},
 };
 use deadpool_postgres::Client;
@@ -101,7 +101,7 @@ impl Postgres {
             let is_current = now == Some(revision);
             return Ok(is_current.then_some(Tile { revision, bytes: Vec::new() }));
         };
-        let (mut near, mut ahead) = (Blocks::default(), Blocks::default());
+        let mut read = Rows::default();
         let (mut to_read, mut is_ahead_read) = (plan.ranges.clone(), plan.reads_at_once());
         if is_ahead_read {
             to_read.extend_from_slice(&plan.further);
@@ -111,14 +111,14 @@ impl Postgres {
             if !is_of(revision, &rows)? {
                 return Ok(None);
             }
-            keep_blocks(&plan, &rows, &mut near, &mut ahead)?;
-            if is_ahead_read || !plan.goes_further(plan.candidates(&near).len()) {
+            read.keep(&plan, rows)?;
+            if is_ahead_read || !plan.goes_further(plan.candidates(read.near()).len()) {
                 break;
             }
             to_read.clone_from(&plan.further);
             is_ahead_read = true;
         }
-        let sheet = Arc::new(Sheet { plan, stored, near, ahead });
+        let sheet = Arc::new(Sheet { plan, stored, read });
         let first = sheet.clone();
         let drawn = tokio::task::spawn_blocking(move || first.draw_unless_long());
         let lacking = match drawn.await.map_err(|_| Error::Closed)? {
@@ -188,8 +188,7 @@ impl Postgres {
 struct Sheet {
     plan: Plan,
     stored: Arc<StoredLayer>,
-    near: Blocks,
-    ahead: Blocks,
+    read: Rows,
 }
 
 /// The numbers of shapes that are kept apart and have not been read.
@@ -197,9 +196,9 @@ struct Lacking(Vec<i64>);
 
 impl Sheet {
     fn candidates(&self) -> Vec<Candidate<'_>> {
-        let mut candidates = self.plan.candidates(&self.near);
+        let mut candidates = self.plan.candidates(self.read.near());
         if self.plan.goes_further(candidates.len()) {
-            candidates.extend(self.plan.candidates(&self.ahead));
+            candidates.extend(self.plan.candidates(self.read.ahead()));
         }
         candidates
     }
@@ -237,27 +236,42 @@ async fn tile_rows(
     Ok(client.query(&statement, &params).await?)
 }
 
-/// Takes the blocks out of rows of [`sql::TILE`], each once.
-fn keep_blocks(
-    plan: &Plan,
-    rows: &[tokio_postgres::Row],
-    near: &mut Blocks,
-    ahead: &mut Blocks,
-) -> Result<()> {
-    let mut met = HashSet::with_capacity(rows.len());
-    for row in rows {
-        // The one row of a layer without any has the revision alone.
-        let Some(shelf) = row.try_get::<_, Option<i16>>(1)? else { continue };
-        if met.insert((shelf, row.try_get::<_, i64>(2)?, row.try_get::<_, i64>(3)?)) {
-            let blocks = if plan.is_ahead(u8::try_from(shelf).unwrap_or_default()) {
-                &mut *ahead
-            } else {
-                &mut *near
-            };
-            blocks.push(row.try_get(4)?);
+/// Rows of [`sql::TILE`], and where in them each block is that a tile is drawn from.
+#[derive(Default)]
+struct Rows {
+    rows: Vec<tokio_postgres::Row>,
+    near: Vec<usize>,
+    ahead: Vec<usize>,
+}
+
+impl Rows {
+    fn keep(&mut self, plan: &Plan, rows: Vec<tokio_postgres::Row>) -> Result<()> {
+        let mut met = HashSet::with_capacity(rows.len());
+        for row in rows {
+            // The one row of a layer without any has the revision alone.
+            let Some(shelf) = row.try_get::<_, Option<i16>>(1)? else { continue };
+            if met.insert((shelf, row.try_get::<_, i64>(2)?, row.try_get::<_, i64>(3)?)) {
+                let is_ahead = plan.is_ahead(u8::try_from(shelf).unwrap_or_default());
+                let place = if is_ahead { &mut self.ahead } else { &mut self.near };
+                place.push(self.rows.len());
+                self.rows.push(row);
+            }
         }
+        Ok(())
     }
-    Ok(())
+
+    fn near(&self) -> impl ExactSizeIterator<Item = &[u8]> {
+        self.blocks(&self.near)
+    }
+
+    fn ahead(&self) -> impl ExactSizeIterator<Item = &[u8]> {
+        self.blocks(&self.ahead)
+    }
+
+    fn blocks<'r>(&'r self, at: &'r [usize]) -> impl ExactSizeIterator<Item = &'r [u8]> {
+        // A column of bytes is readable as such; were it not, there would be nothing to draw.
+        at.iter().map(|at| self.rows[*at].try_get(4).unwrap_or_default())
+    }
 }
 
 /// Whether what was read is of this revision of the layer.

@@ -13,19 +13,6 @@ macro_rules! statements {
     };
 }
 
-/// The blocks that begin in one of the ranges `$3`, `$4`, `$5` of the shelves, and the one before each.
-/// One that is met from two ranges comes twice.
-macro_rules! blocks_of_ranges {
-    () => {
-        "unnest($3::smallint[], $4::bigint[], $5::bigint[]) AS r (shelf, first, last)
-        CROSS JOIN LATERAL (SELECT d.centre, d.seq, d.block FROM drawings d
-            WHERE d.workspace_id = $1 AND d.layer = $2 AND d.shelf = r.shelf AND d.centre <= r.last
-            AND d.centre >= coalesce((SELECT p.centre FROM drawings p
-                WHERE p.workspace_id = $1 AND p.layer = $2 AND p.shelf = r.shelf AND p.centre < r.first
-                ORDER BY p.centre DESC LIMIT 1), r.first)"
-    };
-}
-
 /// What every connection is told. Each statement has an index made for it; while a table is young and
 /// its statistics do not show that, the planner would read it whole, and keep to that plan.
 pub(crate) const SESSION: &str = "SET enable_seqscan = off; SET jit = off";
@@ -144,11 +131,32 @@ statements! {
         ON CONFLICT (workspace_id, layer, part) DO UPDATE SET west = excluded.west, south = excluded.south,
             east = excluded.east, north = excluded.north";
     REMOVE_EXTENT = "DELETE FROM extents WHERE workspace_id = $1 AND layer = $2 AND part = $3";
-    DRAWINGS = concat!("SELECT r.shelf, d.centre, d.seq, d.block FROM ", blocks_of_ranges!(), ") d");
-    TILE = concat!("SELECT l.revision, b.shelf, b.centre, b.seq, b.block FROM layers l
-        LEFT JOIN LATERAL (SELECT r.shelf, d.centre, d.seq, d.block FROM ", blocks_of_ranges!(), "
-            AND d.west <= $8 AND d.north <= $9 AND d.east >= $6 AND d.south >= $7) d) b ON true
-        WHERE l.workspace_id = $1 AND l.no = $2");
+    // The blocks that begin in one of the ranges, and the one before each; first the keys, each once.
+    DRAWINGS = "SELECT k.shelf, k.centre, k.seq, d.block FROM (
+            SELECT DISTINCT r.shelf, k.centre, k.seq
+            FROM unnest($3::smallint[], $4::bigint[], $5::bigint[]) AS r (shelf, first, last)
+            CROSS JOIN LATERAL (
+                (SELECT p.centre, p.seq FROM drawings p
+                    WHERE p.workspace_id = $1 AND p.layer = $2 AND p.shelf = r.shelf AND p.centre < r.first
+                    ORDER BY p.centre DESC, p.seq DESC LIMIT 1)
+                UNION ALL
+                (SELECT d.centre, d.seq FROM drawings d
+                    WHERE d.workspace_id = $1 AND d.layer = $2 AND d.shelf = r.shelf
+                    AND d.centre BETWEEN r.first AND r.last)) k) k
+        CROSS JOIN LATERAL (SELECT d.block FROM drawings d
+            WHERE d.workspace_id = $1 AND d.layer = $2 AND d.shelf = k.shelf AND d.centre = k.centre
+            AND d.seq = k.seq OFFSET 0) d";
+    // The same for the few ranges of a tile, less the blocks that do not meet it; one may come twice.
+    TILE = "SELECT l.revision, b.shelf, b.centre, b.seq, b.block FROM layers l
+        LEFT JOIN LATERAL (SELECT r.shelf, d.centre, d.seq, d.block
+            FROM unnest($3::smallint[], $4::bigint[], $5::bigint[]) AS r (shelf, first, last)
+            CROSS JOIN LATERAL (SELECT d.centre, d.seq, d.block FROM drawings d
+                WHERE d.workspace_id = $1 AND d.layer = $2 AND d.shelf = r.shelf AND d.centre <= r.last
+                AND d.centre >= coalesce((SELECT p.centre FROM drawings p
+                    WHERE p.workspace_id = $1 AND p.layer = $2 AND p.shelf = r.shelf AND p.centre < r.first
+                    ORDER BY p.centre DESC LIMIT 1), r.first)
+                AND d.west <= $8 AND d.north <= $9 AND d.east >= $6 AND d.south >= $7) d) b ON true
+        WHERE l.workspace_id = $1 AND l.no = $2";
     INSERT_DRAWINGS = "INSERT INTO drawings
         (workspace_id, layer, shelf, centre, seq, west, north, east, south, block)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";

@@ -84,10 +84,9 @@ impl Sqlite {
     ) -> Result<Option<Tile>> {
         let Some(ws) = self.number(connection, workspace)? else { return Ok(None) };
         let mut now = connection.prepare_cached(sql::LAYER_NOW)?;
-        // While this row is open, everything is read from the state that it is of.
-        let mut now = now.query(params![ws, layer.0])?;
-        let Some(row) = now.next()? else { return Ok(None) };
-        let (no, revision) = (row.get::<_, i64>(0)?, row.get::<_, i64>(1)?.unsigned_abs());
+        let now = now.query_row(params![ws, layer.0], |row| Ok((row.get(0)?, row.get(1)?)));
+        let Some((no, revision)) = now.optional()? else { return Ok(None) };
+        let revision = i64::unsigned_abs(revision);
         let stored = match self.layers.get(layer, revision) {
             Some(stored) => stored,
             None => {
@@ -100,26 +99,26 @@ impl Sqlite {
             return Ok(Some(Tile { revision, bytes: Vec::new() }));
         };
         let area = plan.area();
-        let read = |ranges| {
-            let mut blocks = Blocks::default();
+        let read = |ranges, blocks: &mut Blocks| {
             let wants = |bounds: GridBox| bounds.meets(area);
-            each_block(connection, no, ranges, wants, |_, _, block| blocks.push(block))?;
-            Ok::<_, Error>(blocks)
+            each_block(connection, no, ranges, wants, |_, _, block| blocks.push(block))
         };
-        let blocks = read(&plan.ranges)?;
-        let mut candidates = plan.candidates(&blocks);
-        let further;
-        if plan.goes_further(candidates.len()) {
-            further = read(&plan.further)?;
-            candidates.extend(plan.candidates(&further));
-        }
-        let mut long = HashMap::new();
-        for seq in plan.long(&candidates) {
-            let mut statement = connection.prepare_cached(sql::LONG_DRAWING)?;
-            let shape = statement.query_row(params![no, int(seq), tile.z()], |row| row.get(0));
-            long.extend(shape.optional()?.map(|shape| (seq, shape)));
-        }
-        Ok(Some(Tile { revision, bytes: plan.draw(layer, candidates, &long) }))
+        let bytes = Blocks::with_two(|near, ahead| {
+            read(&plan.ranges, near)?;
+            let mut candidates = plan.candidates(near.iter());
+            if plan.goes_further(candidates.len()) {
+                read(&plan.further, ahead)?;
+                candidates.extend(plan.candidates(ahead.iter()));
+            }
+            let mut long = HashMap::new();
+            for seq in plan.long(&candidates) {
+                let mut statement = connection.prepare_cached(sql::LONG_DRAWING)?;
+                let shape = statement.query_row(params![no, int(seq), tile.z()], |row| row.get(0));
+                long.extend(shape.optional()?.map(|shape| (seq, shape)));
+            }
+            Ok::<_, Error>(plan.draw(layer, candidates, &long))
+        })?;
+        Ok(Some(Tile { revision, bytes }))
     }
 
     pub(crate) async fn features(

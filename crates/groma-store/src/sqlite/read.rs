@@ -230,7 +230,7 @@ impl Sqlite {
         limit: u32,
         mut body: Vec<u8>,
     ) -> Result<Page> {
-        let total = self.snapshot(|connection| {
+        let total = self.read(|connection| {
             let Some(ws) = self.number(connection, workspace)? else { return Ok(0) };
             let Some(wanted) = match_expression(connection, kind, term)? else { return Ok(0) };
             let sql = KindSql::of(kind);
@@ -271,7 +271,7 @@ impl Sqlite {
         limit: u32,
     ) -> Result<Vec<Exported>> {
         self.read_long(move |store| {
-            store.snapshot(|connection| {
+            store.read(|connection| {
                 let Some(ws) = store.number(connection, workspace)? else { return Ok(Vec::new()) };
                 let generation = people_generation(connection, ws)?;
                 let book = store.people(connection, workspace, ws, generation)?;

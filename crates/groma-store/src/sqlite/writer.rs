@@ -2,12 +2,12 @@
 //! savepoint of its own, and commits them together. Each is acknowledged after that commit has
 //! reached the disk. Many small changes then share the cost of one sync.
 
-use super::sql;
+use super::{readers::Readers, sql};
 use crate::{Error, Result};
 use rusqlite::Connection;
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::mpsc,
+    sync::{Arc, mpsc},
     thread,
     time::{Duration, Instant},
 };
@@ -55,11 +55,11 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn start(connection: Connection) -> Result<Self> {
+    pub(super) fn start(connection: Connection, readers: Arc<Readers>) -> Result<Self> {
         let (jobs, waiting) = mpsc::channel();
         let thread = thread::Builder::new()
             .name("sqlite-writer".to_owned())
-            .spawn(move || run(connection, &waiting))
+            .spawn(move || run(connection, &waiting, &readers))
             .map_err(|source| Error::File { path: "sqlite-writer".to_owned(), source })?;
         Ok(Self { jobs: Some(jobs), thread: Some(thread) })
     }
@@ -86,7 +86,7 @@ impl Drop for Writer {
     }
 }
 
-fn run(mut connection: Connection, waiting: &mpsc::Receiver<Box<dyn Job>>) {
+fn run(mut connection: Connection, waiting: &mpsc::Receiver<Box<dyn Job>>, readers: &Readers) {
     while let Ok(first) = waiting.recv() {
         let begun = Instant::now();
         let mut group = vec![first];
@@ -102,6 +102,7 @@ fn run(mut connection: Connection, waiting: &mpsc::Receiver<Box<dyn Job>>) {
                 tracing::error!(%error, "the rollback failed too");
             }
         }
+        readers.note_commit();
         for job in group {
             job.tell(committed.as_ref().copied().map_err(String::as_str));
         }

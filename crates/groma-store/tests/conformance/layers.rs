@@ -2,7 +2,7 @@
 
 use crate::{
     Office,
-    office::{Desk, refusal},
+    office::{Desk, a_moment, refusal},
     on_both_engines,
 };
 use groma_domain::{ListParams, Refusal, Role, layer::LayerKey};
@@ -19,7 +19,7 @@ on_both_engines! {
     a_deleted_layer_is_gone_with_all_it_held
     a_deleted_workspace_takes_its_layers_with_it
     what_happens_to_layers_is_on_the_audit_trail
-    another_opening_sees_a_layer_and_its_features_at_once
+    another_opening_sees_a_layer_and_its_features_after_a_moment
 }
 
 async fn create(desk: &Desk, name: &str) -> Result<groma_domain::Layer, Error> {
@@ -179,13 +179,14 @@ async fn what_happens_to_layers_is_on_the_audit_trail(office: Office) {
     assert!(trail[1].before.is_some() && trail[1].after.is_none());
 }
 
-async fn another_opening_sees_a_layer_and_its_features_at_once(office: Office) {
+async fn another_opening_sees_a_layer_and_its_features_after_a_moment(office: Office) {
     let other = office.reopened().await;
     let tile = TileId::new(0, 0, 0).unwrap();
     for number in 1..=5_u64 {
         let (writer, reader): (&Desk, &Desk) =
             if number % 2 == 0 { (&office, &other) } else { (&other, &office) };
         let layer = writer.post(&point(number as u32)).await.layer_id;
+        a_moment().await;
         assert_eq!(reader.layer("submissions").await.counts.total(), number);
         assert_eq!(reader.features("submissions").await.len() as u64, number);
         assert_eq!(reader.tile(layer, tile).await, writer.tile(layer, tile).await);

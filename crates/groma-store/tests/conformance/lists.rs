@@ -2,7 +2,7 @@
 
 use crate::{
     Office,
-    office::{Desk, change, delete, new, text},
+    office::{Desk, a_moment, change, delete, new, text},
     on_both_engines,
 };
 use groma_domain::Kind;
@@ -171,6 +171,7 @@ async fn pages_are_right_through_another_opening(office: Office) {
             commands.extend(model.drain(20..90).map(|gone| delete(Kind::Folder, &gone)));
         }
         writer.apply(commands).await.unwrap();
+        a_moment().await;
         for page in 1..=5 {
             check_page(reader, &model, page, 90).await;
         }
@@ -230,6 +231,7 @@ async fn paging_while_others_create_neither_skips_nor_repeats(office: Office) {
         writer.await.unwrap();
     }
     writing.store(false, Ordering::Relaxed);
+    a_moment().await;
     let all = walk(&office, 100, None).await;
     assert_eq!(all.len(), 500);
     for reader in readers {

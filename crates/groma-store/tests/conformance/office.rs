@@ -67,10 +67,16 @@ impl Office {
         Self { desk: door.neighbour("Office").await, url, _home: home }
     }
 
-    /// The same workspace through a second opening of the database.
+    /// Another opening of the same database, as a command's beside a server. On SQLite the one sees
+    /// what the other committed after [`a_moment`].
     pub(crate) async fn reopened(&self) -> Desk {
         Desk { store: Store::open(&self.url).await.unwrap(), ..self.desk.clone() }
     }
+}
+
+/// Longer than a connection to SQLite goes on reading the state it has read before.
+pub(crate) async fn a_moment() {
+    tokio::time::sleep(std::time::Duration::from_millis(15)).await;
 }
 
 impl Deref for Office {

@@ -2,7 +2,9 @@
 
 use crate::{
     Office,
-    office::{Desk, OWNER, change, delete, delete_status, new, refusal, save_status, user},
+    office::{
+        Desk, OWNER, a_moment, change, delete, delete_status, new, refusal, save_status, user,
+    },
     on_both_engines,
 };
 use groma_domain::{Email, Kind, Permission, Refusal, Role};
@@ -135,10 +137,12 @@ async fn a_changed_name_shows_in_lists_exports_and_searches_and_through_another_
     let other = office.reopened().await;
     let folder = json!({ "reference": "in", "name": "Oak", "owner": "crew@office.test" });
     office.create(Kind::Folder, folder).await;
+    a_moment().await;
     for (name, workspace) in [("Crew", &*office), ("Crew", &other)] {
         assert_eq!(workspace.shown(Kind::Folder, "in").await["owner"]["name"], name);
     }
     add(&other, "crew@office.test", Some("Ada Crew"), Role::Viewer).await;
+    a_moment().await;
     for desk in [&*office, &other] {
         let (listed, _) = desk.list(Kind::Folder, &[]).await;
         assert_eq!(listed[0]["owner"]["name"], "Ada Crew");

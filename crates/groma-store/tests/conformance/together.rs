@@ -3,7 +3,7 @@
 use crate::{
     Engine, Office,
     database::{OwnDatabase, connect},
-    office::{change, change_seen, delete, new, refusal, save_status, text, within},
+    office::{a_moment, change, change_seen, delete, new, refusal, save_status, text, within},
     on_both_engines,
 };
 use groma_domain::{Kind, Refusal, Role};
@@ -212,6 +212,7 @@ async fn made_references_are_unique_however_many_ask_at_once(office: Office) {
         made.insert(text(&task.await.unwrap(), "reference"));
     }
     assert_eq!(made, (1..=40).map(|number| format!("F-{number:06}")).collect());
+    a_moment().await;
     let listed = office.references(Kind::Folder, &[]).await;
     assert!(listed.is_sorted(), "numbers and places are taken together: {listed:?}");
 }
@@ -231,6 +232,7 @@ async fn writers_through_two_openings_all_land(office: Office) {
     for task in tasks.collect::<Vec<_>>() {
         task.await.unwrap();
     }
+    a_moment().await;
     for desk in [&*office, &other] {
         assert_eq!(desk.shown(Kind::Budget, "in").await["spent"], "60.00");
         assert_eq!(desk.list(Kind::Expense, &[]).await.1, 60);

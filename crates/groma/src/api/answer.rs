@@ -173,13 +173,20 @@ impl Encoding {
 
     /// A strong ETag: the hash of the bytes, and the encoding they come in.
     fn etag(self, body: &[u8]) -> HeaderValue {
-        let hash = xxh3_128(body);
-        let text = match self.name() {
-            None => format!("\"{hash:032x}\""),
-            Some(name) => format!("\"{hash:032x}-{name}\""),
-        };
+        let mut digits = [0; 32];
+        // There is room for two digits a byte.
+        let _ = hex::encode_to_slice(xxh3_128(body).to_be_bytes(), &mut digits);
+        let mut text = Vec::with_capacity(40);
+        text.push(b'"');
+        text.extend_from_slice(&digits);
+        if let Some(name) = self.name() {
+            text.push(b'-');
+            text.extend_from_slice(name.as_bytes());
+        }
+        text.push(b'"');
         // Hexadecimal digits and letters in quotes are a header value.
-        HeaderValue::from_str(&text).unwrap_or(HeaderValue::from_static("\"\""))
+        HeaderValue::from_maybe_shared(Bytes::from(text))
+            .unwrap_or(HeaderValue::from_static("\"\""))
     }
 
     /// The body in this encoding, at a level where speed counts for more than the last percent.
