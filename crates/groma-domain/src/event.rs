@@ -55,6 +55,12 @@ impl Event {
         Some(Self { kind, change })
     }
 
+    /// The event of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::all().find(|event| event.name() == name)
+    }
+
     /// Its name: `folder.created`.
     #[must_use]
     pub fn name(self) -> &'static str {

@@ -60,4 +60,8 @@ id! {
     LayerId
     /// A geometry of a layer.
     GeometryId
+    /// A webhook endpoint.
+    EndpointId
+    /// A delivery: one event on its way to one endpoint.
+    DeliveryId
 }

@@ -24,11 +24,15 @@ pub mod status;
 pub mod text;
 pub mod time;
 pub mod token;
+pub mod webhook;
 pub mod workspace;
 
 pub use email::Email;
 pub use event::Event;
-pub use id::{GeometryId, LayerId, PersonId, RecordId, StatusId, TokenId, UserId, WorkspaceId};
+pub use id::{
+    DeliveryId, EndpointId, GeometryId, LayerId, PersonId, RecordId, StatusId, TokenId, UserId,
+    WorkspaceId,
+};
 pub use layer::Layer;
 pub use list::{ListParams, Term};
 pub use money::{Amount, Currency};

@@ -55,6 +55,9 @@ pub enum Error {
     /// Something stored cannot be read back.
     #[error("stored data is damaged: {0}")]
     Damaged(String),
+    /// A sealed secret that does not open, or cannot be sealed.
+    #[error("a webhook secret does not open with webhooks.encryption_key")]
+    Sealed,
     /// The store is closing.
     #[error("the store is closed")]
     Closed,

@@ -9,5 +9,5 @@ mod tally;
 
 pub(crate) use board::ShelfRanges;
 pub use post::{NewGeometries, Outcome};
-pub(crate) use post::{Post, REPLAYED_FOR_MILLIS, place_folders};
+pub(crate) use post::{Post, place_folders};
 pub use spool::Spool;

@@ -14,12 +14,16 @@ mod change;
 mod error;
 mod geometries;
 mod layers;
+mod outbox;
 mod people;
 mod postgres;
+mod replays;
+mod seal;
 mod sqlite;
 mod store;
 mod tiles;
 mod tx;
+mod webhooks;
 
 pub use admin::{Member, NewToken, NewUser, TokenRow, WorkspaceFilter};
 pub use admission::{Admission, Bearer};
@@ -27,7 +31,16 @@ pub use change::{Actor, Applied, Change, Checked, Command, Done, Reserved, Targe
 pub use error::{Error, Result};
 pub use geometries::{NewGeometries, Outcome, Spool};
 pub use layers::ExportedFeature;
+pub use outbox::{HELD, HELD_FOR_ENDPOINT};
 pub use postgres::sql::HotReads;
+pub use replays::Replayable;
+pub use seal::SealKey;
 pub use store::{ChangeRow, DatabaseUrl, Exported, Page, Store};
 pub use tiles::Tile;
 pub use tx::ReplayKey;
+pub use webhooks::{
+    Addressee, Ask, AttemptRow, Attempted, Counts, Delivery, DeliveryDetail, DeliveryFilter,
+    DeliveryRow, DeliveryState, Due, EndpointChange, EndpointHealth, EndpointOutcome, Handovers,
+    LEASE, NewEndpoint, News, Next, PastAttempt, PastDelivery, Redeliver, Rotated, SecretsState,
+    shown_with_secret,
+};

@@ -5,13 +5,14 @@ mod layers;
 mod read;
 pub(crate) mod sql;
 mod tx;
+mod webhooks;
 
 use crate::{
     Error, Result, admission::LastUses, blocks::BlockCache, people::PeopleCache, store::not_among,
-    tiles::LayerCache, tx::Work,
+    tiles::LayerCache, tx::Work, webhooks::Desk,
 };
 use deadpool_postgres::{Hook, HookError, Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
-use std::{ops::DerefMut, time::Duration};
+use std::{ops::DerefMut, sync::Arc, time::Duration};
 use tokio_postgres::NoTls;
 use tx::PostgresTx;
 
@@ -27,6 +28,9 @@ pub struct Postgres {
     last_uses: LastUses,
     /// Keeps some of the connections from writers, who may wait long for one another.
     writers: tokio::sync::Semaphore,
+    /// For the connection that listens.
+    config: tokio_postgres::Config,
+    pub(crate) desk: Desk,
 }
 
 impl Postgres {
@@ -42,7 +46,7 @@ impl Postgres {
             url.parse().map_err(|error: tokio_postgres::Error| Error::Url(error.to_string()))?;
         config.connect_timeout(PATIENCE).application_name("groma");
         let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
-        let manager = Manager::from_config(config, NoTls, recycling);
+        let manager = Manager::from_config(config.clone(), NoTls, recycling);
         let pool = Pool::builder(manager)
             .max_size(16)
             .runtime(Runtime::Tokio1)
@@ -63,6 +67,8 @@ impl Postgres {
             layers: LayerCache::default(),
             last_uses: LastUses::default(),
             writers: tokio::sync::Semaphore::new(10),
+            config,
+            desk: Desk::default(),
         })
     }
 
@@ -84,19 +90,25 @@ impl Postgres {
         Ok(())
     }
 
-    pub(crate) async fn transact<W: Work>(&self, work: W) -> Result<W::Output> {
-        let _permit = self.writers.acquire().await.map_err(|_| Error::Closed)?;
-        let mut client = self.client().await?;
-        let mut tx = PostgresTx::new(client.transaction().await?);
-        let output = work.run(&mut tx).await?;
-        tx.commit().await?;
-        Ok(output)
+    /// Carries out work in a transaction. It is a task of its own: what was committed is handed over
+    /// to the delivery loop even if the one who asked has gone away.
+    pub(crate) async fn transact<W: Work>(self: &Arc<Self>, work: W) -> Result<W::Output> {
+        let store = self.clone();
+        let task = tokio::spawn(async move {
+            let _permit = store.writers.acquire().await.map_err(|_| Error::Closed)?;
+            let mut client = store.client().await?;
+            let mut tx = PostgresTx::new(client.transaction().await?, &store.desk);
+            let output = work.run(&mut tx).await?;
+            tx.commit().await?;
+            Ok(output)
+        });
+        task.await.unwrap_or_else(|error| Err(Error::Damaged(format!("a change ended: {error}"))))
     }
 
     /// Runs work that writes nothing.
     pub(crate) async fn look<W: Work>(&self, work: W) -> Result<W::Output> {
         let mut client = self.client().await?;
-        let mut tx = PostgresTx::looking(client.transaction().await?);
+        let mut tx = PostgresTx::looking(client.transaction().await?, &self.desk);
         work.run(&mut tx).await
     }
 }

@@ -8,6 +8,7 @@ mod read;
 mod readers;
 pub(crate) mod sql;
 mod tx;
+mod webhooks;
 mod writer;
 
 use crate::{
@@ -18,6 +19,7 @@ use crate::{
     store::not_among,
     tiles::LayerCache,
     tx::Work,
+    webhooks::{Desk, Handed},
 };
 use groma_domain::WorkspaceId;
 use parking_lot::{Mutex, RwLock};
@@ -55,6 +57,7 @@ pub struct Sqlite {
     tokens: TokenCache,
     rates: RateWindows,
     last_uses: LastUses,
+    pub(crate) desk: Arc<Desk>,
 }
 
 impl Sqlite {
@@ -91,6 +94,7 @@ impl Sqlite {
             tokens: TokenCache::default(),
             rates: RateWindows::new(),
             last_uses: LastUses::default(),
+            desk: Arc::default(),
         })
     }
 
@@ -121,6 +125,7 @@ impl Sqlite {
             Ok(version) => {
                 watcher.1 = version;
                 self.tokens.clear();
+                self.desk.outbox.stir();
             }
             Err(error) => {
                 tracing::warn!(%error, "the database could not be asked for changes");
@@ -149,7 +154,16 @@ impl Sqlite {
     }
 
     pub(crate) async fn transact<W: Work>(&self, work: W) -> Result<W::Output> {
-        self.writer.write(move |connection| run_now(work, connection)).await
+        let desk = self.desk.clone();
+        let outbox = self.desk.outbox.clone();
+        let (output, _) = self
+            .writer
+            .write_then(
+                move |connection| run_now(work, connection, &desk),
+                move |(_, handed)| outbox.hand_over(std::mem::take(handed)),
+            )
+            .await?;
+        Ok(output)
     }
 
     /// Runs work that writes nothing, beside the writer.
@@ -157,7 +171,7 @@ impl Sqlite {
         self.read_long(move |store| {
             let mut connection = connect(&store.path)?;
             connection.execute_batch(sql::BEGIN)?;
-            run_now(work, &mut connection)
+            run_now(work, &mut connection, &store.desk).map(|(output, _)| output)
         })
         .await
     }
@@ -176,11 +190,16 @@ impl Sqlite {
 }
 
 /// Runs work whose every step is done at once.
-fn run_now<W: Work>(work: W, connection: &mut Connection) -> Result<W::Output> {
-    let mut tx = SqliteTx::new(connection);
+fn run_now<W: Work>(
+    work: W,
+    connection: &mut Connection,
+    desk: &Desk,
+) -> Result<(W::Output, Handed)> {
+    let mut tx = SqliteTx::new(connection, desk);
     let outcome = futures_util::FutureExt::now_or_never(work.run(&mut tx));
     // No operation of `SqliteTx` waits for anything.
-    outcome.unwrap_or(Err(Error::Closed))
+    let output = outcome.unwrap_or(Err(Error::Closed))?;
+    Ok((output, tx.into_handed()))
 }
 
 /// No connection makes the file: whether there is one is decided once.

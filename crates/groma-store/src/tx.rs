@@ -3,15 +3,21 @@
 //! On SQLite these never wait, so the writer thread runs the same async code to its end at once. On
 //! PostgreSQL the writes of a change go out together, without waiting for each answer.
 
-use crate::{Result, geometries::ShelfRanges};
+use crate::{
+    Result,
+    geometries::ShelfRanges,
+    outbox::Place,
+    seal::Sealer,
+    webhooks::{Addressees, EventWrite, StoredEndpoint},
+};
 use groma_domain::{
-    Email, GeometryId, Kind, Layer, Person, PersonId, Record, RecordId, Role, Status, StatusId,
-    Timestamp, TokenId, UserId, WorkspaceId, layer::LayerKey, record::Document, reference::Key,
-    scope::Scopes, token::TokenHash, workspace::Workspace,
+    Email, EndpointId, GeometryId, Kind, Layer, Person, PersonId, Record, RecordId, Role, Status,
+    StatusId, Timestamp, TokenId, UserId, WorkspaceId, layer::LayerKey, record::Document,
+    reference::Key, scope::Scopes, token::TokenHash, workspace::Workspace,
 };
 use groma_geo::{
     Bbox,
-    block::{Block, Place},
+    block::{Block, Place as BlockPlace},
 };
 use std::future::Future;
 use uuid::Uuid;
@@ -157,6 +163,24 @@ pub(crate) trait Tx: Send {
         request: &ReplayKey,
     ) -> impl Future<Output = Result<Option<Replay>>> + Send;
 
+    /// The webhook endpoints of the workspace, in the order of creation.
+    fn endpoints(
+        &mut self,
+        workspace: WorkspaceId,
+    ) -> impl Future<Output = Result<Vec<StoredEndpoint>>> + Send;
+
+    /// The enabled endpoints of the workspace, which is locked.
+    fn targets(
+        &mut self,
+        workspace: WorkspaceId,
+    ) -> impl Future<Output = Result<Addressees>> + Send;
+
+    /// A place for a delivery with the loop of this program, when there is one.
+    fn reserve(&self, endpoint: EndpointId, bytes: usize) -> Option<Place>;
+
+    /// Seals and opens secrets.
+    fn sealer(&self) -> &Sealer;
+
     /// Carries out writes in their order.
     fn write(
         &mut self,
@@ -299,6 +323,16 @@ pub(crate) enum Write {
         at: Timestamp,
     },
     LogChange(LogRow),
+    /// A change and the deliveries that announce it.
+    LogEvent(EventWrite),
+    InsertEndpoint(StoredEndpoint),
+    SaveEndpoint(StoredEndpoint),
+    RemoveEndpoint {
+        endpoint: EndpointId,
+        at: Timestamp,
+    },
+    /// The workspace's endpoints are others now.
+    WebhooksChanged(i64),
     Layer(LayerWrite),
     /// Features keep their shapes and lose the folder, or the assignment, that is gone.
     UnlinkFeatures {
@@ -322,7 +356,7 @@ pub(crate) enum LayerWrite {
     GrowExtent { layer: u64, part: u64, bounds: Bbox },
     SetExtent { layer: u64, part: u64, bounds: Option<Bbox> },
     SaveBlock { layer: u64, shelf: u8, is_new: bool, block: Block },
-    RemoveBlock { layer: u64, shelf: u8, key: Place },
+    RemoveBlock { layer: u64, shelf: u8, key: BlockPlace },
     SaveLong { layer: u64, seq: u64, zoom: u8, shape: Vec<u8> },
     RemoveLong { layer: u64, seq: u64 },
 }
@@ -360,7 +394,7 @@ pub(crate) struct FeatureRow {
 /// A block of a shelf.
 pub(crate) struct StoredBlock {
     pub(crate) shelf: u8,
-    pub(crate) key: Place,
+    pub(crate) key: BlockPlace,
     pub(crate) block: Vec<u8>,
 }
 
@@ -412,6 +446,7 @@ pub(crate) struct TokenWrite {
 }
 
 /// A line of the audit trail; with the name of an event, also that event.
+#[derive(Clone)]
 pub(crate) struct LogRow {
     pub(crate) at: Timestamp,
     pub(crate) actor: Option<PersonId>,
@@ -419,6 +454,13 @@ pub(crate) struct LogRow {
     pub(crate) subject: Uuid,
     pub(crate) before: Option<String>,
     pub(crate) after: Option<String>,
+}
+
+impl LogRow {
+    /// The document that it shows: as it is then, of what is gone as it was.
+    pub(crate) fn document(&self) -> Option<&str> {
+        self.after.as_deref().or(self.before.as_deref())
+    }
 }
 
 /// The number of a kind in the database.

@@ -14,8 +14,10 @@ mod linger;
 mod openapi;
 mod params;
 mod records;
+mod replay;
 mod statuses;
 mod tiles;
+mod webhooks;
 
 pub(crate) use edge::answer;
 pub(crate) use openapi::{Facts, document};
@@ -39,6 +41,10 @@ pub(crate) struct Api {
     /// The largest body of GeoJSON.
     pub(crate) geojson_bytes: u64,
     pub(crate) tiles: TileCache,
+    /// Whether webhook endpoints may have http addresses.
+    pub(crate) allow_http_webhooks: bool,
+    /// The service's name, in the headers of deliveries.
+    pub(crate) service: String,
 }
 
 pub(crate) type Shared = Arc<Api>;
@@ -61,6 +67,8 @@ fn main_routes() -> Vec<Route> {
         (Some(Scope::ReadBudget), routes!(records::list_budgets)),
         (Some(Scope::ReadBudget), routes!(records::get_budget)),
         (None, routes!(statuses::list_statuses)),
+        (Some(Scope::ManageWebhook), routes!(webhooks::create_webhook_endpoint)),
+        (Some(Scope::ManageWebhook), routes!(webhooks::delete_webhook_endpoint)),
     ]
 }
 
@@ -82,6 +90,8 @@ pub(crate) fn main_router(api: &Shared) -> Router {
         geo_url: &api.geo_url,
         token_prefix: &api.token_prefix,
         requests_per_minute: api.requests_per_minute,
+        service: &api.service,
+        allow_http_webhooks: api.allow_http_webhooks,
     }));
     guarded_routes(api, main_routes())
         .route(&format!("{PREFIX}/openapi.json"), document)

@@ -1,11 +1,14 @@
 //! The command line.
 
 mod files;
+mod webhooks;
 
 pub(crate) use files::{
     Export, ExportCommand, ExportLayer, FileKind, Format, Import, ImportCommand, ImportLayer,
     LayerFormat,
 };
+
+pub(crate) use webhooks::{DeliveryWords, WebhookCommand};
 
 use clap::{Args, Parser, Subcommand};
 use groma_domain::{
@@ -44,6 +47,9 @@ pub(crate) enum Command {
     /// Personal access tokens.
     #[command(subcommand)]
     Token(TokenCommand),
+    /// Webhook endpoints and their deliveries.
+    #[command(subcommand)]
+    Webhook(WebhookCommand),
     /// Map layers.
     #[command(subcommand)]
     Layer(LayerCommand),

@@ -9,6 +9,7 @@ mod records;
 mod serve;
 pub(crate) mod token;
 mod user;
+mod webhook;
 mod workspace;
 
 use crate::{
@@ -77,6 +78,8 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
             geo_url: &settings.server.geo_public_url(),
             token_prefix: &settings.service.token_prefix,
             requests_per_minute: settings.limits.requests_per_minute,
+            service: &settings.service.name,
+            allow_http_webhooks: settings.webhooks.allow_http,
         });
         return print(&serde_json::to_string_pretty(&document).map_err(Failure::new)?);
     }
@@ -90,11 +93,13 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
         // What others do needs something that is there. A mistyped path is no new database.
         _ => Store::open_existing(&settings.database).await?,
     };
+    store.set_seal_key(settings.webhooks.encryption_key.clone());
     match cli.command {
         Command::Serve { demo } => serve::run(settings, store, demo).await,
         Command::Workspace(command) => workspace::run(&store, command).await,
         Command::User(command) => user::run(&store, command).await,
         Command::Token(command) => token::run(&settings, &store, command).await,
+        Command::Webhook(command) => webhook::run(&settings, &store, command).await,
         Command::Layer(command) => layer::run(&settings, &store, command).await,
         Command::Import(ImportCommand::Records(import)) => import::run(&store, import).await,
         Command::Import(ImportCommand::Layer(import)) => layer::import(&store, import).await,

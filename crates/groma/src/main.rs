@@ -1,5 +1,6 @@
 //! Groma: a self-hosted service that automates GIS projects.
 
+mod admin;
 mod api;
 mod cli;
 mod commands;

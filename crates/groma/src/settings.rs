@@ -1,14 +1,15 @@
 //! Settings: embedded defaults, then the file, then the environment, then flags. Whatever is unknown
 //! or wrong is refused by its dotted name.
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use groma_domain::token::TokenPrefix;
-use groma_store::DatabaseUrl;
+use groma_store::{DatabaseUrl, SealKey};
 use ipnet::IpNet;
 use serde::Deserialize;
 use std::{
     fmt,
     net::{SocketAddr, ToSocketAddrs},
-    path::Path,
+    path::{Path, PathBuf},
 };
 use thiserror::Error;
 use toml::{Table, Value};
@@ -35,6 +36,7 @@ pub(crate) struct Server {
     pub(crate) public_url: Option<String>,
     pub(crate) geo_listen: SocketAddr,
     pub(crate) geo_public_url: Option<String>,
+    pub(crate) admin_listen: Option<SocketAddr>,
 }
 
 impl Server {
@@ -60,6 +62,8 @@ pub(crate) struct Limits {
 pub(crate) struct Webhooks {
     pub(crate) allow_http: bool,
     pub(crate) allow_networks: Vec<IpNet>,
+    pub(crate) extra_roots: Option<PathBuf>,
+    pub(crate) encryption_key: Option<SealKey>,
 }
 
 /// A setting that stops the start, in one line that names it.
@@ -204,6 +208,7 @@ struct RawServer {
     public_url: String,
     geo_listen: String,
     geo_public_url: String,
+    admin_listen: String,
 }
 
 #[derive(Deserialize)]
@@ -225,6 +230,8 @@ struct RawLimits {
 struct RawWebhooks {
     allow_http: bool,
     allow_networks: Vec<String>,
+    extra_roots: String,
+    encryption_key: String,
 }
 
 impl Raw {
@@ -242,6 +249,9 @@ impl Raw {
                 public_url: url("server.public_url", &raw.server.public_url)?,
                 geo_listen: address("server.geo_listen", &raw.server.geo_listen)?,
                 geo_public_url: url("server.geo_public_url", &raw.server.geo_public_url)?,
+                admin_listen: given(&raw.server.admin_listen)
+                    .map(|text| address("server.admin_listen", text))
+                    .transpose()?,
             },
             database: raw.database.url.parse().map_err(|reason| wrong("database.url", reason))?,
             limits: Limits {
@@ -266,6 +276,8 @@ impl Raw {
                     .iter()
                     .map(|text| network(text))
                     .collect::<Result<_, _>>()?,
+                extra_roots: given(&raw.webhooks.extra_roots).map(PathBuf::from),
+                encryption_key: given(&raw.webhooks.encryption_key).map(seal_key).transpose()?,
             },
         })
     }
@@ -279,6 +291,19 @@ fn header_word(name: &str, text: &str) -> Result<String, SettingsError> {
     } else {
         Err(wrong(name, "must be 1 to 40 letters, digits or hyphens"))
     }
+}
+
+/// What was given, if anything was.
+fn given(text: &str) -> Option<&str> {
+    Some(text.trim()).filter(|text| !text.is_empty())
+}
+
+fn seal_key(text: &str) -> Result<SealKey, SettingsError> {
+    let bytes = hex::decode(text).ok().or_else(|| STANDARD.decode(text).ok());
+    let key: Option<[u8; 32]> = bytes.and_then(|bytes| bytes.try_into().ok());
+    // What was given is not repeated: it may be a key with a slip in it.
+    let expected = "must be 32 bytes as 64 hexadecimal digits or as base64";
+    key.map(SealKey::new).ok_or_else(|| wrong("webhooks.encryption_key", expected))
 }
 
 /// An address with a port; of the addresses of a name the first, IPv4 before IPv6.
@@ -388,6 +413,16 @@ mod tests {
                 "service.token_prefix: must be 1 to 16 lowercase letters or digits",
             ),
             (
+                "GROMA_WEBHOOKS__ENCRYPTION_KEY",
+                "0123",
+                "webhooks.encryption_key: must be 32 bytes as 64 hexadecimal digits or as base64",
+            ),
+            (
+                "GROMA_SERVER__ADMIN_LISTEN",
+                "9090",
+                "server.admin_listen: must be an address with a port, not `9090`",
+            ),
+            (
                 "GROMA_WEBHOOKS__ALLOW_HTTP",
                 "yes",
                 "GROMA_WEBHOOKS__ALLOW_HTTP: must be true or false",
@@ -395,6 +430,16 @@ mod tests {
         ] {
             assert_eq!(load(&[(name, value)], &[]).unwrap_err(), message);
         }
+    }
+
+    #[test]
+    fn an_encryption_key_is_hexadecimal_or_base64_and_never_printed() {
+        for key in ["ab".repeat(32), STANDARD.encode([0xab; 32])] {
+            let settings = load(&[("GROMA_WEBHOOKS__ENCRYPTION_KEY", &key)], &[]).unwrap();
+            assert!(settings.webhooks.encryption_key.is_some());
+            assert!(!format!("{settings:?}").contains(&key));
+        }
+        assert!(load(&[("GROMA_WEBHOOKS__ENCRYPTION_KEY", "")], &[]).is_ok());
     }
 
     #[test]

@@ -4,6 +4,7 @@ use super::{Actor, Change, Command, Done, Reserved};
 use crate::{
     Error, Result,
     tx::{self, BLOCK, Collection, Link, LogRow, MemberRow, Row, Stored, Tx, Write},
+    webhooks::EventWrite,
 };
 use groma_domain::{
     Event, Kind, Person, PersonId, Record, RecordId, Reference, Refusal, Status, StatusId,
@@ -314,6 +315,7 @@ impl<'t, T: Tx> Working<'t, T> {
     /// Writes every record that differs, with all that goes with it.
     pub(super) async fn write(mut self) -> Result<()> {
         let book = self.people_book().await?;
+        let targets = self.tx.targets(self.id()).await?;
         let mut writes = Vec::new();
         self.write_people(&mut writes);
         self.write_statuses(&mut writes);
@@ -336,7 +338,9 @@ impl<'t, T: Tx> Working<'t, T> {
                 event::Change::Deleted => *count -= 1,
                 event::Change::Updated | event::Change::Archived => {}
             }
-            self.write_record(entry, event, seq, &book, &mut writes);
+            let log = self.write_record(entry, event, seq, &book, &mut writes);
+            let reserve = |endpoint, bytes| self.tx.reserve(endpoint, bytes);
+            writes.push(Write::LogEvent(EventWrite::new(log, event, &targets, reserve)));
         }
         self.write_counts(counts, &mut writes).await?;
         let workspace = self.id();
@@ -356,6 +360,7 @@ impl<'t, T: Tx> Working<'t, T> {
         }
     }
 
+    /// Writes a record; its line of the audit trail is left to be written behind it.
     fn write_record(
         &self,
         entry: Entry,
@@ -363,7 +368,7 @@ impl<'t, T: Tx> Working<'t, T> {
         seq: u64,
         book: &PeopleBook,
         writes: &mut Vec<Write>,
-    ) {
+    ) -> LogRow {
         let Entry { kind, before, after, .. } = entry;
         let mut log = LogRow {
             at: self.now,
@@ -400,7 +405,7 @@ impl<'t, T: Tx> Working<'t, T> {
                 });
             }
         }
-        writes.push(Write::LogChange(log));
+        log
     }
 
     async fn write_counts(

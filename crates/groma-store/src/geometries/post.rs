@@ -8,10 +8,8 @@ use super::{
 use crate::{
     Actor, Change, Command, Error, Result,
     change::Apply,
-    tx::{
-        self, FeatureRow, LayerWrite, LogRow, ReplayKey, StoredFeature, StoredLayer, Tx, Work,
-        Write,
-    },
+    replays::{self, Replayable},
+    tx::{self, FeatureRow, LayerWrite, LogRow, StoredFeature, StoredLayer, Tx, Work, Write},
 };
 use groma_domain::{
     GeometryId, Kind, Layer, LayerId, Permission, Record, RecordId, Refusal, Timestamp,
@@ -22,9 +20,6 @@ use groma_domain::{
 };
 use groma_geo::{Bbox, attributes, shape::Drawing};
 use std::collections::{BTreeMap, HashMap};
-
-/// How long an answer is kept for a request that may be sent again.
-pub(crate) const REPLAYED_FOR_MILLIS: i64 = 24 * 60 * 60 * 1_000;
 
 /// Geometries to be written together.
 pub struct NewGeometries {
@@ -42,8 +37,8 @@ pub struct NewGeometries {
     pub assignment: Option<String>,
     /// What was read.
     pub features: Spool,
-    /// The request and the hash of its body, when it may be sent again.
-    pub request: Option<(ReplayKey, [u8; 16])>,
+    /// The request, when it may be sent again.
+    pub request: Option<Replayable>,
 }
 
 /// What came of posted geometries.
@@ -67,15 +62,8 @@ impl Work for Post {
         let not_found = || Refusal::NotFound { what: "workspace", key: workspace.to_string() };
         tx.lock_workspace(workspace).await?.ok_or_else(not_found)?;
         actor.role().require(Permission::ChangeRecords)?;
-        if let Some((request, body_hash)) = &request
-            && let Some(replay) = tx.replay(workspace, request).await?
-            && now.as_millis() - replay.at.as_millis() < REPLAYED_FOR_MILLIS
-        {
-            if replay.body_hash == *body_hash {
-                return Ok(Outcome::Replayed(replay.answer));
-            }
-            let message = "was used for another body within the last 24 hours";
-            return Err(Refusal::invalid("Idempotency-Key", message).into());
+        if let Some(answer) = replays::find(tx, workspace, request.as_ref(), now).await? {
+            return Ok(Outcome::Replayed(answer));
         }
         let links = Links::find(tx, workspace, folder, assignment).await?;
         let (stored, is_new) = find_layer(tx, workspace, layer, now).await?;
@@ -340,7 +328,7 @@ impl<T: Tx> Posting<'_, T> {
         mut self,
         actor: Actor,
         is_new: bool,
-        request: Option<(ReplayKey, [u8; 16])>,
+        request: Option<Replayable>,
     ) -> Result<Outcome> {
         let mut writes = Vec::new();
         if self.posted.created + self.posted.updated > 0 {
@@ -364,9 +352,9 @@ impl<T: Tx> Posting<'_, T> {
                 after: Some(after.to_string()),
             }));
         }
-        if let Some((request, body_hash)) = request {
+        if let Some(request) = request {
             let answer = serde_json::to_vec(&self.posted)?;
-            writes.push(Write::SaveReplay { request, body_hash, answer, at: self.now });
+            writes.push(replays::plain(request, answer, self.now));
         }
         if !writes.is_empty() {
             self.tx.write(self.workspace, writes).await?;

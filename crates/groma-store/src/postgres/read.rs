@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     Admission, Bearer, ChangeRow, Error, Exported, Page, Result, TokenRow,
-    geometries::REPLAYED_FOR_MILLIS,
+    replays::REPLAYED_FOR_MILLIS,
     tx::{BLOCK, kind_number},
 };
 use groma_domain::{
@@ -299,12 +299,14 @@ impl Postgres {
             sql::DELETE_PEOPLE,
             sql::DELETE_STATUSES,
             sql::DELETE_COLLECTIONS,
+            sql::REMOVE_ENDPOINTS,
             sql::DELETE_WORKSPACE,
         ] {
             transaction.execute(statement, &[&workspace.0]).await?;
         }
         transaction.commit().await?;
         drop(client);
+        while self.purge_deleted_endpoints().await? > 0 {}
         let records = Kind::ALL.iter().map(|kind| KindSql::of(*kind).remove_some.as_str());
         for statement in records.chain([sql::DELETE_SOME_BLOCKS, sql::DELETE_SOME_CHANGES]) {
             while self.execute(statement, &[&workspace.0, &PURGE]).await? > 0 {}
@@ -324,13 +326,13 @@ impl Postgres {
         Ok(self.people.put(workspace, read, book))
     }
 
-    async fn rows(&self, sql: &str, params: &[&(dyn ToSql + Sync)]) -> Result<Vec<Row>> {
+    pub(super) async fn rows(&self, sql: &str, params: &[&(dyn ToSql + Sync)]) -> Result<Vec<Row>> {
         let client = self.client().await?;
         let statement = client.prepare_cached(sql).await?;
         Ok(client.query(&statement, params).await?)
     }
 
-    async fn execute(&self, sql: &str, params: &[&(dyn ToSql + Sync)]) -> Result<u64> {
+    pub(super) async fn execute(&self, sql: &str, params: &[&(dyn ToSql + Sync)]) -> Result<u64> {
         let client = self.client().await?;
         let statement = client.prepare_cached(sql).await?;
         Ok(client.execute(&statement, params).await?)

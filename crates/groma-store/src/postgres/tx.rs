@@ -1,20 +1,26 @@
 //! The operations of a transaction. The writes of a change are sent one behind the other without
 //! waiting for each answer, so a change costs a few round trips, however much it writes.
 
-use super::sql::{self, KindSql};
+use super::{
+    sql::{self, KindSql},
+    webhooks::read_endpoint,
+};
 use crate::{
     Error, Result,
     geometries::ShelfRanges,
+    outbox::Place,
+    seal::Sealer,
     tx::{
         Collection, FeatureRow, LayerWrite, Link, LogRow, MemberRow, Replay, ReplayKey, Row,
         Stored, StoredBlock, StoredFeature, StoredLayer, TokenWrite, Tx, UserRow, Write, centre,
         kind_number, sortable,
     },
+    webhooks::{Addressees, Desk, EventWrite, Handed, StoredEndpoint, event_number},
 };
 use deadpool_postgres::Transaction;
 use groma_domain::{
-    Currency, Email, GeometryId, Kind, Layer, Person, PersonId, Record, RecordId, Role, Status,
-    Timestamp, UserId, WorkspaceId,
+    Currency, Email, EndpointId, GeometryId, Kind, Layer, Person, PersonId, Record, RecordId, Role,
+    Status, Timestamp, UserId, WorkspaceId,
     layer::LayerKey,
     reference::Key,
     text::fold,
@@ -29,21 +35,34 @@ type Param = Box<dyn ToSql + Sync + Send>;
 
 pub(super) struct PostgresTx<'c> {
     transaction: Transaction<'c>,
+    desk: &'c Desk,
     /// Whether the workspace's row is locked against other writers.
     locks: bool,
+    /// The mark that the endpoints of the locked workspace had.
+    mark: Option<(WorkspaceId, i64)>,
+    handed: Handed,
 }
 
 impl<'c> PostgresTx<'c> {
-    pub(super) fn new(transaction: Transaction<'c>) -> Self {
-        Self { transaction, locks: true }
+    pub(super) fn new(transaction: Transaction<'c>, desk: &'c Desk) -> Self {
+        Self { transaction, desk, locks: true, mark: None, handed: Handed::default() }
     }
 
-    pub(super) fn looking(transaction: Transaction<'c>) -> Self {
-        Self { transaction, locks: false }
+    pub(super) fn looking(transaction: Transaction<'c>, desk: &'c Desk) -> Self {
+        Self { locks: false, ..Self::new(transaction, desk) }
     }
 
+    /// Commits, and hands over the deliveries that were written. Others are told of what waits, where
+    /// the loop of this program does not see to it.
     pub(super) async fn commit(self) -> Result<()> {
-        Ok(self.transaction.commit().await?)
+        let Self { transaction, desk, handed, .. } = self;
+        if handed.stirs || (!handed.waiting.is_empty() && !desk.outbox.is_open()) {
+            let statement = transaction.prepare_cached(sql::NOTIFY).await?;
+            transaction.execute(&statement, &[]).await?;
+        }
+        transaction.commit().await?;
+        desk.outbox.hand_over(handed);
+        Ok(())
     }
 
     async fn row(
@@ -68,7 +87,10 @@ impl<'c> PostgresTx<'c> {
 impl Tx for PostgresTx<'_> {
     async fn lock_workspace(&mut self, workspace: WorkspaceId) -> Result<Option<Workspace>> {
         let sql = if self.locks { sql::LOCK_WORKSPACE } else { sql::WORKSPACE };
-        self.row(sql, &[&workspace.0]).await?.as_ref().map(read_workspace).transpose()
+        let row = self.row(sql, &[&workspace.0]).await?;
+        self.mark =
+            row.as_ref().map(|row| row.try_get(4)).transpose()?.map(|mark| (workspace, mark));
+        row.as_ref().map(read_workspace).transpose()
     }
 
     async fn find(
@@ -265,9 +287,47 @@ impl Tx for PostgresTx<'_> {
         }))
     }
 
+    async fn endpoints(&mut self, workspace: WorkspaceId) -> Result<Vec<StoredEndpoint>> {
+        self.rows(sql::ENDPOINTS, &[&workspace.0]).await?.iter().map(read_endpoint).collect()
+    }
+
+    async fn targets(&mut self, workspace: WorkspaceId) -> Result<Addressees> {
+        let known = self.mark.filter(|(of, _)| *of == workspace).map(|(_, mark)| mark);
+        if let Some(targets) = known.and_then(|mark| self.desk.targets.get(workspace, mark)) {
+            return Ok(targets);
+        }
+        let targets = self.desk.targets_of(workspace, self.endpoints(workspace).await?);
+        if let Some(mark) = known {
+            self.desk.targets.put(workspace, mark, targets.clone());
+        }
+        Ok(targets)
+    }
+
+    fn reserve(&self, endpoint: EndpointId, bytes: usize) -> Option<Place> {
+        self.desk.outbox.reserve(endpoint, bytes)
+    }
+
+    fn sealer(&self) -> &Sealer {
+        self.desk.sealer()
+    }
+
     async fn write(&mut self, workspace: WorkspaceId, writes: Vec<Write>) -> Result<()> {
-        let calls: Vec<(&str, Vec<Param>)> =
-            writes.into_iter().map(|write| statement_of(workspace.0, write)).collect();
+        if writes.iter().any(|write| matches!(write, Write::WebhooksChanged(_))) {
+            self.mark = None;
+            self.handed.stirs = true;
+        }
+        let handed = &mut self.handed;
+        let calls: Vec<(&str, Vec<Param>)> = writes
+            .into_iter()
+            .map(|write| match write {
+                Write::LogEvent(write) if !write.deliveries.is_empty() => {
+                    let call = event_statement(workspace.0, &write);
+                    handed.add(write.into_handed());
+                    call
+                }
+                write => statement_of(workspace.0, write),
+            })
+            .collect();
         // Prepared first, so that afterwards nothing but the sending stands between the statements.
         let mut prepared = HashMap::new();
         for (sql, _) in &calls {
@@ -409,11 +469,56 @@ fn statement_of(ws: Uuid, write: Write) -> (&'static str, Vec<Param>) {
                 at.as_millis()
             ],
         ),
-        Write::LogChange(LogRow { at, actor, action, subject, before, after }) => (
-            sql::LOG_CHANGE,
-            params![ws, at.as_millis(), actor.map(|actor| actor.0), action, subject, before, after],
-        ),
+        Write::LogChange(log) | Write::LogEvent(EventWrite { log, .. }) => {
+            (sql::LOG_CHANGE, log_params(ws, log))
+        }
+        Write::InsertEndpoint(stored) => (sql::INSERT_ENDPOINT, endpoint_params(ws, stored)),
+        Write::SaveEndpoint(stored) => (sql::SAVE_ENDPOINT, endpoint_params(ws, stored)),
+        Write::RemoveEndpoint { endpoint, at } => {
+            (sql::REMOVE_ENDPOINT, params![ws, endpoint.0, at.as_millis()])
+        }
+        Write::WebhooksChanged(mark) => (sql::WEBHOOKS_CHANGED, params![ws, mark]),
     }
+}
+
+fn log_params(ws: Uuid, log: LogRow) -> Vec<Param> {
+    let LogRow { at, actor, action, subject, before, after } = log;
+    params![ws, at.as_millis(), actor.map(|actor| actor.0), action, subject, before, after]
+}
+
+/// A line of the audit trail and the deliveries that announce it, in one statement.
+fn event_statement(ws: Uuid, write: &EventWrite) -> (&'static str, Vec<Param>) {
+    let mut params = log_params(ws, write.log.clone());
+    let deliveries = &write.deliveries;
+    params.extend(params![
+        event_number(write.event),
+        write.is_test,
+        deliveries.iter().map(|delivery| delivery.id.0).collect::<Vec<_>>(),
+        deliveries.iter().map(|delivery| delivery.target.endpoint.0).collect::<Vec<_>>(),
+        deliveries.iter().map(|delivery| delivery.state().number()).collect::<Vec<_>>()
+    ]);
+    (sql::LOG_EVENT, params)
+}
+
+fn endpoint_params(ws: Uuid, stored: StoredEndpoint) -> Vec<Param> {
+    let endpoint = stored.endpoint;
+    let (previous, until) = stored.previous.unzip();
+    params![
+        ws,
+        endpoint.id.0,
+        endpoint.url.as_str().to_owned(),
+        endpoint.description,
+        endpoint.events.to_string(),
+        endpoint.enabled,
+        endpoint.disabled_reason,
+        stored.failing_since.map(Timestamp::as_millis),
+        stored.last_success_at.map(Timestamp::as_millis),
+        stored.secret,
+        previous,
+        until.map(Timestamp::as_millis),
+        endpoint.created_at.as_millis(),
+        endpoint.updated_at.as_millis()
+    ]
 }
 
 fn layer_statement(ws: Uuid, write: LayerWrite) -> (&'static str, Vec<Param>) {

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     Admission, Bearer, ChangeRow, Error, Exported, Page, Result, TokenRow,
-    geometries::REPLAYED_FOR_MILLIS,
+    replays::REPLAYED_FOR_MILLIS,
     tx::{BLOCK, kind_number},
 };
 use groma_domain::{
@@ -378,6 +378,7 @@ impl Sqlite {
         };
         self.writer.write(unname).await?;
         self.tokens.clear();
+        self.remove_endpoints(ws).await?;
         for kind in Kind::ALL {
             while self.writer.write(move |connection| purge_records(connection, ws, kind)).await?
                 > 0

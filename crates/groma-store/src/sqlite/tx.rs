@@ -3,19 +3,23 @@
 use super::{
     layers::each_block,
     sql::{self, KindSql},
+    webhooks::{read_endpoint, wall_millis},
 };
 use crate::{
     Error, Result,
     geometries::ShelfRanges,
+    outbox::Place,
+    seal::Sealer,
     tx::{
         Collection, FeatureRow, LayerWrite, Link, LogRow, MemberRow, Replay, ReplayKey, Row,
         Stored, StoredBlock, StoredFeature, StoredLayer, TokenWrite, Tx, UserRow, Write,
         kind_number, sortable,
     },
+    webhooks::{Addressees, Desk, EventWrite, Handed, LEASE_MILLIS, StoredEndpoint, event_number},
 };
 use groma_domain::{
-    Currency, Email, GeometryId, Kind, Layer, Person, PersonId, Record, RecordId, Role, Status,
-    Timestamp, UserId, WorkspaceId,
+    Currency, Email, EndpointId, GeometryId, Kind, Layer, Person, PersonId, Record, RecordId, Role,
+    Status, Timestamp, UserId, WorkspaceId,
     layer::LayerKey,
     reference::Key,
     text::{FIELD_SEPARATOR, fold},
@@ -43,12 +47,21 @@ pub(super) fn places(number: i64) -> (i64, i64) {
 
 pub(super) struct SqliteTx<'c> {
     connection: &'c mut Connection,
+    desk: &'c Desk,
     number: Option<(WorkspaceId, i64)>,
+    /// The mark that the endpoints of the locked workspace had.
+    mark: Option<(WorkspaceId, i64)>,
+    handed: Handed,
 }
 
 impl<'c> SqliteTx<'c> {
-    pub(super) fn new(connection: &'c mut Connection) -> Self {
-        Self { connection, number: None }
+    pub(super) fn new(connection: &'c mut Connection, desk: &'c Desk) -> Self {
+        Self { connection, desk, number: None, mark: None, handed: Handed::default() }
+    }
+
+    /// What is handed over when this is committed.
+    pub(super) fn into_handed(self) -> Handed {
+        self.handed
     }
 
     fn prepare(&self, sql: &str) -> Result<CachedStatement<'_>> {
@@ -71,7 +84,7 @@ impl<'c> SqliteTx<'c> {
         Ok(number)
     }
 
-    fn write_one(&self, ws: i64, write: Write) -> Result<()> {
+    fn write_one(&mut self, ws: i64, write: Write) -> Result<()> {
         match write {
             Write::InsertRecord(row) => {
                 let kind = KindSql::of(row.record.kind());
@@ -203,18 +216,18 @@ impl<'c> SqliteTx<'c> {
                     at.as_millis()
                 ],
             ),
-            Write::LogChange(LogRow { at, actor, action, subject, before, after }) => self.execute(
-                sql::LOG_CHANGE,
-                params![
-                    ws,
-                    at.as_millis(),
-                    actor.map(|actor| actor.0),
-                    action,
-                    subject,
-                    before,
-                    after
-                ],
-            ),
+            Write::LogChange(log) => self.log(ws, &log),
+            Write::LogEvent(write) => self.log_event(ws, write),
+            Write::InsertEndpoint(stored) => self.save_endpoint(sql::INSERT_ENDPOINT, ws, &stored),
+            Write::SaveEndpoint(stored) => self.save_endpoint(sql::SAVE_ENDPOINT, ws, &stored),
+            Write::RemoveEndpoint { endpoint, at } => {
+                self.execute(sql::REMOVE_ENDPOINT, params![ws, endpoint.0, at.as_millis()])
+            }
+            Write::WebhooksChanged(mark) => {
+                self.mark = None;
+                self.handed.stirs = true;
+                self.execute(sql::WEBHOOKS_CHANGED, params![ws, mark])
+            }
         }
     }
 
@@ -267,6 +280,68 @@ impl<'c> SqliteTx<'c> {
                 self.execute(sql::REMOVE_LONG_DRAWINGS, params![int(layer), int(seq)])
             }
         }
+    }
+
+    fn log(&self, ws: i64, log: &LogRow) -> Result<()> {
+        let LogRow { at, actor, action, subject, before, after } = log;
+        let actor = actor.map(|actor| actor.0);
+        self.execute(
+            sql::LOG_CHANGE,
+            params![ws, at.as_millis(), actor, action, subject, before, after],
+        )
+    }
+
+    fn log_event(&mut self, ws: i64, write: EventWrite) -> Result<()> {
+        self.log(ws, &write.log)?;
+        let change = self.connection.last_insert_rowid();
+        let at = write.log.at.as_millis();
+        for delivery in &write.deliveries {
+            let due_at = if delivery.place.is_some() { wall_millis() + LEASE_MILLIS } else { at };
+            self.execute(
+                sql::INSERT_DELIVERY,
+                params![
+                    delivery.id.0,
+                    ws,
+                    delivery.target.no,
+                    change,
+                    event_number(write.event),
+                    write.is_test,
+                    delivery.state().number(),
+                    0,
+                    due_at,
+                    at,
+                    None::<i64>
+                ],
+            )?;
+        }
+        self.handed.add(write.into_handed());
+        Ok(())
+    }
+
+    fn save_endpoint(&self, sql: &str, ws: i64, stored: &StoredEndpoint) -> Result<()> {
+        let endpoint = &stored.endpoint;
+        let (previous, until) = stored.previous.as_ref().map_or((None, None), |(secret, until)| {
+            (Some(secret.as_slice()), Some(until.as_millis()))
+        });
+        self.execute(
+            sql,
+            params![
+                ws,
+                endpoint.id.0,
+                endpoint.url.as_str(),
+                endpoint.description,
+                endpoint.events.to_string(),
+                endpoint.enabled,
+                endpoint.disabled_reason,
+                stored.failing_since.map(Timestamp::as_millis),
+                stored.last_success_at.map(Timestamp::as_millis),
+                stored.secret,
+                previous,
+                until,
+                endpoint.created_at.as_millis(),
+                endpoint.updated_at.as_millis()
+            ],
+        )
     }
 
     fn save_layer(&self, sql: &str, ws: i64, layer: &Layer) -> Result<()> {
@@ -338,7 +413,12 @@ impl<'c> SqliteTx<'c> {
 impl Tx for SqliteTx<'_> {
     async fn lock_workspace(&mut self, workspace: WorkspaceId) -> Result<Option<Workspace>> {
         // The one writer is the lock.
-        Ok(self.prepare(sql::WORKSPACE)?.query_row([workspace.0], read_workspace).optional()?)
+        let found = self
+            .prepare(sql::WORKSPACE)?
+            .query_row([workspace.0], |row| Ok((read_workspace(row)?, row.get(4)?)))
+            .optional()?;
+        self.mark = found.as_ref().map(|(_, mark)| (workspace, *mark));
+        Ok(found.map(|(workspace, _)| workspace))
     }
 
     async fn find(
@@ -570,6 +650,32 @@ impl Tx for SqliteTx<'_> {
             })
         });
         Ok(found.optional()?)
+    }
+
+    async fn endpoints(&mut self, workspace: WorkspaceId) -> Result<Vec<StoredEndpoint>> {
+        let ws = self.number(workspace)?;
+        let mut statement = self.prepare(sql::ENDPOINTS)?;
+        Ok(statement.query_map([ws], read_endpoint)?.collect::<rusqlite::Result<_>>()?)
+    }
+
+    async fn targets(&mut self, workspace: WorkspaceId) -> Result<Addressees> {
+        let known = self.mark.filter(|(of, _)| *of == workspace).map(|(_, mark)| mark);
+        if let Some(targets) = known.and_then(|mark| self.desk.targets.get(workspace, mark)) {
+            return Ok(targets);
+        }
+        let targets = self.desk.targets_of(workspace, self.endpoints(workspace).await?);
+        if let Some(mark) = known {
+            self.desk.targets.put(workspace, mark, targets.clone());
+        }
+        Ok(targets)
+    }
+
+    fn reserve(&self, endpoint: EndpointId, bytes: usize) -> Option<Place> {
+        self.desk.outbox.reserve(endpoint, bytes)
+    }
+
+    fn sealer(&self) -> &Sealer {
+        self.desk.sealer()
     }
 
     async fn write(&mut self, workspace: WorkspaceId, writes: Vec<Write>) -> Result<()> {

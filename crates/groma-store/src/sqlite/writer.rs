@@ -22,16 +22,19 @@ trait Job: Send {
     fn tell(self: Box<Self>, committed: Result<(), &str>);
 }
 
-struct Waiting<W, R> {
+struct Waiting<W, R, A> {
     work: Option<W>,
     outcome: Option<Result<R>>,
+    /// Done once it is committed, whether or not someone waits for the answer.
+    after: A,
     answer: oneshot::Sender<Result<R>>,
 }
 
-impl<W, R> Job for Waiting<W, R>
+impl<W, R, A> Job for Waiting<W, R, A>
 where
     W: FnOnce(&mut Connection) -> Result<R> + Send,
     R: Send,
+    A: FnOnce(&mut R) + Send,
 {
     fn run(&mut self, connection: &mut Connection) {
         self.outcome = self.work.take().map(|work| behind_savepoint(connection, work));
@@ -40,7 +43,10 @@ where
     fn tell(self: Box<Self>, committed: Result<(), &str>) {
         let outcome = match (self.outcome, committed) {
             (Some(Err(error)), _) => Err(error),
-            (Some(Ok(outcome)), Ok(())) => Ok(outcome),
+            (Some(Ok(mut outcome)), Ok(())) => {
+                (self.after)(&mut outcome);
+                Ok(outcome)
+            }
             (_, Err(reason)) => Err(Error::Commit(reason.to_owned())),
             (None, Ok(())) => Err(Error::Closed),
         };
@@ -69,8 +75,17 @@ impl Writer {
         &self,
         work: impl FnOnce(&mut Connection) -> Result<R> + Send + 'static,
     ) -> Result<R> {
+        self.write_then(work, |_| ()).await
+    }
+
+    /// The same; `after` is done as soon as it is committed.
+    pub(super) async fn write_then<R: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Connection) -> Result<R> + Send + 'static,
+        after: impl FnOnce(&mut R) + Send + 'static,
+    ) -> Result<R> {
         let (answer, answered) = oneshot::channel();
-        let job = Box::new(Waiting { work: Some(work), outcome: None, answer });
+        let job = Box::new(Waiting { work: Some(work), outcome: None, after, answer });
         self.jobs.as_ref().ok_or(Error::Closed)?.send(job).map_err(|_| Error::Closed)?;
         answered.await.map_err(|_| Error::Closed)?
     }

@@ -8,7 +8,7 @@ use crate::{
 };
 use groma_domain::{Kind, Refusal, Role, TokenId, geometry::Posted, layer::LayerKey};
 use groma_geo::{Geometry, Position};
-use groma_store::{NewGeometries, Outcome, ReplayKey};
+use groma_store::{NewGeometries, Outcome, ReplayKey, Replayable};
 use serde_json::{Value, json};
 use std::{collections::BTreeSet, time::Duration};
 
@@ -268,7 +268,7 @@ async fn an_answer_is_given_again_for_a_day(office: Office) {
         let mut geometries = office.geometries(None, &body);
         let token = TokenId(uuid::Uuid::from_u128(token));
         let key = ReplayKey { token, path: path.to_owned(), key: "key".to_owned() };
-        geometries.request = Some((key, [hash; 16]));
+        geometries.request = Some(Replayable { key, body_hash: [hash; 16] });
         let later = geometries.now.as_millis() + hours * 3_600_000;
         geometries.now = groma_domain::Timestamp::from_millis(later);
         office.store.post_geometries(geometries)

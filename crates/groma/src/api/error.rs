@@ -6,7 +6,6 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use groma_domain::{Problem, Refusal};
-use groma_geo::geojson::Spot;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -89,18 +88,15 @@ impl ApiError {
     }
 
     /// A body with something wrong at these spots.
-    pub(crate) fn bad_body(spots: Vec<Spot>) -> Self {
-        let first = spots.first().map_or_else(String::new, |Spot { pointer, message, .. }| {
+    pub(crate) fn bad_body(details: Vec<Detail>) -> Self {
+        let first = details.first().map_or_else(String::new, |Detail { pointer, message }| {
             if pointer.is_empty() { message.clone() } else { format!("{pointer}: {message}") }
         });
-        let message = match spots.len() {
+        let message = match details.len() {
             0 | 1 => first,
             count => format!("{first} (and {} more, see details)", count - 1),
         };
-        let mut error = Self::bad_request(message);
-        let detail = |Spot { pointer, message, .. }| Detail { pointer, message };
-        error.details = spots.into_iter().map(detail).collect();
-        error
+        Self { details, ..Self::bad_request(message) }
     }
 
     pub(crate) fn unauthorized(message: &'static str) -> Self {

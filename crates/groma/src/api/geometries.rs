@@ -1,18 +1,21 @@
 //! Geometries: a body of GeoJSON, read as a stream, kept whole or not at all.
 
-use super::{Shared, admit::Caller, body, error::ApiError, params::read_query};
+use super::{
+    Shared,
+    admit::Caller,
+    body,
+    error::{ApiError, Detail},
+    params::read_query,
+    replay::{self, SentKey},
+};
 use axum::{
     Extension,
-    body::Body,
     extract::{Request, State},
-    http::{HeaderName, HeaderValue, header},
     response::Response,
 };
 use groma_domain::{Permission, Timestamp, geometry::Posted, layer::LayerKey};
-use groma_geo::geojson::{self, ReadError};
-use groma_store::{Actor, NewGeometries, Outcome, ReplayKey, Spool};
-
-const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
+use groma_geo::geojson::{self, ReadError, Spot};
+use groma_store::{Actor, NewGeometries, Outcome, Spool};
 
 /// Post GeoJSON: a Geometry, a Feature or a FeatureCollection.
 #[utoipa::path(post, path = "/api/public/v1/geometries/geojson", tag = "Geometries",
@@ -36,7 +39,7 @@ pub(super) async fn post_geojson(
     let [layer, folder, assignment] = read_query(query, ["layer", "folder", "assignment"])
         .map_err(|problem| ApiError::bad_parameter(&problem))?;
     body::expect_media_type(&parts.headers, &["application/json", "application/geo+json"])?;
-    let key = body::idempotency_key(&parts.headers)?;
+    let key = SentKey::read(&parts)?;
     let read = |input: &mut dyn std::io::Read| {
         let mut spool = Spool::default();
         geojson::read(input, &geojson::Options::default(), |feature| spool.push(&feature))
@@ -44,11 +47,10 @@ pub(super) async fn post_geojson(
     };
     let (read, hash) = body::read(&parts.headers, body, api.geojson_bytes, read).await?;
     let features = read.map_err(|error| match error {
-        ReadError::Refused(spots) => ApiError::bad_body(spots),
+        ReadError::Refused(spots) => ApiError::bad_body(spots.into_iter().map(detail).collect()),
         ReadError::Input(error) => body::broken(&error, api.geojson_bytes),
         ReadError::Stopped(error) => ApiError::internal(error.to_string()),
     })?;
-    let path = || parts.uri.path_and_query().map_or("", |path| path.as_str()).to_owned();
     let outcome = api.store.post_geometries(NewGeometries {
         workspace: bearer.workspace,
         actor: Actor::Member { person: bearer.person, role: bearer.role },
@@ -57,22 +59,14 @@ pub(super) async fn post_geojson(
         folder,
         assignment,
         features,
-        request: key.map(|key| (ReplayKey { token: bearer.token, path: path(), key }, hash)),
+        request: key.with_body(&parts, &caller, hash),
     });
     match outcome.await? {
-        Outcome::Posted(posted) => json(serde_json::to_vec(&posted)),
-        Outcome::Replayed(answer) => {
-            let mut response = json(Ok(answer))?;
-            response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
-            Ok(response)
-        }
+        Outcome::Posted(posted) => replay::first(serde_json::to_vec(&posted)),
+        Outcome::Replayed(answer) => replay::again(answer),
     }
 }
 
-fn json(body: serde_json::Result<Vec<u8>>) -> Result<Response, ApiError> {
-    let body = body.map_err(|error| ApiError::internal(error.to_string()))?;
-    let mut response = Response::new(Body::from(body));
-    let kind = HeaderValue::from_static("application/json");
-    response.headers_mut().insert(header::CONTENT_TYPE, kind);
-    Ok(response)
+fn detail(Spot { pointer, message, .. }: Spot) -> Detail {
+    Detail { pointer, message }
 }

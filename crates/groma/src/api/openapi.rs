@@ -1,5 +1,7 @@
 //! The OpenAPI document: made from the route list, with what all routes share written in once.
 
+mod webhooks;
+
 use super::{
     Shared,
     answer::Wishes,
@@ -26,6 +28,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) geo_url: &'a str,
     pub(crate) token_prefix: &'a TokenPrefix,
     pub(crate) requests_per_minute: u32,
+    pub(crate) service: &'a str,
+    pub(crate) allow_http_webhooks: bool,
 }
 
 const DESCRIPTION: &str = "Read project records by personal access token. Every request needs \
@@ -67,6 +71,7 @@ pub(crate) fn document(facts: &Facts<'_>) -> Value {
         "type": "http", "scheme": "bearer", "bearerFormat": format!("{}_ and 48 hexadecimal characters", facts.token_prefix.as_str()),
         "description": "A personal access token, made under Settings > API Tokens." } });
     components["schemas"]["GeoJson"] = geojson_schema();
+    webhooks::add_schemas(&mut components["schemas"], facts.allow_http_webhooks);
     components["responses"] = shared_responses(facts.requests_per_minute);
     components["headers"] = shared_headers();
     components["parameters"] = shared_parameters();
@@ -78,14 +83,16 @@ pub(crate) fn document(facts: &Facts<'_>) -> Value {
         }
     }
     for (path, scope, is_geo) in routes {
-        for (_, operation) in document["paths"][&path].as_object_mut().into_iter().flatten() {
-            complete(operation, &path, scope);
+        let operations = document["paths"][&path].as_object_mut();
+        for (method, operation) in operations.into_iter().flatten() {
+            complete(operation, method, &path, scope);
         }
         if is_geo {
             document["paths"][&path]["servers"] =
                 json!([{ "url": facts.geo_url, "description": "Geo API" }]);
         }
     }
+    document["webhooks"] = webhooks::section(facts.service);
     document
 }
 
@@ -100,7 +107,7 @@ fn require_all(name: &str, schema: &mut Value) {
 }
 
 /// Writes into an operation what follows from its route.
-fn complete(operation: &mut Value, path: &str, scope: Option<Scope>) {
+fn complete(operation: &mut Value, method: &str, path: &str, scope: Option<Scope>) {
     let name = operation["operationId"].as_str().map(camel_case).unwrap_or_default();
     operation["operationId"] = json!(name);
     let reference =
@@ -111,7 +118,9 @@ fn complete(operation: &mut Value, path: &str, scope: Option<Scope>) {
         let tile = ["z", "x", "y"].iter().filter(|_| path.contains("/mvt/")).copied();
         let names = std::iter::once("layer").chain(tile);
         names.map(|name| reference("parameters", name)).collect()
-    } else if operation["requestBody"].is_object() {
+    } else if path.contains("/webhooks/") {
+        json!([reference("parameters", "idempotencyKey")])
+    } else if method == "post" {
         ["intoLayer", "folder", "assignment", "idempotencyKey"]
             .map(|name| reference("parameters", name))
             .to_vec()
@@ -124,27 +133,42 @@ fn complete(operation: &mut Value, path: &str, scope: Option<Scope>) {
     if let Some(scope) = scope {
         operation["description"] = json!(format!("Needs the scope `{scope}`."));
     }
-    let posts = operation["requestBody"].is_object();
+    let (gets, posts) = (method == "get", method == "post");
+    let body = if path.contains("/webhooks/") { "NewWebhookEndpoint" } else { "GeoJson" };
     let sent = operation.pointer_mut("/requestBody/content").and_then(Value::as_object_mut);
     for (_, sent) in sent.into_iter().flatten() {
-        *sent = json!({ "schema": reference("schemas", "GeoJson") });
+        *sent = json!({ "schema": reference("schemas", body) });
     }
-    let own = if posts { "Idempotent-Replayed" } else { "ETag" };
-    let success = &mut operation["responses"]["200"];
+    if posts {
+        operation["requestBody"]["required"] = json!(true);
+    }
+    let own: &[&str] = match method {
+        "get" => &["ETag"],
+        "post" => &["Idempotent-Replayed"],
+        _ => &[],
+    };
+    let status = if method == "delete" { "204" } else { "200" };
+    let success = &mut operation["responses"][status];
+    if posts && path.contains("/webhooks/") {
+        success["content"]["application/json"] =
+            json!({ "schema": reference("schemas", "CreatedWebhookEndpoint") });
+    }
     for (kind, answered) in success["content"].as_object_mut().into_iter().flatten() {
         if kind != "application/json" {
             *answered = json!({}); // bytes have no schema
         }
     }
-    success["headers"] =
-        [own, "X-Request-Id", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"]
-            .iter()
-            .map(|name| ((*name).to_owned(), reference("headers", name)))
-            .collect::<Map<_, _>>()
-            .into();
+    let shared =
+        ["X-Request-Id", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"];
+    success["headers"] = own
+        .iter()
+        .chain(&shared)
+        .map(|name| ((*name).to_owned(), reference("headers", name)))
+        .collect::<Map<_, _>>()
+        .into();
     let mut add =
         |status: &str, name: &str| operation["responses"][status] = reference("responses", name);
-    if !posts {
+    if gets {
         add("304", "NotModified");
     }
     add("400", "BadRequest");
@@ -254,6 +278,10 @@ fn shared_parameters() -> Value {
 
 /// The `:key` of a route, with a reference of its kind as the example.
 fn key_parameter(path: &str) -> Value {
+    if path.contains("/webhooks/") {
+        return json!({ "name": "key", "in": "path", "required": true,
+            "description": "The endpoint's id", "schema": { "type": "string", "format": "uuid" } });
+    }
     let kind = Kind::ALL.into_iter().find(|kind| path.contains(kind.plural()));
     json!({
         "name": "key",

@@ -18,7 +18,9 @@ pub(super) async fn run(settings: &Settings, as_json: bool) -> Result<(), Failur
         )));
     }
     let store = Store::open_existing(&settings.database).await?;
+    store.set_seal_key(settings.webhooks.encryption_key.clone());
     store.ping().await?;
+    let secrets = store.secrets_state().await?;
     let workspaces = store.workspaces().await?.len();
     let webhooks = &settings.webhooks;
     if as_json {
@@ -31,14 +33,18 @@ pub(super) async fn run(settings: &Settings, as_json: bool) -> Result<(), Failur
                 "server.public_url": settings.server.public_url(),
                 "server.geo_listen": settings.server.geo_listen.to_string(),
                 "server.geo_public_url": settings.server.geo_public_url(),
+                "server.admin_listen": settings.server.admin_listen.map(|at| at.to_string()),
                 "limits.requests_per_minute": settings.limits.requests_per_minute,
                 "limits.geojson_bytes": settings.limits.geojson_bytes,
                 "limits.tile_cache_bytes": settings.limits.tile_cache_bytes,
                 "webhooks.allow_http": webhooks.allow_http,
                 "webhooks.allow_networks": networks,
+                "webhooks.encryption_key": if secrets.has_key { "set" } else { "not set" },
             },
             "database": { "engine": engine, "at": at, "migrations": "up to date" },
             "workspaces": workspaces,
+            "webhookSecrets": { "open": secrets.plain, "sealed": secrets.sealed,
+                "unreadable": secrets.unreadable },
         });
         return print(&report.to_string());
     }
@@ -48,6 +54,22 @@ pub(super) async fn run(settings: &Settings, as_json: bool) -> Result<(), Failur
     print(&format!("workspaces  {workspaces}"))?;
     if webhooks.allow_http || !webhooks.allow_networks.is_empty() {
         print("note        webhooks may reach http or private addresses, as the settings say")?;
+    }
+    if secrets.unreadable > 0 {
+        return Err(Failure::new(format!(
+            "{} webhook secrets do not open with webhooks.encryption_key",
+            secrets.unreadable
+        )));
+    }
+    if !secrets.has_key {
+        print(
+            "note        webhooks.encryption_key is not set: webhook secrets lie open in the database",
+        )?;
+    } else if secrets.plain > 0 {
+        let plain = secrets.plain;
+        print(&format!(
+            "note        {plain} webhook secrets lie open; `groma webhook encrypt` seals them"
+        ))?;
     }
     Ok(())
 }

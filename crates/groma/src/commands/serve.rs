@@ -2,11 +2,13 @@
 
 use super::{Failure, now};
 use crate::{
+    admin,
     api::{self, Api, TileCache},
     demo, server,
-    settings::Settings,
+    settings::{Settings, Webhooks},
 };
 use groma_store::Store;
+use groma_webhooks::{AddressPolicy, Client, Deliveries, Resolver, Sender};
 use std::{net::SocketAddr, sync::Arc};
 use tokio::{
     net::TcpListener,
@@ -18,7 +20,12 @@ pub(super) async fn run(settings: Settings, store: Store, with_demo: bool) -> Re
     store.claim()?;
     let main = bind("server.listen", settings.server.listen).await?;
     let geo = bind("server.geo_listen", settings.server.geo_listen).await?;
+    let admin = match settings.server.admin_listen {
+        Some(address) => Some(bind("server.admin_listen", address).await?),
+        None => None,
+    };
     let settings = settings.bound(main.local_addr()?, geo.local_addr()?);
+    let deliveries = Deliveries::new(store.clone(), sender(&settings)?, now);
     let api = Arc::new(Api {
         store: store.clone(),
         token_prefix: settings.service.token_prefix.clone(),
@@ -27,23 +34,42 @@ pub(super) async fn run(settings: Settings, store: Store, with_demo: bool) -> Re
         geo_url: settings.server.geo_public_url(),
         geojson_bytes: settings.limits.geojson_bytes,
         tiles: TileCache::new(settings.limits.tile_cache_bytes),
+        allow_http_webhooks: settings.webhooks.allow_http,
+        service: settings.service.name.clone(),
     });
     // Listened for before anyone is told: from here on a signal ends the program in order.
     let mut signalled = std::pin::pin!(signals()?);
     if with_demo && !demo::fill_when_empty(&settings, &store, &mut signalled).await? {
         return Ok(());
     }
-    tracing::info!(main = %settings.server.listen, geo = %settings.server.geo_listen, "serving");
+    let admin_address = admin.as_ref().map(TcpListener::local_addr).transpose()?;
+    tracing::info!(
+        main = %settings.server.listen,
+        geo = %settings.server.geo_listen,
+        admin = admin_address.map(tracing::field::display),
+        "serving"
+    );
     let (stop, stopped) = watch::channel(false);
     let until_stopped = |mut stopped: watch::Receiver<bool>| async move {
         // An error means that the sender is gone, which is the end as well.
         let _ = stopped.wait_for(|stop| *stop).await;
     };
-    let listeners = async {
+    let admin_routes = admin::router(store.clone()).map_err(Failure::new)?;
+    let operators = async {
+        if let Some(listener) = admin {
+            server::run(listener, admin_routes, until_stopped(stopped.clone())).await;
+        }
+    };
+    let serving = async {
         tokio::join!(
             server::run(main, api::main_router(&api), until_stopped(stopped.clone())),
-            server::run(geo, api::geo_router(&api), until_stopped(stopped)),
-        )
+            server::run(geo, api::geo_router(&api), until_stopped(stopped.clone())),
+            operators,
+        );
+        Ok(())
+    };
+    let working = async {
+        tokio::try_join!(serving, deliveries.run(until_stopped(stopped.clone()))).map(drop)
     };
     let stopping = async {
         signalled.await;
@@ -52,12 +78,22 @@ pub(super) async fn run(settings: Settings, store: Store, with_demo: bool) -> Re
         std::future::pending::<()>().await;
     };
     tokio::select! {
-        _ = listeners => {}
+        done = working => done?,
         () = stopping => {}
         () = store.tend(now) => {}
     }
     store.close(now()).await?;
     Ok(())
+}
+
+/// What sends deliveries, as the settings say.
+fn sender(settings: &Settings) -> Result<Sender, Failure> {
+    let Webhooks { allow_networks, extra_roots, .. } = &settings.webhooks;
+    let policy = AddressPolicy::new(allow_networks.clone());
+    let version = env!("CARGO_PKG_VERSION");
+    let client = Client::new(policy, Resolver::System, extra_roots.as_deref(), version)
+        .map_err(|error| Failure::new(format!("webhooks.extra_roots: {error}")))?;
+    Sender::new(client, &settings.service.name).map_err(Failure::new)
 }
 
 async fn bind(name: &str, address: SocketAddr) -> Result<TcpListener, Failure> {
