@@ -142,6 +142,15 @@ fn as_administrator<T>(
     })
 }
 
+/// The number that a query of a PostgreSQL database gives.
+pub(crate) fn number(url: &str, query: &str) -> i64 {
+    block_on(async {
+        let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
+        tokio::spawn(connection);
+        client.query_one(query, &[]).await.unwrap().get(0)
+    })
+}
+
 fn block_on<T>(work: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(work)

@@ -52,16 +52,18 @@ fn the_document_says_what_every_operation_answers() {
     let scheme = &document["components"]["securitySchemes"]["token"];
     assert_eq!((&scheme["type"], &scheme["scheme"]), (&json!("http"), &json!("bearer")));
     let paths = document["paths"].as_object().unwrap();
-    assert_eq!(paths.len(), 14);
+    assert_eq!(paths.len(), 16);
     for (path, operations) in paths {
-        let posts = operations.get("post").is_some();
-        let operation = &operations[if posts { "post" } else { "get" }];
+        let method = ["get", "post", "delete"].into_iter().find(|m| operations.get(m).is_some());
+        let operation = &operations[method.unwrap()];
+        let posts = method == Some("post");
         let is_detail = path.contains('{');
         let mut statuses: Vec<_> =
             operation["responses"].as_object().unwrap().keys().cloned().collect();
         statuses.sort();
-        let mut expected = vec!["200", "400", "401", "429", "500"];
-        if !posts {
+        let success = if method == Some("delete") { "204" } else { "200" };
+        let mut expected = vec![success, "400", "401", "429", "500"];
+        if method == Some("get") {
             expected.push("304");
         }
         if !path.ends_with("/statuses") && !path.contains("/layers") {
@@ -82,6 +84,7 @@ fn the_document_says_what_every_operation_answers() {
             })
             .collect();
         let expected: &[&str] = match path {
+            path if posts && path.contains("/webhooks/") => &["idempotencyKey"],
             _ if posts => &["intoLayer", "folder", "assignment", "idempotencyKey"],
             path if path.contains("/mvt/") => &["layer", "z", "x", "y"],
             path if path.contains("{id}") => &["layer"],
@@ -89,6 +92,18 @@ fn the_document_says_what_every_operation_answers() {
             _ => &["page", "limit", "term"],
         };
         assert_eq!(parameters, expected, "{path}");
+    }
+    let webhooks = document["webhooks"].as_object().unwrap();
+    let events: Vec<_> = webhooks.keys().map(String::as_str).collect();
+    assert_eq!(events.len(), 13);
+    assert!(events.contains(&"folder.archived") && events.contains(&"budget.deleted"));
+    for (event, operations) in webhooks {
+        let schema = "/post/requestBody/content/application~1json/schema/$ref";
+        let payload = operations.pointer(schema).unwrap().as_str().unwrap();
+        let payload = document.pointer(&payload[1..]).unwrap();
+        let fields: Vec<_> = payload["properties"].as_object().unwrap().keys().collect();
+        assert_eq!(fields, ["id", "event", "workspaceKey", "occurredAt", "data"]);
+        assert!(payload["properties"]["event"]["enum"].as_array().unwrap().contains(&json!(event)));
     }
     check_references(&document, &document);
 }

@@ -74,6 +74,12 @@ impl Office {
         self.program = Some(Program::start(command));
     }
 
+    /// Has this in its environment from now on.
+    pub(crate) fn set(&mut self, name: &str, value: &str) {
+        self.environment.retain(|(known, _)| known != name);
+        self.environment.push((name.to_owned(), value.to_owned()));
+    }
+
     /// Stops serving as an operator does; gives the exit code.
     pub(crate) fn close(&mut self) -> Option<i32> {
         self.take_program().terminate()

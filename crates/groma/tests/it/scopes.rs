@@ -10,7 +10,7 @@ use crate::{
 use serde_json::Value;
 
 /// The seed's table of endpoints, as far as there are routes for it, and the two that link to tiles.
-const TABLE: [(&str, &str, Option<&str>); 14] = [
+const TABLE: [(&str, &str, Option<&str>); 16] = [
     ("GET", "/folders", Some("READ_FOLDER")),
     ("GET", "/folders/{key}", Some("READ_FOLDER")),
     ("GET", "/assignments", Some("READ_ASSIGNMENT")),
@@ -20,6 +20,8 @@ const TABLE: [(&str, &str, Option<&str>); 14] = [
     ("GET", "/budgets", Some("READ_BUDGET")),
     ("GET", "/budgets/{key}", Some("READ_BUDGET")),
     ("GET", "/statuses", None),
+    ("POST", "/webhooks/endpoints", Some("MANAGE_WEBHOOK")),
+    ("DELETE", "/webhooks/endpoints/{key}", Some("MANAGE_WEBHOOK")),
     ("GET", "/layers", None),
     ("GET", "/layers/{id}", None),
     ("GET", "/layers/{id}/tilejson", None),
@@ -80,9 +82,12 @@ on_both_engines! {
             })
             .collect();
         let bare = office.token(&[]);
-        // Those of the Geo API ask for none, and are asked for it in `geo::routes`.
-        let on_main = |(_, path, _): &(_, String, _)| !path.starts_with("/layers") && !path.starts_with("/geometries");
-        for (method, path, scope) in documented(&office).into_iter().filter(on_main) {
+        // Those of the Geo API ask for none, and are asked for it in `geo::routes`; those of webhooks
+        // change something, and are in `webhooks::endpoints`.
+        let reads_on_main = |(method, path, _): &(String, String, _)| {
+            method == "GET" && !path.starts_with("/layers")
+        };
+        for (method, path, scope) in documented(&office).into_iter().filter(reads_on_main) {
             let full_path = format!("{API}{}", real_path(&path));
             let ask = |token: &str| office.main().ask(&method, &full_path).token(token).send();
             let unauthorized = office.main().ask(&method, &full_path).send();
