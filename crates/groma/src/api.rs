@@ -17,10 +17,12 @@ mod records;
 mod statuses;
 mod tiles;
 
+pub(crate) use answer::Encoding;
 pub(crate) use edge::answer;
 pub(crate) use openapi::{Facts, document};
 pub(crate) use tiles::TileCache;
 
+use crate::web;
 use axum::{Router, middleware, routing::MethodRouter};
 use error::ApiError;
 use groma_domain::{Scope, token::TokenPrefix};
@@ -87,6 +89,7 @@ pub(crate) fn main_router(api: &Shared) -> Router {
         .route(&format!("{PREFIX}/openapi.json"), document)
         .with_state(api.clone())
         .merge(openapi::documentation_page(&format!("{PREFIX}/openapi.json")))
+        .merge(web::assets::router())
         .fallback(no_such_route)
 }
 

@@ -8,6 +8,7 @@ mod logging;
 mod password;
 mod server;
 mod settings;
+mod web;
 
 use clap::Parser;
 use mimalloc::MiMalloc;

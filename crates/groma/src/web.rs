@@ -1,0 +1,3 @@
+//! The web application.
+
+pub(crate) mod assets;
