@@ -2,6 +2,7 @@
 // style or by evaluating text, so that is off; and nothing of a page is kept in the browser's storage.
 
 import htmx from "htmx.org/dist/htmx.esm.js";
+import { csrf } from "./csrf";
 import { toast } from "./toasts";
 
 export function pieces(): void {
@@ -35,9 +36,4 @@ export function pieces(): void {
   document.addEventListener("htmx:sendError", () => {
     toast("The server cannot be reached. Nothing was changed.", { bad: true });
   });
-}
-
-/** The token that every unsafe request carries. */
-export function csrf(): string {
-  return document.querySelector<HTMLMetaElement>('meta[name="csrf"]')?.content ?? "";
 }
