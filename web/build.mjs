@@ -82,17 +82,18 @@ function add(logical, content) {
 async function write() {
   await rm(dist, { recursive: true, force: true });
   await mkdir(dist);
-  for (const [name, content] of files) {
-    await writeFile(path.join(dist, name), content);
-    if (DENSE.has(path.extname(name))) continue;
-    const br = await promisify(zlib.brotliCompress)(content, {
-      params: {
-        [zlib.constants.BROTLI_PARAM_QUALITY]: content.length < 2 ** 21 ? 11 : 9,
-        [zlib.constants.BROTLI_PARAM_SIZE_HINT]: content.length,
-      },
-    });
-    await writeFile(path.join(dist, `${name}.br`), br);
-    await writeFile(path.join(dist, `${name}.gz`), await promisify(zlib.gzip)(content, { level: 9 }));
-  }
+  await Promise.all([...files].map(([name, content]) => writeForms(name, content)));
   await writeFile(path.join(dist, "manifest.json"), `${JSON.stringify(manifest, null, 2)}\n`);
+}
+
+async function writeForms(name, content) {
+  const file = path.join(dist, name);
+  await writeFile(file, content);
+  if (DENSE.has(path.extname(name))) return;
+  const params = {
+    [zlib.constants.BROTLI_PARAM_QUALITY]: content.length < 2 ** 21 ? 11 : 9,
+    [zlib.constants.BROTLI_PARAM_SIZE_HINT]: content.length,
+  };
+  await writeFile(`${file}.br`, await promisify(zlib.brotliCompress)(content, { params }));
+  await writeFile(`${file}.gz`, await promisify(zlib.gzip)(content, { level: 9 }));
 }

@@ -20,7 +20,7 @@ export function baseStyle(): StyleSpecification {
   return {
     version: 8,
     sources: {
-      countries: { type: "geojson", data: NOTHING, tolerance: 0.2, attribution: "Natural Earth" },
+      countries: { type: "geojson", data: NOTHING, tolerance: 0.05, attribution: "Natural Earth" },
       names: { type: "geojson", data: NOTHING },
       grid: { type: "geojson", data: NOTHING, tolerance: 0, maxzoom: 24 },
     },
@@ -94,9 +94,32 @@ async function show(map: MapLibre, url: string): Promise<void> {
     countries: GeometryCollection<{ name: string }>;
   }>;
   const countries = feature(topology, topology.objects.countries) as Countries;
+  for (const { geometry } of countries.features) {
+    const parts = geometry.type === "Polygon" ? [geometry.coordinates] : geometry.coordinates;
+    for (const rings of parts) rings.forEach((ring, index) => (rings[index] = flat(ring)));
+  }
   source(map, "countries")?.setData(countries);
   await document.fonts.load("400 16px Inter");
   source(map, "names")?.setData({ type: "FeatureCollection", features: countries.features.map(named) });
+}
+
+/**
+ * The atlas is made for a sphere: its rings run on over the antimeridian and around the pole. On a flat
+ * map they go on past 180° instead, and around the pole along its edge.
+ */
+function flat(ring: Position[]): Position[] {
+  let turns = 0;
+  let before = ring[0]?.[0] ?? 0;
+  const out = ring.map(([lon = 0, lat = 0]): [number, number] => {
+    if (lon - before > 180) turns -= 1;
+    else if (lon - before < -180) turns += 1;
+    before = lon;
+    return [lon + 360 * turns, lat];
+  });
+  const [first, last] = [out[0], out[out.length - 1]];
+  if (!first || !last || turns === 0 || first[0] === last[0]) return out;
+  const pole = last[1] < 0 ? -90 : 90;
+  return [...out, [last[0], pole], [first[0], pole], first];
 }
 
 function source(map: MapLibre, id: string): GeoJSONSource | undefined {

@@ -36,9 +36,9 @@ export async function drawMap(
   map.touchZoomRotate.disableRotation();
   map.keyboard.disableRotation();
   map.addControl(new ScaleControl({ maxWidth: 110 }), "bottom-left");
-  // Folded until asked for: it is one line of thanks, not a notice.
-  element.querySelector(".maplibregl-ctrl-attrib")?.removeAttribute("open");
   await new Promise<void>((resolve) => map.once("load", () => resolve()));
+  // Folded until asked for: it is a line of thanks, not a notice.
+  element.querySelector(".maplibregl-ctrl-attrib")?.classList.remove("maplibregl-compact-show");
   if (!config.style) {
     fillBase(map).catch((error: unknown) => console.warn("The base map did not come:", error));
     onThemeChange(() => tintBase(map, palette()));

@@ -115,9 +115,6 @@ export function folderField(
     clearTimeout(timer);
     timer = setTimeout(() => void look(), REST);
   });
-  input.addEventListener("focus", () => {
-    if (input.value === "") void look();
-  });
   input.addEventListener("blur", fold);
   input.addEventListener("keydown", (event) => {
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {

@@ -47,7 +47,7 @@ export async function largeMap(element: HTMLElement, config: MapConfig): Promise
     known = null;
     busy = false;
     tools.rest();
-    element.classList.remove("drawing");
+    element.classList.remove("drawing", "keeping");
   };
   const card = makeCard(() => {
     selected.clear();
@@ -90,6 +90,7 @@ export async function largeMap(element: HTMLElement, config: MapConfig): Promise
     (drawn ??= drawing(map, () => config.layers.flatMap(partsOf), {
       changed: (geometry) => tools.measured(geometry ? measuredText(geometry) : ""),
       finished(geometry) {
+        element.classList.add("keeping");
         keepShape(config, card, geometry, known, (kept) => {
           const words = known ? "The change is saved." : "The shape is saved.";
           card.hide();
@@ -107,12 +108,9 @@ export async function largeMap(element: HTMLElement, config: MapConfig): Promise
 
   const top = el("div", { class: "map-left" }, panel.element);
   if (config.canEdit) top.append(tools.element);
-  element.append(
-    top,
-    card.element,
-    el("div", { class: "map-cross", "aria-hidden": "true" }),
-    whereabouts(map),
-  );
+  element.append(top, card.element, el("div", { class: "map-cross", "aria-hidden": "true" }));
+  const where = whereabouts(map);
+  map.addControl({ onAdd: () => where, onRemove: () => where.remove() }, "bottom-left");
   map.getCanvas().addEventListener("keydown", (event) => {
     if (!busy || event.key !== " ") return;
     event.preventDefault();
@@ -145,7 +143,7 @@ function start(config: MapConfig): {
 
 /** The position under the pointer, or of the middle where there is none. */
 function whereabouts(map: MapLibre): HTMLElement {
-  const element = el("output", { class: "map-where coord", "aria-label": "Position" });
+  const element = el("output", { class: "maplibregl-ctrl map-where coord", "aria-label": "Position" });
   const tell = (lng: number, lat: number) => {
     const digits = Math.max(2, Math.min(7, Math.round(map.getZoom() / 3) + 1));
     element.textContent = positionText([lng, lat], digits);
