@@ -36,14 +36,34 @@ export async function drawMap(
   map.touchZoomRotate.disableRotation();
   map.keyboard.disableRotation();
   map.addControl(new ScaleControl({ maxWidth: 110 }), "bottom-left");
-  await new Promise<void>((resolve) => map.once("load", () => resolve()));
+  const isOwn = await loaded(map, config.style !== null);
   // Folded until asked for: it is a line of thanks, not a notice.
   element.querySelector(".maplibregl-ctrl-attrib")?.classList.remove("maplibregl-compact-show");
-  if (!config.style) {
+  if (!isOwn) {
     fillBase(map).catch((error: unknown) => console.warn("The base map did not come:", error));
     onThemeChange(() => tintBase(map, palette()));
   }
   return map;
+}
+
+/** Waits for the style. An own one that cannot be had is replaced by ours: the answer says whose it is. */
+async function loaded(map: MapLibre, own: boolean): Promise<boolean> {
+  const load = new Promise<void>((resolve) => map.once("load", () => resolve()));
+  if (!own) return load.then(() => false);
+  return new Promise((resolve) => {
+    const failed = (event: object) => {
+      if (map.isStyleLoaded()) return;
+      map.off("error", failed);
+      console.warn("The style that is set cannot be had, the built-in one is shown:", event);
+      map.setStyle(baseStyle());
+      void load.then(() => resolve(false));
+    };
+    map.on("error", failed);
+    void load.then(() => {
+      map.off("error", failed);
+      resolve(true);
+    });
+  });
 }
 
 /** Runs now and whenever day turns into night. */
