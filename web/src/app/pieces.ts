@@ -5,6 +5,12 @@ import htmx from "htmx.org/dist/htmx.esm.js";
 import { csrf } from "./csrf";
 import { toast } from "./toasts";
 
+interface Asked {
+  headers: Record<string, string>;
+  parameters: Record<string, FormDataEntryValue>;
+  verb: string;
+}
+
 export function pieces(): void {
   Object.assign(htmx.config, {
     allowEval: false,
@@ -23,9 +29,13 @@ export function pieces(): void {
     ],
   });
   document.addEventListener("htmx:configRequest", (event) => {
-    const { headers, verb } = (event as CustomEvent<{ headers: Record<string, string>; verb: string }>)
-      .detail;
-    if (verb !== "get") headers["X-CSRF-Token"] = csrf();
+    const { headers, parameters, verb } = (event as CustomEvent<Asked>).detail;
+    if (verb !== "get") {
+      headers["X-CSRF-Token"] = csrf();
+      return;
+    }
+    // What is left empty says nothing: the address reads better without it.
+    for (const [name, value] of Object.entries(parameters)) if (value === "") delete parameters[name];
   });
   document.addEventListener("htmx:responseError", (event) => {
     const { xhr } = (event as CustomEvent<{ xhr: XMLHttpRequest }>).detail;
