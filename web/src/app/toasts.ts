@@ -2,11 +2,22 @@
 // itself, but never while someone is at it.
 
 const STAYS = 10_000;
+/** Where words wait that are to be said after the page came anew. */
+const LATER = "groma.toast";
 
 export function toasts(): void {
   const all = () => document.querySelectorAll<HTMLElement>(".toast:not([data-kept])").forEach(keep);
   all();
   document.addEventListener("htmx:afterSettle", all);
+  const words = sessionStorage.getItem(LATER);
+  sessionStorage.removeItem(LATER);
+  if (words) toast(words);
+}
+
+/** Loads the page anew, and says something then. */
+export function reloadSaying(words: string): void {
+  sessionStorage.setItem(LATER, words);
+  location.reload();
 }
 
 /** Shows one that no server wrote. */

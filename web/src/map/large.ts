@@ -1,7 +1,7 @@
 // The map that takes the whole screen.
 
 import { GeolocateControl, type Map as MapLibre, NavigationControl } from "maplibre-gl";
-import { toast } from "../app/toasts";
+import { reloadSaying, toast } from "../app/toasts";
 import { showNoMap } from "./absent";
 import { drawMap } from "./canvas";
 import { card as makeCard } from "./card";
@@ -70,8 +70,7 @@ export async function largeMap(element: HTMLElement, config: MapConfig): Promise
     async remove(facts) {
       const kept = await postJson<Kept>(address(config.delete, { id: facts.id }), {});
       card.hide();
-      renew(kept);
-      toast("The shape was deleted.");
+      renew(kept, "The shape was deleted.");
     },
   });
   const tools = makeTools({
@@ -94,16 +93,19 @@ export async function largeMap(element: HTMLElement, config: MapConfig): Promise
         keepShape(config, card, geometry, known, (kept) => {
           const words = known ? "The change is saved." : "The shape is saved.";
           card.hide();
-          renew(kept);
-          toast(words);
+          renew(kept, words);
         });
       },
     }));
-  const renew = ({ layerId, revision }: Kept) => {
+  const renew = ({ layerId, revision }: Kept, words: string) => {
     const layer = config.layers.find(({ id }) => id === layerId);
     // A layer that was made on the way is in no list of this page yet.
-    if (!layer) location.reload();
-    else renewLayer(map, layer, revision);
+    if (!layer) {
+      reloadSaying(words);
+      return;
+    }
+    renewLayer(map, layer, revision);
+    toast(words);
   };
 
   const top = el("div", { class: "map-left" }, panel.element);
