@@ -3,7 +3,7 @@
 // manifest.json, which says what hashed name a logical one has.
 
 import { createHash } from "node:crypto";
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -78,12 +78,16 @@ function add(logical, content) {
   files.set(manifest[logical], content);
 }
 
-/** Writes everything at once, the manifest last: while it is missing, nothing is made. */
+/** Writes what is new, then the manifest, then removes what is no longer: a reader finds a whole set. */
 async function write() {
-  await rm(dist, { recursive: true, force: true });
-  await mkdir(dist);
+  await mkdir(dist, { recursive: true });
   await Promise.all([...files].map(([name, content]) => writeForms(name, content)));
   await writeFile(path.join(dist, "manifest.json"), `${JSON.stringify(manifest, null, 2)}\n`);
+  const kept = new Set([
+    "manifest.json",
+    ...[...files.keys()].flatMap((name) => [name, `${name}.br`, `${name}.gz`]),
+  ]);
+  for (const name of await readdir(dist)) if (!kept.has(name)) await rm(path.join(dist, name));
 }
 
 async function writeForms(name, content) {

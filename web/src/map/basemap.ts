@@ -6,6 +6,7 @@ import type { Feature, FeatureCollection, MultiPolygon, Point, Polygon, Position
 import type { GeoJSONSource, Map as MapLibre, StyleSpecification } from "maplibre-gl";
 import { feature } from "topojson-client";
 import type { GeometryCollection, Topology } from "topojson-specification";
+import { flat } from "./flat";
 import { palette, type Palette } from "./palette";
 import { graticule } from "./graticule";
 
@@ -101,25 +102,6 @@ async function show(map: MapLibre, url: string): Promise<void> {
   source(map, "countries")?.setData(countries);
   await document.fonts.load("400 16px Inter");
   source(map, "names")?.setData({ type: "FeatureCollection", features: countries.features.map(named) });
-}
-
-/**
- * The atlas is made for a sphere: its rings run on over the antimeridian and around the pole. On a flat
- * map they go on past 180° instead, and around the pole along its edge.
- */
-function flat(ring: Position[]): Position[] {
-  let turns = 0;
-  let before = ring[0]?.[0] ?? 0;
-  const out = ring.map(([lon = 0, lat = 0]): [number, number] => {
-    if (lon - before > 180) turns -= 1;
-    else if (lon - before < -180) turns += 1;
-    before = lon;
-    return [lon + 360 * turns, lat];
-  });
-  const [first, last] = [out[0], out[out.length - 1]];
-  if (!first || !last || turns === 0 || first[0] === last[0]) return out;
-  const pole = last[1] < 0 ? -90 : 90;
-  return [...out, [last[0], pole], [first[0], pole], first];
 }
 
 function source(map: MapLibre, id: string): GeoJSONSource | undefined {
