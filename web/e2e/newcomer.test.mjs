@@ -94,7 +94,7 @@ test("a newcomer sets up, works, automates, and ends it again", async (t) => {
     await page.getByRole("link", { name: "New token" }).first().click();
     await page.locator("[name=name]").fill("Nightly export");
     await page.getByLabel("READ_FOLDER").check();
-    await page.getByRole("button", { name: "Create" }).click();
+    await page.getByRole("button", { name: "Make the token" }).click();
     token = (await page.locator(".once .secret code").textContent()).trim();
     assert.match(token, /^svc_[0-9a-f]{48}$/);
     assert.match(await page.locator(".once pre").textContent(), new RegExp(token));
@@ -111,6 +111,7 @@ test("a newcomer sets up, works, automates, and ends it again", async (t) => {
 
   await t.test("the token is revoked, and refused at once", async () => {
     await page.goto(`${program.url}/settings/tokens`);
+    await page.getByRole("link", { name: "Revoke Nightly export" }).click();
     await page.getByRole("button", { name: /Revoke/ }).click();
     await page.locator(".toast").waitFor();
     assert.equal((await ask("folders")).status, 401);

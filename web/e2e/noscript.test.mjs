@@ -42,7 +42,7 @@ test("a folder and a token are made without script", async () => {
   await page.getByRole("link", { name: "New token" }).click();
   await page.locator("[name=name]").fill("Nightly export");
   await page.getByLabel("READ_FOLDER").check();
-  await page.getByRole("button", { name: "Create" }).click();
+  await page.getByRole("button", { name: "Make the token" }).click();
   const token = (await page.locator(".once .secret code").textContent()).trim();
   const answer = await fetch(`${program.url}/api/public/v1/folders?term=without`, {
     headers: { Authorization: `Bearer ${token}` },
