@@ -1,10 +1,11 @@
 //! `groma serve`: both listeners, until a signal.
 
-use super::{Failure, now};
+use super::{Failure, now, print};
 use crate::{
     api::{self, Api, TileCache},
     demo, server,
     settings::Settings,
+    web::Web,
 };
 use groma_store::Store;
 use std::{net::SocketAddr, sync::Arc};
@@ -28,10 +29,14 @@ pub(super) async fn run(settings: Settings, store: Store, with_demo: bool) -> Re
         geojson_bytes: settings.limits.geojson_bytes,
         tiles: TileCache::new(settings.limits.tile_cache_bytes),
     });
+    let web = Arc::new(Web::new(&settings, &api).map_err(Failure::new)?);
     // Listened for before anyone is told: from here on a signal ends the program in order.
     let mut signalled = std::pin::pin!(signals()?);
     if with_demo && !demo::fill_when_empty(&settings, &store, &mut signalled).await? {
         return Ok(());
+    }
+    if let Some(address) = web.setup_address().await? {
+        print(&format!("Nobody can log in yet. To set the service up, open:\n\n  {address}\n"))?;
     }
     tracing::info!(main = %settings.server.listen, geo = %settings.server.geo_listen, "serving");
     let (stop, stopped) = watch::channel(false);
@@ -41,7 +46,7 @@ pub(super) async fn run(settings: Settings, store: Store, with_demo: bool) -> Re
     };
     let listeners = async {
         tokio::join!(
-            server::run(main, api::main_router(&api), until_stopped(stopped.clone())),
+            server::run(main, api::main_router(&api, &web), until_stopped(stopped.clone())),
             server::run(geo, api::geo_router(&api), until_stopped(stopped)),
         )
     };
