@@ -1,10 +1,10 @@
 # Each target does its own set-up. What they do is in scripts/, which can be called alone too.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint fmt bench setup
+.PHONY: help run test lint fmt bench screenshots setup
 
 help: ## List the targets
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
 run: ## Build and start Groma in ./data, filled with a demonstration office when new
 	@scripts/setup build
@@ -23,6 +23,9 @@ fmt: ## Format the code
 bench: ## Measure against the bare framework, pgbench and Martin
 	@scripts/setup build postgres bench
 	POSTGRES_FSYNC=on scripts/with-postgres cargo run --release --locked -p bench -- all
+
+screenshots: ## Take the pictures of docs/images, of the demonstration office
+	@scripts/e2e screenshots
 
 # Everything that any target needs, at once: for images and first days.
 setup:

@@ -99,10 +99,11 @@ pub(crate) async fn tokens(
             owner: Email::parse(OWNER)?,
             name: "bench".to_owned(),
             hash: token.hash(),
+            hint: token.hint(),
             scopes: Scope::ALL.into_iter().collect(),
             expires_at: None,
         };
-        store.create_token(new, now()).await?;
+        store.create_token(new, Actor::Operator, now()).await?;
         tokens.push(token);
     }
     Ok(tokens)

@@ -56,6 +56,10 @@ id! {
     UserId
     /// A personal access token (not its secret).
     TokenId
+    /// A session of a browser (not its secret).
+    SessionId
+    /// An invitation (not its secret).
+    InvitationId
     /// A layer.
     LayerId
     /// A geometry of a layer.

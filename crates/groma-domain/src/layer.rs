@@ -2,6 +2,7 @@
 
 use crate::{
     LayerId, Problem, Refusal, Timestamp,
+    status::is_color,
     text::{fold, line},
 };
 use groma_geo::Bbox;
@@ -153,6 +154,31 @@ impl Layer {
             last_seq: 0,
             reach: BTreeMap::new(),
         })
+    }
+
+    /// Gives it another name, description or colour. Its slug stays: addresses and tiles use it.
+    pub fn rename(
+        &mut self,
+        name: &str,
+        description: Option<&str>,
+        color: &str,
+    ) -> Result<(), Refusal> {
+        let mut problems = Vec::new();
+        let name = line(name, 200).map_err(|wrong| problems.push(Problem::new("name", wrong))).ok();
+        let description = description.map(str::trim).filter(|text| !text.is_empty());
+        if description.is_some_and(|text| text.chars().count() > 2_000) {
+            problems.push(Problem::new("description", "must have at most 2000 characters"));
+        }
+        let color = color.trim().to_lowercase();
+        if !is_color(&color) {
+            problems.push(Problem::new("color", "must be a colour such as #2b6cb0"));
+        }
+        let Some(name) = name.filter(|_| problems.is_empty()) else {
+            return Err(Refusal::Invalid(problems));
+        };
+        (self.name, self.color) = (name, color);
+        self.description = description.map(str::to_owned);
+        Ok(())
     }
 
     /// Whether `term` finds it.

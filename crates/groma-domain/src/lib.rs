@@ -20,6 +20,7 @@ pub mod reference;
 pub mod refusal;
 pub mod role;
 pub mod scope;
+pub mod session;
 pub mod status;
 pub mod text;
 pub mod time;
@@ -30,8 +31,8 @@ pub mod workspace;
 pub use email::Email;
 pub use event::Event;
 pub use id::{
-    DeliveryId, EndpointId, GeometryId, LayerId, PersonId, RecordId, StatusId, TokenId, UserId,
-    WorkspaceId,
+    DeliveryId, EndpointId, GeometryId, InvitationId, LayerId, PersonId, RecordId, SessionId,
+    StatusId, TokenId, UserId, WorkspaceId,
 };
 pub use layer::Layer;
 pub use list::{ListParams, Term};

@@ -161,7 +161,7 @@ impl Status {
     }
 }
 
-fn is_color(text: &str) -> bool {
+pub(crate) fn is_color(text: &str) -> bool {
     text.strip_prefix('#')
         .is_some_and(|hex| hex.len() == 6 && hex.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }

@@ -47,6 +47,12 @@ impl Token {
         &self.0
     }
 
+    /// Its last characters, by which its owner knows it again.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        self.0[self.0.len() - 4..].to_owned()
+    }
+
     /// What is stored.
     #[must_use]
     pub fn hash(&self) -> TokenHash {

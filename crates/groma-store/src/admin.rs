@@ -58,6 +58,8 @@ pub struct NewToken {
     pub name: String,
     /// Its hash.
     pub hash: TokenHash,
+    /// Its last characters.
+    pub hint: String,
     /// What it may.
     pub scopes: Scopes,
     /// When it ends.
@@ -73,6 +75,12 @@ pub struct TokenRow {
     pub workspace: String,
     /// Its name.
     pub name: String,
+    /// Its last characters; none of those made before they were kept.
+    pub hint: Option<String>,
+    /// Its owner.
+    pub person: PersonId,
+    /// Its owner's name.
+    pub owner_name: String,
     /// Its owner's address.
     pub owner: String,
     /// What it may.
@@ -227,13 +235,16 @@ impl Work for SetPassword {
             return Err(Refusal::NotFound { what: "user", key: self.email.to_string() }.into());
         };
         let set = Write::SetPassword { user: user.id, hash: self.hash };
-        tx.write(WorkspaceId(uuid::Uuid::nil()), vec![set]).await
+        // Whoever knew the old one is out.
+        let end = Write::EndSessions { user: user.id, except: None };
+        tx.write(WorkspaceId(uuid::Uuid::nil()), vec![set, end]).await
     }
 }
 
 /// Makes a token.
 pub(crate) struct CreateToken {
     pub(crate) token: NewToken,
+    pub(crate) actor: Actor,
     pub(crate) now: Timestamp,
 }
 
@@ -241,11 +252,15 @@ impl Work for CreateToken {
     type Output = TokenId;
 
     async fn run<T: Tx>(self, tx: &mut T) -> Result<TokenId> {
-        let Self { token, now } = self;
+        let Self { token, actor, now } = self;
         lock(tx, token.workspace).await?;
         let not_found = || Refusal::NotFound { what: "member", key: token.owner.to_string() };
         let owner =
             tx.person_by_email(token.workspace, &token.owner).await?.ok_or_else(not_found)?;
+        // Nobody makes a token that speaks for someone else.
+        if actor.person().is_some_and(|person| person != owner.person.id) {
+            return Err(not_found().into());
+        }
         grantable(token.scopes, owner.role.ok_or_else(not_found)?)?;
         let id = TokenId::new(now, tx::random());
         let log = Write::LogChange(LogRow {
@@ -264,6 +279,7 @@ impl Work for CreateToken {
             person: owner.person.id,
             name: token.name,
             hash: token.hash,
+            hint: token.hint,
             scopes: token.scopes,
             created_at: now,
             expires_at: token.expires_at,
@@ -286,6 +302,12 @@ impl Work for RevokeToken {
 
     async fn run<T: Tx>(self, tx: &mut T) -> Result<()> {
         lock(tx, self.workspace).await?;
+        let owner = tx.token_owner(self.workspace, self.token).await?;
+        let not_found = || Refusal::NotFound { what: "token", key: self.token.to_string() };
+        // One's own, or as an administrator anybody's.
+        if Some(owner.ok_or_else(not_found)?) != self.actor.person() {
+            self.actor.role().require(Permission::Administer)?;
+        }
         let log = LogRow {
             at: self.now,
             actor: self.actor.person(),
@@ -299,7 +321,7 @@ impl Work for RevokeToken {
     }
 }
 
-async fn lock<T: Tx>(tx: &mut T, workspace: WorkspaceId) -> Result<Workspace> {
+pub(crate) async fn lock<T: Tx>(tx: &mut T, workspace: WorkspaceId) -> Result<Workspace> {
     let not_found = || Refusal::NotFound { what: "workspace", key: workspace.to_string() }.into();
     tx.lock_workspace(workspace).await?.ok_or_else(not_found)
 }

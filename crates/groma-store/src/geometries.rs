@@ -3,11 +3,13 @@
 //! that its tiles are drawn from, the boxes of folders.
 
 mod board;
+mod edit;
 mod post;
 mod spool;
 mod tally;
 
 pub(crate) use board::ShelfRanges;
+pub use edit::GeometryEdit;
 pub use post::{NewGeometries, Outcome};
 pub(crate) use post::{Post, place_folders};
 pub use spool::Spool;

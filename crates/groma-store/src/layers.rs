@@ -5,7 +5,7 @@ use crate::{
     geometries::{NewGeometries, Outcome, Post, place_folders},
     store::on_engine,
     tiles::Tile,
-    tx::{self, LayerWrite, LogRow, Tx, Work, Write},
+    tx::{self, LayerWrite, LogRow, StoredLayer, Tx, Work, Write},
 };
 use groma_domain::{
     GeometryId, Layer, LayerId, ListParams, Permission, RecordId, Refusal, Timestamp, WorkspaceId,
@@ -30,6 +30,21 @@ pub struct ExportedFeature {
     pub geometry: Option<Vec<u8>>,
     /// JSON.
     pub properties: String,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+}
+
+/// What a layer is to be called and to look like.
+#[derive(Clone, Debug)]
+pub struct LayerChange {
+    /// Which.
+    pub layer: LayerKey,
+    /// Its name. The slug stays.
+    pub name: String,
+    /// Its description.
+    pub description: Option<String>,
+    /// Its colour.
+    pub color: String,
 }
 
 impl Store {
@@ -90,6 +105,17 @@ impl Store {
         self.transact(CreateLayer { workspace, actor, name, now }).await
     }
 
+    /// Gives a layer another name, description or colour.
+    pub async fn change_layer(
+        &self,
+        workspace: WorkspaceId,
+        actor: Actor,
+        change: LayerChange,
+        now: Timestamp,
+    ) -> Result<Layer> {
+        self.transact(ChangeLayer { workspace, actor, change, now }).await
+    }
+
     /// Deletes a layer. It is gone at once; its features go in batches, so that other writers go on.
     pub async fn delete_layer(
         &self,
@@ -120,16 +146,7 @@ impl Store {
         let Some(no) = stored.map(|stored| stored.no) else { return Ok(Vec::new()) };
         let features =
             on_engine!(self, engine => engine.features(workspace, no, after, limit).await?);
-        let exported = features.into_iter().map(|feature| ExportedFeature {
-            seq: feature.seq,
-            id: feature.id,
-            external_id: feature.external_id,
-            folder: feature.folder,
-            assignment: feature.assignment,
-            geometry: feature.geometry,
-            properties: feature.properties,
-        });
-        Ok(exported.collect())
+        Ok(features.into_iter().map(crate::tx::StoredFeature::exported).collect())
     }
 }
 
@@ -159,6 +176,34 @@ impl Work for CreateLayer {
     }
 }
 
+struct ChangeLayer {
+    workspace: WorkspaceId,
+    actor: Actor,
+    change: LayerChange,
+    now: Timestamp,
+}
+
+impl Work for ChangeLayer {
+    type Output = Layer;
+
+    async fn run<T: Tx>(self, tx: &mut T) -> Result<Layer> {
+        let Self { workspace, actor, change, now } = self;
+        lock(tx, workspace, actor).await?;
+        let stored = find(tx, workspace, &change.layer).await?;
+        let mut layer = stored.layer.clone();
+        layer.rename(&change.name, change.description.as_deref(), &change.color)?;
+        if layer == stored.layer {
+            return Ok(layer);
+        }
+        layer.revision += 1;
+        layer.updated_at = now;
+        let log = log(actor, now, "layer.updated", layer.id, Some(&stored.layer), Some(&layer))?;
+        let writes = vec![Write::Layer(LayerWrite::Save(layer.clone())), Write::LogChange(log)];
+        tx.write(workspace, writes).await?;
+        Ok(layer)
+    }
+}
+
 struct DeleteLayer {
     workspace: WorkspaceId,
     actor: Actor,
@@ -172,12 +217,7 @@ impl Work for DeleteLayer {
     async fn run<T: Tx>(self, tx: &mut T) -> Result<Self::Output> {
         let Self { workspace, actor, key, now } = self;
         lock(tx, workspace, actor).await?;
-        let named = match &key {
-            LayerKey::Id(id) => id.to_string(),
-            LayerKey::Slug(slug) => slug.clone(),
-        };
-        let not_found = || Refusal::NotFound { what: "layer", key: named };
-        let stored = tx.layer(workspace, &key).await?.ok_or_else(not_found)?;
+        let stored = find(tx, workspace, &key).await?;
         let log = log(actor, now, "layer.deleted", stored.layer.id, Some(&stored.layer), None)?;
         let folders = tx.folders_of_layer(workspace, stored.no).await?;
         let remove = Write::Layer(LayerWrite::Remove { layer: stored.no });
@@ -186,6 +226,15 @@ impl Work for DeleteLayer {
         place_folders(tx, workspace, actor, now, folders).await?;
         Ok((stored.no, stored.layer))
     }
+}
+
+async fn find<T: Tx>(tx: &mut T, workspace: WorkspaceId, key: &LayerKey) -> Result<StoredLayer> {
+    let named = match key {
+        LayerKey::Id(id) => id.to_string(),
+        LayerKey::Slug(slug) => slug.clone(),
+    };
+    let not_found = || Refusal::NotFound { what: "layer", key: named };
+    Ok(tx.layer(workspace, key).await?.ok_or_else(not_found)?)
 }
 
 async fn lock<T: Tx>(tx: &mut T, workspace: WorkspaceId, actor: Actor) -> Result<()> {

@@ -7,9 +7,12 @@
 //!
 //! No method reads or writes records without a [`WorkspaceId`](groma_domain::WorkspaceId).
 
+mod access;
+mod activity;
 mod admin;
 mod admission;
 mod blocks;
+mod browse;
 mod change;
 mod error;
 mod geometries;
@@ -25,12 +28,17 @@ mod tiles;
 mod tx;
 mod webhooks;
 
+pub use access::{
+    ATTEMPT_COUNTS_FOR_MILLIS, Account, Bucket, Invitation, KnownPerson, Membership, NewInvitation,
+    NewSession, Session, SessionRow,
+};
 pub use admin::{Member, NewToken, NewUser, TokenRow, WorkspaceFilter};
 pub use admission::{Admission, Bearer};
+pub use browse::{Browse, Browsed, Count, MANY, Sort, StatusFilter};
 pub use change::{Actor, Applied, Change, Checked, Command, Done, Reserved, Target};
 pub use error::{Error, Result};
-pub use geometries::{NewGeometries, Outcome, Spool};
-pub use layers::ExportedFeature;
+pub use geometries::{GeometryEdit, NewGeometries, Outcome, Spool};
+pub use layers::{ExportedFeature, LayerChange};
 pub use outbox::{HELD, HELD_FOR_ENDPOINT};
 pub use postgres::sql::HotReads;
 pub use replays::Replayable;

@@ -1,6 +1,8 @@
 //! PostgreSQL: one database that any number of programs share. Nothing is kept in memory here but
 //! what the database can tell to be current.
 
+mod access;
+mod browse;
 mod layers;
 mod read;
 pub(crate) mod sql;

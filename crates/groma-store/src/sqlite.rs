@@ -3,6 +3,8 @@
 //! Key look-ups and short pages are read where they are asked for, on a connection taken from a
 //! pool; they take microseconds. Searches and long reads go to threads of their own.
 
+mod access;
+mod browse;
 mod layers;
 mod read;
 mod readers;

@@ -10,7 +10,8 @@ use crate::{
     tx::Work,
 };
 use groma_domain::{
-    Currency, Email, Kind, ListParams, PersonId, Refusal, Role, Timestamp, TokenId, WorkspaceId,
+    Currency, Email, Kind, ListParams, Permission, PersonId, Refusal, Role, Timestamp, TokenId,
+    WorkspaceId,
     layer::LayerKey,
     reference::Key,
     token::TokenHash,
@@ -340,10 +341,11 @@ impl Store {
 
     /// Deletes a workspace and all it holds. Its tokens end at once; its records go in batches, so
     /// that other writers go on.
-    pub async fn delete_workspace(&self, workspace: WorkspaceId) -> Result<()> {
+    pub async fn delete_workspace(&self, workspace: WorkspaceId, actor: Actor) -> Result<()> {
+        actor.role().require(Permission::Own)?;
         for layer in self.all_layers(workspace).await? {
             let key = LayerKey::Id(layer.id);
-            self.delete_layer(workspace, Actor::Operator, key, layer.updated_at).await?;
+            self.delete_layer(workspace, actor, key, layer.updated_at).await?;
         }
         on_engine!(self, engine => engine.delete_workspace(workspace).await)
     }
@@ -373,8 +375,13 @@ impl Store {
     }
 
     /// Makes a token.
-    pub async fn create_token(&self, token: NewToken, now: Timestamp) -> Result<TokenId> {
-        self.transact(CreateToken { token, now }).await
+    pub async fn create_token(
+        &self,
+        token: NewToken,
+        actor: Actor,
+        now: Timestamp,
+    ) -> Result<TokenId> {
+        self.transact(CreateToken { token, actor, now }).await
     }
 
     /// The tokens of a workspace, or of all.
@@ -382,17 +389,27 @@ impl Store {
         on_engine!(self, engine => engine.tokens(workspace).await)
     }
 
-    /// Ends a token, at once.
-    pub async fn revoke_token(&self, token: TokenId, actor: Actor, now: Timestamp) -> Result<()> {
+    /// The workspace that a token opens.
+    pub async fn workspace_of_token(&self, token: TokenId) -> Result<WorkspaceId> {
         let workspace = on_engine!(self, engine => engine.token_workspace(token).await?);
         let not_found = || Refusal::NotFound { what: "token", key: token.to_string() };
-        let workspace = workspace.ok_or_else(not_found)?;
+        Ok(workspace.ok_or_else(not_found)?)
+    }
+
+    /// Ends a token, at once.
+    pub async fn revoke_token(
+        &self,
+        workspace: WorkspaceId,
+        token: TokenId,
+        actor: Actor,
+        now: Timestamp,
+    ) -> Result<()> {
         self.transact(RevokeToken { workspace, token, actor, now }).await?;
         self.forget_tokens();
         Ok(())
     }
 
-    fn forget_tokens(&self) {
+    pub(crate) fn forget_tokens(&self) {
         if let Self::Sqlite(sqlite) = self {
             sqlite.forget_tokens();
         }

@@ -145,6 +145,11 @@ fn feature_id(seq: u64) -> u64 {
     seq * IDS_OF_ONE
 }
 
+/// The number of the feature that has this id in tiles.
+pub(crate) fn seq_of(feature_id: u64) -> Option<u64> {
+    Some(feature_id / IDS_OF_ONE).filter(|seq| *seq > 0)
+}
+
 /// Blocks that were read, one behind the other.
 #[derive(Default)]
 pub(crate) struct Blocks {

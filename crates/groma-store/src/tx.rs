@@ -11,9 +11,10 @@ use crate::{
     webhooks::{Addressees, EventWrite, StoredEndpoint},
 };
 use groma_domain::{
-    Email, EndpointId, GeometryId, Kind, Layer, Person, PersonId, Record, RecordId, Role, Status,
-    StatusId, Timestamp, TokenId, UserId, WorkspaceId, layer::LayerKey, record::Document,
-    reference::Key, scope::Scopes, token::TokenHash, workspace::Workspace,
+    Email, EndpointId, GeometryId, InvitationId, Kind, Layer, Person, PersonId, Record, RecordId,
+    Role, SessionId, Status, StatusId, Timestamp, TokenId, UserId, WorkspaceId, layer::LayerKey,
+    record::Document, reference::Key, scope::Scopes, session::SecretHash, token::TokenHash,
+    workspace::Workspace,
 };
 use groma_geo::{
     Bbox,
@@ -95,6 +96,22 @@ pub(crate) trait Tx: Send {
         email: &Email,
     ) -> impl Future<Output = Result<Option<UserRow>>> + Send;
 
+    /// Whether there is a user, told to one transaction at a time.
+    fn has_users(&mut self) -> impl Future<Output = Result<bool>> + Send;
+
+    /// The invitation of a link.
+    fn invitation(
+        &mut self,
+        hash: &SecretHash,
+    ) -> impl Future<Output = Result<Option<InvitationRow>>> + Send;
+
+    /// The owner of a token.
+    fn token_owner(
+        &mut self,
+        workspace: WorkspaceId,
+        token: TokenId,
+    ) -> impl Future<Output = Result<Option<PersonId>>> + Send;
+
     /// A layer by its key.
     fn layer(
         &mut self,
@@ -124,6 +141,14 @@ pub(crate) trait Tx: Send {
         first: u64,
         last: u64,
     ) -> impl Future<Output = Result<Vec<StoredFeature>>> + Send;
+
+    /// A feature by its id, with the number of its layer; not of a deleted layer that waits to be
+    /// cleared away.
+    fn feature(
+        &mut self,
+        workspace: WorkspaceId,
+        id: GeometryId,
+    ) -> impl Future<Output = Result<Option<(StoredLayer, StoredFeature)>>> + Send;
 
     /// The folders that features of a layer belong to.
     fn folders_of_layer(
@@ -270,6 +295,19 @@ pub(crate) struct UserRow {
     pub(crate) name: String,
 }
 
+/// An invitation as it is stored.
+#[derive(Clone, Debug)]
+pub(crate) struct InvitationRow {
+    pub(crate) id: InvitationId,
+    pub(crate) workspace: WorkspaceId,
+    pub(crate) hash: SecretHash,
+    pub(crate) role: Role,
+    pub(crate) email: Option<String>,
+    pub(crate) invited_by: Option<PersonId>,
+    pub(crate) created_at: Timestamp,
+    pub(crate) expires_at: Timestamp,
+}
+
 /// One write of a change.
 pub(crate) enum Write {
     InsertRecord(Row),
@@ -316,7 +354,18 @@ pub(crate) enum Write {
         user: UserId,
         hash: String,
     },
+    EndSessions {
+        user: UserId,
+        except: Option<SessionId>,
+    },
     InsertWorkspace(Workspace),
+    SaveWorkspace(Workspace),
+    InsertInvitation(InvitationRow),
+    RemoveInvitation(InvitationId),
+    RevokeTokensOf {
+        person: PersonId,
+        at: Timestamp,
+    },
     InsertToken(TokenWrite),
     RevokeToken {
         token: TokenId,
@@ -353,6 +402,7 @@ pub(crate) enum LayerWrite {
     Save(Layer),
     Remove { layer: u64 },
     SaveFeature(FeatureRow),
+    RemoveFeature { layer: u64, seq: u64, external_id: Option<String> },
     GrowExtent { layer: u64, part: u64, bounds: Bbox },
     SetExtent { layer: u64, part: u64, bounds: Option<Bbox> },
     SaveBlock { layer: u64, shelf: u8, is_new: bool, block: Block },
@@ -380,6 +430,7 @@ pub(crate) struct StoredFeature {
     pub(crate) geometry: Option<Vec<u8>>,
     pub(crate) properties: String,
     pub(crate) created_at: Timestamp,
+    pub(crate) updated_at: Timestamp,
 }
 
 /// A feature to be written.
@@ -440,6 +491,7 @@ pub(crate) struct TokenWrite {
     pub(crate) person: PersonId,
     pub(crate) name: String,
     pub(crate) hash: TokenHash,
+    pub(crate) hint: String,
     pub(crate) scopes: Scopes,
     pub(crate) created_at: Timestamp,
     pub(crate) expires_at: Option<Timestamp>,

@@ -19,10 +19,13 @@ mod statuses;
 mod tiles;
 mod webhooks;
 
+pub(crate) use answer::Encoding;
 pub(crate) use edge::answer;
+pub(crate) use error::Cause;
 pub(crate) use openapi::{Facts, document};
-pub(crate) use tiles::TileCache;
+pub(crate) use tiles::{TileCache, tile_answer};
 
+use crate::web;
 use axum::{Router, middleware, routing::MethodRouter};
 use error::ApiError;
 use groma_domain::{Scope, token::TokenPrefix};
@@ -83,8 +86,8 @@ fn geo_routes() -> Vec<Route> {
     ]
 }
 
-/// The main listener: API, its document, its documentation page.
-pub(crate) fn main_router(api: &Shared) -> Router {
+/// The main listener: API, its document, its documentation page, the web application.
+pub(crate) fn main_router(api: &Shared, web: &web::Shared) -> Router {
     let document = openapi::route(&document(&Facts {
         public_url: &api.public_url,
         geo_url: &api.geo_url,
@@ -97,12 +100,17 @@ pub(crate) fn main_router(api: &Shared) -> Router {
         .route(&format!("{PREFIX}/openapi.json"), document)
         .with_state(api.clone())
         .merge(openapi::documentation_page(&format!("{PREFIX}/openapi.json")))
-        .fallback(no_such_route)
+        .merge(web::router(web))
+        .fallback({
+            let web = web.clone();
+            move |uri, headers| web::no_such_page(web, uri, headers)
+        })
 }
 
 /// The geo listener.
 pub(crate) fn geo_router(api: &Shared) -> Router {
-    guarded_routes(api, geo_routes()).with_state(api.clone()).fallback(no_such_route)
+    let fallback = async || no_such_route();
+    guarded_routes(api, geo_routes()).with_state(api.clone()).fallback(fallback)
 }
 
 fn guarded_routes(api: &Shared, routes: Vec<Route>) -> Router<Shared> {
@@ -115,7 +123,8 @@ fn guarded_routes(api: &Shared, routes: Vec<Route>) -> Router<Shared> {
     router
 }
 
-async fn no_such_route() -> ApiError {
+/// The answer to a route that nobody knows.
+pub(crate) fn no_such_route() -> ApiError {
     ApiError::no_such_route()
 }
 

@@ -26,7 +26,7 @@ use groma_domain::{
     Currency, Email, Kind, Layer, Reference, Scope, Timestamp, WorkspaceId, password::Password,
     token::Token, workspace::WorkspaceName,
 };
-use groma_store::{NewUser, Store};
+use groma_store::{Actor, NewUser, Store};
 use notes::Chapter;
 use office::Colleague;
 use std::io::Write;
@@ -53,7 +53,7 @@ pub(crate) async fn fill_when_empty(
     };
     if !matches!(filled, Ok(true)) {
         // Half an office would be taken for a database in use at the next start.
-        if let Err(error) = store.delete_workspace(workspace).await {
+        if let Err(error) = store.delete_workspace(workspace, Actor::Operator).await {
             tracing::error!(%error, "the unfinished demonstration office was not deleted");
         }
         return filled;

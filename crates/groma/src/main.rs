@@ -9,6 +9,7 @@ mod logging;
 mod password;
 mod server;
 mod settings;
+mod web;
 
 use clap::Parser;
 use mimalloc::MiMalloc;

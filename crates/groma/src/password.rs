@@ -1,9 +1,12 @@
 //! Passwords: asked for or read from standard input, hashed with Argon2id.
 
 use crate::commands::Failure;
-use argon2::{Argon2, PasswordHasher};
+use argon2::{Argon2, PasswordHash, PasswordHasher, PasswordVerifier};
 use groma_domain::password::Password;
-use std::io::{BufRead, IsTerminal};
+use std::{
+    io::{BufRead, IsTerminal},
+    sync::OnceLock,
+};
 
 /// A new password: asked for twice on a terminal, otherwise the first line of standard input.
 /// `None` when that line is empty.
@@ -36,4 +39,20 @@ pub(crate) async fn hash(password: Password) -> Result<String, Failure> {
             .map(|hash| hash.to_string())
     });
     hashed.await.map_err(Failure::new)?.map_err(Failure::new)
+}
+
+/// Whether a typed password is the one of this hash. Without a hash it never is, which takes just as
+/// long to find out.
+pub(crate) async fn is_right(hash: Option<String>, typed: String) -> Result<bool, Failure> {
+    static NOBODYS: OnceLock<String> = OnceLock::new();
+    let checked = tokio::task::spawn_blocking(move || {
+        let nobodys = || {
+            let hash = Argon2::default().hash_password_with_salt(b"nobody", b"nobody has this.");
+            hash.map(|hash| hash.to_string()).unwrap_or_default()
+        };
+        let compared = hash.as_deref().unwrap_or_else(|| NOBODYS.get_or_init(nobodys));
+        let Ok(compared) = PasswordHash::new(compared) else { return false };
+        Argon2::default().verify_password(typed.as_bytes(), &compared).is_ok() && hash.is_some()
+    });
+    checked.await.map_err(Failure::new)
 }

@@ -1,6 +1,6 @@
 //! Listeners: accepting connections, serving them, and ending in order.
 
-use crate::api;
+use crate::{api, web::Peer};
 use axum::{Router, body::Body};
 use hyper::{Request, body::Incoming, service::service_fn};
 use hyper_util::{
@@ -23,9 +23,9 @@ pub(crate) async fn run(listener: TcpListener, app: Router, shutdown: impl Futur
     let graceful = GracefulShutdown::new();
     let mut shutdown = std::pin::pin!(shutdown);
     loop {
-        let stream = tokio::select! {
+        let (stream, from) = tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => stream,
+                Ok(accepted) => accepted,
                 Err(error) => {
                     // Out of file descriptors, most likely: others end, and then it goes on.
                     tracing::warn!(%error, "a connection could not be accepted");
@@ -37,7 +37,8 @@ pub(crate) async fn run(listener: TcpListener, app: Router, shutdown: impl Futur
         };
         let _ = stream.set_nodelay(true);
         let app = app.clone();
-        let service = service_fn(move |request: Request<Incoming>| {
+        let service = service_fn(move |mut request: Request<Incoming>| {
+            request.extensions_mut().insert(Peer(from));
             let answer = api::answer(app.clone(), request.map(Body::new));
             async move { Ok::<_, Infallible>(answer.await) }
         });

@@ -22,6 +22,7 @@ pub(crate) struct Settings {
     pub(crate) database: DatabaseUrl,
     pub(crate) limits: Limits,
     pub(crate) webhooks: Webhooks,
+    pub(crate) map: Map,
 }
 
 #[derive(Clone, Debug)]
@@ -64,6 +65,12 @@ pub(crate) struct Webhooks {
     pub(crate) allow_networks: Vec<IpNet>,
     pub(crate) extra_roots: Option<PathBuf>,
     pub(crate) encryption_key: Option<SealKey>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Map {
+    pub(crate) style: Option<String>,
+    pub(crate) hosts: Vec<String>,
 }
 
 /// A setting that stops the start, in one line that names it.
@@ -192,6 +199,7 @@ struct Raw {
     database: RawDatabase,
     limits: RawLimits,
     webhooks: RawWebhooks,
+    map: RawMap,
 }
 
 #[derive(Deserialize)]
@@ -232,6 +240,13 @@ struct RawWebhooks {
     allow_networks: Vec<String>,
     extra_roots: String,
     encryption_key: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawMap {
+    style: String,
+    hosts: Vec<String>,
 }
 
 impl Raw {
@@ -279,6 +294,7 @@ impl Raw {
                 extra_roots: given(&raw.webhooks.extra_roots).map(PathBuf::from),
                 encryption_key: given(&raw.webhooks.encryption_key).map(seal_key).transpose()?,
             },
+            map: map(raw.map)?,
         })
     }
 }
@@ -325,6 +341,25 @@ fn url(name: &str, text: &str) -> Result<Option<String>, SettingsError> {
         }
         _ => Err(wrong(name, "must be an http or https address")),
     }
+}
+
+/// The map's style and the hosts it loads from: its own, and those that are named.
+fn map(raw: RawMap) -> Result<Map, SettingsError> {
+    let style = url("map.style", &raw.style)?;
+    let mut hosts = Vec::new();
+    for host in style.iter().chain(&raw.hosts) {
+        let host = url("map.hosts", host)?.unwrap_or_default();
+        let start = host.find("://").map_or(0, |at| at + 3);
+        let end = host[start..].find('/').map_or(host.len(), |at| start + at);
+        let host = host[..end].to_owned();
+        if host.contains([';', ',', '\'', '"']) {
+            return Err(wrong("map.hosts", format!("`{host}` is not an address")));
+        }
+        if !host.is_empty() && !hosts.contains(&host) {
+            hosts.push(host);
+        }
+    }
+    Ok(Map { style, hosts })
 }
 
 fn network(text: &str) -> Result<IpNet, SettingsError> {

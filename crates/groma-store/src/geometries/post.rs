@@ -67,27 +67,7 @@ impl Work for Post {
         }
         let links = Links::find(tx, workspace, folder, assignment).await?;
         let (stored, is_new) = find_layer(tx, workspace, layer, now).await?;
-        let mut posting = Posting {
-            tx,
-            workspace,
-            now,
-            layer: stored.no,
-            links,
-            posted: Posted {
-                layer_id: stored.layer.id,
-                received: features.len(),
-                created: 0,
-                updated: 0,
-                unchanged: 0,
-                bbox: None,
-                geometries: Vec::new(),
-                truncated: features.len() > LISTED as u64,
-            },
-            tally: Tally::new(stored.layer),
-            fields: Vec::new(),
-            folders: BTreeMap::new(),
-            next_id: u128::from_be_bytes(tx::random()),
-        };
+        let mut posting = Posting::new(tx, workspace, now, links, stored, features.len());
         posting.write_all(features).await?;
         posting.finish(actor, is_new, request).await
     }
@@ -116,13 +96,13 @@ async fn find_layer<T: Tx>(
 
 /// What the geometries belong to; `None` leaves a replaced one where it is.
 #[derive(Clone, Copy, Default)]
-struct Links {
+pub(super) struct Links {
     folder: Option<RecordId>,
     assignment: Option<RecordId>,
 }
 
 impl Links {
-    async fn find<T: Tx>(
+    pub(super) async fn find<T: Tx>(
         tx: &mut T,
         workspace: WorkspaceId,
         folder: Option<String>,
@@ -155,19 +135,23 @@ async fn find_record<T: Tx>(
     Ok(found.ok_or_else(none)?.record)
 }
 
-struct Posting<'t, T> {
-    tx: &'t mut T,
+pub(super) struct Posting<'t, T> {
+    pub(super) tx: &'t mut T,
     workspace: WorkspaceId,
     now: Timestamp,
     layer: u64,
     links: Links,
-    posted: Posted,
-    tally: Tally,
+    pub(super) posted: Posted,
+    pub(super) tally: Tally,
     /// The layer's numbers of the spool's fields.
     fields: Vec<u32>,
     /// How the boxes of folders grow; `None` when something left and it has to be measured anew.
     folders: BTreeMap<RecordId, Option<Bbox>>,
     next_id: u128,
+}
+
+fn spooled(source: std::io::Error) -> Error {
+    Error::File { path: "features waiting to be written".into(), source }
 }
 
 /// A feature, and the one it replaces.
@@ -179,10 +163,67 @@ struct Step {
     attributes: Vec<u8>,
 }
 
-impl<T: Tx> Posting<'_, T> {
+impl<'t, T: Tx> Posting<'t, T> {
+    pub(super) fn new(
+        tx: &'t mut T,
+        workspace: WorkspaceId,
+        now: Timestamp,
+        links: Links,
+        stored: StoredLayer,
+        received: u64,
+    ) -> Self {
+        Self {
+            tx,
+            workspace,
+            now,
+            layer: stored.no,
+            links,
+            posted: Posted {
+                layer_id: stored.layer.id,
+                received,
+                created: 0,
+                updated: 0,
+                unchanged: 0,
+                bbox: None,
+                geometries: Vec::new(),
+                truncated: received > LISTED as u64,
+            },
+            tally: Tally::new(stored.layer),
+            fields: Vec::new(),
+            folders: BTreeMap::new(),
+            next_id: u128::from_be_bytes(tx::random()),
+        }
+    }
+
+    /// Replaces one feature by the only one of the spool.
+    pub(super) async fn replace(&mut self, old: StoredFeature, features: Spool) -> Result<()> {
+        let (names, mut reader) = features.read().map_err(spooled)?;
+        self.fields = names.iter().map(|name| self.tally.number(name) as u32).collect();
+        let Some(mut prepared) = reader.next_part().map_err(spooled)?.pop() else { return Ok(()) };
+        prepared.external_id.clone_from(&old.external_id);
+        let mut writes = Vec::new();
+        let step = self.write_feature(prepared, Some(old), &mut writes)?;
+        writes.extend(self.tally.grown(self.layer));
+        writes.extend(self.draw(step.into_iter().collect()).await?);
+        if writes.is_empty() { Ok(()) } else { self.tx.write(self.workspace, writes).await }
+    }
+
+    /// Takes one feature away.
+    pub(super) async fn remove(&mut self, old: StoredFeature) -> Result<()> {
+        let geometry = self.tally.remove(&old)?;
+        if let (Some(folder), Some(_)) = (old.folder, &geometry) {
+            self.folders.insert(folder, None);
+        }
+        let (layer, seq) = (self.layer, old.seq);
+        let remove = LayerWrite::RemoveFeature { layer, seq, external_id: old.external_id.clone() };
+        let mut writes = vec![Write::Layer(remove)];
+        let old_centre = geometry.as_ref().and_then(Drawing::centre_of);
+        let gone = Step { seq, old: Some(old), old_centre, drawing: None, attributes: Vec::new() };
+        writes.extend(self.draw(vec![gone]).await?);
+        self.tx.write(self.workspace, writes).await
+    }
+
     async fn write_all(&mut self, features: Spool) -> Result<()> {
-        let spooled =
-            |source| Error::File { path: "features waiting to be written".into(), source };
         let (names, mut reader) = features.read().map_err(spooled)?;
         self.fields = names.iter().map(|name| self.tally.number(name) as u32).collect();
         loop {
@@ -255,6 +296,7 @@ impl<T: Tx> Posting<'_, T> {
             geometry: geometry.map(|geometry| geometry.wkb),
             properties,
             created_at,
+            updated_at: self.now,
         };
         if old.as_ref().is_some_and(|old| old.is_same(&feature)) {
             self.posted.unchanged += 1;
@@ -324,7 +366,7 @@ impl<T: Tx> Posting<'_, T> {
         Ok(writes.into_iter().map(Write::Layer).collect())
     }
 
-    async fn finish(
+    pub(super) async fn finish(
         mut self,
         actor: Actor,
         is_new: bool,
@@ -363,7 +405,7 @@ impl<T: Tx> Posting<'_, T> {
     }
 
     /// Gives folders the boxes of their geometries.
-    async fn place_folders(&mut self, actor: Actor) -> Result<()> {
+    pub(super) async fn place_folders(&mut self, actor: Actor) -> Result<()> {
         let folders = std::mem::take(&mut self.folders);
         place_folders(self.tx, self.workspace, actor, self.now, folders).await
     }

@@ -2,7 +2,7 @@
 
 use super::{
     Postgres, sql,
-    tx::{int, range_arrays, read_feature, read_layer},
+    tx::{int, range_arrays, read_feature, read_feature_with_layer, read_layer},
 };
 use crate::{
     Error, Result,
@@ -11,7 +11,7 @@ use crate::{
     tx::{StoredFeature, StoredLayer},
 };
 use deadpool_postgres::Client;
-use groma_domain::{Layer, LayerId, WorkspaceId, layer::LayerKey};
+use groma_domain::{GeometryId, Layer, LayerId, RecordId, WorkspaceId, layer::LayerKey};
 use groma_geo::{
     grid::{GridBox, TileId},
     tile::Candidate,
@@ -166,6 +166,26 @@ impl Postgres {
         let params: [&(dyn ToSql + Sync); 5] =
             [&workspace.0, &int(layer), &int(after + 1), &i64::MAX, &i64::from(limit)];
         client.query(&statement, &params).await?.iter().map(read_feature).collect()
+    }
+
+    pub(crate) async fn feature(
+        &self,
+        workspace: WorkspaceId,
+        id: GeometryId,
+    ) -> Result<Option<(StoredLayer, StoredFeature)>> {
+        let rows = self.rows(sql::FEATURE, &[&workspace.0, &id.0]).await?;
+        rows.first().map(read_feature_with_layer).transpose()
+    }
+
+    pub(crate) async fn features_of_folder(
+        &self,
+        workspace: WorkspaceId,
+        folder: RecordId,
+        limit: u32,
+    ) -> Result<Vec<(LayerId, StoredFeature)>> {
+        let params: [&(dyn ToSql + Sync); 3] = [&workspace.0, &folder.0, &i64::from(limit)];
+        let rows = self.rows(sql::FEATURES_OF_FOLDER, &params).await?;
+        rows.iter().map(|row| Ok((LayerId(row.try_get(9)?), read_feature(row)?))).collect()
     }
 
     /// Deletes what a layer held, in small steps. The layer itself is gone by now.

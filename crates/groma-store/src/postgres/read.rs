@@ -2,6 +2,7 @@
 
 use super::{
     Postgres,
+    browse::read_change,
     sql::{self, KindSql},
     tx::{int, read_member, read_workspace},
 };
@@ -241,19 +242,7 @@ impl Postgres {
         limit: u32,
     ) -> Result<Vec<ChangeRow>> {
         let rows = self.rows(sql::CHANGES, &[&workspace.0, &after, &i64::from(limit)]).await?;
-        rows.iter()
-            .map(|row| {
-                Ok(ChangeRow {
-                    id: row.try_get(0)?,
-                    at: Timestamp::from_millis(row.try_get(1)?),
-                    actor: row.try_get::<_, Option<Uuid>>(2)?.map(PersonId),
-                    action: row.try_get(3)?,
-                    subject: row.try_get(4)?,
-                    before: row.try_get(5)?,
-                    after: row.try_get(6)?,
-                })
-            })
-            .collect()
+        rows.iter().map(read_change).collect()
     }
 
     pub(crate) async fn workspaces(&self) -> Result<Vec<Workspace>> {
@@ -278,6 +267,9 @@ impl Postgres {
                     expires_at: moment(row, 6)?,
                     revoked_at: moment(row, 7)?,
                     last_used_at: moment(row, 8)?,
+                    person: PersonId(row.try_get(9)?),
+                    owner_name: row.try_get(10)?,
+                    hint: row.try_get(11)?,
                 })
             })
             .collect()
@@ -296,6 +288,7 @@ impl Postgres {
         for statement in [
             sql::DELETE_RATES,
             sql::DELETE_TOKENS,
+            sql::DELETE_INVITATIONS,
             sql::DELETE_PEOPLE,
             sql::DELETE_STATUSES,
             sql::DELETE_COLLECTIONS,
@@ -315,7 +308,11 @@ impl Postgres {
     }
 
     /// The people of a workspace, at least as new as `wanted`.
-    async fn people(&self, workspace: WorkspaceId, wanted: u64) -> Result<Arc<PeopleBook>> {
+    pub(super) async fn people(
+        &self,
+        workspace: WorkspaceId,
+        wanted: u64,
+    ) -> Result<Arc<PeopleBook>> {
         if let Some(book) = self.people.get(workspace, wanted) {
             return Ok(book);
         }
@@ -353,7 +350,7 @@ fn append(rows: &[Row], column: usize, book: &PeopleBook, body: &mut Vec<u8>) ->
     Ok(())
 }
 
-fn generation(row: &Row, column: usize) -> Result<u64> {
+pub(super) fn generation(row: &Row, column: usize) -> Result<u64> {
     Ok(row.try_get::<_, i64>(column)?.unsigned_abs())
 }
 
@@ -361,7 +358,7 @@ fn moment(row: &Row, column: usize) -> Result<Option<Timestamp>> {
     Ok(row.try_get::<_, Option<i64>>(column)?.map(Timestamp::from_millis))
 }
 
-fn escape_like(text: &str) -> String {
+pub(super) fn escape_like(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         if matches!(c, '\\' | '%' | '_') {

@@ -71,6 +71,46 @@ statements! {
         ON CONFLICT (id) DO UPDATE SET email = excluded.email, email_key = excluded.email_key, name = excluded.name";
     SET_PASSWORD = "UPDATE users SET password_hash = $2 WHERE id = $1";
 
+    HAS_USERS = "SELECT 1 FROM users LIMIT 1";
+    ACCOUNT = "SELECT id, password_hash FROM users WHERE email_key = $1";
+    SAVE_WORKSPACE = "UPDATE workspaces SET name = $2, name_key = $3, currency = $4 WHERE id = $1";
+
+    OPEN_SESSION = "SELECT s.id, s.user_id, u.email, u.name, s.workspace_id, s.created_at, s.last_seen_at, s.ends_at
+        FROM sessions s JOIN users u ON u.id = s.user_id WHERE s.hash = $1 AND s.ends_at > $2";
+    MEMBERSHIPS = "SELECT w.id, w.name, w.currency, w.created_at, p.id, p.name, p.email, p.role
+        FROM people p JOIN workspaces w ON w.id = p.workspace_id
+        WHERE p.user_id = $1 AND p.role IS NOT NULL ORDER BY w.name_key";
+    INSERT_SESSION = "INSERT INTO sessions
+        (id, hash, user_id, workspace_id, created_at, last_seen_at, ends_at, user_agent, address)
+        VALUES ($1, $2, $3, (SELECT workspace_id FROM sessions WHERE user_id = $3 ORDER BY id DESC LIMIT 1),
+            $4, $4, $5, $6, $7)";
+    TOUCH_SESSION = "UPDATE sessions SET last_seen_at = $2, ends_at = $3 WHERE id = $1";
+    ENTER_WORKSPACE = "UPDATE sessions SET workspace_id = $3 WHERE id = $1 AND user_id = $2";
+    SESSIONS = "SELECT id, created_at, last_seen_at, ends_at, user_agent, address FROM sessions
+        WHERE user_id = $1 AND ends_at > $2 ORDER BY last_seen_at DESC, id DESC";
+    END_SESSION = "DELETE FROM sessions WHERE user_id = $1 AND id = $2";
+    END_SESSIONS = "DELETE FROM sessions WHERE user_id = $1 AND ($2::uuid IS NULL OR id <> $2)";
+    FORGET_SESSIONS = "DELETE FROM sessions WHERE ends_at <= $1";
+    LOCK_ATTEMPTS = "SELECT pg_advisory_xact_lock(7203013)";
+    LOGIN_ATTEMPTS = "SELECT count(*) FROM login_attempts WHERE bucket = $1 AND at > $2";
+    NOTE_ATTEMPT = "INSERT INTO login_attempts (bucket, at) VALUES ($1, $2)";
+    FORGET_ATTEMPT = "DELETE FROM login_attempts WHERE bucket = $1 AND at >= $2 AND at <= $3";
+    FORGET_OLD_ATTEMPTS = "DELETE FROM login_attempts WHERE at <= $1";
+    DEVICE = "SELECT 1 FROM devices WHERE hash = $1 AND user_id = $2";
+    SAVE_DEVICE = "INSERT INTO devices (hash, user_id, at) VALUES ($1, $2, $3)
+        ON CONFLICT (hash) DO UPDATE SET user_id = excluded.user_id, at = excluded.at";
+    FORGET_DEVICES = "DELETE FROM devices WHERE user_id = $1 AND at <= $2";
+
+    INVITATIONS = "SELECT id, role, email, invited_by, created_at, expires_at FROM invitations
+        WHERE workspace_id = $1 AND expires_at > $2 ORDER BY id";
+    INVITATION = "SELECT id, workspace_id, role, email, invited_by, created_at, expires_at
+        FROM invitations WHERE hash = $1";
+    INSERT_INVITATION = "INSERT INTO invitations
+        (id, workspace_id, hash, role, email, invited_by, created_at, expires_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+    REMOVE_INVITATION = "DELETE FROM invitations WHERE workspace_id = $1 AND id = $2";
+    DELETE_INVITATIONS = "DELETE FROM invitations WHERE workspace_id = $1";
+
     PERSON = "SELECT id, name, email, user_id, role FROM people WHERE workspace_id = $1 AND id = $2";
     PERSON_BY_EMAIL = "SELECT id, name, email, user_id, role FROM people WHERE workspace_id = $1 AND email_key = $2";
     PEOPLE = "SELECT p.id, p.name, p.email, p.user_id, p.role, w.people_generation
@@ -81,16 +121,22 @@ statements! {
         ON CONFLICT (workspace_id, id) DO UPDATE SET email = excluded.email, email_key = excluded.email_key,
             name = excluded.name, user_id = excluded.user_id, role = excluded.role";
     PEOPLE_CHANGED = "UPDATE workspaces SET people_generation = people_generation + 1 WHERE id = $1";
+    PEOPLE_GENERATION = "SELECT people_generation FROM workspaces WHERE id = $1";
 
     ADMIT = "SELECT token_id, workspace_id, person_id, role, scopes, expires_at, accepted, used, reset_micros
         FROM admit($1, $2, $3)";
-    TOKENS = "SELECT t.id, w.name, t.name, p.email, t.scopes, t.created_at, t.expires_at, t.revoked_at, t.last_used_at
+    TOKENS = "SELECT t.id, w.name, t.name, p.email, t.scopes, t.created_at, t.expires_at, t.revoked_at, t.last_used_at,
+            p.id, p.name, t.hint
         FROM tokens t JOIN people p ON p.workspace_id = t.workspace_id AND p.id = t.person_id
         JOIN workspaces w ON w.id = t.workspace_id
         WHERE $1::uuid IS NULL OR t.workspace_id = $1 ORDER BY t.id";
     TOKEN_WORKSPACE = "SELECT workspace_id FROM tokens WHERE id = $1";
-    INSERT_TOKEN = "INSERT INTO tokens (id, workspace_id, person_id, name, hash, scopes, created_at, expires_at)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+    TOKEN_OWNER = "SELECT person_id FROM tokens WHERE workspace_id = $1 AND id = $2";
+    REVOKE_TOKENS_OF = "UPDATE tokens SET revoked_at = $3
+        WHERE workspace_id = $1 AND person_id = $2 AND revoked_at IS NULL";
+    INSERT_TOKEN = "INSERT INTO tokens
+        (id, workspace_id, person_id, name, hash, scopes, created_at, expires_at, hint)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
     REVOKE_TOKEN = "UPDATE tokens SET revoked_at = coalesce(revoked_at, $3) WHERE workspace_id = $1 AND id = $2";
     TOKENS_USED = "UPDATE tokens t SET last_used_at = greatest(t.last_used_at, u.at)
         FROM unnest($1::uuid[], $2::bigint[]) AS u (id, at) WHERE t.id = u.id";
@@ -125,16 +171,25 @@ statements! {
     SAVE_LAYER = "UPDATE layers SET slug = $3, revision = $4, state = $5 WHERE workspace_id = $1 AND id = $2";
     DELETE_LAYER = "DELETE FROM layers WHERE workspace_id = $1 AND no = $2";
     FEATURES_BY_EXTERNAL_ID = "SELECT seq, id, external_id, folder_id, assignment_id,
-            coalesce(heights, ST_AsBinary(geom, 'NDR')), properties, created_at
+            coalesce(heights, ST_AsBinary(geom, 'NDR')), properties, created_at, updated_at
         FROM features WHERE workspace_id = $1 AND layer = $2 AND external_id = ANY ($3)";
     FEATURES_BETWEEN = "SELECT seq, id, external_id, folder_id, assignment_id,
-            coalesce(heights, ST_AsBinary(geom, 'NDR')), properties, created_at
+            coalesce(heights, ST_AsBinary(geom, 'NDR')), properties, created_at, updated_at
         FROM features WHERE workspace_id = $1 AND layer = $2 AND seq BETWEEN $3 AND $4 ORDER BY seq LIMIT $5";
     INSERT_FEATURE = "INSERT INTO features (workspace_id, layer, seq, id, external_id, folder_id, assignment_id,
             geom, heights, properties, created_at, updated_at)
         VALUES ($1, $2, $3, $4, $5, $6, $7, ST_Force2D($8::geometry), $9, $10, $11, $12)";
     UPDATE_FEATURE = "UPDATE features SET folder_id = $4, assignment_id = $5, geom = ST_Force2D($6::geometry),
         heights = $7, properties = $8, updated_at = $9 WHERE workspace_id = $1 AND layer = $2 AND seq = $3";
+    REMOVE_FEATURE = "DELETE FROM features WHERE workspace_id = $1 AND layer = $2 AND seq = $3";
+    FEATURE = "SELECT f.seq, f.id, f.external_id, f.folder_id, f.assignment_id,
+            coalesce(f.heights, ST_AsBinary(f.geom, 'NDR')), f.properties, f.created_at, f.updated_at, l.no, l.state
+        FROM features f JOIN layers l ON l.workspace_id = f.workspace_id AND l.no = f.layer
+        WHERE f.workspace_id = $1 AND f.id = $2";
+    FEATURES_OF_FOLDER = "SELECT f.seq, f.id, f.external_id, f.folder_id, f.assignment_id,
+            coalesce(f.heights, ST_AsBinary(f.geom, 'NDR')), f.properties, f.created_at, f.updated_at, l.id
+        FROM features f JOIN layers l ON l.workspace_id = f.workspace_id AND l.no = f.layer
+        WHERE f.workspace_id = $1 AND f.folder_id = $2 ORDER BY f.layer, f.seq LIMIT $3";
     SHAPES_OF_FOLDER = "SELECT coalesce(heights, ST_AsBinary(geom, 'NDR')) FROM features f
         WHERE f.workspace_id = $1 AND f.folder_id = $2 AND f.geom IS NOT NULL
         AND EXISTS (SELECT 1 FROM layers l WHERE l.workspace_id = $1 AND l.no = f.layer)";
@@ -331,6 +386,11 @@ statements! {
     REMEMBER_ATTEMPT = "INSERT INTO attempts (workspace_id, delivery_id, no, at, millis, status, error, answer)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
 
+    TOTALS = "SELECT kind, total FROM collections WHERE workspace_id = $1";
+    ACTIVITY = "SELECT id, at, actor, action, subject, before, after FROM changes
+        WHERE workspace_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3";
+    ACTIVITY_OF = "SELECT id, at, actor, action, subject, before, after FROM changes
+        WHERE workspace_id = $1 AND subject = ANY ($2) AND id < $3 ORDER BY id DESC LIMIT $4";
     CHANGES = "SELECT id, at, actor, action, subject, before, after FROM changes
         WHERE workspace_id = $1 AND id > $2 ORDER BY id LIMIT $3";
 }
@@ -525,9 +585,10 @@ mod tests {
         let database = database::OwnDatabase::copy_of("template1").await;
         drop(crate::postgres::Postgres::open(&database.url()).await.unwrap());
         let client = database::connect(&database.url()).await;
-        for sql in
-            FIXED.iter().copied().chain(Kind::ALL.iter().flat_map(|kind| KindSql::of(*kind).all()))
-        {
+        let browsing = crate::browse::every_statement(crate::browse::Dialect::Postgres);
+        let of_kinds = Kind::ALL.iter().flat_map(|kind| KindSql::of(*kind).all());
+        let browsing = browsing.iter().map(String::as_str);
+        for sql in FIXED.iter().copied().chain(of_kinds).chain(browsing) {
             client.prepare(sql).await.unwrap_or_else(|error| panic!("{sql}: {error:?}"));
         }
     }

@@ -11,18 +11,19 @@ use crate::{
     outbox::Place,
     seal::Sealer,
     tx::{
-        Collection, FeatureRow, LayerWrite, Link, LogRow, MemberRow, Replay, ReplayKey, Row,
-        Stored, StoredBlock, StoredFeature, StoredLayer, TokenWrite, Tx, UserRow, Write, centre,
-        kind_number, sortable,
+        Collection, FeatureRow, InvitationRow, LayerWrite, Link, LogRow, MemberRow, Replay,
+        ReplayKey, Row, Stored, StoredBlock, StoredFeature, StoredLayer, TokenWrite, Tx, UserRow,
+        Write, centre, kind_number, sortable,
     },
     webhooks::{Addressees, Desk, EventWrite, Handed, StoredEndpoint, event_number},
 };
 use deadpool_postgres::Transaction;
 use groma_domain::{
-    Currency, Email, EndpointId, GeometryId, Kind, Layer, Person, PersonId, Record, RecordId, Role,
-    Status, Timestamp, UserId, WorkspaceId,
+    Currency, Email, EndpointId, GeometryId, InvitationId, Kind, Layer, Person, PersonId, Record,
+    RecordId, Role, Status, Timestamp, TokenId, UserId, WorkspaceId,
     layer::LayerKey,
     reference::Key,
+    session::SecretHash,
     text::fold,
     workspace::{Workspace, WorkspaceName},
 };
@@ -189,6 +190,25 @@ impl Tx for PostgresTx<'_> {
         }))
     }
 
+    async fn has_users(&mut self) -> Result<bool> {
+        self.row(sql::LOCK_NAMES, &[]).await?;
+        Ok(self.row(sql::HAS_USERS, &[]).await?.is_some())
+    }
+
+    async fn invitation(&mut self, hash: &SecretHash) -> Result<Option<InvitationRow>> {
+        let row = self.row(sql::INVITATION, &[&&hash.0[..]]).await?;
+        row.map(|row| read_invitation(*hash, &row)).transpose()
+    }
+
+    async fn token_owner(
+        &mut self,
+        workspace: WorkspaceId,
+        token: TokenId,
+    ) -> Result<Option<PersonId>> {
+        let row = self.row(sql::TOKEN_OWNER, &[&workspace.0, &token.0]).await?;
+        Ok(row.map(|row| row.try_get(0)).transpose()?.map(PersonId))
+    }
+
     async fn layer(
         &mut self,
         workspace: WorkspaceId,
@@ -226,6 +246,15 @@ impl Tx for PostgresTx<'_> {
         let params: [&(dyn ToSql + Sync); 5] =
             [&workspace.0, &int(layer), &int(first), &int(last), &i64::MAX];
         self.rows(sql::FEATURES_BETWEEN, &params).await?.iter().map(read_feature).collect()
+    }
+
+    async fn feature(
+        &mut self,
+        workspace: WorkspaceId,
+        id: GeometryId,
+    ) -> Result<Option<(StoredLayer, StoredFeature)>> {
+        let row = self.row(sql::FEATURE, &[&workspace.0, &id.0]).await?;
+        row.as_ref().map(read_feature_with_layer).transpose()
     }
 
     async fn folders_of_layer(
@@ -420,6 +449,30 @@ fn statement_of(ws: Uuid, write: Write) -> (&'static str, Vec<Param>) {
             ],
         ),
         Write::SetPassword { user, hash } => (sql::SET_PASSWORD, params![user.0, hash]),
+        Write::EndSessions { user, except } => {
+            (sql::END_SESSIONS, params![user.0, except.map(|session| session.0)])
+        }
+        Write::SaveWorkspace(w) => (
+            sql::SAVE_WORKSPACE,
+            params![w.id.0, w.name.as_str().to_owned(), w.name.key(), w.currency.code()],
+        ),
+        Write::InsertInvitation(i) => (
+            sql::INSERT_INVITATION,
+            params![
+                i.id.0,
+                ws,
+                i.hash.0.to_vec(),
+                i.role.name(),
+                i.email,
+                i.invited_by.map(|person| person.0),
+                i.created_at.as_millis(),
+                i.expires_at.as_millis()
+            ],
+        ),
+        Write::RemoveInvitation(id) => (sql::REMOVE_INVITATION, params![ws, id.0]),
+        Write::RevokeTokensOf { person, at } => {
+            (sql::REVOKE_TOKENS_OF, params![ws, person.0, at.as_millis()])
+        }
         Write::InsertWorkspace(w) => (
             sql::INSERT_WORKSPACE,
             params![
@@ -435,6 +488,7 @@ fn statement_of(ws: Uuid, write: Write) -> (&'static str, Vec<Param>) {
             person,
             name,
             hash,
+            hint,
             scopes,
             created_at,
             expires_at,
@@ -448,7 +502,8 @@ fn statement_of(ws: Uuid, write: Write) -> (&'static str, Vec<Param>) {
                 hash.0.to_vec(),
                 scopes.to_string(),
                 created_at.as_millis(),
-                expires_at.map(Timestamp::as_millis)
+                expires_at.map(Timestamp::as_millis),
+                hint
             ],
         ),
         Write::RevokeToken { token, at } => {
@@ -532,6 +587,9 @@ fn layer_statement(ws: Uuid, write: LayerWrite) -> (&'static str, Vec<Param>) {
         LayerWrite::Save(layer) => (sql::SAVE_LAYER, layer_params(&layer)),
         LayerWrite::Remove { layer } => (sql::DELETE_LAYER, params![ws, int(layer)]),
         LayerWrite::SaveFeature(row) => feature_statement(ws, row),
+        LayerWrite::RemoveFeature { layer, seq, .. } => {
+            (sql::REMOVE_FEATURE, params![ws, int(layer), int(seq)])
+        }
         LayerWrite::GrowExtent { layer, part, bounds: Bbox([w, s, e, n]) } => {
             (sql::GROW_EXTENT, params![ws, int(layer), int(part), w, s, e, n])
         }
@@ -669,6 +727,33 @@ pub(super) fn read_feature(row: &tokio_postgres::Row) -> Result<StoredFeature> {
         geometry: row.try_get(5)?,
         properties: row.try_get(6)?,
         created_at: Timestamp::from_millis(row.try_get(7)?),
+        updated_at: Timestamp::from_millis(row.try_get(8)?),
+    })
+}
+
+/// A row of [`sql::FEATURE`].
+pub(super) fn read_feature_with_layer(
+    row: &tokio_postgres::Row,
+) -> Result<(StoredLayer, StoredFeature)> {
+    let layer = serde_json::from_str(row.try_get(10)?)?;
+    let layer = StoredLayer { no: row.try_get::<_, i64>(9)?.unsigned_abs(), layer };
+    Ok((layer, read_feature(row)?))
+}
+
+/// A row of [`sql::INVITATION`].
+pub(super) fn read_invitation(
+    hash: SecretHash,
+    row: &tokio_postgres::Row,
+) -> Result<InvitationRow> {
+    Ok(InvitationRow {
+        id: InvitationId(row.try_get(0)?),
+        workspace: WorkspaceId(row.try_get(1)?),
+        hash,
+        role: row.try_get::<_, &str>(2)?.parse().map_err(Error::Damaged)?,
+        email: row.try_get(3)?,
+        invited_by: row.try_get::<_, Option<Uuid>>(4)?.map(PersonId),
+        created_at: Timestamp::from_millis(row.try_get(5)?),
+        expires_at: Timestamp::from_millis(row.try_get(6)?),
     })
 }
 
@@ -716,7 +801,7 @@ fn read_stored(kind: Kind, row: &tokio_postgres::Row) -> Result<Stored> {
     Ok(Stored { seq: seq.unsigned_abs(), record: Record::from_document(kind, row.try_get(1)?)? })
 }
 
-fn read_email(row: &tokio_postgres::Row, column: usize) -> Result<Email> {
+pub(super) fn read_email(row: &tokio_postgres::Row, column: usize) -> Result<Email> {
     Email::parse(row.try_get(column)?).map_err(|error| Error::Damaged(error.to_owned()))
 }
 

@@ -2,7 +2,7 @@
 
 use super::{
     Sqlite, sql,
-    tx::{int, place, read_feature, read_layer},
+    tx::{find_feature, int, place, read_feature, read_layer},
 };
 use crate::{
     Error, Result,
@@ -10,7 +10,7 @@ use crate::{
     tiles::{Blocks, Plan, Tile},
     tx::{StoredFeature, StoredLayer, centre, sortable},
 };
-use groma_domain::{Layer, LayerId, WorkspaceId, layer::LayerKey};
+use groma_domain::{GeometryId, Layer, LayerId, RecordId, WorkspaceId, layer::LayerKey};
 use groma_geo::{
     block::Place,
     grid::{GridBox, TileId},
@@ -133,6 +133,36 @@ impl Sqlite {
                 let mut statement = connection.prepare_cached(sql::FEATURES_BETWEEN)?;
                 let (first, last) = (place(int(layer), after + 1), place(int(layer) + 1, 0) - 1);
                 let rows = statement.query_map(params![first, last, limit], read_feature)?;
+                Ok(rows.collect::<rusqlite::Result<_>>()?)
+            })
+        })
+        .await
+    }
+
+    pub(crate) async fn feature(
+        &self,
+        workspace: WorkspaceId,
+        id: GeometryId,
+    ) -> Result<Option<(StoredLayer, StoredFeature)>> {
+        self.read(|connection| match self.number(connection, workspace)? {
+            Some(ws) => find_feature(connection, ws, id),
+            None => Ok(None),
+        })
+    }
+
+    pub(crate) async fn features_of_folder(
+        self: &Arc<Self>,
+        workspace: WorkspaceId,
+        folder: RecordId,
+        limit: u32,
+    ) -> Result<Vec<(LayerId, StoredFeature)>> {
+        self.read_long(move |store| {
+            store.read(|connection| {
+                let Some(ws) = store.number(connection, workspace)? else { return Ok(Vec::new()) };
+                let mut statement = connection.prepare_cached(sql::FEATURES_OF_FOLDER)?;
+                let rows = statement.query_map(params![ws, folder.0, limit], |row| {
+                    Ok((LayerId(row.get(9)?), read_feature(row)?))
+                })?;
                 Ok(rows.collect::<rusqlite::Result<_>>()?)
             })
         })

@@ -2,6 +2,7 @@
 
 use super::{
     Sqlite,
+    browse::read_change,
     sql::{self, KindSql},
     tx::{damaged, int, place, places, read_member, read_workspace, seq},
 };
@@ -300,17 +301,7 @@ impl Sqlite {
             store.read(|connection| {
                 let Some(ws) = store.number(connection, workspace)? else { return Ok(Vec::new()) };
                 let mut statement = connection.prepare_cached(sql::CHANGES)?;
-                let rows = statement.query_map(params![ws, after, limit], |row| {
-                    Ok(ChangeRow {
-                        id: row.get(0)?,
-                        at: Timestamp::from_millis(row.get(1)?),
-                        actor: row.get::<_, Option<uuid::Uuid>>(2)?.map(PersonId),
-                        action: row.get(3)?,
-                        subject: row.get(4)?,
-                        before: row.get(5)?,
-                        after: row.get(6)?,
-                    })
-                })?;
+                let rows = statement.query_map(params![ws, after, limit], read_change)?;
                 Ok(rows.collect::<rusqlite::Result<_>>()?)
             })
         })
@@ -347,6 +338,9 @@ impl Sqlite {
                     expires_at: moment(6)?,
                     revoked_at: moment(7)?,
                     last_used_at: moment(8)?,
+                    person: PersonId(row.get(9)?),
+                    owner_name: row.get(10)?,
+                    hint: row.get(11)?,
                 })
             })?;
             Ok(rows.collect::<rusqlite::Result<_>>()?)
@@ -367,6 +361,7 @@ impl Sqlite {
         let unname = move |connection: &mut Connection| {
             for statement in [
                 sql::DELETE_TOKENS,
+                sql::DELETE_INVITATIONS,
                 sql::DELETE_PEOPLE,
                 sql::DELETE_STATUSES,
                 sql::DELETE_COLLECTIONS,
@@ -394,7 +389,7 @@ impl Sqlite {
     }
 
     /// The people of a workspace, at least as new as `generation`.
-    fn people(
+    pub(super) fn people(
         &self,
         connection: &Connection,
         workspace: WorkspaceId,
@@ -434,7 +429,7 @@ fn collection_now(row: &rusqlite::Row<'_>) -> rusqlite::Result<CollectionNow> {
     })
 }
 
-fn people_generation(connection: &Connection, ws: i64) -> Result<u64> {
+pub(super) fn people_generation(connection: &Connection, ws: i64) -> Result<u64> {
     let mut statement = connection.prepare_cached(sql::PEOPLE_GENERATION)?;
     let generation: Option<i64> = statement.query_row([ws], |row| row.get(0)).optional()?;
     Ok(generation.unwrap_or_default().unsigned_abs())
@@ -454,7 +449,11 @@ fn append(mut rows: Rows<'_>, book: &PeopleBook, body: &mut Vec<u8>) -> Result<(
 
 /// What to ask the trigram index for; `None` when nothing can match. A term of one or two characters
 /// is any of the trigrams that begin with it.
-fn match_expression(connection: &Connection, kind: Kind, term: &Term) -> Result<Option<String>> {
+pub(super) fn match_expression(
+    connection: &Connection,
+    kind: Kind,
+    term: &Term,
+) -> Result<Option<String>> {
     let quote = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
     if !term.can_match() {
         return Ok(None);
@@ -507,6 +506,6 @@ fn purge_records(connection: &mut Connection, ws: i64, kind: Kind) -> Result<usi
     Ok(places.len())
 }
 
-fn bytes<'r>(row: &'r rusqlite::Row<'_>, column: usize) -> Result<&'r [u8]> {
+pub(super) fn bytes<'r>(row: &'r rusqlite::Row<'_>, column: usize) -> Result<&'r [u8]> {
     Ok(row.get_ref(column)?.as_bytes().map_err(rusqlite::Error::from)?)
 }

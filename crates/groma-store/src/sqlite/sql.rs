@@ -77,6 +77,44 @@ statements! {
         ON CONFLICT (id) DO UPDATE SET email = excluded.email, email_key = excluded.email_key, name = excluded.name";
     SET_PASSWORD = "UPDATE users SET password_hash = ?2 WHERE id = ?1";
 
+    HAS_USERS = "SELECT 1 FROM users LIMIT 1";
+    ACCOUNT = "SELECT id, password_hash FROM users WHERE email_key = ?1";
+    SAVE_WORKSPACE = "UPDATE workspaces SET name = ?2, name_key = ?3, currency = ?4 WHERE id = ?1";
+
+    OPEN_SESSION = "SELECT s.id, s.user_id, u.email, u.name, s.workspace_id, s.created_at, s.last_seen_at, s.ends_at
+        FROM sessions s JOIN users u ON u.id = s.user_id WHERE s.hash = ?1 AND s.ends_at > ?2";
+    MEMBERSHIPS = "SELECT w.id, w.name, w.currency, w.created_at, p.id, p.name, p.email, p.role
+        FROM people p JOIN workspaces w ON w.no = p.ws
+        WHERE p.user_id = ?1 AND p.role IS NOT NULL ORDER BY w.name_key";
+    INSERT_SESSION = "INSERT INTO sessions
+        (id, hash, user_id, workspace_id, created_at, last_seen_at, ends_at, user_agent, address)
+        VALUES (?1, ?2, ?3, (SELECT workspace_id FROM sessions WHERE user_id = ?3 ORDER BY id DESC LIMIT 1),
+            ?4, ?4, ?5, ?6, ?7)";
+    TOUCH_SESSION = "UPDATE sessions SET last_seen_at = ?2, ends_at = ?3 WHERE id = ?1";
+    ENTER_WORKSPACE = "UPDATE sessions SET workspace_id = ?3 WHERE id = ?1 AND user_id = ?2";
+    SESSIONS = "SELECT id, created_at, last_seen_at, ends_at, user_agent, address FROM sessions
+        WHERE user_id = ?1 AND ends_at > ?2 ORDER BY last_seen_at DESC, id DESC";
+    END_SESSION = "DELETE FROM sessions WHERE user_id = ?1 AND id = ?2";
+    END_SESSIONS = "DELETE FROM sessions WHERE user_id = ?1 AND (?2 IS NULL OR id <> ?2)";
+    FORGET_SESSIONS = "DELETE FROM sessions WHERE ends_at <= ?1";
+    LOGIN_ATTEMPTS = "SELECT count(*) FROM login_attempts WHERE bucket = ?1 AND at > ?2";
+    NOTE_ATTEMPT = "INSERT INTO login_attempts (bucket, at) VALUES (?1, ?2)";
+    FORGET_ATTEMPT = "DELETE FROM login_attempts WHERE bucket = ?1 AND at >= ?2 AND at <= ?3";
+    FORGET_OLD_ATTEMPTS = "DELETE FROM login_attempts WHERE at <= ?1";
+    DEVICE = "SELECT 1 FROM devices WHERE hash = ?1 AND user_id = ?2";
+    SAVE_DEVICE = "INSERT INTO devices (hash, user_id, at) VALUES (?1, ?2, ?3)
+        ON CONFLICT (hash) DO UPDATE SET user_id = excluded.user_id, at = excluded.at";
+    FORGET_DEVICES = "DELETE FROM devices WHERE user_id = ?1 AND at <= ?2";
+
+    INVITATIONS = "SELECT id, role, email, invited_by, created_at, expires_at FROM invitations
+        WHERE ws = ?1 AND expires_at > ?2 ORDER BY id";
+    INVITATION = "SELECT i.id, w.id, i.role, i.email, i.invited_by, i.created_at, i.expires_at
+        FROM invitations i JOIN workspaces w ON w.no = i.ws WHERE i.hash = ?1";
+    INSERT_INVITATION = "INSERT INTO invitations (id, ws, hash, role, email, invited_by, created_at, expires_at)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+    REMOVE_INVITATION = "DELETE FROM invitations WHERE ws = ?1 AND id = ?2";
+    DELETE_INVITATIONS = "DELETE FROM invitations WHERE ws = ?1";
+
     PERSON = "SELECT id, name, email, user_id, role FROM people WHERE ws = ?1 AND id = ?2";
     PERSON_BY_EMAIL = "SELECT id, name, email, user_id, role FROM people WHERE ws = ?1 AND email_key = ?2";
     PEOPLE = "SELECT id, name, email, user_id, role FROM people WHERE ws = ?1";
@@ -91,12 +129,16 @@ statements! {
     TOKEN_BY_HASH = "SELECT t.id, w.id, t.person_id, p.role, t.scopes, t.expires_at
         FROM tokens t JOIN people p ON p.ws = t.ws AND p.id = t.person_id JOIN workspaces w ON w.no = t.ws
         WHERE t.hash = ?1 AND t.revoked_at IS NULL AND p.role IS NOT NULL";
-    TOKENS = "SELECT t.id, w.name, t.name, p.email, t.scopes, t.created_at, t.expires_at, t.revoked_at, t.last_used_at
+    TOKENS = "SELECT t.id, w.name, t.name, p.email, t.scopes, t.created_at, t.expires_at, t.revoked_at, t.last_used_at,
+            p.id, p.name, t.hint
         FROM tokens t JOIN people p ON p.ws = t.ws AND p.id = t.person_id JOIN workspaces w ON w.no = t.ws
         WHERE ?1 IS NULL OR w.id = ?1 ORDER BY t.id";
     TOKEN_WORKSPACE = "SELECT w.id FROM tokens t JOIN workspaces w ON w.no = t.ws WHERE t.id = ?1";
-    INSERT_TOKEN = "INSERT INTO tokens (id, ws, person_id, name, hash, scopes, created_at, expires_at)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+    TOKEN_OWNER = "SELECT person_id FROM tokens WHERE ws = ?1 AND id = ?2";
+    REVOKE_TOKENS_OF = "UPDATE tokens SET revoked_at = ?3
+        WHERE ws = ?1 AND person_id = ?2 AND revoked_at IS NULL";
+    INSERT_TOKEN = "INSERT INTO tokens (id, ws, person_id, name, hash, scopes, created_at, expires_at, hint)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
     REVOKE_TOKEN = "UPDATE tokens SET revoked_at = coalesce(revoked_at, ?3) WHERE ws = ?1 AND id = ?2";
     TOKEN_USED = "UPDATE tokens SET last_used_at = max(coalesce(last_used_at, 0), ?2) WHERE id = ?1";
 
@@ -130,13 +172,21 @@ statements! {
     DELETE_LAYER = "DELETE FROM layers WHERE ws = ?1 AND no = ?2";
     FEATURE_KEY = "SELECT seq FROM feature_keys WHERE layer = ?1 AND external_id = ?2";
     SAVE_FEATURE_KEY = "INSERT OR IGNORE INTO feature_keys (layer, external_id, seq) VALUES (?1, ?2, ?3)";
-    FEATURES_BETWEEN = "SELECT place, id, external_id, folder_id, assignment_id, geometry, properties, created_at
+    FEATURES_BETWEEN = "SELECT place, id, external_id, folder_id, assignment_id, geometry, properties, created_at, updated_at
         FROM features WHERE place BETWEEN ?1 AND ?2 ORDER BY place LIMIT ?3";
     INSERT_FEATURE = "INSERT INTO features
         (place, id, external_id, folder_id, assignment_id, geometry, properties, created_at, updated_at)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
     UPDATE_FEATURE = "UPDATE features SET folder_id = ?2, assignment_id = ?3, geometry = ?4, properties = ?5,
         updated_at = ?6 WHERE place = ?1";
+    REMOVE_FEATURE = "DELETE FROM features WHERE place = ?1";
+    REMOVE_FEATURE_KEY = "DELETE FROM feature_keys WHERE layer = ?1 AND external_id = ?2";
+    FEATURE = "SELECT place, id, external_id, folder_id, assignment_id, geometry, properties, created_at, updated_at
+        FROM features WHERE id = ?1";
+    LAYER_BY_NUMBER = "SELECT no, state FROM layers WHERE ws = ?1 AND no = ?2";
+    FEATURES_OF_FOLDER = "SELECT f.place, f.id, f.external_id, f.folder_id, f.assignment_id, f.geometry, f.properties,
+            f.created_at, f.updated_at, l.id FROM features f JOIN layers l ON l.no = f.place >> 40
+        WHERE f.folder_id = ?2 AND l.ws = ?1 ORDER BY f.place LIMIT ?3";
     SHAPES_OF_FOLDER = "SELECT geometry FROM features WHERE folder_id = ?1 AND geometry IS NOT NULL
         AND place >> 40 IN (SELECT no FROM layers)";
     FOLDERS_OF_LAYER = "SELECT DISTINCT folder_id FROM features
@@ -249,6 +299,11 @@ statements! {
         (SELECT d.id FROM webhook_endpoints e JOIN deliveries d ON d.endpoint = e.no AND d.state = 3
             WHERE e.ws = ?1 AND e.id = ?2 AND d.id >= ?3 LIMIT 500)";
 
+    TOTALS = "SELECT kind, total FROM collections WHERE ws = ?1";
+    ACTIVITY = "SELECT id, at, actor, action, subject, before, after FROM changes NOT INDEXED
+        WHERE ws = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3";
+    ACTIVITY_OF = "SELECT id, at, actor, action, subject, before, after FROM changes
+        WHERE ws = ?1 AND subject IN (SELECT unhex(value) FROM json_each(?2)) AND id < ?3 ORDER BY id DESC LIMIT ?4";
     CHANGES = "SELECT id, at, actor, action, subject, before, after FROM changes
         WHERE ws = ?1 AND id > ?2 ORDER BY id LIMIT ?3";
 }
@@ -410,9 +465,10 @@ mod tests {
         let path = folder.path().join("groma.db");
         drop(crate::sqlite::Sqlite::open(&path).unwrap());
         let connection = crate::sqlite::connect(&path).unwrap();
-        for sql in
-            FIXED.iter().copied().chain(Kind::ALL.iter().flat_map(|kind| KindSql::of(*kind).all()))
-        {
+        let browsing = crate::browse::every_statement(crate::browse::Dialect::Sqlite);
+        let of_kinds = Kind::ALL.iter().flat_map(|kind| KindSql::of(*kind).all());
+        let browsing = browsing.iter().map(String::as_str);
+        for sql in FIXED.iter().copied().chain(of_kinds).chain(browsing) {
             connection.prepare(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
         }
     }

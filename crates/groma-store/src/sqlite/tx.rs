@@ -11,17 +11,18 @@ use crate::{
     outbox::Place,
     seal::Sealer,
     tx::{
-        Collection, FeatureRow, LayerWrite, Link, LogRow, MemberRow, Replay, ReplayKey, Row,
-        Stored, StoredBlock, StoredFeature, StoredLayer, TokenWrite, Tx, UserRow, Write,
-        kind_number, sortable,
+        Collection, FeatureRow, InvitationRow, LayerWrite, Link, LogRow, MemberRow, Replay,
+        ReplayKey, Row, Stored, StoredBlock, StoredFeature, StoredLayer, TokenWrite, Tx, UserRow,
+        Write, kind_number, sortable,
     },
     webhooks::{Addressees, Desk, EventWrite, Handed, LEASE_MILLIS, StoredEndpoint, event_number},
 };
 use groma_domain::{
-    Currency, Email, EndpointId, GeometryId, Kind, Layer, Person, PersonId, Record, RecordId, Role,
-    Status, Timestamp, UserId, WorkspaceId,
+    Currency, Email, EndpointId, GeometryId, InvitationId, Kind, Layer, Person, PersonId, Record,
+    RecordId, Role, Status, Timestamp, TokenId, UserId, WorkspaceId,
     layer::LayerKey,
     reference::Key,
+    session::SecretHash,
     text::{FIELD_SEPARATOR, fold},
     workspace::{Workspace, WorkspaceName},
 };
@@ -165,6 +166,30 @@ impl<'c> SqliteTx<'c> {
             Write::SetPassword { user, hash } => {
                 self.execute(sql::SET_PASSWORD, params![user.0, hash])
             }
+            Write::EndSessions { user, except } => {
+                self.execute(sql::END_SESSIONS, params![user.0, except.map(|session| session.0)])
+            }
+            Write::SaveWorkspace(w) => self.execute(
+                sql::SAVE_WORKSPACE,
+                params![w.id.0, w.name.as_str(), w.name.key(), w.currency.code()],
+            ),
+            Write::InsertInvitation(i) => self.execute(
+                sql::INSERT_INVITATION,
+                params![
+                    i.id.0,
+                    ws,
+                    i.hash.0,
+                    i.role.name(),
+                    i.email,
+                    i.invited_by.map(|person| person.0),
+                    i.created_at.as_millis(),
+                    i.expires_at.as_millis()
+                ],
+            ),
+            Write::RemoveInvitation(id) => self.execute(sql::REMOVE_INVITATION, params![ws, id.0]),
+            Write::RevokeTokensOf { person, at } => {
+                self.execute(sql::REVOKE_TOKENS_OF, params![ws, person.0, at.as_millis()])
+            }
             Write::InsertWorkspace(w) => self.execute(
                 sql::INSERT_WORKSPACE,
                 params![
@@ -180,6 +205,7 @@ impl<'c> SqliteTx<'c> {
                 person,
                 name,
                 hash,
+                hint,
                 scopes,
                 created_at,
                 expires_at,
@@ -193,7 +219,8 @@ impl<'c> SqliteTx<'c> {
                     hash.0,
                     scopes.to_string(),
                     created_at.as_millis(),
-                    expires_at.map(Timestamp::as_millis)
+                    expires_at.map(Timestamp::as_millis),
+                    hint
                 ],
             ),
             Write::RevokeToken { token, at } => {
@@ -239,6 +266,12 @@ impl<'c> SqliteTx<'c> {
                 self.execute(sql::DELETE_LAYER, params![ws, int(layer)])
             }
             LayerWrite::SaveFeature(row) => self.save_feature(&row),
+            LayerWrite::RemoveFeature { layer, seq, external_id } => {
+                if let Some(id) = external_id {
+                    self.execute(sql::REMOVE_FEATURE_KEY, params![int(layer), id])?;
+                }
+                self.execute(sql::REMOVE_FEATURE, params![place(int(layer), seq)])
+            }
             LayerWrite::GrowExtent { layer, part, bounds: Bbox([w, s, e, n]) } => {
                 self.execute(sql::GROW_EXTENT, params![int(layer), int(part), w, s, e, n])
             }
@@ -529,6 +562,26 @@ impl Tx for SqliteTx<'_> {
         Ok(found.optional()?)
     }
 
+    async fn has_users(&mut self) -> Result<bool> {
+        Ok(self.prepare(sql::HAS_USERS)?.exists([])?)
+    }
+
+    async fn invitation(&mut self, hash: &SecretHash) -> Result<Option<InvitationRow>> {
+        read_invitation(self.connection, hash)
+    }
+
+    async fn token_owner(
+        &mut self,
+        workspace: WorkspaceId,
+        token: TokenId,
+    ) -> Result<Option<PersonId>> {
+        let ws = self.number(workspace)?;
+        let found = self
+            .prepare(sql::TOKEN_OWNER)?
+            .query_row(params![ws, token.0], |row| row.get(0).map(PersonId));
+        Ok(found.optional()?)
+    }
+
     async fn layer(
         &mut self,
         workspace: WorkspaceId,
@@ -583,6 +636,15 @@ impl Tx for SqliteTx<'_> {
         let (first, last) = (place(int(layer), first), place(int(layer), last));
         let rows = statement.query_map([first, last, -1], read_feature)?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
+    async fn feature(
+        &mut self,
+        workspace: WorkspaceId,
+        id: GeometryId,
+    ) -> Result<Option<(StoredLayer, StoredFeature)>> {
+        let ws = self.number(workspace)?;
+        find_feature(self.connection, ws, id)
     }
 
     async fn folders_of_layer(&mut self, _: WorkspaceId, layer: u64) -> Result<Vec<RecordId>> {
@@ -702,6 +764,46 @@ pub(super) fn workspace_number(
     Ok(statement.query_row([workspace.0], |row| row.get(0)).optional()?)
 }
 
+/// The invitation of a link.
+pub(super) fn read_invitation(
+    connection: &Connection,
+    hash: &SecretHash,
+) -> Result<Option<InvitationRow>> {
+    let mut statement = connection.prepare_cached(sql::INVITATION)?;
+    let found = statement.query_row([&hash.0[..]], |row| {
+        Ok(InvitationRow {
+            id: InvitationId(row.get(0)?),
+            workspace: WorkspaceId(row.get(1)?),
+            hash: *hash,
+            role: read_role(row, 2)?,
+            email: row.get(3)?,
+            invited_by: row.get::<_, Option<Uuid>>(4)?.map(PersonId),
+            created_at: Timestamp::from_millis(row.get(5)?),
+            expires_at: Timestamp::from_millis(row.get(6)?),
+        })
+    });
+    Ok(found.optional()?)
+}
+
+pub(super) fn read_role(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<Role> {
+    let role: String = row.get(column)?;
+    role.parse().map_err(|error| damaged(column, Error::Damaged(error)))
+}
+
+/// A feature of a workspace by its id, with its layer.
+pub(super) fn find_feature(
+    connection: &Connection,
+    ws: i64,
+    id: GeometryId,
+) -> Result<Option<(StoredLayer, StoredFeature)>> {
+    let mut statement = connection.prepare_cached(sql::FEATURE)?;
+    let found = statement.query_row([id.0], |row| Ok((row.get::<_, i64>(0)?, read_feature(row)?)));
+    let Some((place, feature)) = found.optional()? else { return Ok(None) };
+    let mut statement = connection.prepare_cached(sql::LAYER_BY_NUMBER)?;
+    let layer = statement.query_row([ws, place >> PLACE_BITS], read_layer).optional()?;
+    Ok(layer.map(|layer| (layer, feature)))
+}
+
 pub(super) fn read_workspace(row: &rusqlite::Row<'_>) -> rusqlite::Result<Workspace> {
     let name: String = row.get(1)?;
     let currency: String = row.get(2)?;
@@ -743,6 +845,7 @@ pub(super) fn read_feature(row: &rusqlite::Row<'_>) -> rusqlite::Result<StoredFe
         geometry: row.get(5)?,
         properties: row.get(6)?,
         created_at: Timestamp::from_millis(row.get(7)?),
+        updated_at: Timestamp::from_millis(row.get(8)?),
     })
 }
 
@@ -752,7 +855,7 @@ fn read_stored(kind: Kind, row: &rusqlite::Row<'_>) -> rusqlite::Result<Stored> 
     Ok(Stored { seq: seq(row.get(0)?), record })
 }
 
-fn read_email(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<Email> {
+pub(super) fn read_email(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<Email> {
     let text: String = row.get(column)?;
     Email::parse(&text).map_err(|error| damaged(column, Error::Damaged(error.to_owned())))
 }

@@ -7,7 +7,7 @@ use crate::{
 };
 use groma_domain::{ListParams, Refusal, Role, layer::LayerKey};
 use groma_geo::grid::TileId;
-use groma_store::Error;
+use groma_store::{Actor, Error};
 use serde_json::{Value, json};
 
 on_both_engines! {
@@ -162,7 +162,7 @@ async fn a_deleted_workspace_takes_its_layers_with_it(office: Office) {
     let neighbour = office.neighbour("Next door").await;
     let layer = neighbour.post(&point(1)).await.layer_id;
     office.post(&point(1)).await;
-    office.store.delete_workspace(neighbour.workspace).await.unwrap();
+    office.store.delete_workspace(neighbour.workspace, Actor::Operator).await.unwrap();
     assert_eq!(neighbour.store.layer_revision(neighbour.workspace, layer).await.unwrap(), None);
     assert_eq!(neighbour.features("submissions").await.len(), 0);
     assert_eq!(office.features("submissions").await.len(), 1);

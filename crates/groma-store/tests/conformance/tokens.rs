@@ -12,7 +12,7 @@ use groma_domain::{
     scope::Scopes,
     token::{Token, TokenHash, TokenPrefix},
 };
-use groma_store::{Admission, Bearer, DatabaseUrl, Error, NewToken};
+use groma_store::{Actor, Admission, Bearer, DatabaseUrl, Error, NewToken};
 use std::{sync::Arc, time::Duration};
 
 on_both_engines! {
@@ -40,7 +40,7 @@ fn token(number: u8) -> TokenHash {
 }
 
 async fn try_make(desk: &Desk, new: NewToken) -> Result<TokenId, Error> {
-    desk.store.create_token(new, desk.tick()).await
+    desk.store.create_token(new, Actor::Operator, desk.tick()).await
 }
 
 fn new_token(desk: &Desk, number: u8) -> NewToken {
@@ -49,6 +49,7 @@ fn new_token(desk: &Desk, number: u8) -> NewToken {
         owner: Email::parse(OWNER).unwrap(),
         name: format!("Token {number}"),
         hash: token(number),
+        hint: "abcd".to_owned(),
         scopes: [Scope::ReadFolder, Scope::ReadBudget].into_iter().collect(),
         expires_at: None,
     }
@@ -125,16 +126,17 @@ async fn a_revoked_token_is_refused_at_once(office: Office) {
     let id = make(&office, 1).await;
     make(&office, 2).await;
     assert!(!is_unknown(&office, 1).await);
-    office.store.revoke_token(id, office.actor, office.tick()).await.unwrap();
+    office.store.revoke_token(office.workspace, id, office.actor, office.tick()).await.unwrap();
     let revoked_at = office.now();
     assert!(is_unknown(&office, 1).await);
     assert!(!is_unknown(&office, 2).await);
     // Revoking it again changes nothing, and one that never was is not found.
-    office.store.revoke_token(id, office.actor, office.tick()).await.unwrap();
+    office.store.revoke_token(office.workspace, id, office.actor, office.tick()).await.unwrap();
     let tokens = office.store.tokens(None).await.unwrap();
     assert_eq!(tokens[0].revoked_at, Some(revoked_at));
     let never = TokenId(uuid::Uuid::now_v7());
-    let outcome = office.store.revoke_token(never, office.actor, office.tick()).await;
+    let outcome =
+        office.store.revoke_token(office.workspace, never, office.actor, office.tick()).await;
     let not_found = Refusal::NotFound { what: "token", key: never.to_string() };
     assert_eq!(refusal(outcome).0, not_found);
 }
@@ -240,7 +242,7 @@ async fn the_last_use_is_written_down_when_settled(office: Office) {
 async fn what_happens_to_tokens_is_on_the_audit_trail(office: Office) {
     let mark = office.mark().await;
     let id = make(&office, 1).await;
-    office.store.revoke_token(id, office.actor, office.tick()).await.unwrap();
+    office.store.revoke_token(office.workspace, id, office.actor, office.tick()).await.unwrap();
     let trail = office.trail(mark).await;
     let lines: Vec<_> = trail.iter().map(|row| (&*row.action, row.subject)).collect();
     assert_eq!(lines, [("token.created", id.0), ("token.revoked", id.0)]);
@@ -343,7 +345,11 @@ async fn another_opening_of_the_database_revokes_within_a_second(office: Office)
             !is_unknown(&office, number).await
         })
         .await;
-        command.store.revoke_token(id, command.actor, command.tick()).await.unwrap();
+        command
+            .store
+            .revoke_token(command.workspace, id, command.actor, command.tick())
+            .await
+            .unwrap();
         within(Duration::from_secs(1), "the revoked token is refused", async || {
             is_unknown(&office, number).await
         })
@@ -363,7 +369,7 @@ async fn another_opening_of_the_database_changes_a_role_within_a_second(office: 
         bearer(&office, 1).await.role == Role::Viewer
     })
     .await;
-    command.store.delete_workspace(command.workspace).await.unwrap();
+    command.store.delete_workspace(command.workspace, Actor::Operator).await.unwrap();
     within(Duration::from_secs(1), "the token has ended with its workspace", async || {
         is_unknown(&office, 1).await
     })

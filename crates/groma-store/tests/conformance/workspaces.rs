@@ -11,7 +11,7 @@ use groma_domain::{
     token::{Token, TokenPrefix},
     workspace::WorkspaceName,
 };
-use groma_store::{Admission, DatabaseUrl, NewToken, WorkspaceFilter};
+use groma_store::{Actor, Admission, DatabaseUrl, NewToken, WorkspaceFilter};
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, time::Duration};
 
@@ -123,10 +123,11 @@ async fn fill(desk: &Desk, number: u8) {
         owner: Email::parse(OWNER).unwrap(),
         name: "x".into(),
         hash: Token::new(&TokenPrefix::parse("svc").unwrap(), [number; 24]).hash(),
+        hint: "abcd".to_owned(),
         scopes: Scope::ALL.into_iter().collect(),
         expires_at: None,
     };
-    desk.store.create_token(token, desk.tick()).await.unwrap();
+    desk.store.create_token(token, Actor::Operator, desk.tick()).await.unwrap();
     assert!(is_known(desk, number).await);
 }
 
@@ -187,7 +188,7 @@ async fn a_deleted_workspace_leaves_nothing_behind_and_its_neighbour_untouched(o
     let next = office.neighbour("Next door").await;
     fill(&next, 2).await;
     assert_ne!(rows(&office).await, before);
-    next.store.delete_workspace(next.workspace).await.unwrap();
+    next.store.delete_workspace(next.workspace, Actor::Operator).await.unwrap();
     assert_eq!(everything(&next).await, Vec::<Value>::new());
     assert!(!is_known(&next, 2).await);
     assert!(is_known(&office, 1).await);
@@ -203,7 +204,11 @@ async fn a_deleted_workspace_leaves_nothing_behind_and_its_neighbour_untouched(o
 
 async fn deleting_a_workspace_that_is_not_there_is_no_harm(office: Office) {
     let before = rows(&office).await;
-    office.store.delete_workspace(WorkspaceId(uuid::Uuid::now_v7())).await.unwrap();
+    office
+        .store
+        .delete_workspace(WorkspaceId(uuid::Uuid::now_v7()), Actor::Operator)
+        .await
+        .unwrap();
     assert_eq!(rows(&office).await, before);
 }
 
@@ -217,7 +222,9 @@ async fn a_workspace_of_thousands_is_deleted(office: Office) {
     // Others go on meanwhile.
     let delete = {
         let next = next.clone();
-        tokio::spawn(async move { next.store.delete_workspace(next.workspace).await })
+        tokio::spawn(
+            async move { next.store.delete_workspace(next.workspace, Actor::Operator).await },
+        )
     };
     let made = office.create(Kind::Folder, json!({ "name": "meanwhile" })).await;
     delete.await.unwrap().unwrap();
@@ -234,7 +241,7 @@ async fn a_workspace_of_thousands_is_deleted(office: Office) {
 async fn a_deleted_workspaces_name_is_free(office: Office) {
     let next = office.neighbour("Next door").await;
     fill(&next, 1).await;
-    next.store.delete_workspace(next.workspace).await.unwrap();
+    next.store.delete_workspace(next.workspace, Actor::Operator).await.unwrap();
     let again = office.neighbour("Next door").await;
     assert_ne!(again.workspace, next.workspace);
     for kind in Kind::ALL {
@@ -275,7 +282,9 @@ async fn a_workspace_deleted_on_postgres_behind_a_change_under_way_leaves_nothin
     waiting(1).await;
     let deletion = {
         let next = next.clone();
-        tokio::spawn(async move { next.store.delete_workspace(next.workspace).await })
+        tokio::spawn(
+            async move { next.store.delete_workspace(next.workspace, Actor::Operator).await },
+        )
     };
     waiting(2).await;
     held.commit().await.unwrap();

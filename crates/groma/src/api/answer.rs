@@ -24,7 +24,7 @@ impl<S: Sync> FromRequestParts<S> for Wishes {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
         Ok(Self {
-            encoding: Encoding::accepted(&parts.headers),
+            encoding: Encoding::among(&parts.headers, &Encoding::OFFERED),
             if_none_match: parts.headers.get_all(header::IF_NONE_MATCH).iter().cloned().collect(),
         })
     }
@@ -122,7 +122,7 @@ fn names(sent: &HeaderValue, etag: &HeaderValue) -> bool {
 
 /// How a body is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Encoding {
+pub(crate) enum Encoding {
     /// Not at all.
     Identity,
     Gzip,
@@ -134,9 +134,9 @@ impl Encoding {
     /// Those there are; among equals the one that costs least comes first.
     const OFFERED: [Self; 3] = [Self::Zstd, Self::Brotli, Self::Gzip];
 
-    /// The one that the client likes best. What it does not name has the quality of `*`; not to
-    /// compress is the last resort, unless it says how much it likes that.
-    fn accepted(headers: &HeaderMap) -> Self {
+    /// The one of those offered that the client likes best. What it does not name has the quality of
+    /// `*`; not to compress is the last resort, unless it says how much it likes that.
+    pub(crate) fn among(headers: &HeaderMap, offered: &[Self]) -> Self {
         let wishes = headers.get_all(header::ACCEPT_ENCODING).iter();
         let wishes: Vec<(&str, u16)> = wishes
             .flat_map(|value| value.to_str().unwrap_or_default().split(','))
@@ -152,7 +152,7 @@ impl Encoding {
         };
         let mut best = (Self::Identity, 0);
         // Only gzip is certain to be understood by someone who says `*`.
-        for encoding in Self::OFFERED {
+        for &encoding in offered {
             let any = if encoding == Self::Gzip { quality("*") } else { None };
             let quality = encoding.name().and_then(quality).or(any).unwrap_or(0);
             if quality > best.1 {
@@ -162,7 +162,7 @@ impl Encoding {
         if quality("identity").unwrap_or(0) > best.1 { Self::Identity } else { best.0 }
     }
 
-    fn name(self) -> Option<&'static str> {
+    pub(crate) fn name(self) -> Option<&'static str> {
         match self {
             Self::Identity => None,
             Self::Gzip => Some("gzip"),
@@ -222,7 +222,7 @@ mod tests {
     fn accepted(text: &'static str) -> Encoding {
         let mut headers = HeaderMap::new();
         headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static(text));
-        Encoding::accepted(&headers)
+        Encoding::among(&headers, &Encoding::OFFERED)
     }
 
     #[test]

@@ -4,6 +4,7 @@ use super::{
     error::{ApiError, Cause},
     linger::Rest,
 };
+use crate::web::Finished;
 use axum::{
     Router,
     extract::Request,
@@ -61,7 +62,8 @@ fn is_foreign_error(response: &Response) -> bool {
     let is_ours = || {
         response.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind == "application/json")
     };
-    (status.is_client_error() || status.is_server_error()) && !is_ours()
+    let is_page = || response.extensions().get::<Finished>().is_some();
+    (status.is_client_error() || status.is_server_error()) && !is_ours() && !is_page()
 }
 
 /// What scripts of other origins may read.

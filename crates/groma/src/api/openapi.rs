@@ -8,7 +8,7 @@ use super::{
     error::{Detail, ErrorBody},
     geo_routes, main_routes,
 };
-use axum::{Router, response::Redirect, routing::MethodRouter};
+use axum::{Router, routing::MethodRouter};
 use groma_domain::{
     Kind, Person, Reference, Scope,
     list::{DEFAULT_LIMIT, MAX_LIMIT, MAX_PAGE, MAX_TERM},
@@ -311,6 +311,5 @@ pub(super) fn route(document: &Value) -> MethodRouter<Shared> {
 /// The page at `/docs`, made of files inside the program: it works offline.
 pub(super) fn documentation_page(document: &str) -> Router {
     let config = utoipa_swagger_ui::Config::from(document.to_owned()).try_it_out_enabled(true);
-    let page: Router = utoipa_swagger_ui::SwaggerUi::new("/docs").config(config).into();
-    page.route("/", axum::routing::get(|| async { Redirect::to("/docs/") }))
+    utoipa_swagger_ui::SwaggerUi::new("/docs").config(config).into()
 }

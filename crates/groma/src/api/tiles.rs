@@ -7,7 +7,12 @@ use super::{
     error::ApiError,
     params::TilePath,
 };
-use axum::{Extension, extract::State, response::Response};
+use axum::{
+    Extension,
+    extract::{FromRequestParts, State},
+    http::{HeaderValue, header, request::Parts},
+    response::Response,
+};
 use groma_domain::{LayerId, WorkspaceId};
 use groma_geo::grid::TileId;
 use groma_store::Store;
@@ -33,6 +38,29 @@ pub(super) async fn get_tile(
         Some(made) => Ok(wishes.made(MEDIA_TYPE, &made)),
         None => Err(path.layer.not_found()),
     }
+}
+
+/// A tile for the application's own map, over a session. The one of the revision that was `asked` for
+/// never changes.
+pub(crate) async fn tile_answer(
+    api: &super::Api,
+    workspace: WorkspaceId,
+    layer: LayerId,
+    tile: TileId,
+    asked: Option<u64>,
+    mut parts: Parts,
+) -> Result<Response, ApiError> {
+    let Ok(wishes) = Wishes::from_request_parts(&mut parts, &()).await;
+    let not_found = || ApiError::not_found("layer", &layer.to_string());
+    let revision = api.store.layer_revision(workspace, layer).await?.ok_or_else(not_found)?;
+    let key = TileKey { layer, revision, tile, encoding: wishes.encoding() };
+    let made = api.tiles.get(&api.store, workspace, key).await?.ok_or_else(not_found)?;
+    let mut response = wishes.made(MEDIA_TYPE, &made);
+    if asked == Some(revision) {
+        let kept = HeaderValue::from_static("private, max-age=86400, immutable");
+        response.headers_mut().insert(header::CACHE_CONTROL, kept);
+    }
+    Ok(response)
 }
 
 /// A tile of one state of a layer, in one encoding.

@@ -1,11 +1,12 @@
 //! `groma serve`: both listeners, until a signal.
 
-use super::{Failure, now};
+use super::{Failure, now, print};
 use crate::{
     admin,
     api::{self, Api, TileCache},
     demo, server,
     settings::{Settings, Webhooks},
+    web::Web,
 };
 use groma_store::Store;
 use groma_webhooks::{AddressPolicy, Client, Deliveries, Resolver, Sender};
@@ -37,10 +38,14 @@ pub(super) async fn run(settings: Settings, store: Store, with_demo: bool) -> Re
         allow_http_webhooks: settings.webhooks.allow_http,
         service: settings.service.name.clone(),
     });
+    let web = Arc::new(Web::new(&settings, &api).map_err(Failure::new)?);
     // Listened for before anyone is told: from here on a signal ends the program in order.
     let mut signalled = std::pin::pin!(signals()?);
     if with_demo && !demo::fill_when_empty(&settings, &store, &mut signalled).await? {
         return Ok(());
+    }
+    if let Some(address) = web.setup_address().await? {
+        print(&format!("Nobody can log in yet. To set the service up, open:\n\n  {address}\n"))?;
     }
     let admin_address = admin.as_ref().map(TcpListener::local_addr).transpose()?;
     tracing::info!(
@@ -62,7 +67,7 @@ pub(super) async fn run(settings: Settings, store: Store, with_demo: bool) -> Re
     };
     let serving = async {
         tokio::join!(
-            server::run(main, api::main_router(&api), until_stopped(stopped.clone())),
+            server::run(main, api::main_router(&api, &web), until_stopped(stopped.clone())),
             server::run(geo, api::geo_router(&api), until_stopped(stopped.clone())),
             operators,
         );

@@ -64,7 +64,10 @@ pub(super) async fn run(
                 &rows,
             )
         }
-        TokenCommand::Revoke { id } => Ok(store.revoke_token(id, Actor::Operator, now()).await?),
+        TokenCommand::Revoke { id } => {
+            let workspace = store.workspace_of_token(id).await?;
+            Ok(store.revoke_token(workspace, id, Actor::Operator, now()).await?)
+        }
     }
 }
 
@@ -93,10 +96,11 @@ pub(crate) async fn create(
         owner: wanted.owner,
         name,
         hash: token.hash(),
+        hint: token.hint(),
         scopes: wanted.scopes,
         expires_at: wanted.expires_at,
     };
-    Ok((store.create_token(new, now()).await?, token))
+    Ok((store.create_token(new, Actor::Operator, now()).await?, token))
 }
 
 fn shown(token: &TokenRow) -> Value {

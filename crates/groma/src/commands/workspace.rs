@@ -3,7 +3,7 @@
 use super::{Failure, named_workspace, now, print, print_table};
 use crate::{cli::WorkspaceCommand, password};
 use groma_domain::workspace::Workspace;
-use groma_store::{NewUser, Store};
+use groma_store::{Actor, NewUser, Store};
 use serde_json::{Value, json};
 
 pub(super) async fn run(store: &Store, command: WorkspaceCommand) -> Result<(), Failure> {
@@ -47,7 +47,7 @@ pub(super) async fn run(store: &Store, command: WorkspaceCommand) -> Result<(), 
         WorkspaceCommand::Delete { name, workspace } => {
             let named = named_workspace(&name.or(workspace).unwrap_or_default())?;
             let workspace = store.find_workspace(&named).await?;
-            Ok(store.delete_workspace(workspace.id).await?)
+            Ok(store.delete_workspace(workspace.id, Actor::Operator).await?)
         }
     }
 }

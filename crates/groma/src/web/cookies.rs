@@ -1,0 +1,78 @@
+//! Cookies: the session's, the device's, the message for the next page. On https they bind to this very
+//! host and never go out in the clear.
+
+use axum::http::{HeaderMap, HeaderValue, header};
+use std::fmt::Write;
+
+/// Days in seconds.
+const DAY: u64 = 24 * 60 * 60;
+
+/// A cookie that the server sets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cookie {
+    /// Who is there.
+    Session,
+    /// That someone has logged in with this browser before.
+    Device,
+    /// What to tell on the next page.
+    Flash,
+}
+
+impl Cookie {
+    fn name(self, is_secure: bool) -> &'static str {
+        match (self, is_secure) {
+            (Self::Session, true) => "__Host-groma",
+            (Self::Session, false) => "groma",
+            (Self::Device, true) => "__Host-groma-device",
+            (Self::Device, false) => "groma-device",
+            (Self::Flash, true) => "__Host-groma-flash",
+            (Self::Flash, false) => "groma-flash",
+        }
+    }
+
+    fn max_age(self) -> u64 {
+        match self {
+            Self::Session => 90 * DAY,
+            Self::Device => 400 * DAY,
+            Self::Flash => 60,
+        }
+    }
+
+    /// Its value in a request. Sent twice it counts for nothing.
+    pub(crate) fn read(self, headers: &HeaderMap, is_secure: bool) -> Option<&str> {
+        let mut found = named(headers, self.name(is_secure));
+        let first = found.next();
+        first.filter(|_| found.next().is_none())
+    }
+
+    /// The header that sets it.
+    pub(crate) fn set(self, value: &str, is_secure: bool) -> HeaderValue {
+        self.header(value, self.max_age(), is_secure)
+    }
+
+    /// The header that takes it away.
+    pub(crate) fn clear(self, is_secure: bool) -> HeaderValue {
+        self.header("", 0, is_secure)
+    }
+
+    fn header(self, value: &str, max_age: u64, is_secure: bool) -> HeaderValue {
+        let mut text = format!("{}={value}; Path=/; Max-Age={max_age}", self.name(is_secure));
+        let _ = write!(text, "; HttpOnly; SameSite=Lax{}", if is_secure { "; Secure" } else { "" });
+        // Values are hexadecimal or percent-encoded.
+        HeaderValue::from_str(&text).unwrap_or(HeaderValue::from_static(""))
+    }
+}
+
+/// The time zone that the browser tells; the script of the pages sets this one.
+pub(crate) fn zone(headers: &HeaderMap) -> jiff::tz::TimeZone {
+    let told = named(headers, "tz").next().filter(|name| name.len() <= 64);
+    told.and_then(|name| jiff::tz::TimeZone::get(name).ok()).unwrap_or(jiff::tz::TimeZone::UTC)
+}
+
+fn named<'a>(headers: &'a HeaderMap, wanted: &'static str) -> impl Iterator<Item = &'a str> {
+    let lines = headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
+    lines.flat_map(|line| line.split(';')).filter_map(move |pair| {
+        let (name, value) = pair.split_once('=')?;
+        (name.trim() == wanted).then(|| value.trim())
+    })
+}

@@ -1,0 +1,184 @@
+//! What happened: lines of the audit trail in words.
+
+use super::{
+    WebError,
+    records::{self, Doc, Statuses},
+    shown::{self, Moment},
+    visit::Desk,
+};
+use groma_domain::{Kind, PersonId};
+use groma_store::ChangeRow;
+use serde_json::{Map, Value};
+use std::collections::HashMap;
+use uuid::Uuid;
+
+/// One line.
+pub(super) struct Line {
+    pub(super) id: i64,
+    pub(super) at: Moment,
+    pub(super) who: String,
+    pub(super) what: String,
+    pub(super) subject: Option<String>,
+    pub(super) href: Option<String>,
+    pub(super) changes: Vec<FieldChange>,
+}
+
+/// A field that changed.
+pub(super) struct FieldChange {
+    pub(super) field: String,
+    pub(super) before: String,
+    pub(super) after: String,
+}
+
+/// The latest lines, of the workspace or of these subjects.
+pub(super) async fn lines(
+    desk: &Desk,
+    statuses: &Statuses,
+    of: Option<&[Uuid]>,
+    before: Option<i64>,
+    limit: u32,
+) -> Result<Vec<Line>, WebError> {
+    let rows = desk.store().activity(desk.id(), of, before, limit).await?;
+    let people = desk.people().await?.into_iter();
+    let names: HashMap<PersonId, String> =
+        people.map(|known| (known.person.id, known.person.name)).collect();
+    Ok(rows.iter().map(|row| line(desk, statuses, &names, row)).collect())
+}
+
+fn line(
+    desk: &Desk,
+    statuses: &Statuses,
+    names: &HashMap<PersonId, String>,
+    row: &ChangeRow,
+) -> Line {
+    let read = |json: &Option<String>| {
+        let value: Option<Map<String, Value>> =
+            json.as_deref().and_then(|json| serde_json::from_str(json).ok());
+        value
+    };
+    let (before, after) = (read(&row.before), read(&row.after));
+    let (thing, done) = row.action.split_once('.').unwrap_or((&row.action, ""));
+    let kind = Kind::WORDS.iter().find(|(word, _)| *word == thing).map(|(_, kind)| *kind);
+    let known = after.as_ref().or(before.as_ref());
+    let doc = known.map(|known| Doc(Value::Object(known.clone())));
+    let (mut subject, mut href) = (None, None);
+    match (kind, &doc) {
+        (Some(kind), Some(doc)) if !doc.reference().is_empty() => {
+            subject = Some(doc.reference().to_owned());
+            href = after
+                .is_some()
+                .then(|| records::path(kind, doc.reference(), &row.subject.to_string()));
+        }
+        (None, Some(doc)) => {
+            let named = doc.0["name"].as_str().or_else(|| doc.0["email"].as_str());
+            subject = named.map(str::to_owned);
+        }
+        _ => {}
+    }
+    if thing == "member" {
+        subject = names.get(&PersonId(row.subject)).cloned();
+    }
+    let what = match (thing, done) {
+        ("geometries", "posted") => {
+            let count = |name: &str| doc.as_ref().and_then(|doc| doc.0[name].as_u64()).unwrap_or(0);
+            let (created, updated) = (count("created"), count("updated"));
+            match (created, updated) {
+                (created, 0) => format!("drew {}", shown::several(created, "shape", "shapes")),
+                (0, updated) => format!("changed {}", shown::several(updated, "shape", "shapes")),
+                (created, updated) => format!("drew {created} and changed {updated} shapes"),
+            }
+        }
+        ("geometry", "deleted") => "deleted a shape".to_owned(),
+        ("member", "added") => "added".to_owned(),
+        ("member", "removed") => "removed".to_owned(),
+        ("member", _) => "changed the role of".to_owned(),
+        ("invitation", "created") => "invited".to_owned(),
+        ("invitation", _) => "took an invitation back".to_owned(),
+        ("token", "created") => "made the API token".to_owned(),
+        ("token", _) => "revoked an API token".to_owned(),
+        (thing, done) => {
+            let done = if done == "updated" { "changed" } else { done };
+            format!("{done} {thing}")
+        }
+    };
+    let is_gone = after.is_none();
+    let changes = match (before, after) {
+        (Some(before), Some(after)) => changes(statuses, &before, &after),
+        _ => Vec::new(),
+    };
+    let who = match row.actor {
+        Some(person) => names.get(&person).cloned().unwrap_or_else(|| "Someone".to_owned()),
+        None => "The operator".to_owned(),
+    };
+    Line {
+        id: row.id,
+        at: desk.moment(row.at),
+        who,
+        what,
+        subject,
+        href: href.filter(|_| !is_gone),
+        changes,
+    }
+}
+
+/// What differs, in words; what only counts along is left out.
+fn changes(
+    statuses: &Statuses,
+    before: &Map<String, Value>,
+    after: &Map<String, Value>,
+) -> Vec<FieldChange> {
+    const SILENT: [&str; 12] = [
+        "version",
+        "updatedAt",
+        "revision",
+        "counts",
+        "fields",
+        "lastSeq",
+        "reach",
+        "bounds",
+        "completedAt",
+        "remaining",
+        "percentUsed",
+        "createdAt",
+    ];
+    let differing = before.iter().filter(|(name, value)| {
+        after.get(*name) != Some(value) && !SILENT.contains(&name.as_str())
+    });
+    let said = |name: &str, value: Option<&Value>| -> String {
+        let value = value.unwrap_or(&Value::Null);
+        match (name, value) {
+            ("statusId", Value::String(id)) => {
+                statuses.get(id).map_or_else(|| "another".to_owned(), |status| status.name.clone())
+            }
+            ("bbox", Value::Array(_)) => "moved".to_owned(),
+            ("folderId" | "assignmentId" | "budgetId", Value::String(_)) => "another".to_owned(),
+            _ => shown::plain(value).chars().take(200).collect(),
+        }
+    };
+    let change = |(name, value): (&String, &Value)| FieldChange {
+        field: words(name),
+        before: if name == "bbox" { String::new() } else { said(name, Some(value)) },
+        after: said(name, after.get(name)),
+    };
+    differing.map(change).collect()
+}
+
+/// `dueDate` as people say it: `Due date`.
+pub(super) fn words(name: &str) -> String {
+    let name = match name {
+        "bbox" => return "Place on the map".to_owned(),
+        name => name.strip_suffix("Id").unwrap_or(name),
+    };
+    let mut text = String::with_capacity(name.len() + 4);
+    for (index, letter) in name.chars().enumerate() {
+        if index == 0 {
+            text.extend(letter.to_uppercase());
+        } else if letter.is_uppercase() {
+            text.push(' ');
+            text.extend(letter.to_lowercase());
+        } else {
+            text.push(letter);
+        }
+    }
+    text
+}
