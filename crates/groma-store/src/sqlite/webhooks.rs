@@ -372,6 +372,10 @@ impl Sqlite {
                     at,
                     finished_at.as_millis()
                 ])?;
+                if state == DeliveryState::Delivered {
+                    let mut statement = connection.prepare_cached(sql::ENDPOINT_SUCCEEDED)?;
+                    statement.execute(params![stored.no, finished_at.as_millis()])?;
+                }
                 for (no, attempt) in (1..).zip(&delivery.attempts) {
                     connection.prepare_cached(sql::INSERT_ATTEMPT)?.execute(params![
                         id.0,
