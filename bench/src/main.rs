@@ -7,8 +7,10 @@ mod load;
 mod martin;
 mod office;
 mod postgres;
+mod receiver;
 mod records;
 mod tiles;
+mod webhooks;
 mod wrk;
 
 use clap::{Parser, Subcommand};
@@ -41,6 +43,11 @@ enum Command {
     Postgres(load::Sizes),
     /// Measure tiles on SQLite and PostgreSQL beside Martin (needs `TEST_POSTGRES_URL`).
     Tiles(tiles::Extent),
+    /// Measure deliveries on SQLite and PostgreSQL (needs `TEST_POSTGRES_URL`).
+    Webhooks(webhooks::Scale),
+    /// Receive deliveries, for `webhooks`.
+    #[command(hide = true)]
+    Receive,
 }
 
 #[tokio::main]
@@ -50,10 +57,13 @@ async fn main() -> Outcome {
         Command::Records(sizes) => records::run(&sizes).await,
         Command::Postgres(sizes) => postgres::run(&sizes).await,
         Command::Tiles(extent) => tiles::run(&extent).await,
+        Command::Webhooks(scale) => webhooks::run(&scale).await,
+        Command::Receive => receiver::run().await,
         Command::All(sizes) => {
             records::run(&sizes).await?;
             postgres::run(&sizes).await?;
-            tiles::run(&tiles::Extent { parcels: sizes.folders }).await
+            tiles::run(&tiles::Extent { parcels: sizes.folders }).await?;
+            webhooks::run(&webhooks::Scale::default()).await
         }
     }
 }

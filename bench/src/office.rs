@@ -25,7 +25,7 @@ impl Office {
     /// The same, with settings in its environment.
     pub(crate) fn start_with(database: &str, settings: &[(&str, &str)]) -> Outcome<Self> {
         let built = Command::new("cargo")
-            .args(["build", "--release", "--locked", "-q", "-p", "groma"])
+            .args(["build", "--profile", &profile(), "--locked", "-q", "-p", "groma"])
             .status()?;
         if !built.success() {
             return Err("the program does not build".into());
@@ -57,6 +57,11 @@ impl Office {
             lines.map_while(Result::ok).for_each(|line| eprintln!("{line}"));
         });
         Ok(Self { child, database: database.to_owned(), main, geo })
+    }
+
+    /// Its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// A new token, so that each run has a rate window of its own.
@@ -125,6 +130,25 @@ impl Drop for Office {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+/// The memory of a process in MB that is not pages of files.
+pub(crate) fn own_memory(process: u32) -> Outcome<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
+    let line = status.lines().find(|line| line.starts_with("RssAnon:"));
+    let kilobytes = line.and_then(|line| line.split_whitespace().nth(1));
+    Ok(kilobytes.and_then(|text| text.parse::<u64>().ok()).unwrap_or(0) / 1024)
+}
+
+/// The profile that this program was built with: the name of the folder it is in.
+fn profile() -> String {
+    let here = std::env::current_exe().unwrap_or_default();
+    let folder = here.parent().and_then(|folder| folder.file_name());
+    match folder.and_then(|folder| folder.to_str()) {
+        Some("debug") => "dev".to_owned(),
+        Some(profile) => profile.to_owned(),
+        None => "release".to_owned(),
     }
 }
 

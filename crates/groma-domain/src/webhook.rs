@@ -384,7 +384,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn read(body: Value) -> Result<EndpointDraft, Vec<(String, String)>> {
+    fn read(body: &Value) -> Result<EndpointDraft, Vec<(String, String)>> {
         let values = body.as_object().unwrap();
         EndpointDraft::read(values, false).map_err(|refusal| match refusal {
             Refusal::Invalid(problems) => {
@@ -401,7 +401,7 @@ mod tests {
             json!({ "url": url }),
             json!({ "url": url, "events": null, "description": null, "secret": null, "x": 1 }),
         ] {
-            let draft = read(body).unwrap();
+            let draft = read(&body).unwrap();
             assert_eq!(draft.url.unwrap().as_str(), url);
             assert_eq!((draft.events, draft.description, draft.secret), (None, None, None));
         }
@@ -409,17 +409,17 @@ mod tests {
 
     #[test]
     fn every_wrong_value_is_told_by_its_place() {
-        let wrong = read(json!({
+        let wrong = read(&json!({
             "url": 1, "events": ["folder.created", "folder.create", "folder.created", "x.*"],
             "description": [], "secret": "short",
         }));
         let fields: Vec<_> = wrong.unwrap_err().into_iter().map(|(field, _)| field).collect();
         assert_eq!(fields, ["url", "description", "secret", "events/1", "events/2", "events/3"]);
         for events in [json!([]), json!("*"), json!([1]), json!({})] {
-            let wrong = read(json!({ "url": "https://a.test", "events": events })).unwrap_err();
+            let wrong = read(&json!({ "url": "https://a.test", "events": events })).unwrap_err();
             assert_eq!(wrong[0].0, "events");
         }
-        assert_eq!(read(json!({})).unwrap_err()[0], ("url".into(), "is needed".into()));
+        assert_eq!(read(&json!({})).unwrap_err()[0], ("url".into(), "is needed".into()));
     }
 
     #[test]

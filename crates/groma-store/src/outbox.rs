@@ -15,7 +15,7 @@ use std::{
 use tokio::sync::{Notify, mpsc};
 
 /// How many deliveries are held for one endpoint.
-pub const HELD_FOR_ENDPOINT: usize = 64;
+pub const HELD_FOR_ENDPOINT: usize = 256;
 /// How many deliveries are held overall.
 pub const HELD: usize = 4_096;
 /// How many bytes of documents are held overall.

@@ -3,6 +3,7 @@
 
 mod access;
 mod browse;
+mod group;
 mod layers;
 mod read;
 pub(crate) mod sql;
@@ -30,6 +31,8 @@ pub struct Postgres {
     last_uses: LastUses,
     /// Keeps some of the connections from writers, who may wait long for one another.
     writers: tokio::sync::Semaphore,
+    /// Changes that wait for one another, by workspace.
+    groups: group::Groups,
     /// For the connection that listens.
     config: tokio_postgres::Config,
     pub(crate) desk: Desk,
@@ -69,6 +72,7 @@ impl Postgres {
             layers: LayerCache::default(),
             last_uses: LastUses::default(),
             writers: tokio::sync::Semaphore::new(10),
+            groups: group::Groups::default(),
             config,
             desk: Desk::default(),
         })
@@ -95,6 +99,9 @@ impl Postgres {
     /// Carries out work in a transaction. It is a task of its own: what was committed is handed over
     /// to the delivery loop even if the one who asked has gone away.
     pub(crate) async fn transact<W: Work>(self: &Arc<Self>, work: W) -> Result<W::Output> {
+        if let Some(workspace) = work.grouped_with() {
+            return self.transact_together(workspace, work).await;
+        }
         let store = self.clone();
         let task = tokio::spawn(async move {
             let _permit = store.writers.acquire().await.map_err(|_| Error::Closed)?;

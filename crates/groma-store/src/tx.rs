@@ -220,6 +220,10 @@ pub(crate) trait Work: Send + 'static {
     type Output: Send + 'static;
     /// Does it. An error rolls the transaction back.
     fn run<T: Tx>(self, tx: &mut T) -> impl Future<Output = Result<Self::Output>> + Send;
+    /// The workspace whose changes it may share a transaction with; none when it wants its own.
+    fn grouped_with(&self) -> Option<WorkspaceId> {
+        None
+    }
 }
 
 /// What a record can point at.

@@ -54,8 +54,11 @@ pub enum Resolver {
     /// As the system does.
     System,
     /// As this function says, asked anew for every attempt.
-    Function(Arc<dyn Fn(&str) -> Vec<IpAddr> + Send + Sync>),
+    Function(Arc<Resolve>),
 }
+
+/// Gives the addresses of a name.
+type Resolve = dyn Fn(&str) -> Vec<IpAddr> + Send + Sync;
 
 impl fmt::Debug for Resolver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

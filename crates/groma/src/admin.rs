@@ -1,6 +1,7 @@
 //! The operator's listener: health, readiness, metrics. It shows nothing of any workspace, and is
 //! meant for addresses that only the operator reaches.
 
+use crate::server;
 use axum::{
     Router,
     extract::State,
@@ -10,11 +11,15 @@ use axum::{
 };
 use groma_store::Store;
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
-use std::fmt::Write as _;
+use std::{fmt::Write as _, future::Future, time::Duration};
+use tokio::net::TcpListener;
 
 /// Upper bounds of the buckets for times, in seconds.
 const SECONDS: [f64; 14] =
     [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 15.0, 60.0];
+
+/// How often what was counted is summed up, so that it does not pile up while nobody asks.
+const UPKEEP: Duration = Duration::from_secs(5);
 
 #[derive(Clone)]
 struct Admin {
@@ -22,8 +27,26 @@ struct Admin {
     metrics: PrometheusHandle,
 }
 
-/// Begins to count, and gives the routes that show it.
-pub(crate) fn router(store: Store) -> Result<Router, BuildError> {
+/// Counts from now on, and shows it to the operator until `shutdown`.
+pub(crate) async fn serve(
+    listener: TcpListener,
+    store: Store,
+    shutdown: impl Future<Output = ()>,
+) -> Result<(), BuildError> {
+    let (routes, metrics) = router(store)?;
+    let upkeep = async {
+        loop {
+            tokio::time::sleep(UPKEEP).await;
+            metrics.run_upkeep();
+        }
+    };
+    tokio::select! {
+        () = server::run(listener, routes, shutdown) => Ok(()),
+        () = upkeep => Ok(()),
+    }
+}
+
+fn router(store: Store) -> Result<(Router, PrometheusHandle), BuildError> {
     let metrics = PrometheusBuilder::new()
         .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), &SECONDS)?
         .install_recorder()?;
@@ -40,7 +63,7 @@ pub(crate) fn router(store: Store) -> Result<Router, BuildError> {
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))
         .route("/metrics", get(show));
-    Ok(routes.with_state(Admin { store, metrics }))
+    Ok((routes.with_state(Admin { store, metrics: metrics.clone() }), metrics))
 }
 
 async fn ready(State(admin): State<Admin>) -> Response {

@@ -9,6 +9,7 @@ mod atlas;
 mod calendar;
 mod chance;
 mod filling;
+mod hooks;
 mod life;
 mod notes;
 mod office;
@@ -200,6 +201,7 @@ fn print(text: &str) -> Result<(), Failure> {
 mod tests {
     use super::*;
     use groma_domain::{ListParams, reference::Key};
+    use groma_store::{DeliveryFilter, DeliveryState};
     use serde_json::Value;
 
     async fn store(folder: &tempfile::TempDir) -> Store {
@@ -237,6 +239,25 @@ mod tests {
             let all = ListParams::default();
             assert_eq!(store.list(workspace, kind, &all, Vec::new()).await.unwrap().total, made);
         }
+        let endpoints = store.endpoints(workspace).await.unwrap();
+        assert_eq!(endpoints.len(), 3);
+        assert!(endpoints.iter().all(|health| !health.endpoint.enabled), "nothing leaves it");
+        let mut told = 0;
+        for health in &endpoints {
+            let filter = DeliveryFilter {
+                endpoint: health.endpoint.id,
+                state: None,
+                event: None,
+                since: None,
+                until: None,
+                before: None,
+                limit: 1_000,
+            };
+            let deliveries = store.deliveries(workspace, filter).await.unwrap();
+            told += deliveries.iter().filter(|d| d.state == DeliveryState::Delivered).count();
+            assert!(deliveries.iter().all(|d| d.finished_at.is_some()));
+        }
+        assert!(told > 20, "{told}");
         let layers = store.all_layers(workspace).await.unwrap();
         let names: Vec<_> = layers.iter().map(|layer| layer.name.as_str()).collect();
         assert_eq!(names, ["Parcels", "Survey points", "Utilities", "Submissions"]);

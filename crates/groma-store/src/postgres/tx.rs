@@ -66,6 +66,22 @@ impl<'c> PostgresTx<'c> {
         Ok(())
     }
 
+    /// Sets a point to which what follows can be rolled back.
+    pub(super) async fn set_point(&mut self, is_first: bool) -> Result<(usize, usize)> {
+        let sql = if is_first { sql::SAVEPOINT } else { sql::NEXT_SAVEPOINT };
+        self.transaction.batch_execute(sql).await?;
+        Ok((self.handed.leased.len(), self.handed.waiting.len()))
+    }
+
+    /// Undoes what was done since a point; what it would have handed over is given up.
+    pub(super) async fn back_to_point(&mut self, (leased, waiting): (usize, usize)) -> Result<()> {
+        self.transaction.batch_execute(sql::ROLLBACK_TO).await?;
+        self.handed.leased.truncate(leased);
+        self.handed.waiting.truncate(waiting);
+        self.mark = None;
+        Ok(())
+    }
+
     async fn row(
         &self,
         sql: &str,

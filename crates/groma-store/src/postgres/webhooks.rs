@@ -312,6 +312,14 @@ impl Postgres {
             ];
             let statement = transaction.prepare_cached(sql::REMEMBER_DELIVERY).await?;
             transaction.execute(&statement, &params).await?;
+            if state == DeliveryState::Delivered {
+                let statement = transaction.prepare_cached(sql::ENDPOINTS_SUCCEEDED).await?;
+                let at = [finished_at.as_millis()];
+                let (workspaces, endpoints) = ([workspace.0], [endpoint.0]);
+                let params: [&(dyn ToSql + Sync); 3] =
+                    [&&workspaces[..], &&endpoints[..], &&at[..]];
+                transaction.execute(&statement, &params).await?;
+            }
             for (no, attempt) in (1_i32..).zip(&delivery.attempts) {
                 let status = attempt.status.map(|s| i16::try_from(s).unwrap_or_default());
                 let params: [&(dyn ToSql + Sync); 8] = [

@@ -372,6 +372,10 @@ impl Sqlite {
                     at,
                     finished_at.as_millis()
                 ])?;
+                if state == DeliveryState::Delivered {
+                    let mut statement = connection.prepare_cached(sql::ENDPOINT_SUCCEEDED)?;
+                    statement.execute(params![stored.no, finished_at.as_millis()])?;
+                }
                 for (no, attempt) in (1..).zip(&delivery.attempts) {
                     connection.prepare_cached(sql::INSERT_ATTEMPT)?.execute(params![
                         id.0,
@@ -458,9 +462,11 @@ fn record(connection: &Connection, attempt: &Attempted) -> Result<()> {
     let (state, after) = attempt.next.state();
     let at = attempt.at.as_millis();
     let finished_at = (state >= 2).then_some(at);
+    // The wait begins when the attempt has ended.
+    let due_at = at + int(attempt.millis) + after;
     let mut statement = connection.prepare_cached(sql::ATTEMPTED)?;
     let no = statement
-        .query_row(params![attempt.delivery.0, state, at + after, finished_at], |row| row.get(0))
+        .query_row(params![attempt.delivery.0, state, due_at, finished_at], |row| row.get(0))
         .optional()?;
     // Deleted with its endpoint, or delivered by someone else.
     let Some(no) = no else { return Ok(()) };

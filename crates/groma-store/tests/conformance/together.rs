@@ -379,11 +379,18 @@ async fn readers_on_postgres_are_answered_while_many_writers_wait_for_one_worksp
         tokio::spawn(async move { desk.apply(vec![folder(&number.to_string())]).await })
     });
     let writers: Vec<_> = writers.collect();
+    // Among them are some that are refused, after they have done something: the others stand.
+    let refused = (0..10).map(|_| {
+        let desk = (*office).clone();
+        tokio::spawn(async move { desk.apply(vec![folder("lost"), folder("in")]).await })
+    });
+    let refused: Vec<_> = refused.collect();
     let watcher = connect(url).await;
     within(Duration::from_secs(10), "writers wait", async || {
         let waits = "SELECT count(*) FROM pg_stat_activity
             WHERE datname = current_database() AND wait_event_type = 'Lock'";
-        watcher.query_one(waits, &[]).await.unwrap().get::<_, i64>(0) >= 4
+        // Those of one program wait together, in one transaction.
+        watcher.query_one(waits, &[]).await.unwrap().get::<_, i64>(0) >= 1
     })
     .await;
     for _ in 0..20 {
@@ -394,7 +401,11 @@ async fn readers_on_postgres_are_answered_while_many_writers_wait_for_one_worksp
     for writer in writers {
         writer.await.unwrap().unwrap();
     }
+    for writer in refused {
+        assert!(writer.await.unwrap().is_err());
+    }
     assert_eq!(office.list(Kind::Folder, &[]).await.1, 41);
+    assert_eq!(office.get(Kind::Folder, "lost").await, None);
 }
 
 #[test]

@@ -59,23 +59,24 @@ pub(super) async fn run(settings: Settings, store: Store, with_demo: bool) -> Re
         // An error means that the sender is gone, which is the end as well.
         let _ = stopped.wait_for(|stop| *stop).await;
     };
-    let admin_routes = admin::router(store.clone()).map_err(Failure::new)?;
-    let operators = async {
-        if let Some(listener) = admin {
-            server::run(listener, admin_routes, until_stopped(stopped.clone())).await;
-        }
-    };
     let serving = async {
         tokio::join!(
             server::run(main, api::main_router(&api, &web), until_stopped(stopped.clone())),
             server::run(geo, api::geo_router(&api), until_stopped(stopped.clone())),
-            operators,
         );
         Ok(())
     };
-    let working = async {
-        tokio::try_join!(serving, deliveries.run(until_stopped(stopped.clone()))).map(drop)
+    let telling = async {
+        match admin {
+            Some(listener) => {
+                let stopped = until_stopped(stopped.clone());
+                admin::serve(listener, store.clone(), stopped).await.map_err(Failure::new)
+            }
+            None => Ok(()),
+        }
     };
+    let delivering = async { Ok(deliveries.run(until_stopped(stopped.clone())).await?) };
+    let working = async { tokio::try_join!(serving, telling, delivering).map(drop) };
     let stopping = async {
         signalled.await;
         tracing::info!("stopping");

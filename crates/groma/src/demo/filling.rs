@@ -3,7 +3,7 @@
 use super::{
     atlas::{Atlas, Sheet},
     calendar::Day,
-    email,
+    email, hooks,
     notes::{Chapter, Step},
     office::Colleague,
     story::Story,
@@ -52,7 +52,9 @@ pub(super) async fn carry_out(
             }
         }
     }
-    queue.finish().await
+    queue.finish().await?;
+    let end = story.chapters.last().map_or(story.founded, |chapter| chapter.at);
+    hooks::install(store, workspace, end).await
 }
 
 /// Adds the members, who then act in the story, and a status for invoices, which are paid, not

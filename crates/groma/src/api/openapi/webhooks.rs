@@ -15,7 +15,7 @@ pub(super) fn add_schemas(schemas: &mut Value, allow_http: bool) {
         "description": "A webhook endpoint to be made",
         "required": ["url"],
         "properties": {
-            "url": { "type": "string", "format": "uri", "maxLength": MAX_URL, "pattern": format!("^{scheme}://[^@#]+$"),
+            "url": { "type": "string", "format": "uri", "maxLength": MAX_URL, "pattern": format!("^{scheme}://[^#]+$"),
                 "description": "Where deliveries go; without credentials and without a fragment" },
             "events": { "type": ["array", "null"], "minItems": 1, "uniqueItems": true,
                 "items": { "type": "string", "enum": words },
