@@ -75,7 +75,7 @@ export async function assertFits(page, name) {
 
 /** The map has drawn what it had to draw. */
 export async function mapReady(page) {
-  await page.locator("#map[data-ready]").waitFor();
+  await page.locator("#map[data-state=drawn]").waitFor();
 }
 
 export async function logIn(page, url, { email, password }) {
