@@ -17,7 +17,7 @@ mod records;
 mod statuses;
 mod tiles;
 
-pub(crate) use answer::Encoding;
+pub(crate) use answer::{Encoding, packed};
 pub(crate) use edge::answer;
 pub(crate) use error::Cause;
 pub(crate) use openapi::{Facts, document};

@@ -37,6 +37,7 @@ mod scopes;
 mod search;
 mod serving;
 mod tokens;
+mod web;
 
 /// Makes of each function two tests, one on each engine.
 macro_rules! on_both_engines {

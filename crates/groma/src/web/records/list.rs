@@ -521,7 +521,7 @@ impl<'a> Shown<'a> {
                     Cell::Text(doc.person("owner").to_owned()),
                     self.due(doc),
                     Cell::Share(share),
-                    money.map_or(Cell::Text(String::new()), Cell::Money),
+                    Cell::Money(money),
                 ]
             }
             Kind::Assignment => vec![
@@ -544,7 +544,7 @@ impl<'a> Shown<'a> {
                     status,
                     Cell::Text(doc.person("submittedBy").to_owned()),
                     Cell::Day { text: self.day(doc, "incurredOn"), is_late: false },
-                    Cell::Money(doc.money("amount")),
+                    Cell::Money(Some(doc.money("amount"))),
                 ]
             }
             Kind::Budget => vec![
@@ -552,8 +552,8 @@ impl<'a> Shown<'a> {
                 name(folder.unwrap_or_default()),
                 status,
                 Cell::Share(Share::of(doc.0["percentUsed"].as_str())),
-                Cell::Money(doc.money("spent")),
-                Cell::Money(doc.money("amount")),
+                Cell::Money(Some(doc.money("spent"))),
+                Cell::Money(Some(doc.money("amount"))),
             ],
         };
         let has_two =
