@@ -282,7 +282,7 @@ impl Raw {
                     .map(|text| network(text))
                     .collect::<Result<_, _>>()?,
             },
-            map: map(raw.map)?,
+            map: map(&raw.map)?,
         })
     }
 }
@@ -319,7 +319,7 @@ fn url(name: &str, text: &str) -> Result<Option<String>, SettingsError> {
 }
 
 /// The map's style and the hosts it loads from: its own, and those that are named.
-fn map(raw: RawMap) -> Result<Map, SettingsError> {
+fn map(raw: &RawMap) -> Result<Map, SettingsError> {
     let style = url("map.style", &raw.style)?;
     let mut hosts = Vec::new();
     for host in style.iter().chain(&raw.hosts) {

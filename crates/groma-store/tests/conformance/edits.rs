@@ -50,12 +50,12 @@ fn written(feature: &ExportedFeature) -> Value {
     json!({ "type": "Feature", "geometry": geometry, "properties": properties })
 }
 
-/// What a tile shows, without the numbers, in some order.
+/// What a tile shows, in some order.
 async fn seen(desk: &Desk, tile: TileId) -> Vec<String> {
     let layer = desk.layer("submissions").await.id;
     let bytes = desk.tile(layer, tile).await;
     let features = mvt::read(&bytes).map(|layer| layer.features).unwrap_or_default();
-    let mut shown: Vec<_> = features.iter().map(|one| format!("{:?}", one.properties)).collect();
+    let mut shown: Vec<_> = features.iter().map(|one| format!("{one:?}")).collect();
     shown.sort();
     shown
 }
@@ -89,12 +89,16 @@ async fn whatever_is_replaced_or_deleted_the_layer_counts_and_draws_what_is_left
             assert_eq!(counted(&layer), recount(&left), "story {seed}, step {step}");
             assert_eq!(layer.revision, before + 1);
         }
-        // A fresh layer with what is left has the same tiles.
+        // A fresh layer with what is left, each under its number, has the same tiles.
         let fresh = office.neighbour(&format!("Afresh {seed}")).await;
         let left = desk.features("submissions").await;
-        let left: Vec<Value> = left.iter().map(written).collect();
-        assert!(!left.is_empty());
-        fresh.post(&json!({ "type": "FeatureCollection", "features": left })).await;
+        let last = left.last().expect("something is left").seq;
+        let nothing = json!({ "type": "Feature", "geometry": null, "properties": null });
+        let numbered = (1..=last).map(|seq| {
+            left.iter().find(|feature| feature.seq == seq).map_or(nothing.clone(), written)
+        });
+        let numbered: Vec<Value> = numbered.collect();
+        fresh.post(&json!({ "type": "FeatureCollection", "features": numbered })).await;
         for (z, x, y) in [(0, 0, 0), (1, 0, 0), (1, 1, 0), (2, 2, 1), (3, 4, 2), (5, 16, 11)] {
             let tile = TileId::new(z, x, y).unwrap();
             assert_eq!(seen(&desk, tile).await, seen(&fresh, tile).await, "{z}/{x}/{y}");

@@ -220,7 +220,7 @@ pub(in crate::web) async fn create(desk: Desk, form: Form) -> Result<Response, W
                 Some(Refusal::Forbidden { .. }) => {
                     again.scopes_error =
                         "MANAGE_WEBHOOK can be granted by administrators and owners only."
-                            .to_owned()
+                            .to_owned();
                 }
                 _ => return Err(error.into()),
             },
