@@ -95,6 +95,7 @@ pub(crate) async fn tokens(
         }
         let token = Token::new(&prefix, random);
         let new = NewToken {
+            id: None,
             workspace,
             owner: Email::parse(OWNER)?,
             name: "bench".to_owned(),

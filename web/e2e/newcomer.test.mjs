@@ -105,7 +105,7 @@ test("a newcomer sets up, works, automates, and ends it again", async (t) => {
       ["Chêne, boundary survey"],
     );
     assert.notEqual(body.content[0].bbox, null, "the parcel is in the folder's box");
-    await page.reload();
+    await page.goto(`${program.url}/settings/tokens`);
     assert.equal(await page.getByText(token).count(), 0, "it is shown once");
   });
 

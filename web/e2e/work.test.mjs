@@ -122,7 +122,7 @@ test("on a phone the bar at the bottom leads everywhere, and an expense is enter
   await page.getByText("12.40").first().waitFor();
   await page.goto(`${program.url}/folders/F-000001`);
   await page.getByRole("button", { name: "Show the map" }).tap();
-  await page.locator("#map[data-ready]").waitFor();
+  await page.locator("#map[data-state=drawn]").waitFor();
   assert.deepEqual(complaints, []);
   await context.close();
 });

@@ -228,6 +228,7 @@ impl<'a> Fields<'a> {
         match self.value(name) {
             None => Field::Keep,
             Some(Value::Null) => Field::Set(None),
+            Some(Value::String(text)) if text.trim().is_empty() => Field::Set(None),
             Some(value) => self.outcome(name, read_person(value).map(Some)),
         }
     }

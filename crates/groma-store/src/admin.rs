@@ -50,6 +50,8 @@ pub struct Member {
 /// A token to be made.
 #[derive(Clone, Debug)]
 pub struct NewToken {
+    /// The id it is to have, when whoever asks may ask twice: of two with the same id one is made.
+    pub id: Option<TokenId>,
     /// The workspace it opens.
     pub workspace: WorkspaceId,
     /// Its owner, a member.
@@ -262,7 +264,10 @@ impl Work for CreateToken {
             return Err(not_found().into());
         }
         grantable(token.scopes, owner.role.ok_or_else(not_found)?)?;
-        let id = TokenId::new(now, tx::random());
+        let id = token.id.unwrap_or_else(|| TokenId::new(now, tx::random()));
+        if tx.token_owner(token.workspace, id).await?.is_some() {
+            return Err(Refusal::invalid("id", "has been made already").into());
+        }
         let log = Write::LogChange(LogRow {
             at: now,
             actor: Some(owner.person.id),

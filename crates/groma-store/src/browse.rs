@@ -12,6 +12,8 @@ use uuid::Uuid;
 
 /// Up to here things are counted and sorted; beyond, there are «more than» so many.
 pub const MANY: u64 = 5_000;
+/// How many of the newest that a term finds are looked at when something else is asked for too.
+const HITS: u64 = 20_000;
 /// How far one can page into a list of more than [`MANY`] that is filtered.
 const REACH_FILTERED: u64 = 2_000;
 /// How far one can page into a list of more than [`MANY`] that is not.
@@ -162,8 +164,8 @@ pub(crate) enum Bound {
 
 /// A browse as statements.
 pub(crate) struct Plan {
-    /// Counts what the term finds, up to one more than [`MANY`].
-    pub(crate) hits: Option<(String, Vec<Bound>)>,
+    /// Counts what the term finds, up to one more than are looked at; and how many that are.
+    pub(crate) hits: Option<(String, Vec<Bound>, u64)>,
     /// Counts the records, up to one more than [`MANY`].
     pub(crate) count: String,
     /// Counts those on the other side of `closed`, when nothing else is asked for.
@@ -238,8 +240,10 @@ impl Writer {
         let (mut source, mut hits) = (format!("{t} r"), None);
         if let Some(wanted) = wanted {
             let term = self.bind(Bound::Text(wanted));
-            let found = self.hits(&term, browse.term.as_ref());
-            hits = Some((format!("SELECT count(*) FROM ({found}) h"), self.values.clone()));
+            let looked_at = if is_narrowed(browse) { HITS } else { MANY };
+            let found = self.hits(&term, browse.term.as_ref(), looked_at + 1);
+            let count = format!("SELECT count(*) FROM ({found}) h");
+            hits = Some((count, self.values.clone(), looked_at));
             source = match self.dialect {
                 Dialect::Sqlite => format!("({found}) h CROSS JOIN {t} r ON r.place = h.place"),
                 Dialect::Postgres => {
@@ -283,23 +287,33 @@ impl Writer {
             count(&flipped)
         });
         let (limit, offset) = (self.slot(self.values.len() + 2), self.slot(self.values.len() + 3));
-        let page = |source: &str| {
+        let page = |source: &str, conditions: &str, order: &str| {
             format!(
                 "SELECT r.doc, r.people FROM {source} WHERE {conditions} ORDER BY {order} LIMIT {limit} OFFSET {offset}"
             )
         };
-        let few = page(&source);
-        let many = match self.index(browse).filter(|_| hits.is_none() && !joins_people) {
-            Some(index) => page(&format!("{t} r INDEXED BY {index}")),
-            None => few.clone(),
+        // Few are found by what narrows them down, and sorted. SQLite, which knows nothing of how many
+        // there are, would rather walk all in their order, unless the order is no column's.
+        let few = match self.dialect {
+            Dialect::Sqlite => {
+                let plain = order.split(", ").map(|term| format!("+{term}"));
+                page(&source, &conditions, &plain.collect::<Vec<_>>().join(", "))
+            }
+            Dialect::Postgres => page(&source, &conditions, &order),
+        };
+        let many = match self.walk(browse).filter(|_| hits.is_none() && !joins_people) {
+            Some((index, within)) => {
+                page(&format!("{t} r {index}"), &format!("{conditions}{within}"), &order)
+            }
+            None => page(&source, &conditions, &order),
         };
         let count = count(&conditions);
         Plan { hits, count, complement, is_all, few, many, values: self.values }
     }
 
     /// The places of the newest that a term finds.
-    fn hits(&self, term: &str, sought: Option<&Term>) -> String {
-        let (t, many) = (self.table, MANY + 1);
+    fn hits(&self, term: &str, sought: Option<&Term>, many: u64) -> String {
+        let t = self.table;
         match self.dialect {
             // A workspace's number is above the place in its order.
             Dialect::Sqlite => format!(
@@ -393,30 +407,47 @@ impl Writer {
         }
     }
 
-    /// The index along which an order is walked. Only SQLite is told: PostgreSQL knows by its
-    /// statistics.
-    fn index(&self, browse: &Browse) -> Option<String> {
+    /// The index along which an order is walked, and what else that takes. Only SQLite is told:
+    /// PostgreSQL knows by its statistics.
+    fn walk(&self, browse: &Browse) -> Option<(String, &'static str)> {
         let is_linked =
             browse.folder.is_some() || browse.assignment.is_some() || browse.budget.is_some();
         if self.dialect == Dialect::Postgres || is_linked {
             return None;
         }
+        let has_state = browse.closed.is_some();
         let by = match (browse.kind, browse.sort) {
-            (Kind::Folder, _) if browse.is_placed => return Some("folders_placed".to_owned()),
-            (Kind::Folder | Kind::Assignment, Sort::Newest | Sort::Oldest) => {
-                browse.closed.map(|_| "place")?
+            (Kind::Folder, _) if browse.is_placed => {
+                return Some(("INDEXED BY folders_placed".to_owned(), ""));
             }
-            (Kind::Folder | Kind::Assignment, Sort::Soonest | Sort::Latest) => {
-                browse.closed.map(|_| "day")?
-            }
-            (Kind::Folder, Sort::Title) => browse.closed.map(|_| "title")?,
+            (Kind::Folder | Kind::Assignment, Sort::Newest | Sort::Oldest) if has_state => "place",
+            (Kind::Folder | Kind::Assignment, Sort::Soonest | Sort::Latest) if has_state => "day",
+            (Kind::Folder, Sort::Title) if has_state => "title",
             (Kind::Expense, Sort::Soonest | Sort::Latest) => "day",
             (Kind::Budget, Sort::Title) => "title",
             (Kind::Budget, Sort::Used) => "used",
+            // The table itself is in the order of creation, one workspace behind the other.
+            (_, Sort::Newest | Sort::Oldest) => {
+                let within = " AND r.place BETWEEN ?1 << 40 AND (?1 + 1 << 40) - 1";
+                return Some(("NOT INDEXED".to_owned(), within));
+            }
             _ => return None,
         };
-        Some(format!("{}_by_{by}", self.table))
+        Some((format!("INDEXED BY {}_by_{by}", self.table), ""))
     }
+}
+
+/// Whether anything but a term and the state is asked for.
+fn is_narrowed(browse: &Browse) -> bool {
+    browse.status != StatusFilter::Any
+        || browse.person.is_some()
+        || browse.folder.is_some()
+        || browse.assignment.is_some()
+        || browse.budget.is_some()
+        || browse.from.is_some()
+        || browse.until.is_some()
+        || browse.is_over
+        || browse.is_placed
 }
 
 /// The count, from what was counted.
@@ -468,7 +499,7 @@ pub(crate) fn every_statement(dialect: Dialect) -> std::collections::BTreeSet<St
                 let plan = Plan::new(&browse, dialect, bit(0).then(|| "abc".to_owned()));
                 let Plan { hits, count, complement, few, many, .. } = plan;
                 all.extend([count, few, many]);
-                all.extend(hits.map(|(sql, _)| sql).into_iter().chain(complement));
+                all.extend(hits.map(|(sql, ..)| sql).into_iter().chain(complement));
             }
         }
     }

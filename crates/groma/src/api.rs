@@ -19,18 +19,19 @@ mod statuses;
 mod tiles;
 mod webhooks;
 
-pub(crate) use answer::Encoding;
+pub(crate) use answer::{Encoding, packed};
 pub(crate) use edge::answer;
 pub(crate) use error::Cause;
 pub(crate) use openapi::{Facts, document};
-pub(crate) use tiles::{TileCache, tile_answer};
+pub(crate) use tiles::tile_answer;
 
-use crate::web;
+use crate::{settings::Settings, web};
 use axum::{Router, middleware, routing::MethodRouter};
 use error::ApiError;
 use groma_domain::{Scope, token::TokenPrefix};
 use groma_store::Store;
 use std::sync::Arc;
+use tiles::TileCache;
 use utoipa_axum::{router::UtoipaMethodRouter, routes};
 
 /// What the handlers share.
@@ -48,6 +49,23 @@ pub(crate) struct Api {
     pub(crate) allow_http_webhooks: bool,
     /// The service's name, in the headers of deliveries.
     pub(crate) service: String,
+}
+
+impl Api {
+    /// As the settings say.
+    pub(crate) fn new(settings: &Settings, store: Store) -> Self {
+        Self {
+            store,
+            token_prefix: settings.service.token_prefix.clone(),
+            requests_per_minute: settings.limits.requests_per_minute,
+            public_url: settings.server.public_url(),
+            geo_url: settings.server.geo_public_url(),
+            geojson_bytes: settings.limits.geojson_bytes,
+            tiles: TileCache::new(settings.limits.tile_cache_bytes),
+            allow_http_webhooks: settings.webhooks.allow_http,
+            service: settings.service.name.clone(),
+        }
+    }
 }
 
 pub(crate) type Shared = Arc<Api>;

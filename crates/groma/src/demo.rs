@@ -122,7 +122,7 @@ fn unchanged(address: &str, workspaces: usize) -> String {
     let held =
         if workspaces == 1 { "a workspace".to_owned() } else { format!("{workspaces} workspaces") };
     format!(
-        "--demo changed nothing: the database holds {held} already. API documentation: {address}/docs\n"
+        "--demo changed nothing: the database holds {held} already. Web application: {address}\n"
     )
 }
 
@@ -156,6 +156,7 @@ impl Welcome<'_> {
             String::new(),
             format!("{name} is open: {}.", counts.join(", ")),
             String::new(),
+            format!("  Web application:   {address}"),
             format!("  API documentation: {address}/docs"),
             format!("  Geo API:           {geo_address}"),
             format!("  Login:             {}", login.email),

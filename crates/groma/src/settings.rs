@@ -294,7 +294,7 @@ impl Raw {
                 extra_roots: given(&raw.webhooks.extra_roots).map(PathBuf::from),
                 encryption_key: given(&raw.webhooks.encryption_key).map(seal_key).transpose()?,
             },
-            map: map(raw.map)?,
+            map: map(&raw.map)?,
         })
     }
 }
@@ -344,7 +344,7 @@ fn url(name: &str, text: &str) -> Result<Option<String>, SettingsError> {
 }
 
 /// The map's style and the hosts it loads from: its own, and those that are named.
-fn map(raw: RawMap) -> Result<Map, SettingsError> {
+fn map(raw: &RawMap) -> Result<Map, SettingsError> {
     let style = url("map.style", &raw.style)?;
     let mut hosts = Vec::new();
     for host in style.iter().chain(&raw.hosts) {

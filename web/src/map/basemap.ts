@@ -70,13 +70,16 @@ export async function fillBase(map: MapLibre): Promise<void> {
   drawGrid();
   map.on("moveend", drawGrid);
   await show(map, asset("countries-50m.json"));
+  let isFine = false;
   const finer = () => {
-    if (map.getZoom() < FINE_FROM) return;
+    if (isFine || map.getZoom() < FINE_FROM) return;
+    isFine = true;
     map.off("moveend", finer);
     void show(map, asset("countries-10m.json"));
   };
   map.on("moveend", finer);
-  finer();
+  // The layers of the workspace come first.
+  map.once("idle", finer);
 }
 
 /** Puts the base map into the colours of day or night. */

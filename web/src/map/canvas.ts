@@ -5,6 +5,7 @@ import {
   type MapOptions,
   Map as MapLibre,
   ScaleControl,
+  setWorkerCount,
   setWorkerUrl,
   type StyleSpecification,
 } from "maplibre-gl";
@@ -19,6 +20,8 @@ export async function drawMap(
   options: Omit<MapOptions, "container" | "style">,
 ): Promise<MapLibre> {
   setWorkerUrl(new URL(asset("map-worker.js"), location.origin).href);
+  // With a single one, tiles would wait while it cuts the base map to pieces.
+  setWorkerCount(Math.min(4, Math.max(2, Math.floor(navigator.hardwareConcurrency / 2))));
   const style: StyleSpecification | string = config.style ?? baseStyle();
   const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
   const map = new MapLibre({
@@ -35,6 +38,9 @@ export async function drawMap(
   });
   map.touchZoomRotate.disableRotation();
   map.keyboard.disableRotation();
+  // Whether all there is to see is drawn: for style sheets, and for whoever waits for it.
+  map.on("dataloading", () => (element.dataset.state = "drawing"));
+  map.on("idle", () => (element.dataset.state = "drawn"));
   map.addControl(new ScaleControl({ maxWidth: 110 }), "bottom-left");
   const isOwn = await loaded(map, config.style !== null);
   // Folded until asked for: it is a line of thanks, not a notice.

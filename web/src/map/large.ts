@@ -118,7 +118,6 @@ export async function largeMap(element: HTMLElement, config: MapConfig): Promise
     event.preventDefault();
     draws().place();
   });
-  element.dataset.ready = "";
 }
 
 /** Where to look first, unless the address says. */

@@ -59,7 +59,6 @@ export async function smallMap(element: HTMLElement, config: MapConfig): Promise
     map.setPaintProperty("own-point", "circle-color", accent);
     map.setPaintProperty("own-point", "circle-stroke-color", ring);
   });
-  element.dataset.ready = "";
 }
 
 /** «47.6528 N 2.0841 W · 3 shapes · 1.84 ha» */

@@ -26,7 +26,9 @@ impl Postgres {
         };
         let plan = Plan::new(&browse, Dialect::Postgres, wanted);
         let is_cut = match &plan.hits {
-            Some((sql, values)) => self.number(sql, workspace, values).await? > MANY,
+            Some((sql, values, looked_at)) => {
+                self.number(sql, workspace, values).await? > *looked_at
+            }
             None => false,
         };
         let mut count = match plan.is_all {
@@ -47,7 +49,9 @@ impl Postgres {
             let mut values = bound(workspace, &plan.values);
             values.extend([Box::new(int(left)) as Value, Box::new(int(browse.skip))]);
             // Read before the records, so that whoever they name is in it.
-            let rows = self.rows(&plan.many, &refs(&values)).await?;
+            let is_few = matches!(count, Count::Exactly(count) if count <= MANY);
+            let sql = if is_few { &plan.few } else { &plan.many };
+            let rows = self.rows(sql, &refs(&values)).await?;
             let now = self.rows(sql::PEOPLE_GENERATION, &[&workspace.0]).await?;
             let now = now.first().map_or(Ok(0), |row| generation(row, 0))?;
             let book = self.people(workspace, now).await?;

@@ -51,7 +51,7 @@ impl Sqlite {
             Ok(count.unsigned_abs())
         };
         let is_cut = match &plan.hits {
-            Some((sql, values)) => number(sql, values)? > MANY,
+            Some((sql, values, looked_at)) => number(sql, values)? > *looked_at,
             None => false,
         };
         let mut count = match plan.is_all {

@@ -10,10 +10,13 @@
     reason = "a test fails by panicking"
 )]
 
+mod access;
 mod alike;
 mod atlas;
+mod browse;
 #[path = "../support/database.rs"]
 mod database;
+mod edits;
 mod events;
 mod geometries;
 mod layers;

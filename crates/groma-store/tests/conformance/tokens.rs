@@ -45,6 +45,7 @@ async fn try_make(desk: &Desk, new: NewToken) -> Result<TokenId, Error> {
 
 fn new_token(desk: &Desk, number: u8) -> NewToken {
     NewToken {
+        id: None,
         workspace: desk.workspace,
         owner: Email::parse(OWNER).unwrap(),
         name: format!("Token {number}"),

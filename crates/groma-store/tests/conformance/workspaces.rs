@@ -119,6 +119,7 @@ async fn fill(desk: &Desk, number: u8) {
     });
     desk.create(Kind::Expense, expense).await;
     let token = NewToken {
+        id: None,
         workspace: desk.workspace,
         owner: Email::parse(OWNER).unwrap(),
         name: "x".into(),

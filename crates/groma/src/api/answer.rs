@@ -211,6 +211,25 @@ impl Encoding {
     }
 }
 
+/// Compresses an answer that is text and not small, as the client likes it.
+pub(crate) async fn packed(headers: &HeaderMap, response: Response) -> Response {
+    let encoding = Encoding::among(headers, &Encoding::OFFERED);
+    let kind = response.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    let is_text = kind.is_some_and(|kind| kind.starts_with("text/") || kind.contains("json"));
+    let is_packed = response.headers().contains_key(header::CONTENT_ENCODING);
+    let Some(name) = encoding.name().filter(|_| is_text && !is_packed) else { return response };
+    let (mut parts, body) = response.into_parts();
+    // What is made here is in memory as a whole.
+    let bytes = axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default();
+    parts.headers.append(header::VARY, HeaderValue::from_static("Accept-Encoding"));
+    if bytes.len() < COMPRESS_FROM {
+        return Response::from_parts(parts, Body::from(bytes));
+    }
+    parts.headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static(name));
+    parts.headers.remove(header::CONTENT_LENGTH);
+    Response::from_parts(parts, Body::from(encoding.compress(bytes.to_vec())))
+}
+
 fn thousandths(quality: &str) -> u16 {
     quality.parse::<f32>().map_or(0, |quality| (quality.clamp(0.0, 1.0) * 1000.0) as u16)
 }

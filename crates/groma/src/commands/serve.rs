@@ -3,7 +3,7 @@
 use super::{Failure, now, print};
 use crate::{
     admin,
-    api::{self, Api, TileCache},
+    api::{self, Api},
     demo, server,
     settings::{Settings, Webhooks},
     web::Web,
@@ -27,17 +27,7 @@ pub(super) async fn run(settings: Settings, store: Store, with_demo: bool) -> Re
     };
     let settings = settings.bound(main.local_addr()?, geo.local_addr()?);
     let deliveries = Deliveries::new(store.clone(), sender(&settings)?, now);
-    let api = Arc::new(Api {
-        store: store.clone(),
-        token_prefix: settings.service.token_prefix.clone(),
-        requests_per_minute: settings.limits.requests_per_minute,
-        public_url: settings.server.public_url(),
-        geo_url: settings.server.geo_public_url(),
-        geojson_bytes: settings.limits.geojson_bytes,
-        tiles: TileCache::new(settings.limits.tile_cache_bytes),
-        allow_http_webhooks: settings.webhooks.allow_http,
-        service: settings.service.name.clone(),
-    });
+    let api = Arc::new(Api::new(&settings, store.clone()));
     let web = Arc::new(Web::new(&settings, &api).map_err(Failure::new)?);
     // Listened for before anyone is told: from here on a signal ends the program in order.
     let mut signalled = std::pin::pin!(signals()?);

@@ -92,6 +92,7 @@ pub(crate) async fn create(
     getrandom::fill(&mut random).map_err(Failure::new)?;
     let token = Token::new(&settings.service.token_prefix, random);
     let new = NewToken {
+        id: None,
         workspace: wanted.workspace,
         owner: wanted.owner,
         name,

@@ -9,6 +9,21 @@ use axum::{
 };
 use groma_domain::Refusal;
 
+/// On a page that says what went wrong: the same in a sentence, for scripts.
+#[derive(Clone)]
+pub(super) struct Said(String);
+
+impl Said {
+    /// Turns such a page into JSON.
+    pub(super) fn as_json(response: Response) -> Response {
+        let Some(Self(message)) = response.extensions().get::<Self>().cloned() else {
+            return response;
+        };
+        let cause = response.extensions().get::<Cause>().map(|cause| cause.0.clone());
+        WebError { status: response.status(), message, cause }.json()
+    }
+}
+
 /// An error on its way to someone who looks at pages.
 #[derive(Debug)]
 pub(crate) struct WebError {
@@ -66,7 +81,7 @@ impl WebError {
     }
 
     /// As JSON, for the scripts of the pages.
-    pub(crate) fn json(self) -> Response {
+    fn json(self) -> Response {
         let body = serde_json::json!({ "message": self.message }).to_string();
         let mut response = (self.status, body).into_response();
         let json = HeaderValue::from_static("application/json");
@@ -140,6 +155,7 @@ impl IntoResponse for WebError {
         if let Some(cause) = self.cause {
             response.extensions_mut().insert(Cause(cause));
         }
+        response.extensions_mut().insert(Said(self.message));
         headers::mark(&mut response);
         response
     }

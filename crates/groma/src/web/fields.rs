@@ -113,14 +113,29 @@ pub(crate) fn tell(fields: &mut [Field], problems: &[Problem]) -> Vec<String> {
     let mut others = Vec::new();
     for problem in problems {
         let mut of_problem = fields.iter_mut().filter(|field| is_of(field.name, &problem.field));
-        let sentence = capital(&problem.message);
+        let sentence = capital(&in_words(&problem.message));
         match of_problem.next() {
             Some(field) if field.error.is_none() => field.error = Some(sentence),
             Some(_) => {}
-            None => others.push(format!("{} {}", capital(&problem.field), problem.message)),
+            None => {
+                let message = in_words(&problem.message);
+                others.push(format!("{} {message}.", super::history::words(&problem.field)));
+            }
         }
     }
     others
+}
+
+/// A message with the API's names of fields as people say them: `startDate` is «start date».
+fn in_words(message: &str) -> String {
+    let said = |word: &str| {
+        let begins_small = word.starts_with(|letter: char| letter.is_ascii_lowercase());
+        let is_name = begins_small
+            && word.chars().all(|letter| letter.is_ascii_alphanumeric())
+            && word.contains(|letter: char| letter.is_ascii_uppercase());
+        if is_name { super::history::words(word).to_lowercase() } else { word.to_owned() }
+    };
+    message.split(' ').map(said).collect::<Vec<_>>().join(" ")
 }
 
 /// Lets typing begin where something is wrong, else at the first field that needs something.

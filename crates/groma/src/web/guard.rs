@@ -4,11 +4,13 @@
 use super::{
     Shared, Web, WebError,
     cookies::Cookie,
+    error::Said,
     form::{Form, Pairs, encode},
     headers,
     page::FlashShown,
     visit::Visit,
 };
+use crate::api::packed;
 use axum::{
     body::Body,
     extract::{Request, State},
@@ -54,15 +56,17 @@ pub(super) fn session_end(
     used.plus_millis(IDLE_MILLIS).min(opened.plus_millis(OLDEST_MILLIS))
 }
 
+/// Lets a request through to its handler, or says why not.
 pub(super) async fn guard(State(guard): State<Guard>, request: Request, next: Next) -> Response {
     let is_script = wants_json(request.headers());
+    let asked = request.headers().clone();
     let answer = AssertUnwindSafe(guard.admit(request, next)).catch_unwind().await;
     let answer = answer.unwrap_or_else(|_| Err(WebError::internal("a page panicked")));
-    let mut response = match answer {
-        Ok(response) => response,
-        Err(error) if is_script => error.json(),
-        Err(error) => error.into_response(),
-    };
+    let mut response = answer.unwrap_or_else(IntoResponse::into_response);
+    if is_script {
+        response = Said::as_json(response);
+    }
+    let mut response = packed(&asked, response).await;
     headers::secure(&mut response, guard.web.is_secure, &guard.web.map_hosts);
     response
 }

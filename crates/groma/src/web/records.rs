@@ -4,6 +4,7 @@ pub(super) mod detail;
 pub(super) mod form;
 pub(super) mod list;
 pub(super) mod remove;
+pub(super) mod status;
 
 use super::{
     WebError,

@@ -8,7 +8,7 @@ use super::{
     records::{
         detail,
         form::{assignments, budgets, expenses, folders},
-        list, remove,
+        list, remove, status,
     },
     search,
     settings::{self, activity, layers, members, statuses, tokens, workspace},
@@ -82,6 +82,7 @@ pub(super) fn all() -> Vec<Route> {
         get  "/folders/{key}" may(Read) => detail::folder;
         get  "/folders/{key}/edit" may(ChangeRecords) => folders::edit_page;
         post "/folders/{key}/edit" may(ChangeRecords) => folders::update;
+        post "/folders/{key}/status" may(ChangeRecords) => status::folder;
         post "/folders/{key}/archive" may(ChangeRecords) => remove::archive;
         post "/folders/{key}/unarchive" may(ChangeRecords) => remove::unarchive;
         get  "/folders/{key}/delete" may(ChangeRecords) => remove::folders::delete_page;
@@ -94,6 +95,7 @@ pub(super) fn all() -> Vec<Route> {
         get  "/assignments/{key}" may(Read) => detail::assignment;
         get  "/assignments/{key}/edit" may(ChangeRecords) => assignments::edit_page;
         post "/assignments/{key}/edit" may(ChangeRecords) => assignments::update;
+        post "/assignments/{key}/status" may(ChangeRecords) => status::assignment;
         get  "/assignments/{key}/delete" may(ChangeRecords) => remove::assignments::delete_page;
         post "/assignments/{key}/delete" may(ChangeRecords) => remove::assignments::delete;
 
@@ -103,6 +105,7 @@ pub(super) fn all() -> Vec<Route> {
         get  "/expenses/{key}" may(Read) => detail::expense;
         get  "/expenses/{key}/edit" may(ChangeRecords) => expenses::edit_page;
         post "/expenses/{key}/edit" may(ChangeRecords) => expenses::update;
+        post "/expenses/{key}/status" may(ChangeRecords) => status::expense;
         get  "/expenses/{key}/delete" may(ChangeRecords) => remove::expenses::delete_page;
         post "/expenses/{key}/delete" may(ChangeRecords) => remove::expenses::delete;
 
@@ -112,6 +115,7 @@ pub(super) fn all() -> Vec<Route> {
         get  "/budgets/{key}" may(Read) => detail::budget;
         get  "/budgets/{key}/edit" may(ChangeRecords) => budgets::edit_page;
         post "/budgets/{key}/edit" may(ChangeRecords) => budgets::update;
+        post "/budgets/{key}/status" may(ChangeRecords) => status::budget;
         get  "/budgets/{key}/delete" may(ChangeRecords) => remove::budgets::delete_page;
         post "/budgets/{key}/delete" may(ChangeRecords) => remove::budgets::delete;
 
@@ -181,3 +185,6 @@ fn no_such_page(is_secure: bool) -> Response {
     headers::secure(&mut response, is_secure, &[]);
     response
 }
+
+#[cfg(test)]
+mod tests;

@@ -41,6 +41,6 @@ pub(crate) enum Cell {
     Status(Option<StatusShown>),
     Text(String),
     Day { text: String, is_late: bool },
-    Money(Money),
+    Money(Option<Money>),
     Share(Option<Share>),
 }

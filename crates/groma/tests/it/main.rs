@@ -37,6 +37,7 @@ mod scopes;
 mod search;
 mod serving;
 mod tokens;
+mod web;
 mod webhooks;
 
 /// Makes of each function two tests, one on each engine.

@@ -361,18 +361,26 @@ pub(crate) struct Program {
     pub(crate) main: Client,
     pub(crate) geo: Client,
     log: Arc<Mutex<String>>,
-    reader: Option<JoinHandle<()>>,
+    printed: Arc<Mutex<String>>,
+    readers: Vec<JoinHandle<()>>,
 }
 
 impl Program {
     fn start(mut command: Command) -> Self {
         let mut child = command
             .stdin(Stdio::null())
-            .stdout(Stdio::null())
+            .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        let stderr = child.stderr.take().unwrap();
+        let (stdout, stderr) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
+        let printed = Arc::new(Mutex::new(String::new()));
+        let kept = printed.clone();
+        let listener = std::thread::spawn(move || {
+            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+                kept.lock().unwrap().push_str(&format!("{line}\n"));
+            }
+        });
         let (send, addresses) = mpsc::channel();
         let log = Arc::new(Mutex::new(String::new()));
         let written = log.clone();
@@ -383,12 +391,13 @@ impl Program {
                 main: Client::new(main),
                 geo: Client::new(geo),
                 log,
-                reader: Some(reader),
+                printed,
+                readers: vec![reader, listener],
             },
             Err(_) => {
                 let _ = child.kill();
                 let _ = child.wait();
-                let _ = reader.join();
+                let _ = (reader.join(), listener.join());
                 panic!("the program does not serve: {}", log.lock().unwrap())
             }
         }
@@ -397,6 +406,11 @@ impl Program {
     /// What it has logged so far.
     pub(crate) fn log(&self) -> String {
         self.log.lock().unwrap().clone()
+    }
+
+    /// What it has printed so far.
+    pub(crate) fn printed(&self) -> String {
+        self.printed.lock().unwrap().clone()
     }
 
     /// The most memory it has had so far, in bytes.
@@ -432,7 +446,7 @@ impl Drop for Program {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
-        if let Some(reader) = self.reader.take() {
+        for reader in self.readers.drain(..) {
             let _ = reader.join();
         }
     }

@@ -7,6 +7,7 @@ use super::{
 use crate::web::{
     WebError,
     budget_chart::Chart,
+    fields::Choice,
     form::Pairs,
     history::{self, Line, words},
     map,
@@ -28,6 +29,9 @@ struct RecordPage {
     reference: String,
     title: String,
     status: Option<StatusShown>,
+    /// The statuses it may be put into.
+    statuses: Vec<Choice>,
+    version: u64,
     path: String,
     csrf: String,
     may_change: bool,
@@ -107,6 +111,8 @@ async fn show(desk: Desk, key: &str, kind: Kind) -> Result<Response, WebError> {
         reference: doc.reference().to_owned(),
         title: doc.title(kind),
         status: statuses.shown(&doc),
+        statuses: choices(&statuses, kind, &doc),
+        version: doc.version(),
         path: doc.path(kind),
         csrf: desk.visit.form_token(),
         may_change,
@@ -147,6 +153,18 @@ async fn show(desk: Desk, key: &str, kind: Kind) -> Result<Response, WebError> {
         meta = meta.with_map();
     }
     desk.page(meta, &page).await
+}
+
+/// The statuses of a kind, to choose from.
+fn choices(statuses: &Statuses, kind: Kind, doc: &Doc) -> Vec<Choice> {
+    let chosen = doc.text("statusId");
+    let none = chosen.is_empty().then(|| Choice::new("", "No status", true));
+    let all = statuses.of(kind).map(|status| {
+        let id = status.id.to_string();
+        let is_on = id == chosen;
+        Choice::new(id, status.name.clone(), is_on)
+    });
+    none.into_iter().chain(all).collect()
 }
 
 fn day(desk: &Desk, doc: &Doc, label: &'static str, field: &str, is_late: bool) -> Fact {

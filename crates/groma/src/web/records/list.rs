@@ -100,6 +100,7 @@ async fn show(desk: Desk, query: Pairs, kind: Kind) -> Result<Response, WebError
     let last = asked.browse.skip + docs.len() as u64;
     let count = match browsed.count {
         Count::Exactly(count) => shown::grouped(count),
+        Count::MoreThan(0) => "none so far".to_owned(),
         Count::MoreThan(count) => format!("more than {}", shown::grouped(count)),
     };
     let to_page = |page: u64| {
@@ -117,7 +118,7 @@ async fn show(desk: Desk, query: Pairs, kind: Kind) -> Result<Response, WebError
     let new = || may_change.then(|| new_link(kind, &asked));
     let (totals, totals_note) = totals(&desk, kind, &asked, browsed.count, &docs).await?;
     let body = Body {
-        empty: table.rows.is_empty().then(|| asked.empty(kind, &address, new())),
+        empty: table.rows.is_empty().then(|| asked.empty(kind, &address, new(), browsed.count)),
         table,
         range,
         previous: (page > 1).then(|| to_page(page - 1)),
@@ -276,11 +277,14 @@ impl Asked {
     }
 
     /// Why nothing is shown, and what to do.
-    fn empty(&self, kind: Kind, address: &str, new: Option<New>) -> Empty {
+    fn empty(&self, kind: Kind, address: &str, new: Option<New>, count: Count) -> Empty {
         let narrowed = self.is_filtered || !self.term.is_empty();
         let place =
             if self.state.is_empty() { String::new() } else { format!(" in {}", self.state) };
         let text = match (narrowed, self.term.is_empty()) {
+            (true, false) if matches!(count, Count::MoreThan(_)) => {
+                format!("No {kind} fits among the newest thousands that match; say more of")
+            }
             (true, false) => format!("No {kind} matches"),
             (true, true) => format!("No {kind} fits these filters{place}."),
             (false, _) if self.browse.closed == Some(true) => match kind {
@@ -521,7 +525,7 @@ impl<'a> Shown<'a> {
                     Cell::Text(doc.person("owner").to_owned()),
                     self.due(doc),
                     Cell::Share(share),
-                    money.map_or(Cell::Text(String::new()), Cell::Money),
+                    Cell::Money(money),
                 ]
             }
             Kind::Assignment => vec![
@@ -544,7 +548,7 @@ impl<'a> Shown<'a> {
                     status,
                     Cell::Text(doc.person("submittedBy").to_owned()),
                     Cell::Day { text: self.day(doc, "incurredOn"), is_late: false },
-                    Cell::Money(doc.money("amount")),
+                    Cell::Money(Some(doc.money("amount"))),
                 ]
             }
             Kind::Budget => vec![
@@ -552,8 +556,8 @@ impl<'a> Shown<'a> {
                 name(folder.unwrap_or_default()),
                 status,
                 Cell::Share(Share::of(doc.0["percentUsed"].as_str())),
-                Cell::Money(doc.money("spent")),
-                Cell::Money(doc.money("amount")),
+                Cell::Money(Some(doc.money("spent"))),
+                Cell::Money(Some(doc.money("amount"))),
             ],
         };
         let has_two =

@@ -120,6 +120,8 @@ fn shown(desk: &Desk, token: TokenRow) -> TokenShown {
 struct NewPage {
     nav: SettingsNav,
     csrf: String,
+    /// The id that the token will have: sent twice, one is made.
+    once: String,
     name: Field,
     expiry: Field,
     scopes: Vec<ScopeChoice>,
@@ -141,6 +143,7 @@ fn form_page(desk: &Desk, typed: &str, chosen: &[&str], expiry: &str) -> NewPage
     NewPage {
         nav: SettingsNav::new(desk, HERE),
         csrf: desk.visit.form_token(),
+        once: uuid::Uuid::now_v7().to_string(),
         name: Field::line("name", "Name")
             .value(typed)
             .needed()
@@ -192,6 +195,7 @@ pub(in crate::web) async fn create(desk: Desk, form: Form) -> Result<Response, W
         getrandom::fill(&mut random).map_err(|error| WebError::internal(error.to_string()))?;
         let token = Token::new(&desk.web.token_prefix, random);
         let new = NewToken {
+            id: form.get("once").parse().ok(),
             workspace: desk.id(),
             owner: desk.session.email.clone(),
             name: name.clone(),
@@ -207,10 +211,16 @@ pub(in crate::web) async fn create(desk: Desk, form: Form) -> Result<Response, W
                 return show(&desk, Some(made)).await;
             }
             Err(error) => match error.refusal() {
+                Some(Refusal::Invalid(_)) => {
+                    let flash = Flash::new(
+                        "This token has been made already. If you did not copy it, revoke it and make another.",
+                    );
+                    return Ok(desk.go(HERE, &flash));
+                }
                 Some(Refusal::Forbidden { .. }) => {
                     again.scopes_error =
                         "MANAGE_WEBHOOK can be granted by administrators and owners only."
-                            .to_owned()
+                            .to_owned();
                 }
                 _ => return Err(error.into()),
             },

@@ -1,0 +1,15 @@
+//! The web application as a browser without script meets it: cookies, pages, forms.
+
+mod browser;
+mod coming_in;
+mod records;
+mod settings;
+mod shapes;
+mod throttle;
+
+pub(crate) use browser::Browser;
+
+/// The password that the tests' owner has, as it is typed.
+pub(crate) fn password() -> &'static str {
+    crate::office::PASSWORD.trim_end()
+}

@@ -1,0 +1,176 @@
+//! A browser: it keeps cookies, says where its forms come from, and sends back what a page gave it.
+
+use crate::{
+    client::{Answer, Client, encode},
+    office::{OWNER, Office},
+};
+use std::{cell::RefCell, collections::BTreeMap};
+
+pub(crate) struct Browser {
+    client: Client,
+    cookies: RefCell<BTreeMap<String, String>>,
+}
+
+/// A page, or whatever else came.
+pub(crate) struct Page {
+    pub(crate) answer: Answer,
+    pub(crate) text: String,
+}
+
+impl Browser {
+    pub(crate) fn new(client: &Client) -> Self {
+        Self { client: client.clone(), cookies: RefCell::default() }
+    }
+
+    /// A browser of the office's owner, logged in.
+    pub(crate) fn of_owner(office: &Office) -> Self {
+        Self::logged_in(office, OWNER, super::password())
+    }
+
+    #[track_caller]
+    pub(crate) fn logged_in(office: &Office, email: &str, password: &str) -> Self {
+        let browser = Self::new(office.main());
+        let page = browser.log_in(email, password);
+        assert_eq!(page.answer.status, 303, "{}", page.text);
+        browser
+    }
+
+    pub(crate) fn log_in(&self, email: &str, password: &str) -> Page {
+        self.send_form("/login", "/login", &[("email", email), ("password", password)])
+    }
+
+    /// What a cookie holds.
+    pub(crate) fn cookie(&self, name: &str) -> Option<String> {
+        self.cookies.borrow().get(name).cloned()
+    }
+
+    pub(crate) fn set_cookie(&self, name: &str, value: &str) {
+        self.cookies.borrow_mut().insert(name.to_owned(), value.to_owned());
+    }
+
+    pub(crate) fn forget_cookie(&self, name: &str) {
+        self.cookies.borrow_mut().remove(name);
+    }
+
+    pub(crate) fn get(&self, path: &str) -> Page {
+        self.ask("GET", path, &[], None)
+    }
+
+    /// A page that must be there.
+    #[track_caller]
+    pub(crate) fn page(&self, path: &str) -> Page {
+        let page = self.get(path);
+        assert_eq!(page.answer.status, 200, "{path}: {}", page.text);
+        page
+    }
+
+    /// Opens the page of a form, fills it in, and sends it.
+    pub(crate) fn send_form(&self, page: &str, action: &str, fields: &[(&str, &str)]) -> Page {
+        let token = self.get(page).token();
+        let mut all = vec![("_csrf", token.as_str())];
+        all.extend(fields);
+        self.post(action, &all)
+    }
+
+    /// Sends a form that must be taken; gives where it leads.
+    #[track_caller]
+    pub(crate) fn done(&self, page: &str, action: &str, fields: &[(&str, &str)]) -> String {
+        let page = self.send_form(page, action, fields);
+        assert_eq!(page.answer.status, 303, "{action}: {}", page.text);
+        page.location()
+    }
+
+    /// Sends fields as they are.
+    pub(crate) fn post(&self, path: &str, fields: &[(&str, &str)]) -> Page {
+        let body: Vec<_> = fields
+            .iter()
+            .map(|(name, value)| format!("{}={}", encode(name), encode(value)))
+            .collect();
+        let origin = format!("http://{}", self.client.authority());
+        let headers =
+            [("Origin", origin), ("Content-Type", "application/x-www-form-urlencoded".to_owned())];
+        self.ask("POST", path, &headers, Some(body.join("&").into_bytes()))
+    }
+
+    /// Sends JSON as the map does.
+    pub(crate) fn post_json(&self, path: &str, body: &serde_json::Value) -> Page {
+        let token = self.get("/map").token();
+        let origin = format!("http://{}", self.client.authority());
+        let headers = [
+            ("Origin", origin),
+            ("Content-Type", "application/json".to_owned()),
+            ("X-CSRF-Token", token),
+        ];
+        self.ask("POST", path, &headers, Some(body.to_string().into_bytes()))
+    }
+
+    pub(crate) fn ask(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, String)],
+        body: Option<Vec<u8>>,
+    ) -> Page {
+        let cookies: Vec<_> = {
+            let cookies = self.cookies.borrow();
+            cookies.iter().map(|(name, value)| format!("{name}={value}")).collect()
+        };
+        let mut ask = self.client.ask(method, path).header("Accept", "text/html");
+        if !cookies.is_empty() {
+            ask = ask.header("Cookie", cookies.join("; "));
+        }
+        for (name, value) in headers {
+            ask = ask.header(name, value.clone());
+        }
+        if let Some(body) = body {
+            ask = ask.body(body);
+        }
+        let answer = ask.send();
+        for line in answer.headers.get_all("set-cookie") {
+            let line = line.to_str().unwrap();
+            let (name, rest) = line.split_once('=').unwrap();
+            let value = rest.split(';').next().unwrap();
+            if line.contains("Max-Age=0") {
+                self.forget_cookie(name);
+            } else {
+                self.set_cookie(name, value);
+            }
+        }
+        Page { text: answer.text(), answer }
+    }
+}
+
+impl Page {
+    /// What its forms carry.
+    #[track_caller]
+    pub(crate) fn token(&self) -> String {
+        self.between("name=\"csrf\" content=\"", "\"").expect("a page with a form token").to_owned()
+    }
+
+    /// The first text between two others.
+    pub(crate) fn between(&self, start: &str, end: &str) -> Option<&str> {
+        let from = self.text.find(start)? + start.len();
+        let length = self.text[from..].find(end)?;
+        Some(&self.text[from..from + length])
+    }
+
+    #[track_caller]
+    pub(crate) fn location(&self) -> String {
+        self.answer.header("location").expect("a redirect").to_owned()
+    }
+
+    #[track_caller]
+    pub(crate) fn shows(&self, text: &str) {
+        assert!(self.text.contains(text), "{text} is not in {}", self.text);
+    }
+
+    #[track_caller]
+    pub(crate) fn hides(&self, text: &str) {
+        assert!(!self.text.contains(text), "{text} is in {}", self.text);
+    }
+
+    /// What is said beside a field.
+    pub(crate) fn error_of(&self, field: &str) -> Option<&str> {
+        self.between(&format!("id=\"e-{field}\">"), "</p>")
+    }
+}

@@ -1,0 +1,186 @@
+//! Records in pages: made, changed, found, archived, deleted; what others typed is only ever text.
+
+use super::Browser;
+use crate::{
+    office::{Office, WORKSPACE},
+    on_both_engines,
+};
+use serde_json::json;
+
+on_both_engines! {
+    fn a_folder_is_made_changed_archived_undone_and_deleted(engine: Engine) {
+        let office = Office::start(engine);
+        let browser = Browser::of_owner(&office);
+        browser.page("/folders").shows("There are no folders yet");
+        let wrong = browser.send_form(
+            "/folders/new",
+            "/folders/new",
+            &[("name", " "), ("clientName", "Town council"), ("startDate", "2026-02-01"), ("dueDate", "2026-13-01")],
+        );
+        assert_eq!(wrong.answer.status, 400);
+        assert_eq!(wrong.error_of("name"), Some("Must not be empty"));
+        assert_eq!(wrong.error_of("dueDate"), Some("Must be a date, YYYY-MM-DD"));
+        wrong.shows("value=\"Town council\"");
+        let fields = [
+            ("_whole", "1"), ("name", "Chêne, boundary survey"), ("clientName", "Town council"),
+            ("tags", "cadastre, urgent"), ("cf_name", "Sheet"), ("cf_kind", "number"), ("cf_value", "12"),
+        ];
+        assert_eq!(browser.done("/folders/new", "/folders/new", &fields), "/folders/F-000001");
+        let page = browser.page("/folders/F-000001");
+        page.shows("F-000001 is there.");
+        page.shows("Town council");
+        page.shows("<dt>Sheet</dt><dd>12</dd>");
+        browser.page("/folders/F-000001").hides("F-000001 is there.");
+        let edit = browser.page("/folders/F-000001/edit");
+        let version = edit.between("name=\"version\" value=\"", "\"").unwrap().to_owned();
+        let change = [("version", version.as_str()), ("name", "Chêne, division"), ("owner", ""), ("status", ""), ("tags", "")];
+        browser.done("/folders/F-000001/edit", "/folders/F-000001/edit", &change);
+        // Someone who had the page open before sees both versions, and nothing is lost.
+        let stale = [("version", version.as_str()), ("name", "Chêne, other")];
+        let conflict = browser.send_form("/folders/F-000001/edit", "/folders/F-000001/edit", &stale);
+        assert_eq!(conflict.answer.status, 409);
+        conflict.shows("<td class=\"theirs\">Chêne, division</td>");
+        conflict.shows("<td class=\"mine\">Chêne, other</td>");
+        conflict.shows("value=\"Chêne, other\"");
+        let newer = conflict.between("name=\"version\" value=\"", "\"").unwrap();
+        let mine = [("version", newer), ("name", "Chêne, other")];
+        browser.done("/folders/F-000001/edit", "/folders/F-000001/edit", &mine);
+        browser.page("/folders").shows("Chêne, other");
+        // Archived with Undo.
+        browser.done("/folders/F-000001", "/folders/F-000001/archive", &[]);
+        let page = browser.page("/folders");
+        page.hides("Chêne, other");
+        let undo = page.between("<div class=\"toast\">", "</div>").unwrap();
+        let action = undo.split("action=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
+        browser.page("/folders?state=archived").shows("Chêne, other");
+        browser.done("/folders", &action, &[]);
+        browser.page("/folders").shows("Chêne, other");
+        // Deleted only with its reference typed, and told what goes with it.
+        browser.done("/assignments/new", "/assignments/new", &[("title", "Stake out"), ("folder", "F-000001")]);
+        let ask = browser.page("/folders/F-000001/delete");
+        ask.shows("1 assignment");
+        let version = ask.between("name=\"version\" value=\"", "\"").unwrap().to_owned();
+        let wrong = [("confirm", "F-1"), ("version", version.as_str())];
+        let wrong = browser.send_form("/folders/F-000001/delete", "/folders/F-000001/delete", &wrong);
+        assert_eq!(wrong.answer.status, 400);
+        let right = [("confirm", "F-000001"), ("version", version.as_str())];
+        browser.done("/folders/F-000001/delete", "/folders/F-000001/delete", &right);
+        assert_eq!(browser.get("/folders/F-000001").answer.status, 404);
+        assert_eq!(browser.get("/assignments/A-000001").answer.status, 404);
+    }
+
+    fn lists_are_found_filtered_sorted_and_paged_in_the_address(engine: Engine) {
+        let office = Office::start(engine);
+        let folders: Vec<_> = (1..=120).map(|n| json!({
+            "reference": format!("N-{n:03}"), "name": format!("{} {n:03}", if n % 2 == 0 { "Chêne" } else { "Ormes" }),
+            "dueDate": if n % 3 == 0 { json!(format!("2026-05-{:02}", 1 + n % 28)) } else { json!(null) },
+            "owner": if n == 7 { "crew@example.test" } else { "lead@example.test" },
+            "archivedAt": if n > 115 { json!("2026-06-01T00:00:00Z") } else { json!(null) },
+        })).collect();
+        office.import("folders", &folders);
+        let browser = Browser::of_owner(&office);
+        let page = browser.page("/folders");
+        page.shows("1–50 of 115");
+        page.shows("N-115");
+        page.hides("N-116");
+        browser.page("/folders?page=3").shows("101–115 of 115");
+        browser.page("/folders?state=archived").shows("1–5 of 5");
+        let found = browser.page("/folders?q=CHENE%20004");
+        found.shows("1–1 of 1");
+        found.shows("N-004");
+        browser.page("/folders?q=chene&state=archived").shows("1–3 of 3");
+        let first = browser.page("/folders?sort=name").text;
+        assert!(first.find("N-002").unwrap() < first.find("N-004").unwrap());
+        let due = browser.page("/folders?sort=due").text;
+        assert!(due.contains("1 May") && due.find("N-084").unwrap() < due.find("N-003").unwrap());
+        let people = browser.page("/folders").text;
+        let crew = people.split("<option value=\"").find(|o| o.contains(">Crew<")).unwrap();
+        let crew = crew.split('"').next().unwrap();
+        let of_crew = browser.page(&format!("/folders?person={crew}"));
+        of_crew.shows("1–1 of 1");
+        of_crew.shows("N-007");
+        let none = browser.page("/folders?q=%3Cscript%3Enothing");
+        none.shows("No folder matches");
+        none.shows("&#60;script&#62;nothing");
+        // A script gets the list alone.
+        let piece = browser.ask("GET", "/folders?q=ormes", &[("HX-Request", "true".to_owned())], None);
+        assert!(piece.text.trim_start().starts_with("<div class=\"table-scroll\">"), "{}", piece.text);
+        browser.page("/search?q=N-007").shows("With this reference");
+        browser.page("/search?q=crew").shows("crew@example.test");
+    }
+
+    fn expenses_are_entered_in_a_row_and_added_up_by_currency(engine: Engine) {
+        let office = Office::start(engine);
+        office.import("folders", &[json!({ "name": "Ring road", "currency": "EUR" })]);
+        office.import("budgets", &[json!({ "name": "Travel", "folder": "F-000001", "amount": "100" })]);
+        let browser = Browser::of_owner(&office);
+        let enter = |amount: &str, currency: &str, budget: &str| {
+            let fields = [
+                ("_whole", "1"), ("folder", "F-000001"), ("incurredOn", "2026-03-02"), ("unitAmount", amount),
+                ("currency", currency), ("category", "Travel"), ("budget", budget), ("again", "1"),
+            ];
+            browser.done("/expenses/new", "/expenses/new", &fields)
+        };
+        let on = enter("75.50", "EUR", "B-000001");
+        assert_eq!(on, "/expenses/new?folder=F-000001&incurredOn=2026-03-02&category=Travel&budget=B-000001&currency=EUR");
+        enter("30", "EUR", "B-000001");
+        enter("1200", "JPY", "");
+        let page = browser.page(&on);
+        page.shows("value=\"2026-03-02\"");
+        page.shows("105.50 <small>EUR</small>");
+        page.shows("1,200 <small>JPY</small>");
+        let list = browser.page("/expenses?folder=F-000001");
+        list.shows("1–3 of 3");
+        list.shows("105.50 <small>EUR</small>");
+        let budget = browser.page("/budgets/B-000001");
+        budget.shows("class=\"chart over\"");
+        budget.shows("That is over budget.");
+        browser.page("/budgets?over=yes").shows("106 %");
+        browser.page("/").shows("Over budget");
+    }
+
+    fn what_someone_typed_is_never_markup(engine: Engine) {
+        let office = Office::start(engine);
+        let evil = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>";
+        let browser = Browser::of_owner(&office);
+        office.import("folders", &[json!({
+            "reference": "<i>x", "name": evil, "description": evil, "clientName": evil, "tags": ["<b>tag"],
+            "customFields": { "<u>name": evil }, "externalId": evil,
+        })]);
+        office.import("assignments", &[json!({ "title": evil, "folder": "<i>x", "description": evil })]);
+        office.import("expenses", &[json!({
+            "folder": "<i>x", "unitAmount": 1, "incurredOn": "2026-01-01", "description": evil, "vendor": evil, "category": evil,
+        })]);
+        office.import("budgets", &[json!({ "name": evil, "folder": "<i>x", "amount": 1, "category": evil })]);
+        browser.done("/settings/statuses/new", "/settings/statuses/new", &[("name", evil), ("appliesTo", "folder"), ("group", "todo"), ("color", "#112233")]);
+        browser.done("/settings/layers/new", "/settings/layers/new", &[("name", evil)]);
+        browser.send_form("/settings/tokens/new", "/settings/tokens/new", &[("name", evil), ("expires", "30")]);
+        browser.done("/settings/workspace", "/settings/workspace", &[("name", evil), ("currency", "EUR")]);
+        let folder = "/folders/%3Ci%3Ex";
+        for path in [
+            "/", "/folders", folder, "/folders/%3Ci%3Ex/edit", "/folders/%3Ci%3Ex/delete", "/assignments", "/assignments/A-000001",
+            "/expenses", "/expenses/E-000001", "/expenses/new?folder=%3Ci%3Ex", "/budgets", "/budgets/B-000001", "/map",
+            "/map?folder=%3Ci%3Ex", "/search?q=%3Cscript%3E", "/settings/statuses", "/settings/layers", "/settings/tokens",
+            "/settings/workspace", "/settings/workspace/delete", "/settings/activity", "/account", "/settings/members",
+            "/folders?q=%22%3E%3Cscript%3Ealert(1)%3C/script%3E", "/folders/new?name=%22%3E%3Cscript%3E",
+        ] {
+            let page = browser.page(path);
+            for markup in ["<script>alert", "<img", "<i>x", "<b>tag", "<u>name", "onerror=alert(2)>"] {
+                assert!(!page.text.contains(markup), "{markup} in {path}: {}", page.text);
+            }
+        }
+    }
+
+    fn another_workspaces_records_are_not_there(engine: Engine) {
+        let office = Office::start(engine);
+        office.create_workspace("Branch");
+        office.import_into("Branch", "folders", &[json!({ "name": "Secret" })]);
+        office.groma_with("a crew password\n", &["user", "add", "crew@example.test", "--workspace", WORKSPACE, "--role", "owner"]).succeeds();
+        let crew = Browser::logged_in(&office, "crew@example.test", "a crew password");
+        for path in ["/folders/F-000001", "/folders/F-000001/edit", "/folders/F-000001/geometries.geojson"] {
+            assert_eq!(crew.get(path).answer.status, 404, "{path}");
+        }
+        crew.page("/folders").hides("Secret");
+        crew.page("/search?q=secret").shows("Nothing matches");
+    }
+}

@@ -1,0 +1,161 @@
+//! Settings: tokens that work as pasted, members, statuses, layers, the end of a workspace.
+
+use super::Browser;
+use crate::{
+    office::{OWNER, Office, WORKSPACE},
+    on_both_engines,
+};
+use serde_json::json;
+
+fn member(office: &Office, email: &str, role: &str) -> Browser {
+    let add = ["user", "add", email, "--workspace", WORKSPACE, "--role", role];
+    office.groma_with("a password of theirs\n", &add).succeeds();
+    Browser::logged_in(office, email, "a password of theirs")
+}
+
+on_both_engines! {
+    fn a_token_is_shown_once_works_as_pasted_and_ends_when_revoked(engine: Engine) {
+        let office = Office::start(engine);
+        let browser = Browser::of_owner(&office);
+        browser.page("/settings/tokens").shows("No tokens yet");
+        browser.page("/settings/tokens/new").shows("Read folders, list and detail");
+        let wrong = browser.send_form("/settings/tokens/new", "/settings/tokens/new", &[("name", ""), ("expires", "7")]);
+        assert_eq!(wrong.error_of("name"), Some("Must not be empty"));
+        let once = browser.page("/settings/tokens/new");
+        let once = once.between("name=\"once\" value=\"", "\"").unwrap().to_owned();
+        let fields = [("once", once.as_str()), ("name", "QGIS office"), ("scope", "READ_FOLDER"), ("scope", "READ_BUDGET"), ("expires", "90")];
+        let made = browser.send_form("/settings/tokens/new", "/settings/tokens/new", &fields);
+        assert_eq!(made.answer.status, 200, "{}", made.text);
+        assert_eq!(made.answer.header("cache-control"), Some("no-store"));
+        let token = made.between("<code id=\"token\">", "</code>").unwrap().to_owned();
+        let curl = made.between("<pre id=\"curl\" tabindex=\"0\">", "</pre>").unwrap().replace("&#34;", "\"");
+        assert!(curl.contains(&format!("Authorization: Bearer {token}")), "{curl}");
+        assert!(curl.contains(&format!("http://{}/api/public/v1/folders?limit=5", office.main().authority())));
+        office.get("/folders?limit=5", &token).ok();
+        office.get("/expenses", &token).error(403);
+        // A reload of that answer makes no second one.
+        assert_eq!(browser.done("/settings/tokens/new", "/settings/tokens/new", &fields), "/settings/tokens");
+        browser.page("/settings/tokens").shows("has been made already");
+        let list = browser.page("/settings/tokens");
+        list.hides(&token);
+        assert_eq!(list.text.matches("QGIS office").count(), 2, "one row, with its link");
+        list.shows(&format!("svc_…{}", &token[token.len() - 4..]));
+        list.shows("just now");
+        let row = list.text.split("<tr").find(|row| row.contains("/revoke\"")).unwrap();
+        let revoke = row.split("/settings/tokens/").nth(1).unwrap().split('/').next().unwrap();
+        // It belongs to the owner: an editor cannot end it, an administrator can.
+        let editor = member(&office, "editor@example.test", "editor");
+        let path = format!("/settings/tokens/{revoke}/revoke");
+        assert_eq!(editor.get(&path).answer.status, 404);
+        assert_eq!(editor.send_form("/", &path, &[]).answer.status, 404);
+        editor.page("/settings/tokens").hides("QGIS office");
+        office.get("/folders", &token).ok();
+        browser.done(&path, &path, &[]);
+        office.get("/folders", &token).is_error(401, "Unknown or revoked token");
+        // Webhooks are an administrator's to grant.
+        editor.page("/settings/tokens/new").shows("Only administrators and owners can grant this.");
+        let fields = [("name", "x"), ("scope", "MANAGE_WEBHOOK"), ("expires", "none")];
+        let refused = editor.send_form("/settings/tokens/new", "/settings/tokens/new", &fields);
+        refused.shows("can be granted by administrators and owners only");
+    }
+
+    fn the_last_owner_stays_and_who_leaves_takes_their_tokens_along(engine: Engine) {
+        let office = Office::start(engine);
+        let owner = Browser::of_owner(&office);
+        let admin = member(&office, "admin@example.test", "admin");
+        let editor = member(&office, "editor@example.test", "editor");
+        let token = office.token_of(WORKSPACE, "editor@example.test", &["READ_FOLDER"]);
+        office.get("/folders", &token).ok();
+        let page = owner.page("/settings/members");
+        let id_of = |email: &str| {
+            let row = page.text.split("<tr").skip(1).find(|row| row.contains(email)).unwrap();
+            row.split("/settings/members/").nth(1).unwrap().split('/').next().unwrap().to_owned()
+        };
+        let me = id_of(OWNER);
+        let role = |browser: &Browser, id: &str, role: &str| {
+            browser.send_form("/settings/members", &format!("/settings/members/{id}/role"), &[("role", role)])
+        };
+        let refused = role(&owner, &me, "admin");
+        assert_eq!(refused.answer.status, 400);
+        refused.shows("the last owner stays");
+        let leave = format!("/settings/members/{me}/remove");
+        owner.send_form(&leave, &leave, &[]).shows("the last owner stays");
+        // An administrator neither touches owners nor makes them.
+        assert_eq!(role(&admin, &me, "viewer").answer.status, 403);
+        assert_eq!(role(&admin, &id_of("editor@example.test"), "owner").answer.status, 403);
+        assert_eq!(admin.send_form("/settings/members", &leave, &[]).answer.status, 403);
+        // An editor removes nobody else.
+        let out = format!("/settings/members/{}/remove", id_of("admin@example.test"));
+        assert_eq!(editor.send_form("/settings/members", &out, &[]).answer.status, 403);
+        let editors = format!("/settings/members/{}/remove", id_of("editor@example.test"));
+        admin.done(&editors, &editors, &[]);
+        assert_eq!(editor.get("/").location(), "/account", "out at once");
+        office.within_a_second("/folders", &token, |answer| answer.status == 401);
+        // Back again, the old token stays dead.
+        office.groma(&["user", "add", "editor@example.test", "--workspace", WORKSPACE, "--role", "editor"]).succeeds();
+        editor.page("/folders");
+        office.get("/folders", &token).error(401);
+    }
+
+    fn statuses_are_ordered_coloured_and_replaced(engine: Engine) {
+        let office = Office::start(engine);
+        office.import("folders", &[json!({ "name": "a", "status": "Quoted" })]);
+        let browser = Browser::of_owner(&office);
+        let names = |page: &str| {
+            let folders = page.split("<h2>Assignments</h2>").next().unwrap().to_owned();
+            let cells = folders.split("</svg>").filter_map(|cell| cell.split("</span>").next());
+            cells.map(str::to_owned).filter(|name| ["Quoted", "Field work", "Drawing", "Tendered"].contains(&name.as_str())).collect::<Vec<_>>()
+        };
+        let page = browser.page("/settings/statuses").text;
+        assert_eq!(names(&page), ["Quoted", "Field work", "Drawing"]);
+        let id_of = |page: &str, name: &str| {
+            let row = page.split("<tr").find(|row| row.contains(&format!("</svg>{name}</span>"))).unwrap();
+            row.split("/settings/statuses/").nth(1).unwrap().split('/').next().unwrap().to_owned()
+        };
+        let quoted = id_of(&page, "Quoted");
+        let moved = format!("/settings/statuses/{quoted}/move");
+        browser.done("/settings/statuses", &moved, &[("to", "down")]);
+        assert_eq!(names(&browser.page("/settings/statuses").text), ["Field work", "Quoted", "Drawing"]);
+        let taken = browser.send_form("/settings/statuses/new", "/settings/statuses/new", &[("name", "quoted"), ("appliesTo", "folder"), ("color", "#aabbcc"), ("group", "todo")]);
+        assert_eq!(taken.error_of("name"), Some("`quoted` is taken"));
+        let fields = [("name", "Tendered"), ("appliesTo", "folder"), ("color", "#AABBCC"), ("group", "todo"), ("isDefault", "true")];
+        browser.done("/settings/statuses/new", "/settings/statuses/new", &fields);
+        let page = browser.page("/settings/statuses").text;
+        let tendered = id_of(&page, "Tendered");
+        let delete = format!("/settings/statuses/{quoted}/delete");
+        browser.page(&delete).shows("1 folder have this status now");
+        let refused = browser.send_form(&delete, &delete, &[("replacement", "")]);
+        assert_eq!(refused.error_of("replacement"), Some("Is needed: this status is in use"));
+        browser.done(&delete, &delete, &[("replacement", &tendered)]);
+        browser.page("/folders/F-000001").shows("Tendered");
+        browser.page("/settings/activity").shows("Tendered");
+    }
+
+    fn a_layer_is_made_renamed_and_deleted_and_so_is_the_workspace(engine: Engine) {
+        let office = Office::start(engine);
+        let browser = Browser::of_owner(&office);
+        browser.done("/settings/layers/new", "/settings/layers/new", &[("name", "Parcels")]);
+        let page = browser.page("/settings/layers");
+        let id = page.between("href=\"/settings/layers/01", "\"").unwrap();
+        let path = format!("/settings/layers/01{id}");
+        let wrong = browser.send_form(&path, &path, &[("name", "Plots"), ("color", "red")]);
+        assert_eq!(wrong.error_of("color"), Some("Must be a colour such as #2b6cb0"));
+        browser.done(&path, &path, &[("name", "Plots"), ("color", "#010203"), ("description", "All of them")]);
+        let page = browser.page("/settings/layers");
+        page.shows("Plots");
+        page.shows("parcels");
+        let delete = format!("{path}/delete");
+        assert_eq!(browser.send_form(&delete, &delete, &[("confirm", "plots")]).answer.status, 400);
+        browser.done(&delete, &delete, &[("confirm", "parcels")]);
+        browser.page("/settings/layers").shows("No layers yet");
+        // The workspace: an administrator may rename it, only an owner ends it.
+        let admin = member(&office, "admin@example.test", "admin");
+        admin.done("/settings/workspace", "/settings/workspace", &[("name", "Bureau"), ("currency", "CHF")]);
+        assert_eq!(admin.get("/settings/workspace/delete").answer.status, 403);
+        let delete = "/settings/workspace/delete";
+        assert_eq!(browser.send_form(delete, delete, &[("confirm", WORKSPACE)]).answer.status, 400);
+        assert_eq!(browser.done(delete, delete, &[("confirm", "Bureau")]), "/account");
+        browser.page("/account").shows("You are not a member of any workspace now");
+        assert_eq!(browser.get("/folders").location(), "/account");
+    }
+}

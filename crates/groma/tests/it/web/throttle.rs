@@ -1,0 +1,43 @@
+//! Guessing passwords is slow, and keeps nobody else out.
+
+use super::{Browser, password};
+use crate::{
+    office::{OWNER, Office},
+    on_both_engines,
+};
+
+on_both_engines! {
+    fn guessing_is_stopped_and_the_owners_device_still_comes_in(engine: Engine) {
+        let office = Office::start(engine);
+        let owner = Browser::of_owner(&office);
+        owner.done("/", "/logout", &[]);
+        let stranger = Browser::new(office.main());
+        let from = |page: &Browser, address: &str, password: &str| {
+            let token = page.get("/login").token();
+            let origin = format!("http://{}", office.main().authority());
+            let body = format!("_csrf={token}&email={}&password={}", crate::client::encode(OWNER), crate::client::encode(password));
+            let headers = [
+                ("Origin", origin),
+                ("Content-Type", "application/x-www-form-urlencoded".to_owned()),
+                // A proxy on this machine tells where a request came from.
+                ("X-Forwarded-For", format!("192.0.2.1, {address}")),
+            ];
+            page.ask("POST", "/login", &headers, Some(body.into_bytes())).answer.status
+        };
+        for _ in 0..10 {
+            assert_eq!(from(&stranger, "198.51.100.7", "guess"), 400);
+        }
+        assert_eq!(from(&stranger, "198.51.100.7", "guess"), 429);
+        assert_eq!(from(&stranger, "198.51.100.7", password()), 429, "not even with the right one");
+        // Elsewhere it is another count, and the owner's own device has one of its own.
+        assert_eq!(from(&stranger, "198.51.100.8", "guess"), 400);
+        assert_eq!(from(&owner, "198.51.100.7", password()), 303);
+        // From many addresses the account as a whole is guarded; the owner's device is not.
+        for n in 0..100 {
+            let _ = from(&stranger, &format!("203.0.113.{n}"), "guess");
+        }
+        assert_eq!(from(&stranger, "198.51.100.99", password()), 429);
+        owner.done("/", "/logout", &[]);
+        assert_eq!(from(&owner, "198.51.100.7", password()), 303, "nobody is locked out of their own");
+    }
+}
