@@ -26,7 +26,11 @@ try {
     await shoot("folder");
     await open(page, `/budgets/${subjects.budget}`);
     await shoot("budget");
-    await open(page, `/map#map=15.6/${subjects.place}`);
+    await open(page, `/map#map=16.4/${subjects.place}`);
+    // Something of it is looked at.
+    await page.mouse.click(DESK.width / 2 + 120, DESK.height / 2 + 60);
+    await page.locator(".map-card").waitFor();
+    await mapReady(page);
     await shoot("map");
     await open(page, "/settings/tokens");
     await shoot("tokens");
@@ -44,7 +48,7 @@ try {
   await program.stop();
 }
 
-/** A folder with shapes, a budget and something left to do; and its place on the map. */
+/** A folder at work, with shapes and a budget mostly spent; and its place on the map. */
 async function choose(token) {
   const ask = async (query) => {
     const headers = { Authorization: `Bearer ${token}` };
@@ -58,6 +62,7 @@ async function choose(token) {
       if (found.length < 100) return records;
     }
   };
+  const statuses = new Map((await all("statuses")).map(({ id, group }) => [id, group]));
   const budgets = await all("budgets");
   const spent = new Map(budgets.map((budget) => [budget.folderId, budget]));
   const folders = (await all("folders")).filter(
