@@ -26,9 +26,13 @@ try {
     await shoot("folder");
     await open(page, `/budgets/${subjects.budget}`);
     await shoot("budget");
-    await open(page, `/map#map=15.6/${subjects.place}`);
+    await open(page, `/map#map=16.4/${subjects.place}`);
+    // Something of it is looked at.
+    await page.mouse.click(DESK.width / 2 + 120, DESK.height / 2 + 60);
+    await page.locator(".map-card").waitFor();
+    await mapReady(page);
     await shoot("map");
-    await open(page, "/settings/tokens");
+    await makeToken(page, colorScheme === "light" ? "Nightly accounting export" : "QGIS office");
     await shoot("tokens");
     await context.close();
   }
@@ -44,7 +48,7 @@ try {
   await program.stop();
 }
 
-/** A folder with shapes, a budget and something left to do; and its place on the map. */
+/** A folder at work, with shapes and a budget mostly spent; and its place on the map. */
 async function choose(token) {
   const ask = async (query) => {
     const headers = { Authorization: `Bearer ${token}` };
@@ -58,16 +62,26 @@ async function choose(token) {
       if (found.length < 100) return records;
     }
   };
+  const statuses = new Map((await all("statuses")).map(({ id, group }) => [id, group]));
   const budgets = await all("budgets");
   const spent = new Map(budgets.map((budget) => [budget.folderId, budget]));
   const folders = (await all("folders")).filter(
-    ({ archivedAt, bbox, id }) => !archivedAt && bbox && spent.has(id),
+    ({ bbox, id, statusId }) => bbox && spent.has(id) && statuses.get(statusId) === "inProgress",
   );
   const share = ({ id }) => Math.abs(Number(spent.get(id).percentUsed) - 70);
   const [folder] = folders.sort((one, other) => share(one) - share(other));
   const [west, south, east, north] = folder.bbox;
   const place = `${((south + north) / 2).toFixed(5)}/${((west + east) / 2).toFixed(5)}`;
   return { folder: folder.reference, budget: spent.get(folder.id).reference, place };
+}
+
+async function makeToken(page, name) {
+  await open(page, "/settings/tokens/new");
+  await page.locator("[name=name]").fill(name);
+  await page.getByLabel("READ_EXPENSE").check();
+  await page.getByLabel("READ_BUDGET").check();
+  await page.getByRole("button", { name: "Make the token" }).click();
+  await page.locator(".once").waitFor();
 }
 
 async function open(page, address) {

@@ -376,6 +376,10 @@ impl Work for Invite {
         let Self { workspace, actor, invitation, now } = self;
         actor.role().require(needed_for(invitation.role))?;
         lock(tx, workspace).await?;
+        // Asked twice for the same link, one is made.
+        if let Some(made) = tx.invitation(&invitation.hash).await? {
+            return Ok(made.id);
+        }
         let id = InvitationId::new(now, tx::random());
         let email = invitation.email.map(|email| email.as_str().to_owned());
         let told = serde_json::json!({ "role": invitation.role.name(), "email": email });

@@ -6,8 +6,8 @@ const DAY = 24 * HOUR;
 
 const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
 const short = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
-const dayOfYear = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
-const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
+/** As the server writes them. */
+const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
 export function relativeTimes(): void {
   const all = () => document.querySelectorAll<HTMLTimeElement>("time[datetime]").forEach(tell);
@@ -46,7 +46,8 @@ export function said(moment: Date, now: Date): string {
   if (days === 1) return "yesterday";
   if (days === -1) return "tomorrow";
   if (Math.abs(days) < 14) return ago(`${Math.abs(days)} days`);
-  return (moment.getFullYear() === now.getFullYear() ? dayOfYear : day).format(moment);
+  const day = `${moment.getDate()} ${MONTHS[moment.getMonth()]}`;
+  return moment.getFullYear() === now.getFullYear() ? day : `${day} ${moment.getFullYear()}`;
 }
 
 function midnight(moment: Date): number {

@@ -24,7 +24,8 @@ export function addFolders(
       "circle-stroke-width": 1.5,
     },
   });
-  tinted(({ ring }) => map.setPaintProperty(FOLDERS, "circle-stroke-color", ring));
+  // In ink, so that they stand out from the points of layers.
+  tinted(({ ink }) => map.setPaintProperty(FOLDERS, "circle-stroke-color", ink));
   let visible = true;
   let running: AbortController | null = null;
   const load = async () => {

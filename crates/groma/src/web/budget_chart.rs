@@ -104,7 +104,12 @@ impl Chart {
                 .collect(),
             limit,
             limit_label: shown::amount(&amount.to_string()),
-            months: months(start, end).into_iter().map(|(day, text)| (x(day), text)).collect(),
+            // A label at the very end would stand outside.
+            months: months(start, end)
+                .into_iter()
+                .map(|(day, text)| (x(day), text))
+                .filter(|(x, _)| *x < RIGHT - 24.0)
+                .collect(),
             area: format!("{line}V{BOTTOM:.1}H{:.1}Z", x(start)),
             line,
             point,

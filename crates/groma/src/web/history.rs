@@ -6,7 +6,7 @@ use super::{
     shown::{self, Moment},
     visit::Desk,
 };
-use groma_domain::{Kind, PersonId};
+use groma_domain::{Kind, PersonId, Timestamp};
 use groma_store::ChangeRow;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
@@ -103,7 +103,7 @@ fn line(
     };
     let is_gone = after.is_none();
     let changes = match (before, after) {
-        (Some(before), Some(after)) => changes(statuses, &before, &after),
+        (Some(before), Some(after)) => changes(desk, statuses, &before, &after),
         _ => Vec::new(),
     };
     let who = match row.actor {
@@ -123,11 +123,13 @@ fn line(
 
 /// What differs, in words; what only counts along is left out.
 fn changes(
+    desk: &Desk,
     statuses: &Statuses,
     before: &Map<String, Value>,
     after: &Map<String, Value>,
 ) -> Vec<FieldChange> {
-    const SILENT: [&str; 12] = [
+    const SILENT: [&str; 13] = [
+        "archivedAt",
         "version",
         "updatedAt",
         "revision",
@@ -152,6 +154,7 @@ fn changes(
             }
             ("bbox", Value::Array(_)) => "moved".to_owned(),
             ("folderId" | "assignmentId" | "budgetId", Value::String(_)) => "another".to_owned(),
+            (_, Value::String(text)) => dated(desk, text),
             _ => shown::plain(value).chars().take(200).collect(),
         }
     };
@@ -161,6 +164,19 @@ fn changes(
         after: said(name, after.get(name)),
     };
     differing.map(change).collect()
+}
+
+/// A text, or the day or moment that it is.
+fn dated(desk: &Desk, text: &str) -> String {
+    if text.len() == 10
+        && let Ok(day) = text.parse()
+    {
+        return shown::full_day(day);
+    }
+    match Timestamp::parse(text) {
+        Ok(moment) => desk.moment(moment).exact,
+        Err(_) => text.chars().take(200).collect(),
+    }
 }
 
 /// `dueDate` as people say it: `Due date`.

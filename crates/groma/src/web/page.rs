@@ -14,6 +14,7 @@ use axum::{
     response::{IntoResponse, Redirect, Response},
 };
 use groma_domain::Kind;
+use groma_store::{Browse, Count};
 
 /// On an answer that has told the message.
 #[derive(Clone)]
@@ -131,7 +132,7 @@ impl Desk {
         content: &impl Template,
     ) -> Result<Response, WebError> {
         let content = content.render()?;
-        let totals = self.store().totals(self.id()).await?;
+        let counts = self.counts().await?;
         let session = &self.session;
         let place = |member: &groma_store::Membership| Place {
             id: member.workspace.id.to_string(),
@@ -144,7 +145,7 @@ impl Desk {
             title: meta.title,
             workspace: self.workspace().name.as_str(),
             places: session.memberships.iter().map(place).collect(),
-            links: links(meta.nav, totals),
+            links: links(meta.nav, counts),
             settings_here: meta.nav == Nav::Settings,
             initials: shown::initials(&self.member.person.name),
             user: &self.member.person.name,
@@ -161,6 +162,22 @@ impl Desk {
             response.extensions_mut().insert(FlashShown);
         }
         Ok(response)
+    }
+
+    /// How many records of each kind its list opens with.
+    async fn counts(&self) -> Result<[String; 4], WebError> {
+        let open = async |kind| {
+            let open = Browse { closed: Some(false), limit: 0, ..Browse::all(kind) };
+            let browsed = self.store().browse(self.id(), open).await?;
+            Ok::<_, WebError>(match browsed.count {
+                Count::Exactly(count) => shown::grouped(count),
+                Count::MoreThan(count) => format!("{}+", shown::grouped(count)),
+            })
+        };
+        let totals = async { Ok(self.store().totals(self.id()).await?) };
+        let (folders, assignments, totals) =
+            futures_util::try_join!(open(Kind::Folder), open(Kind::Assignment), totals)?;
+        Ok([folders, assignments, shown::grouped(totals[2]), shown::grouped(totals[3])])
     }
 
     /// A piece of a page, for the script that asked for it.
@@ -220,8 +237,7 @@ fn html(status: StatusCode, body: String) -> Response {
     response
 }
 
-fn links(here: Nav, totals: [u64; 4]) -> Vec<Link> {
-    let count = |kind: usize| shown::grouped(totals[kind]);
+fn links(here: Nav, [folders, assignments, expenses, budgets]: [String; 4]) -> Vec<Link> {
     let link = |href, icon, label, key, nav, count, is_wide| Link {
         href,
         icon,
@@ -233,10 +249,18 @@ fn links(here: Nav, totals: [u64; 4]) -> Vec<Link> {
     };
     vec![
         link("/", "dashboard", "Dashboard", "d", Nav::Dashboard, String::new(), true),
-        link("/folders", "folders", "Folders", "f", Nav::Folders, count(0), false),
-        link("/assignments", "assignments", "Assignments", "a", Nav::Assignments, count(1), false),
-        link("/expenses", "expenses", "Expenses", "e", Nav::Expenses, count(2), false),
-        link("/budgets", "budgets", "Budgets", "b", Nav::Budgets, count(3), true),
+        link("/folders", "folders", "Folders", "f", Nav::Folders, folders, false),
+        link(
+            "/assignments",
+            "assignments",
+            "Assignments",
+            "a",
+            Nav::Assignments,
+            assignments,
+            false,
+        ),
+        link("/expenses", "expenses", "Expenses", "e", Nav::Expenses, expenses, false),
+        link("/budgets", "budgets", "Budgets", "b", Nav::Budgets, budgets, true),
         link("/map", "map", "Map", "m", Nav::Map, String::new(), false),
     ]
 }

@@ -36,11 +36,23 @@ pub(crate) struct Row {
 
 /// What stands in a cell.
 pub(crate) enum Cell {
-    Reference { text: String, href: Option<String> },
-    Name { text: String, href: String, under: String },
+    Reference {
+        text: String,
+        href: Option<String>,
+    },
+    Name {
+        text: String,
+        href: String,
+        under: String,
+    },
     Status(Option<StatusShown>),
     Text(String),
-    Day { text: String, is_late: bool },
+    Day {
+        text: String,
+        is_late: bool,
+    },
     Money(Option<Money>),
+    /// Money that phones leave out.
+    Aside(Option<Money>),
     Share(Option<Share>),
 }

@@ -350,7 +350,7 @@ pub(in crate::web) fn columns(kind: Kind) -> Vec<Column> {
             column("Owner", "hide"),
             column("Due", ""),
             column("Budget used", "hide"),
-            column("Budget", "money"),
+            column("Budget", "money hide"),
         ],
         Kind::Assignment => vec![
             column("Reference", "hide"),
@@ -525,7 +525,7 @@ impl<'a> Shown<'a> {
                     Cell::Text(doc.person("owner").to_owned()),
                     self.due(doc),
                     Cell::Share(share),
-                    Cell::Money(money),
+                    Cell::Aside(money),
                 ]
             }
             Kind::Assignment => vec![

@@ -6,7 +6,6 @@ use crate::web::{
     fields::{Choice, problems},
     flash::Flash,
     form::Form,
-    new_secret,
     page::{Meta, Nav},
     shown::Moment,
     visit::Desk,
@@ -17,7 +16,7 @@ use axum::{
     http::{HeaderValue, StatusCode, header},
     response::Response,
 };
-use groma_domain::{Email, Permission, PersonId, Refusal, Role};
+use groma_domain::{Email, Permission, PersonId, Refusal, Role, session::Secret};
 use groma_store::{KnownPerson, NewInvitation, NewUser};
 
 const HERE: &str = "/settings/members";
@@ -29,6 +28,7 @@ const INVITATION_MILLIS: i64 = 7 * 24 * 60 * 60 * 1_000;
 struct Members {
     nav: SettingsNav,
     csrf: String,
+    once: String,
     may_administer: bool,
     link: Option<String>,
     error: String,
@@ -103,6 +103,7 @@ async fn show(
     let content = Members {
         nav: SettingsNav::new(desk, HERE),
         csrf: desk.visit.form_token(),
+        once: uuid::Uuid::now_v7().to_string(),
         may_administer,
         error,
         members: members.collect(),
@@ -142,7 +143,11 @@ pub(in crate::web) async fn invite(desk: Desk, form: Form) -> Result<Response, W
             return show(&desk, StatusCode::BAD_REQUEST, None, error).await;
         }
     };
-    let secret = new_secret().map_err(|error| WebError::internal(error.to_string()))?;
+    // The same form sent again, by a reload, gives the same link.
+    let once = form.get("once");
+    let secret = Secret::parse(&desk.visit.secret.mark("invitation", once.as_bytes()));
+    let secret = secret.filter(|_| !once.is_empty());
+    let secret = secret.ok_or_else(|| WebError::bad("This form was not made here."))?;
     let invitation = NewInvitation {
         hash: secret.hash(),
         role,

@@ -146,7 +146,13 @@ on_both_engines! {
         let office = Office::start(engine);
         let owner = Browser::of_owner(&office);
         let invite = |role: &str, email: &str| {
-            let page = owner.send_form("/settings/members", "/settings/invitations", &[("role", role), ("email", email)]);
+            let once = uuid::Uuid::now_v7().to_string();
+            let fields = [("once", once.as_str()), ("role", role), ("email", email)];
+            let page = owner.send_form("/settings/members", "/settings/invitations", &fields);
+            // A reload gives the same link, and makes no second one.
+            let again = owner.send_form("/settings/members", "/settings/invitations", &fields);
+            let start = "<code id=\"link\">";
+            assert_eq!(again.between(start, "</code>"), page.between(start, "</code>"));
             assert_eq!(page.answer.status, 200, "{}", page.text);
             assert_eq!(page.answer.header("cache-control"), Some("no-store"));
             let link = page.between("<code id=\"link\">", "</code>").unwrap().to_owned();
