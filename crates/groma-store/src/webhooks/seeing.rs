@@ -98,6 +98,13 @@ pub struct DeliveryFilter {
 }
 
 impl DeliveryFilter {
+    /// Everything of an endpoint, page by page.
+    #[must_use]
+    pub fn of(endpoint: EndpointId) -> Self {
+        let (state, event, since, until, before) = (None, None, None, None, None);
+        Self { endpoint, state, event, since, until, before, limit: 50 }
+    }
+
     /// The first and the last id that fit, both included. Ids rise with time.
     pub(crate) fn bounds(&self) -> (uuid::Uuid, uuid::Uuid) {
         let least = self.since.map_or(uuid::Uuid::nil(), |since| first_id(since).0);

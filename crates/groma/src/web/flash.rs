@@ -16,15 +16,23 @@ pub(crate) struct Flash {
     /// Whether it is bad news.
     #[serde(default)]
     pub(crate) is_bad: bool,
+    /// A secret that was just made, for the one page that shows it.
+    #[serde(default)]
+    pub(crate) secret: Option<String>,
 }
 
 impl Flash {
     pub(crate) fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into(), undo: None, is_bad: false }
+        Self { text: text.into(), undo: None, is_bad: false, secret: None }
     }
 
     pub(crate) fn with_undo(mut self, path: String) -> Self {
         self.undo = Some(path);
+        self
+    }
+
+    pub(crate) fn with_secret(mut self, secret: &str) -> Self {
+        self.secret = Some(secret.to_owned());
         self
     }
 

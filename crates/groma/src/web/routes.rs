@@ -11,7 +11,7 @@ use super::{
         list, remove, status,
     },
     search,
-    settings::{self, activity, layers, members, statuses, tokens, workspace},
+    settings::{self, activity, layers, members, statuses, tokens, webhooks, workspace},
 };
 use axum::{
     Router,
@@ -133,6 +133,22 @@ pub(super) fn all() -> Vec<Route> {
         post "/settings/tokens/new" may(Read) => tokens::create;
         get  "/settings/tokens/{id}/revoke" may(Read) => tokens::revoke_page;
         post "/settings/tokens/{id}/revoke" may(Read) => tokens::revoke;
+        get  "/settings/webhooks" may(Administer) => webhooks::page;
+        get  "/settings/webhooks/new" may(Administer) => webhooks::new_page;
+        post "/settings/webhooks/new" may(Administer) => webhooks::create;
+        get  "/settings/webhooks/{id}" may(Administer) => webhooks::deliveries::page;
+        get  "/settings/webhooks/{id}/edit" may(Administer) => webhooks::edit_page;
+        post "/settings/webhooks/{id}/edit" may(Administer) => webhooks::update;
+        post "/settings/webhooks/{id}/test" may(Administer) => webhooks::test;
+        post "/settings/webhooks/{id}/enable" may(Administer) => webhooks::enable;
+        post "/settings/webhooks/{id}/disable" may(Administer) => webhooks::disable;
+        get  "/settings/webhooks/{id}/rotate" may(Administer) => webhooks::rotate_page;
+        post "/settings/webhooks/{id}/rotate" may(Administer) => webhooks::rotate;
+        post "/settings/webhooks/{id}/redeliver" may(Administer) => webhooks::deliveries::redeliver_failed;
+        get  "/settings/webhooks/{id}/deliveries/{delivery}" may(Administer) => webhooks::deliveries::delivery;
+        post "/settings/webhooks/{id}/deliveries/{delivery}/again" may(Administer) => webhooks::deliveries::redeliver;
+        get  "/settings/webhooks/{id}/delete" may(Administer) => webhooks::delete_page;
+        post "/settings/webhooks/{id}/delete" may(Administer) => webhooks::delete;
         get  "/settings/members" may(Read) => members::page;
         post "/settings/members/{id}/role" may(Administer) => members::set_role;
         get  "/settings/members/{id}/remove" may(Read) => members::remove_page;

@@ -1,10 +1,11 @@
-//! Settings: tokens, members, the workspace itself, statuses, layers, the audit trail.
+//! Settings: tokens, webhooks, members, the workspace itself, statuses, layers, the audit trail.
 
 pub(super) mod activity;
 pub(super) mod layers;
 pub(super) mod members;
 pub(super) mod statuses;
 pub(super) mod tokens;
+pub(super) mod webhooks;
 pub(super) mod workspace;
 
 use super::{WebError, visit::Desk};
@@ -20,8 +21,9 @@ struct SettingsNav {
 }
 
 /// Every page of the settings: address, icon, name, and what it takes to see it.
-const PAGES: [(&str, &str, &str, Permission); 6] = [
+const PAGES: [(&str, &str, &str, Permission); 7] = [
     ("/settings/tokens", "token", "API Tokens", Permission::Read),
+    ("/settings/webhooks", "webhook", "Webhooks", Permission::Administer),
     ("/settings/members", "members", "Members", Permission::Read),
     ("/settings/workspace", "workspace", "Workspace", Permission::Administer),
     ("/settings/statuses", "status", "Statuses", Permission::Administer),
