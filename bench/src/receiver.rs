@@ -29,8 +29,6 @@ pub(crate) struct Arrival {
     pub(crate) at: u64,
     /// The name of the record that it is about.
     pub(crate) name: String,
-    /// The path it was sent to.
-    pub(crate) path: String,
 }
 
 impl Receiver {
@@ -63,12 +61,8 @@ impl Receiver {
     pub(crate) fn take(&self) -> Outcome<Vec<Arrival>> {
         let text = self.ask("/take")?;
         let arrival = |line: &str| {
-            let mut fields = line.splitn(3, ' ');
-            Some(Arrival {
-                at: fields.next()?.parse().ok()?,
-                path: fields.next()?.to_owned(),
-                name: fields.next()?.to_owned(),
-            })
+            let (at, name) = line.split_once(' ')?;
+            Some(Arrival { at: at.parse().ok()?, name: name.to_owned() })
         };
         Ok(text.lines().filter_map(arrival).collect())
     }
@@ -152,7 +146,7 @@ async fn serve(mut stream: TcpStream, ledger: Arc<Ledger>) {
                 ledger.count.fetch_add(1, Ordering::Relaxed);
                 if path.starts_with("/time") {
                     let name = text.split("\"name\":\"").nth(1).and_then(|t| t.split('"').next());
-                    let line = format!("{first_byte} {path} {}\n", name.unwrap_or_default());
+                    let line = format!("{first_byte} {}\n", name.unwrap_or_default());
                     let _ = ledger.lines.lock().map(|mut lines| lines.push_str(&line));
                 }
                 if stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").await.is_err() {

@@ -41,12 +41,24 @@ pub(super) struct PostgresTx<'c> {
     locks: bool,
     /// The mark that the endpoints of the locked workspace had.
     mark: Option<(WorkspaceId, i64)>,
+    /// The workspace that is locked, and its statuses: nobody else changes them meanwhile, so the
+    /// changes of a group need not ask again.
+    locked: Option<Workspace>,
+    statuses: Option<(WorkspaceId, Vec<Status>)>,
     handed: Handed,
 }
 
 impl<'c> PostgresTx<'c> {
     pub(super) fn new(transaction: Transaction<'c>, desk: &'c Desk) -> Self {
-        Self { transaction, desk, locks: true, mark: None, handed: Handed::default() }
+        Self {
+            transaction,
+            desk,
+            locks: true,
+            mark: None,
+            locked: None,
+            statuses: None,
+            handed: Handed::default(),
+        }
     }
 
     pub(super) fn looking(transaction: Transaction<'c>, desk: &'c Desk) -> Self {
@@ -78,7 +90,7 @@ impl<'c> PostgresTx<'c> {
         self.transaction.batch_execute(sql::ROLLBACK_TO).await?;
         self.handed.leased.truncate(leased);
         self.handed.waiting.truncate(waiting);
-        self.mark = None;
+        self.statuses = None;
         Ok(())
     }
 
@@ -103,11 +115,18 @@ impl<'c> PostgresTx<'c> {
 
 impl Tx for PostgresTx<'_> {
     async fn lock_workspace(&mut self, workspace: WorkspaceId) -> Result<Option<Workspace>> {
+        if let Some(locked) = self.locked.as_ref().filter(|locked| locked.id == workspace) {
+            return Ok(Some(locked.clone()));
+        }
         let sql = if self.locks { sql::LOCK_WORKSPACE } else { sql::WORKSPACE };
         let row = self.row(sql, &[&workspace.0]).await?;
         self.mark =
             row.as_ref().map(|row| row.try_get(4)).transpose()?.map(|mark| (workspace, mark));
-        row.as_ref().map(read_workspace).transpose()
+        let found = row.as_ref().map(read_workspace).transpose()?;
+        if self.locks {
+            self.locked.clone_from(&found);
+        }
+        Ok(found)
     }
 
     async fn find(
@@ -153,8 +172,16 @@ impl Tx for PostgresTx<'_> {
     }
 
     async fn statuses(&mut self, workspace: WorkspaceId) -> Result<Vec<Status>> {
+        if let Some((_, known)) = self.statuses.as_ref().filter(|(of, _)| *of == workspace) {
+            return Ok(known.clone());
+        }
         let rows = self.rows(sql::STATUSES, &[&workspace.0]).await?;
-        rows.iter().map(|row| Ok(serde_json::from_slice(row.try_get(0)?)?)).collect()
+        let read = |row: &tokio_postgres::Row| Ok(serde_json::from_slice(row.try_get(0)?)?);
+        let statuses: Vec<Status> = rows.iter().map(read).collect::<Result<_>>()?;
+        if self.locked.as_ref().is_some_and(|locked| locked.id == workspace) {
+            self.statuses = Some((workspace, statuses.clone()));
+        }
+        Ok(statuses)
     }
 
     async fn collection(&mut self, workspace: WorkspaceId, kind: Kind) -> Result<Collection> {
@@ -360,6 +387,15 @@ impl Tx for PostgresTx<'_> {
         if writes.iter().any(|write| matches!(write, Write::WebhooksChanged(_))) {
             self.mark = None;
             self.handed.stirs = true;
+        }
+        let is_about_statuses = |write: &Write| {
+            matches!(
+                write,
+                Write::SaveStatus(_) | Write::RemoveStatus(_) | Write::FreeStatusName(_)
+            )
+        };
+        if writes.iter().any(is_about_statuses) {
+            self.statuses = None;
         }
         let handed = &mut self.handed;
         let calls: Vec<(&str, Vec<Param>)> = writes
