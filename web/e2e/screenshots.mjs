@@ -20,7 +20,7 @@ try {
     const shoot = (name) => picture(page, colorScheme === "light" ? name : `${name}-dark`);
     await open(page, "/");
     await shoot("dashboard");
-    await open(page, "/folders");
+    await open(page, "/folders?sort=due");
     await shoot("folders");
     await open(page, `/folders/${subjects.folder}`);
     await shoot("folder");
@@ -38,7 +38,7 @@ try {
   }
   const { context, page } = await openPage(browser, { viewport: PHONE, hasTouch: true, isMobile: true });
   await logIn(page, program.url, login);
-  await open(page, "/folders");
+  await open(page, "/folders?sort=due");
   await picture(page, "folders-phone");
   await open(page, `/folders/${subjects.folder}`);
   await picture(page, "folder-phone");

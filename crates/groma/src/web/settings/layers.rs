@@ -199,6 +199,9 @@ pub(in crate::web) async fn delete(
         return ask(&desk, &layer, StatusCode::BAD_REQUEST, error).await;
     }
     let key = LayerKey::Id(layer.id);
-    desk.store().delete_layer(desk.id(), desk.actor(), key, desk.now()).await?;
+    // It goes on to its end, whether or not the one who asked waits for it.
+    let (store, id, actor, now) = (desk.store().clone(), desk.id(), desk.actor(), desk.now());
+    let deleted = tokio::spawn(async move { store.delete_layer(id, actor, key, now).await });
+    deleted.await.map_err(|error| WebError::internal(error.to_string()))??;
     Ok(desk.go(HERE, &Flash::new(format!("«{}» is deleted.", layer.name))))
 }

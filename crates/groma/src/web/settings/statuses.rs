@@ -297,7 +297,7 @@ async fn delete_form(
         action: format!("{HERE}/{}/delete", status.id),
         submit: "Delete",
         note: format!(
-            "{count} have this status now. Each of them changes, and webhooks tell of it."
+            "In this status now: {count}. Each of them changes, and webhooks tell of it."
         ),
         fields,
         problems,

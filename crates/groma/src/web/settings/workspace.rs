@@ -120,6 +120,9 @@ pub(in crate::web) async fn delete(desk: Desk, form: Form) -> Result<Response, W
         return ask(&desk, StatusCode::BAD_REQUEST, error).await;
     }
     let flash = Flash::new(format!("{name} is deleted."));
-    desk.store().delete_workspace(desk.id(), desk.actor()).await?;
+    // It goes on to its end, whether or not the one who asked waits for it.
+    let (store, id, actor) = (desk.store().clone(), desk.id(), desk.actor());
+    let deleted = tokio::spawn(async move { store.delete_workspace(id, actor).await });
+    deleted.await.map_err(|error| WebError::internal(error.to_string()))??;
     Ok(page::go(&desk.visit, desk.web.is_secure, "/account", &flash))
 }

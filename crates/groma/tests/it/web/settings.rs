@@ -123,7 +123,7 @@ on_both_engines! {
         let page = browser.page("/settings/statuses").text;
         let tendered = id_of(&page, "Tendered");
         let delete = format!("/settings/statuses/{quoted}/delete");
-        browser.page(&delete).shows("1 folder have this status now");
+        browser.page(&delete).shows("In this status now: 1 folder.");
         let refused = browser.send_form(&delete, &delete, &[("replacement", "")]);
         assert_eq!(refused.error_of("replacement"), Some("Is needed: this status is in use"));
         browser.done(&delete, &delete, &[("replacement", &tendered)]);
