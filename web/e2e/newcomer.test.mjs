@@ -1,19 +1,38 @@
 // The whole story of someone new: from the address that the program prints to a token revoked.
 
 import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
+import { once } from "node:events";
+import { createServer } from "node:http";
 import { after, before, test } from "node:test";
 import { mapReady, openBrowser, openPage } from "./browser.mjs";
 import { Program } from "./program.mjs";
 
 let program;
 let browser;
+let receiver;
+/** Deliveries as they came: the body as it was sent, and its headers. */
+const deliveries = [];
 before(async () => {
-  program = await Program.start();
+  receiver = createServer((request, response) => {
+    const parts = [];
+    request.on("data", (part) => parts.push(part));
+    request.on("end", () => {
+      deliveries.push({ body: Buffer.concat(parts), headers: request.headers });
+      response.end("noted");
+      receiver.emit("delivery");
+    });
+  });
+  await once(receiver.listen(0, "127.0.0.1"), "listening");
+  const settings = { WEBHOOKS__ALLOW_HTTP: true, WEBHOOKS__ALLOW_NETWORKS: "127.0.0.1/32" };
+  program = await Program.start({ settings });
   browser = await openBrowser();
 });
 after(async () => {
   await browser?.close();
   await program?.stop();
+  receiver?.closeAllConnections();
+  receiver?.close();
 });
 
 test("a newcomer sets up, works, automates, and ends it again", async (t) => {
@@ -107,6 +126,28 @@ test("a newcomer sets up, works, automates, and ends it again", async (t) => {
     assert.notEqual(body.content[0].bbox, null, "the parcel is in the folder's box");
     await page.goto(`${program.url}/settings/tokens`);
     assert.equal(await page.getByText(token).count(), 0, "it is shown once");
+  });
+
+  await t.test("a webhook is told of the next change, and its delivery is seen", async () => {
+    await page.goto(`${program.url}/settings/webhooks`);
+    await page.locator(".empty").getByRole("link", { name: "Make an endpoint" }).click();
+    await page.locator("[name=url]").fill(`http://127.0.0.1:${receiver.address().port}/hook`);
+    await page.getByRole("button", { name: "Create" }).click();
+    const secret = (await page.locator(".once .secret code").textContent()).trim();
+    const endpoint = page.url();
+    await page.goto(`${program.url}${folder}/edit`);
+    await page.locator("[name=clientName]").fill("Town council, roads");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Town council, roads").first().waitFor();
+    if (deliveries.length === 0) await once(receiver, "delivery");
+    const { body, headers } = deliveries[0];
+    const { event, data } = JSON.parse(body);
+    assert.deepEqual([event, data.clientName], ["folder.updated", "Town council, roads"]);
+    const digest = createHmac("sha256", secret).update(body).digest("hex");
+    assert.equal(headers["x-service-signature"], `sha256=${digest}`);
+    await page.goto(endpoint);
+    await page.getByRole("link", { name: "folder.updated" }).first().click();
+    await page.getByText("noted").waitFor();
   });
 
   await t.test("the token is revoked, and refused at once", async () => {

@@ -13,6 +13,10 @@ export async function openOffice(program) {
   }
   const file = await program.file("parcels.geojson", JSON.stringify(parcels()));
   await program.command("import", "layer", file, "--workspace", "Demo office", "--folder", "F-000001");
+  // An address that deliveries never reach: something has failed, and nothing leaves.
+  const at = ["--workspace", "Demo office"];
+  const made = await program.command("webhook", "create", "https://127.0.0.1/hook", ...at, "--json");
+  await program.command("webhook", "test", JSON.parse(made).id, ...at);
 }
 
 const RECORDS = {

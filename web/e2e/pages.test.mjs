@@ -59,7 +59,7 @@ test("every page is sound", async (t) => {
     });
   }
   // So many kinds of page there are at least; fewer means that the walk went astray.
-  assert(seen.size >= 40, [...seen].join("\n"));
+  assert(seen.size >= 45, [...seen].join("\n"));
   await context.close();
 });
 

@@ -6,6 +6,7 @@ mod records;
 mod settings;
 mod shapes;
 mod throttle;
+mod webhooks;
 
 pub(crate) use browser::Browser;
 

@@ -8,7 +8,7 @@ mod endpoints;
 mod events;
 mod holes;
 mod operating;
-mod receiver;
+pub(crate) mod receiver;
 mod secrets;
 
 use crate::{

@@ -1,0 +1,133 @@
+//! Settings > Webhooks: what an administrator sees and does there, with a receiver that answers.
+
+use super::Browser;
+use crate::{
+    office::{Office, wait_until},
+    on_both_engines,
+    webhooks::{
+        LOCAL,
+        receiver::{PATIENCE, Receiver, Reply},
+    },
+};
+use groma_domain::webhook::Secret;
+use groma_webhooks::signature;
+
+const HERE: &str = "/settings/webhooks";
+
+/// A new endpoint, made in the browser: its page, and the secret that this shows once.
+#[track_caller]
+fn make(browser: &Browser, url: &str, events: &[&str]) -> (String, String) {
+    let new = format!("{HERE}/new");
+    let mut fields = vec![("url", url), ("description", "Accounting")];
+    fields.extend(events.iter().map(|event| ("event", *event)));
+    let path = browser.done(&new, &new, &fields);
+    let page = browser.page(&path);
+    page.shows("Copy this secret now");
+    let secret = page.between("<code id=\"secret\">", "</code>").unwrap().to_owned();
+    browser.page(&path).hides(&secret);
+    (path, secret)
+}
+
+fn new_folder(browser: &Browser, name: &str) {
+    browser.done("/folders/new", "/folders/new", &[("name", name)]);
+}
+
+/// Waits until a page shows something.
+#[track_caller]
+fn wait_for(browser: &Browser, path: &str, wanted: &str) -> String {
+    wait_until(PATIENCE, || {
+        let text = browser.page(path).text;
+        if text.contains(wanted) { Ok(text) } else { Err(text) }
+    })
+}
+
+fn delivery_in(path: &str, text: &str) -> String {
+    let mark = format!("{path}/deliveries/");
+    let id = text.split(&mark).nth(1).unwrap().split('"').next().unwrap();
+    format!("{mark}{id}")
+}
+
+on_both_engines! {
+    fn an_endpoint_is_made_told_of_a_change_and_shows_what_it_was_told(engine: Engine) {
+        let office = Office::start_with(engine, &LOCAL);
+        let browser = Browser::of_owner(&office);
+        browser.page(HERE).shows("No endpoints yet");
+        let receiver = Receiver::start();
+        let (path, secret) = make(&browser, &receiver.url("/hook"), &["folder.created"]);
+        assert!(secret.starts_with("whsec_"), "{secret}");
+        new_folder(&browser, "Chêne");
+        let hit = &receiver.wait_for(1)[0];
+        assert_eq!(hit.header("X-Service-Signature"), Some(&*signature::own(&Secret::parse(&secret).unwrap(), &hit.body)));
+        assert_eq!(hit.json()["data"]["name"], "Chêne");
+        let text = wait_for(&browser, &path, "delivered");
+        let delivery = browser.page(&delivery_in(&path, &text));
+        for shown in ["folder.created", &*hit.id(), "Chêne", "noted"] {
+            delivery.shows(shown);
+        }
+        wait_for(&browser, HERE, "Delivering");
+    }
+
+    fn what_failed_is_seen_with_its_answer_and_sent_again(engine: Engine) {
+        let office = Office::start_with(engine, &LOCAL);
+        let browser = Browser::of_owner(&office);
+        let receiver = Receiver::answering(|_| Reply::Whole(503, Vec::new(), "out for lunch"));
+        let (path, _) = make(&browser, &receiver.url("/hook"), &["*"]);
+        new_folder(&browser, "Oak");
+        let text = wait_for(&browser, &path, "503");
+        wait_for(&browser, HERE, "Failing");
+        let delivery = delivery_in(&path, &text);
+        wait_for(&browser, &delivery, "out for lunch");
+        receiver.answer(|_| Reply::status(200));
+        browser.done(&delivery, &format!("{delivery}/again"), &[]);
+        wait_for(&browser, &delivery, "delivered");
+        let ids: Vec<_> = receiver.wait_for(2).iter().map(|hit| hit.id()).collect();
+        assert_eq!(ids[0], ids[1], "the same delivery, sent again");
+        browser.done(&path, &format!("{path}/redeliver"), &[("hours", "24")]);
+        browser.page(&path).shows("Nothing has failed in that time.");
+    }
+
+    fn a_test_event_a_new_secret_off_and_on_and_gone(engine: Engine) {
+        let office = Office::start_with(engine, &LOCAL);
+        let browser = Browser::of_owner(&office);
+        let receiver = Receiver::start();
+        let (path, old) = make(&browser, &receiver.url("/hook"), &["budget.created", "budget.deleted"]);
+        let delivery = browser.done(&path, &format!("{path}/test"), &[]);
+        assert_eq!(receiver.wait_for(1)[0].header("X-Service-Test"), Some("true"));
+        wait_for(&browser, &delivery, "delivered");
+        let rotate = format!("{path}/rotate");
+        assert_eq!(browser.done(&rotate, &rotate, &[("overlap", "24")]), path);
+        let page = browser.page(&path);
+        let new = page.between("<code id=\"secret\">", "</code>").unwrap().to_owned();
+        page.shows("Old secret signs until");
+        assert_ne!(new, old);
+        browser.done(&path, &format!("{path}/disable"), &[]);
+        browser.page(HERE).shows("Disabled");
+        browser.done(&path, &format!("{path}/enable"), &[]);
+        browser.page(HERE).hides("Disabled");
+        // Its events stay as they were written, unless others are chosen.
+        let edit = format!("{path}/edit");
+        let fields = [("url", &*receiver.url("/hook2")), ("event", "folder.created"), ("event", "folder.updated")];
+        browser.done(&edit, &edit, &fields);
+        let page = browser.page(&path);
+        page.shows("/hook2");
+        page.shows("folder.created, folder.updated");
+        page.hides("Accounting");
+        let delete = format!("{path}/delete");
+        assert_eq!(browser.done(&delete, &delete, &[]), HERE);
+        assert_eq!(browser.get(&path).answer.status, 404);
+        browser.page(HERE).shows("No endpoints yet");
+    }
+
+    fn what_is_wrong_with_an_endpoint_stands_beside_its_field(engine: Engine) {
+        let office = Office::start(engine);
+        let browser = Browser::of_owner(&office);
+        let new = format!("{HERE}/new");
+        let fields = [("url", "http://receiver.test/x"), ("secret", "short"), ("description", "kept")];
+        let wrong = browser.send_form(&new, &new, &fields);
+        assert_eq!(wrong.answer.status, 400);
+        assert_eq!(wrong.error_of("url"), Some("Must be an https address"));
+        assert_eq!(wrong.error_of("secret"), Some("Must have 16 to 256 characters"));
+        wrong.shows("Choose at least one event, or all.");
+        wrong.shows("value=\"kept\"");
+    }
+}
