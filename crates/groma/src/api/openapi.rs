@@ -97,8 +97,14 @@ pub(crate) fn document(facts: &Facts<'_>) -> Value {
 }
 
 /// Every field is always present, but for these.
-const OPTIONAL: [(&str, &str); 3] =
-    [("Error", "details"), ("TileJson", "description"), ("TileJson", "bounds")];
+const OPTIONAL: [(&str, &str); 6] = [
+    ("Error", "details"),
+    ("TileJson", "description"),
+    ("TileJson", "bounds"),
+    ("NewWebhookEndpoint", "events"),
+    ("NewWebhookEndpoint", "description"),
+    ("NewWebhookEndpoint", "secret"),
+];
 
 fn require_all(name: &str, schema: &mut Value) {
     let Some(fields) = schema["properties"].as_object() else { return };
@@ -153,7 +159,9 @@ fn complete(operation: &mut Value, method: &str, path: &str, scope: Option<Scope
         success["content"]["application/json"] =
             json!({ "schema": reference("schemas", "CreatedWebhookEndpoint") });
     }
-    for (kind, answered) in success["content"].as_object_mut().into_iter().flatten() {
+    for (kind, answered) in
+        success.get_mut("content").and_then(Value::as_object_mut).into_iter().flatten()
+    {
         if kind != "application/json" {
             *answered = json!({}); // bytes have no schema
         }
