@@ -6,7 +6,7 @@ use crate::{
     on_both_engines,
     webhooks::{
         LOCAL,
-        receiver::{PATIENCE, Receiver, Reply},
+        receiver::{Hit, PATIENCE, Receiver, Reply},
     },
 };
 use groma_domain::webhook::Secret;
@@ -80,7 +80,7 @@ on_both_engines! {
         receiver.answer(|_| Reply::status(200));
         browser.done(&delivery, &format!("{delivery}/again"), &[]);
         wait_for(&browser, &delivery, "delivered");
-        let ids: Vec<_> = receiver.wait_for(2).iter().map(|hit| hit.id()).collect();
+        let ids: Vec<_> = receiver.wait_for(2).iter().map(Hit::id).collect();
         assert_eq!(ids[0], ids[1], "the same delivery, sent again");
         browser.done(&path, &format!("{path}/redeliver"), &[("hours", "24")]);
         browser.page(&path).shows("Nothing has failed in that time.");
