@@ -19,7 +19,8 @@ use groma_domain::{
     webhook::{self, Endpoint, EndpointDraft, EndpointUrl, EventFilter, Secret},
 };
 use groma_store::{
-    DeliveryFilter, DeliveryState, EndpointChange, EndpointHealth, EndpointOutcome, NewEndpoint,
+    DeliveryFilter, DeliveryRow, DeliveryState, EndpointChange, EndpointHealth, EndpointOutcome,
+    NewEndpoint,
 };
 
 const HERE: &str = "/settings/webhooks";
@@ -82,15 +83,15 @@ pub(in crate::web) async fn page(desk: Desk) -> Result<Response, WebError> {
         let endpoint = &health.endpoint;
         let filter = DeliveryFilter { limit: GLANCE, ..DeliveryFilter::of(endpoint.id) };
         let last = desk.store().deliveries(desk.id(), filter).await?;
-        let failed = last.iter().filter(|delivery| delivery.state == DeliveryState::Failed).count();
+        let glance: Vec<_> = last.iter().rev().map(|delivery| state_of(delivery).1).collect();
         rows.push(EndpointShown {
             id: endpoint.id.to_string(),
             url: endpoint.url.as_str().to_owned(),
             description: endpoint.description.clone().unwrap_or_default(),
             events: events_in_words(&endpoint.events),
             health: Health::of(&desk, &health),
-            glance: last.iter().rev().map(|delivery| state_class(delivery.state)).collect(),
-            failed,
+            failed: glance.iter().filter(|class| **class == "failed").count(),
+            glance,
         });
     }
     let is_full = rows.len() >= webhook::MAX_ENDPOINTS;
@@ -98,12 +99,13 @@ pub(in crate::web) async fn page(desk: Desk) -> Result<Response, WebError> {
     desk.page(Meta::new(TITLE, Nav::Settings), &content).await
 }
 
-/// The class of a delivery's mark.
-fn state_class(state: DeliveryState) -> &'static str {
-    match state {
-        DeliveryState::Delivered => "ok",
-        DeliveryState::Failed => "failed",
-        DeliveryState::Waiting | DeliveryState::Sending => "waiting",
+/// How a delivery stands, in a word, and the class of its mark.
+fn state_of(delivery: &DeliveryRow) -> (&'static str, &'static str) {
+    match delivery.state {
+        DeliveryState::Delivered => ("delivered", "ok"),
+        DeliveryState::Failed => ("failed", "failed"),
+        DeliveryState::Waiting if delivery.attempts > 0 => ("to be retried", "failed"),
+        other => (other.name(), "waiting"),
     }
 }
 

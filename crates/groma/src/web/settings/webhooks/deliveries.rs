@@ -1,7 +1,7 @@
 //! One endpoint with its deliveries, and one delivery with what was sent and every answer.
 
 use super::{
-    super::SettingsNav, HERE, HOUR_MILLIS, Health, TITLE, events_in_words, existing, state_class,
+    super::SettingsNav, HERE, HOUR_MILLIS, Health, TITLE, events_in_words, existing, state_of,
 };
 use crate::web::{
     WebError,
@@ -64,12 +64,13 @@ impl DeliveryShown {
             (None, Some(error)) => error.clone(),
             (None, None) => String::new(),
         };
+        let (state, class) = state_of(row);
         Self {
             id: row.id.to_string(),
             event: row.event.name(),
             is_test: row.is_test,
-            state: row.state.name(),
-            class: match state_class(row.state) {
+            state,
+            class: match class {
                 "ok" => "good",
                 "failed" => "bad",
                 _ => "",
