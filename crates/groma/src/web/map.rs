@@ -318,7 +318,7 @@ pub(super) async fn save(desk: Desk, body: Bytes) -> Result<Response, WebError> 
         None => None,
     };
     // A shape that is moved keeps what is known of it.
-    let is_silent = drawn.feature["properties"].as_object().is_none_or(Map::is_empty);
+    let is_silent = drawn.feature["properties"].is_null();
     if is_silent && let Some(feature) = drawn.feature.as_object_mut() {
         let known = old.as_ref().map_or("{}", |old| old.properties.as_str());
         let known: Value =

@@ -52,6 +52,12 @@ on_both_engines! {
         assert_eq!(tile.header("cache-control"), Some("private, max-age=86400, immutable"));
         assert_eq!(tile.header("content-type"), Some("application/vnd.mapbox-vector-tile"));
         assert!(!tile.headers.keys().any(|name| name.as_str().contains("ratelimit")));
+        // What was known of it is taken away.
+        let mut bare = square(5.0);
+        bare["properties"] = json!({});
+        browser.post_json("/map/geometries", &json!({ "id": id, "feature": bare }));
+        let facts = browser.page(&format!("/map/features/{layer}/{id}")).answer.json();
+        assert_eq!(facts["properties"], json!({}));
         let deleted = browser.post_json(&format!("/map/geometries/{id}/delete"), &json!({}));
         assert_eq!(deleted.answer.status, 200, "{}", deleted.text);
         assert_eq!(bbox(), json!([3.0, 47.0, 3.01, 47.01]));
