@@ -3,15 +3,16 @@
 //! The writer posts points that each make a folder's box grow, which is one version of the folder and
 //! one event. Every version that there is at the end has to have come.
 
-use super::{Hit, Receiver, create, open};
-use crate::{client::API, office::Office, on_both_engines};
+use super::{Hit, Receiver, create, open, receiver::PATIENCE};
+use crate::{
+    client::API,
+    office::{Office, wait_until},
+    on_both_engines,
+};
 use serde_json::json;
 use std::{
     collections::BTreeSet,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
-    },
+    sync::atomic::{AtomicUsize, Ordering},
 };
 
 const FOLDERS: usize = 4;
@@ -22,29 +23,20 @@ fn rounds() -> usize {
     asked.and_then(|text| text.parse().ok()).unwrap_or(8)
 }
 
-/// Posts until it is told to stop or the program is gone; counts what was acknowledged.
-fn write(office: &Office, token: &str, folder: usize, from: usize, stop: &AtomicBool) -> usize {
+/// Posts until the program is gone; counts what was acknowledged.
+fn write(office: &Office, token: &str, folder: usize, from: usize, acknowledged: &AtomicUsize) {
     let address = office.geo().authority();
     let config = ureq::Agent::config_builder().http_status_as_error(false).build();
     let agent: ureq::Agent = config.into();
     let url = format!("http://{address}{API}/geometries/geojson?folder=F{folder}");
-    let mut acknowledged = 0;
     for n in from.. {
-        if stop.load(Ordering::Relaxed) {
-            break;
-        }
         let point = json!({ "type": "Point", "coordinates": [n as f64 * 0.000_1, folder] });
-        let sent = agent
-            .post(&url)
-            .header("Authorization", format!("Bearer {token}"))
-            .header("Content-Type", "application/json")
-            .send(point.to_string());
-        match sent {
-            Ok(answer) if answer.status() == 200 => acknowledged += 1,
-            _ => break,
-        }
+        let ask = agent.post(&url).header("Authorization", format!("Bearer {token}"));
+        match ask.header("Content-Type", "application/json").send(point.to_string()) {
+            Ok(answer) if answer.status() == 200 => acknowledged.fetch_add(1, Ordering::Relaxed),
+            _ => return,
+        };
     }
-    acknowledged
 }
 
 on_both_engines! {
@@ -55,24 +47,23 @@ on_both_engines! {
         let rows: Vec<_> = (0..FOLDERS).map(|n| json!({ "reference": format!("F{n}"), "name": "x" })).collect();
         office.import("folders", &rows);
         create(&office, &receiver.url("/"), &["--events", "folder.updated"]);
-        let acknowledged = Arc::new(AtomicUsize::new(0));
+        let acknowledged = AtomicUsize::new(0);
         let rounds = rounds();
         for round in 0..rounds {
-            let stop = AtomicBool::new(false);
-            let seen = receiver.hits().len();
-            let (shared, stop) = (&office, &stop);
-            let counts: Vec<usize> = std::thread::scope(|scope| {
-                let token = token.as_str();
-                let writers: Vec<_> = (0..FOLDERS)
-                    .map(|folder| scope.spawn(move || write(shared, token, folder, round * 10_000, stop)))
-                    .collect();
-                // In the middle: some came, at another point each round.
-                receiver.wait_for(seen + 3 + round % 7);
+            let (shared, counted) = (&office, &acknowledged);
+            let before = counted.load(Ordering::Relaxed);
+            std::thread::scope(|scope| {
+                for folder in 0..FOLDERS {
+                    let token = token.as_str();
+                    scope.spawn(move || write(shared, token, folder, round * 10_000, counted));
+                }
+                // In the middle, at another point each round.
+                wait_until(PATIENCE, || {
+                    let now = counted.load(Ordering::Relaxed) - before;
+                    if now >= 5 + round % 23 { Ok(()) } else { Err(format!("{now} acknowledged")) }
+                });
                 shared.program().signal("KILL");
-                stop.store(true, Ordering::Relaxed);
-                writers.into_iter().map(|writer| writer.join().unwrap()).collect()
             });
-            acknowledged.fetch_add(counts.iter().sum(), Ordering::Relaxed);
             office.kill();
             office.open();
         }

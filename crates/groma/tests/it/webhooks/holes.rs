@@ -119,7 +119,11 @@ on_both_engines! {
 }
 
 fn drip(mut stream: std::net::TcpStream) {
-    use std::io::Write;
+    use std::io::{Read, Write};
+    // Not before something was asked: an answer to nothing is another fault.
+    if stream.read(&mut [0; 1024]).is_err() {
+        return;
+    }
     let head = b"HTTP/1.1 200 OK\r\nX-Drip: ".iter().copied().chain(std::iter::repeat(b'x'));
     for byte in head {
         if stream.write_all(&[byte]).is_err() {
