@@ -16,6 +16,10 @@ mod wrk;
 use clap::{Parser, Subcommand};
 use groma_store::DatabaseUrl;
 
+/// As in the program, whose code runs here too.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
 /// Measures Groma beside the bare framework and the bare database.

@@ -58,7 +58,7 @@ impl Default for Scale {
         Self {
             changes: 100_000,
             backlog: 1_000_000,
-            writers: 64,
+            writers: 256,
             only_sqlite: false,
             only_postgres: false,
             parts: Vec::new(),
@@ -176,7 +176,7 @@ async fn rate(store: &Store, scale: &Scale) -> Outcome {
                     if n >= changes {
                         return Ok::<_, groma_store::Error>(());
                     }
-                    apply(&store, workspace, vec![rename(writer, n)]).await?;
+                    apply(&store, workspace, vec![edit(writer, n)]).await?;
                 }
             })
         })
@@ -323,12 +323,11 @@ fn create(name: &str) -> Command {
     Command::Save { target: Target::New, draft: Box::new(Draft::Folder(input)) }
 }
 
-fn rename(folder: u64, n: u64) -> Command {
+/// Something of a folder that is another every time.
+fn edit(folder: u64, n: u64) -> Command {
     let key = Key::Reference(Reference::made(groma_domain::Kind::Folder, folder + 1));
-    let input = FolderInput {
-        name: Field::Set(format!("Folder, the {n}th name")),
-        ..FolderInput::default()
-    };
+    let client_name = Field::Set(Some(format!("The {n}th client")));
+    let input = FolderInput { client_name, ..FolderInput::default() };
     let target = Target::Existing { key, version: None };
     Command::Save { target, draft: Box::new(Draft::Folder(input)) }
 }
