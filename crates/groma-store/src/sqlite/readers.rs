@@ -13,8 +13,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long a state is read when nothing was committed here. Commands beside a server commit too.
-const MOMENT: Duration = Duration::from_millis(10);
+/// How long a state is read when nothing was committed here. Commands beside a server commit too, and
+/// who sees one end can ask the server no sooner than this.
+const MOMENT: Duration = Duration::from_millis(1);
 
 pub(super) struct Readers {
     path: PathBuf,
