@@ -76,11 +76,13 @@ impl EndpointUrl {
         if !text.get(url.scheme().len()..).is_some_and(|rest| rest.starts_with("://")) {
             return Err(format!("must be {kinds}"));
         }
-        if url.host_str().is_none_or(str::is_empty) || url.port_or_known_default() == Some(0) {
-            return Err("must name a host, and a port that there is".to_owned());
-        }
         let authority = text.split("://").nth(1).unwrap_or_default();
         let authority = authority.split(['/', '?', '#', '\\']).next().unwrap_or_default();
+        // Browsers read `https:///host` as if there were two; it is no better than the one above.
+        let has_host = !authority.is_empty() && url.host_str().is_some_and(|host| !host.is_empty());
+        if !has_host || url.port_or_known_default() == Some(0) {
+            return Err("must name a host, and a port that there is".to_owned());
+        }
         if !url.username().is_empty() || url.password().is_some() || authority.contains('@') {
             return Err("must not contain credentials".to_owned());
         }

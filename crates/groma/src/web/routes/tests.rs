@@ -189,6 +189,7 @@ async fn every_route_asks_for_the_role_that_the_contract_names() {
                 "/settings/workspace",
                 "/settings/statuses",
                 "/settings/layers",
+                "/settings/webhooks",
                 "/settings/invitations",
                 "/settings/activity",
             ]
