@@ -25,7 +25,7 @@ use crate::{
 };
 use groma_domain::WorkspaceId;
 use parking_lot::{Mutex, RwLock};
-use readers::Readers;
+use readers::{Readers, State};
 use rusqlite::{Connection, OpenFlags, config::DbConfig};
 use std::{
     collections::HashMap,
@@ -141,7 +141,7 @@ impl Sqlite {
     }
 
     /// Reads here and now, from one state of the database; for what takes microseconds.
-    fn read<R>(&self, read: impl FnOnce(&Connection) -> Result<R>) -> Result<R> {
+    fn read<R>(&self, read: impl FnOnce(&State) -> Result<R>) -> Result<R> {
         self.readers.read(read)
     }
 

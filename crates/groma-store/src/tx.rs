@@ -8,7 +8,7 @@ use crate::{
     geometries::ShelfRanges,
     outbox::Place,
     seal::Sealer,
-    webhooks::{Addressees, EventWrite, StoredEndpoint},
+    webhooks::{Addressees, Desk, EventWrite, StoredEndpoint},
 };
 use groma_domain::{
     Email, EndpointId, GeometryId, InvitationId, Kind, Layer, Person, PersonId, Record, RecordId,
@@ -194,17 +194,40 @@ pub(crate) trait Tx: Send {
         workspace: WorkspaceId,
     ) -> impl Future<Output = Result<Vec<StoredEndpoint>>> + Send;
 
+    /// What the changes of this program share about webhooks.
+    fn desk(&self) -> &Desk;
+
+    /// The mark of the workspace's endpoints, when it is locked.
+    fn mark(&self, workspace: WorkspaceId) -> Option<i64>;
+
     /// The enabled endpoints of the workspace, which is locked.
     fn targets(
         &mut self,
         workspace: WorkspaceId,
-    ) -> impl Future<Output = Result<Addressees>> + Send;
+    ) -> impl Future<Output = Result<Addressees>> + Send {
+        async move {
+            let mark = self.mark(workspace);
+            if let Some(known) = mark.and_then(|mark| self.desk().targets.get(workspace, mark)) {
+                return Ok(known);
+            }
+            let endpoints = self.endpoints(workspace).await?;
+            let targets = self.desk().targets_of(workspace, endpoints);
+            if let Some(mark) = mark {
+                self.desk().targets.put(workspace, mark, targets.clone());
+            }
+            Ok(targets)
+        }
+    }
 
     /// A place for a delivery with the loop of this program, when there is one.
-    fn reserve(&self, endpoint: EndpointId, bytes: usize) -> Option<Place>;
+    fn reserve(&self, endpoint: EndpointId, bytes: usize) -> Option<Place> {
+        self.desk().outbox.reserve(endpoint, bytes)
+    }
 
     /// Seals and opens secrets.
-    fn sealer(&self) -> &Sealer;
+    fn sealer(&self) -> &Sealer {
+        self.desk().sealer()
+    }
 
     /// Carries out writes in their order.
     fn write(

@@ -20,13 +20,13 @@ mod tiles;
 mod webhooks;
 
 pub(crate) use answer::{Encoding, packed};
-pub(crate) use edge::answer;
+pub(crate) use edge::{answer, is_public};
 pub(crate) use error::Cause;
 pub(crate) use openapi::{Facts, document};
 pub(crate) use tiles::tile_answer;
 
 use crate::{settings::Settings, web};
-use axum::{Router, middleware, routing::MethodRouter};
+use axum::{Router, routing::MethodRouter};
 use error::ApiError;
 use groma_domain::{Scope, token::TokenPrefix};
 use groma_store::Store;
@@ -152,6 +152,5 @@ fn guarded(
     scope: Option<Scope>,
     handler: MethodRouter<Shared>,
 ) -> MethodRouter<Shared> {
-    let guard = admit::Guard { api: api.clone(), scope };
-    handler.route_layer(middleware::from_fn_with_state(guard, admit::admit))
+    handler.route_layer(admit::Guard { api: api.clone(), scope })
 }

@@ -25,9 +25,19 @@ pub(super) struct Groups(Mutex<HashMap<WorkspaceId, VecDeque<Box<dyn Job>>>>);
 
 /// A change on its way: carried out, then told what became of the group it was in.
 trait Job: Send {
-    /// Carries it out; whether it is to be committed.
-    fn run<'a>(&'a mut self, tx: &'a mut PostgresTx<'_>) -> BoxFuture<'a, bool>;
+    /// Carries it out.
+    fn run<'a>(&'a mut self, tx: &'a mut PostgresTx<'_>) -> BoxFuture<'a, Ran>;
     fn tell(self: Box<Self>, committed: Result<(), &str>);
+}
+
+/// How a change went.
+#[derive(PartialEq, Eq)]
+enum Ran {
+    Well,
+    /// A rule said no.
+    Refused,
+    /// Something broke.
+    Badly,
 }
 
 struct Waiting<W: Work> {
@@ -37,13 +47,17 @@ struct Waiting<W: Work> {
 }
 
 impl<W: Work> Job for Waiting<W> {
-    fn run<'a>(&'a mut self, tx: &'a mut PostgresTx<'_>) -> BoxFuture<'a, bool> {
+    fn run<'a>(&'a mut self, tx: &'a mut PostgresTx<'_>) -> BoxFuture<'a, Ran> {
         Box::pin(async move {
-            let Some(work) = self.work.take() else { return false };
+            let Some(work) = self.work.take() else { return Ran::Badly };
             let outcome = work.run(tx).await;
-            let is_done = outcome.is_ok();
+            let ran = match &outcome {
+                Ok(_) => Ran::Well,
+                Err(Error::Refused { .. }) => Ran::Refused,
+                Err(_) => Ran::Badly,
+            };
             self.outcome = Some(outcome);
-            is_done
+            ran
         })
     }
 
@@ -118,25 +132,19 @@ impl Postgres {
         let begun = Instant::now();
         let Some(mut first) = self.next_waiting(workspace) else { return Ok(()) };
         // The first needs no savepoint: without it there is no group, and most have no other.
-        let is_done = first.run(&mut tx).await;
+        let ran = first.run(&mut tx).await;
         group.push(first);
-        if !is_done {
+        if ran != Ran::Well {
             return Ok(());
         }
-        let mut has_point = false;
         while begun.elapsed() < GROUP_TIME
             && let Some(mut job) = self.next_waiting(workspace)
         {
-            let point = tx.set_point(!has_point).await;
-            has_point = true;
-            let is_done = match &point {
-                Ok(_) => job.run(&mut tx).await,
-                Err(_) => false,
-            };
+            let handed = tx.begin_next();
+            let ran = job.run(&mut tx).await;
             group.push(job);
-            let point = point?;
-            if !is_done {
-                tx.back_to_point(point).await?;
+            if ran != Ran::Well {
+                tx.undo(handed, ran == Ran::Refused).await?;
             }
         }
         tx.commit().await

@@ -41,15 +41,13 @@ macro_rules! delivery_columns {
 /// its statistics do not show that, the planner would read it whole, and keep to that plan.
 pub(crate) const SESSION: &str = "SET enable_seqscan = off; SET jit = off";
 
-/// Lets go of one point and sets the next, in one round trip; two statements, which cannot be prepared.
-pub(crate) const NEXT_SAVEPOINT: &str = "RELEASE SAVEPOINT change; SAVEPOINT change";
-
 statements! {
     LOCK_MIGRATIONS = "SELECT pg_advisory_lock(7203010)";
     LOCK_NAMES = "SELECT pg_advisory_xact_lock(7203012)";
     UNLOCK_MIGRATIONS = "SELECT pg_advisory_unlock(7203010)";
     PING = "SELECT 1";
     SAVEPOINT = "SAVEPOINT change";
+    RELEASE = "RELEASE SAVEPOINT change";
     ROLLBACK_TO = "ROLLBACK TO SAVEPOINT change";
     HAS_MIGRATIONS = "SELECT to_regclass('refinery_schema_history') IS NOT NULL";
     MIGRATIONS = "SELECT version FROM refinery_schema_history";

@@ -8,19 +8,17 @@ use super::{
 use crate::{
     Error, Result,
     geometries::ShelfRanges,
-    outbox::Place,
-    seal::Sealer,
     tx::{
         Collection, FeatureRow, InvitationRow, LayerWrite, Link, LogRow, MemberRow, Replay,
         ReplayKey, Row, Stored, StoredBlock, StoredFeature, StoredLayer, TokenWrite, Tx, UserRow,
         Write, centre, kind_number, sortable,
     },
-    webhooks::{Addressees, Desk, EventWrite, Handed, StoredEndpoint, event_number},
+    webhooks::{Desk, EventWrite, Handed, StoredEndpoint, event_number},
 };
 use deadpool_postgres::Transaction;
 use groma_domain::{
-    Currency, Email, EndpointId, GeometryId, InvitationId, Kind, Layer, Person, PersonId, Record,
-    RecordId, Role, Status, Timestamp, TokenId, UserId, WorkspaceId,
+    Currency, Email, GeometryId, InvitationId, Kind, Layer, Person, PersonId, Record, RecordId,
+    Role, Status, Timestamp, TokenId, UserId, WorkspaceId,
     layer::LayerKey,
     reference::Key,
     session::SecretHash,
@@ -46,6 +44,19 @@ pub(super) struct PostgresTx<'c> {
     locked: Option<Workspace>,
     statuses: Option<(WorkspaceId, Vec<Status>)>,
     handed: Handed,
+    point: Point,
+}
+
+/// Where what a change of a group wrote is rolled back to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Point {
+    /// The change is the first: to the beginning.
+    Beginning,
+    /// A savepoint goes out with its first writes; until then there is nothing to undo. Whether
+    /// another stands before it.
+    Wanted { has_earlier: bool },
+    /// The savepoint is set.
+    Set,
 }
 
 impl<'c> PostgresTx<'c> {
@@ -58,6 +69,7 @@ impl<'c> PostgresTx<'c> {
             locked: None,
             statuses: None,
             handed: Handed::default(),
+            point: Point::Beginning,
         }
     }
 
@@ -78,18 +90,31 @@ impl<'c> PostgresTx<'c> {
         Ok(())
     }
 
-    /// Sets a point to which what follows can be rolled back.
-    pub(super) async fn set_point(&mut self, is_first: bool) -> Result<(usize, usize)> {
-        let sql = if is_first { sql::SAVEPOINT } else { sql::NEXT_SAVEPOINT };
-        self.transaction.batch_execute(sql).await?;
-        Ok((self.handed.leased.len(), self.handed.waiting.len()))
+    /// Begins another change, which can be undone without those before it. Returns what was handed
+    /// over up to here.
+    pub(super) fn begin_next(&mut self) -> (usize, usize) {
+        let has_earlier = match self.point {
+            Point::Beginning => false,
+            Point::Wanted { has_earlier } => has_earlier,
+            Point::Set => true,
+        };
+        self.point = Point::Wanted { has_earlier };
+        (self.handed.leased.len(), self.handed.waiting.len())
     }
 
-    /// Undoes what was done since a point; what it would have handed over is given up.
-    pub(super) async fn back_to_point(&mut self, (leased, waiting): (usize, usize)) -> Result<()> {
-        self.transaction.batch_execute(sql::ROLLBACK_TO).await?;
-        self.handed.leased.truncate(leased);
-        self.handed.waiting.truncate(waiting);
+    /// Undoes what the last change did; what it would have handed over is given up. `is_refusal`
+    /// says that no statement failed.
+    pub(super) async fn undo(&mut self, handed: (usize, usize), is_refusal: bool) -> Result<()> {
+        match self.point {
+            Point::Set => self.transaction.batch_execute(sql::ROLLBACK_TO).await?,
+            Point::Wanted { .. } if is_refusal => {}
+            // A statement failed before there was anything to go back to, and all is lost with it.
+            Point::Wanted { .. } | Point::Beginning => {
+                return Err(Error::Commit("a statement of the same group failed".to_owned()));
+            }
+        }
+        self.handed.leased.truncate(handed.0);
+        self.handed.waiting.truncate(handed.1);
         self.statuses = None;
         Ok(())
     }
@@ -363,24 +388,12 @@ impl Tx for PostgresTx<'_> {
         self.rows(sql::ENDPOINTS, &[&workspace.0]).await?.iter().map(read_endpoint).collect()
     }
 
-    async fn targets(&mut self, workspace: WorkspaceId) -> Result<Addressees> {
-        let known = self.mark.filter(|(of, _)| *of == workspace).map(|(_, mark)| mark);
-        if let Some(targets) = known.and_then(|mark| self.desk.targets.get(workspace, mark)) {
-            return Ok(targets);
-        }
-        let targets = self.desk.targets_of(workspace, self.endpoints(workspace).await?);
-        if let Some(mark) = known {
-            self.desk.targets.put(workspace, mark, targets.clone());
-        }
-        Ok(targets)
+    fn desk(&self) -> &Desk {
+        self.desk
     }
 
-    fn reserve(&self, endpoint: EndpointId, bytes: usize) -> Option<Place> {
-        self.desk.outbox.reserve(endpoint, bytes)
-    }
-
-    fn sealer(&self) -> &Sealer {
-        self.desk.sealer()
+    fn mark(&self, workspace: WorkspaceId) -> Option<i64> {
+        self.mark.filter(|(of, _)| *of == workspace).map(|(_, mark)| mark)
     }
 
     async fn write(&mut self, workspace: WorkspaceId, writes: Vec<Write>) -> Result<()> {
@@ -397,18 +410,21 @@ impl Tx for PostgresTx<'_> {
         if writes.iter().any(is_about_statuses) {
             self.statuses = None;
         }
+        let mut calls: Vec<(&str, Vec<Param>)> = Vec::with_capacity(writes.len() + 2);
+        if let Point::Wanted { has_earlier } = self.point {
+            calls.extend(has_earlier.then_some((sql::RELEASE, Vec::new())));
+            calls.push((sql::SAVEPOINT, Vec::new()));
+        }
+        let points = calls.len();
         let handed = &mut self.handed;
-        let calls: Vec<(&str, Vec<Param>)> = writes
-            .into_iter()
-            .map(|write| match write {
-                Write::LogEvent(write) if !write.deliveries.is_empty() => {
-                    let call = event_statement(workspace.0, &write);
-                    handed.add(write.into_handed());
-                    call
-                }
-                write => statement_of(workspace.0, write),
-            })
-            .collect();
+        calls.extend(writes.into_iter().map(|write| match write {
+            Write::LogEvent(write) if !write.deliveries.is_empty() => {
+                let call = event_statement(workspace.0, &write);
+                handed.add(write.into_handed());
+                call
+            }
+            write => statement_of(workspace.0, write),
+        }));
         // Prepared first, so that afterwards nothing but the sending stands between the statements.
         let mut prepared = HashMap::new();
         for (sql, _) in &calls {
@@ -426,11 +442,14 @@ impl Tx for PostgresTx<'_> {
             let done = futures_util::poll!(&mut answer);
             answers.push((answer, done));
         }
-        for (answer, done) in answers {
+        for (number, (answer, done)) in answers.into_iter().enumerate() {
             match done {
                 std::task::Poll::Ready(outcome) => outcome?,
                 std::task::Poll::Pending => answer.await?,
             };
+            if number + 1 == points {
+                self.point = Point::Set;
+            }
         }
         Ok(())
     }

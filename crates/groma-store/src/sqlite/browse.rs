@@ -2,7 +2,8 @@
 
 use super::{
     Sqlite,
-    read::{bytes, match_expression, people_generation},
+    read::{bytes, match_expression},
+    readers::State,
     sql,
     tx::int,
 };
@@ -30,7 +31,7 @@ impl Sqlite {
 
     fn read_browse(
         &self,
-        connection: &Connection,
+        connection: &State,
         workspace: WorkspaceId,
         browse: &Browse,
     ) -> Result<Browsed> {
@@ -73,8 +74,7 @@ impl Sqlite {
             let sql = if is_few { &plan.few } else { &plan.many };
             let mut values = bound(ws, &plan.values);
             values.extend([Value::Integer(int(left)), Value::Integer(int(browse.skip))]);
-            let book =
-                self.people(connection, workspace, ws, people_generation(connection, ws)?)?;
+            let book = self.people(connection, workspace, ws, connection.people_generation(ws)?)?;
             let mut statement = connection.prepare_cached(sql)?;
             let mut rows = statement.query(rusqlite::params_from_iter(values))?;
             while let Some(row) = rows.next()? {

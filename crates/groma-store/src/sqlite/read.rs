@@ -125,11 +125,11 @@ impl Sqlite {
             };
             let Some(row) = rows.next()? else { return Ok(None) };
             let (json, people) = (bytes(row, 0)?, bytes(row, 1)?);
-            let generation = row.get::<_, i64>(2)?.unsigned_abs();
             let mut out = Vec::with_capacity(json.len() + people.len() * 32);
             if people.is_empty() {
                 out.extend_from_slice(json);
             } else {
+                let generation = connection.people_generation(ws)?;
                 let book = self.people(connection, workspace, ws, generation)?;
                 record::render(json, people, &book, &mut out);
             }
@@ -166,18 +166,15 @@ impl Sqlite {
             let start = body.len();
             let total = self.read(|connection| {
                 let Some(ws) = self.number(connection, workspace)? else { return Ok(Some(0)) };
-                let mut collection = connection.prepare_cached(sql::COLLECTION_NOW)?;
-                // While this row is open, everything is read from the state that it is of.
-                let mut row = collection.query(params![ws, kind_number(kind)])?;
-                let Some(row) = row.next()? else { return Ok(Some(0)) };
-                let now = collection_now(row)?;
+                let Some(now) = connection.collection(ws, kind)? else { return Ok(Some(0)) };
                 let located =
                     match self.locate(connection, workspace, ws, kind, now.generation, skip)? {
                         Located::Stale => return Ok(None),
                         Located::PastTheEnd => return Ok(Some(now.total)),
                         Located::At(block, rest) => (block, rest),
                     };
-                let book = self.people(connection, workspace, ws, now.people_generation)?;
+                let generation = connection.people_generation(ws)?;
+                let book = self.people(connection, workspace, ws, generation)?;
                 let mut statement = connection.prepare_cached(&KindSql::of(kind).page)?;
                 let first = place(ws, located.0 * BLOCK);
                 let rows = statement.query(params![first, places(ws).1, limit, int(located.1)])?;
@@ -240,7 +237,7 @@ impl Sqlite {
                 .prepare_cached(&sql.hits)?
                 .query_row(params![wanted, first, last], |row| row.get(0))?;
             if total.unsigned_abs() > skip {
-                let generation = people_generation(connection, ws)?;
+                let generation = connection.people_generation(ws)?;
                 let book = self.people(connection, workspace, ws, generation)?;
                 let mut statement = connection.prepare_cached(&sql.hits_page)?;
                 let rows = statement.query(params![wanted, first, last, limit, int(skip)])?;
@@ -274,7 +271,7 @@ impl Sqlite {
         self.read_long(move |store| {
             store.read(|connection| {
                 let Some(ws) = store.number(connection, workspace)? else { return Ok(Vec::new()) };
-                let generation = people_generation(connection, ws)?;
+                let generation = connection.people_generation(ws)?;
                 let book = store.people(connection, workspace, ws, generation)?;
                 let mut statement = connection.prepare_cached(&KindSql::of(kind).page)?;
                 let mut rows =
@@ -413,26 +410,6 @@ enum Located {
     PastTheEnd,
     /// The counts are of a newer state than the one being read.
     Stale,
-}
-
-struct CollectionNow {
-    total: u64,
-    generation: u64,
-    people_generation: u64,
-}
-
-fn collection_now(row: &rusqlite::Row<'_>) -> rusqlite::Result<CollectionNow> {
-    Ok(CollectionNow {
-        total: row.get::<_, i64>(0)?.unsigned_abs(),
-        generation: row.get::<_, i64>(1)?.unsigned_abs(),
-        people_generation: row.get::<_, i64>(2)?.unsigned_abs(),
-    })
-}
-
-pub(super) fn people_generation(connection: &Connection, ws: i64) -> Result<u64> {
-    let mut statement = connection.prepare_cached(sql::PEOPLE_GENERATION)?;
-    let generation: Option<i64> = statement.query_row([ws], |row| row.get(0)).optional()?;
-    Ok(generation.unwrap_or_default().unsigned_abs())
 }
 
 fn append(mut rows: Rows<'_>, book: &PeopleBook, body: &mut Vec<u8>) -> Result<()> {

@@ -147,8 +147,7 @@ statements! {
     FORGET_RATE_WINDOWS = "DELETE FROM rate_windows";
 
     COLLECTION = "SELECT last_seq, last_reference, total, generation FROM collections WHERE ws = ?1 AND kind = ?2";
-    COLLECTION_NOW = "SELECT c.total, c.generation, w.people_generation
-        FROM collections c JOIN workspaces w ON w.no = c.ws WHERE c.ws = ?1 AND c.kind = ?2";
+    COLLECTION_NOW = "SELECT total, generation FROM collections WHERE ws = ?1 AND kind = ?2";
     SAVE_COLLECTION = "INSERT INTO collections (ws, kind, last_seq, last_reference, total, generation)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (ws, kind) DO UPDATE SET last_seq = excluded.last_seq,
             last_reference = excluded.last_reference, total = excluded.total, generation = excluded.generation";
@@ -374,14 +373,8 @@ impl KindSql {
             unindex: format!("DELETE FROM {t}_search WHERE rowid = ?1"),
             by_id: format!("SELECT place, doc FROM {t} WHERE ws = ?1 AND id = ?2"),
             by_reference: format!("SELECT place, doc FROM {t} WHERE ws = ?1 AND reference = ?2"),
-            shown_by_id: format!(
-                "SELECT doc, people, (SELECT people_generation FROM workspaces WHERE no = ?1)
-                 FROM {t} WHERE ws = ?1 AND id = ?2"
-            ),
-            shown_by_reference: format!(
-                "SELECT doc, people, (SELECT people_generation FROM workspaces WHERE no = ?1)
-                 FROM {t} WHERE ws = ?1 AND reference = ?2"
-            ),
+            shown_by_id: format!("SELECT doc, people FROM {t} WHERE ws = ?1 AND id = ?2"),
+            shown_by_reference: format!("SELECT doc, people FROM {t} WHERE ws = ?1 AND reference = ?2"),
             page: format!(
                 "SELECT doc, people, place FROM {t} WHERE place BETWEEN ?1 AND ?2 ORDER BY place LIMIT ?3 OFFSET ?4"
             ),

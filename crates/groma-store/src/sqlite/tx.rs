@@ -8,18 +8,16 @@ use super::{
 use crate::{
     Error, Result,
     geometries::ShelfRanges,
-    outbox::Place,
-    seal::Sealer,
     tx::{
         Collection, FeatureRow, InvitationRow, LayerWrite, Link, LogRow, MemberRow, Replay,
         ReplayKey, Row, Stored, StoredBlock, StoredFeature, StoredLayer, TokenWrite, Tx, UserRow,
         Write, kind_number, sortable,
     },
-    webhooks::{Addressees, Desk, EventWrite, Handed, LEASE_MILLIS, StoredEndpoint, event_number},
+    webhooks::{Desk, EventWrite, Handed, LEASE_MILLIS, StoredEndpoint, event_number},
 };
 use groma_domain::{
-    Currency, Email, EndpointId, GeometryId, InvitationId, Kind, Layer, Person, PersonId, Record,
-    RecordId, Role, Status, Timestamp, TokenId, UserId, WorkspaceId,
+    Currency, Email, GeometryId, InvitationId, Kind, Layer, Person, PersonId, Record, RecordId,
+    Role, Status, Timestamp, TokenId, UserId, WorkspaceId,
     layer::LayerKey,
     reference::Key,
     session::SecretHash,
@@ -53,11 +51,29 @@ pub(super) struct SqliteTx<'c> {
     /// The mark that the endpoints of the locked workspace had.
     mark: Option<(WorkspaceId, i64)>,
     handed: Handed,
+    /// What is to become of the index of search texts, behind all other writes: a statement that can
+    /// fail half-way through makes the index write out what it holds in memory.
+    indexing: Vec<Indexing>,
+}
+
+/// A record's search text is gone, and another is there.
+struct Indexing {
+    kind: &'static KindSql,
+    place: i64,
+    was_there: bool,
+    text: Option<String>,
 }
 
 impl<'c> SqliteTx<'c> {
     pub(super) fn new(connection: &'c mut Connection, desk: &'c Desk) -> Self {
-        Self { connection, desk, number: None, mark: None, handed: Handed::default() }
+        Self {
+            connection,
+            desk,
+            number: None,
+            mark: None,
+            handed: Handed::default(),
+            indexing: Vec::new(),
+        }
     }
 
     /// What is handed over when this is committed.
@@ -90,21 +106,22 @@ impl<'c> SqliteTx<'c> {
             Write::InsertRecord(row) => {
                 let kind = KindSql::of(row.record.kind());
                 self.write_row(&kind.insert, ws, &row)?;
-                self.index(kind, ws, &row)
+                self.index_later(kind, ws, row.seq, false, Some(row.search));
+                Ok(())
             }
             Write::UpdateRecord { row, search_changed } => {
                 let kind = KindSql::of(row.record.kind());
                 self.write_row(&kind.update, ws, &row)?;
                 if search_changed {
-                    self.execute(&kind.unindex, &[&place(ws, row.seq)])?;
-                    self.index(kind, ws, &row)?;
+                    self.index_later(kind, ws, row.seq, true, Some(row.search));
                 }
                 Ok(())
             }
             Write::RemoveRecord { kind, seq } => {
                 let kind = KindSql::of(kind);
                 self.execute(&kind.remove, &[&place(ws, seq)])?;
-                self.execute(&kind.unindex, &[&place(ws, seq)])
+                self.index_later(kind, ws, seq, true, None);
+                Ok(())
             }
             Write::FreeReference { kind, seq, id } => self.execute(
                 &KindSql::of(kind).free_reference,
@@ -435,11 +452,30 @@ impl<'c> SqliteTx<'c> {
         self.execute(sql, &values)
     }
 
-    fn index(&self, kind: &KindSql, ws: i64, row: &Row) -> Result<()> {
-        // Two separators behind the text give every character a trigram that begins with it, so that
-        // terms of one or two characters can be looked up as beginnings of trigrams.
-        let text = format!("{}{FIELD_SEPARATOR}{FIELD_SEPARATOR}", row.search);
-        self.execute(&kind.index, &[&place(ws, row.seq), &text])
+    fn index_later(
+        &mut self,
+        kind: &'static KindSql,
+        ws: i64,
+        seq: u64,
+        was_there: bool,
+        text: Option<String>,
+    ) {
+        self.indexing.push(Indexing { kind, place: place(ws, seq), was_there, text });
+    }
+
+    fn index(&mut self) -> Result<()> {
+        for Indexing { kind, place, was_there, text } in std::mem::take(&mut self.indexing) {
+            if was_there {
+                self.execute(&kind.unindex, &[&place])?;
+            }
+            if let Some(mut text) = text {
+                // Two separators behind the text give every character a trigram that begins with it,
+                // so that terms of one or two characters can be looked up as beginnings of trigrams.
+                text.extend([FIELD_SEPARATOR; 2]);
+                self.execute(&kind.index, &[&place, &text])?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -720,24 +756,12 @@ impl Tx for SqliteTx<'_> {
         Ok(statement.query_map([ws], read_endpoint)?.collect::<rusqlite::Result<_>>()?)
     }
 
-    async fn targets(&mut self, workspace: WorkspaceId) -> Result<Addressees> {
-        let known = self.mark.filter(|(of, _)| *of == workspace).map(|(_, mark)| mark);
-        if let Some(targets) = known.and_then(|mark| self.desk.targets.get(workspace, mark)) {
-            return Ok(targets);
-        }
-        let targets = self.desk.targets_of(workspace, self.endpoints(workspace).await?);
-        if let Some(mark) = known {
-            self.desk.targets.put(workspace, mark, targets.clone());
-        }
-        Ok(targets)
+    fn desk(&self) -> &Desk {
+        self.desk
     }
 
-    fn reserve(&self, endpoint: EndpointId, bytes: usize) -> Option<Place> {
-        self.desk.outbox.reserve(endpoint, bytes)
-    }
-
-    fn sealer(&self) -> &Sealer {
-        self.desk.sealer()
+    fn mark(&self, workspace: WorkspaceId) -> Option<i64> {
+        self.mark.filter(|(of, _)| *of == workspace).map(|(_, mark)| mark)
     }
 
     async fn write(&mut self, workspace: WorkspaceId, writes: Vec<Write>) -> Result<()> {
@@ -752,7 +776,7 @@ impl Tx for SqliteTx<'_> {
                 self.number = None;
             }
         }
-        Ok(())
+        self.index()
     }
 }
 

@@ -396,7 +396,7 @@ impl Sqlite {
     pub(crate) async fn secrets_state(&self) -> Result<SecretsState> {
         let sealer = self.desk.sealer();
         let mut state = SecretsState { has_key: sealer.has_key(), ..SecretsState::default() };
-        let secrets = self.read(read_secrets)?;
+        let secrets = self.read(|connection| read_secrets(connection))?;
         for (_, endpoint, secret, _) in secrets {
             state.count(sealer, endpoint, &secret);
         }

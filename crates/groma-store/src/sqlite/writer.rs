@@ -1,6 +1,10 @@
 //! The one writer: a thread that takes whatever changes are waiting, carries each out behind a
 //! savepoint of its own, and commits them together. Each is acknowledged after that commit has
 //! reached the disk. Many small changes then share the cost of one sync.
+//!
+//! The first of a group has no savepoint: what it wrote is all there is to undo. A savepoint is kept in
+//! memory as a list that each statement behind it walks through, so a change of a thousand records
+//! would take many times as long.
 
 use super::{readers::Readers, sql};
 use crate::{Error, Result};
@@ -18,7 +22,8 @@ const GROUP_TIME: Duration = Duration::from_millis(20);
 
 /// A change on its way: carried out, then told what became of the group it was in.
 trait Job: Send {
-    fn run(&mut self, connection: &mut Connection);
+    /// Carries it out; whether it is to be committed. What a first one wrote stays when it fails.
+    fn run(&mut self, connection: &mut Connection, is_first: bool) -> bool;
     fn tell(self: Box<Self>, committed: Result<(), &str>);
 }
 
@@ -36,8 +41,17 @@ where
     R: Send,
     A: FnOnce(&mut R) + Send,
 {
-    fn run(&mut self, connection: &mut Connection) {
-        self.outcome = self.work.take().map(|work| behind_savepoint(connection, work));
+    fn run(&mut self, connection: &mut Connection, is_first: bool) -> bool {
+        let Some(work) = self.work.take() else { return false };
+        // A panic is one change's misfortune, not the end of all writing.
+        let work = |connection: &mut Connection| {
+            catch_unwind(AssertUnwindSafe(|| work(connection)))
+                .unwrap_or_else(|_| Err(Error::Damaged("a change panicked".to_owned())))
+        };
+        let outcome = if is_first { work(connection) } else { behind_savepoint(connection, work) };
+        let is_done = outcome.is_ok();
+        self.outcome = Some(outcome);
+        is_done
     }
 
     fn tell(self: Box<Self>, committed: Result<(), &str>) {
@@ -132,7 +146,10 @@ fn run_group(
     begun: Instant,
 ) -> Result<(), String> {
     for next in 0.. {
-        group[next].run(connection);
+        let is_done = group[next].run(connection, next == 0);
+        if next == 0 && !is_done && !connection.is_autocommit() {
+            return execute(connection, sql::ROLLBACK).map_err(|error| error.to_string());
+        }
         if connection.is_autocommit() {
             return Err("the database rolled the transaction back".to_owned());
         }
@@ -150,9 +167,7 @@ fn behind_savepoint<R>(
     work: impl FnOnce(&mut Connection) -> Result<R>,
 ) -> Result<R> {
     execute(connection, sql::SAVEPOINT)?;
-    // A panic is one change's misfortune, not the end of all writing.
-    let outcome = catch_unwind(AssertUnwindSafe(|| work(connection)))
-        .unwrap_or_else(|_| Err(Error::Damaged("a change panicked".to_owned())));
+    let outcome = work(connection);
     if outcome.is_ok() {
         execute(connection, sql::RELEASE)?;
     } else if !connection.is_autocommit() {

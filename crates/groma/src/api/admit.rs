@@ -2,18 +2,23 @@
 
 use super::{Shared, error::ApiError};
 use axum::{
-    extract::{Request, State},
+    extract::Request,
     http::{HeaderMap, HeaderName, HeaderValue, header},
-    middleware::Next,
     response::{IntoResponse, Response},
 };
+use futures_util::future::BoxFuture;
 use groma_domain::{
     Scope, Timestamp,
     rate::RateState,
     token::{TokenHash, missing_scope},
 };
 use groma_store::{Admission, Bearer};
-use std::sync::Arc;
+use std::{
+    convert::Infallible,
+    sync::Arc,
+    task::{Context, Poll},
+};
+use tower::{Layer, Service};
 
 /// What stands before a route.
 #[derive(Clone)]
@@ -26,45 +31,76 @@ pub(super) struct Guard {
 #[derive(Clone)]
 pub(super) struct Caller(pub(super) Arc<Bearer>);
 
-pub(super) async fn admit(
-    State(guard): State<Guard>,
-    mut request: Request,
-    next: Next,
-) -> Response {
-    let api = &guard.api;
-    let admission = match sent_token(request.headers(), api) {
-        Ok(hash) => {
-            let now = Timestamp::from(jiff::Timestamp::now());
-            api.store.admit(&hash, api.requests_per_minute, now).await
-        }
-        Err(error) => return error.into_response(),
-    };
-    let (bearer, rate) = match admission {
-        Ok(Admission::Known { bearer, rate }) => (bearer, rate),
-        Ok(Admission::Unknown) => {
-            return ApiError::unauthorized("Unknown or revoked token").into_response();
-        }
-        Ok(Admission::Expired) => {
-            return ApiError::unauthorized("Token has expired").into_response();
-        }
-        Err(error) => return ApiError::from(error).into_response(),
-    };
-    let mut response = match (rate, guard.scope) {
-        (Some(rate), _) if !rate.accepted => {
-            ApiError::too_many_requests(rate.limit, seconds(rate).max(1)).into_response()
-        }
-        (_, Some(scope)) if !bearer.scopes.contains(scope) => {
-            ApiError::forbidden(missing_scope(scope)).into_response()
-        }
-        _ => {
-            request.extensions_mut().insert(Caller(bearer));
-            next.run(request).await
-        }
-    };
-    if let Some(rate) = rate {
-        write_rate(response.headers_mut(), rate);
+/// A route behind its guard.
+#[derive(Clone)]
+pub(super) struct Guarded<R> {
+    guard: Guard,
+    route: R,
+}
+
+impl<R> Layer<R> for Guard {
+    type Service = Guarded<R>;
+
+    fn layer(&self, route: R) -> Guarded<R> {
+        Guarded { guard: self.clone(), route }
     }
-    response
+}
+
+impl<R> Service<Request> for Guarded<R>
+where
+    R: Service<Request, Response = Response, Error = Infallible> + Clone + Send + 'static,
+    R::Future: Send,
+{
+    type Response = Response;
+    type Error = Infallible;
+    type Future = BoxFuture<'static, Result<Response, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        // A route is always ready.
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, mut request: Request) -> Self::Future {
+        let Self { guard, mut route } = self.clone();
+        Box::pin(async move {
+            let (bearer, rate) = match guard.admit(request.headers()).await {
+                Ok(admitted) => admitted,
+                Err(error) => return Ok(error.into_response()),
+            };
+            let mut response = match (rate, guard.scope) {
+                (Some(rate), _) if !rate.accepted => {
+                    ApiError::too_many_requests(rate.limit, seconds(rate).max(1)).into_response()
+                }
+                (_, Some(scope)) if !bearer.scopes.contains(scope) => {
+                    ApiError::forbidden(missing_scope(scope)).into_response()
+                }
+                _ => {
+                    request.extensions_mut().insert(Caller(bearer));
+                    route.call(request).await?
+                }
+            };
+            if let Some(rate) = rate {
+                write_rate(response.headers_mut(), rate);
+            }
+            Ok(response)
+        })
+    }
+}
+
+impl Guard {
+    /// Whose token it is, and where it stands in its window.
+    async fn admit(
+        &self,
+        headers: &HeaderMap,
+    ) -> Result<(Arc<Bearer>, Option<RateState>), ApiError> {
+        let hash = sent_token(headers, &self.api)?;
+        let now = Timestamp::from(jiff::Timestamp::now());
+        match self.api.store.admit(&hash, self.api.requests_per_minute, now).await? {
+            Admission::Known { bearer, rate } => Ok((bearer, rate)),
+            Admission::Unknown => Err(ApiError::unauthorized("Unknown or revoked token")),
+            Admission::Expired => Err(ApiError::unauthorized("Token has expired")),
+        }
+    }
 }
 
 fn sent_token(headers: &HeaderMap, api: &Shared) -> Result<TokenHash, ApiError> {

@@ -8,7 +8,7 @@ use crate::web::Finished;
 use axum::{
     Router,
     extract::Request,
-    http::{HeaderName, HeaderValue, Method, StatusCode, header},
+    http::{HeaderName, HeaderValue, Method, StatusCode, Uri, header},
     response::{IntoResponse, Response},
 };
 use futures_util::FutureExt;
@@ -21,7 +21,7 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// sees what the framework itself answers too, at the price of a call.
 pub(crate) async fn answer(mut router: Router, request: Request) -> Response {
     let request_id = request_id(&request);
-    let is_public = request.uri().path().starts_with("/api/public/");
+    let is_public = is_public(request.uri());
     let asks_options = is_public && request.method() == Method::OPTIONS;
     let log = (request.method().clone(), request.uri().clone());
     let (request, rest) = Rest::of(request);
@@ -54,6 +54,11 @@ pub(crate) async fn answer(mut router: Router, request: Request) -> Response {
         headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSED));
     }
     response
+}
+
+/// Whether an address is of the public API.
+pub(crate) fn is_public(uri: &Uri) -> bool {
+    uri.path().starts_with("/api/public/")
 }
 
 /// Whether the framework answered with an error of its own form.
