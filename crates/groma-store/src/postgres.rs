@@ -2,6 +2,7 @@
 //! what the database can tell to be current.
 
 mod access;
+mod admissions;
 mod browse;
 mod group;
 mod layers;
@@ -29,6 +30,8 @@ pub struct Postgres {
     blocks: BlockCache,
     layers: LayerCache,
     last_uses: LastUses,
+    /// Requests that wait to be let in.
+    admissions: admissions::Admissions,
     /// Keeps some of the connections from writers, who may wait long for one another.
     writers: tokio::sync::Semaphore,
     /// Changes that wait for one another, by workspace.
@@ -71,6 +74,7 @@ impl Postgres {
             blocks: BlockCache::default(),
             layers: LayerCache::default(),
             last_uses: LastUses::default(),
+            admissions: admissions::Admissions::default(),
             writers: tokio::sync::Semaphore::new(10),
             groups: group::Groups::default(),
             config,

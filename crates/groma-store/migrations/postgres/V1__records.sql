@@ -182,13 +182,13 @@ CREATE UNLOGGED TABLE rate_windows (
     accepted bigint[] NOT NULL
 ) WITH (fillfactor = 40);
 
--- Looks a token up and counts one request against its window (`allowed` in 60 seconds, 0 for no
--- limit), in one call. The window is trimmed and judged under the lock of its row, by the clock of
--- the database, so it is exact over all replicas.
+-- Looks a token up and counts `wanted` requests against its window (`allowed` in 60 seconds, 0 for no
+-- limit), in one call: `accepted` of them pass. The window is trimmed and judged under the lock of its
+-- row, by the clock of the database, so it is exact over all replicas.
 CREATE FUNCTION admit(
-    sent bytea, allowed integer, now_millis bigint,
+    sent bytea, wanted integer, allowed integer, now_millis bigint,
     OUT token_id uuid, OUT workspace_id uuid, OUT person_id uuid, OUT role text, OUT scopes text,
-    OUT expires_at bigint, OUT accepted boolean, OUT used integer, OUT reset_micros bigint
+    OUT expires_at bigint, OUT accepted integer, OUT used integer, OUT reset_micros bigint
 ) LANGUAGE plpgsql AS $$
 DECLARE
     span CONSTANT bigint := 60000000;
@@ -210,13 +210,15 @@ BEGIN
     END IF;
     moment := (extract(epoch FROM clock_timestamp()) * 1000000)::bigint;
     -- A stamp from the future means that the clock was set back: it counts as of now.
-    SELECT coalesce(array_agg(least(s, moment) ORDER BY s), '{}') INTO stamps
-      FROM unnest(stamps) s WHERE s + span > moment;
+    IF stamps[1] + span <= moment OR stamps[cardinality(stamps)] > moment THEN
+        SELECT coalesce(array_agg(least(s, moment) ORDER BY s), '{}') INTO stamps
+          FROM unnest(stamps) s WHERE s + span > moment;
+    END IF;
     used := cardinality(stamps);
-    accepted := used < allowed;
-    IF accepted THEN
-        used := used + 1;
-        stamps := stamps || moment;
+    accepted := greatest(least(wanted, allowed - used), 0);
+    IF accepted > 0 THEN
+        used := used + accepted;
+        stamps := stamps || array_fill(moment, ARRAY[accepted]);
         UPDATE rate_windows w SET accepted = stamps WHERE w.token_id = admit.token_id;
     END IF;
     reset_micros := stamps[1] + span - moment;

@@ -7,17 +7,15 @@ use super::{
     tx::{int, read_member, read_workspace},
 };
 use crate::{
-    Admission, Bearer, ChangeRow, Error, Exported, Page, Result, TokenRow,
+    ChangeRow, Error, Exported, Page, Result, TokenRow,
     replays::REPLAYED_FOR_MILLIS,
     tx::{BLOCK, kind_number},
 };
 use groma_domain::{
-    Email, Kind, ListParams, PersonId, Role, Term, Timestamp, TokenId, WorkspaceId,
-    rate::RateState,
+    Email, Kind, ListParams, PersonId, Term, Timestamp, TokenId, WorkspaceId,
     record::{self, PeopleBook},
     reference::Key,
     scope::Scopes,
-    token::TokenHash,
     workspace::Workspace,
 };
 use std::sync::Arc;
@@ -33,44 +31,6 @@ const TRIES: u32 = 20;
 impl Postgres {
     pub(crate) async fn ping(&self) -> Result<()> {
         self.rows(sql::PING, &[]).await.map(drop)
-    }
-
-    pub(crate) async fn admit(
-        &self,
-        hash: &TokenHash,
-        limit: u32,
-        now: Timestamp,
-    ) -> Result<Admission> {
-        let allowed = i32::try_from(limit).unwrap_or(i32::MAX);
-        let rows = self.rows(sql::ADMIT, &[&&hash.0[..], &allowed, &now.as_millis()]).await?;
-        let Some(row) = rows.first() else { return Ok(Admission::Unknown) };
-        let Some(token) = row.try_get::<_, Option<Uuid>>(0)?.map(TokenId) else {
-            return Ok(Admission::Unknown);
-        };
-        let bearer = Bearer {
-            token,
-            workspace: WorkspaceId(row.try_get(1)?),
-            person: PersonId(row.try_get(2)?),
-            role: row.try_get::<_, &str>(3)?.parse::<Role>().map_err(Error::Damaged)?,
-            scopes: Scopes::parse(row.try_get(4)?).map_err(Error::Damaged)?,
-            expires_at: moment(row, 5)?,
-        };
-        if bearer.expires_at.is_some_and(|end| end <= now) {
-            return Ok(Admission::Expired);
-        }
-        let rate = match row.try_get::<_, Option<bool>>(6)? {
-            None => None,
-            Some(accepted) => Some(RateState {
-                limit,
-                remaining: limit.saturating_sub(row.try_get::<_, i32>(7)?.unsigned_abs()),
-                reset_micros: u64::try_from(row.try_get::<_, i64>(8)?).unwrap_or_default(),
-                accepted,
-            }),
-        };
-        if rate.is_none_or(|rate| rate.accepted) {
-            self.last_uses.note(token, now);
-        }
-        Ok(Admission::Known { bearer: Arc::new(bearer), rate })
     }
 
     pub(crate) async fn settle(&self, now: Timestamp) -> Result<()> {

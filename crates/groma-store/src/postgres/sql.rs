@@ -126,8 +126,11 @@ statements! {
     PEOPLE_CHANGED = "UPDATE workspaces SET people_generation = people_generation + 1 WHERE id = $1";
     PEOPLE_GENERATION = "SELECT people_generation FROM workspaces WHERE id = $1";
 
-    ADMIT = "SELECT token_id, workspace_id, person_id, role, scopes, expires_at, accepted, used, reset_micros
-        FROM admit($1, $2, $3)";
+    ADMIT = "SELECT a.token_id, a.workspace_id, a.person_id, a.role, a.scopes, a.expires_at,
+            a.accepted, a.used, a.reset_micros
+        FROM unnest($1::bytea[], $2::integer[], $3::integer[], $4::bigint[])
+            WITH ORDINALITY AS r (sent, wanted, allowed, moment, no)
+        CROSS JOIN LATERAL admit(r.sent, r.wanted, r.allowed, r.moment) a ORDER BY r.no";
     TOKENS = "SELECT t.id, w.name, t.name, p.email, t.scopes, t.created_at, t.expires_at, t.revoked_at, t.last_used_at,
             p.id, p.name, t.hint
         FROM tokens t JOIN people p ON p.workspace_id = t.workspace_id AND p.id = t.person_id

@@ -29,6 +29,7 @@ on_both_engines! {
     of_a_hundred_and_fifty_at_once_exactly_a_hundred_pass
     the_window_tells_what_is_left_and_until_when
     each_token_has_a_window_of_its_own
+    requests_that_come_together_are_counted_one_by_one
     refused_expired_and_unknown_requests_count_for_nothing
     without_a_limit_nothing_is_counted
     another_opening_of_the_database_revokes_within_a_second
@@ -294,6 +295,33 @@ async fn each_token_has_a_window_of_its_own(office: Office) {
     assert!(rate(&office, 1, 1).await.accepted);
     assert!(!rate(&office, 1, 1).await.accepted);
     assert!(rate(&office, 2, 1).await.accepted);
+}
+
+async fn requests_that_come_together_are_counted_one_by_one(office: Office) {
+    for number in 1..=3 {
+        make(&office, number).await;
+    }
+    // Twenty of each token, in turns, and some of a token that nobody has.
+    let desk: &Desk = &office;
+    let asked = (0..80_u8).map(|n| async move { (n % 4 + 1, admit(desk, n % 4 + 1, 7).await) });
+    let answers = futures_util::future::join_all(asked).await;
+    for number in 1..=3 {
+        let of_token = answers.iter().filter(|(of, _)| *of == number);
+        let rates: Vec<RateState> = of_token
+            .map(|(_, admission)| match admission {
+                Admission::Known { rate: Some(rate), .. } => *rate,
+                other => panic!("no rate: {other:?}"),
+            })
+            .collect();
+        let mut left: Vec<u32> =
+            rates.iter().filter(|rate| rate.accepted).map(|rate| rate.remaining).collect();
+        left.sort_unstable();
+        assert_eq!(left, [0, 1, 2, 3, 4, 5, 6]);
+        let refused = rates.iter().filter(|rate| !rate.accepted);
+        assert_eq!(refused.map(|rate| rate.remaining).collect::<Vec<_>>(), [0; 13]);
+    }
+    let unknown = answers.iter().filter(|(of, _)| *of == 4);
+    assert!(unknown.into_iter().all(|(_, admission)| matches!(admission, Admission::Unknown)));
 }
 
 async fn refused_expired_and_unknown_requests_count_for_nothing(office: Office) {
