@@ -145,13 +145,26 @@ impl Tally {
 
     /// Counts the rings of a geometry, whose `coordinates` are read.
     pub(super) fn count_rings(&mut self, geometry: &Geometry, json: &Scanner<'_>) -> Read<()> {
-        self.rings += match geometry {
-            Geometry::Polygon(rings) => rings.len(),
-            Geometry::MultiPolygon(polygons) => polygons.iter().map(Vec::len).sum(),
-            _ => 0,
-        };
-        if self.rings > MAX_RINGS {
-            return Err(json.wrong(format!("has more than {MAX_RINGS} rings")));
+        let left = MAX_RINGS.saturating_sub(self.rings);
+        let over = || json.wrong(format!("is one ring more than the {MAX_RINGS} of a feature"));
+        match geometry {
+            Geometry::Polygon(rings) => {
+                self.rings += rings.len();
+                if rings.len() > left {
+                    return Err(over().at(left));
+                }
+            }
+            Geometry::MultiPolygon(polygons) => {
+                let mut left = left;
+                for (index, rings) in polygons.iter().enumerate() {
+                    self.rings += rings.len();
+                    if rings.len() > left {
+                        return Err(over().at(left).at(index));
+                    }
+                    left -= rings.len();
+                }
+            }
+            _ => {}
         }
         Ok(())
     }
@@ -269,7 +282,7 @@ impl Tally {
             position.z = Some(ordinate(json).at(2)?);
             let mut index = 3;
             while json.next_item()? {
-                number(json).at(index)?;
+                ordinate(json).at(index)?;
                 index += 1;
             }
         }

@@ -516,7 +516,8 @@ impl<'a> Reader<'a> {
                 };
                 let geometry = coordinates.into_geometry(shape, &self.json);
                 let geometry = geometry.within(Member::Coordinates.name())?;
-                self.tally.count_rings(&geometry, &self.json)?;
+                let counted = self.tally.count_rings(&geometry, &self.json);
+                counted.within(Member::Coordinates.name())?;
                 geometry
             }
             _ => match object.geometries {

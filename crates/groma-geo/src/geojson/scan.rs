@@ -5,8 +5,13 @@
 //! deserializer hides: the place of a fault, the way on after one, keys that come twice, and a bound
 //! on every token.
 
-use super::fault::{Fault, Mark, Read};
-use std::{borrow::Cow, io, ops::Range, str};
+use super::{
+    MAX_KEYS,
+    fault::{Fault, Mark, Read, excerpt},
+    number::number,
+};
+use std::{borrow::Cow, collections::HashSet, io, ops::Range, str};
+use xxhash_rust::xxh3::xxh3_128;
 
 /// How deep arrays and objects may nest.
 const MAX_DEPTH: u32 = 32;
@@ -19,6 +24,29 @@ const BUFFER: usize = 64 * 1024;
 
 /// What stands before each text of a sequence (RFC 8142).
 const RECORD_SEPARATOR: u8 = 0x1e;
+
+/// The names that the open objects of a value have, by depth.
+#[derive(Default)]
+struct Names(Vec<HashSet<u128>>);
+
+impl Names {
+    fn begin(&mut self, depth: u32) {
+        self.0.truncate(depth as usize);
+        self.0.resize_with(depth as usize + 1, HashSet::new);
+    }
+
+    /// Adds a name to the object that is open where `depth` are.
+    fn add(&mut self, depth: u32, name: &str) -> Result<(), String> {
+        let Some(names) = self.0.get_mut((depth as usize).saturating_sub(1)) else { return Ok(()) };
+        if !names.insert(xxh3_128(name.as_bytes())) {
+            return Err(format!("has the name `{}` twice", excerpt(name)));
+        }
+        match names.len() > MAX_KEYS {
+            true => Err(format!("has an object of more than {MAX_KEYS} members")),
+            false => Ok(()),
+        }
+    }
+}
 
 /// A stream of JSON tokens.
 pub(super) struct Scanner<'a> {
@@ -313,13 +341,47 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Passes over the value that comes.
+    /// Passes over the value that comes, which must be as sound as what is kept.
     pub(super) fn skip(&mut self) -> Read<()> {
-        self.leave(self.depth)
+        let outside = self.depth;
+        let mut names = Names::default();
+        while self.depth > outside || self.due == Due::Value {
+            let depth = self.depth - outside;
+            match self.due {
+                Due::Value => match self.kind()? {
+                    Kind::Object => {
+                        names.begin(depth);
+                        self.open_object()?;
+                    }
+                    Kind::Number => {
+                        number(self)?;
+                    }
+                    Kind::String => {
+                        let text = self.quoted(0)?;
+                        self.due = Due::Next;
+                        self.text_at(text)?;
+                        self.flaw = self.flaw.filter(|flaw| *flaw != TOO_LONG);
+                        self.flawless()?;
+                    }
+                    _ => self.step()?,
+                },
+                Due::First | Due::Next if self.arrays & 1 == 1 => {
+                    self.next_item()?;
+                }
+                Due::First | Due::Next => {
+                    if let Some(name) = self.next_key()?
+                        && let Err(problem) = names.add(depth, name)
+                    {
+                        return Err(self.wrong(problem));
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Passes over everything up to the end of the value that was begun where `depth` were open,
-    /// wherever in it reading stands.
+    /// wherever in it reading stands, whatever else is wrong with it.
     pub(super) fn leave(&mut self, depth: u32) -> Read<()> {
         while self.depth > depth || self.due == Due::Value {
             match self.due {
@@ -367,7 +429,7 @@ impl<'a> Scanner<'a> {
         if self.buffer[self.rest.clone()].get(plain) == Some(&b'"') {
             self.rest.start += plain + 1;
             if plain > max {
-                self.flaw = Some(TOO_LONG);
+                self.flaw.get_or_insert(TOO_LONG);
             }
             return Ok(Place::Buffer(start..start + plain));
         }
@@ -408,7 +470,7 @@ impl<'a> Scanner<'a> {
         let range = self.rest.start..self.rest.start + length;
         self.rest.start = range.end;
         if self.text.len() + length > max {
-            self.flaw = Some(TOO_LONG);
+            self.flaw.get_or_insert(TOO_LONG);
         } else if let Ok(text) = str::from_utf8(&self.buffer[range]) {
             self.text.push_str(text);
         }
@@ -417,7 +479,7 @@ impl<'a> Scanner<'a> {
 
     fn keep(&mut self, max: usize, text: &str) {
         if self.text.len() + text.len() > max {
-            self.flaw = Some(TOO_LONG);
+            self.flaw.get_or_insert(TOO_LONG);
         } else {
             self.text.push_str(text);
         }

@@ -14,6 +14,7 @@ fn coordinates_that_are_no_coordinates_are_refused_where_they_are() {
         ("Point", "[0,0,0,1e400]", "/3"),
         ("Point", "[1e308,0]", "/0"),
         ("Point", "[0,0,1e308]", "/2"),
+        ("Point", "[0,0,0,1e308]", "/3"),
         ("Point", r#"["1",0]"#, "/0"),
         ("Point", "[0,null]", "/1"),
         ("Point", "[0,0,null]", "/2"),
@@ -224,6 +225,29 @@ fn text_that_is_no_json_is_refused_where_it_breaks() {
 }
 
 #[test]
+fn what_is_not_kept_must_be_sound_all_the_same() {
+    let foreign = |value: &str| format!(r#"{{"type":"Point","coordinates":[1,2],"x":{value}}}"#);
+    for bad in [
+        r#""\ud800""#,
+        r#""a\u0000b""#,
+        "1e400",
+        "[0,-1e400]",
+        r#"{"y":1,"y":2}"#,
+        r#"[{"a":{"y":1,"z":[],"y":2}}]"#,
+        r#"{"\ud800":1}"#,
+    ] {
+        assert_eq!(spot(foreign(bad)), "/x", "{bad}");
+    }
+    for good in
+        [r#"{"y":{"y":1},"z":[{"y":1},{"y":2}]}"#, r#"["\ud83d\ude00",1e300,{}]"#, "[[],[{}]]"]
+    {
+        assert_eq!(geometry(&foreign(good)), Geometry::Point(at(1.0, 2.0)), "{good}");
+    }
+    let long = foreign(&format!("\"{}\"", "é".repeat(100_000)));
+    assert_eq!(geometry(&long), Geometry::Point(at(1.0, 2.0)));
+}
+
+#[test]
 fn lone_surrogates_and_nul_are_refused_where_they_would_be_kept() {
     for text in [r"\ud800", r"\udc00", r"\ud800\ud800", r"\ud83dx", r"\u0000", r"a\u0000b"] {
         assert_eq!(spot(with_properties(&format!(r#"{{"a":"{text}"}}"#))), "/properties/a");
@@ -281,7 +305,8 @@ fn a_feature_has_an_end() {
     const RINGS: &str = r#"{"type":"Polygon","coordinates":[*]}"#;
     let ring = "[[0,0],[1,0],[1,1],[0,0]]";
     let over = spots(repeated(RINGS, ring, MAX_RINGS + 1));
-    assert_eq!((over[0].pointer.as_str(), over[0].message.contains("rings")), ("", true));
+    let told = (over[0].pointer.as_str(), over[0].message.contains("ring"));
+    assert_eq!(told, ("/coordinates/100000", true));
 
     const PARTS: &str = r#"{"type":"GeometryCollection","geometries":[*]}"#;
     let empty = r#"{"type":"MultiPoint","coordinates":[]}"#;
