@@ -3,6 +3,7 @@
 
 mod access;
 mod browse;
+pub(crate) mod copy;
 mod group;
 mod layers;
 mod read;
