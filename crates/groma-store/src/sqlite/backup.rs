@@ -250,7 +250,7 @@ pub(super) fn check(path: &Path, counts: &[(String, u64)], tell: &dyn Fn(Progres
     tell(Progress::Checking);
     let look = || {
         let copied = open(path, OPEN)?;
-        copied.query_row("PRAGMA locking_mode = EXCLUSIVE", [], |_| Ok(()))?;
+        copied.query_row(sql::ALONE, [], |_| Ok(()))?;
         copied.query_row(sql::JOURNAL_ALONE, [], |_| Ok(()))?;
         let found: String = copied.query_row(sql::INTEGRITY, [], |row| row.get(0))?;
         Ok((found, count_rows(&copied)?))

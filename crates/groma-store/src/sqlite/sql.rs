@@ -50,7 +50,7 @@ pub(crate) const FILLING: [&str; 6] = [
     "PRAGMA journal_mode = OFF",
     "PRAGMA synchronous = OFF",
     "PRAGMA temp_store = MEMORY",
-    "PRAGMA cache_size = -65536",
+    "PRAGMA cache_size = -16384",
 ];
 
 /// How many rows a table has; its name is the database's own.
@@ -74,6 +74,7 @@ statements! {
     TABLES = "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table'
         AND name NOT LIKE 'sqlite_%' AND name <> 'refinery_schema_history' ORDER BY name";
     INTEGRITY = "PRAGMA integrity_check(1)";
+    ALONE = "PRAGMA locking_mode = EXCLUSIVE";
     JOURNAL_ALONE = "PRAGMA journal_mode = DELETE";
     LAST_NUMBER = "SELECT seq FROM sqlite_sequence WHERE name = ?1";
     SET_LAST_NUMBER = "UPDATE sqlite_sequence SET seq = ?2 WHERE name = ?1";
