@@ -41,6 +41,9 @@ pub enum Error {
     /// The database file is served by another program.
     #[error("{0} is served by another groma already")]
     AlreadyServed(String),
+    /// A backup, a restore or a copy that would do harm, or came out wrong.
+    #[error("{0}")]
+    Keeping(String),
     /// The address of the database makes no sense.
     #[error("{0}")]
     Url(String),

@@ -4,6 +4,7 @@
 mod access;
 mod admissions;
 mod browse;
+pub(crate) mod copy;
 mod group;
 mod layers;
 mod read;

@@ -4,7 +4,9 @@
 //! pool; they take microseconds. Searches and long reads go to threads of their own.
 
 mod access;
+pub(crate) mod backup;
 mod browse;
+pub(crate) mod copy;
 mod layers;
 mod read;
 mod readers;
@@ -103,17 +105,8 @@ impl Sqlite {
     /// Locks a file beside the database for as long as this program lives, and takes up what the
     /// last one to serve it has left.
     pub(crate) fn claim(&self) -> Result<()> {
-        let (file, lock_path) = lock_file(&self.path, "serving")?;
-        match file.try_lock() {
-            Ok(()) => {
-                *self.claim.lock() = Some(file);
-                self.take_up_rates()
-            }
-            Err(std::fs::TryLockError::WouldBlock) => {
-                Err(Error::AlreadyServed(self.path.display().to_string()))
-            }
-            Err(std::fs::TryLockError::Error(source)) => Err(file_error(&lock_path, source)),
-        }
+        *self.claim.lock() = Some(serving_lock(&self.path)?);
+        self.take_up_rates()
     }
 
     /// Forgets what is remembered of tokens when anybody, this program or a command beside it, has
@@ -257,6 +250,18 @@ fn migrate(path: &Path) -> Result<Connection> {
     let mut connection = connect(path)?;
     embedded::migrations::runner().run(&mut connection)?;
     Ok(connection)
+}
+
+/// The lock that stands for serving a database.
+fn serving_lock(path: &Path) -> Result<File> {
+    let (file, lock_path) = lock_file(path, "serving")?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(std::fs::TryLockError::WouldBlock) => {
+            Err(Error::AlreadyServed(path.display().to_string()))
+        }
+        Err(std::fs::TryLockError::Error(source)) => Err(file_error(&lock_path, source)),
+    }
 }
 
 /// A file beside the database that stands for one of its locks.

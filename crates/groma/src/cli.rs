@@ -14,6 +14,7 @@ use clap::{Args, Parser, Subcommand};
 use groma_domain::{
     Currency, Email, Kind, Role, TokenId, person, scope::Scopes, token, workspace::WorkspaceName,
 };
+use groma_store::DatabaseUrl;
 use std::path::PathBuf;
 
 /// Automates GIS projects: records, tokens, webhooks and map layers of an office, in one program.
@@ -70,6 +71,35 @@ pub(crate) enum Command {
         #[command(flatten)]
         at: At,
     },
+    /// Write a backup of the SQLite database, while it is served or not.
+    Backup {
+        /// The file to write; it appears when it is whole and was checked.
+        file: PathBuf,
+        #[command(flatten)]
+        how: Keeping,
+    },
+    /// Put a backup in the place of the SQLite database, which nobody may serve meanwhile.
+    Restore {
+        /// The backup.
+        file: PathBuf,
+        #[command(flatten)]
+        how: Keeping,
+    },
+    /// Copy everything into an empty database, of either engine; nobody may serve one of the two.
+    Copy {
+        /// The database to copy; the one of the settings when left out.
+        #[arg(long, value_name = "URL", value_parser = database, required_unless_present = "to")]
+        from: Option<DatabaseUrl>,
+        /// The empty database; the one of the settings when left out.
+        #[arg(long, value_name = "URL", value_parser = database)]
+        to: Option<DatabaseUrl>,
+        /// Copy a database that is in use, to try things out: webhooks are disabled in the copy.
+        #[arg(long)]
+        rehearsal: bool,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
     /// Print the OpenAPI document.
     Openapi,
     /// Check settings, database and migrations.
@@ -78,6 +108,17 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
+}
+
+/// How a backup is written or put in place.
+#[derive(Debug, Args)]
+pub(crate) struct Keeping {
+    /// Replace what is there.
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Which workspace a command is about.
@@ -233,6 +274,10 @@ fn kind(text: &str) -> Result<Kind, String> {
     found
         .map(|(_, kind)| *kind)
         .ok_or_else(|| "must be folder, assignment, expense or budget".to_owned())
+}
+
+fn database(text: &str) -> Result<DatabaseUrl, String> {
+    text.parse().map_err(|error: groma_store::Error| error.to_string())
 }
 
 fn email(text: &str) -> Result<Email, String> {

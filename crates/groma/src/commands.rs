@@ -1,6 +1,8 @@
 //! The commands: each reads its arguments, asks the store, prints.
 
+mod backup;
 mod check;
+mod copy;
 mod export;
 mod files;
 mod import;
@@ -86,7 +88,16 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
     if let Command::Check { json } = cli.command {
         return check::run(&settings, json).await;
     }
-    let store = match cli.command {
+    // These open files and databases in ways of their own.
+    let command = match cli.command {
+        Command::Backup { file, how } => return backup::backup(&settings, &file, &how).await,
+        Command::Restore { file, how } => return backup::restore(&settings, &file, &how).await,
+        Command::Copy { from, to, rehearsal, json } => {
+            return copy::run(&settings, from, to, rehearsal, json).await;
+        }
+        command => command,
+    };
+    let store = match command {
         Command::Serve { .. } | Command::Workspace(WorkspaceCommand::Create { .. }) => {
             Store::open(&settings.database).await?
         }
@@ -94,7 +105,7 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
         _ => Store::open_existing(&settings.database).await?,
     };
     store.set_seal_key(settings.webhooks.encryption_key.clone());
-    match cli.command {
+    match command {
         Command::Serve { demo } => serve::run(settings, store, demo).await,
         Command::Workspace(command) => workspace::run(&store, command).await,
         Command::User(command) => user::run(&store, command).await,
@@ -109,7 +120,11 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
             records::archive(&store, &key, &at).await
         }
         Command::Delete { kind, key, at } => records::delete(&store, kind, &key, &at).await,
-        Command::Openapi | Command::Check { .. } => Ok(()),
+        Command::Openapi
+        | Command::Check { .. }
+        | Command::Backup { .. }
+        | Command::Restore { .. }
+        | Command::Copy { .. } => Ok(()),
     }
 }
 

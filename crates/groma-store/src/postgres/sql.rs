@@ -51,6 +51,14 @@ statements! {
     ROLLBACK_TO = "ROLLBACK TO SAVEPOINT change";
     HAS_MIGRATIONS = "SELECT to_regclass('refinery_schema_history') IS NOT NULL";
     MIGRATIONS = "SELECT version FROM refinery_schema_history";
+    BEGIN_COPYING = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+    HOLD_STILL = "LOCK TABLE workspaces, users IN SHARE ROW EXCLUSIVE MODE";
+    IN_USE = "SELECT count(*) FROM pg_stat_activity
+        WHERE datname = current_database() AND application_name = 'groma'";
+    LAST_NUMBER = "SELECT pg_sequence_last_value($1::text::regclass)";
+    SET_LAST_NUMBER = "SELECT setval($1::text::regclass, $2)";
+    HOLD_ENDPOINTS = "UPDATE webhook_endpoints SET enabled = false, disabled_reason = $1 WHERE enabled";
+    ANALYZE = "ANALYZE";
 
     LOCK_WORKSPACE = "SELECT id, name, currency, created_at, webhooks_mark FROM workspaces WHERE id = $1 FOR UPDATE";
     WORKSPACE = "SELECT id, name, currency, created_at, webhooks_mark FROM workspaces WHERE id = $1";
@@ -580,7 +588,7 @@ fn find(statements: &[(Link, String)], link: Link) -> Option<&str> {
 
 #[cfg(test)]
 #[path = "../../tests/support/database.rs"]
-mod database;
+pub(crate) mod database;
 
 #[cfg(test)]
 mod tests {
@@ -593,8 +601,9 @@ mod tests {
         let client = database::connect(&database.url()).await;
         let browsing = crate::browse::every_statement(crate::browse::Dialect::Postgres);
         let of_kinds = Kind::ALL.iter().flat_map(|kind| KindSql::of(*kind).all());
-        let browsing = browsing.iter().map(String::as_str);
-        for sql in FIXED.iter().copied().chain(of_kinds).chain(browsing) {
+        let copying = crate::copy::every_statement(crate::browse::Dialect::Postgres);
+        let made = browsing.iter().chain(&copying).map(String::as_str);
+        for sql in FIXED.iter().copied().chain(of_kinds).chain(made) {
             client.prepare(sql).await.unwrap_or_else(|error| panic!("{sql}: {error:?}"));
         }
     }

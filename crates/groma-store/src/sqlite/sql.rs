@@ -43,6 +43,21 @@ pub(crate) const PRAGMAS: [&str; 8] = [
     "PRAGMA journal_size_limit = 67108864",
 ];
 
+/// What a connection is told that fills a file nobody knows yet: should it fail, the file goes.
+pub(crate) const FILLING: [&str; 6] = [
+    "PRAGMA page_size = 16384",
+    "PRAGMA locking_mode = EXCLUSIVE",
+    "PRAGMA journal_mode = OFF",
+    "PRAGMA synchronous = OFF",
+    "PRAGMA temp_store = MEMORY",
+    "PRAGMA cache_size = -16384",
+];
+
+/// How many rows a table has; its name is the database's own.
+pub(crate) fn count(table: &str) -> String {
+    format!("SELECT count(*) FROM \"{table}\"")
+}
+
 statements! {
     BEGIN = "BEGIN";
     BEGIN_IMMEDIATE = "BEGIN IMMEDIATE";
@@ -55,6 +70,18 @@ statements! {
     PING = "SELECT 1";
     HAS_MIGRATIONS = "SELECT 1 FROM sqlite_schema WHERE name = 'refinery_schema_history'";
     MIGRATIONS = "SELECT version FROM refinery_schema_history";
+    NAMED_MIGRATIONS = "SELECT version, name FROM refinery_schema_history ORDER BY version";
+    TABLES = "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table'
+        AND name NOT LIKE 'sqlite_%' AND name <> 'refinery_schema_history' ORDER BY name";
+    INTEGRITY = "PRAGMA integrity_check(1)";
+    ALONE = "PRAGMA locking_mode = EXCLUSIVE";
+    JOURNAL_ALONE = "PRAGMA journal_mode = DELETE";
+    LAST_NUMBER = "SELECT seq FROM sqlite_sequence WHERE name = ?1";
+    SET_LAST_NUMBER = "UPDATE sqlite_sequence SET seq = ?2 WHERE name = ?1";
+    ADD_LAST_NUMBER = "INSERT INTO sqlite_sequence (name, seq) VALUES (?1, ?2)";
+    FILL_FEATURE_KEYS = "INSERT INTO feature_keys (layer, external_id, seq)
+        SELECT place >> 40, external_id, place & 1099511627775 FROM features WHERE external_id IS NOT NULL";
+    HOLD_ENDPOINTS = "UPDATE webhook_endpoints SET enabled = 0, disabled_reason = ?1 WHERE enabled = 1";
 
     WORKSPACE_NUMBER = "SELECT no FROM workspaces WHERE id = ?1";
     WORKSPACE = "SELECT id, name, currency, created_at, webhooks_mark FROM workspaces WHERE id = ?1";
@@ -460,8 +487,9 @@ mod tests {
         let connection = crate::sqlite::connect(&path).unwrap();
         let browsing = crate::browse::every_statement(crate::browse::Dialect::Sqlite);
         let of_kinds = Kind::ALL.iter().flat_map(|kind| KindSql::of(*kind).all());
-        let browsing = browsing.iter().map(String::as_str);
-        for sql in FIXED.iter().copied().chain(of_kinds).chain(browsing) {
+        let copying = crate::copy::every_statement(crate::browse::Dialect::Sqlite);
+        let made = browsing.iter().chain(&copying).map(String::as_str);
+        for sql in FIXED.iter().copied().chain(of_kinds).chain(made) {
             connection.prepare(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
         }
     }

@@ -38,6 +38,17 @@ impl Database {
         }
     }
 
+    /// Makes one that no migration has seen; on SQLite there is no file yet.
+    pub(crate) fn bare(engine: Engine, folder: &Path) -> Self {
+        if engine == Engine::Sqlite {
+            return Self::new(engine, folder);
+        }
+        let name = format!("groma_it_{}", Uuid::now_v7().simple());
+        let create = format!("CREATE DATABASE {name}");
+        as_administrator(async |client| client.batch_execute(&create).await).unwrap();
+        Self { url: address(&name), name: Some(name) }
+    }
+
     /// Lets nobody in any more, and throws out who is.
     pub(crate) fn cut(&self) {
         let name = self.name.as_deref().expect("a PostgreSQL database");
@@ -136,6 +147,32 @@ fn as_administrator<T>(
         let (client, connection) = tokio_postgres::connect(&server(), NoTls).await?;
         let connection = tokio::spawn(connection);
         let outcome = work(&client).await;
+        drop(client);
+        let _ = connection.await;
+        outcome
+    })
+}
+
+/// Runs statements on a PostgreSQL database.
+pub(crate) fn execute(url: &str, statements: &str) {
+    with_client(url, async |client| client.batch_execute(statements).await.unwrap());
+}
+
+/// The first column of every row that a query of a PostgreSQL database gives, as text.
+pub(crate) fn column(url: &str, query: &str) -> Vec<String> {
+    with_client(url, async |client| {
+        let rows =
+            client.query(query, &[]).await.unwrap_or_else(|error| panic!("{query}: {error:?}"));
+        rows.iter().map(|row| row.get(0)).collect()
+    })
+}
+
+/// Has a connection to a PostgreSQL database while `work` runs, and no longer.
+pub(crate) fn with_client<T>(url: &str, work: impl AsyncFnOnce(&mut Client) -> T) -> T {
+    block_on(async {
+        let (mut client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
+        let connection = tokio::spawn(connection);
+        let outcome = work(&mut client).await;
         drop(client);
         let _ = connection.await;
         outcome

@@ -102,7 +102,7 @@ impl Map {
 }
 
 /// Zoom, column, row.
-type Tile = (u8, u32, u32);
+pub(crate) type Tile = (u8, u32, u32);
 
 fn tile_path(layer: &str, (z, x, y): Tile) -> String {
     format!("/layers/{layer}/mvt/{z}/{x}/{y}")
@@ -116,7 +116,7 @@ fn drawn(answer: &Answer) -> Vec<mvt::Feature> {
 }
 
 /// The tile over a place.
-fn tile_at(z: u8, longitude: f64, latitude: f64) -> Tile {
+pub(crate) fn tile_at(z: u8, longitude: f64, latitude: f64) -> Tile {
     let side = f64::from(1_u32 << z);
     let sine = latitude.to_radians().sin();
     let y = 0.5 - ((1.0 + sine) / (1.0 - sine)).ln() / (4.0 * std::f64::consts::PI);

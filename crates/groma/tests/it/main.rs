@@ -28,6 +28,7 @@ mod export;
 mod geo;
 mod import;
 mod import_rules;
+mod keeping;
 mod keys;
 mod layer_commands;
 mod lists;
@@ -37,6 +38,7 @@ mod scopes;
 mod search;
 mod serving;
 mod tokens;
+mod upgrade;
 mod web;
 mod webhooks;
 

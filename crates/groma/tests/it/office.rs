@@ -62,6 +62,23 @@ impl Office {
         Self { program: None, database, folder, environment }
     }
 
+    /// The same, with a database that no migration has seen.
+    pub(crate) fn bare(engine: Engine, environment: &[(&str, &str)]) -> Self {
+        let mut office = Self::closed(Engine::Sqlite, environment);
+        office.database = Database::bare(engine, office.folder.path());
+        office
+    }
+
+    /// Starts serving, with the demonstration in an empty database; gives the token it prints.
+    pub(crate) fn open_demo(&mut self) -> String {
+        let patience = Duration::from_secs(600);
+        let program = Program::start_within(patience, self.command(&["serve", "--demo"]));
+        let printed = program.printed();
+        let (_, rest) = printed.split_once("Bearer ").expect("a line with a token");
+        self.program = Some(program);
+        rest.split(['\'', '"', ' ', '\n']).next().unwrap().to_owned()
+    }
+
     /// Starts serving.
     pub(crate) fn open(&mut self) {
         self.program = Some(self.another_program());
@@ -366,7 +383,11 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    fn start(mut command: Command) -> Self {
+    fn start(command: Command) -> Self {
+        Self::start_within(Duration::from_secs(30), command)
+    }
+
+    fn start_within(patience: Duration, mut command: Command) -> Self {
         let mut child = command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -385,7 +406,7 @@ impl Program {
         let log = Arc::new(Mutex::new(String::new()));
         let written = log.clone();
         let reader = std::thread::spawn(move || follow(stderr, &written, &send));
-        match addresses.recv_timeout(Duration::from_secs(30)) {
+        match addresses.recv_timeout(patience) {
             Ok((main, geo)) => Self {
                 child,
                 main: Client::new(main),

@@ -1,0 +1,401 @@
+//! The tables that a copy carries over, and where the two engines keep the same thing otherwise.
+//!
+//! A row on its way has the columns of PostgreSQL. SQLite has a workspace's number for its id, packs
+//! numbers into places, and finds out by a join what a row need not say. Rows that belong to a
+//! workspace or a layer that is deleted, and wait to be cleared away, stay behind. What the databases
+//! derive themselves (who does which assignment, features by their own ids) is not carried either.
+
+use groma_domain::Kind;
+use std::sync::LazyLock;
+
+/// What a column holds, where the engines do not just say it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Holds {
+    /// What both engines say the same way.
+    Plain,
+    /// An id: 16 bytes on SQLite.
+    Id,
+    /// A document: text on SQLite, bytes on PostgreSQL.
+    Document,
+    /// Moments: bytes on SQLite, an array on PostgreSQL.
+    Moments,
+    /// A shape: WKB on SQLite; on PostgreSQL a geometry, and WKB when it has heights.
+    Shape,
+    /// The folded text of a record: in an index of its own on SQLite, which does not tell it.
+    Search,
+}
+
+pub(crate) struct Column {
+    pub(crate) holds: Holds,
+    /// Its name on PostgreSQL.
+    name: &'static str,
+    /// How SQLite tells it, of a row `t`.
+    read: String,
+    /// SQLite's column for it, and what goes there; `{}` is the value.
+    write: Option<(&'static str, &'static str)>,
+}
+
+pub(crate) struct Table {
+    pub(crate) name: &'static str,
+    /// The kind of record that it holds.
+    pub(crate) kind: Option<Kind>,
+    pub(crate) columns: Vec<Column>,
+    pub(crate) sqlite_read: String,
+    pub(crate) sqlite_write: String,
+    pub(crate) sqlite_count: String,
+    pub(crate) postgres_read: String,
+    /// Reads nothing, but tells the types that `postgres_write` takes.
+    pub(crate) postgres_types: String,
+    pub(crate) postgres_write: String,
+    pub(crate) postgres_count: String,
+    pub(crate) postgres_any: String,
+}
+
+/// All of them, in an order in which what is looked up is there.
+pub(crate) static TABLES: LazyLock<Vec<Table>> = LazyLock::new(all);
+
+fn all() -> Vec<Table> {
+    let mut tables = vec![
+        Table::whole(
+            "users",
+            ids(&["id"]) + plain("email email_key name password_hash created_at"),
+        ),
+        Table::whole(
+            "sessions",
+            ids(&["id"])
+                + plain("hash")
+                + ids(&["user_id", "workspace_id"])
+                + plain("created_at last_seen_at ends_at user_agent address"),
+        ),
+        Table::whole("login_attempts", plain("bucket at")),
+        Table::whole("devices", plain("hash") + ids(&["user_id"]) + plain("at")),
+        Table::whole("rate_windows", ids(&["token_id"]) + one("accepted", Holds::Moments)),
+        Table::whole(
+            "workspaces",
+            ids(&["id"])
+                + plain("no name name_key currency people_generation created_at webhooks_mark"),
+        ),
+        Table::of_workspace(
+            "people",
+            ids(&["id"])
+                + plain("email email_key name")
+                + ids(&["user_id"])
+                + plain("role created_at"),
+        ),
+        Table::of_workspace(
+            "tokens",
+            ids(&["id", "person_id"])
+                + plain("name hash scopes created_at expires_at revoked_at last_used_at hint"),
+        ),
+        Table::of_workspace("collections", plain("kind last_seq last_reference total generation")),
+        Table::of_workspace("blocks", plain("kind block live generation")),
+        Table::of_workspace(
+            "statuses",
+            ids(&["id"]) + plain("seq kind name_key") + one("doc", Holds::Document),
+        ),
+    ];
+    tables.extend(Kind::ALL.map(records));
+    tables.extend([
+        Table::of_workspace(
+            "changes",
+            plain("id at")
+                + ids(&["actor"])
+                + plain("action")
+                + ids(&["subject"])
+                + plain("before after"),
+        ),
+        Table::of_workspace(
+            "invitations",
+            ids(&["id"])
+                + plain("hash role email")
+                + ids(&["invited_by"])
+                + plain("created_at expires_at"),
+        ),
+        Table::new(
+            "replays",
+            Columns(vec![unsaid_workspace()])
+                + ids(&["token_id"])
+                + plain("path key body_hash answer at"),
+            "CROSS JOIN tokens k ON k.id = t.token_id CROSS JOIN workspaces w ON w.no = k.ws",
+            "JOIN tokens k ON k.id = t.token_id JOIN workspaces w ON w.id = t.workspace_id",
+        ),
+        Table::of_workspace("layers", plain("no") + ids(&["id"]) + plain("slug revision state")),
+        features(),
+        Table::of_layer("extents", plain("part west south east north")),
+        Table::of_layer("drawings", plain("shelf centre seq west north east south block")),
+        Table::of_layer("long_drawings", plain("seq zoom shape")),
+        Table::of_workspace(
+            "webhook_endpoints",
+            ids(&["id"])
+                + plain("no url description events enabled disabled_reason failing_since")
+                + plain("last_success_at secret previous_secret previous_until created_at")
+                + plain("updated_at deleted_at"),
+        ),
+        deliveries(),
+        attempts(),
+    ]);
+    tables
+}
+
+/// A record's place is that of its workspace and its own in one number.
+fn records(kind: Kind) -> Table {
+    let links = crate::tx::Link::of(kind).iter().map(|link| link.column());
+    let links = Columns(links.map(|name| column(name, Holds::Id)).collect());
+    let seq = Column {
+        read: "t.place & 1099511627775".to_owned(),
+        write: Some(("place", "(SELECT no FROM workspaces WHERE id = ?1) << 40 | {}")),
+        ..column("seq", Holds::Plain)
+    };
+    let search = Column { read: "NULL".to_owned(), write: None, ..column("search", Holds::Search) };
+    let columns = Columns(vec![seq])
+        + ids(&["id"])
+        + plain("reference")
+        + links
+        + one("doc", Holds::Document)
+        + plain("people")
+        + Columns(vec![search]);
+    Table { kind: Some(kind), ..Table::of_workspace(kind.plural(), columns) }
+}
+
+/// So is a feature's, of its layer.
+fn features() -> Table {
+    let layer = Column { read: "l.no".to_owned(), write: None, ..column("layer", Holds::Plain) };
+    let seq = Column {
+        read: "t.place & 1099511627775".to_owned(),
+        write: Some(("place", "?2 << 40 | {}")),
+        ..column("seq", Holds::Plain)
+    };
+    let columns = Columns(vec![unsaid_workspace(), layer, seq])
+        + ids(&["id"])
+        + plain("external_id")
+        + ids(&["folder_id", "assignment_id"])
+        + one("geometry", Holds::Shape)
+        + plain("properties created_at updated_at");
+    Table::new(
+        "features",
+        columns,
+        "CROSS JOIN layers l ON l.no = t.place >> 40 CROSS JOIN workspaces w ON w.no = l.ws",
+        LAYER_ON_POSTGRES,
+    )
+}
+
+/// An endpoint goes by its number on SQLite.
+fn deliveries() -> Table {
+    let endpoint = Column {
+        read: "e.id".to_owned(),
+        write: Some((
+            "endpoint",
+            "(SELECT no FROM webhook_endpoints WHERE id = {}
+                AND ws = (SELECT no FROM workspaces WHERE id = ?1))",
+        )),
+        ..column("endpoint_id", Holds::Id)
+    };
+    let columns = Columns(vec![workspace()])
+        + ids(&["id"])
+        + Columns(vec![endpoint])
+        + plain("change_id event is_test state attempts tries due_at created_at finished_at");
+    Table::new(
+        "deliveries",
+        columns,
+        "CROSS JOIN webhook_endpoints e ON e.no = t.endpoint CROSS JOIN workspaces w ON w.no = t.ws",
+        "JOIN webhook_endpoints e ON e.workspace_id = t.workspace_id AND e.id = t.endpoint_id
+            JOIN workspaces w ON w.id = t.workspace_id",
+    )
+}
+
+fn attempts() -> Table {
+    let delivery = Column {
+        read: "t.delivery".to_owned(),
+        write: Some(("delivery", "{}")),
+        ..column("delivery_id", Holds::Id)
+    };
+    Table::new(
+        "attempts",
+        Columns(vec![unsaid_workspace(), delivery]) + plain("no at millis status error answer"),
+        "CROSS JOIN deliveries d ON d.id = t.delivery CROSS JOIN webhook_endpoints e ON e.no = d.endpoint
+            CROSS JOIN workspaces w ON w.no = d.ws",
+        "JOIN deliveries d ON d.workspace_id = t.workspace_id AND d.id = t.delivery_id
+            JOIN webhook_endpoints e ON e.workspace_id = d.workspace_id AND e.id = d.endpoint_id
+            JOIN workspaces w ON w.id = t.workspace_id",
+    )
+}
+
+const LAYER_ON_POSTGRES: &str =
+    "JOIN layers l ON l.workspace_id = t.workspace_id AND l.no = t.layer
+    JOIN workspaces w ON w.id = t.workspace_id";
+
+struct Columns(Vec<Column>);
+
+impl std::ops::Add for Columns {
+    type Output = Self;
+
+    fn add(mut self, other: Self) -> Self {
+        self.0.extend(other.0);
+        self
+    }
+}
+
+fn column(name: &'static str, holds: Holds) -> Column {
+    Column { holds, name, read: format!("t.{name}"), write: Some((name, "{}")) }
+}
+
+fn one(name: &'static str, holds: Holds) -> Columns {
+    Columns(vec![column(name, holds)])
+}
+
+/// Columns of these names, with spaces between them.
+fn plain(names: &'static str) -> Columns {
+    Columns(names.split(' ').map(|name| column(name, Holds::Plain)).collect())
+}
+
+fn ids(names: &[&'static str]) -> Columns {
+    Columns(names.iter().map(|name| column(name, Holds::Id)).collect())
+}
+
+fn workspace() -> Column {
+    Column {
+        read: "w.id".to_owned(),
+        write: Some(("ws", "(SELECT no FROM workspaces WHERE id = {})")),
+        ..column("workspace_id", Holds::Id)
+    }
+}
+
+/// The workspace of a row that does not name it on SQLite.
+fn unsaid_workspace() -> Column {
+    Column { write: None, ..workspace() }
+}
+
+impl Table {
+    /// A table of no workspace.
+    fn whole(name: &'static str, columns: Columns) -> Self {
+        Self::new(name, columns, "", "")
+    }
+
+    fn of_workspace(name: &'static str, columns: Columns) -> Self {
+        Self::new(
+            name,
+            Columns(vec![workspace()]) + columns,
+            "CROSS JOIN workspaces w ON w.no = t.ws",
+            "JOIN workspaces w ON w.id = t.workspace_id",
+        )
+    }
+
+    fn of_layer(name: &'static str, columns: Columns) -> Self {
+        Self::new(
+            name,
+            Columns(vec![unsaid_workspace()]) + plain("layer") + columns,
+            "CROSS JOIN layers l ON l.no = t.layer CROSS JOIN workspaces w ON w.no = l.ws",
+            LAYER_ON_POSTGRES,
+        )
+    }
+
+    fn new(name: &'static str, columns: Columns, on_sqlite: &str, on_postgres: &str) -> Self {
+        let Columns(columns) = columns;
+        let read: Vec<_> = columns.iter().map(|column| column.read.as_str()).collect();
+        let (mut into, mut values) = (Vec::new(), Vec::new());
+        for (slot, column) in (1..).zip(&columns) {
+            if let Some((name, value)) = column.write {
+                into.push(name);
+                values.push(value.replace("{}", &format!("?{slot}")));
+            }
+        }
+        let shown = |column: &Column| match column.holds {
+            Holds::Document => format!("convert_from(t.{}, 'UTF8')", column.name),
+            Holds::Shape => "coalesce(t.heights, ST_AsBinary(t.geom, 'NDR'))".to_owned(),
+            _ => format!("t.{}", column.name),
+        };
+        let shown: Vec<_> = columns.iter().map(shown).collect();
+        let taken: Vec<_> = columns
+            .iter()
+            .map(|column| if column.holds == Holds::Shape { "geom, heights" } else { column.name })
+            .collect();
+        let taken = taken.join(", ");
+        let order = if columns.len() > 3 { "1, 2, 3" } else { "1, 2" };
+        Self {
+            name,
+            kind: None,
+            sqlite_read: format!("SELECT {} FROM {name} t {on_sqlite}", read.join(", ")),
+            sqlite_write: format!(
+                "INSERT INTO {name} ({}) VALUES ({})",
+                into.join(", "),
+                values.join(", ")
+            ),
+            sqlite_count: format!("SELECT count(*) FROM {name} t {on_sqlite}"),
+            postgres_read: format!(
+                "SELECT {} FROM {name} t {on_postgres} ORDER BY {order}",
+                shown.join(", ")
+            ),
+            postgres_types: format!("SELECT {taken} FROM {name} WHERE false"),
+            postgres_write: format!("COPY {name} ({taken}) FROM STDIN (FORMAT binary)"),
+            postgres_count: format!("SELECT count(*) FROM {name} t {on_postgres}"),
+            postgres_any: format!("SELECT EXISTS (SELECT 1 FROM {name})"),
+            columns,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// What the databases fill in by themselves.
+    const DERIVED: [&str; 2] = ["assignment_people", "feature_keys"];
+
+    #[test]
+    fn every_table_and_column_of_sqlite_is_carried_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("groma.db");
+        drop(crate::sqlite::Sqlite::open(&path).unwrap());
+        let connection = rusqlite::Connection::open(&path).unwrap();
+        let columns =
+            "SELECT l.name || '.' || c.name FROM pragma_table_list l, pragma_table_xinfo(l.name) c
+            WHERE l.schema = 'main' AND l.type = 'table' AND l.name NOT LIKE 'sqlite_%'
+            AND l.name <> 'refinery_schema_history' AND c.hidden = 0";
+        let mut statement = connection.prepare(columns).unwrap();
+        let there = statement.query_map([], |row| row.get(0)).unwrap();
+        let there: BTreeSet<String> = there.map(Result::unwrap).collect();
+        let mut carried: BTreeSet<String> = TABLES
+            .iter()
+            .flat_map(|table| {
+                let written = table.columns.iter().filter_map(|column| column.write);
+                written.map(|(name, _)| format!("{}.{name}", table.name))
+            })
+            .collect();
+        // A record's workspace is in its place too; a block's number is SQLite's own.
+        carried.insert("drawings.no".to_owned());
+        let lacking: Vec<_> = there
+            .iter()
+            .filter(|name| !DERIVED.contains(&name.split('.').next().unwrap()))
+            .filter(|name| !carried.contains(*name))
+            .collect();
+        assert!(lacking.is_empty(), "a copy would lose {lacking:?}");
+    }
+
+    #[tokio::test]
+    async fn every_table_and_column_of_postgresql_is_carried_over() {
+        use crate::postgres::sql::database;
+        let own = database::OwnDatabase::copy_of("template1").await;
+        drop(crate::postgres::Postgres::open(&own.url()).await.unwrap());
+        let client = database::connect(&own.url()).await;
+        let columns = "SELECT table_name || '.' || column_name FROM information_schema.columns
+            WHERE table_schema = 'public' AND is_generated = 'NEVER' AND table_name <> 'refinery_schema_history'
+            AND table_name IN (SELECT tablename FROM pg_tables WHERE tablename <> 'spatial_ref_sys')";
+        let rows = client.query(columns, &[]).await.unwrap();
+        let there: BTreeSet<String> = rows.iter().map(|row| row.get(0)).collect();
+        let carried: BTreeSet<String> = TABLES
+            .iter()
+            .flat_map(|table| {
+                let (_, list) = table.postgres_write.split_once('(').unwrap();
+                let (list, _) = list.split_once(')').unwrap();
+                list.split(", ").map(|name| format!("{}.{name}", table.name))
+            })
+            .collect();
+        let lacking: Vec<_> = there
+            .iter()
+            .filter(|name| !DERIVED.contains(&name.split('.').next().unwrap()))
+            .filter(|name| !carried.contains(*name))
+            .collect();
+        assert!(lacking.is_empty(), "a copy would lose {lacking:?}");
+    }
+}

@@ -1,0 +1,188 @@
+//! The database of every earlier version is opened by today's program, brought up to date, and answers
+//! as it did.
+//!
+//! For each migration there is a database in `tests/upgrade`: the rows that the program of that version
+//! wrote, as SQL for each engine, and what its API answered. They stay as they are. A new migration
+//! needs one of its own, written by the program that brings it: run this test once with
+//! `WRITE_UPGRADE_FIXTURE=1`.
+
+mod fixture;
+
+use crate::{
+    client::API,
+    database::Engine,
+    keeping::path,
+    office::{Office, wait_until},
+    on_both_engines,
+    web::Browser,
+    webhooks::receiver::Receiver,
+};
+use fixture::Fixture;
+use hmac::{Hmac, KeyInit, Mac};
+use refinery::{Migration, Runner, Target};
+use serde_json::{Value, json};
+use sha2::Sha256;
+use std::{path::PathBuf, time::Duration};
+
+/// Addresses are the same wherever it serves.
+const ENVIRONMENT: [(&str, &str); 5] = [
+    ("GROMA_WEBHOOKS__ALLOW_HTTP", "true"),
+    ("GROMA_WEBHOOKS__ALLOW_NETWORKS", "127.0.0.1/32"),
+    ("GROMA_SERVER__PUBLIC_URL", "http://main.example.test"),
+    ("GROMA_SERVER__GEO_PUBLIC_URL", "http://geo.example.test"),
+    // Counted, and never too many.
+    ("GROMA_LIMITS__REQUESTS_PER_MINUTE", "100000"),
+];
+
+/// The migrations from which on there are webhooks, and sessions.
+const WEBHOOKS: i32 = 4;
+const SESSIONS: i32 = 5;
+
+on_both_engines! {
+    fn the_database_of_every_version_is_brought_up_to_date(engine: Engine) {
+        for migration in migrations(engine) {
+            let version = migration.version();
+            let fixture = Fixture::of(version);
+            println!("from {migration}");
+            let mut office = Office::bare(engine, &ENVIRONMENT);
+            migrate(&office, engine, version);
+            fixture.fill(&office, engine);
+            let told = office.groma(&["check"]);
+            if migrations(engine).last() == Some(&migration) {
+                told.succeeds();
+            } else {
+                let message = told.fails();
+                assert!(message.starts_with("migrations pending: "), "{message}");
+            }
+            office.open();
+            office.groma(&["check"]).succeeds();
+            is_sound(&office, engine);
+            fixture.is_answered_by(&office);
+            goes_on(&office, &fixture);
+            if version >= WEBHOOKS {
+                signs(&office, &fixture);
+            }
+            if version >= SESSIONS {
+                knows_the_session(&office, &fixture);
+            }
+            assert_eq!(office.close(), Some(0));
+        }
+    }
+
+    fn a_database_of_a_newer_program_is_refused(engine: Engine) {
+        let office = Office::closed(engine, &ENVIRONMENT);
+        office.create_workspace("One");
+        let newer = "INSERT INTO refinery_schema_history (version, name, applied_on, checksum)
+            VALUES (99, 'tomorrow', '2030-01-01T00:00:00Z', '1')";
+        execute(&office, engine, newer);
+        for command in [&["serve"][..], &["workspace", "list"]] {
+            let message = office.groma(command).fails();
+            assert!(message.contains("V99__tomorrow"), "{message}");
+        }
+    }
+}
+
+/// The migrations of an engine, in their order.
+fn migrations(engine: Engine) -> Vec<Migration> {
+    let name = if engine == Engine::Sqlite { "sqlite" } else { "postgres" };
+    let folder =
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../groma-store/migrations").join(name);
+    let mut migrations = refinery::load_sql_migrations(folder).unwrap();
+    migrations.sort_by_key(Migration::version);
+    migrations
+}
+
+/// Runs the migrations up to a version, as the program of that version did.
+fn migrate(office: &Office, engine: Engine, version: i32) {
+    let runner = Runner::new(&migrations(engine)).set_target(Target::Version(version));
+    match engine {
+        Engine::Sqlite => {
+            let mut connection = rusqlite::Connection::open(path(office)).unwrap();
+            connection.pragma_update(None, "journal_mode", "WAL").unwrap();
+            runner.run(&mut connection).unwrap();
+        }
+        Engine::Postgres => {
+            crate::database::with_client(office.database(), async |client| {
+                runner.run_async(client).await.unwrap();
+            });
+        }
+    }
+}
+
+fn execute(office: &Office, engine: Engine, statements: &str) {
+    match engine {
+        Engine::Sqlite => {
+            let connection = rusqlite::Connection::open(path(office)).unwrap();
+            connection.busy_timeout(Duration::from_secs(10)).unwrap();
+            connection.execute_batch(statements).unwrap();
+        }
+        Engine::Postgres => crate::database::execute(office.database(), statements),
+    }
+}
+
+/// Checks the database itself.
+fn is_sound(office: &Office, engine: Engine) {
+    if engine == Engine::Sqlite {
+        let connection = rusqlite::Connection::open(path(office)).unwrap();
+        let found: String =
+            connection.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
+        assert_eq!(found, "ok");
+    }
+}
+
+/// Checks that records are made, changed and found as ever.
+fn goes_on(office: &Office, fixture: &Fixture) {
+    let token = fixture.token();
+    let total = office.get("/folders", token).ok()["total"].as_u64().unwrap();
+    let row = |name: &str| json!({ "reference": "AFTER", "name": name });
+    office.import("folders", &[row("After the upgrade")]);
+    office.import("folders", &[row("Ünlike before")]);
+    let found = office.get("/folders?term=unlike", token);
+    assert_eq!(found.column("reference"), ["AFTER"]);
+    assert_eq!(office.get("/folders", token).ok()["total"], total + 1);
+    let point = json!({ "type": "Point", "coordinates": [2.0, 48.0] }).to_string();
+    let post = format!("{API}/geometries/geojson");
+    let ask = office.geo().ask("POST", &post).token(token).body(point);
+    ask.header("Content-Type", "application/geo+json").send().ok();
+}
+
+/// Checks that deliveries are signed with the secret of then.
+fn signs(office: &Office, fixture: &Fixture) {
+    let receiver = Receiver::start();
+    let (endpoint, secret) = fixture.endpoint();
+    let url = receiver.url("/upgraded");
+    office.groma(&["webhook", "update", endpoint, "--url", &url]).succeeds();
+    office.groma(&["webhook", "test", endpoint]).succeeds();
+    let hits = receiver.wait_until("the test", |hits| {
+        hits.iter().any(|hit| hit.header("x-service-test") == Some("true"))
+    });
+    let hit = hits.iter().find(|hit| hit.header("x-service-test").is_some()).unwrap();
+    let mut mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).unwrap();
+    mac.update(&hit.body);
+    let digest: String =
+        mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(hit.header("x-service-signature"), Some(format!("sha256={digest}").as_str()));
+}
+
+/// Checks that whoever was logged in still is.
+fn knows_the_session(office: &Office, fixture: &Fixture) {
+    let browser = Browser::new(office.main());
+    browser.set_cookie("groma", fixture.cookie());
+    wait_until(Duration::from_secs(5), || match browser.get("/folders").answer.status {
+        200 => Ok(()),
+        status => Err(format!("a {status}")),
+    });
+}
+
+/// Whether all that was said is still said; more may be.
+fn covers(now: &Value, then: &Value) -> bool {
+    match (now, then) {
+        (Value::Object(now), Value::Object(then)) => {
+            then.iter().all(|(name, then)| now.get(name).is_some_and(|now| covers(now, then)))
+        }
+        (Value::Array(now), Value::Array(then)) => {
+            now.len() == then.len() && now.iter().zip(then).all(|(now, then)| covers(now, then))
+        }
+        _ => now == then,
+    }
+}

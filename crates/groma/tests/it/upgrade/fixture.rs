@@ -1,0 +1,251 @@
+//! A database of an earlier version: its rows, and what it answered.
+
+use super::{ENVIRONMENT, SESSIONS, WEBHOOKS, covers, execute, migrate, migrations};
+use crate::{
+    database::{self, Engine},
+    keeping::{
+        copy,
+        lived_in::{answers, hooks, layers_of, records, visits},
+        path,
+    },
+    office::{Office, WORKSPACE},
+    webhooks::receiver::{Receiver, Reply},
+};
+use rusqlite::Connection;
+use serde_json::{Value, json};
+use std::{
+    fmt::Write,
+    path::PathBuf,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+/// The migration from which on there are layers.
+const LAYERS: i32 = 2;
+
+pub(super) struct Fixture {
+    version: i32,
+    /// Token, session, endpoint and answers.
+    said: Value,
+}
+
+impl Fixture {
+    /// The one of a version, which there must be.
+    pub(super) fn of(version: i32) -> Self {
+        let file = folder().join(format!("V{version}.json"));
+        if std::env::var_os("WRITE_UPGRADE_FIXTURE").is_some() {
+            std::fs::create_dir_all(folder()).unwrap();
+            // The tests of both engines want it; one of them writes it.
+            let folder = std::fs::File::open(folder()).unwrap();
+            folder.lock().unwrap();
+            if !file.exists() {
+                write(version);
+            }
+        }
+        let text = std::fs::read_to_string(&file).unwrap_or_else(|error| {
+            panic!(
+                "the migration V{version} has no database to upgrade from ({}: {error}); \
+                 WRITE_UPGRADE_FIXTURE=1 writes one",
+                file.display()
+            )
+        });
+        Self { version, said: serde_json::from_str(&text).unwrap() }
+    }
+
+    /// Puts its rows into a database of its version.
+    pub(super) fn fill(&self, office: &Office, engine: Engine) {
+        let file = rows_file(engine, self.version);
+        let rows = std::fs::read_to_string(&file)
+            .unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        execute(office, engine, &format!("BEGIN;\n{rows}COMMIT;\n"));
+        if self.version >= WEBHOOKS {
+            // The receivers of then are gone; nobody listens on this port.
+            let move_away = "UPDATE webhook_endpoints SET url = 'http://127.0.0.1:9/'";
+            execute(office, engine, move_away);
+        }
+        if self.version >= SESSIONS {
+            // A session lasts for days, and this one for as long as there are tests.
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis();
+            let later = now + 86_400_000;
+            let renew = format!(
+                "UPDATE sessions SET created_at = {now}, last_seen_at = {now}, ends_at = {later}"
+            );
+            execute(office, engine, &renew);
+        }
+    }
+
+    pub(super) fn token(&self) -> &str {
+        self.said["token"].as_str().unwrap()
+    }
+
+    pub(super) fn cookie(&self) -> &str {
+        self.said["cookie"].as_str().unwrap()
+    }
+
+    /// An endpoint and its secret.
+    pub(super) fn endpoint(&self) -> (&str, &str) {
+        (self.said["endpoint"].as_str().unwrap(), self.said["secret"].as_str().unwrap())
+    }
+
+    /// Checks that everything is answered as it was; a tile to the byte.
+    #[track_caller]
+    pub(super) fn is_answered_by(&self, office: &Office) {
+        let now = said(office, self.token());
+        let then = self.said["answers"].as_object().unwrap();
+        assert!(then.len() > 50, "there is much to compare");
+        for (path, then) in then {
+            assert!(covers(&now[path], then), "{path}: {} was {then}", now[path]);
+        }
+    }
+}
+
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/upgrade")
+}
+
+fn rows_file(engine: Engine, version: i32) -> PathBuf {
+    let name = if engine == Engine::Sqlite { "sqlite" } else { "postgres" };
+    folder().join(format!("V{version}.{name}.sql"))
+}
+
+/// What every route answers: status, and document or tile.
+fn said(office: &Office, token: &str) -> Value {
+    let answers = answers(office, token).into_iter();
+    let said = answers.map(|(path, status, body)| {
+        let body = serde_json::from_slice(&body).unwrap_or_else(|_| {
+            let hex: String = body.iter().map(|byte| format!("{byte:02x}")).collect();
+            json!(hex)
+        });
+        (path, json!([status, body]))
+    });
+    Value::Object(said.collect())
+}
+
+/// Writes the database of a version: an office with what that version knew, on PostgreSQL, and copied
+/// to SQLite, so that both have the same rows.
+fn write(version: i32) {
+    let mut office = Office::start_with(Engine::Postgres, &ENVIRONMENT);
+    let token = office.master_token();
+    let receiver = Receiver::answering(|_| Reply::status(500));
+    let mut written = json!({ "token": token });
+    records(&office, 5);
+    if version >= LAYERS {
+        layers_of(&office, 100);
+    }
+    if version >= WEBHOOKS {
+        hooks(&office, &receiver);
+        let list = ["webhook", "create", "https://example.test/hook", "--json"];
+        let endpoint = office.groma(&[&list[..], &["--workspace", WORKSPACE]].concat()).json();
+        written["endpoint"] = endpoint["id"].clone();
+        written["secret"] = endpoint["secret"].clone();
+    }
+    if version >= SESSIONS {
+        written["cookie"] = json!(visits(&office));
+    }
+    written["answers"] = said(&office, &token);
+    assert_eq!(office.close(), Some(0));
+    let copied = Office::closed(Engine::Sqlite, &ENVIRONMENT);
+    copy(&office, &copied, &[]).succeeds();
+    for engine in [Engine::Sqlite, Engine::Postgres] {
+        if migrations(engine).iter().any(|migration| migration.version() == version) {
+            let rows = match engine {
+                Engine::Sqlite => sqlite_rows(&copied, &office, version),
+                Engine::Postgres => postgres_rows(&office, version),
+            };
+            std::fs::write(rows_file(engine, version), rows).unwrap();
+        }
+    }
+    std::fs::write(folder().join(format!("V{version}.json")), lines(&written)).unwrap();
+}
+
+/// A document whose answers have a line each.
+fn lines(written: &Value) -> String {
+    let mut rest = written.clone();
+    let answers = rest.as_object_mut().unwrap().remove("answers").unwrap();
+    let answers = answers.as_object().unwrap().iter();
+    let answers: Vec<_> = answers.map(|(path, said)| format!("{}:{said}", json!(path))).collect();
+    let rest = rest.to_string();
+    let rest = rest.strip_suffix('}').unwrap();
+    format!("{rest},\n\"answers\":{{\n{}\n}}}}\n", answers.join(",\n"))
+}
+
+/// What the databases fill in by themselves.
+const DERIVED: &str = "'refinery_schema_history', 'spatial_ref_sys', 'assignment_people'";
+
+/// The rows of the tables and columns that there were.
+fn postgres_rows(office: &Office, version: i32) -> String {
+    let then = Office::bare(Engine::Postgres, &[]);
+    migrate(&then, Engine::Postgres, version);
+    let columns = format!(
+        "SELECT table_name || ' ' || string_agg(column_name, ', ' ORDER BY ordinal_position)
+            FROM information_schema.columns WHERE table_schema = 'public' AND is_generated = 'NEVER'
+            AND table_name IN (SELECT tablename FROM pg_tables) AND table_name NOT IN ({DERIVED})
+            GROUP BY table_name ORDER BY table_name"
+    );
+    let mut rows = String::new();
+    for table in database::column(then.database(), &columns) {
+        let (table, columns) = table.split_once(' ').unwrap();
+        let values: Vec<_> =
+            columns.split(", ").map(|name| format!("quote_nullable({name}::text)")).collect();
+        let insert = format!("INSERT INTO {table} ({columns}) OVERRIDING SYSTEM VALUE VALUES (");
+        let query = format!(
+            "SELECT '{insert}' || concat_ws(', ', {}) || ');' FROM {table} ORDER BY 1",
+            values.join(", ")
+        );
+        for row in database::column(office.database(), &query) {
+            writeln!(rows, "{row}").unwrap();
+        }
+    }
+    let there =
+        database::column(then.database(), "SELECT sequencename::text FROM pg_sequences ORDER BY 1");
+    for sequence in there {
+        let last = format!(
+            "SELECT coalesce(last_value, 0)::text FROM pg_sequences WHERE sequencename = '{sequence}'"
+        );
+        let last = database::column(office.database(), &last).remove(0);
+        if last != "0" {
+            writeln!(rows, "SELECT setval('{sequence}', {last});").unwrap();
+        }
+    }
+    rows
+}
+
+fn sqlite_rows(office: &Office, original: &Office, version: i32) -> String {
+    let then = Office::bare(Engine::Sqlite, &[]);
+    migrate(&then, Engine::Sqlite, version);
+    let texts = |office: &Office, query: &str| -> Vec<String> {
+        let connection = Connection::open(path(office)).unwrap();
+        let mut statement = connection.prepare(query).unwrap();
+        statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+    };
+    let tables = format!(
+        "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table'
+            AND name NOT LIKE 'sqlite_%' AND name NOT IN ({DERIVED}) ORDER BY name"
+    );
+    let mut rows = String::new();
+    for table in texts(&then, &tables) {
+        let columns = format!("SELECT name FROM pragma_table_xinfo('{table}') WHERE hidden = 0");
+        let columns = texts(&then, &columns);
+        let values: Vec<_> = columns.iter().map(|name| format!("quote({name})")).collect();
+        let query = format!(
+            "SELECT 'INSERT INTO {table} ({}) VALUES (' || {} || ');' AS row FROM {table} ORDER BY row",
+            columns.join(", "),
+            values.join(" || ', ' || ")
+        );
+        for row in texts(office, &query) {
+            writeln!(rows, "{row}").unwrap();
+        }
+    }
+    // The index does not tell what is in it; PostgreSQL keeps the same texts.
+    for kind in ["folders", "assignments", "expenses", "budgets"] {
+        let query = format!(
+            "SELECT 'INSERT INTO {kind}_search (rowid, text) VALUES (' || (w.no << 40 | r.seq) || ', '
+                || '''' || replace(r.search, '''', '''''') || '''' || ' || char({separator}, {separator}));'
+             FROM {kind} r JOIN workspaces w ON w.id = r.workspace_id ORDER BY 1",
+            separator = u32::from(groma_domain::text::FIELD_SEPARATOR)
+        );
+        for row in database::column(original.database(), &query) {
+            writeln!(rows, "{row}").unwrap();
+        }
+    }
+    rows
+}
