@@ -41,6 +41,9 @@ pub enum Error {
     /// The database file is served by another program.
     #[error("{0} is served by another groma already")]
     AlreadyServed(String),
+    /// The database file is not the one that was opened.
+    #[error("{0} was moved away or replaced while it was served")]
+    Replaced(String),
     /// The address of the database makes no sense.
     #[error("{0}")]
     Url(String),
