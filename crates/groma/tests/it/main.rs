@@ -22,6 +22,7 @@ mod caching;
 mod check;
 mod checks;
 mod command_line;
+mod deploy;
 mod document;
 mod edge;
 mod engines;
