@@ -1,7 +1,7 @@
 # Each target does its own set-up. What they do is in scripts/, which can be called alone too.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint fmt bench screenshots setup
+.PHONY: help run test lint audit sbom fmt bench screenshots setup
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -15,6 +15,12 @@ test: ## Run every test, on SQLite and on a PostgreSQL of its own
 
 lint: ## Check format, lints and scripts
 	@scripts/lint
+
+audit: ## Check licences, sources, bans and known holes of every crate (cargo-deny)
+	@scripts/audit
+
+sbom: ## Write the bill of materials of the program to target/sbom (CycloneDX)
+	@scripts/sbom
 
 fmt: ## Format the code
 	@scripts/setup build lint

@@ -44,6 +44,9 @@ pub enum Error {
     /// A backup, a restore or a copy that would do harm, or came out wrong.
     #[error("{0}")]
     Keeping(String),
+    /// The database file is not the one that was opened.
+    #[error("{0} was moved away or replaced while it was served")]
+    Replaced(String),
     /// The address of the database makes no sense.
     #[error("{0}")]
     Url(String),

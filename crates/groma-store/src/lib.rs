@@ -28,6 +28,7 @@ mod sqlite;
 mod store;
 mod tiles;
 mod tx;
+mod vitals;
 mod webhooks;
 
 pub use access::{
@@ -50,6 +51,7 @@ pub use seal::SealKey;
 pub use store::{ChangeRow, DatabaseUrl, Exported, Page, Store};
 pub use tiles::Tile;
 pub use tx::ReplayKey;
+pub use vitals::{ServerFacts, Vitals};
 pub use webhooks::{
     Addressee, Ask, AttemptRow, Attempted, Counts, Delivery, DeliveryDetail, DeliveryFilter,
     DeliveryRow, DeliveryState, Due, EndpointChange, EndpointHealth, EndpointOutcome, Handovers,

@@ -10,7 +10,10 @@ mod layers;
 mod read;
 pub(crate) mod sql;
 mod tx;
+mod vitals;
 mod webhooks;
+
+pub(crate) use vitals::server_facts;
 
 use crate::{
     Error, Result, admission::LastUses, blocks::BlockCache, people::PeopleCache, store::not_among,

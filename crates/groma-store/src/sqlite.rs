@@ -12,6 +12,7 @@ mod read;
 mod readers;
 pub(crate) mod sql;
 mod tx;
+mod vitals;
 mod webhooks;
 mod writer;
 
@@ -48,6 +49,8 @@ const LONG_READS: usize = 4;
 /// A SQLite database.
 pub struct Sqlite {
     path: PathBuf,
+    /// Which file that was.
+    identity: (u64, u64),
     writer: Writer,
     readers: Arc<Readers>,
     long_reads: Semaphore,
@@ -86,6 +89,7 @@ impl Sqlite {
         let readers = Arc::new(Readers::new(path.clone()));
         Ok(Self {
             path: path.clone(),
+            identity: identity(path).unwrap_or_default(),
             writer: Writer::start(connection, readers.clone())?,
             readers,
             long_reads: Semaphore::new(LONG_READS),
@@ -240,6 +244,11 @@ fn only_name(path: &Path) -> Result<PathBuf> {
         return Err(Error::Linked(path.display().to_string()));
     }
     path.canonicalize().map_err(|source| file_error(path, source))
+}
+
+/// What tells a file from every other: its device and number there.
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    std::fs::metadata(path).ok().map(|file| (file.dev(), file.ino()))
 }
 
 /// Opens the database and brings its schema up to date. A lock keeps two programs that start

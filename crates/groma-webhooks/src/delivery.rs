@@ -22,7 +22,10 @@ use recorder::Recorder;
 use std::{
     collections::{HashMap, VecDeque},
     future::Future,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     time::{Duration, Instant},
 };
 use tokio::sync::mpsc;
@@ -147,6 +150,33 @@ pub struct Deliveries {
     store: Store,
     sender: Arc<Sender>,
     clock: fn() -> Timestamp,
+    pulse: Pulse,
+}
+
+/// Tells when a loop that delivers last went round.
+#[derive(Clone)]
+pub struct Pulse {
+    begun: Instant,
+    /// Milliseconds after that.
+    beat: Arc<AtomicU64>,
+}
+
+impl Pulse {
+    fn new() -> Self {
+        Self { begun: Instant::now(), beat: Arc::default() }
+    }
+
+    fn beat(&self) {
+        let millis = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.beat.store(millis, Ordering::Relaxed);
+    }
+
+    /// How long ago that was.
+    #[must_use]
+    pub fn age(&self) -> Duration {
+        let beat = Duration::from_millis(self.beat.load(Ordering::Relaxed));
+        self.begun.elapsed().saturating_sub(beat)
+    }
 }
 
 /// What tasks tell the loop.
@@ -169,7 +199,13 @@ impl Deliveries {
     /// The deliveries of a store. `clock` tells the moment.
     #[must_use]
     pub fn new(store: Store, sender: Sender, clock: fn() -> Timestamp) -> Self {
-        Self { store, sender: Arc::new(sender), clock }
+        Self { store, sender: Arc::new(sender), clock, pulse: Pulse::new() }
+    }
+
+    /// Tells, for as long as one likes, whether the loop goes round: once a second at least.
+    #[must_use]
+    pub fn pulse(&self) -> Pulse {
+        self.pulse.clone()
     }
 
     /// Delivers until `stop`; then lets the attempts that are under way end, for a while, and gives
@@ -182,6 +218,7 @@ impl Deliveries {
             store: self.store.clone(),
             sender: self.sender.clone(),
             clock: self.clock,
+            pulse: self.pulse.clone(),
             handovers,
             tell,
             lanes: HashMap::new(),
@@ -204,6 +241,7 @@ struct Running {
     store: Store,
     sender: Arc<Sender>,
     clock: fn() -> Timestamp,
+    pulse: Pulse,
     handovers: Handovers,
     recorder: Recorder,
     tell: mpsc::UnboundedSender<Told>,
@@ -279,6 +317,7 @@ impl Running {
             }
             Told::Swept(due) => {
                 self.is_sweeping = false;
+                self.pulse.beat();
                 self.swept(due.unwrap_or_default());
             }
             // Lanes that had to wait for it begin behind this.

@@ -13,4 +13,4 @@ pub mod signature;
 
 pub use address::AddressPolicy;
 pub use client::{Client, Resolver};
-pub use delivery::{Deliveries, Sender};
+pub use delivery::{Deliveries, Pulse, Sender};

@@ -20,12 +20,17 @@ mod tiles;
 mod webhooks;
 
 pub(crate) use answer::{Encoding, packed};
-pub(crate) use edge::{answer, is_public};
+pub(crate) use edge::answer;
 pub(crate) use error::Cause;
 pub(crate) use openapi::{Facts, document};
 pub(crate) use tiles::tile_answer;
 
-use crate::{settings::Settings, web};
+use crate::{
+    roles::{Role, Roles},
+    settings::Settings,
+    tally::Tally,
+    web,
+};
 use axum::{Router, routing::MethodRouter};
 use error::ApiError;
 use groma_domain::{Scope, token::TokenPrefix};
@@ -49,6 +54,8 @@ pub(crate) struct Api {
     pub(crate) allow_http_webhooks: bool,
     /// The service's name, in the headers of deliveries.
     pub(crate) service: String,
+    /// What is counted, of pages too.
+    pub(crate) tally: Arc<Tally>,
 }
 
 impl Api {
@@ -64,6 +71,7 @@ impl Api {
             tiles: TileCache::new(settings.limits.tile_cache_bytes),
             allow_http_webhooks: settings.webhooks.allow_http,
             service: settings.service.name.clone(),
+            tally: Arc::default(),
         }
     }
 }
@@ -104,8 +112,20 @@ fn geo_routes() -> Vec<Route> {
     ]
 }
 
-/// The main listener: API, its document, its documentation page, the web application.
-pub(crate) fn main_router(api: &Shared, web: &web::Shared) -> Router {
+/// The main listener: what the roles say of API and web application.
+pub(crate) fn main_router(api: &Shared, web: &web::Shared, roles: &Roles) -> Router {
+    let routes = if roles.has(Role::Main) { public_routes(api) } else { Router::new() };
+    if !roles.has(Role::Web) {
+        return routes.fallback(async || no_such_route());
+    }
+    routes.merge(web::router(web)).fallback({
+        let web = web.clone();
+        move |uri, headers| web::no_such_page(web, uri, headers)
+    })
+}
+
+/// The main API, its document, its documentation page.
+fn public_routes(api: &Shared) -> Router {
     let document = openapi::route(&document(&Facts {
         public_url: &api.public_url,
         geo_url: &api.geo_url,
@@ -118,11 +138,6 @@ pub(crate) fn main_router(api: &Shared, web: &web::Shared) -> Router {
         .route(&format!("{PREFIX}/openapi.json"), document)
         .with_state(api.clone())
         .merge(openapi::documentation_page(&format!("{PREFIX}/openapi.json")))
-        .merge(web::router(web))
-        .fallback({
-            let web = web.clone();
-            move |uri, headers| web::no_such_page(web, uri, headers)
-        })
 }
 
 /// The geo listener.

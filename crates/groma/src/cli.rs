@@ -33,11 +33,14 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Serve the API.
+    /// Serve the APIs and the web application, and send deliveries.
     Serve {
         /// Fill an empty database with a demonstration office.
         #[arg(long)]
         demo: bool,
+        /// What to do of it, with commas between: main, geo, deliver, web; all when left out.
+        #[arg(long, value_name = "ROLES")]
+        roles: Option<String>,
     },
     /// Workspaces.
     #[command(subcommand)]
@@ -102,12 +105,15 @@ pub(crate) enum Command {
     },
     /// Print the OpenAPI document.
     Openapi,
-    /// Check settings, database and migrations.
+    /// Check settings, database and listeners, and say what to do about what is found. Ends with 0,
+    /// with 1 when something does not work, with 3 when something should be otherwise.
     Check {
         /// Print JSON.
         #[arg(long)]
         json: bool,
     },
+    /// Ask the server that runs beside whether it is ready, on server.admin_listen.
+    Health,
 }
 
 /// How a backup is written or put in place.

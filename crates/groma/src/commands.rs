@@ -5,6 +5,7 @@ mod check;
 mod copy;
 mod export;
 mod files;
+mod health;
 mod import;
 mod layer;
 mod records;
@@ -17,6 +18,7 @@ mod workspace;
 use crate::{
     api,
     cli::{ArchiveCommand, At, Cli, Command, ExportCommand, ImportCommand, WorkspaceCommand},
+    logging,
     settings::Settings,
 };
 use groma_domain::{Timestamp, workspace::Workspace};
@@ -27,22 +29,27 @@ use std::{fmt, io::Write, process::ExitCode};
 #[derive(Debug)]
 pub(crate) struct Failure {
     reason: String,
-    is_wrong_usage: bool,
+    code: u8,
 }
 
 impl Failure {
     pub(crate) fn new(reason: impl fmt::Display) -> Self {
         // One line, whatever the reason looked like.
-        Self { reason: reason.to_string().replace('\n', " "), is_wrong_usage: false }
+        Self { reason: reason.to_string().replace('\n', " "), code: 1 }
     }
 
     /// A failure that lies in how the command was written.
     pub(crate) fn wrong_usage(reason: impl fmt::Display) -> Self {
-        Self { is_wrong_usage: true, ..Self::new(reason) }
+        Self { code: 2, ..Self::new(reason) }
+    }
+
+    /// No failure yet: something should be otherwise.
+    fn warning(reason: impl fmt::Display) -> Self {
+        Self { code: 3, ..Self::new(reason) }
     }
 
     pub(crate) fn exit_code(&self) -> ExitCode {
-        if self.is_wrong_usage { ExitCode::from(2) } else { ExitCode::FAILURE }
+        ExitCode::from(self.code)
     }
 }
 
@@ -72,8 +79,12 @@ impl From<crate::settings::SettingsError> for Failure {
 
 /// Does what the command line says.
 pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
-    let flags: Vec<_> = cli.database.into_iter().map(|url| ("database.url", url)).collect();
+    let mut flags: Vec<_> = cli.database.into_iter().map(|url| ("database.url", url)).collect();
+    if let Command::Serve { roles: Some(roles), .. } = &cli.command {
+        flags.push(("server.roles", roles.clone()));
+    }
     let settings = Settings::load(cli.config.as_deref(), std::env::vars(), &flags)?;
+    logging::start(matches!(cli.command, Command::Serve { .. }), settings.log);
     if let Command::Openapi = cli.command {
         let document = api::document(&api::Facts {
             public_url: &settings.server.public_url(),
@@ -86,7 +97,10 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
         return print(&serde_json::to_string_pretty(&document).map_err(Failure::new)?);
     }
     if let Command::Check { json } = cli.command {
-        return check::run(&settings, json).await;
+        return check::run(&settings, cli.config.as_deref(), json).await;
+    }
+    if let Command::Health = cli.command {
+        return health::run(&settings).await;
     }
     // These open files and databases in ways of their own.
     let command = match cli.command {
@@ -106,7 +120,7 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
     };
     store.set_seal_key(settings.webhooks.encryption_key.clone());
     match command {
-        Command::Serve { demo } => serve::run(settings, store, demo).await,
+        Command::Serve { demo, .. } => serve::run(settings, store, demo).await,
         Command::Workspace(command) => workspace::run(&store, command).await,
         Command::User(command) => user::run(&store, command).await,
         Command::Token(command) => token::run(&settings, &store, command).await,
@@ -122,6 +136,7 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
         Command::Delete { kind, key, at } => records::delete(&store, kind, &key, &at).await,
         Command::Openapi
         | Command::Check { .. }
+        | Command::Health
         | Command::Backup { .. }
         | Command::Restore { .. }
         | Command::Copy { .. } => Ok(()),

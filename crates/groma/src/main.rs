@@ -5,10 +5,13 @@ mod api;
 mod cli;
 mod commands;
 mod demo;
+mod forwarded;
 mod logging;
 mod password;
+mod roles;
 mod server;
 mod settings;
+mod tally;
 mod web;
 
 use clap::Parser;
@@ -27,7 +30,6 @@ fn main() -> ExitCode {
             return if error.use_stderr() { ExitCode::from(2) } else { ExitCode::SUCCESS };
         }
     };
-    logging::start(matches!(cli.command, cli::Command::Serve { .. }));
     let outcome = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()

@@ -1,13 +1,17 @@
 //! Listeners: accepting connections, serving them, and ending in order.
 
-use crate::{api, web::Peer};
+use crate::{
+    api,
+    forwarded::{Client, Proxies},
+    tally::Tally,
+};
 use axum::{Router, body::Body};
 use hyper::{Request, body::Incoming, service::service_fn};
 use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
     server::{conn::auto, graceful::GracefulShutdown},
 };
-use std::{convert::Infallible, future::Future, time::Duration};
+use std::{convert::Infallible, future::Future, sync::Arc, time::Duration};
 use tokio::net::TcpListener;
 
 /// How long a client may take to send the head of a request, or to send another one.
@@ -15,8 +19,16 @@ const HEAD_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long requests that run may go on after the end was asked for.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// Serves `app` on `listener` until `shutdown`, then finishes what runs.
-pub(crate) async fn run(listener: TcpListener, app: Router, shutdown: impl Future<Output = ()>) {
+/// Serves `app` on `listener` until `shutdown`, then finishes what runs. The `proxies` in front may say
+/// who asks.
+pub(crate) async fn run(
+    listener: TcpListener,
+    app: Router,
+    proxies: Proxies,
+    tally: Arc<Tally>,
+    shutdown: impl Future<Output = ()>,
+) {
+    let proxies = Arc::new(proxies);
     let mut connection_builder = auto::Builder::new(TokioExecutor::new());
     connection_builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT);
     connection_builder.http2().timer(TokioTimer::new()).keep_alive_interval(Some(HEAD_TIMEOUT));
@@ -36,20 +48,26 @@ pub(crate) async fn run(listener: TcpListener, app: Router, shutdown: impl Futur
             () = &mut shutdown => break,
         };
         let _ = stream.set_nodelay(true);
-        let app = app.clone();
-        let service = service_fn(move |mut request: Request<Incoming>| {
-            // Only pages ask who is there; the API goes by tokens.
-            if !api::is_public(request.uri()) {
-                request.extensions_mut().insert(Peer(from));
+        let (app, counting, tally) = (app.clone(), tally.clone(), tally.clone());
+        // Asked once a connection: most come from nobody who may speak for others.
+        let proxies = proxies.trusts(from.ip()).then(|| proxies.clone());
+        let service = service_fn(move |request: Request<Incoming>| {
+            let client = match &proxies {
+                Some(proxies) => proxies.client(from.ip(), request.headers()),
+                None => Client::direct(from.ip()),
+            };
+            let (app, tally) = (app.clone(), counting.clone());
+            async move {
+                let request = request.map(Body::new);
+                Ok::<_, Infallible>(api::answer(app, client, &tally, request).await)
             }
-            let answer = api::answer(app.clone(), request.map(Body::new));
-            async move { Ok::<_, Infallible>(answer.await) }
         });
         let connection = connection_builder
             .serve_connection_with_upgrades(TokioIo::new(stream), service)
             .into_owned();
         let connection = graceful.watch(connection);
         tokio::spawn(async move {
+            let _counted = tally.connected();
             if let Err(error) = connection.await {
                 tracing::debug!(%error, "a connection ended early");
             }

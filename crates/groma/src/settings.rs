@@ -1,6 +1,7 @@
 //! Settings: embedded defaults, then the file, then the environment, then flags. Whatever is unknown
 //! or wrong is refused by its dotted name.
 
+use crate::{forwarded::Proxies, roles::Roles};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use groma_domain::token::TokenPrefix;
 use groma_store::{DatabaseUrl, SealKey};
@@ -23,6 +24,16 @@ pub(crate) struct Settings {
     pub(crate) limits: Limits,
     pub(crate) webhooks: Webhooks,
     pub(crate) map: Map,
+    pub(crate) log: LogFormat,
+}
+
+/// How log lines look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LogFormat {
+    /// For people on a terminal, JSON otherwise.
+    Auto,
+    Text,
+    Json,
 }
 
 #[derive(Clone, Debug)]
@@ -38,9 +49,17 @@ pub(crate) struct Server {
     pub(crate) geo_listen: SocketAddr,
     pub(crate) geo_public_url: Option<String>,
     pub(crate) admin_listen: Option<SocketAddr>,
+    pub(crate) roles: Roles,
+    /// The networks of the proxies in front of this program.
+    pub(crate) trusted_proxies: Vec<IpNet>,
 }
 
 impl Server {
+    /// The proxies that may say who asks.
+    pub(crate) fn proxies(&self) -> Proxies {
+        Proxies::new(self.trusted_proxies.clone())
+    }
+
     /// The main address as clients see it.
     pub(crate) fn public_url(&self) -> String {
         self.public_url.clone().unwrap_or_else(|| format!("http://{}", self.listen))
@@ -116,9 +135,9 @@ impl Settings {
     }
 
     /// The settings with the addresses that were really bound: port 0 means any.
-    pub(crate) fn bound(mut self, listen: SocketAddr, geo_listen: SocketAddr) -> Self {
-        self.server.listen = listen;
-        self.server.geo_listen = geo_listen;
+    pub(crate) fn bound(mut self, listen: Option<SocketAddr>, geo: Option<SocketAddr>) -> Self {
+        self.server.listen = listen.unwrap_or(self.server.listen);
+        self.server.geo_listen = geo.unwrap_or(self.server.geo_listen);
         self
     }
 }
@@ -200,6 +219,7 @@ struct Raw {
     limits: RawLimits,
     webhooks: RawWebhooks,
     map: RawMap,
+    log: RawLog,
 }
 
 #[derive(Deserialize)]
@@ -217,6 +237,8 @@ struct RawServer {
     geo_listen: String,
     geo_public_url: String,
     admin_listen: String,
+    roles: Vec<String>,
+    trusted_proxies: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -249,6 +271,12 @@ struct RawMap {
     hosts: Vec<String>,
 }
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawLog {
+    format: String,
+}
+
 impl Raw {
     fn check(merged: Table) -> Result<Settings, SettingsError> {
         let raw: Self = serde_path_to_error::deserialize(Value::Table(merged))
@@ -267,6 +295,9 @@ impl Raw {
                 admin_listen: given(&raw.server.admin_listen)
                     .map(|text| address("server.admin_listen", text))
                     .transpose()?,
+                roles: Roles::parse(&raw.server.roles)
+                    .map_err(|reason| wrong("server.roles", reason))?,
+                trusted_proxies: networks("server.trusted_proxies", &raw.server.trusted_proxies)?,
             },
             database: raw.database.url.parse().map_err(|reason| wrong("database.url", reason))?,
             limits: Limits {
@@ -285,16 +316,12 @@ impl Raw {
             },
             webhooks: Webhooks {
                 allow_http: raw.webhooks.allow_http,
-                allow_networks: raw
-                    .webhooks
-                    .allow_networks
-                    .iter()
-                    .map(|text| network(text))
-                    .collect::<Result<_, _>>()?,
+                allow_networks: networks("webhooks.allow_networks", &raw.webhooks.allow_networks)?,
                 extra_roots: given(&raw.webhooks.extra_roots).map(PathBuf::from),
                 encryption_key: given(&raw.webhooks.encryption_key).map(seal_key).transpose()?,
             },
             map: map(&raw.map)?,
+            log: log_format(&raw.log.format)?,
         })
     }
 }
@@ -362,11 +389,23 @@ fn map(raw: &RawMap) -> Result<Map, SettingsError> {
     Ok(Map { style, hosts })
 }
 
-fn network(text: &str) -> Result<IpNet, SettingsError> {
-    let single = || text.parse::<std::net::IpAddr>().map(IpNet::from);
-    text.parse::<IpNet>().or_else(|_| single()).map_err(|_| {
-        wrong("webhooks.allow_networks", format!("`{text}` is not a network such as 10.0.0.0/8"))
-    })
+fn networks(name: &str, texts: &[String]) -> Result<Vec<IpNet>, SettingsError> {
+    let network = |text: &String| {
+        let single = || text.parse::<std::net::IpAddr>().map(IpNet::from);
+        text.parse::<IpNet>()
+            .or_else(|_| single())
+            .map_err(|_| wrong(name, format!("`{text}` is not a network such as 10.0.0.0/8")))
+    };
+    texts.iter().map(network).collect()
+}
+
+fn log_format(text: &str) -> Result<LogFormat, SettingsError> {
+    match text {
+        "auto" => Ok(LogFormat::Auto),
+        "text" => Ok(LogFormat::Text),
+        "json" => Ok(LogFormat::Json),
+        _ => Err(wrong("log.format", "must be auto, text or json")),
+    }
 }
 
 #[cfg(test)]
@@ -457,6 +496,22 @@ mod tests {
                 "9090",
                 "server.admin_listen: must be an address with a port, not `9090`",
             ),
+            (
+                "GROMA_SERVER__ROLES",
+                "main,deliverer",
+                "server.roles: `deliverer` is no role; there are main, geo, deliver and web",
+            ),
+            (
+                "GROMA_SERVER__ROLES",
+                " , ",
+                "server.roles: must name at least one of main, geo, deliver and web",
+            ),
+            (
+                "GROMA_SERVER__TRUSTED_PROXIES",
+                "10.0.0.0/8,proxy",
+                "server.trusted_proxies: `proxy` is not a network such as 10.0.0.0/8",
+            ),
+            ("GROMA_LOG__FORMAT", "xml", "log.format: must be auto, text or json"),
             (
                 "GROMA_WEBHOOKS__ALLOW_HTTP",
                 "yes",

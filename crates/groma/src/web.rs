@@ -29,7 +29,6 @@ mod visit;
 
 pub(crate) use error::WebError;
 pub(crate) use headers::Finished;
-pub(crate) use visit::Peer;
 
 use crate::{api, settings::Settings};
 use axum::{

@@ -59,6 +59,13 @@ statements! {
     SET_LAST_NUMBER = "SELECT setval($1::text::regclass, $2)";
     HOLD_ENDPOINTS = "UPDATE webhook_endpoints SET enabled = false, disabled_reason = $1 WHERE enabled";
     ANALYZE = "ANALYZE";
+    SERVER_FACTS = concat!("SELECT current_setting('server_version_num')::int, current_setting('max_connections')::int,
+        current_setting('fsync')::boolean, current_setting('synchronous_commit') <> 'off',
+        current_setting('is_superuser')::boolean, ", now_millis!());
+    EXTENSIONS = "SELECT n.name, e.extversion, a.default_version
+        FROM unnest(ARRAY['postgis', 'pg_trgm', 'btree_gin']) n (name)
+        LEFT JOIN pg_extension e ON e.extname = n.name
+        LEFT JOIN pg_available_extensions a ON a.name = n.name";
 
     LOCK_WORKSPACE = "SELECT id, name, currency, created_at, webhooks_mark FROM workspaces WHERE id = $1 FOR UPDATE";
     WORKSPACE = "SELECT id, name, currency, created_at, webhooks_mark FROM workspaces WHERE id = $1";
@@ -101,6 +108,7 @@ statements! {
         WHERE user_id = $1 AND ends_at > $2 ORDER BY last_seen_at DESC, id DESC";
     END_SESSION = "DELETE FROM sessions WHERE user_id = $1 AND id = $2";
     END_SESSIONS = "DELETE FROM sessions WHERE user_id = $1 AND ($2::uuid IS NULL OR id <> $2)";
+    COUNT_SESSIONS = "SELECT count(*) FROM sessions WHERE ends_at > $1";
     FORGET_SESSIONS = "DELETE FROM sessions WHERE ends_at <= $1";
     LOCK_ATTEMPTS = "SELECT pg_advisory_xact_lock(7203013)";
     LOGIN_ATTEMPTS = "SELECT count(*) FROM login_attempts WHERE bucket = $1 AND at > $2";

@@ -123,6 +123,7 @@ statements! {
         WHERE user_id = ?1 AND ends_at > ?2 ORDER BY last_seen_at DESC, id DESC";
     END_SESSION = "DELETE FROM sessions WHERE user_id = ?1 AND id = ?2";
     END_SESSIONS = "DELETE FROM sessions WHERE user_id = ?1 AND (?2 IS NULL OR id <> ?2)";
+    COUNT_SESSIONS = "SELECT count(*) FROM sessions WHERE ends_at > ?1";
     FORGET_SESSIONS = "DELETE FROM sessions WHERE ends_at <= ?1";
     LOGIN_ATTEMPTS = "SELECT count(*) FROM login_attempts WHERE bucket = ?1 AND at > ?2";
     NOTE_ATTEMPT = "INSERT INTO login_attempts (bucket, at) VALUES (?1, ?2)";

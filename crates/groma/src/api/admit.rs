@@ -69,6 +69,7 @@ where
             };
             let mut response = match (rate, guard.scope) {
                 (Some(rate), _) if !rate.accepted => {
+                    guard.api.tally.rate_refused();
                     ApiError::too_many_requests(rate.limit, seconds(rate).max(1)).into_response()
                 }
                 (_, Some(scope)) if !bearer.scopes.contains(scope) => {

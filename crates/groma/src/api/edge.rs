@@ -4,24 +4,40 @@ use super::{
     error::{ApiError, Cause},
     linger::Rest,
 };
-use crate::web::Finished;
+use crate::{
+    forwarded::Client,
+    tally::{Class, Tally},
+    web::Finished,
+};
 use axum::{
     Router,
     extract::Request,
-    http::{HeaderName, HeaderValue, Method, StatusCode, Uri, header},
+    http::{HeaderName, HeaderValue, Method, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use futures_util::FutureExt;
-use std::panic::AssertUnwindSafe;
+use std::{panic::AssertUnwindSafe, time::Instant};
 use tower::Service;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Answers a request to a listener. It stands around the whole router and not inside, so that it
-/// sees what the framework itself answers too, at the price of a call.
-pub(crate) async fn answer(mut router: Router, request: Request) -> Response {
+/// Answers a client's request to a listener. It stands around the whole router and not inside, so that
+/// it sees what the framework itself answers too, at the price of a call.
+pub(crate) async fn answer(
+    mut router: Router,
+    client: Client,
+    tally: &Tally,
+    mut request: Request,
+) -> Response {
+    let (begun, class) = (Instant::now(), Class::of(request.uri().path()));
+    let _counted = tally.working();
     let request_id = request_id(&request);
-    let is_public = is_public(request.uri());
+    let is_public = request.uri().path().starts_with("/api/public/");
+    let address = client.address;
+    // Only pages ask who is there; the API goes by tokens.
+    if !is_public {
+        request.extensions_mut().insert(client);
+    }
     let asks_options = is_public && request.method() == Method::OPTIONS;
     let log = (request.method().clone(), request.uri().clone());
     let (request, rest) = Rest::of(request);
@@ -40,7 +56,7 @@ pub(crate) async fn answer(mut router: Router, request: Request) -> Response {
     if let Some(Cause(cause)) = response.extensions_mut().remove::<Cause>() {
         let (method, path) = (log.0, log.1.path());
         let request_id = request_id.to_str().unwrap_or("-");
-        tracing::error!(request_id, %method, path, %cause, "a request failed");
+        tracing::error!(request_id, client = %address, %method, path, %cause, "a request failed");
     }
     if let Some(rest) = rest {
         rest.settle(&mut response).await;
@@ -53,12 +69,8 @@ pub(crate) async fn answer(mut router: Router, request: Request) -> Response {
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
         headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSED));
     }
+    tally.answered(class, response.status(), begun.elapsed());
     response
-}
-
-/// Whether an address is of the public API.
-pub(crate) fn is_public(uri: &Uri) -> bool {
-    uri.path().starts_with("/api/public/")
 }
 
 /// Whether the framework answered with an error of its own form.

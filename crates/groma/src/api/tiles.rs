@@ -16,7 +16,10 @@ use axum::{
 use groma_domain::{LayerId, WorkspaceId};
 use groma_geo::grid::TileId;
 use groma_store::Store;
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering::Relaxed},
+};
 
 const MEDIA_TYPE: &str = "application/vnd.mapbox-vector-tile";
 
@@ -75,6 +78,18 @@ struct TileKey {
 /// Tiles that were made, up to so many bytes.
 pub(crate) struct TileCache {
     made: moka::future::Cache<TileKey, Option<Arc<Made>>>,
+    found: AtomicU64,
+    drawn: AtomicU64,
+}
+
+/// How the cache fares.
+pub(crate) struct TileFigures {
+    /// Tiles that were there.
+    pub(crate) found: u64,
+    /// Tiles that had to be drawn.
+    pub(crate) drawn: u64,
+    pub(crate) entries: u64,
+    pub(crate) bytes: u64,
 }
 
 impl TileCache {
@@ -83,7 +98,20 @@ impl TileCache {
             let weight = made.as_ref().map_or(64, |made| made.weight());
             u32::try_from(weight).unwrap_or(u32::MAX)
         };
-        Self { made: moka::future::Cache::builder().max_capacity(bytes).weigher(weight).build() }
+        Self {
+            made: moka::future::Cache::builder().max_capacity(bytes).weigher(weight).build(),
+            found: AtomicU64::new(0),
+            drawn: AtomicU64::new(0),
+        }
+    }
+
+    pub(crate) fn figures(&self) -> TileFigures {
+        TileFigures {
+            found: self.found.load(Relaxed),
+            drawn: self.drawn.load(Relaxed),
+            entries: self.made.entry_count(),
+            bytes: self.made.weighted_size(),
+        }
     }
 
     /// The tile; of those who ask for it at the same time one makes it.
@@ -94,9 +122,11 @@ impl TileCache {
         key: TileKey,
     ) -> Result<Option<Arc<Made>>, ApiError> {
         if let Some(made) = self.made.get(&key).await {
+            self.found.fetch_add(1, Relaxed);
             return Ok(made);
         }
         let make = async {
+            self.drawn.fetch_add(1, Relaxed);
             let tile = store.tile(workspace, key.layer, key.tile).await?;
             Ok(tile.map(|tile| Arc::new(Made::new(tile.bytes, key.encoding))))
         };

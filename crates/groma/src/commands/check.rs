@@ -1,86 +1,162 @@
-//! `groma check`: settings, database, migrations. It looks, and changes nothing.
+//! `groma check`: looks at settings, database and listeners, changes nothing, and explains each problem
+//! with what to do about it.
+
+mod database;
+mod listeners;
+mod settings;
 
 use super::{Failure, print};
 use crate::settings::Settings;
-use groma_store::{DatabaseUrl, Store};
-use serde_json::json;
+use database::Database;
+use serde_json::{Value, json};
+use std::path::Path;
 
-pub(super) async fn run(settings: &Settings, as_json: bool) -> Result<(), Failure> {
-    let (engine, at) = match &settings.database {
-        DatabaseUrl::Sqlite(path) => ("SQLite", path.display().to_string()),
-        DatabaseUrl::Postgres(url) => ("PostgreSQL", without_password(url)),
-    };
-    let pending = Store::pending_migrations(&settings.database).await?;
-    if !pending.is_empty() {
-        let pending = pending.join(", ");
-        return Err(Failure::new(format!(
-            "migrations pending: {pending}; `groma serve` runs them"
-        )));
+/// How much a finding matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Severity {
+    /// Good to know.
+    Note,
+    /// It works, and something is not as it should be.
+    Warning,
+    /// It does not work, or not all of it.
+    Error,
+}
+
+impl Severity {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Note => "note",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
     }
-    let store = Store::open_existing(&settings.database).await?;
-    store.set_seal_key(settings.webhooks.encryption_key.clone());
-    store.ping().await?;
-    let secrets = store.secrets_state().await?;
-    let workspaces = store.workspaces().await?.len();
-    let webhooks = &settings.webhooks;
+}
+
+/// Something that was found, and what to do about it.
+#[derive(Debug)]
+struct Finding {
+    severity: Severity,
+    problem: String,
+    remedy: String,
+}
+
+impl Finding {
+    fn new(severity: Severity, problem: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { severity, problem: problem.into(), remedy: remedy.into() }
+    }
+
+    fn note(problem: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self::new(Severity::Note, problem, remedy)
+    }
+
+    fn warning(problem: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self::new(Severity::Warning, problem, remedy)
+    }
+
+    fn error(problem: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self::new(Severity::Error, problem, remedy)
+    }
+
+    fn line(&self) -> String {
+        format!("{}; {}", self.problem, self.remedy)
+    }
+}
+
+pub(super) async fn run(
+    settings: &Settings,
+    file: Option<&Path>,
+    as_json: bool,
+) -> Result<(), Failure> {
+    let mut findings = settings::look(settings, file);
+    let database = database::look(settings, &mut findings).await;
+    findings.extend(listeners::look(settings).await);
     if as_json {
-        let networks: Vec<_> = webhooks.allow_networks.iter().map(ToString::to_string).collect();
-        let report = json!({
-            "settings": {
-                "service.name": settings.service.name,
-                "service.token_prefix": settings.service.token_prefix.as_str(),
-                "server.listen": settings.server.listen.to_string(),
-                "server.public_url": settings.server.public_url(),
-                "server.geo_listen": settings.server.geo_listen.to_string(),
-                "server.geo_public_url": settings.server.geo_public_url(),
-                "server.admin_listen": settings.server.admin_listen.map(|at| at.to_string()),
-                "limits.requests_per_minute": settings.limits.requests_per_minute,
-                "limits.geojson_bytes": settings.limits.geojson_bytes,
-                "limits.tile_cache_bytes": settings.limits.tile_cache_bytes,
-                "webhooks.allow_http": webhooks.allow_http,
-                "webhooks.allow_networks": networks,
-                "webhooks.encryption_key": if secrets.has_key { "set" } else { "not set" },
-            },
-            "database": { "engine": engine, "at": at, "migrations": "up to date" },
-            "workspaces": workspaces,
-            "webhookSecrets": { "open": secrets.plain, "sealed": secrets.sealed,
-                "unreadable": secrets.unreadable },
-        });
-        return print(&report.to_string());
+        print(&report(settings, &database, &findings).to_string())?;
+    } else {
+        print_report(&database, &findings)?;
     }
-    print("settings    fine")?;
-    print(&format!("database    {engine} at {at}: reached"))?;
-    print("migrations  up to date")?;
-    print(&format!("workspaces  {workspaces}"))?;
-    if webhooks.allow_http || !webhooks.allow_networks.is_empty() {
-        print("note        webhooks may reach http or private addresses, as the settings say")?;
+    verdict(&findings)
+}
+
+fn print_report(database: &Database, findings: &[Finding]) -> Result<(), Failure> {
+    print("settings    read")?;
+    let reached = if database.is_reached { "reached" } else { "not reached" };
+    print(&format!("database    {} at {}: {reached}", database.engine, database.at))?;
+    if let Some(pending) = &database.pending {
+        let state = if pending.is_empty() { "up to date" } else { "pending" };
+        print(&format!("migrations  {state}"))?;
     }
-    if secrets.unreadable > 0 {
-        return Err(Failure::new(format!(
-            "{} webhook secrets do not open with webhooks.encryption_key",
-            secrets.unreadable
-        )));
+    if let Some(workspaces) = database.workspaces {
+        print(&format!("workspaces  {workspaces}"))?;
     }
-    if !secrets.has_key {
-        print(
-            "note        webhooks.encryption_key is not set: webhook secrets lie open in the database",
-        )?;
-    } else if secrets.plain > 0 {
-        let plain = secrets.plain;
-        print(&format!(
-            "note        {plain} webhook secrets lie open; `groma webhook encrypt` seals them"
-        ))?;
+    for finding in findings {
+        print(&format!("{:<12}{}", finding.severity.name(), finding.problem))?;
+        print(&format!("{:<12}→ {}", "", finding.remedy))?;
     }
     Ok(())
 }
 
-/// The address with its password left out.
-fn without_password(url: &str) -> String {
-    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
-    match rest.rsplit_once('@') {
-        Some((user, host)) => {
-            format!("{scheme}://{}@{host}", user.split(':').next().unwrap_or_default())
+/// Fails with what is worst: 1 where something does not work, 3 where something should be otherwise.
+fn verdict(findings: &[Finding]) -> Result<(), Failure> {
+    let of = |severity| findings.iter().filter(move |finding| finding.severity == severity);
+    let (mut errors, mut warnings) = (of(Severity::Error), of(Severity::Warning));
+    let more = |count: usize, what: &str| match count {
+        0 => String::new(),
+        1 => format!(" (and 1 more {what})"),
+        _ => format!(" (and {count} more {what}s)"),
+    };
+    match (errors.next(), warnings.next()) {
+        (Some(error), _) => {
+            Err(Failure::new(error.line() + &more(errors.count(), Severity::Error.name())))
         }
-        None => url.to_owned(),
+        (None, Some(warning)) => {
+            let line = warning.line() + &more(warnings.count(), Severity::Warning.name());
+            Err(Failure::warning(line))
+        }
+        (None, None) => Ok(()),
     }
+}
+
+fn report(settings: &Settings, database: &Database, findings: &[Finding]) -> Value {
+    let Settings { service, server, limits, webhooks, map, .. } = settings;
+    let texts = |networks: &[ipnet::IpNet]| -> Vec<String> {
+        networks.iter().map(ToString::to_string).collect()
+    };
+    let has_key = webhooks.encryption_key.is_some();
+    let migrations = match &database.pending {
+        Some(pending) if pending.is_empty() => json!("up to date"),
+        Some(pending) => json!({ "pending": pending }),
+        None => Value::Null,
+    };
+    let secrets = database.secrets.map(|secrets| {
+        json!({ "open": secrets.plain, "sealed": secrets.sealed, "unreadable": secrets.unreadable })
+    });
+    let found = findings.iter().map(|finding| {
+        json!({ "severity": finding.severity.name(), "problem": finding.problem,
+            "remedy": finding.remedy })
+    });
+    json!({
+        "settings": {
+            "service.name": service.name,
+            "service.token_prefix": service.token_prefix.as_str(),
+            "server.listen": server.listen.to_string(),
+            "server.public_url": server.public_url(),
+            "server.geo_listen": server.geo_listen.to_string(),
+            "server.geo_public_url": server.geo_public_url(),
+            "server.admin_listen": server.admin_listen.map(|at| at.to_string()),
+            "server.roles": server.roles.to_string(),
+            "server.trusted_proxies": texts(&server.trusted_proxies),
+            "limits.requests_per_minute": limits.requests_per_minute,
+            "limits.geojson_bytes": limits.geojson_bytes,
+            "limits.tile_cache_bytes": limits.tile_cache_bytes,
+            "webhooks.allow_http": webhooks.allow_http,
+            "webhooks.allow_networks": texts(&webhooks.allow_networks),
+            "webhooks.encryption_key": if has_key { "set" } else { "not set" },
+            "map.style": map.style,
+        },
+        "database": { "engine": database.engine, "at": database.at, "migrations": migrations },
+        "workspaces": database.workspaces,
+        "webhookSecrets": secrets,
+        "findings": found.collect::<Vec<_>>(),
+    })
 }

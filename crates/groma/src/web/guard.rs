@@ -10,7 +10,7 @@ use super::{
     page::FlashShown,
     visit::Visit,
 };
-use crate::api::packed;
+use crate::{api::packed, forwarded::Client};
 use axum::{
     body::Body,
     extract::{Request, State},
@@ -145,7 +145,7 @@ impl Guard {
         body: Body,
         visit: &Visit,
     ) -> Result<Body, WebError> {
-        if !is_ours(&self.web, &parts.headers) {
+        if !is_ours(&self.web, parts) {
             return Err(WebError::forbidden(
                 "This request did not come from one of this application's pages, so nothing was done.",
             ));
@@ -183,12 +183,22 @@ impl Guard {
     }
 }
 
-/// Whether a page of this application sent a request. Browsers say where from with every form.
-fn is_ours(web: &Web, headers: &HeaderMap) -> bool {
-    let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
+/// Whether a page of this application sent a request. Browsers say where from with every form; a
+/// trusted proxy may say under which host and scheme it was asked.
+fn is_ours(web: &Web, parts: &Parts) -> bool {
+    let text = |name| parts.headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
     let Some(origin) = text(header::ORIGIN) else { return false };
-    let host = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
-    origin == web.origin || (host.is_some() && host == text(header::HOST))
+    if origin == web.origin {
+        return true;
+    }
+    let client = parts.extensions.get::<Client>();
+    let asked = client.and_then(|client| client.host.as_deref()).or_else(|| text(header::HOST));
+    let (Some((scheme, host)), Some(asked)) = (origin.split_once("://"), asked) else {
+        return false;
+    };
+    let told = client.and_then(|client| client.scheme);
+    let is_scheme = told.map_or(matches!(scheme, "http" | "https"), |told| told == scheme);
+    is_scheme && host == asked
 }
 
 /// Sends someone elsewhere; a piece of a page is replaced as a whole.

@@ -1,21 +1,12 @@
 //! Who is there: the session behind a request, the workspace it looks at, and what its user may.
 
 use super::{Shared, Web, WebError, cookies, cookies::Cookie, flash::Flash, new_secret};
-use axum::{
-    extract::FromRequestParts,
-    http::{HeaderMap, request::Parts},
-};
+use crate::forwarded::Client;
+use axum::{extract::FromRequestParts, http::request::Parts};
 use groma_domain::{Permission, Timestamp, WorkspaceId, session::Secret, workspace::Workspace};
 use groma_store::{Actor, Membership, Session, Store};
 use jiff::tz::TimeZone;
-use std::{
-    net::{IpAddr, SocketAddr},
-    sync::Arc,
-};
-
-/// Where a connection comes from.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Peer(pub(crate) SocketAddr);
+use std::sync::Arc;
 
 /// One request of someone, logged in or not.
 #[derive(Clone)]
@@ -55,7 +46,7 @@ impl Visit {
             None => new_secret().map_err(|error| WebError::internal(error.to_string()))?,
         };
         let flash = Cookie::Flash.read(headers, web.is_secure);
-        let peer = parts.extensions.get::<Peer>().map(|peer| peer.0.ip());
+        let client = parts.extensions.get::<Client>();
         Ok(Self {
             flash: flash.and_then(|sealed| Flash::opened(sealed, &secret)),
             secret,
@@ -64,7 +55,8 @@ impl Visit {
             member,
             zone: cookies::zone(headers),
             now,
-            address: address(headers, peer),
+            address: client
+                .map_or_else(|| "unknown".to_owned(), |client| client.address.to_string()),
             path: parts.uri.path_and_query().map_or("/", |path| path.as_str()).to_owned(),
             is_piece: headers.contains_key("hx-request")
                 && !headers.contains_key("hx-history-restore-request")
@@ -88,15 +80,6 @@ impl Visit {
 fn current(session: &Session) -> Option<&Membership> {
     let chosen = |member: &&Membership| Some(member.workspace.id) == session.workspace;
     session.memberships.iter().find(chosen).or_else(|| session.memberships.first())
-}
-
-/// Where a request comes from. A proxy on this machine says it behind the last comma.
-fn address(headers: &HeaderMap, peer: Option<IpAddr>) -> String {
-    let Some(peer) = peer else { return "unknown".to_owned() };
-    let told = headers.get_all("x-forwarded-for").iter().next_back();
-    let told = told.and_then(|told| told.to_str().ok()).and_then(|told| told.rsplit(',').next());
-    let told = told.and_then(|told| told.trim().parse::<IpAddr>().ok());
-    told.filter(|_| peer.is_loopback()).unwrap_or(peer).to_string()
 }
 
 /// Someone who is logged in and looks at a workspace.

@@ -51,6 +51,11 @@ impl Client {
         Answer::parse(&bytes)
     }
 
+    /// Whether anybody listens there.
+    pub(crate) fn is_reachable(&self) -> bool {
+        TcpStream::connect(self.address).is_ok()
+    }
+
     /// A connection to write and read as one likes.
     pub(crate) fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(self.address).unwrap();

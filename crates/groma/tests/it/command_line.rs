@@ -2,7 +2,7 @@
 
 use crate::{
     database::Engine,
-    office::{self, NO_LIMIT, OWNER, Office, PASSWORD, WORKSPACE},
+    office::{self, LISTEN, NO_LIMIT, OWNER, Office, PASSWORD, WORKSPACE},
     on_both_engines,
     sample::{self, ASSIGNMENT, BUDGET, EXPENSE, FOLDER, is_time, is_uuid_v7, text},
 };
@@ -231,7 +231,7 @@ fn check_shows_no_password() {
     assert!(office.database().starts_with(server.split('@').next().unwrap()));
     let url = office.database().replacen("postgres@", "postgres:very-secret@", 1);
     for more in [&["check"][..], &["check", "--json"]] {
-        let done = office::run(&[("GROMA_DATABASE__URL", &url)], "", more);
+        let done = office::run(&[("GROMA_DATABASE__URL", &url), LISTEN[0], LISTEN[1]], "", more);
         assert!(!done.succeeds().contains("very-secret"));
     }
     let nowhere = url.rsplit_once('/').unwrap().0.to_owned() + "/none";

@@ -7,7 +7,7 @@ use crate::{
 use serde_json::Value;
 use std::{
     io::{BufRead, BufReader, Read, Write},
-    net::SocketAddr,
+    net::{IpAddr, Ipv4Addr, SocketAddr},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::{Arc, Mutex, mpsc},
@@ -30,6 +30,10 @@ pub(crate) const SCOPES: [&str; 5] =
 
 /// For tests that send more requests than a token may.
 pub(crate) const NO_LIMIT: (&str, &str) = ("GROMA_LIMITS__REQUESTS_PER_MINUTE", "0");
+
+/// Listening on whatever ports are free.
+pub(crate) const LISTEN: [(&str, &str); 2] =
+    [("GROMA_SERVER__LISTEN", "127.0.0.1:0"), ("GROMA_SERVER__GEO_LISTEN", "127.0.0.1:0")];
 
 pub(crate) struct Office {
     // Dropped in this order: the program, then its database, then the folder.
@@ -117,6 +121,11 @@ impl Office {
         Program::start(self.command(&["serve"]))
     }
 
+    /// One more program on the same database, which does only what these roles say.
+    pub(crate) fn another_program_for(&self, roles: &str) -> Program {
+        Program::start(self.command(&["serve", "--roles", roles]))
+    }
+
     /// The program that serves.
     pub(crate) fn program(&self) -> &Program {
         self.program.as_ref().expect("a program that serves")
@@ -125,6 +134,11 @@ impl Office {
     /// The main address.
     pub(crate) fn main(&self) -> &Client {
         &self.program().main
+    }
+
+    /// The operator's address.
+    pub(crate) fn admin(&self) -> &Client {
+        self.program().admin.as_ref().expect("server.admin_listen")
     }
 
     /// The geo address.
@@ -182,8 +196,7 @@ impl Office {
         command
             .current_dir(self.folder())
             .env("GROMA_DATABASE__URL", self.database.url())
-            .env("GROMA_SERVER__LISTEN", "127.0.0.1:0")
-            .env("GROMA_SERVER__GEO_LISTEN", "127.0.0.1:0")
+            .envs(LISTEN)
             .envs(self.environment.iter().map(|(name, value)| (name, value)));
         command
     }
@@ -377,6 +390,8 @@ pub(crate) struct Program {
     child: Child,
     pub(crate) main: Client,
     pub(crate) geo: Client,
+    /// The operator's address, where the settings have one.
+    pub(crate) admin: Option<Client>,
     log: Arc<Mutex<String>>,
     printed: Arc<Mutex<String>>,
     readers: Vec<JoinHandle<()>>,
@@ -407,10 +422,11 @@ impl Program {
         let written = log.clone();
         let reader = std::thread::spawn(move || follow(stderr, &written, &send));
         match addresses.recv_timeout(patience) {
-            Ok((main, geo)) => Self {
+            Ok(Addresses { main, geo, admin }) => Self {
                 child,
-                main: Client::new(main),
-                geo: Client::new(geo),
+                main: Client::new(main.unwrap_or(NOWHERE)),
+                geo: Client::new(geo.unwrap_or(NOWHERE)),
+                admin: admin.map(Client::new),
                 log,
                 printed,
                 readers: vec![reader, listener],
@@ -473,20 +489,25 @@ impl Drop for Program {
     }
 }
 
+/// Where a program listens, by its roles and settings.
+struct Addresses {
+    main: Option<SocketAddr>,
+    geo: Option<SocketAddr>,
+    admin: Option<SocketAddr>,
+}
+
+/// Where nobody listens.
+const NOWHERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 1);
+
 /// Reads the log to its end, and tells the addresses when they are there.
-fn follow(
-    stderr: impl Read,
-    log: &Mutex<String>,
-    addresses: &mpsc::Sender<(SocketAddr, SocketAddr)>,
-) {
+fn follow(stderr: impl Read, log: &Mutex<String>, addresses: &mpsc::Sender<Addresses>) {
     for line in BufReader::new(stderr).lines() {
         let Ok(line) = line else { break };
         let entry: Value = serde_json::from_str(&line).unwrap_or_default();
         if entry["message"] == "serving" {
             let address = |name: &str| entry[name].as_str().and_then(|text| text.parse().ok());
-            if let (Some(main), Some(geo)) = (address("main"), address("geo")) {
-                let _ = addresses.send((main, geo));
-            }
+            let (main, geo, admin) = (address("main"), address("geo"), address("admin"));
+            let _ = addresses.send(Addresses { main, geo, admin });
         }
         let mut log = log.lock().unwrap();
         log.push_str(&line);

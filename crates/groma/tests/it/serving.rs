@@ -3,7 +3,7 @@
 use crate::{
     client::API,
     database::Engine,
-    office::{self, NO_LIMIT, Office},
+    office::{self, LISTEN, NO_LIMIT, Office},
     on_both_engines,
     sample::many_folders,
 };
@@ -241,6 +241,7 @@ fn the_settings_file_stands_below_the_environment_and_that_below_the_flag() {
     assert!(!office.folder().join("flag.db").exists());
     let with_flag = [&create[..], &["--database", &flag]].concat();
     office::run(&with_environment, office::PASSWORD, &with_flag).succeeds();
+    let with_environment = [with_environment[0], LISTEN[0], LISTEN[1]];
     let report = office::run(
         &with_environment,
         "",

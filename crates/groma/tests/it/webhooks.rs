@@ -45,12 +45,12 @@ fn delete(office: &Office, token: &str, id: &str) -> Answer {
 
 /// Makes an endpoint by command; gives it with its secret.
 #[track_caller]
-fn create(office: &Office, url: &str, more: &[&str]) -> Value {
+pub(crate) fn create(office: &Office, url: &str, more: &[&str]) -> Value {
     let create = ["webhook", "create", url, "--workspace", WORKSPACE, "--json"];
     office.groma(&[&create[..], more].concat()).json()
 }
 
-fn id(endpoint: &Value) -> &str {
+pub(crate) fn id(endpoint: &Value) -> &str {
     endpoint["id"].as_str().unwrap()
 }
 
@@ -60,7 +60,7 @@ fn webhook(office: &Office, arguments: &[&str]) -> crate::office::Done {
 }
 
 #[track_caller]
-fn webhook_json(office: &Office, arguments: &[&str]) -> Value {
+pub(crate) fn webhook_json(office: &Office, arguments: &[&str]) -> Value {
     webhook(office, &[arguments, &["--json"]].concat()).json()
 }
 
@@ -80,7 +80,7 @@ fn wait_for(office: &Office, delivery: &str, wanted: impl Fn(&Value) -> bool) ->
 }
 
 /// Makes a change, which is one event.
-fn change(office: &Office, reference: &str, name: &str) {
+pub(crate) fn change(office: &Office, reference: &str, name: &str) {
     office.import("folders", &[json!({ "reference": reference, "name": name })]);
 }
 

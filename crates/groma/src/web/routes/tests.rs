@@ -4,8 +4,10 @@
 use super::*;
 use crate::{
     api::{self, Api},
+    forwarded::Client,
     settings::Settings,
-    web::{Peer, Web},
+    tally::Tally,
+    web::Web,
 };
 use axum::{
     body::{Body, to_bytes},
@@ -16,7 +18,7 @@ use groma_domain::{
     workspace::WorkspaceName,
 };
 use groma_store::{Actor, NewSession, NewUser, Store};
-use std::{collections::BTreeMap, net::SocketAddr, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
 const ORIGIN: &str = "http://127.0.0.1:8080";
 
@@ -41,7 +43,7 @@ impl House {
         let workspace = store.create_workspace(name, Currency::EUR, owner, now()).await.unwrap().id;
         let mut house = Self {
             _folder: folder,
-            router: api::main_router(&api, &web),
+            router: api::main_router(&api, &web, &settings.server.roles),
             store,
             workspace,
             members: BTreeMap::new(),
@@ -90,9 +92,9 @@ impl House {
             request = request.header(header::CONTENT_TYPE, kind);
             body = format!("_csrf={}", ask.token.unwrap_or_default());
         }
-        let mut request = request.body(Body::from(body)).unwrap();
-        request.extensions_mut().insert(Peer(SocketAddr::from(([127, 0, 0, 1], 9))));
-        let response = api::answer(self.router.clone(), request).await;
+        let request = request.body(Body::from(body)).unwrap();
+        let client = Client::direct([127, 0, 0, 1].into());
+        let response = api::answer(self.router.clone(), client, &Tally::default(), request).await;
         let (parts, body) = response.into_parts();
         let body = to_bytes(body, usize::MAX).await.unwrap();
         let text = String::from_utf8_lossy(&body).into_owned();

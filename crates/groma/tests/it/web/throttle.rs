@@ -8,7 +8,7 @@ use crate::{
 
 on_both_engines! {
     fn guessing_is_stopped_and_the_owners_device_still_comes_in(engine: Engine) {
-        let office = Office::start(engine);
+        let office = Office::start_with(engine, &[("GROMA_SERVER__TRUSTED_PROXIES", "127.0.0.1")]);
         let owner = Browser::of_owner(&office);
         owner.done("/", "/logout", &[]);
         let stranger = Browser::new(office.main());
@@ -19,7 +19,7 @@ on_both_engines! {
             let headers = [
                 ("Origin", origin),
                 ("Content-Type", "application/x-www-form-urlencoded".to_owned()),
-                // A proxy on this machine tells where a request came from.
+                // A proxy that is trusted tells where a request came from.
                 ("X-Forwarded-For", format!("192.0.2.1, {address}")),
             ];
             page.ask("POST", "/login", &headers, Some(body.into_bytes())).answer.status

@@ -1,0 +1,188 @@
+//! The files in `deploy/`: what they name, the program knows.
+
+use crate::{
+    client::API,
+    office::{self, LISTEN, PROGRAM},
+    operations::committed,
+};
+use std::{path::Path, process::Command};
+
+/// What stands for what the operator fills in.
+fn filled(text: &str) -> String {
+    let key = "ab".repeat(32);
+    [
+        ("${POSTGRES_PASSWORD:?}", "secret"),
+        ("${GROMA_HOST:?}", "api.example.org"),
+        ("${GROMA_GEO_HOST:?}", "geo.example.org"),
+        ("${GROMA_ENCRYPTION_KEY:?}", &key),
+    ]
+    .iter()
+    .fold(text.to_owned(), |text, (name, value)| text.replace(name, value))
+}
+
+/// The settings that a file gives in the environment: `GROMA_X=…`, or `GROMA_X: …`.
+fn settings(text: &str) -> Vec<(String, String)> {
+    let text = filled(text);
+    let mut found = Vec::new();
+    for line in text.lines().map(str::trim).filter(|line| !line.starts_with('#')) {
+        let Some(at) = line.find("GROMA_").filter(|_| line.contains("__")) else { continue };
+        let (name, value) =
+            line[at..].split_once(": ").or_else(|| line[at..].split_once('=')).unwrap();
+        found.push((name.to_owned(), value.trim_end_matches('\\').trim().to_owned()));
+    }
+    found
+}
+
+/// Settings are taken together, and `groma check` reads them; the database and listeners are the test's.
+#[track_caller]
+fn are_known(path: &str, at_least: usize) -> serde_json::Value {
+    let given = settings(&committed(path));
+    assert!(given.len() >= at_least, "{path}: {given:?}");
+    let folder = tempfile::tempdir().unwrap();
+    let database = format!("sqlite:{}", folder.path().join("groma.db").display());
+    let mut all: Vec<_> =
+        given.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    all.extend([LISTEN[0], LISTEN[1], ("GROMA_SERVER__ADMIN_LISTEN", "127.0.0.1:0")]);
+    let create = ["workspace", "create", "One", "--owner", office::OWNER, "--database", &database];
+    office::run(&all, office::PASSWORD, &create).succeeds();
+    let done = office::run(&all, "", &["check", "--json", "--database", &database]);
+    assert_eq!((done.code, done.stderr.as_str()), (Some(0), ""), "{path}: {}", done.stdout);
+    // And as they are, but for the database.
+    let all: Vec<_> = given.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    office::run(&all, "", &["openapi"]).succeeds();
+    serde_json::from_str(&done.stdout).unwrap()
+}
+
+#[test]
+fn every_setting_of_the_deployments_is_one() {
+    are_known("deploy/systemd/groma.service", 3);
+    are_known("deploy/container/Containerfile", 5);
+    let report = are_known("deploy/container/compose.yaml", 6);
+    assert_eq!(report["settings"]["server.public_url"], "https://api.example.org");
+    assert_eq!(report["settings"]["webhooks.encryption_key"], "set");
+}
+
+#[test]
+fn every_command_of_the_deployments_is_one() {
+    let mut commands = Vec::new();
+    for line in committed("deploy/systemd/groma.service").lines() {
+        if let Some(rest) = line.strip_prefix("ExecStart=/usr/local/bin/groma ") {
+            commands.push(rest.split(' ').map(str::to_owned).collect::<Vec<_>>());
+        }
+    }
+    let container = committed("deploy/container/Containerfile");
+    let quoted = |text: &str| -> Vec<String> { serde_json::from_str(text).unwrap() };
+    for line in container.lines().map(str::trim) {
+        if let Some(list) = line.strip_prefix("CMD ") {
+            let words = quoted(list);
+            let is_path = words[0] == "/usr/local/bin/groma";
+            commands.push(words[usize::from(is_path)..].to_vec());
+        }
+    }
+    assert_eq!(commands.len(), 3, "{commands:?}");
+    for command in commands {
+        let mut arguments: Vec<_> = command.iter().map(String::as_str).collect();
+        arguments.push("--help");
+        office::run(&[], "", &arguments).succeeds();
+    }
+    assert!(container.contains("ENTRYPOINT [\"/usr/local/bin/groma\"]"));
+}
+
+#[test]
+fn the_proxies_lead_where_the_program_listens() {
+    let defaults: toml::Table = include_str!("../../src/settings.toml").parse().unwrap();
+    let port = |name: &str| {
+        defaults["server"][name].as_str().unwrap().rsplit(':').next().unwrap().to_owned()
+    };
+    let nginx = committed("deploy/nginx/groma.conf");
+    for name in ["listen", "geo_listen"] {
+        assert!(nginx.contains(&format!("server 127.0.0.1:{};", port(name))), "{name}");
+    }
+    let container = settings(&committed("deploy/container/Containerfile"));
+    let listen = |name: &str| {
+        let found = container.iter().find(|(known, _)| known == name).unwrap();
+        found.1.rsplit(':').next().unwrap().to_owned()
+    };
+    let caddy = committed("deploy/container/Caddyfile");
+    for replica in 1..=3 {
+        for name in ["GROMA_SERVER__LISTEN", "GROMA_SERVER__GEO_LISTEN"] {
+            assert!(caddy.contains(&format!("groma-{replica}:{}", listen(name))));
+        }
+        assert!(
+            committed("deploy/container/compose.yaml")
+                .contains(&format!("groma-{replica}: *groma"))
+        );
+    }
+    assert!(caddy.contains(&format!("health_port {}", listen("GROMA_SERVER__ADMIN_LISTEN"))));
+    let compose = committed("deploy/container/compose.yaml");
+    let trusted = settings(&compose)
+        .into_iter()
+        .find(|(name, _)| name.ends_with("TRUSTED_PROXIES"))
+        .unwrap()
+        .1;
+    assert!(
+        compose.contains(&format!("ipv4_address: {trusted}")),
+        "the proxy is the one that is trusted"
+    );
+    for proxy in [committed("deploy/nginx/groma-proxy.conf"), caddy] {
+        let drops = proxy.contains("Forwarded \"\"") || proxy.contains("header_up -Forwarded");
+        assert!(drops, "what a client sends in Forwarded stays out: {proxy}");
+    }
+}
+
+/// The unit as systemd reads it, with the program under test in it.
+#[test]
+fn the_unit_is_understood_and_hardened() {
+    if Command::new("systemd-analyze").arg("--version").output().is_err() {
+        eprintln!("systemd-analyze is not installed; the unit was not looked at");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let unit = folder.path().join("groma.service");
+    let text = committed("deploy/systemd/groma.service").replace("/usr/local/bin/groma", PROGRAM);
+    std::fs::write(
+        &unit,
+        text.replace("User=groma", "User=root").replace("Group=groma", "Group=root"),
+    )
+    .unwrap();
+    let analyze = |arguments: &[&str]| {
+        let output = Command::new("systemd-analyze").args(arguments).arg(&unit).output().unwrap();
+        let text = [output.stdout, output.stderr].concat();
+        (output.status.success(), String::from_utf8_lossy(&text).into_owned())
+    };
+    let (_, told) = analyze(&["verify", "--man=no"]);
+    let about_us: Vec<_> = told.lines().filter(|line| line.contains("groma")).collect();
+    assert!(about_us.is_empty(), "{told}");
+    // As root it would be worse by that alone; the unit as it is runs as a user of its own.
+    std::fs::write(&unit, committed("deploy/systemd/groma.service")).unwrap();
+    let (is_good, told) = analyze(&["security", "--offline=true", "--threshold=20"]);
+    assert!(is_good, "{told}");
+}
+
+/// What the container would hold is enough to run: tried without a container, where this is root.
+#[test]
+fn the_files_of_the_container_are_enough_to_run() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let folder = tempfile::tempdir().unwrap();
+    let files = folder.path().join("root");
+    let laid = Command::new(root.join("deploy/container/root-files"))
+        .args([Path::new(PROGRAM), &files])
+        .output()
+        .unwrap();
+    assert!(laid.status.success(), "{}", String::from_utf8_lossy(&laid.stderr));
+    assert!(files.join("usr/local/bin/groma").exists());
+    assert!(!files.join("bin/sh").exists());
+    let ran = Command::new("chroot")
+        .args(["--userspec=65532:65532"])
+        .arg(&files)
+        .args(["/usr/local/bin/groma", "openapi"])
+        .output();
+    let Ok(ran) = ran else { return };
+    let told = String::from_utf8_lossy(&ran.stderr).into_owned();
+    if told.contains("Operation not permitted") {
+        eprintln!("only root may try this: {told}");
+        return;
+    }
+    assert!(ran.status.success(), "{told}");
+    assert!(String::from_utf8_lossy(&ran.stdout).contains(API));
+}
