@@ -137,7 +137,11 @@ fn public_routes(api: &Shared) -> Router {
     guarded_routes(api, main_routes())
         .route(&format!("{PREFIX}/openapi.json"), document)
         .with_state(api.clone())
-        .merge(openapi::documentation_page(&format!("{PREFIX}/openapi.json")))
+        .merge(openapi::documentation_page(
+            &format!("{PREFIX}/openapi.json"),
+            &api.public_url,
+            &api.geo_url,
+        ))
 }
 
 /// The geo listener.

@@ -28,7 +28,7 @@ mod table;
 mod visit;
 
 pub(crate) use error::WebError;
-pub(crate) use headers::Finished;
+pub(crate) use headers::{Finished, secure_documentation};
 
 use crate::{api, settings::Settings};
 use axum::{
@@ -100,10 +100,13 @@ pub(crate) fn router(web: &Shared) -> Router {
 pub(crate) async fn no_such_page(web: Shared, uri: Uri, headers: HeaderMap) -> Response {
     let accepted = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok());
     let wants_page = accepted.is_some_and(|accept| accept.contains("text/html"));
-    if !wants_page || uri.path().starts_with("/api/") {
+    if uri.path().starts_with("/api/") {
         return api::no_such_route().into_response();
     }
-    let mut response = WebError::not_found().into_response();
+    let mut response = match wants_page {
+        true => WebError::not_found().into_response(),
+        false => api::no_such_route().into_response(),
+    };
     headers::secure(&mut response, web.is_secure, &[]);
     response
 }
@@ -116,7 +119,7 @@ fn new_secret() -> Result<Secret, getrandom::Error> {
 }
 
 /// Scheme, host and port of an address.
-fn origin_of(url: &str) -> &str {
+pub(crate) fn origin_of(url: &str) -> &str {
     let host = url.find("://").map_or(0, |at| at + 3);
     let end = url[host..].find('/').map_or(url.len(), |at| host + at);
     &url[..end]

@@ -53,6 +53,8 @@ pub enum EndpointChange {
     Enable,
     /// Deliver nothing to it, for this reason.
     Disable(String),
+    /// The same, when the program itself comes to see that there is no use.
+    GiveUp(&'static str),
 }
 
 /// The answer that shows an endpoint with its secret: once, and again to the same request.
@@ -211,7 +213,11 @@ impl Work for Alter {
                 (after.enabled, after.disabled_reason) = (false, Some(reason));
                 "webhook.disabled"
             }
-            EndpointChange::Disable(_) => return Ok(before),
+            EndpointChange::GiveUp(reason) if before.enabled => {
+                (after.enabled, after.disabled_reason) = (false, Some(reason.to_owned()));
+                "webhook.gaveUp"
+            }
+            EndpointChange::Disable(_) | EndpointChange::GiveUp(_) => return Ok(before),
         };
         if stored.endpoint == before {
             return Ok(before);

@@ -263,8 +263,13 @@ impl Store {
         Ok(disabled)
     }
 
-    async fn disable(&self, target: &Addressee, reason: &str, now: Timestamp) -> Result<()> {
-        let change = EndpointChange::Disable(reason.to_owned());
+    async fn disable(
+        &self,
+        target: &Addressee,
+        reason: &'static str,
+        now: Timestamp,
+    ) -> Result<()> {
+        let change = EndpointChange::GiveUp(reason);
         let (workspace, endpoint) = (target.workspace, target.endpoint);
         let done = self.change_endpoint(workspace, Actor::Operator, endpoint, change, now).await;
         match done {

@@ -8,7 +8,8 @@ use super::{
     error::{Detail, ErrorBody},
     geo_routes, main_routes,
 };
-use axum::{Router, routing::MethodRouter};
+use crate::web;
+use axum::{Router, middleware, response::Response, routing::MethodRouter};
 use groma_domain::{
     Kind, Person, Reference, Scope,
     list::{DEFAULT_LIMIT, MAX_LIMIT, MAX_PAGE, MAX_TERM},
@@ -317,7 +318,16 @@ pub(super) fn route(document: &Value) -> MethodRouter<Shared> {
 }
 
 /// The page at `/docs`, made of files inside the program: it works offline.
-pub(super) fn documentation_page(document: &str) -> Router {
+pub(super) fn documentation_page(document: &str, public_url: &str, geo_url: &str) -> Router {
     let config = utoipa_swagger_ui::Config::from(document.to_owned()).try_it_out_enabled(true);
-    utoipa_swagger_ui::SwaggerUi::new("/docs").config(config).into()
+    let page = Router::from(utoipa_swagger_ui::SwaggerUi::new("/docs").config(config));
+    let is_https = public_url.starts_with("https://");
+    let origins: [Arc<str>; 2] = [public_url, geo_url].map(|url| web::origin_of(url).into());
+    page.layer(middleware::map_response(move |mut response: Response| {
+        let origins = origins.clone();
+        async move {
+            web::secure_documentation(&mut response, is_https, &[&origins[0], &origins[1]]);
+            response
+        }
+    }))
 }

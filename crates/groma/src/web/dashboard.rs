@@ -144,7 +144,7 @@ pub(super) async fn page(desk: Desk) -> Result<Response, WebError> {
             )
             .await?,
         ],
-        lines: history::lines(&desk, &statuses, None, None, 15).await?,
+        lines: history::lines_of_work(&desk, &statuses, 15).await?,
     };
     desk.page(Meta::new("Dashboard", Nav::Dashboard), &content).await
 }

@@ -10,6 +10,12 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
      font-src 'self'; connect-src 'self'; worker-src 'self' blob:; form-action 'self'; base-uri 'none'; \
      frame-ancestors 'none'";
 
+/// For the documentation of the API, which is someone else's page: it styles itself, and calls both
+/// addresses.
+const DOCUMENTATION: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
+     img-src 'self' data:; font-src 'self' data:; base-uri 'none'; form-action 'none'; \
+     frame-ancestors 'none'; connect-src 'self'";
+
 /// On an answer that the web application made: it is not to be replaced at the edge.
 #[derive(Clone)]
 pub(crate) struct Finished;
@@ -46,6 +52,15 @@ pub(crate) fn secure(response: &mut Response, is_https: bool, hosts: &[String]) 
         header::CONTENT_SECURITY_POLICY,
         policy.unwrap_or(HeaderValue::from_static(POLICY)),
     );
+}
+
+/// The same for the documentation of the API, from where `origins` are called.
+pub(crate) fn secure_documentation(response: &mut Response, is_https: bool, origins: &[&str]) {
+    secure(response, is_https, &[]);
+    let policy = format!("{DOCUMENTATION} {}", origins.join(" "));
+    if let Ok(policy) = HeaderValue::from_str(&policy) {
+        response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
+    }
 }
 
 fn policy(hosts: &[String]) -> String {

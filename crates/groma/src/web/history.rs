@@ -39,18 +39,77 @@ pub(super) async fn lines(
     limit: u32,
 ) -> Result<Vec<Line>, WebError> {
     let rows = desk.store().activity(desk.id(), of, before, limit).await?;
-    let people = desk.people().await?.into_iter();
-    let names: HashMap<PersonId, String> =
-        people.map(|known| (known.person.id, known.person.name)).collect();
+    told(desk, statuses, &rows).await
+}
+
+/// The latest lines about the work itself: what everybody may see. Members, tokens and webhooks are
+/// for those who may open the settings.
+pub(super) async fn lines_of_work(
+    desk: &Desk,
+    statuses: &Statuses,
+    limit: usize,
+) -> Result<Vec<Line>, WebError> {
+    // Who changes settings changes a few; it is not worth looking for long behind them.
+    const LOOKS: usize = 4;
+    const AT_ONCE: u32 = 50;
+    let (mut rows, mut before) = (Vec::new(), None);
+    for _ in 0..LOOKS {
+        let found = desk.store().activity(desk.id(), None, before, AT_ONCE).await?;
+        before = found.last().map(|row| row.id);
+        rows.extend(found.into_iter().filter(is_work));
+        if rows.len() >= limit || before.is_none() {
+            break;
+        }
+    }
+    rows.truncate(limit);
+    told(desk, statuses, &rows).await
+}
+
+/// Whether a change is one of records, shapes or what they are sorted by.
+fn is_work(row: &ChangeRow) -> bool {
+    let thing = row.action.split('.').next().unwrap_or_default();
+    Kind::WORDS.iter().any(|(word, _)| *word == thing)
+        || ["geometries", "geometry", "layer", "status"].contains(&thing)
+}
+
+async fn told(desk: &Desk, statuses: &Statuses, rows: &[ChangeRow]) -> Result<Vec<Line>, WebError> {
+    let names = Names::read(desk, rows).await?;
     Ok(rows.iter().map(|row| line(desk, statuses, &names, row)).collect())
 }
 
-fn line(
-    desk: &Desk,
-    statuses: &Statuses,
-    names: &HashMap<PersonId, String>,
-    row: &ChangeRow,
-) -> Line {
+/// What the subjects of lines are called.
+struct Names {
+    people: HashMap<PersonId, String>,
+    /// Layers by name, endpoints by host.
+    others: HashMap<Uuid, String>,
+}
+
+impl Names {
+    async fn read(desk: &Desk, rows: &[ChangeRow]) -> Result<Self, WebError> {
+        let people = desk.people().await?.into_iter();
+        let people = people.map(|known| (known.person.id, known.person.name)).collect();
+        let has = |thing: &str| rows.iter().any(|row| row.action.starts_with(thing));
+        let mut others = HashMap::new();
+        if has("geometr") {
+            let layers = desk.store().all_layers(desk.id()).await?.into_iter();
+            others.extend(layers.map(|layer| (layer.id.0, layer.name)));
+        }
+        if has("webhook.") {
+            let endpoints = desk.store().endpoints(desk.id()).await?.into_iter();
+            let named = endpoints.map(|health| health.endpoint);
+            others.extend(named.map(|endpoint| (endpoint.id.0, host(endpoint.url.as_str()))));
+        }
+        Ok(Self { people, others })
+    }
+}
+
+/// The host of an address, which is enough to tell one endpoint from another.
+fn host(url: &str) -> String {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    rest.split(['/', '?', '#']).next().unwrap_or_default().to_owned()
+}
+
+fn line(desk: &Desk, statuses: &Statuses, names: &Names, row: &ChangeRow) -> Line {
     let read = |json: &Option<String>| {
         let value: Option<Map<String, Value>> =
             json.as_deref().and_then(|json| serde_json::from_str(json).ok());
@@ -75,20 +134,36 @@ fn line(
         }
         _ => {}
     }
-    if thing == "member" {
-        subject = names.get(&PersonId(row.subject)).cloned();
+    match thing {
+        "member" => subject = names.people.get(&PersonId(row.subject)).cloned(),
+        "geometries" | "geometry" => {
+            subject = names.others.get(&row.subject).cloned();
+        }
+        "webhook" => {
+            let url = doc.as_ref().and_then(|doc| doc.0["url"].as_str());
+            let known = names.others.get(&row.subject);
+            subject = known.cloned().or_else(|| url.map(host));
+            href = known.map(|_| format!("/settings/webhooks/{}", row.subject));
+        }
+        _ => {}
     }
     let what = match (thing, done) {
         ("geometries", "posted") => {
             let count = |name: &str| doc.as_ref().and_then(|doc| doc.0[name].as_u64()).unwrap_or(0);
             let (created, updated) = (count("created"), count("updated"));
             match (created, updated) {
-                (created, 0) => format!("drew {}", shown::several(created, "shape", "shapes")),
-                (0, updated) => format!("changed {}", shown::several(updated, "shape", "shapes")),
-                (created, updated) => format!("drew {created} and changed {updated} shapes"),
+                (created, 0) => format!("drew {} on", shown::several(created, "shape", "shapes")),
+                (0, updated) => {
+                    format!("changed {} on", shown::several(updated, "shape", "shapes"))
+                }
+                (created, updated) => format!("drew {created} and changed {updated} shapes on"),
             }
         }
-        ("geometry", "deleted") => "deleted a shape".to_owned(),
+        ("geometry", "deleted") => "deleted a shape of".to_owned(),
+        ("webhook", "secretRotated") => "replaced the secret of webhook".to_owned(),
+        ("webhook", "gaveUp") => "gave up on webhook".to_owned(),
+        ("webhook", "tested") => "sent a test to webhook".to_owned(),
+        ("webhook", "redelivered") => "sent deliveries again to webhook".to_owned(),
         ("member", "added") => "added".to_owned(),
         ("member", "removed") => "removed".to_owned(),
         ("member", _) => "changed the role of".to_owned(),
@@ -107,9 +182,11 @@ fn line(
         _ => Vec::new(),
     };
     let who = match row.actor {
-        Some(person) => names.get(&person).cloned().unwrap_or_else(|| "Someone".to_owned()),
-        None => "The operator".to_owned(),
+        Some(person) => names.people.get(&person).cloned(),
+        None if done == "gaveUp" => Some("Groma".to_owned()),
+        None => Some("The operator".to_owned()),
     };
+    let who = who.unwrap_or_else(|| "Someone".to_owned());
     Line {
         id: row.id,
         at: desk.moment(row.at),
@@ -151,6 +228,10 @@ fn changes(
         match (name, value) {
             ("statusId", Value::String(id)) => {
                 statuses.get(id).map_or_else(|| "another".to_owned(), |status| status.name.clone())
+            }
+            ("amount" | "spent", Value::String(text)) => {
+                let currency = after.get("currency").and_then(Value::as_str).unwrap_or_default();
+                format!("{} {currency}", shown::amount(text)).trim_end().to_owned()
             }
             ("bbox", Value::Array(_)) => "moved".to_owned(),
             ("folderId" | "assignmentId" | "budgetId", Value::String(_)) => "another".to_owned(),

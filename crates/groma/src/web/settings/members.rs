@@ -129,7 +129,7 @@ fn explained(role: Role) -> &'static str {
     match role {
         Role::Viewer => "Viewer: reads",
         Role::Editor => "Editor: changes records and shapes",
-        Role::Admin => "Admin: also statuses, layers, members",
+        Role::Admin => "Admin: also statuses, layers, webhooks, members",
         Role::Owner => "Owner: also the workspace itself",
     }
 }
