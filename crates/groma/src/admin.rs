@@ -1,7 +1,7 @@
 //! The operator's listener: health, readiness, metrics. It shows nothing of any workspace, and is
 //! meant for addresses that only the operator reaches.
 
-use crate::server;
+use crate::{server, web::Finished};
 use axum::{
     Router,
     extract::State,
@@ -71,7 +71,11 @@ async fn ready(State(admin): State<Admin>) -> Response {
         Ok(()) => "ready\n".into_response(),
         Err(error) => {
             tracing::warn!(%error, "the database does not answer");
-            (StatusCode::SERVICE_UNAVAILABLE, "the database does not answer\n").into_response()
+            let words = "the database does not answer\n";
+            let mut answer = (StatusCode::SERVICE_UNAVAILABLE, words).into_response();
+            // Without this it would be an error of the public API, which has no such status.
+            answer.extensions_mut().insert(Finished);
+            answer
         }
     }
 }
