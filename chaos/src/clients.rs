@@ -73,7 +73,7 @@ async fn slow(office: &Office, program: &Program, count: usize) -> Outcome<Proof
         acknowledged: requests,
         seen: "heads and bodies that drip, answers that nobody reads; all others were served"
             .to_owned(),
-        ..Proof::new("slow clients", office.engine(), count as u64)
+        ..Proof::new("slow clients", &office.engine(), count as u64)
     })
 }
 
@@ -83,7 +83,7 @@ async fn idle(office: &Office, program: &Program, wanted: u64, scale: Scale) -> 
     let fault = "10,000 idle connections";
     if count < wanted / 2 {
         let reason = format!("no more than {limit} files may be open here");
-        return Ok(Proof::skipped(fault, office.engine(), &reason));
+        return Ok(Proof::skipped(fault, &office.engine(), &reason));
     }
     let before = program.memory()?;
     let mut connections = Vec::new();
@@ -92,7 +92,7 @@ async fn idle(office: &Office, program: &Program, wanted: u64, scale: Scale) -> 
         // Half of them have asked for something before.
         if n % 2 == 0 {
             stream.write_all(Ask::get("/folders", office.token()).head().as_bytes()).await?;
-            stream.read(&mut [0; 4096]).await?;
+            ensure(stream.read(&mut [0; 4096]).await? > 0, || "no answer".to_owned())?;
         }
         connections.push(stream);
     }
@@ -125,7 +125,7 @@ async fn idle(office: &Office, program: &Program, wanted: u64, scale: Scale) -> 
         }
         seen += "; let go after a minute";
     }
-    Ok(Proof { acknowledged: served, seen, ..Proof::new(fault, office.engine(), count) })
+    Ok(Proof { acknowledged: served, seen, ..Proof::new(fault, &office.engine(), count) })
 }
 
 /// How many files this program may have open, and so the one it starts.

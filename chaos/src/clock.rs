@@ -40,7 +40,7 @@ fn library() -> Option<PathBuf> {
 
 async fn step(engine: Engine, rounds: u64) -> Outcome<Proof> {
     let Some(library) = library() else {
-        return Ok(Proof::skipped(FAULT, engine, "libfaketime is not installed"));
+        return Ok(Proof::skipped(FAULT, &engine, "libfaketime is not installed"));
     };
     let mut office = Office::open(engine).await?;
     office.set(RATE, &LIMIT.to_string());
@@ -69,7 +69,7 @@ async fn step(engine: Engine, rounds: u64) -> Outcome<Proof> {
     let told = number(&ask.send(program.main).await?, "x-ratelimit-reset")?;
     let now = jiff::Timestamp::now().as_second();
     if told < now.unsigned_abs() + 1_800 {
-        return Ok(Proof::skipped(FAULT, engine, "libfaketime does not reach the program"));
+        return Ok(Proof::skipped(FAULT, &engine, "libfaketime does not reach the program"));
     }
     set(0)?;
     let (mut slowest, mut requests, mut steps) = (Duration::ZERO, 0, 0);
@@ -110,7 +110,7 @@ async fn step(engine: Engine, rounds: u64) -> Outcome<Proof> {
             "{LIMIT} of {LIMIT} requests passed and no more, `Retry-After` within a minute; a delivery due in 5 s came after {}",
             seconds(slowest)
         ),
-        ..Proof::new(FAULT, engine, steps)
+        ..Proof::new(FAULT, &engine, steps)
     })
 }
 

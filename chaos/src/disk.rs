@@ -65,12 +65,12 @@ fn fill(folder: &Path) -> Outcome<PathBuf> {
 async fn full(rounds: u64) -> Outcome<Proof> {
     let on = Engine::Sqlite;
     if !is_root() {
-        return Ok(Proof::skipped(FULL, on, "only root can mount a small file system"));
+        return Ok(Proof::skipped(FULL, &on, "only root can mount a small file system"));
     }
     let folder = tempfile::tempdir()?;
     let data = folder.path().join("data");
     let Some(disk) = Tmpfs::mount(data.clone()) else {
-        return Ok(Proof::skipped(FULL, on, "no small file system can be mounted here"));
+        return Ok(Proof::skipped(FULL, &on, "no small file system can be mounted here"));
     };
     let office = Office::open_in(on, folder, &data).await?;
     let receiver = Receiver::start(Manner::Content).await?;
@@ -102,7 +102,7 @@ async fn full(rounds: u64) -> Outcome<Proof> {
         repeats: Some((settled.repeats, settled.delivered)),
         recovery: Some(recovery),
         seen: format!("{} writes answered 500; {reads} reads went on", ledger.refused()),
-        ..Proof::new(FULL, on, rounds)
+        ..Proof::new(FULL, &on, rounds)
     })
 }
 
@@ -110,7 +110,7 @@ async fn full(rounds: u64) -> Outcome<Proof> {
 async fn failing(rounds: u64) -> Outcome<Proof> {
     let on = Engine::Sqlite;
     if !is_installed("strace") {
-        return Ok(Proof::skipped(FAILING, on, "strace is not installed"));
+        return Ok(Proof::skipped(FAILING, &on, "strace is not installed"));
     }
     let office = Office::open(on).await?;
     let receiver = Receiver::start(Manner::Content).await?;
@@ -156,7 +156,7 @@ async fn failing(rounds: u64) -> Outcome<Proof> {
         repeats: Some((settled.repeats, settled.delivered)),
         recovery: Some(recovery),
         seen: format!("{} writes answered 500; {reads} reads went on", ledger.refused()),
-        ..Proof::new(FAILING, on, rounds)
+        ..Proof::new(FAILING, &on, rounds)
     })
 }
 

@@ -57,7 +57,7 @@ async fn terminate(engine: Engine, rounds: u64) -> Outcome<Proof> {
         repeats: Some((settled.repeats, settled.delivered)),
         recovery: Some(recovery),
         seen: format!("exit 0 after {} at most", seconds(slowest)),
-        ..Proof::new("SIGTERM under load", engine, rounds)
+        ..Proof::new("SIGTERM under load", &engine, rounds)
     })
 }
 
@@ -79,6 +79,6 @@ async fn second(rounds: u64) -> Outcome<Proof> {
     Ok(Proof {
         acknowledged: rounds,
         seen: format!("refused: «… {line}»; the first goes on"),
-        ..Proof::new("a second `serve` on the same SQLite file", Engine::Sqlite, rounds)
+        ..Proof::new("a second `serve` on the same SQLite file", &Engine::Sqlite, rounds)
     })
 }

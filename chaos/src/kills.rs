@@ -53,6 +53,6 @@ async fn kill(engine: Engine, rounds: u64) -> Outcome<Proof> {
             grouped(ledger.attempted()),
             grouped(ledger.broken())
         ),
-        ..Proof::new(FAULT, engine, rounds)
+        ..Proof::new(FAULT, &engine, rounds)
     })
 }

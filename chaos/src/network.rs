@@ -90,7 +90,7 @@ pub(crate) async fn run(scale: Scale) -> Outcome<Vec<Proof>> {
             } else {
                 format!("{refused} writes answered 500, the slowest after {}", seconds(slowest))
             },
-            ..Proof::new(name, Engine::Postgres, rounds)
+            ..Proof::new(name, &Engine::Postgres, rounds)
         });
     }
     Ok(proofs)

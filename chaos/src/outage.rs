@@ -24,7 +24,7 @@ pub(crate) const FAILS_WITHIN: Duration = Duration::from_secs(5);
 pub(crate) async fn run(scale: Scale) -> Outcome<Vec<Proof>> {
     let on = Engine::Postgres;
     let Some(server) = Server::found().await? else {
-        return Ok(vec![Proof::skipped(FAULT, on, "this server is not ours to stop")]);
+        return Ok(vec![Proof::skipped(FAULT, &on, "this server is not ours to stop")]);
     };
     let rounds = scale.pick(1, 8);
     let office = Office::open(on).await?;
@@ -64,7 +64,7 @@ pub(crate) async fn run(scale: Scale) -> Outcome<Vec<Proof>> {
             ledger.refused(),
             seconds(slowest)
         ),
-        ..Proof::new(FAULT, on, rounds)
+        ..Proof::new(FAULT, &on, rounds)
     }])
 }
 

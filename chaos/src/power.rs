@@ -26,10 +26,10 @@ pub(crate) async fn run(scale: Scale) -> Outcome<Vec<Proof>> {
 
 async fn count_syncs(engine: Engine, writes: u64) -> Outcome<Proof> {
     if !is_installed("strace") {
-        return Ok(Proof::skipped(FAULT, engine, "strace is not installed"));
+        return Ok(Proof::skipped(FAULT, &engine, "strace is not installed"));
     }
     if engine == Engine::Postgres && office::text(&office::server()?, "SHOW fsync").await? != "on" {
-        return Ok(Proof::skipped(FAULT, engine, "this PostgreSQL is set to sync nothing"));
+        return Ok(Proof::skipped(FAULT, &engine, "this PostgreSQL is set to sync nothing"));
     }
     let office = Office::open(engine).await?;
     // No endpoint: what is written about deliveries is synced too, and would be taken for a change.
@@ -66,7 +66,7 @@ async fn count_syncs(engine: Engine, writes: u64) -> Outcome<Proof> {
     Ok(Proof {
         acknowledged: ledger.acknowledged() - before,
         seen: format!("{syncs} syncs, at least one ended before each answer began"),
-        ..Proof::new(FAULT, engine, writes)
+        ..Proof::new(FAULT, &engine, writes)
     })
 }
 

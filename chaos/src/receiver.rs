@@ -159,9 +159,11 @@ async fn serve(mut stream: impl AsyncRead + AsyncWrite + Unpin, state: &State) -
             Manner::Endless => b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
         };
         stream.write_all(answer).await.ok()?;
-        while manner == Manner::Endless {
-            stream.write_all(b"1\r\nx\r\n").await.ok()?;
-            tokio::time::sleep(Duration::from_millis(20)).await;
+        if manner == Manner::Endless {
+            loop {
+                stream.write_all(b"1\r\nx\r\n").await.ok()?;
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
         }
     }
 }

@@ -133,6 +133,6 @@ async fn deliver(engine: Engine, writes: u64) -> Outcome<Proof> {
         repeats: Some((settled.repeats, events)),
         recovery: Some(begun.elapsed()),
         seen: "the good one had all before one that hangs or drips had any; an attempt ended after 15 s; an endless answer was a success, once; the wrong certificate got nothing; put right, all came".into(),
-        ..Proof::new(FAULT, engine, 6)
+        ..Proof::new(FAULT, &engine, 6)
     })
 }

@@ -28,7 +28,7 @@ pub(crate) async fn run(scale: Scale) -> Outcome<Vec<Proof>> {
     let tiles = draw_anew(&office, scale.pick(10, 60)).await?;
     let revoked = revoke(&office, scale.pick(2, 10)).await?;
     drop(office);
-    let killed = kill_one(scale.pick(1, 5), scale.pick(400, 2_000)).await?;
+    let killed = kill_one(scale.pick(1, 3), scale.pick(400, 800)).await?;
     Ok(vec![migrated, rate, tiles, revoked, killed])
 }
 
@@ -58,7 +58,7 @@ async fn migrate_together(rounds: u64) -> Outcome<(Office, Proof)> {
     let proof = Proof {
         acknowledged: rounds * 3,
         seen: format!("{count} migrations, each once; all three serve"),
-        ..Proof::new("three programs start at once on an empty database", ON, rounds)
+        ..Proof::new("three programs start at once on an empty database", &ON, rounds)
     };
     Ok((office, proof))
 }
@@ -96,7 +96,7 @@ async fn share_the_rate(office: &Office, rounds: u64) -> Outcome<Proof> {
     Ok(Proof {
         acknowledged: rounds * 100,
         seen: format!("of {REQUESTS} concurrent requests over all three exactly 100 passed"),
-        ..Proof::new("a token is used at all replicas at once", ON, rounds)
+        ..Proof::new("a token is used at all replicas at once", &ON, rounds)
     })
 }
 
@@ -123,7 +123,7 @@ async fn draw_anew(office: &Office, rounds: u64) -> Outcome<Proof> {
     Ok(Proof {
         acknowledged: rounds,
         seen: "the next request at each of the three had the new shape, in the same bytes".into(),
-        ..Proof::new("a shape is posted to one replica", ON, rounds)
+        ..Proof::new("a shape is posted to one replica", &ON, rounds)
     })
 }
 
@@ -155,7 +155,7 @@ async fn revoke(office: &Office, rounds: u64) -> Outcome<Proof> {
         acknowledged: rounds * 6,
         recovery: Some(slowest),
         seen: format!("refused at all three within {}", seconds(slowest)),
-        ..Proof::new("a token is revoked, a password changed", ON, rounds * 2)
+        ..Proof::new("a token is revoked, a password changed", &ON, rounds * 2)
     })
 }
 
@@ -246,7 +246,7 @@ async fn kill_one(rounds: u64, writes: u64) -> Outcome<Proof> {
         recovery: Some(recovery),
         seen: "all three delivered; what the killed one had leased went out when the lease ended"
             .into(),
-        ..Proof::new("a replica killed amid deliveries", ON, rounds)
+        ..Proof::new("a replica killed amid deliveries", &ON, rounds)
     })
 }
 

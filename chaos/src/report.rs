@@ -1,6 +1,9 @@
 //! What was proved, as a table: on the terminal, and as `docs/reliability.md`.
 
-use std::{fmt::Write, time::Duration};
+use std::{
+    fmt::{Display, Write},
+    time::Duration,
+};
 
 /// One fault, on one engine, tried.
 pub(crate) struct Proof {
@@ -23,7 +26,7 @@ pub(crate) struct Proof {
 }
 
 impl Proof {
-    pub(crate) fn new(fault: &'static str, on: impl ToString, tried: u64) -> Self {
+    pub(crate) fn new(fault: &'static str, on: &dyn Display, tried: u64) -> Self {
         Self {
             fault,
             on: on.to_string(),
@@ -37,7 +40,7 @@ impl Proof {
     }
 
     /// One that could not be tried on this machine.
-    pub(crate) fn skipped(fault: &'static str, on: impl ToString, reason: &str) -> Self {
+    pub(crate) fn skipped(fault: &'static str, on: &dyn Display, reason: &str) -> Self {
         Self { tried: None, seen: reason.to_owned(), ..Self::new(fault, on, 0) }
     }
 

@@ -35,9 +35,9 @@ fn is_fine(answer: &Answer, refusals: &[u16]) -> bool {
     }
     assert!(refusals.contains(&answer.status), "{}: {}", answer.status, answer.text());
     if answer.json().get("details").is_some() {
-        drop(answer.spots())
+        answer.spots();
     } else {
-        drop(answer.error(answer.status))
+        answer.error(answer.status);
     }
     false
 }
