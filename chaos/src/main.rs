@@ -122,7 +122,7 @@ fn main() -> ExitCode {
         return ExitCode::FAILURE;
     }
     if let Some(path) = cli.report
-        && let Err(error) = write_page(&path, &proofs)
+        && let Err(error) = write_page(&path, &proofs, cli.short)
     {
         eprintln!("chaos: {}: {error}", path.display());
         return ExitCode::FAILURE;
@@ -163,14 +163,15 @@ fn run_one(scenario: &Scenario, scale: Scale) -> Outcome<Vec<Proof>> {
     outcome
 }
 
-fn write_page(path: &std::path::Path, proofs: &[Proof]) -> Outcome {
+fn write_page(path: &std::path::Path, proofs: &[Proof], is_short: bool) -> Outcome {
     let version = "SELECT 'PostgreSQL ' || current_setting('server_version')";
     let postgres = runtime()?.block_on(office::text(&office::server()?, version))?;
     let postgres = postgres.split(" (").next().unwrap_or_default();
     // The folder that a program was built into has the name of its profile.
     let program = std::env::current_exe()?;
     let built = program.parent().and_then(|folder| folder.file_name()?.to_str());
-    let page = report::page(proofs, built.unwrap_or_default(), postgres, rusqlite::version());
+    let sqlite = rusqlite::version();
+    let page = report::page(proofs, is_short, built.unwrap_or_default(), postgres, sqlite);
     Ok(std::fs::write(path, page)?)
 }
 

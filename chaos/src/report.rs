@@ -77,12 +77,21 @@ pub(crate) fn table(proofs: &[Proof]) -> String {
 }
 
 /// The whole page.
-pub(crate) fn page(proofs: &[Proof], built: &str, postgres: &str, sqlite: &str) -> String {
+pub(crate) fn page(
+    proofs: &[Proof],
+    is_short: bool,
+    built: &str,
+    postgres: &str,
+    sqlite: &str,
+) -> String {
     let mut page = String::from(
         "# What holds when things break\n\nWritten by `make chaos`, which tries each fault on the real program and keeps a ledger: every write has an id of its own and makes one version of a folder and one event. «Acknowledged» are the writes (or, where none are made, the requests) that the program said yes to; «lost» are those of them that are not in the database afterwards, and it is an error if there are any, if an event of a committed change does not come, or if one comes that was not committed. A repeat is a delivery that came again, with the same id and bytes. After each, SQLite's `integrity_check` or PostgreSQL's `amcheck` is run. Times are of this one run and tell the order of things, not a promise.\n\n",
     );
     let version = env!("CARGO_PKG_VERSION");
     let _ = writeln!(page, "Groma {version} (built as `{built}`), {postgres}, SQLite {sqlite}.\n");
+    if is_short {
+        page += "This run was a short one, as `make test` does it; `make chaos` tries each more often.\n\n";
+    }
     page += &table(proofs);
     page
 }
