@@ -1,7 +1,7 @@
 # Each target does its own set-up. What they do is in scripts/, which can be called alone too.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint audit sbom fmt bench screenshots setup
+.PHONY: help run test lint audit sbom fmt bench chaos fuzz screenshots setup
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -30,9 +30,16 @@ bench: ## Measure against the bare framework, pgbench and Martin
 	@scripts/setup build postgres bench
 	POSTGRES_FSYNC=on scripts/with-postgres cargo run --release --locked -p bench -- all
 
+chaos: ## Break things around the program and write docs/reliability.md
+	@scripts/chaos
+
+fuzz: ## Send what nobody would write, FUZZ_SECONDS (120) for each kind of it
+	@scripts/setup build
+	FUZZ_SECONDS=$${FUZZ_SECONDS:-120} cargo test --locked -p groma --test it -- fuzz:: --test-threads 2
+
 screenshots: ## Take the pictures of docs/images, of the demonstration office
 	@scripts/e2e screenshots
 
 # Everything that any target needs, at once: for images and first days.
 setup:
-	@scripts/setup build lint postgres python node browser bench
+	@scripts/setup build lint postgres python node browser bench chaos

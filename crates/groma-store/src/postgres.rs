@@ -7,6 +7,7 @@ mod browse;
 pub(crate) mod copy;
 mod group;
 mod layers;
+mod reach;
 mod read;
 pub(crate) mod sql;
 mod tx;
@@ -20,7 +21,12 @@ use crate::{
     tiles::LayerCache, tx::Work, webhooks::Desk,
 };
 use deadpool_postgres::{Hook, HookError, Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
-use std::{ops::DerefMut, sync::Arc, time::Duration};
+use reach::Reach;
+use std::{
+    ops::DerefMut,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 use tokio_postgres::NoTls;
 use tx::PostgresTx;
 
@@ -40,8 +46,10 @@ pub struct Postgres {
     writers: tokio::sync::Semaphore,
     /// Changes that wait for one another, by workspace.
     groups: group::Groups,
-    /// For the connection that listens.
+    /// For the connections that listen, and that ask whether it answers.
     config: tokio_postgres::Config,
+    /// Watched by programs that serve.
+    reach: OnceLock<Reach>,
     pub(crate) desk: Desk,
 }
 
@@ -56,7 +64,15 @@ impl Postgres {
     fn connect(url: &str) -> Result<Self> {
         let mut config: tokio_postgres::Config =
             url.parse().map_err(|error: tokio_postgres::Error| Error::Url(error.to_string()))?;
-        config.connect_timeout(PATIENCE).application_name("groma");
+        config
+            .connect_timeout(PATIENCE)
+            .application_name("groma")
+            // A machine that is gone sends no farewell: what is not received in time has failed, and who
+            // only listens asks now and then whether someone is there.
+            .tcp_user_timeout(PATIENCE)
+            .keepalives_idle(Duration::from_secs(10))
+            .keepalives_interval(Duration::from_secs(2))
+            .keepalives_retries(3);
         let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
         let manager = Manager::from_config(config.clone(), NoTls, recycling);
         let pool = Pool::builder(manager)
@@ -82,8 +98,22 @@ impl Postgres {
             writers: tokio::sync::Semaphore::new(10),
             groups: group::Groups::default(),
             config,
+            reach: OnceLock::new(),
             desk: Desk::default(),
         })
+    }
+
+    /// From now on nobody waits for a database that does not answer.
+    pub(crate) fn watch_reach(&self) {
+        self.reach.get_or_init(|| Reach::watch(self.config.clone()));
+    }
+
+    /// Does the work, unless the database falls silent.
+    async fn within_reach<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
+        match self.reach.get() {
+            Some(reach) => reach.within(work).await,
+            None => work.await,
+        }
     }
 
     async fn client(&self) -> Result<deadpool_postgres::Client> {
@@ -108,7 +138,7 @@ impl Postgres {
     /// to the delivery loop even if the one who asked has gone away.
     pub(crate) async fn transact<W: Work>(self: &Arc<Self>, work: W) -> Result<W::Output> {
         if let Some(workspace) = work.grouped_with() {
-            return self.transact_together(workspace, work).await;
+            return self.within_reach(self.transact_together(workspace, work)).await;
         }
         let store = self.clone();
         let task = tokio::spawn(async move {
@@ -119,14 +149,21 @@ impl Postgres {
             tx.commit().await?;
             Ok(output)
         });
-        task.await.unwrap_or_else(|error| Err(Error::Damaged(format!("a change ended: {error}"))))
+        let told = async {
+            task.await
+                .unwrap_or_else(|error| Err(Error::Damaged(format!("a change ended: {error}"))))
+        };
+        self.within_reach(told).await
     }
 
     /// Runs work that writes nothing.
     pub(crate) async fn look<W: Work>(&self, work: W) -> Result<W::Output> {
-        let mut client = self.client().await?;
-        let mut tx = PostgresTx::looking(client.transaction().await?, &self.desk);
-        work.run(&mut tx).await
+        let looked = async {
+            let mut client = self.client().await?;
+            let mut tx = PostgresTx::looking(client.transaction().await?, &self.desk);
+            work.run(&mut tx).await
+        };
+        self.within_reach(looked).await
     }
 }
 

@@ -167,11 +167,15 @@ impl Store {
         }
     }
 
-    /// Claims the database for serving: a SQLite file has one server at a time.
+    /// Claims the database for serving: a SQLite file has one server at a time, and a PostgreSQL server
+    /// is watched from then on.
     pub fn claim(&self) -> Result<()> {
         match self {
             Self::Sqlite(sqlite) => sqlite.claim(),
-            Self::Postgres(_) => Ok(()),
+            Self::Postgres(postgres) => {
+                postgres.watch_reach();
+                Ok(())
+            }
         }
     }
 

@@ -38,6 +38,8 @@ const NEEDED_LEASE: Duration = TIMEOUT.saturating_add(Duration::from_secs(2));
 const SWEEP: Duration = Duration::from_secs(1);
 /// How soon after a sweep the next one may be.
 const SWEEP_AGAIN: Duration = Duration::from_millis(20);
+/// A clock that is set back by less than this is just being put right.
+const SET_BACK_MILLIS: i64 = 2_000;
 /// How long attempts that are under way may go on after the end was asked for.
 const GRACE: Duration = Duration::from_secs(8);
 /// How often what is old is cleared away.
@@ -228,6 +230,7 @@ impl Deliveries {
             is_leasing: false,
             is_sweeping: false,
             next_sweep: Instant::now(),
+            last_look: (Instant::now(), (self.clock)()),
         };
         tokio::select! {
             () = running.deliver(told, stop) => {}
@@ -254,6 +257,8 @@ struct Running {
     is_leasing: bool,
     is_sweeping: bool,
     next_sweep: Instant,
+    /// What the clock said at the last sweep.
+    last_look: (Instant, Timestamp),
 }
 
 impl Running {
@@ -507,11 +512,25 @@ impl Running {
         self.next_sweep = Instant::now() + SWEEP;
         self.sender.client.prune();
         let (store, tell, now) = (self.store.clone(), self.tell.clone(), (self.clock)());
+        let set_back = self.set_back(now);
         tokio::spawn(async move {
+            if set_back > SET_BACK_MILLIS {
+                tracing::warn!(millis = set_back, "the clock was set back");
+                if let Err(error) = store.clock_was_set_back(set_back, now).await {
+                    tracing::warn!(%error, "deliveries wait for as long as the clock was set back");
+                }
+            }
             let due = store.due_endpoints(now).await;
             let due = due.inspect_err(|error| tracing::warn!(%error, "what is due is not known"));
             let _ = tell.send(Told::Swept(due.ok()));
         });
+    }
+
+    /// By how many milliseconds the clock was set back since the last time this was asked.
+    fn set_back(&mut self, now: Timestamp) -> i64 {
+        let (instant, then) = std::mem::replace(&mut self.last_look, (Instant::now(), now));
+        let passed = i64::try_from(instant.elapsed().as_millis()).unwrap_or(i64::MAX);
+        then.as_millis().saturating_add(passed) - now.as_millis()
     }
 
     fn swept(&mut self, due: Vec<Due>) {

@@ -284,15 +284,21 @@ impl Postgres {
     }
 
     pub(super) async fn rows(&self, sql: &str, params: &[&(dyn ToSql + Sync)]) -> Result<Vec<Row>> {
-        let client = self.client().await?;
-        let statement = client.prepare_cached(sql).await?;
-        Ok(client.query(&statement, params).await?)
+        let asked = async {
+            let client = self.client().await?;
+            let statement = client.prepare_cached(sql).await?;
+            Ok(client.query(&statement, params).await?)
+        };
+        self.within_reach(asked).await
     }
 
     pub(super) async fn execute(&self, sql: &str, params: &[&(dyn ToSql + Sync)]) -> Result<u64> {
-        let client = self.client().await?;
-        let statement = client.prepare_cached(sql).await?;
-        Ok(client.execute(&statement, params).await?)
+        let done = async {
+            let client = self.client().await?;
+            let statement = client.prepare_cached(sql).await?;
+            Ok(client.execute(&statement, params).await?)
+        };
+        self.within_reach(done).await
     }
 }
 

@@ -293,6 +293,7 @@ statements! {
     FREE_ALL_LEASES = "UPDATE deliveries SET state = 0, due_at = min(due_at, ?1) WHERE state = 1";
     HAS_ENDED_LEASES = "SELECT 1 FROM deliveries WHERE state = 1 AND due_at <= ?1";
     FREE_ENDED_LEASES = "UPDATE deliveries SET state = 0 WHERE state = 1 AND due_at <= ?1";
+    BRING_FORWARD = "UPDATE deliveries SET due_at = due_at - ?1 WHERE state = 0 OR state = 1 AND due_at > ?2";
     DUE_ENDPOINTS = "SELECT w.id, e.id, (SELECT min(d.due_at) FROM deliveries d WHERE d.endpoint = e.no AND d.state = 0)
         FROM webhook_endpoints e JOIN workspaces w ON w.no = e.ws WHERE e.enabled = 1";
     CLAIM = "UPDATE deliveries SET state = 1, due_at = ?4 WHERE id IN

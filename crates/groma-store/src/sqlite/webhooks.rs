@@ -48,6 +48,16 @@ impl Sqlite {
         self.writer.write(free).await
     }
 
+    pub(crate) async fn bring_forward(&self, millis: i64, now: Timestamp) -> Result<()> {
+        // A lease that ends sooner than one from before could was begun after the clock was set.
+        let after = now.as_millis() + LEASE_MILLIS;
+        let forward = move |connection: &mut Connection| {
+            connection.prepare_cached(sql::BRING_FORWARD)?.execute([millis, after])?;
+            Ok(())
+        };
+        self.writer.write(forward).await
+    }
+
     pub(crate) async fn due_endpoints(&self, now: Timestamp) -> Result<Vec<Due>> {
         let now = now.as_millis();
         let has_ended = self.read(|connection| {

@@ -209,6 +209,15 @@ impl Store {
         Ok(Handovers { outbox, handed, _listener: listener })
     }
 
+    /// The clock of this machine was set back by so many milliseconds: what waits would wait for as much
+    /// longer, and is due as much earlier instead. On PostgreSQL the clock of the database counts.
+    pub async fn clock_was_set_back(&self, millis: i64, now: Timestamp) -> Result<()> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.bring_forward(millis, now).await,
+            Self::Postgres(_) => Ok(()),
+        }
+    }
+
     /// The enabled endpoints with something waiting. Leases that have ended are free again first.
     pub async fn due_endpoints(&self, now: Timestamp) -> Result<Vec<Due>> {
         on_engine!(self, engine => engine.due_endpoints(now).await)

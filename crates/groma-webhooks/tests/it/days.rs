@@ -1,5 +1,5 @@
 //! Days that pass at once: an endpoint that fails for five days is disabled, and attempts are forgotten
-//! after thirty.
+//! after thirty. And an hour that is taken back.
 
 use crate::{database::OwnDatabase, receiver::Receiver};
 use groma_domain::{
@@ -178,6 +178,27 @@ async fn five_days_without_a_success_disable_an_endpoint(url: DatabaseUrl) {
     assert!(desk.store.delivery(workspace, row.id).await.is_err());
 }
 
+/// On PostgreSQL the clock of the database counts, which nobody moves here.
+async fn a_clock_that_is_set_back_does_not_hold_up_a_retry(url: DatabaseUrl) {
+    let receiver = Receiver::start().await;
+    receiver.answer(500);
+    let desk = Desk::open(&url, &receiver).await;
+    desk.change().await;
+    desk.wait("the first attempt", async || {
+        let row = desk.deliveries().await.into_iter().next()?;
+        (row.attempts == 1 && row.state == DeliveryState::Waiting).then_some(())
+    })
+    .await;
+    receiver.answer(200);
+    pass(-DAY / 24);
+    desk.wait("the second attempt", async || {
+        let row = desk.deliveries().await.into_iter().next()?;
+        (row.attempts == 2 && row.state == DeliveryState::Delivered).then_some(())
+    })
+    .await;
+    assert_eq!(receiver.requests(), 2);
+}
+
 /// Both engines in one test: there is one clock to be moved.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn days_pass_on_both_engines() {
@@ -186,4 +207,8 @@ async fn days_pass_on_both_engines() {
     five_days_without_a_success_disable_an_endpoint(sqlite).await;
     let database = OwnDatabase::copy_of("template1").await;
     five_days_without_a_success_disable_an_endpoint(DatabaseUrl::Postgres(database.url())).await;
+    let sqlite = DatabaseUrl::Sqlite(folder.path().join("again.db"));
+    a_clock_that_is_set_back_does_not_hold_up_a_retry(sqlite).await;
+    let database = OwnDatabase::copy_of("template1").await;
+    a_clock_that_is_set_back_does_not_hold_up_a_retry(DatabaseUrl::Postgres(database.url())).await;
 }

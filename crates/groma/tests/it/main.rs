@@ -27,6 +27,7 @@ mod document;
 mod edge;
 mod engines;
 mod export;
+mod fuzz;
 mod geo;
 mod import;
 mod import_rules;

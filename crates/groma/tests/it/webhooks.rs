@@ -2,7 +2,6 @@
 //! sees and mends.
 
 mod addresses;
-mod crashes;
 mod deliveries;
 mod endpoints;
 mod events;

@@ -111,13 +111,7 @@ on_both_engines! {
     fn the_operators_address_tells_health_and_counts(engine: Engine) {
         let admin = ("GROMA_SERVER__ADMIN_LISTEN", "127.0.0.1:0");
         let office = Office::start_with(engine, &[&LOCAL[..], &[admin]].concat());
-        // The addresses are told before the line is in the log.
-        let entry: Value = crate::office::wait_until(PATIENCE, || {
-            let log = office.program().log();
-            let mut entries = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-            entries.find(|entry| entry["message"] == "serving").ok_or(log)
-        });
-        let client = Client::new(entry["admin"].as_str().unwrap().parse().unwrap());
+        let client = operators(&office);
         for path in ["/healthz", "/readyz"] {
             assert_eq!(client.ask("GET", path).send().status, 200);
         }
@@ -166,4 +160,28 @@ fn a_replica_that_is_killed_is_taken_over_by_another() {
     let repeats = hits.len() - 2_000;
     assert!(repeats <= 64, "{repeats} repeats: no more than were under way");
     drop(second);
+}
+
+/// A client of the operator's address.
+fn operators(office: &Office) -> Client {
+    // The addresses are told before the line is in the log.
+    let entry: Value = crate::office::wait_until(PATIENCE, || {
+        let log = office.program().log();
+        let mut entries = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        entries.find(|entry| entry["message"] == "serving").ok_or(log)
+    });
+    Client::new(entry["admin"].as_str().unwrap().parse().unwrap())
+}
+
+#[test]
+fn without_its_database_it_is_healthy_and_not_ready() {
+    let admin = ("GROMA_SERVER__ADMIN_LISTEN", "127.0.0.1:0");
+    let office = Office::start_with(crate::database::Engine::Postgres, &[admin]);
+    let client = operators(&office);
+    let answers = |path: &str| client.ask("GET", path).send().status;
+    office.without_database(|| assert_eq!((answers("/healthz"), answers("/readyz")), (200, 503)));
+    crate::office::wait_until(PATIENCE, || match answers("/readyz") {
+        200 => Ok(()),
+        status => Err(format!("answered {status}")),
+    });
 }
