@@ -12,7 +12,7 @@ use hyper_util::{
     server::{conn::auto, graceful::GracefulShutdown},
 };
 use std::{convert::Infallible, future::Future, sync::Arc, time::Duration};
-use tokio::net::TcpListener;
+use tokio::{net::TcpListener, sync::watch};
 
 /// How long a client may take to send the head of a request, or to send another one.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(60);
@@ -32,7 +32,9 @@ pub(crate) async fn run(
     let mut connection_builder = auto::Builder::new(TokioExecutor::new());
     connection_builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT);
     connection_builder.http2().timer(TokioTimer::new()).keep_alive_interval(Some(HEAD_TIMEOUT));
+    let connection_builder = Arc::new(connection_builder);
     let graceful = GracefulShutdown::new();
+    let (serving, end) = watch::channel(());
     let mut shutdown = std::pin::pin!(shutdown);
     loop {
         let (stream, from) = tokio::select! {
@@ -62,18 +64,27 @@ pub(crate) async fn run(
                 Ok::<_, Infallible>(api::answer(app, client, &tally, request).await)
             }
         });
-        let connection = connection_builder
-            .serve_connection_with_upgrades(TokioIo::new(stream), service)
-            .into_owned();
-        let connection = graceful.watch(connection);
+        let (connection_builder, watcher) = (connection_builder.clone(), graceful.watcher());
+        let mut end = end.clone();
         tokio::spawn(async move {
             let _counted = tally.connected();
-            if let Err(error) = connection.await {
+            // The first byte tells the protocol; who does not send one is nobody's client.
+            tokio::select! {
+                ready = tokio::time::timeout(HEAD_TIMEOUT, stream.readable()) => match ready {
+                    Ok(Ok(())) => {}
+                    _ => return,
+                },
+                _ = end.changed() => return,
+            }
+            let connection = connection_builder
+                .serve_connection_with_upgrades(TokioIo::new(stream), service)
+                .into_owned();
+            if let Err(error) = watcher.watch(connection).await {
                 tracing::debug!(%error, "a connection ended early");
             }
         });
     }
-    drop(listener);
+    drop((listener, serving));
     if tokio::time::timeout(GRACE, graceful.shutdown()).await.is_err() {
         tracing::warn!("requests were still running and were cut off");
     }
