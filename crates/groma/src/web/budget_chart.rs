@@ -33,6 +33,8 @@ const LEFT: f64 = 56.0;
 const RIGHT: f64 = 640.0;
 const TOP: f64 = 24.0;
 const BOTTOM: f64 = 160.0;
+/// A letter of a label, at the 18 pixels that `phone.css` gives it.
+const LETTER: f64 = 11.0;
 
 impl Chart {
     /// Draws expenses, by their day, against an amount. `None` when there is nothing to draw.
@@ -104,11 +106,11 @@ impl Chart {
                 .collect(),
             limit,
             limit_label: shown::amount(&amount.to_string()),
-            // A label at the very end would stand outside.
+            // A label that begins too near the end would stand outside.
             months: months(start, end)
                 .into_iter()
                 .map(|(day, text)| (x(day), text))
-                .filter(|(x, _)| *x < RIGHT - 24.0)
+                .filter(|(x, text)| x + width(text) <= RIGHT)
                 .collect(),
             area: format!("{line}V{BOTTOM:.1}H{:.1}Z", x(start)),
             line,
@@ -122,6 +124,11 @@ impl Chart {
             rows: by_month(&steps, &days, currency),
         })
     }
+}
+
+/// How wide a label is where it is widest: on a phone, whose letters are larger.
+fn width(label: &str) -> f64 {
+    f64::from(u16::try_from(label.chars().count()).unwrap_or(u16::MAX)) * LETTER
 }
 
 fn days_between(from: Date, to: Date) -> i32 {
