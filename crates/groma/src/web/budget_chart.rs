@@ -200,3 +200,24 @@ fn by_month(
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The labels below a chart that begins in February 2026 and ends on this day.
+    fn labels_until(end: &str) -> Vec<String> {
+        let day = |text: &str| text.parse::<Date>().unwrap();
+        let expense = br#"{"incurredOn":"2026-02-01","amount":"10.00"}"#;
+        let expenses = [Doc::parse(expense).unwrap()];
+        let span = (Some(day("2026-02-01")), Some(day(end)));
+        let chart = Chart::new(&expenses, Decimal::ONE_HUNDRED, "EUR", span, day("2026-02-02"));
+        chart.unwrap().months.into_iter().map(|(_, text)| text).collect()
+    }
+
+    #[test]
+    fn a_label_that_would_stick_out_is_left_out() {
+        assert_eq!(labels_until("2027-01-25"), ["Apr", "Jul", "Oct"]);
+        assert_eq!(labels_until("2027-03-20"), ["Apr", "Jul", "Oct", "Jan 2027"]);
+    }
+}

@@ -691,3 +691,20 @@ async fn entered(
         table: Table { caption: String::new(), columns: super::list::columns(Kind::Expense), rows },
     }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_comma_is_taken_only_where_it_stands_before_decimals() {
+        let taken =
+            [("12,50", "12.50"), ("-3,5", "-3.5"), ("0,125", "0.125"), ("1234,567", "1234.567")];
+        for (typed, read) in taken {
+            assert_eq!(with_point(typed).as_deref(), Some(read));
+        }
+        for typed in ["1,234", "1,234.50", "1.234,50", "1,234,567", ",5", "12,", "a,5"] {
+            assert_eq!(with_point(typed), None, "{typed}");
+        }
+    }
+}
