@@ -1,10 +1,12 @@
 // The whole story of someone new: from the address that the program prints to a token revoked.
 
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { createHmac } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { after, before, test } from "node:test";
+import { promisify } from "node:util";
 import { mapReady, openBrowser, openPage } from "./browser.mjs";
 import { Program } from "./program.mjs";
 
@@ -135,16 +137,21 @@ test("a newcomer sets up, works, automates, and ends it again", async (t) => {
     await page.getByRole("button", { name: "Create" }).click();
     const secret = (await page.locator(".once .secret code").textContent()).trim();
     const endpoint = page.url();
+    const signed = ({ body, headers }) => {
+      const digest = createHmac("sha256", secret).update(body).digest("hex");
+      assert.equal(headers["x-service-signature"], `sha256=${digest}`);
+      return JSON.parse(body);
+    };
+    // The command beside the secret works as it is.
+    await promisify(execFile)("sh", ["-c", await page.locator(".once pre").textContent()]);
+    assert.equal(signed(deliveries.pop()).data.name, "Sample folder");
     await page.goto(`${program.url}${folder}/edit`);
     await page.locator("[name=clientName]").fill("Town council, roads");
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByText("Town council, roads").first().waitFor();
     if (deliveries.length === 0) await once(receiver, "delivery");
-    const { body, headers } = deliveries[0];
-    const { event, data } = JSON.parse(body);
+    const { event, data } = signed(deliveries[0]);
     assert.deepEqual([event, data.clientName], ["folder.updated", "Town council, roads"]);
-    const digest = createHmac("sha256", secret).update(body).digest("hex");
-    assert.equal(headers["x-service-signature"], `sha256=${digest}`);
     await page.goto(endpoint);
     await page.getByRole("link", { name: "folder.updated" }).first().click();
     await page.getByText("noted").waitFor();

@@ -56,6 +56,18 @@ test("a folder and a token are made without script", async () => {
   await context.close();
 });
 
+test("where a map would be, it is said why there is none", async () => {
+  const { context, page } = await openPage(browser, { javaScriptEnabled: false });
+  await logIn(page, program.url, OWNER);
+  for (const path of ["/folders/F-000001", "/map"]) {
+    await page.goto(program.url + path);
+    const words = page.locator("#map noscript p");
+    assert.match(await words.textContent(), /^The map needs JavaScript/);
+    assert.equal(await words.isVisible(), true, path);
+  }
+  await context.close();
+});
+
 test("filters of a list are a form", async () => {
   const { context, page } = await openPage(browser, { javaScriptEnabled: false });
   await logIn(page, program.url, OWNER);

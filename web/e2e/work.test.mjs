@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { logIn, openBrowser, openPage, PHONE } from "./browser.mjs";
+import { logIn, mapReady, openBrowser, openPage, PHONE } from "./browser.mjs";
 import { openOffice, OWNER } from "./office.mjs";
 import { Program } from "./program.mjs";
 
@@ -117,12 +117,94 @@ test("on a phone the bar at the bottom leads everywhere, and an expense is enter
   await page.locator(".rail").getByRole("link", { name: "Expenses" }).tap();
   await page.getByRole("link", { name: "New expense" }).tap();
   await page.locator("[name=folder]").fill("F-000001");
-  await page.locator("[name=unitAmount]").fill("12.40");
+  // A comma between thousands is not taken for one before decimals.
+  await page.locator("[name=unitAmount]").fill("1,240");
+  await page.getByRole("button", { name: "Add and look at it" }).tap();
+  await page.getByText("with a point, like 1234.50").waitFor();
+  await page.locator("[name=unitAmount]").fill("12,40");
   await page.getByRole("button", { name: "Add and look at it" }).tap();
   await page.getByText("12.40").first().waitFor();
   await page.goto(`${program.url}/folders/F-000001`);
   await page.getByRole("button", { name: "Show the map" }).tap();
   await page.locator("#map[data-state=drawn]").waitFor();
+  await page.locator(".rail").getByRole("link", { name: "Dashboard" }).tap();
+  await page.waitForURL(`${program.url}/`);
+  for (const path of PHONE_PAGES) {
+    await page.goto(program.url + path);
+    const cut = await page
+      .locator(".table-scroll, .filters, .settings > nav")
+      .evaluateAll((all) =>
+        all.filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.outerHTML),
+      );
+    assert.deepEqual(cut, [], `${path} is read without moving sideways`);
+  }
+  // A refused form is answered as one: the browser notes the status, and nothing else.
+  assert.deepEqual(
+    complaints.filter((one) => !/status of 400/.test(one)),
+    [],
+  );
+  await context.close();
+});
+
+const PHONE_PAGES = [
+  "/folders",
+  "/folders/F-000001",
+  "/assignments",
+  "/expenses",
+  "/budgets",
+  "/settings/members",
+  "/settings/webhooks",
+];
+
+test("on paper a record has its status", async () => {
+  const { context, page } = await atWork();
+  await page.goto(`${program.url}/folders/F-000001`);
+  await page.emulateMedia({ media: "print" });
+  assert.equal(await page.locator(".head [name=status]").isVisible(), true);
+  assert.equal(await page.getByRole("link", { name: "Edit" }).isVisible(), false);
+  await context.close();
+});
+
+test("a link to the map shows what was looked at, and it is there again without it", async () => {
+  const { context, page, complaints } = await atWork();
+  await page.goto(`${program.url}/map#map=17/47.6525/2.0845`);
+  await mapReady(page);
+  await page.locator("#map canvas").click();
+  await page.locator(".map-card").waitFor();
+  const title = await page.locator(".map-card h2").textContent();
+  assert.match(title, /^Parcel /);
+  await page.getByRole("checkbox", { name: "Folders" }).uncheck();
+  assert.match(page.url(), /#map=17\/47\.6525\/2\.0845&feature=[\w-]+\/\d+&hidden=folders$/);
+  const link = page.url();
+  await context.close();
+
+  const colleague = await atWork();
+  await colleague.page.goto(link);
+  await colleague.page.locator(".map-card h2", { hasText: title }).waitFor();
+  assert.equal(await colleague.page.getByRole("checkbox", { name: "Folders" }).isChecked(), false);
+  await colleague.page.getByRole("button", { name: "Close" }).click();
+  assert.doesNotMatch(colleague.page.url(), /feature/);
+  // Nothing was moved, and what someone else hides is not remembered.
+  await colleague.page.goto(`${program.url}/folders`);
+  await colleague.page.goto(`${program.url}/map`);
+  await mapReady(colleague.page);
+  assert.match(colleague.page.url(), /#map=17\/47\.6525\/2\.0845/);
+  assert.equal(await colleague.page.getByRole("checkbox", { name: "Folders" }).isChecked(), true);
+  assert.deepEqual([...complaints, ...colleague.complaints], []);
+  await colleague.context.close();
+});
+
+test("a shape's folder is chosen by its reference and Enter", async () => {
+  const { context, page, complaints } = await atWork();
+  await page.goto(`${program.url}/map#map=17/47.6525/2.0845`);
+  await mapReady(page);
+  await page.getByRole("button", { name: "Draw" }).click();
+  await page.getByRole("button", { name: "Point" }).click();
+  await page.getByRole("button", { name: "Place here" }).click();
+  await page.locator("#map-folder").fill("f-000002");
+  await page.locator("#map-folder").press("Enter");
+  await page.waitForFunction(() => document.querySelector("#map-folder").value.includes(" · Ring road"));
+  assert.equal(await page.locator("#map-folder-list").isVisible(), false);
   assert.deepEqual(complaints, []);
   await context.close();
 });

@@ -10,6 +10,8 @@ const element = document.getElementById("map");
 if (element) {
   try {
     const config = readConfig(element);
+    // What was there for those without script.
+    element.replaceChildren();
     if (!config.small) void largeMap(element, config);
     else if (matchMedia("(max-width: 760px)").matches) folded(element, () => void smallMap(element, config));
     else void smallMap(element, config);

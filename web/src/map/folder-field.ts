@@ -73,14 +73,17 @@ export function folderField(
 
   let timer: ReturnType<typeof setTimeout> | undefined;
   let running: AbortController | null = null;
+  let found: FoundFolder[] = [];
   const look = async () => {
+    clearTimeout(timer);
     running?.abort();
     running = new AbortController();
-    const found = await getJson<FoundFolder[]>(
+    const answer = await getJson<FoundFolder[]>(
       `${search}?term=${encodeURIComponent(input.value.trim())}`,
       running.signal,
     ).catch(() => null);
-    if (!found) return;
+    if (!answer) return;
+    found = answer;
     list.replaceChildren(
       ...found.map((folder, index) => {
         const option = el(
@@ -110,8 +113,18 @@ export function folderField(
     list.hidden = false;
     input.setAttribute("aria-expanded", "true");
   };
+  /** The folder that can only be meant: the reference in full, or the one match. */
+  const decide = async () => {
+    await look();
+    const typed = input.value.trim().toLowerCase();
+    const meant =
+      found.find((folder) => folder.reference.toLowerCase() === typed) ??
+      (found.length === 1 ? found[0] : undefined);
+    if (meant && reference === null) choose(meant);
+  };
   input.addEventListener("input", () => {
     reference = null;
+    found = [];
     clearTimeout(timer);
     timer = setTimeout(() => void look(), REST);
   });
@@ -124,6 +137,9 @@ export function folderField(
     } else if (event.key === "Enter" && !list.hidden && active >= 0) {
       event.preventDefault();
       options()[active]?.dispatchEvent(new Event("choose"));
+    } else if (event.key === "Enter" && reference === null && input.value.trim() !== "") {
+      event.preventDefault();
+      void decide();
     } else if (event.key === "Escape" && !list.hidden) {
       event.preventDefault();
       event.stopPropagation();

@@ -3,6 +3,7 @@
 import { GeolocateControl, type Map as MapLibre, NavigationControl } from "maplibre-gl";
 import { reloadSaying, toast } from "../app/toasts";
 import { showNoMap } from "./absent";
+import { followAddress } from "./address";
 import { drawMap } from "./canvas";
 import { card as makeCard } from "./card";
 import { boundsOf, type Bounds, type FeatureFacts, type Kept, type MapConfig } from "./config";
@@ -118,6 +119,8 @@ export async function largeMap(element: HTMLElement, config: MapConfig): Promise
     event.preventDefault();
     draws().place();
   });
+  void selected.reopen();
+  followAddress();
 }
 
 /** Where to look first, unless the address says. */

@@ -1,6 +1,7 @@
 // The panel of layers: the legend, what is shown and how strongly, and the way to each.
 
 import type { Map as MapLibre } from "maplibre-gl";
+import { readAddress, writeAddress } from "./address";
 import type { Bounds, LayerConfig } from "./config";
 import { button, el, icon, swatch } from "./elements";
 import { fadeLayer, showLayer } from "./layers";
@@ -18,11 +19,19 @@ export interface FoldersLayer {
 
 export function layersPanel(map: MapLibre, layers: LayerConfig[], folders: FoldersLayer | null): Panel {
   const state = panelState();
+  // A link goes before what is remembered, which stays until something is shown or hidden here.
+  let kept = state.hidden;
+  const told = readAddress("hidden");
+  if (told !== null) {
+    const names = told.split(",");
+    state.hidden = layers.filter(({ slug }) => names.includes(slug)).map(({ id }) => id);
+    if (names.includes("folders")) state.hidden.push("folders");
+  }
   const details = el("details", { class: "map-panel", ...(state.open ? { open: true } : {}) });
   details.append(el("summary", {}, icon("layers"), "Layers"));
   const list = el("ul", {});
   details.append(list);
-  const remember = () => rememberPanel(state);
+  const remember = () => rememberPanel({ ...state, hidden: kept });
   details.addEventListener("toggle", () => {
     state.open = details.open;
     remember();
@@ -31,7 +40,11 @@ export function layersPanel(map: MapLibre, layers: LayerConfig[], folders: Folde
   const setHidden = (id: string, hidden: boolean) => {
     state.hidden = state.hidden.filter((one) => one !== id);
     if (hidden) state.hidden.push(id);
+    kept = state.hidden;
     remember();
+    const slugs = layers.filter((layer) => state.hidden.includes(layer.id)).map(({ slug }) => slug);
+    if (state.hidden.includes("folders")) slugs.unshift("folders");
+    writeAddress("hidden", slugs.join(","));
   };
 
   const legend = el("ul", { class: "map-legend" });
@@ -40,9 +53,11 @@ export function layersPanel(map: MapLibre, layers: LayerConfig[], folders: Folde
     const apply = () => {
       folders.show(check.checked);
       legend.hidden = !check.checked;
-      setHidden("folders", !check.checked);
     };
-    check.addEventListener("change", apply);
+    check.addEventListener("change", () => {
+      apply();
+      setHidden("folders", !check.checked);
+    });
     apply();
     list.append(
       el(
@@ -68,15 +83,17 @@ export function layersPanel(map: MapLibre, layers: LayerConfig[], folders: Folde
     const show = () => {
       showLayer(map, layer, check.checked);
       range.disabled = !check.checked;
-      setHidden(layer.id, !check.checked);
     };
-    const fade = () => {
-      fadeLayer(map, layer, Number(range.value) / 100);
+    const fade = () => fadeLayer(map, layer, Number(range.value) / 100);
+    check.addEventListener("change", () => {
+      show();
+      setHidden(layer.id, !check.checked);
+    });
+    range.addEventListener("input", () => {
+      fade();
       state.opacity[layer.id] = Number(range.value) / 100;
       remember();
-    };
-    check.addEventListener("change", show);
-    range.addEventListener("input", fade);
+    });
     show();
     fade();
     const { bounds } = layer;

@@ -36,10 +36,13 @@ export function firstView(config: MapConfig): View | null {
 }
 
 export function rememberView(map: MapLibre): void {
-  map.on("moveend", () => {
+  const remember = () => {
     const { lng, lat } = map.getCenter();
     write(POSITION, `${map.getZoom().toFixed(2)}/${lat.toFixed(6)}/${lng.toFixed(6)}`);
-  });
+  };
+  // Whoever followed a link and did not move was there as well.
+  remember();
+  map.on("moveend", remember);
 }
 
 export function panelState(): PanelState {

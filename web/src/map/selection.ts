@@ -4,9 +4,10 @@
 import type { Feature } from "geojson";
 import type { GeoJSONSource, Map as MapLibre, MapGeoJSONFeature, PointLike } from "maplibre-gl";
 import { said } from "../app/times";
+import { readAddress, writeAddress } from "./address";
 import { tinted } from "./canvas";
 import type { Card } from "./card";
-import type { FeatureFacts, LayerConfig, MapConfig } from "./config";
+import type { FeatureFacts, FolderPoint, LayerConfig, MapConfig } from "./config";
 import { button, el, swatch } from "./elements";
 import { FOLDERS, folderOf } from "./folders";
 import { partsOf, sourceOf } from "./layers";
@@ -19,6 +20,8 @@ const REACH = 5;
 
 export interface Selection {
   clear(): void;
+  /** Shows what the address names, if it names something. */
+  reopen(): Promise<void>;
 }
 
 export interface Actions {
@@ -63,7 +66,10 @@ export function selection(
     }
   });
 
-  const clear = () => outline(map, null);
+  const clear = () => {
+    outline(map, null);
+    writeAddress("feature", null);
+  };
 
   async function show(found: MapGeoJSONFeature[], index: number): Promise<void> {
     const feature = found[index];
@@ -73,23 +79,34 @@ export function selection(
     }
     const others = found.length > 1 ? stepper(found, index) : null;
     if (feature.source === FOLDERS) {
-      const { reference, name, status, color, url } = folderOf(feature);
-      outline(map, null);
-      card.show(
-        name,
-        el("p", {}, el("span", { class: "ref" }, reference), " "),
-        el("p", {}, el("span", { class: "status" }, swatch(color, true), status)),
-        el("div", { class: "form-actions" }, el("a", { class: "button", href: url }, "Open the folder")),
-        others,
-      );
+      showFolder(folderOf(feature), others);
       return;
     }
     const layer = config.layers.find((one) => sourceOf(one) === feature.source);
-    if (!layer || feature.id === undefined) return;
+    if (layer && feature.id !== undefined) await showFeature(layer, feature.id, others);
+  }
+
+  function showFolder(folder: FolderPoint, others: HTMLElement | null): void {
+    const { reference, name, status, color, url } = folder;
+    outline(map, null);
+    writeAddress("feature", `${FOLDERS}/${reference}`);
+    card.show(
+      name,
+      el("p", {}, el("span", { class: "ref" }, reference), " "),
+      el("p", {}, el("span", { class: "status" }, swatch(color, true), status)),
+      el("div", { class: "form-actions" }, el("a", { class: "button", href: url }, "Open the folder")),
+      others,
+    );
+  }
+
+  async function showFeature(
+    layer: LayerConfig,
+    featureId: string | number,
+    others: HTMLElement | null,
+  ): Promise<void> {
+    writeAddress("feature", `${layer.slug}/${featureId}`);
     try {
-      const facts = await getJson<FeatureFacts>(
-        address(config.feature, { layerId: layer.id, featureId: feature.id }),
-      );
+      const facts = await getJson<FeatureFacts>(address(config.feature, { layerId: layer.id, featureId }));
       if (facts.geometry) outline(map, { type: "Feature", properties: {}, geometry: facts.geometry });
       card.show(facts.title ?? layer.name, ...describe(layer, facts), others);
     } catch (error) {
@@ -102,6 +119,21 @@ export function selection(
         ),
       );
     }
+  }
+
+  async function reopen(): Promise<void> {
+    const [, where, which] = /^([^/]+)\/(.+)$/.exec(readAddress("feature") ?? "") ?? [];
+    if (!where || !which) return;
+    const layer = config.layers.find(({ slug }) => slug === where);
+    if (layer) {
+      await showFeature(layer, which, null);
+      return;
+    }
+    if (where !== FOLDERS) return;
+    // Folders come with the view: this one is there when they are.
+    await map.once("idle");
+    const points = map.querySourceFeatures(FOLDERS, { filter: ["==", ["get", "reference"], which] });
+    if (points[0] && !busy()) showFolder(points[0].properties as FolderPoint, null);
   }
 
   function stepper(found: MapGeoJSONFeature[], index: number): HTMLElement {
@@ -162,7 +194,7 @@ export function selection(
     return line;
   }
 
-  return { clear };
+  return { clear, reopen };
 }
 
 function addOutline(map: MapLibre): void {

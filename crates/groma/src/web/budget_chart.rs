@@ -33,6 +33,8 @@ const LEFT: f64 = 56.0;
 const RIGHT: f64 = 640.0;
 const TOP: f64 = 24.0;
 const BOTTOM: f64 = 160.0;
+/// A letter of a label, at the 18 pixels that `phone.css` gives it.
+const LETTER: f64 = 11.0;
 
 impl Chart {
     /// Draws expenses, by their day, against an amount. `None` when there is nothing to draw.
@@ -104,11 +106,11 @@ impl Chart {
                 .collect(),
             limit,
             limit_label: shown::amount(&amount.to_string()),
-            // A label at the very end would stand outside.
+            // A label that begins too near the end would stand outside.
             months: months(start, end)
                 .into_iter()
                 .map(|(day, text)| (x(day), text))
-                .filter(|(x, _)| *x < RIGHT - 24.0)
+                .filter(|(x, text)| x + width(text) <= RIGHT)
                 .collect(),
             area: format!("{line}V{BOTTOM:.1}H{:.1}Z", x(start)),
             line,
@@ -122,6 +124,11 @@ impl Chart {
             rows: by_month(&steps, &days, currency),
         })
     }
+}
+
+/// How wide a label is where it is widest: on a phone, whose letters are larger.
+fn width(label: &str) -> f64 {
+    f64::from(u16::try_from(label.chars().count()).unwrap_or(u16::MAX)) * LETTER
 }
 
 fn days_between(from: Date, to: Date) -> i32 {
@@ -192,4 +199,25 @@ fn by_month(
             (month.strftime("%b %Y").to_string(), money(spent), money(sum))
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The labels below a chart that begins in February 2026 and ends on this day.
+    fn labels_until(end: &str) -> Vec<String> {
+        let day = |text: &str| text.parse::<Date>().unwrap();
+        let expense = br#"{"incurredOn":"2026-02-01","amount":"10.00"}"#;
+        let expenses = [Doc::parse(expense).unwrap()];
+        let span = (Some(day("2026-02-01")), Some(day(end)));
+        let chart = Chart::new(&expenses, Decimal::ONE_HUNDRED, "EUR", span, day("2026-02-02"));
+        chart.unwrap().months.into_iter().map(|(_, text)| text).collect()
+    }
+
+    #[test]
+    fn a_label_that_would_stick_out_is_left_out() {
+        assert_eq!(labels_until("2027-01-25"), ["Apr", "Jul", "Oct"]);
+        assert_eq!(labels_until("2027-03-20"), ["Apr", "Jul", "Oct", "Jan 2027"]);
+    }
 }

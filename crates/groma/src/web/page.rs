@@ -248,7 +248,7 @@ fn links(here: Nav, [folders, assignments, expenses, budgets]: [String; 4]) -> V
         is_wide,
     };
     vec![
-        link("/", "dashboard", "Dashboard", "d", Nav::Dashboard, String::new(), true),
+        link("/", "dashboard", "Dashboard", "d", Nav::Dashboard, String::new(), false),
         link("/folders", "folders", "Folders", "f", Nav::Folders, folders, false),
         link(
             "/assignments",

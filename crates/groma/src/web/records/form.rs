@@ -150,6 +150,18 @@ fn kind_word(kind: &str) -> &'static str {
     }
 }
 
+/// The fields that are decimal numbers.
+const DECIMALS: [&str; 5] = ["amount", "unitAmount", "quantity", "estimatedHours", "spentHours"];
+
+/// `12,50` with a point; nothing where the comma may stand between thousands instead, as in `1,234`.
+fn with_point(text: &str) -> Option<String> {
+    let (whole, part) = text.split_once(',')?;
+    let digits = whole.trim_start_matches('-');
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_thousands = part.len() == 3 && digits.len() <= 3 && !digits.starts_with('0');
+    (is_number(digits) && is_number(part) && !is_thousands).then(|| format!("{whole}.{part}"))
+}
+
 /// What was typed, as the domain reads it.
 fn to_values(kind: Kind, form: &Pairs) -> Result<Map<String, Value>, Problem> {
     let names: &[&str] = match kind {
@@ -211,7 +223,12 @@ fn to_values(kind: Kind, form: &Pairs) -> Result<Map<String, Value>, Problem> {
     };
     let mut values = Map::new();
     for name in names.iter().filter(|name| form.has(name)) {
-        values.insert((*name).to_owned(), Value::String(form.get(name).replace("\r\n", "\n")));
+        let mut text = form.get(name).replace("\r\n", "\n");
+        if DECIMALS.contains(name) && text.contains(',') {
+            let ambiguous = || Problem::new(*name, "must be written with a point, like 1234.50");
+            text = with_point(text.trim()).ok_or_else(ambiguous)?;
+        }
+        values.insert((*name).to_owned(), Value::String(text));
     }
     let is_whole = form.has("_whole");
     if kind == Kind::Assignment && is_whole {
@@ -673,4 +690,21 @@ async fn entered(
         totals_note: format!("in {count}"),
         table: Table { caption: String::new(), columns: super::list::columns(Kind::Expense), rows },
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_comma_is_taken_only_where_it_stands_before_decimals() {
+        let taken =
+            [("12,50", "12.50"), ("-3,5", "-3.5"), ("0,125", "0.125"), ("1234,567", "1234.567")];
+        for (typed, read) in taken {
+            assert_eq!(with_point(typed).as_deref(), Some(read));
+        }
+        for typed in ["1,234", "1,234.50", "1.234,50", "1,234,567", ",5", "12,", "a,5"] {
+            assert_eq!(with_point(typed), None, "{typed}");
+        }
+    }
 }

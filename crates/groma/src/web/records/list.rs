@@ -63,6 +63,8 @@ struct Body {
 struct Empty {
     text: String,
     term: String,
+    /// ` in Archived`, after the term.
+    place: String,
     /// Where nothing is left out; none when nothing is.
     clear: Option<String>,
     new: Option<New>,
@@ -298,10 +300,8 @@ impl Asked {
                 Kind::Budget => "No budgets yet. A budget sets money aside in a folder, and expenses count against it.".to_owned(),
             },
         };
-        let term =
-            if self.term.is_empty() { String::new() } else { format!("{}{place}", self.term) };
         let clear = narrowed.then(|| address.to_owned());
-        Empty { text, term, clear, new: new.filter(|_| !narrowed) }
+        Empty { text, term: self.term.clone(), place, clear, new: new.filter(|_| !narrowed) }
     }
 }
 
@@ -346,7 +346,7 @@ pub(in crate::web) fn columns(kind: Kind) -> Vec<Column> {
         Kind::Folder => vec![
             column("Reference", "hide"),
             column("Folder", ""),
-            column("Status", ""),
+            column("Status", "status-column"),
             column("Owner", "hide"),
             column("Due", ""),
             column("Budget used", "hide"),
@@ -355,7 +355,7 @@ pub(in crate::web) fn columns(kind: Kind) -> Vec<Column> {
         Kind::Assignment => vec![
             column("Reference", "hide"),
             column("Assignment", ""),
-            column("Status", ""),
+            column("Status", "status-column"),
             column("Assigned to", "hide"),
             column("Priority", "hide"),
             column("Due", ""),
@@ -363,7 +363,7 @@ pub(in crate::web) fn columns(kind: Kind) -> Vec<Column> {
         Kind::Expense => vec![
             column("Reference", "hide"),
             column("Expense", ""),
-            column("Status", ""),
+            column("Status", "status-column"),
             column("Handed in by", "hide"),
             column("Date", ""),
             column("Amount", "money"),
@@ -371,7 +371,7 @@ pub(in crate::web) fn columns(kind: Kind) -> Vec<Column> {
         Kind::Budget => vec![
             column("Reference", "hide"),
             column("Budget", ""),
-            column("Status", ""),
+            column("Status", "status-column"),
             column("Used", "hide"),
             column("Spent", "money"),
             column("Amount", "money"),

@@ -14,7 +14,10 @@ use crate::web::{
 };
 use askama::Template;
 use axum::{extract::Path, response::Response};
-use groma_domain::{DeliveryId, Event};
+use groma_domain::{
+    DeliveryId, Event, RecordId,
+    webhook::{self, Endpoint},
+};
 use groma_store::{AttemptRow, DeliveryFilter, DeliveryRow, DeliveryState, Redeliver};
 
 /// How many deliveries a page shows.
@@ -37,6 +40,8 @@ struct EndpointPage {
     /// What was made just now, shown this once.
     secret: Option<String>,
     signature_header: String,
+    /// A line to paste that sends a signed sample, beside that secret.
+    try_out: String,
     states: Vec<Choice>,
     event_choices: Vec<Choice>,
     is_filtered: bool,
@@ -112,6 +117,9 @@ pub(in crate::web) async fn page(
         .map(|(name, _)| Choice::new(name, capital(name), name == query.get("state")));
     let events = Event::all()
         .map(|event| Choice::new(event.name(), event.name(), event.name() == query.get("event")));
+    let signature_header = format!("X-{}-Signature", desk.web.title);
+    let secret = desk.visit.flash.as_ref().and_then(|flash| flash.secret.clone());
+    let try_out = secret.as_deref().map(|secret| curl(&desk, endpoint, &signature_header, secret));
     let content = EndpointPage {
         nav: SettingsNav::new(&desk, HERE),
         csrf: desk.visit.form_token(),
@@ -123,8 +131,9 @@ pub(in crate::web) async fn page(
         made: desk.moment(endpoint.created_at),
         changed: desk.moment(endpoint.updated_at),
         previous_until: health.previous_secret_until.map(|until| desk.moment(until)),
-        secret: desk.visit.flash.as_ref().and_then(|flash| flash.secret.clone()),
-        signature_header: format!("X-{}-Signature", desk.web.title),
+        secret,
+        signature_header,
+        try_out: try_out.unwrap_or_default(),
         states: std::iter::once(any("Any state")).chain(states).collect(),
         event_choices: std::iter::once(any("Any event")).chain(events).collect(),
         is_filtered: state.is_some() || event.is_some(),
@@ -134,6 +143,26 @@ pub(in crate::web) async fn page(
         path,
     };
     desk.page(Meta::new(TITLE, Nav::Settings), &content).await
+}
+
+/// A line to paste that works as it is: the sample of a test event, signed on the way.
+fn curl(desk: &Desk, endpoint: &Endpoint, header: &str, secret: &str) -> String {
+    let (now, workspace) = (desk.now(), desk.id());
+    // Nobody looks these up: only the moment tells them apart.
+    let sample = webhook::sample(workspace, RecordId::new(now, [0; 10]), now);
+    let delivery = DeliveryId::new(now, [0; 10]);
+    let body = webhook::payload(delivery, webhook::TEST_EVENT.name(), workspace, now, &sample);
+    format!(
+        "body={}\ncurl -i {} -H 'Content-Type: application/json' \\\n     -H \"{header}: sha256=$(printf %s \"$body\" | openssl dgst -sha256 -r -hmac {} | cut -c 1-64)\" \\\n     --data-raw \"$body\"",
+        quoted(&String::from_utf8_lossy(&body)),
+        quoted(endpoint.url.as_str()),
+        quoted(secret),
+    )
+}
+
+/// A text as one word of a shell.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "'\\''"))
 }
 
 /// Sends again what failed within so many hours.
