@@ -43,11 +43,6 @@ impl Failure {
         Self { code: 2, ..Self::new(reason) }
     }
 
-    /// No failure yet: something should be otherwise.
-    fn warning(reason: impl fmt::Display) -> Self {
-        Self { code: 3, ..Self::new(reason) }
-    }
-
     pub(crate) fn exit_code(&self) -> ExitCode {
         ExitCode::from(self.code)
     }

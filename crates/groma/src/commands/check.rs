@@ -96,25 +96,16 @@ fn print_report(database: &Database, findings: &[Finding]) -> Result<(), Failure
     Ok(())
 }
 
-/// Fails with what is worst: 1 where something does not work, 3 where something should be otherwise.
+/// Fails where something does not work; what should be otherwise is only said.
 fn verdict(findings: &[Finding]) -> Result<(), Failure> {
-    let of = |severity| findings.iter().filter(move |finding| finding.severity == severity);
-    let (mut errors, mut warnings) = (of(Severity::Error), of(Severity::Warning));
-    let more = |count: usize, what: &str| match count {
+    let mut errors = findings.iter().filter(|finding| finding.severity == Severity::Error);
+    let Some(first) = errors.next() else { return Ok(()) };
+    let more = match errors.count() {
         0 => String::new(),
-        1 => format!(" (and 1 more {what})"),
-        _ => format!(" (and {count} more {what}s)"),
+        1 => " (and 1 more error)".to_owned(),
+        count => format!(" (and {count} more errors)"),
     };
-    match (errors.next(), warnings.next()) {
-        (Some(error), _) => {
-            Err(Failure::new(error.line() + &more(errors.count(), Severity::Error.name())))
-        }
-        (None, Some(warning)) => {
-            let line = warning.line() + &more(warnings.count(), Severity::Warning.name());
-            Err(Failure::warning(line))
-        }
-        (None, None) => Ok(()),
-    }
+    Err(Failure::new(first.line() + &more))
 }
 
 fn report(settings: &Settings, database: &Database, findings: &[Finding]) -> Value {
