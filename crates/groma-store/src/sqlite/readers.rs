@@ -12,7 +12,7 @@ use std::{
     cell::Cell,
     ops::Deref,
     path::PathBuf,
-    sync::atomic::{AtomicU64, Ordering},
+    sync::atomic::{AtomicBool, AtomicU64, Ordering},
     time::{Duration, Instant},
 };
 
@@ -24,6 +24,9 @@ pub(super) struct Readers {
     path: PathBuf,
     /// How often something was committed.
     commits: AtomicU64,
+    /// Whether something is being committed: some see it already then, and nobody who comes after
+    /// them may be shown the state before.
+    is_committing: AtomicBool,
     idle: Mutex<Vec<Reader>>,
 }
 
@@ -96,18 +99,25 @@ impl State {
 
 impl Readers {
     pub(super) fn new(path: PathBuf) -> Self {
-        Self { path, commits: AtomicU64::new(0), idle: Mutex::default() }
+        Self {
+            path,
+            commits: AtomicU64::new(0),
+            is_committing: AtomicBool::new(false),
+            idle: Mutex::default(),
+        }
     }
 
     /// Reads from one state of the database.
     pub(super) fn read<R>(&self, read: impl FnOnce(&State) -> Result<R>) -> Result<R> {
+        // In this order: what is not being committed any more is in the number already.
+        let is_committing = self.is_committing.load(Ordering::Acquire);
         let now = (self.commits.load(Ordering::Acquire), Instant::now());
         let idle = self.idle.lock().pop();
         let mut reader = match idle {
             Some(reader) => reader,
             None => Reader { state: State::new(connect(&self.path)?), begun: now },
         };
-        if !reader.is_of(now) {
+        if is_committing || !reader.is_of(now) {
             reader.end()?;
         }
         if reader.state.is_autocommit() {
@@ -123,9 +133,15 @@ impl Readers {
         outcome
     }
 
-    /// To be called when something was committed, before anybody is told.
+    /// To be called before something is committed.
+    pub(super) fn await_commit(&self) {
+        self.is_committing.store(true, Ordering::Release);
+    }
+
+    /// To be called when something was committed, or was not after all, before anybody is told.
     pub(super) fn note_commit(&self) {
         self.commits.fetch_add(1, Ordering::Release);
+        self.is_committing.store(false, Ordering::Release);
         self.let_go();
     }
 

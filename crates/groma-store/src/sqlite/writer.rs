@@ -121,7 +121,7 @@ fn run(mut connection: Connection, waiting: &mpsc::Receiver<Box<dyn Job>>, reade
         let mut group = vec![first];
         let mut committed = execute(&connection, sql::BEGIN_IMMEDIATE).map_err(|e| e.to_string());
         if committed.is_ok() {
-            committed = run_group(&mut connection, &mut group, waiting, begun);
+            committed = run_group(&mut connection, &mut group, waiting, readers, begun);
         }
         if let Err(reason) = &committed {
             tracing::error!(%reason, changes = group.len(), "a group of changes was not committed");
@@ -143,6 +143,7 @@ fn run_group(
     connection: &mut Connection,
     group: &mut Vec<Box<dyn Job>>,
     waiting: &mpsc::Receiver<Box<dyn Job>>,
+    readers: &Readers,
     begun: Instant,
 ) -> Result<(), String> {
     for next in 0.. {
@@ -159,6 +160,7 @@ fn run_group(
         let Ok(job) = waiting.try_recv() else { break };
         group.push(job);
     }
+    readers.await_commit();
     execute(connection, sql::COMMIT).map_err(|error| error.to_string())
 }
 
