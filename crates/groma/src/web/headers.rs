@@ -1,7 +1,7 @@
 //! The headers that every page has, those that say what went wrong included.
 
 use axum::{
-    http::{HeaderName, HeaderValue, header},
+    http::{HeaderName, HeaderValue, StatusCode, header},
     response::Response,
 };
 
@@ -54,8 +54,12 @@ pub(crate) fn secure(response: &mut Response, is_https: bool, hosts: &[String]) 
     );
 }
 
-/// The same for the documentation of the API, from where `origins` are called.
+/// The same for the documentation of the API, from where `origins` are called. What the framework
+/// answers to a wrong method is left to the edge.
 pub(crate) fn secure_documentation(response: &mut Response, is_https: bool, origins: &[&str]) {
+    if response.status() == StatusCode::METHOD_NOT_ALLOWED {
+        return;
+    }
     secure(response, is_https, &[]);
     let policy = format!("{DOCUMENTATION} {}", origins.join(" "));
     if let Ok(policy) = HeaderValue::from_str(&policy) {
