@@ -1,7 +1,7 @@
 //! The headers that every page has, those that say what went wrong included.
 
 use axum::{
-    http::{HeaderName, HeaderValue, StatusCode, header},
+    http::{HeaderName, HeaderValue, header},
     response::Response,
 };
 
@@ -54,10 +54,11 @@ pub(crate) fn secure(response: &mut Response, is_https: bool, hosts: &[String]) 
     );
 }
 
-/// The same for the documentation of the API, from where `origins` are called. What the framework
-/// answers to a wrong method is left to the edge.
+/// The same for the documentation of the API, from where `origins` are called. Errors are left to the
+/// edge, which answers them as the API does.
 pub(crate) fn secure_documentation(response: &mut Response, is_https: bool, origins: &[&str]) {
-    if response.status() == StatusCode::METHOD_NOT_ALLOWED {
+    let status = response.status();
+    if status.is_client_error() || status.is_server_error() {
         return;
     }
     secure(response, is_https, &[]);

@@ -171,6 +171,9 @@ fn the_documentation_page_comes_from_the_program_alone() {
     let page = office.main().ask("GET", "/docs/").send();
     assert_eq!(page.status, 200);
     assert!(page.header("content-type").unwrap().starts_with("text/html"));
+    let policy = page.header("content-security-policy").unwrap();
+    assert!(policy.contains("script-src 'self'; ") && policy.contains("frame-ancestors 'none'"));
+    assert_eq!(page.header("x-content-type-options"), Some("nosniff"));
     let html = page.text();
     let assets: Vec<_> = ["src=\"", "href=\""]
         .iter()
