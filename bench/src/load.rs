@@ -39,7 +39,7 @@ pub(crate) struct Sizes {
 }
 
 /// How many records are written in one transaction.
-const BATCH: u64 = 5_000;
+const BATCH: u64 = 1_000;
 
 /// Fills the workspace up to the sizes; what is there already stays.
 pub(crate) async fn run(database: &DatabaseUrl, sizes: &Sizes) -> Outcome {

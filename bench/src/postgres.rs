@@ -59,8 +59,9 @@ pub(crate) async fn run(sizes: &Sizes) -> Outcome {
             );
             let hashes: Vec<String> =
                 load::tokens(&store, workspace, TOKENS).await?.iter().map(sql_hash).collect();
-            let hash = format!("(ARRAY[{}])[:t]", hashes.join(","));
-            let admit = bound(reads.admit, &[&hash, RATE_LIMIT, "0"]);
+            let hash = format!("ARRAY[(ARRAY[{}])[:t]]", hashes.join(","));
+            let limit = format!("ARRAY[{RATE_LIMIT}]");
+            let admit = bound(reads.admit, &[&hash, "ARRAY[1]", &limit, "ARRAY[0]"]);
             let script = format!("\\set t random(1, {TOKENS})\n{admit};\n{statement}");
             limits.push(pgbench(&database, &script)?);
         }
