@@ -21,6 +21,7 @@ use crate::{
     commands::{Failure, now, token},
     password,
     settings::Settings,
+    web::grouped,
 };
 use filling::carry_out;
 use groma_domain::{
@@ -178,15 +179,6 @@ impl Welcome<'_> {
     fn made(&self, kind: Kind) -> u64 {
         let steps = self.chapters.iter().flat_map(|chapter| &chapter.steps);
         steps.filter(|step| step.is_new && step.kind == kind).count() as u64
-    }
-}
-
-/// A count below a million as people write it: `4,822`.
-fn grouped(count: u64) -> String {
-    if count < 1_000 {
-        count.to_string()
-    } else {
-        format!("{},{:03}", count / 1_000, count % 1_000)
     }
 }
 

@@ -29,6 +29,7 @@ mod visit;
 
 pub(crate) use error::WebError;
 pub(crate) use headers::{Finished, secure_documentation};
+pub(crate) use shown::grouped;
 
 use crate::{api, settings::Settings};
 use axum::{

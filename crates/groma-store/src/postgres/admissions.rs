@@ -68,20 +68,19 @@ impl Postgres {
         let groups: Vec<&[Waiting]> =
             waiting.chunk_by(|a, b| (a.hash, a.limit) == (b.hash, b.limit)).collect();
         let counts: Vec<usize> = groups.iter().map(|group| group.len()).collect();
-        let found = self.ask(&groups).await;
+        let found = self.ask(&groups).await.map_err(|error| error.to_string());
         let mut waiting = waiting.into_iter();
         for (number, count) in counts.into_iter().enumerate() {
-            let row = match &found {
-                Ok(rows) => rows.get(number).ok_or(Error::Closed),
-                Err(error) => Err(Error::Pool(error.to_string())),
-            };
-            let known = row.and_then(Known::read);
+            let known = found.as_deref().map_err(String::clone).and_then(|rows| {
+                let row = rows.get(number).ok_or(Error::Closed);
+                row.and_then(Known::read).map_err(|error| error.to_string())
+            });
             let told = (0_i32..).zip(waiting.by_ref().take(count));
             for (place, Waiting { limit, now, answer, .. }) in told {
                 let admission = match &known {
                     Ok(Some(known)) => Ok(known.admission(place, limit, now)),
                     Ok(None) => Ok(Admission::Unknown),
-                    Err(error) => Err(Error::Pool(error.to_string())),
+                    Err(reason) => Err(Error::Pool(reason.clone())),
                 };
                 if let Ok(Admission::Known { bearer, rate }) = &admission
                     && rate.is_none_or(|rate| rate.accepted)
