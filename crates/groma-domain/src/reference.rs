@@ -56,7 +56,7 @@ impl fmt::Display for Reference {
 }
 
 /// What `:key` holds: a record's id or its reference.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Key {
     /// An id.
     Id(RecordId),

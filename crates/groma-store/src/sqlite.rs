@@ -7,6 +7,7 @@ mod access;
 pub(crate) mod backup;
 mod browse;
 pub(crate) mod copy;
+mod documents;
 mod layers;
 mod read;
 mod readers;
@@ -26,6 +27,7 @@ use crate::{
     tx::Work,
     webhooks::{Desk, Handed},
 };
+use documents::Documents;
 use groma_domain::WorkspaceId;
 use parking_lot::{Mutex, RwLock};
 use readers::{Readers, State};
@@ -59,6 +61,7 @@ pub struct Sqlite {
     claim: Mutex<Option<File>>,
     numbers: RwLock<HashMap<WorkspaceId, i64>>,
     people: PeopleCache,
+    documents: Documents,
     blocks: BlockCache,
     layers: LayerCache,
     tokens: TokenCache,
@@ -97,6 +100,7 @@ impl Sqlite {
             claim: Mutex::default(),
             numbers: RwLock::default(),
             people: PeopleCache::default(),
+            documents: Documents::default(),
             blocks: BlockCache::default(),
             layers: LayerCache::default(),
             tokens: TokenCache::default(),

@@ -9,6 +9,7 @@ use crate::{
     sqlite::{self, Sqlite},
     tx::Work,
 };
+use bytes::Bytes;
 use groma_domain::{
     Currency, Email, Kind, ListParams, Permission, PersonId, Refusal, Role, Timestamp, TokenId,
     WorkspaceId,
@@ -243,7 +244,7 @@ impl Store {
         workspace: WorkspaceId,
         kind: Kind,
         key: &Key,
-    ) -> Result<Option<Vec<u8>>> {
+    ) -> Result<Option<Bytes>> {
         match self {
             Self::Sqlite(sqlite) => {
                 tokio::task::consume_budget().await;

@@ -7,10 +7,10 @@ use super::{
     tx::{int, read_member, read_workspace},
 };
 use crate::{
-    ChangeRow, Error, Exported, Page, Result, TokenRow,
-    replays::REPLAYED_FOR_MILLIS,
-    tx::{BLOCK, kind_number},
+    ChangeRow, Error, Exported, Page, Result, TokenRow, replays::REPLAYED_FOR_MILLIS,
+    tx::kind_number,
 };
+use bytes::Bytes;
 use groma_domain::{
     Email, Kind, ListParams, PersonId, Term, Timestamp, TokenId, WorkspaceId,
     record::{self, PeopleBook},
@@ -49,7 +49,7 @@ impl Postgres {
         workspace: WorkspaceId,
         kind: Kind,
         key: &Key,
-    ) -> Result<Option<Vec<u8>>> {
+    ) -> Result<Option<Bytes>> {
         let sql = KindSql::of(kind);
         let rows = match key {
             Key::Id(id) => self.rows(&sql.shown_by_id, &[&workspace.0, &id.0]).await?,
@@ -60,12 +60,12 @@ impl Postgres {
         let Some(row) = rows.first() else { return Ok(None) };
         let (json, people): (&[u8], &[u8]) = (row.try_get(0)?, row.try_get(1)?);
         if people.is_empty() {
-            return Ok(Some(json.to_vec()));
+            return Ok(Some(Bytes::copy_from_slice(json)));
         }
         let book = self.people(workspace, generation(row, 2)?).await?;
         let mut out = Vec::with_capacity(json.len() + 256);
         record::render(json, people, &book, &mut out);
-        Ok(Some(out))
+        Ok(Some(out.into()))
     }
 
     pub(crate) async fn list(
@@ -100,7 +100,7 @@ impl Postgres {
             let walk = attempt == TRIES;
             let (first, rest, limit) = match located {
                 _ if walk => (0, skip, limit),
-                Some((block, rest)) => (block * BLOCK, rest, limit),
+                Some((first, rest)) => (first, rest, limit),
                 // Past the end, if the counts are right: only the total is wanted.
                 None => (0, 0, 0),
             };

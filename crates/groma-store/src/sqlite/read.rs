@@ -8,9 +8,9 @@ use super::{
 };
 use crate::{
     Admission, Bearer, ChangeRow, Error, Exported, Page, Result, TokenRow,
-    replays::REPLAYED_FOR_MILLIS,
-    tx::{BLOCK, kind_number},
+    replays::REPLAYED_FOR_MILLIS, tx::kind_number,
 };
+use bytes::Bytes;
 use groma_domain::{
     Email, Kind, ListParams, PersonId, Role, Term, Timestamp, TokenId, WorkspaceId,
     record::{self, PeopleBook},
@@ -108,7 +108,12 @@ impl Sqlite {
         workspace: WorkspaceId,
         kind: Kind,
         key: &Key,
-    ) -> Result<Option<Vec<u8>>> {
+    ) -> Result<Option<Bytes>> {
+        let kept = (workspace, kind, key.clone());
+        let lately = self.readers.number().and_then(|state| self.documents.get(&kept, state));
+        if lately.is_some() {
+            return Ok(lately);
+        }
         self.read(|connection| {
             let Some(ws) = self.number(connection, workspace)? else { return Ok(None) };
             let sql = KindSql::of(kind);
@@ -133,7 +138,9 @@ impl Sqlite {
                 let book = self.people(connection, workspace, ws, generation)?;
                 record::render(json, people, &book, &mut out);
             }
-            Ok(Some(out))
+            let document = Bytes::from(out);
+            self.documents.put(kept, connection.number(), document.clone());
+            Ok(Some(document))
         })
     }
 
@@ -171,12 +178,12 @@ impl Sqlite {
                     match self.locate(connection, workspace, ws, kind, now.generation, skip)? {
                         Located::Stale => return Ok(None),
                         Located::PastTheEnd => return Ok(Some(now.total)),
-                        Located::At(block, rest) => (block, rest),
+                        Located::At(first, rest) => (first, rest),
                     };
                 let generation = connection.people_generation(ws)?;
                 let book = self.people(connection, workspace, ws, generation)?;
                 let mut statement = connection.prepare_cached(&KindSql::of(kind).page)?;
-                let first = place(ws, located.0 * BLOCK);
+                let first = place(ws, located.0);
                 let rows = statement.query(params![first, places(ws).1, limit, int(located.1)])?;
                 append(rows, &book, &mut body)?;
                 Ok(Some(now.total))
@@ -214,9 +221,7 @@ impl Sqlite {
             }
             counts.generation = generation;
         }
-        Ok(counts
-            .locate(skip)
-            .map_or(Located::PastTheEnd, |(block, rest)| Located::At(block, rest)))
+        Ok(counts.locate(skip).map_or(Located::PastTheEnd, |(seq, rest)| Located::At(seq, rest)))
     }
 
     fn search(
@@ -406,6 +411,7 @@ impl Sqlite {
 
 /// Where a page begins.
 enum Located {
+    /// Behind so many others that stand from this place on.
     At(u64, u64),
     PastTheEnd,
     /// The counts are of a newer state than the one being read.

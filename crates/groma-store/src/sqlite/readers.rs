@@ -1,7 +1,8 @@
 //! Connections that read. One stays in its transaction from read to read, which spares each the locks
 //! of a transaction of its own, until something is committed or a moment has passed. So every read is
 //! of one state of the database: what this program wrote before is in it, and what another wrote, a
-//! moment later. What nearly every read of a state asks for is asked for once.
+//! moment later. What nearly every read of a state asks for is asked for once, and states are numbered,
+//! so that what was read of one can be kept for as long as it lasts.
 
 use super::{connect, sql};
 use crate::{Result, tx::kind_number};
@@ -27,18 +28,32 @@ pub(super) struct Readers {
     /// Whether something is being committed: some see it already then, and nobody who comes after
     /// them may be shown the state before.
     is_committing: AtomicBool,
+    /// The transaction that began last.
+    latest: Mutex<Begun>,
     idle: Mutex<Vec<Reader>>,
 }
 
 struct Reader {
     state: State,
-    /// The number of commits before its transaction began, and when that was.
-    begun: (u64, Instant),
+    begun: Begun,
+    /// What its connection called the content of the file then.
+    version: Option<i64>,
+}
+
+/// How a transaction began.
+#[derive(Clone, Copy)]
+struct Begun {
+    /// After so many commits.
+    commits: u64,
+    at: Instant,
+    /// Of transactions with one number, none sees anything that another does not.
+    number: u64,
 }
 
 /// A connection in one state of the database.
 pub(super) struct State {
     connection: Connection,
+    number: u64,
     /// The last answers to the questions below.
     people: Cell<Option<(i64, u64)>>,
     collection: Cell<Option<((i64, Kind), CollectionNow)>>,
@@ -61,12 +76,12 @@ impl Deref for State {
 
 impl State {
     fn new(connection: Connection) -> Self {
-        Self { connection, people: Cell::default(), collection: Cell::default() }
+        Self { connection, number: 0, people: Cell::default(), collection: Cell::default() }
     }
 
-    fn forget(&self) {
-        self.people.set(None);
-        self.collection.set(None);
+    /// The number of the state.
+    pub(super) fn number(&self) -> u64 {
+        self.number
     }
 
     /// The generation of the names of a workspace's people.
@@ -103,8 +118,17 @@ impl Readers {
             path,
             commits: AtomicU64::new(0),
             is_committing: AtomicBool::new(false),
+            latest: Mutex::new(Begun { commits: 0, at: Instant::now(), number: 0 }),
             idle: Mutex::default(),
         }
+    }
+
+    /// The number of the state that a read would be of now, unless it had to begin anew.
+    pub(super) fn number(&self) -> Option<u64> {
+        let is_committing = self.is_committing.load(Ordering::Acquire);
+        let now = (self.commits.load(Ordering::Acquire), Instant::now());
+        let latest = *self.latest.lock();
+        (!is_committing && latest.is_of(now)).then_some(latest.number)
     }
 
     /// Reads from one state of the database.
@@ -115,15 +139,13 @@ impl Readers {
         let idle = self.idle.lock().pop();
         let mut reader = match idle {
             Some(reader) => reader,
-            None => Reader { state: State::new(connect(&self.path)?), begun: now },
+            None => Reader::new(connect(&self.path)?, now.1),
         };
-        if is_committing || !reader.is_of(now) {
+        if is_committing || !reader.begun.is_of(now) {
             reader.end()?;
         }
         if reader.state.is_autocommit() {
-            reader.state.forget();
-            reader.state.prepare_cached(sql::BEGIN)?.execute([])?;
-            reader.begun = now;
+            reader.begin(now, &mut self.latest.lock())?;
         }
         let outcome = read(&reader.state);
         // One whose transaction the database has ended is not used again.
@@ -149,13 +171,39 @@ impl Readers {
     /// lasts, the log of the database cannot begin anew.
     pub(super) fn let_go(&self) {
         let now = (self.commits.load(Ordering::Acquire), Instant::now());
-        self.idle.lock().retain_mut(|reader| reader.is_of(now) || reader.end().is_ok());
+        self.idle.lock().retain_mut(|reader| reader.begun.is_of(now) || reader.end().is_ok());
+    }
+}
+
+impl Begun {
+    /// Whether one goes on reading in it.
+    fn is_of(&self, (commits, at): (u64, Instant)) -> bool {
+        self.commits == commits && at.saturating_duration_since(self.at) < MOMENT
     }
 }
 
 impl Reader {
-    fn is_of(&self, (commits, at): (u64, Instant)) -> bool {
-        self.begun.0 == commits && at.saturating_duration_since(self.begun.1) < MOMENT
+    fn new(connection: Connection, at: Instant) -> Self {
+        let begun = Begun { commits: 0, at, number: 0 };
+        Self { state: State::new(connection), begun, version: None }
+    }
+
+    /// Begins a transaction, one reader at a time, so that the numbers come in the order of the states.
+    /// The number stays when this connection has seen nothing new since its own last transaction: every
+    /// reader goes on from where it was, and a new one begins a number, so nothing was committed since
+    /// the number was first given.
+    fn begin(&mut self, (commits, at): (u64, Instant), latest: &mut Begun) -> Result<()> {
+        self.state.prepare_cached(sql::BEGIN)?.execute([])?;
+        let mut statement = self.state.prepare_cached(sql::DATA_VERSION)?;
+        let version = Some(statement.query_row([], |row| row.get(0))?);
+        drop(statement);
+        let number = if self.version == version { latest.number } else { latest.number + 1 };
+        *latest = Begun { commits, at, number };
+        (self.begun, self.version) = (*latest, version);
+        self.state.number = number;
+        self.state.people.set(None);
+        self.state.collection.set(None);
+        Ok(())
     }
 
     fn end(&self) -> Result<()> {

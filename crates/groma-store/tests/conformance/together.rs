@@ -3,13 +3,22 @@
 use crate::{
     Engine, Office,
     database::{OwnDatabase, connect},
-    office::{a_moment, change, change_seen, delete, new, refusal, save_status, text, within},
+    office::{
+        Desk, a_moment, change, change_seen, delete, new, refusal, save_status, text, within,
+    },
     on_both_engines,
 };
 use groma_domain::{Kind, Refusal, Role};
 use groma_store::{DatabaseUrl, Done, Error, Store};
 use serde_json::json;
-use std::{collections::BTreeSet, time::Duration};
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 on_both_engines! {
     a_change_is_carried_out_whole_or_not_at_all
@@ -21,6 +30,8 @@ on_both_engines! {
     of_many_who_want_one_reference_one_gets_it
     made_references_are_unique_however_many_ask_at_once
     writers_through_two_openings_all_land
+    what_is_asked_over_and_over_never_goes_back
+    what_another_opening_wrote_shows_however_often_it_was_asked_before
     two_workspaces_are_written_side_by_side
     a_check_names_every_refused_command_and_writes_nothing
     a_check_of_what_is_right_finds_nothing
@@ -236,6 +247,69 @@ async fn writers_through_two_openings_all_land(office: Office) {
     for desk in [&*office, &other] {
         assert_eq!(desk.shown(Kind::Budget, "in").await["spent"], "60.00");
         assert_eq!(desk.list(Kind::Expense, &[]).await.1, 60);
+    }
+}
+
+/// The number in the name of a folder.
+async fn asked(desk: &Desk, key: &str) -> u64 {
+    desk.shown(Kind::Folder, key).await["name"].as_str().unwrap().parse().unwrap()
+}
+
+async fn what_is_asked_over_and_over_never_goes_back(office: Office) {
+    office.create(Kind::Folder, json!({ "reference": "a", "name": "0" })).await;
+    // The highest number that anybody was shown or told was written.
+    let seen = Arc::new(AtomicU64::new(0));
+    let readers = (0..3).map(|_| {
+        let (desk, seen) = ((*office).clone(), seen.clone());
+        tokio::spawn(async move {
+            loop {
+                let before = seen.load(Ordering::SeqCst);
+                let shown = asked(&desk, "a").await;
+                assert!(shown >= before, "{shown} was shown after {before}");
+                seen.fetch_max(shown, Ordering::SeqCst);
+                if shown == 200 {
+                    return;
+                }
+            }
+        })
+    });
+    let readers: Vec<_> = readers.collect();
+    for number in 1..=200 {
+        office.update(Kind::Folder, "a", json!({ "name": number.to_string() })).await;
+        seen.fetch_max(number, Ordering::SeqCst);
+    }
+    for reader in readers {
+        reader.await.unwrap();
+    }
+}
+
+async fn what_another_opening_wrote_shows_however_often_it_was_asked_before(office: Office) {
+    office.create(Kind::Folder, json!({ "reference": "a", "name": "0" })).await;
+    office.create(Kind::Folder, json!({ "reference": "b", "name": "0" })).await;
+    let other = office.reopened().await;
+    for number in 1..=20 {
+        for key in ["a", "b", "a", "b"] {
+            assert_eq!(asked(&office, key).await, number - 1);
+        }
+        // Both read while the other writes.
+        tokio::join!(
+            async {
+                for _ in 0..50 {
+                    asked(&office, "a").await;
+                    tokio::task::yield_now().await;
+                }
+            },
+            async {
+                for key in ["a", "b"] {
+                    let name = json!({ "name": number.to_string() });
+                    other.update(Kind::Folder, key, name).await;
+                }
+            }
+        );
+        a_moment().await;
+        for key in ["a", "b"] {
+            assert_eq!(asked(&office, key).await, number);
+        }
     }
 }
 

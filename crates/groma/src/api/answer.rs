@@ -32,13 +32,14 @@ impl<S: Sync> FromRequestParts<S> for Wishes {
 
 impl Wishes {
     /// The answer with this JSON, or 304 when the client has it.
-    pub(super) fn json(self, body: Vec<u8>) -> Response {
+    pub(super) fn json(self, body: impl Into<Bytes>) -> Response {
+        let body = body.into();
         let encoding = if body.len() < COMPRESS_FROM { Encoding::Identity } else { self.encoding };
         let etag = encoding.etag(&body);
         if self.knows(&etag) {
             return not_modified(etag);
         }
-        answer("application/json", encoding, etag, encoding.compress(body).into())
+        answer("application/json", encoding, etag, encoding.compress(body))
     }
 
     /// How the client would like a body to be compressed.
@@ -71,7 +72,7 @@ impl Made {
     pub(super) fn new(body: Vec<u8>, encoding: Encoding) -> Self {
         let encoding = if body.is_empty() { Encoding::Identity } else { encoding };
         let etag = encoding.etag(&body);
-        Self { encoding, etag, body: encoding.compress(body).into() }
+        Self { encoding, etag, body: encoding.compress(body.into()) }
     }
 
     /// What it takes in memory, nearly.
@@ -190,7 +191,7 @@ impl Encoding {
     }
 
     /// The body in this encoding, at a level where speed counts for more than the last percent.
-    fn compress(self, body: Vec<u8>) -> Vec<u8> {
+    fn compress(self, body: Bytes) -> Bytes {
         let mut out = Vec::with_capacity(body.len() / 4);
         let written = match self {
             Self::Identity => return body,
@@ -207,7 +208,7 @@ impl Encoding {
         };
         // Writing to memory does not fail.
         debug_assert!(written.is_ok());
-        out
+        out.into()
     }
 }
 
@@ -227,7 +228,7 @@ pub(crate) async fn packed(headers: &HeaderMap, response: Response) -> Response 
     }
     parts.headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static(name));
     parts.headers.remove(header::CONTENT_LENGTH);
-    Response::from_parts(parts, Body::from(encoding.compress(bytes.to_vec())))
+    Response::from_parts(parts, Body::from(encoding.compress(bytes)))
 }
 
 fn thousandths(quality: &str) -> u16 {

@@ -16,12 +16,16 @@ use axum::{
 use groma_domain::{LayerId, WorkspaceId};
 use groma_geo::grid::TileId;
 use groma_store::Store;
+use quick_cache::{Weighter, sync::Cache};
 use std::sync::{
     Arc,
     atomic::{AtomicU64, Ordering::Relaxed},
 };
 
 const MEDIA_TYPE: &str = "application/vnd.mapbox-vector-tile";
+
+/// What a tile takes in memory as a rule.
+const USUAL_WEIGHT: u64 = 16 << 10;
 
 /// Get a vector tile.
 #[utoipa::path(get, path = "/api/public/v1/layers/{id}/mvt/{z}/{x}/{y}", tag = "Layers",
@@ -77,9 +81,18 @@ struct TileKey {
 
 /// Tiles that were made, up to so many bytes.
 pub(crate) struct TileCache {
-    made: moka::future::Cache<TileKey, Option<Arc<Made>>>,
+    made: Cache<TileKey, Option<Arc<Made>>, Weight>,
     found: AtomicU64,
     drawn: AtomicU64,
+}
+
+#[derive(Clone)]
+struct Weight;
+
+impl Weighter<TileKey, Option<Arc<Made>>> for Weight {
+    fn weight(&self, _: &TileKey, made: &Option<Arc<Made>>) -> u64 {
+        made.as_ref().map_or(64, |made| made.weight() as u64)
+    }
 }
 
 /// How the cache fares.
@@ -94,12 +107,9 @@ pub(crate) struct TileFigures {
 
 impl TileCache {
     pub(crate) fn new(bytes: u64) -> Self {
-        let weight = |_: &TileKey, made: &Option<Arc<Made>>| {
-            let weight = made.as_ref().map_or(64, |made| made.weight());
-            u32::try_from(weight).unwrap_or(u32::MAX)
-        };
+        let usual = usize::try_from(bytes / USUAL_WEIGHT).unwrap_or_default();
         Self {
-            made: moka::future::Cache::builder().max_capacity(bytes).weigher(weight).build(),
+            made: Cache::with_weighter(usual, bytes, Weight),
             found: AtomicU64::new(0),
             drawn: AtomicU64::new(0),
         }
@@ -109,8 +119,8 @@ impl TileCache {
         TileFigures {
             found: self.found.load(Relaxed),
             drawn: self.drawn.load(Relaxed),
-            entries: self.made.entry_count(),
-            bytes: self.made.weighted_size(),
+            entries: self.made.len() as u64,
+            bytes: self.made.weight(),
         }
     }
 
@@ -121,16 +131,15 @@ impl TileCache {
         workspace: WorkspaceId,
         key: TileKey,
     ) -> Result<Option<Arc<Made>>, ApiError> {
-        if let Some(made) = self.made.get(&key).await {
+        if let Some(made) = self.made.get(&key) {
             self.found.fetch_add(1, Relaxed);
             return Ok(made);
         }
         let make = async {
             self.drawn.fetch_add(1, Relaxed);
             let tile = store.tile(workspace, key.layer, key.tile).await?;
-            Ok(tile.map(|tile| Arc::new(Made::new(tile.bytes, key.encoding))))
+            Ok::<_, ApiError>(tile.map(|tile| Arc::new(Made::new(tile.bytes, key.encoding))))
         };
-        let made = self.made.try_get_with(key, make).await;
-        made.map_err(|error: Arc<groma_store::Error>| ApiError::internal(error.to_string()))
+        self.made.get_or_insert_async(&key, make).await
     }
 }
