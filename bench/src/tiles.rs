@@ -1,171 +1,265 @@
-//! Tiles: Groma on SQLite and on PostgreSQL beside Martin on PostGIS, on the same land.
+//! Tiles: Groma on SQLite and on PostgreSQL beside Martin and TiPg on PostGIS, on the same land.
 
 use crate::{
     Outcome, bare,
+    effort::{CONNECTIONS, Effort, psql},
     land::{Cover, Land},
     load,
-    martin::Martin,
+    martin::{self, Martin},
     office::Office,
-    postgres::database_of_its_own,
-    records::median,
+    process,
+    records::BARE,
+    report::{Goal, Part, Row, Unit, in_turns},
+    tipg::{self, Tipg},
     wrk,
 };
-use clap::Args;
 use groma_domain::{Timestamp, WorkspaceId, layer::LayerKey};
 use groma_geo::grid::{TileId, project};
 use groma_store::{Actor, DatabaseUrl, NewGeometries, Outcome as Posted, Spool, Store};
 use std::{net::SocketAddr, time::Instant};
 
-const ROUNDS: usize = 3;
-const SECONDS: u32 = 5;
-const CONNECTIONS: u32 = 16;
 /// How many different tiles are asked for.
 const TILES: u64 = 1_000;
 /// How many features are written in one transaction.
 const BATCH: u64 = 10_000;
 
-const DATABASE: &str = "sqlite:target/bench/tiles.db";
-
-/// How much land.
-#[derive(Args, Clone, Debug)]
-pub(crate) struct Extent {
-    /// Parcels, and as many points.
-    #[arg(long, default_value_t = 1_000_000)]
-    pub(crate) parcels: u64,
-}
-
-pub(crate) async fn run(extent: &Extent) -> Outcome {
-    let server = std::env::var("TEST_POSTGRES_URL")
-        .map_err(|_| "TEST_POSTGRES_URL is not set: run `make bench`")?;
+pub(crate) async fn run(effort: &Effort) -> Outcome<Part> {
+    let mut part = Part::new("tiles", "Tiles and geometries");
     let land = Land::new();
-    let own = database_of_its_own(&server, "bench_tiles").await?;
-    let theirs = database_of_its_own(&server, "bench_martin").await?;
-    load(&DATABASE.parse()?, &land, extent.parcels).await?;
-    load(&own.parse()?, &land, extent.parcels).await?;
-    let martin = Martin::start(&theirs, &land, extent.parcels)?;
+    let (file, own) = (effort.sqlite("tiles")?, effort.postgres("tiles")?);
+    let theirs = effort.postgres("martin")?;
+    load(&file.parse()?, &land, effort.parcels).await?;
+    load(&own.parse()?, &land, effort.parcels).await?;
+    for cover in Cover::ALL {
+        martin::fill(&theirs, &land, cover, effort.parcels)?;
+    }
+    let (martin, tipg) = (Martin::start(&theirs)?, Tipg::start(&theirs)?);
+    part.note(format!(
+        "{} parcels and as many points, the same in Groma and in PostGIS; wrk with {CONNECTIONS} connections, nothing \
+         cached unless said. The goals were set for parcels; points are shown beside them. That tiles of z14 have the \
+         same number of features is checked before anything is measured. A tile of z6 or z0 takes the peers seconds: \
+         there one tile is asked for, once.",
+        effort.parcels
+    ));
+    let postgis = psql(
+        &theirs,
+        "SELECT current_setting('server_version') || ', PostGIS ' || postgis_lib_version()",
+    )?;
+    part.peer(
+        "PostgreSQL with PostGIS",
+        postgis,
+        "as it comes, fsync on; one server for everybody",
+    );
+    part.peer("Martin", martin::version()?, martin::SETTINGS);
+    part.peer("TiPg", tipg::version()?, tipg::SETTINGS);
 
     let uncached: &[(&str, &str)] = &[("GROMA_LIMITS__TILE_CACHE_BYTES", "0")];
-    let sqlite = Server::start(DATABASE, uncached).await?;
+    let sqlite = Server::start(&file, uncached).await?;
     // A window of a million requests is a row of a million moments there; nobody has such a limit.
     let unlimited = [uncached, &[("GROMA_LIMITS__REQUESTS_PER_MINUTE", "0")]].concat();
     let postgres = Server::start(&own, &unlimited).await?;
-    println!(
-        "\nTiles of {} parcels and as many points; wrk -t1 -c{CONNECTIONS}, median of {ROUNDS} rounds of {SECONDS} s, nothing cached",
-        extent.parcels
-    );
-    for (name, zoom, count) in
-        [("z14", 14, TILES), ("z10", 10, TILES), ("z6", 6, 100), ("z0", 0, 1)]
-    {
+    for zoom in [14, 10] {
         for cover in Cover::ALL {
-            let tiles = tiles_over(&land, cover, extent.parcels, zoom, count);
-            // A tile of Martin's takes seconds here: one look is enough.
-            let is_slow = zoom < 10;
-            let mut rates = [Vec::new(), Vec::new(), Vec::new()];
-            for round in 0..ROUNDS {
-                let mut measures: [(usize, Measure<'_>); 3] = [
-                    (0, Box::new(|| sqlite.measure(cover, &tiles, SECONDS))),
-                    (1, Box::new(|| postgres.measure(cover, &tiles, SECONDS))),
-                    (
-                        2,
-                        Box::new(|| {
-                            martin.measure(cover, &tiles, if is_slow { 15 } else { SECONDS })
-                        }),
-                    ),
-                ];
-                if round % 2 == 1 {
-                    measures.reverse();
-                }
-                for (who, measure) in measures {
-                    if !(is_slow && who == 2 && round > 0) {
-                        rates[who].push(measure()?);
-                    }
-                }
+            let tiles = tiles_over(&land, cover, effort.parcels, zoom, TILES);
+            if zoom == 14 {
+                agree(cover, &tiles[..5], &sqlite, &martin, &tipg)?;
             }
-            let [ours, on_postgres, theirs] = rates.map(median);
-            let size = sqlite.size(cover, tiles[0])?;
-            println!(
-                "  {name:<4} {:<8} SQLite {ours:>8.0}/s   PostgreSQL {on_postgres:>8.0}/s   Martin {theirs:>7.1}/s   \
-                 ratios {:>6.1} and {:>6.1}   ({size} bytes)",
-                cover.name(),
-                ours / theirs,
-                on_postgres / theirs
-            );
+            let [ours, on_postgres, martins, tipgs] = in_turns(
+                effort,
+                [
+                    &|| sqlite.measure(cover, &tiles, effort.seconds),
+                    &|| postgres.measure(cover, &tiles, effort.seconds),
+                    &|| martin.measure(cover, &tiles, effort.seconds),
+                    &|| tipg.measure(cover, &tiles, effort.seconds),
+                ],
+            )?;
+            let (martin_goals, tipg_goal) = match (cover, zoom) {
+                (Cover::Parcels, 14) => ([Some(20.0), Some(8.0)], Some(10.0)),
+                (Cover::Parcels, _) => ([Some(60.0), None], Some(10.0)),
+                (Cover::Points, _) => ([None, None], None),
+            };
+            let engines = [("SQLite", &ours), ("PostgreSQL", &on_postgres)];
+            for ((engine, figures), martin_goal) in engines.into_iter().zip(martin_goals) {
+                let row = || {
+                    Row::new(
+                        format!("z{zoom} {}, {engine}", cover.name()),
+                        Unit::PerSecond,
+                        figures,
+                    )
+                };
+                part.row(
+                    row().beside("Martin", &martins).goal(martin_goal.map(Goal::RatioAtLeast)),
+                );
+                part.row(row().beside("TiPg", &tipgs).goal(tipg_goal.map(Goal::RatioAtLeast)));
+            }
         }
     }
-    drop((sqlite, postgres));
-    cached(&land, extent, &martin).await?;
-    posted(&land).await
+    for zoom in [6, 0] {
+        for cover in Cover::ALL {
+            let tiles = tiles_over(&land, cover, effort.parcels, zoom, 100);
+            wide(effort, &mut part, zoom, cover, &tiles, [&sqlite, &postgres], &martin)?;
+        }
+    }
+    drop((sqlite, postgres, tipg));
+    cached(effort, &mut part, &land, &file, &martin).await?;
+    drop(martin);
+    posted(effort, &mut part, &land).await?;
+    Ok(part)
 }
 
-/// Measures requests per second.
-type Measure<'a> = Box<dyn Fn() -> Outcome<f64> + 'a>;
+/// Fails unless everybody draws the same features.
+fn agree(cover: Cover, tiles: &[TileId], ours: &Server, martin: &Martin, tipg: &Tipg) -> Outcome {
+    let token = ours.office.token()?;
+    let asked = [
+        (ours.office.geo, ours.paths(cover, tiles)),
+        (martin.uncached.address, martin.paths(cover, tiles)),
+        (tipg.process.address, tipg.paths(cover, tiles)),
+    ];
+    let mut counts = Vec::new();
+    for (address, paths) in asked {
+        let count = |path: &String| Ok(features(&process::get(address, path, &token)?));
+        counts.push(paths.iter().map(count).collect::<Outcome<Vec<usize>>>()?);
+    }
+    // What only just touches a tile's edge is a matter of rounding.
+    let alike = |a: &usize, b: &usize| a.abs_diff(*b) <= 2 + a / 50;
+    let all_alike = |other: &Vec<usize>| counts[0].iter().zip(other).all(|(a, b)| alike(a, b));
+    if counts.iter().all(all_alike) && counts[0].iter().sum::<usize>() > 0 {
+        return Ok(());
+    }
+    Err(format!("{} are not the same: ours, Martin's, TiPg's: {counts:?}", cover.name()).into())
+}
+
+/// How many features a tile has: the fields 2 in its fields 3.
+fn features(tile: &[u8]) -> usize {
+    fields(tile)
+        .filter(|(field, _)| *field == 3)
+        .map(|(_, layer)| fields(layer).filter(|(field, _)| *field == 2).count())
+        .sum()
+}
+
+/// The fields of a protobuf message with their numbers; those without a length have no bytes.
+fn fields(mut message: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
+    fn varint(message: &mut &[u8]) -> Option<u64> {
+        let mut value = 0;
+        for shift in (0..64).step_by(7) {
+            let (byte, rest) = message.split_first()?;
+            *message = rest;
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                break;
+            }
+        }
+        Some(value)
+    }
+    std::iter::from_fn(move || {
+        let key = varint(&mut message)?;
+        let length = match key & 7 {
+            0 => varint(&mut message).map(|_| 0)?,
+            1 => 8,
+            2 => usize::try_from(varint(&mut message)?).ok()?,
+            _ => 4,
+        };
+        let (bytes, rest) = message.split_at_checked(length)?;
+        message = rest;
+        Some((key >> 3, bytes))
+    })
+}
+
+/// Tiles of whole regions.
+fn wide(
+    effort: &Effort,
+    part: &mut Part,
+    zoom: u8,
+    cover: Cover,
+    tiles: &[TileId],
+    ours: [&Server; 2],
+    martin: &Martin,
+) -> Outcome {
+    let [on_sqlite, on_postgres] =
+        ours.map(|server| move || server.millis(cover, tiles, effort.seconds.min(2)));
+    let [on_sqlite, on_postgres] = in_turns(effort, [&on_sqlite, &on_postgres])?;
+    let begun = Instant::now();
+    process::get(martin.uncached.address, &martin.paths(cover, tiles)[0], "")?;
+    let theirs = [begun.elapsed().as_secs_f64() * 1_000.0];
+    for (engine, figures) in [("SQLite", on_sqlite), ("PostgreSQL", on_postgres)] {
+        let row = Row::new(format!("z{zoom} {}, {engine}", cover.name()), Unit::Millis, &figures);
+        part.row(row.beside("Martin, one tile", &theirs).goal(Goal::AtMost(20.0)));
+    }
+    let sizes: Outcome<Vec<f64>> =
+        tiles.iter().map(|tile| Ok(ours[0].size(cover, *tile)? as f64 / 1e3)).collect();
+    let largest = sizes?.into_iter().fold(0.0, f64::max);
+    let row =
+        Row::new(format!("z{zoom} {}, largest tile", cover.name()), Unit::Kilobytes, &[largest]);
+    part.row(row.goal(Goal::AtMost(500.0)));
+    Ok(())
+}
 
 /// Tiles that were made before, with gzip.
-async fn cached(land: &Land, extent: &Extent, martin: &Martin) -> Outcome {
-    let server = Server::start(DATABASE, &[]).await?;
-    let tiles = tiles_over(land, Cover::Parcels, extent.parcels, 14, 100);
+async fn cached(
+    effort: &Effort,
+    part: &mut Part,
+    land: &Land,
+    database: &str,
+    martin: &Martin,
+) -> Outcome {
+    let server = Server::start(database, &[]).await?;
+    let tiles = tiles_over(land, Cover::Parcels, effort.parcels, 14, 100);
     let paths = server.paths(Cover::Parcels, &tiles);
+    let martins = martin.paths(Cover::Parcels, &tiles);
     let token = server.office.token()?;
     let headers = [("Accept-Encoding", "gzip")];
     let sample = server.office.get_from(server.office.geo, &paths[0], &token, &headers)?;
-    let size = sample.len();
     let bare = bare::serve(sample).await?;
     let measure = |address: SocketAddr, paths: &[String]| -> Outcome<f64> {
         let token = server.office.token()?;
-        Ok(wrk::run_with(address, &[&token], &headers, paths, CONNECTIONS, SECONDS)?.per_second)
+        Ok(wrk::run_with(address, &[&token], &headers, paths, CONNECTIONS, effort.seconds)?
+            .per_second)
     };
-    let (mut ours, mut limits, mut theirs) = (Vec::new(), Vec::new(), Vec::new());
-    for _ in 0..ROUNDS {
-        ours.push(measure(server.office.geo, &paths)?);
-        limits.push(measure(bare, &paths[..1])?);
-        theirs.push(measure(martin.cached, &martin.paths(Cover::Parcels, &tiles))?);
-    }
-    let (ours, limit, theirs) = (median(ours), median(limits), median(theirs));
-    println!(
-        "\nCached z14 tiles with gzip: {ours:.0}/s   bare handler {limit:.0}/s   ratio {:.2}   \
-         Martin {theirs:.0}/s   ratio {:.1}   ({size} bytes)",
-        ours / limit,
-        ours / theirs
-    );
+    let [ours, limits, theirs] = in_turns(
+        effort,
+        [&|| measure(server.office.geo, &paths), &|| measure(bare, &paths[..1]), &|| {
+            measure(martin.cached.address, &martins)
+        }],
+    )?;
+    let row = || Row::new("z14 parcels, cached, gzip", Unit::PerSecond, &ours);
+    part.row(row().beside(BARE, &limits).goal(Goal::RatioAtLeast(0.6)));
+    part.row(row().beside("Martin, cached", &theirs).goal(Goal::RatioAtLeast(10.0)));
+    let (all, own) = server.office.memory()?;
+    let row = |work: &str, figure: u64| Row::new(work, Unit::Megabytes, &[figure as f64]);
+    part.row(row("memory after that, its own", own).goal(Goal::AtMost(300.0)));
+    part.row(row("memory after that, with the mapped file", all));
     Ok(())
 }
 
 /// FeatureCollections of 10,000 parcels posted over HTTP, each synced before it is answered.
-async fn posted(land: &Land) -> Outcome {
+async fn posted(effort: &Effort, part: &mut Part, land: &Land) -> Outcome {
     const FEATURES: u64 = 10_000;
     const POSTS: u64 = 5;
-    let database = "target/bench/posted.db";
-    for suffix in ["", "-wal", "-shm"] {
-        let _ = std::fs::remove_file(format!("{database}{suffix}"));
-    }
-    let database = format!("sqlite:{database}");
+    let database = effort.new_sqlite("posted")?;
     let store = Store::open(&database.parse()?).await?;
     load::workspace(&store).await?;
     drop(store);
-    let office = Office::start_with(&database, &[])?;
+    let office = Office::start(&database)?;
     let token = office.token()?;
-    let mut seconds = Vec::new();
+    let file = format!("{}/posted.geojson", effort.folder()?);
+    let mut rates = Vec::new();
     for post in 0..POSTS {
         let mut body = br#"{"type":"FeatureCollection","features":["#.to_vec();
         for n in 0..FEATURES {
             if n > 0 {
                 body.push(b',');
             }
-            write_feature(
-                &land.feature(Cover::Parcels, post * FEATURES + n, 1_000_000),
-                &mut body,
-            )?;
+            let feature = land.feature(Cover::Parcels, post * FEATURES + n, 1_000_000);
+            write_feature(&feature, &mut body)?;
         }
         body.extend_from_slice(b"]}");
-        std::fs::write("target/bench/posted.geojson", &body)?;
+        std::fs::write(&file, &body)?;
         let begun = Instant::now();
-        office.post("/api/public/v1/geometries/geojson", &token, "target/bench/posted.geojson")?;
-        seconds.push(begun.elapsed().as_secs_f64());
+        office.post("/api/public/v1/geometries/geojson", &token, &file)?;
+        rates.push(FEATURES as f64 / begun.elapsed().as_secs_f64());
     }
-    println!(
-        "Posted: {FEATURES} parcels in a FeatureCollection, {:.0} features/s",
-        FEATURES as f64 / median(seconds)
-    );
+    let row = Row::new("features posted, 10,000 parcels a body", Unit::PerSecond, &rates);
+    part.row(row.goal(Goal::AtLeast(50_000.0)));
     Ok(())
 }
 
@@ -214,6 +308,12 @@ impl Server {
         let paths = self.paths(cover, tiles);
         let token = self.office.token()?;
         Ok(wrk::run(self.office.geo, &token, &paths, CONNECTIONS, seconds)?.per_second)
+    }
+
+    fn millis(&self, cover: Cover, tiles: &[TileId], seconds: u32) -> Outcome<f64> {
+        let paths = self.paths(cover, tiles);
+        let token = self.office.token()?;
+        Ok(wrk::run(self.office.geo, &token, &paths, CONNECTIONS, seconds)?.millis)
     }
 
     fn size(&self, cover: Cover, tile: TileId) -> Outcome<usize> {
