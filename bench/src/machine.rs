@@ -16,6 +16,7 @@ pub(crate) struct Machine {
     memory: String,
     kernel: String,
     compiler: String,
+    load: String,
     syncs_per_second: f64,
 }
 
@@ -37,6 +38,7 @@ impl Machine {
                 std::fs::read_to_string("/proc/sys/kernel/osrelease")?.trim()
             ),
             compiler: said("rustc", &["--version"])?,
+            load: said("wrk", &["--version"])?.split(" [").next().unwrap_or_default().to_owned(),
             syncs_per_second: sync_rate(effort)?,
         })
     }
@@ -47,6 +49,7 @@ impl Machine {
             ("memory", self.memory.clone()),
             ("kernel", self.kernel.clone()),
             ("compiler", self.compiler.clone()),
+            ("load", self.load.clone()),
             ("disk", format!("{:.0} syncs/s (4 KB appended, fdatasync)", self.syncs_per_second)),
         ]
     }

@@ -59,7 +59,8 @@ impl Office {
         };
         // Read on, or the program would wait for room to log.
         std::thread::spawn(move || {
-            lines.map_while(Result::ok).for_each(|line| eprintln!("{line}"));
+            let lines = lines.map_while(Result::ok).filter(|line| !line.contains("\"INFO\""));
+            lines.for_each(|line| eprintln!("{line}"));
         });
         Ok(Self { child, database: database.to_owned(), main, geo })
     }

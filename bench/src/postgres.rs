@@ -10,6 +10,7 @@ use crate::{
     office::Office,
     records::{Asked, Key, measure},
     report::{Goal, Part, Row, Unit, in_turns},
+    table::number,
     wrk,
 };
 use groma_domain::token::Token;
@@ -35,8 +36,9 @@ pub(crate) async fn run(effort: &Effort) -> Outcome<Part> {
         Office::start_with(&database, &[("GROMA_LIMITS__REQUESTS_PER_MINUTE", RATE_LIMIT)])?;
     directus.agrees_with(&office, &office.token()?, folders)?;
     part.note(format!(
-        "{folders} folders, in Groma and Directus alike; {CONNECTIONS} connections, {TOKENS} tokens with the rate of \
-         {RATE_LIMIT} a minute, which the program and pgbench count alike. Synced to the disk (fsync on)."
+        "{} folders, in Groma and Directus alike; {CONNECTIONS} connections, {TOKENS} tokens with the rate of \
+         {RATE_LIMIT} a minute, which the program and pgbench count alike. Synced to the disk (fsync on).",
+        number(folders as f64)
     ));
     let version = psql(&database, "SHOW server_version")?;
     part.peer("PostgreSQL", version, "as it comes, fsync on; one server for everybody");

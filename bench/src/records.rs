@@ -9,6 +9,7 @@ use crate::{
     machine,
     office::Office,
     report::{Goal, Part, Row, Unit, in_turns},
+    table::number,
     wrk,
 };
 use groma_store::Store;
@@ -34,8 +35,9 @@ pub(crate) async fn run(effort: &Effort) -> Outcome<Part> {
     ];
     drop(store);
     part.note(format!(
-        "{folders} folders with all their fields, in Groma, Datasette and Directus alike; wrk with \
-         {CONNECTIONS} connections. That ids, names and totals agree is checked before anything is measured."
+        "{} folders with all their fields, in Groma, Datasette and Directus alike; wrk with \
+         {CONNECTIONS} connections. That ids, names and totals agree is checked before anything is measured.",
+        number(folders as f64)
     ));
     part.peer(
         "axum",

@@ -117,7 +117,7 @@ pub(crate) struct Part {
     pub(crate) title: String,
     pub(crate) commit: String,
     pub(crate) day: String,
-    pub(crate) minutes: f64,
+    pub(crate) seconds: f64,
     pub(crate) notes: Vec<String>,
     pub(crate) peers: Vec<Peer>,
     pub(crate) rows: Vec<Row>,
@@ -133,7 +133,7 @@ impl Part {
             title: title.to_owned(),
             commit: machine::commit(),
             day: jiff::Timestamp::now().strftime("%F").to_string(),
-            minutes: 0.0,
+            seconds: 0.0,
             notes: Vec::new(),
             peers: Vec::new(),
             rows: Vec::new(),
@@ -158,7 +158,7 @@ impl Part {
     }
 
     pub(crate) fn keep(mut self, effort: &Effort) -> Outcome {
-        self.minutes = self.begun.map_or(0.0, |begun| begun.elapsed().as_secs_f64() / 60.0);
+        self.seconds = self.begun.map_or(0.0, |begun| begun.elapsed().as_secs_f64());
         let folder = format!("{}/results", effort.folder()?);
         std::fs::create_dir_all(&folder)?;
         std::fs::write(format!("{folder}/{}.json", self.name), serde_json::to_vec_pretty(&self)?)?;

@@ -7,6 +7,7 @@ use crate::{
     office::{self, Office},
     records,
     report::{Goal, Part, Row, Unit},
+    table::number,
 };
 use std::{process::Command, time::Instant};
 
@@ -15,7 +16,7 @@ const PATH: &str = "/api/public/v1/folders/F-000001";
 pub(crate) async fn run(effort: &Effort) -> Outcome<Part> {
     let mut part = Part::new("start", "Start and rest");
     let database = records::load(effort).await?;
-    part.note(format!("{} records on SQLite.", effort.sizes.all()));
+    part.note(format!("{} records on SQLite.", number(effort.sizes.all() as f64)));
     let token = office::token(&database)?;
     // Builds it, so that no build is in the figures.
     drop(Office::start(&database)?);

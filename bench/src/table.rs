@@ -48,6 +48,13 @@ fn page(effort: &Effort, machine: &Machine, parts: &[Part]) -> Outcome<String> {
     let (missed, open): (Vec<&Row>, Vec<&Row>) =
         others.into_iter().partition(|row| row.is_met() == Some(false));
     writeln!(page, "Goals: {} met, {} missed, {} open.\n", met.len(), missed.len(), open.len())?;
+    for row in missed {
+        let (whom, _) = beside(row);
+        let reached = ratio_or_figure(row);
+        let beside = if whom.is_empty() { String::new() } else { format!(" beside {whom}") };
+        writeln!(page, "- missed: {}{beside}: {reached}, goal {}", row.work, goal(row))?;
+    }
+    page.push('\n');
 
     writeln!(page, "## Machine\n\n| | |\n| --- | --- |")?;
     for (what, value) in machine.facts() {
@@ -73,11 +80,8 @@ fn section(page: &mut String, part: &Part) -> Outcome {
     writeln!(page, "\n## {}\n", part.title)?;
     writeln!(
         page,
-        "`BENCH={}`, at {} on {}, in {:.0} minutes.",
-        part.name,
-        part.commit,
-        part.day,
-        part.minutes.max(1.0)
+        "`BENCH={}`, at {} on {}, in {:.0} s.",
+        part.name, part.commit, part.day, part.seconds
     )?;
     for note in &part.notes {
         writeln!(page, "{note}")?;
@@ -144,6 +148,14 @@ fn ratio(row: &Row) -> String {
     }
 }
 
+/// What the goal is held against.
+fn ratio_or_figure(row: &Row) -> String {
+    match row.goal {
+        Some(Goal::RatioAtLeast(_) | Goal::RatioAtMost(_)) => ratio(row),
+        _ => figure(row.unit, &row.ours),
+    }
+}
+
 fn goal(row: &Row) -> String {
     let of_figure = |bound: f64| figure(row.unit, &[bound]);
     match row.goal {
@@ -164,7 +176,7 @@ fn verdict(row: &Row) -> &'static str {
 }
 
 /// Three figures that count, and thousands apart.
-fn number(value: f64) -> String {
+pub(crate) fn number(value: f64) -> String {
     let digits = match value.abs() {
         value if value == 0.0 || value >= 99.5 => 0,
         value if value >= 10.0 => 1,

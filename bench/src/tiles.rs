@@ -4,25 +4,21 @@ use crate::{
     Outcome, bare,
     effort::{CONNECTIONS, Effort, psql},
     land::{Cover, Land},
-    load,
+    layers::{Server, load, tiles_over},
     martin::{self, Martin},
-    office::Office,
-    process,
+    mvt::features,
+    posts, process,
     records::BARE,
     report::{Goal, Part, Row, Unit, in_turns},
+    table::number,
     tipg::{self, Tipg},
     wrk,
 };
-use groma_domain::{Timestamp, WorkspaceId, layer::LayerKey};
-use groma_geo::grid::{TileId, project};
-use groma_store::{Actor, DatabaseUrl, NewGeometries, Outcome as Posted, Spool, Store};
+use groma_geo::grid::TileId;
 use std::{net::SocketAddr, time::Instant};
 
 /// How many different tiles are asked for.
 const TILES: u64 = 1_000;
-/// How many features are written in one transaction.
-const BATCH: u64 = 10_000;
-
 pub(crate) async fn run(effort: &Effort) -> Outcome<Part> {
     let mut part = Part::new("tiles", "Tiles and geometries");
     let land = Land::new();
@@ -39,16 +35,12 @@ pub(crate) async fn run(effort: &Effort) -> Outcome<Part> {
          cached unless said. The goals were set for parcels; points are shown beside them. That tiles of z14 have the \
          same number of features is checked before anything is measured. A tile of z6 or z0 takes the peers seconds: \
          there one tile is asked for, once.",
-        effort.parcels
+        number(effort.parcels as f64)
     ));
-    let postgis = psql(
-        &theirs,
-        "SELECT current_setting('server_version') || ', PostGIS ' || postgis_lib_version()",
-    )?;
     part.peer(
-        "PostgreSQL with PostGIS",
-        postgis,
-        "as it comes, fsync on; one server for everybody",
+        "PostGIS",
+        psql(&theirs, "SELECT postgis_lib_version()")?,
+        "one database for both peers",
     );
     part.peer("Martin", martin::version()?, martin::SETTINGS);
     part.peer("TiPg", tipg::version()?, tipg::SETTINGS);
@@ -97,13 +89,17 @@ pub(crate) async fn run(effort: &Effort) -> Outcome<Part> {
     for zoom in [6, 0] {
         for cover in Cover::ALL {
             let tiles = tiles_over(&land, cover, effort.parcels, zoom, 100);
-            wide(effort, &mut part, zoom, cover, &tiles, [&sqlite, &postgres], &martin)?;
+            let peers = [
+                ("Martin", martin.uncached.address, martin.paths(cover, &tiles[..1])),
+                ("TiPg", tipg.process.address, tipg.paths(cover, &tiles[..1])),
+            ];
+            wide(effort, &mut part, zoom, cover, &tiles, [&sqlite, &postgres], peers)?;
         }
     }
     drop((sqlite, postgres, tipg));
     cached(effort, &mut part, &land, &file, &martin).await?;
     drop(martin);
-    posted(effort, &mut part, &land).await?;
+    posts::measure(effort, &mut part, &land).await?;
     Ok(part)
 }
 
@@ -129,42 +125,6 @@ fn agree(cover: Cover, tiles: &[TileId], ours: &Server, martin: &Martin, tipg: &
     Err(format!("{} are not the same: ours, Martin's, TiPg's: {counts:?}", cover.name()).into())
 }
 
-/// How many features a tile has: the fields 2 in its fields 3.
-fn features(tile: &[u8]) -> usize {
-    fields(tile)
-        .filter(|(field, _)| *field == 3)
-        .map(|(_, layer)| fields(layer).filter(|(field, _)| *field == 2).count())
-        .sum()
-}
-
-/// The fields of a protobuf message with their numbers; those without a length have no bytes.
-fn fields(mut message: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
-    fn varint(message: &mut &[u8]) -> Option<u64> {
-        let mut value = 0;
-        for shift in (0..64).step_by(7) {
-            let (byte, rest) = message.split_first()?;
-            *message = rest;
-            value |= u64::from(byte & 0x7f) << shift;
-            if byte & 0x80 == 0 {
-                break;
-            }
-        }
-        Some(value)
-    }
-    std::iter::from_fn(move || {
-        let key = varint(&mut message)?;
-        let length = match key & 7 {
-            0 => varint(&mut message).map(|_| 0)?,
-            1 => 8,
-            2 => usize::try_from(varint(&mut message)?).ok()?,
-            _ => 4,
-        };
-        let (bytes, rest) = message.split_at_checked(length)?;
-        message = rest;
-        Some((key >> 3, bytes))
-    })
-}
-
 /// Tiles of whole regions.
 fn wide(
     effort: &Effort,
@@ -173,23 +133,25 @@ fn wide(
     cover: Cover,
     tiles: &[TileId],
     ours: [&Server; 2],
-    martin: &Martin,
+    peers: [(&str, SocketAddr, Vec<String>); 2],
 ) -> Outcome {
     let [on_sqlite, on_postgres] =
         ours.map(|server| move || server.millis(cover, tiles, effort.seconds.min(2)));
     let [on_sqlite, on_postgres] = in_turns(effort, [&on_sqlite, &on_postgres])?;
-    let begun = Instant::now();
-    process::get(martin.uncached.address, &martin.paths(cover, tiles)[0], "")?;
-    let theirs = [begun.elapsed().as_secs_f64() * 1_000.0];
-    for (engine, figures) in [("SQLite", on_sqlite), ("PostgreSQL", on_postgres)] {
-        let row = Row::new(format!("z{zoom} {}, {engine}", cover.name()), Unit::Millis, &figures);
-        part.row(row.beside("Martin, one tile", &theirs).goal(Goal::AtMost(20.0)));
+    for (peer, address, paths) in peers {
+        let begun = Instant::now();
+        process::get(address, &paths[0], "")?;
+        let theirs = [begun.elapsed().as_secs_f64() * 1_000.0];
+        for (engine, figures) in [("SQLite", &on_sqlite), ("PostgreSQL", &on_postgres)] {
+            let row =
+                Row::new(format!("z{zoom} {}, {engine}", cover.name()), Unit::Millis, figures);
+            let goal = if peer == "TiPg" { Goal::RatioAtMost(0.1) } else { Goal::AtMost(20.0) };
+            part.row(row.beside(&format!("{peer}, one tile"), &theirs).goal(goal));
+        }
     }
-    let sizes: Outcome<Vec<f64>> =
-        tiles.iter().map(|tile| Ok(ours[0].size(cover, *tile)? as f64 / 1e3)).collect();
-    let largest = sizes?.into_iter().fold(0.0, f64::max);
-    let row =
-        Row::new(format!("z{zoom} {}, largest tile", cover.name()), Unit::Kilobytes, &[largest]);
+    let largest = [ours[0].largest(cover, tiles)? as f64 / 1e3];
+    let work = format!("z{zoom} {}, largest tile", cover.name());
+    let row = Row::new(work, Unit::Kilobytes, &largest);
     part.row(row.goal(Goal::AtMost(500.0)));
     Ok(())
 }
@@ -229,166 +191,4 @@ async fn cached(
     part.row(row("memory after that, its own", own).goal(Goal::AtMost(300.0)));
     part.row(row("memory after that, with the mapped file", all));
     Ok(())
-}
-
-/// FeatureCollections of 10,000 parcels posted over HTTP, each synced before it is answered.
-async fn posted(effort: &Effort, part: &mut Part, land: &Land) -> Outcome {
-    const FEATURES: u64 = 10_000;
-    const POSTS: u64 = 5;
-    let database = effort.new_sqlite("posted")?;
-    let store = Store::open(&database.parse()?).await?;
-    load::workspace(&store).await?;
-    drop(store);
-    let office = Office::start(&database)?;
-    let token = office.token()?;
-    let file = format!("{}/posted.geojson", effort.folder()?);
-    let mut rates = Vec::new();
-    for post in 0..POSTS {
-        let mut body = br#"{"type":"FeatureCollection","features":["#.to_vec();
-        for n in 0..FEATURES {
-            if n > 0 {
-                body.push(b',');
-            }
-            let feature = land.feature(Cover::Parcels, post * FEATURES + n, 1_000_000);
-            write_feature(&feature, &mut body)?;
-        }
-        body.extend_from_slice(b"]}");
-        std::fs::write(&file, &body)?;
-        let begun = Instant::now();
-        office.post("/api/public/v1/geometries/geojson", &token, &file)?;
-        rates.push(FEATURES as f64 / begun.elapsed().as_secs_f64());
-    }
-    let row = Row::new("features posted, 10,000 parcels a body", Unit::PerSecond, &rates);
-    part.row(row.goal(Goal::AtLeast(50_000.0)));
-    Ok(())
-}
-
-fn write_feature(feature: &groma_geo::geojson::Feature, body: &mut Vec<u8>) -> Outcome {
-    body.extend_from_slice(br#"{"type":"Feature","id":""#);
-    body.extend_from_slice(feature.external_id.as_deref().unwrap_or_default().as_bytes());
-    body.extend_from_slice(br#"","properties":"#);
-    serde_json::to_writer(&mut *body, &feature.properties)?;
-    body.extend_from_slice(br#","geometry":"#);
-    if let Some(geometry) = &feature.geometry {
-        groma_geo::geojson::write_geometry(geometry, body);
-    }
-    body.push(b'}');
-    Ok(())
-}
-
-/// A running Groma and its two layers.
-struct Server {
-    office: Office,
-    layers: [(Cover, String); 2],
-}
-
-impl Server {
-    async fn start(database: &str, settings: &[(&str, &str)]) -> Outcome<Self> {
-        let store = Store::open(&database.parse()?).await?;
-        let workspace = load::workspace(&store).await?;
-        let mut ids = Vec::new();
-        for cover in Cover::ALL {
-            let key = LayerKey::Slug(cover.name().to_owned());
-            let layer = store.layer(workspace, &key).await?.ok_or("a layer is missing")?;
-            ids.push((cover, layer.id.to_string()));
-        }
-        let layers = ids.try_into().map_err(|_| "layers")?;
-        Ok(Self { office: Office::start_with(database, settings)?, layers })
-    }
-
-    fn paths(&self, cover: Cover, tiles: &[TileId]) -> Vec<String> {
-        let id = self.layers.iter().find(|(of, _)| *of == cover).map_or("", |(_, id)| id);
-        let path = |tile: &TileId| {
-            format!("/api/public/v1/layers/{id}/mvt/{}/{}/{}", tile.z(), tile.x(), tile.y())
-        };
-        tiles.iter().map(path).collect()
-    }
-
-    fn measure(&self, cover: Cover, tiles: &[TileId], seconds: u32) -> Outcome<f64> {
-        let paths = self.paths(cover, tiles);
-        let token = self.office.token()?;
-        Ok(wrk::run(self.office.geo, &token, &paths, CONNECTIONS, seconds)?.per_second)
-    }
-
-    fn millis(&self, cover: Cover, tiles: &[TileId], seconds: u32) -> Outcome<f64> {
-        let paths = self.paths(cover, tiles);
-        let token = self.office.token()?;
-        Ok(wrk::run(self.office.geo, &token, &paths, CONNECTIONS, seconds)?.millis)
-    }
-
-    fn size(&self, cover: Cover, tile: TileId) -> Outcome<usize> {
-        let (path, token) = (&self.paths(cover, &[tile])[0], self.office.token()?);
-        Ok(self.office.get_from(self.office.geo, path, &token, &[])?.len())
-    }
-}
-
-/// Tiles of a zoom in which there is something: where the towns are, the more the larger they are.
-fn tiles_over(land: &Land, cover: Cover, features: u64, zoom: u8, count: u64) -> Vec<TileId> {
-    let mut tiles = Vec::new();
-    for n in 0..count {
-        let ((x, y), _) = land.place(cover, load::mix(n + 17) % features, features);
-        let (x, y) = project(x, y);
-        let cell = |value: u32| if zoom == 0 { 0 } else { value >> (32 - u32::from(zoom)) };
-        tiles.extend(TileId::new(zoom, cell(x), cell(y)));
-    }
-    if zoom < 10 {
-        tiles.sort_by_key(|tile| (tile.x(), tile.y()));
-        tiles.dedup();
-    }
-    tiles
-}
-
-/// Fills both layers; what is there already stays.
-async fn load(database: &DatabaseUrl, land: &Land, count: u64) -> Outcome {
-    let store = Store::open(database).await?;
-    let workspace = load::workspace(&store).await?;
-    for cover in Cover::ALL {
-        let key = LayerKey::Slug(cover.name().to_owned());
-        let now = Timestamp::from(jiff::Timestamp::now());
-        let there = match store.layer(workspace, &key).await? {
-            Some(layer) => layer.counts.total(),
-            None => {
-                store.create_layer(workspace, Actor::Operator, cover.name().into(), now).await?;
-                0
-            }
-        };
-        let begun = Instant::now();
-        let mut next = there;
-        while next < count {
-            let end = (next + BATCH).min(count);
-            let mut features = Spool::default();
-            for n in next..end {
-                features.push(&land.feature(cover, n, count))?;
-            }
-            post(&store, workspace, key.clone(), features).await?;
-            next = end;
-        }
-        if there < count {
-            let seconds = begun.elapsed().as_secs_f64();
-            let per_second = (count - there) as f64 / seconds;
-            println!(
-                "{database:?}: {} {} in {seconds:.0} s, {per_second:.0}/s",
-                count - there,
-                cover.name()
-            );
-        }
-    }
-    Ok(())
-}
-
-async fn post(store: &Store, workspace: WorkspaceId, layer: LayerKey, features: Spool) -> Outcome {
-    let outcome = store.post_geometries(NewGeometries {
-        workspace,
-        actor: Actor::Operator,
-        now: Timestamp::from(jiff::Timestamp::now()),
-        layer: Some(layer),
-        folder: None,
-        assignment: None,
-        features,
-        request: None,
-    });
-    match outcome.await? {
-        Posted::Posted(_) => Ok(()),
-        Posted::Replayed(_) => Err("nothing was to be replayed".into()),
-    }
 }

@@ -10,6 +10,7 @@ use crate::{
     office::{Office, own_memory},
     receiver::{Receiver, micros},
     report::{Goal, Part, Row, Unit},
+    table::number,
 };
 use groma_store::Store;
 use groma_webhooks::{AddressPolicy, Client, Deliveries, Resolver, Sender};
@@ -25,17 +26,20 @@ const WRITERS: u64 = 256;
 pub(crate) async fn run(effort: &Effort) -> Outcome<Part> {
     let mut part = Part::new("webhooks", "Deliveries");
     part.note(format!(
-        "The receiver is a process of its own. Made and delivered: {} changes a round by {WRITERS} writers, until \
-         the last one has arrived. A crowd: {} changes at 20 a second to 50 endpoints each, of 1,000 in all.",
-        effort.changes, effort.crowd
+        "The receiver is a process of its own. Made and delivered: {} changes a round (a third of it on \
+         PostgreSQL) by {WRITERS} writers, until the last one has arrived. A crowd: {} changes at 20 a second to 50 endpoints each, of 1,000 in all.",
+        number(effort.changes as f64),
+        effort.crowd
     ));
-    for (engine, database, goal) in [
-        ("SQLite", effort.new_sqlite("webhooks")?, 5_000.0),
-        ("PostgreSQL", effort.new_postgres("webhooks")?, 2_500.0),
+    for (engine, database, changes, goal) in [
+        ("SQLite", effort.new_sqlite("webhooks")?, effort.changes, 5_000.0),
+        ("PostgreSQL", effort.new_postgres("webhooks")?, effort.changes / 3, 2_500.0),
     ] {
         let store = Store::open(&database.parse()?).await?;
         latency(effort, &mut part, engine, &store).await?;
-        rate(effort, &mut part, engine, &store, goal).await?;
+        let rates = rates(effort, &store, changes).await?;
+        let row = Row::new(format!("made and delivered, {engine}"), Unit::PerSecond, &rates);
+        part.row(row.goal(Goal::AtLeast(goal)));
         crowd(effort, &mut part, engine, &store).await?;
         backlog(effort, &mut part, engine, &store, &database).await?;
     }
@@ -101,8 +105,8 @@ async fn latency(effort: &Effort, part: &mut Part, engine: &str, store: &Store) 
     running.end().await
 }
 
-/// As many as go, by many writers in one workspace.
-async fn rate(effort: &Effort, part: &mut Part, engine: &str, store: &Store, goal: f64) -> Outcome {
+/// How many are made and delivered in a second, by many writers in one workspace, round by round.
+async fn rates(effort: &Effort, store: &Store, changes: u64) -> Outcome<Vec<f64>> {
     let receiver = Receiver::start()?;
     let workspace = workspace(store, "Rate").await?;
     let folders = (0..WRITERS).map(|n| create(&format!("Folder {n}"))).collect();
@@ -112,13 +116,12 @@ async fn rate(effort: &Effort, part: &mut Part, engine: &str, store: &Store, goa
     let mut rates = Vec::new();
     for round in 1..=effort.rounds as u64 {
         let begun = Instant::now();
-        write(store, workspace, WRITERS, effort.changes).await?;
-        receiver.wait_for(round * effort.changes).await?;
-        rates.push(effort.changes as f64 / begun.elapsed().as_secs_f64());
+        write(store, workspace, WRITERS, changes).await?;
+        receiver.wait_for(round * changes).await?;
+        rates.push(changes as f64 / begun.elapsed().as_secs_f64());
     }
-    let row = Row::new(format!("made and delivered, {engine}"), Unit::PerSecond, &rates);
-    part.row(row.goal(Goal::AtLeast(goal)));
-    running.end().await
+    running.end().await?;
+    Ok(rates)
 }
 
 /// A thousand endpoints, without and with a hundred that hang.
@@ -195,7 +198,11 @@ async fn backlog(
         memory.push(own_memory(office.id())? as f64);
     }
     let rate = waiting as f64 / begun.elapsed().as_secs_f64();
-    part.row(Row::new(format!("{waiting} waiting drained, {engine}"), Unit::PerSecond, &[rate]));
+    part.row(Row::new(
+        format!("{} waiting drained, {engine}", number(waiting as f64)),
+        Unit::PerSecond,
+        &[rate],
+    ));
     let row =
         Row::new(format!("memory after the last tenth, {engine}"), Unit::Megabytes, &memory[9..]);
     part.row(row.beside("after the first", &memory[..1]).goal(Goal::AtMost(300.0)));
