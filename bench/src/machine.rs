@@ -1,7 +1,7 @@
 //! What everything runs on, and the two limits that it sets: how often its disk syncs, and how fast its
 //! memory copies.
 
-use crate::{Outcome, effort::Effort};
+use crate::{Outcome, effort::Effort, office, table::number};
 use std::{
     hint::black_box,
     io::Write as _,
@@ -48,9 +48,12 @@ impl Machine {
             ("processor", format!("{}, {} cores", self.processor, self.cores)),
             ("memory", self.memory.clone()),
             ("kernel", self.kernel.clone()),
-            ("compiler", self.compiler.clone()),
+            ("build", format!("{}, profile {}", self.compiler, office::profile())),
             ("load", self.load.clone()),
-            ("disk", format!("{:.0} syncs/s (4 KB appended, fdatasync)", self.syncs_per_second)),
+            (
+                "disk",
+                format!("{} syncs/s (4 KB appended, fdatasync)", number(self.syncs_per_second)),
+            ),
         ]
     }
 }

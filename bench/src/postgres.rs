@@ -8,7 +8,7 @@ use crate::{
     load::{self, Sizes},
     machine::said,
     office::Office,
-    records::{Asked, Key, measure},
+    records::{Asked, Key, measure, terms},
     report::{Goal, Part, Row, Unit, in_turns},
     table::number,
     wrk,
@@ -64,7 +64,6 @@ pub(crate) async fn run(effort: &Effort) -> Outcome<Part> {
         ("detail", &asked.details, Some(detail)),
         ("list of 50, any page", &asked.pages, Some(page)),
         ("list of 50, first pages", &asked.first_pages, None),
-        ("term, 50 hits", &asked.terms, None),
     ] {
         let tokens = load::tokens(&store, workspace, TOKENS).await?;
         let sent: Vec<&str> = tokens.iter().map(Token::reveal).collect();
@@ -92,6 +91,7 @@ pub(crate) async fn run(effort: &Effort) -> Outcome<Part> {
         };
         part.row(Row::new(work, Unit::PerSecond, &rates).beside(directus.name, &figures));
     }
+    terms(effort, &mut part, &office, std::slice::from_ref(&directus))?;
     let (all, own) = office.memory()?;
     part.row(
         Row::new("memory after that, its own", Unit::Megabytes, &[own as f64])

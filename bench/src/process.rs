@@ -1,6 +1,6 @@
 //! A peer's process: started, waited for, asked to end when dropped.
 
-use crate::{Outcome, effort::HOME, office::free_port};
+use crate::{Outcome, effort::HOME, office::free_port, report::median};
 use std::{
     net::SocketAddr,
     path::{Path, PathBuf},
@@ -62,6 +62,24 @@ pub(crate) fn get(address: SocketAddr, path: &str, token: &str) -> Outcome<Vec<u
     }
     let answer = curl.args(["-sfg", &format!("http://{address}{path}")]).output()?;
     if answer.status.success() { Ok(answer.stdout) } else { Err(format!("{path} failed").into()) }
+}
+
+/// Milliseconds of a request, one at a time: the median of fifty, or of as many as go into two seconds.
+pub(crate) fn millis(address: SocketAddr, path: &str, token: &str) -> Outcome<f64> {
+    let (begun, mut times) = (Instant::now(), Vec::new());
+    let limit = Duration::from_secs(2);
+    while times.is_empty() || (times.len() < 50 && begun.elapsed() < limit) {
+        let answer = Command::new("curl")
+            .args(["-sfg", "-o", "/dev/null", "-w", "%{time_total}"])
+            .args(["-H", &format!("Authorization: Bearer {token}")])
+            .arg(format!("http://{address}{path}"))
+            .output()?;
+        if !answer.status.success() {
+            return Err(format!("{path} failed").into());
+        }
+        times.push(String::from_utf8_lossy(&answer.stdout).parse::<f64>()? * 1_000.0);
+    }
+    Ok(median(&times))
 }
 
 /// A program that `scripts/peers` installed.

@@ -4,7 +4,7 @@
 
 use crate::{Outcome, effort::Effort, machine};
 use serde::{Deserialize, Serialize};
-use std::{path::Path, time::Instant};
+use std::time::Instant;
 
 /// One line of the table: what we do, whom it is held beside, and what was to be reached.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -165,13 +165,10 @@ impl Part {
         Ok(())
     }
 
-    /// What is known of a part, if it was ever measured.
+    /// What is known of a part, if it was ever measured, and by a bench that kept it in this shape.
     pub(crate) fn kept(effort: &Effort, name: &str) -> Outcome<Option<Self>> {
-        let file = format!("{}/results/{name}.json", effort.folder()?);
-        if !Path::new(&file).exists() {
-            return Ok(None);
-        }
-        Ok(Some(serde_json::from_slice(&std::fs::read(file)?)?))
+        let kept = std::fs::read(format!("{}/results/{name}.json", effort.folder()?));
+        Ok(kept.ok().and_then(|kept| serde_json::from_slice(&kept).ok()))
     }
 }
 

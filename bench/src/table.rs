@@ -6,7 +6,7 @@ use crate::{
     machine::Machine,
     report::{Goal, Part, Peer, Row, Spread, Unit},
 };
-use std::fmt::Write as _;
+use std::{fmt::Write as _, path::Path};
 
 /// Writes the table and says where.
 pub(crate) fn write(effort: &Effort, machine: &Machine, names: &[&str]) -> Outcome {
@@ -43,18 +43,10 @@ fn page(effort: &Effort, machine: &Machine, parts: &[Part]) -> Outcome<String> {
         },
         effort.seconds
     )?;
-    let goals = parts.iter().flat_map(|part| &part.rows).filter(|row| row.goal.is_some());
-    let (met, others): (Vec<&Row>, Vec<&Row>) = goals.partition(|row| row.is_met() == Some(true));
-    let (missed, open): (Vec<&Row>, Vec<&Row>) =
-        others.into_iter().partition(|row| row.is_met() == Some(false));
-    writeln!(page, "Goals: {} met, {} missed, {} open.\n", met.len(), missed.len(), open.len())?;
-    for row in missed {
-        let (whom, _) = beside(row);
-        let reached = ratio_or_figure(row);
-        let beside = if whom.is_empty() { String::new() } else { format!(" beside {whom}") };
-        writeln!(page, "- missed: {}{beside}: {reached}, goal {}", row.work, goal(row))?;
+    if Path::new("bench/GROWTH.md").exists() {
+        page.push_str("How costs grow with size is in [GROWTH.md](GROWTH.md).\n\n");
     }
-    page.push('\n');
+    goals(&mut page, parts)?;
 
     writeln!(page, "## Machine\n\n| | |\n| --- | --- |")?;
     for (what, value) in machine.facts() {
@@ -74,6 +66,36 @@ fn page(effort: &Effort, machine: &Machine, parts: &[Part]) -> Outcome<String> {
         section(&mut page, part)?;
     }
     Ok(page)
+}
+
+/// How many goals were reached, and which were not.
+fn goals(page: &mut String, parts: &[Part]) -> Outcome {
+    let count = |met: bool| {
+        let rows = parts.iter().flat_map(|part| &part.rows);
+        rows.filter(|row| row.is_met() == Some(met)).count()
+    };
+    writeln!(page, "Goals: {} met, {} missed.\n", count(true), count(false))?;
+    for part in parts {
+        for row in part.rows.iter().filter(|row| row.is_met() == Some(false)) {
+            let whom = match &row.beside {
+                Some(beside) => format!(" beside {}", beside.whom),
+                None => String::new(),
+            };
+            let reached = match row.goal {
+                Some(Goal::RatioAtLeast(_) | Goal::RatioAtMost(_)) => ratio(row),
+                _ => figure(row.unit, &row.ours),
+            };
+            writeln!(
+                page,
+                "- missed in {}: {}{whom}: {reached}, goal {}",
+                part.name,
+                row.work,
+                goal(row)
+            )?;
+        }
+    }
+    page.push('\n');
+    Ok(())
 }
 
 fn section(page: &mut String, part: &Part) -> Outcome {
@@ -145,14 +167,6 @@ fn ratio(row: &Row) -> String {
             format!("{} ({}–{})", number(median), number(low), number(high))
         }
         None => String::new(),
-    }
-}
-
-/// What the goal is held against.
-fn ratio_or_figure(row: &Row) -> String {
-    match row.goal {
-        Some(Goal::RatioAtLeast(_) | Goal::RatioAtMost(_)) => ratio(row),
-        _ => figure(row.unit, &row.ours),
     }
 }
 
