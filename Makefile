@@ -26,9 +26,8 @@ fmt: ## Format the code
 	@scripts/setup build lint
 	cargo fmt --all
 
-bench: ## Measure against the bare framework, pgbench and Martin
-	@scripts/setup build postgres bench
-	POSTGRES_FSYNC=on scripts/with-postgres cargo run --release --locked -p bench -- all
+bench: ## Measure beside peers and limits, and write bench/RESULTS.md (BENCH=tiles for one part, BENCH_QUICK=1 for a look)
+	@scripts/bench
 
 chaos: ## Break things around the program and write docs/reliability.md
 	@scripts/chaos

@@ -3,7 +3,7 @@
 use crate::Outcome;
 use clap::Args;
 use groma_domain::{
-    Currency, Email, Kind, Scope, Timestamp, WorkspaceId,
+    Currency, Email, Kind, ListParams, Scope, Term, Timestamp, WorkspaceId,
     input::Field,
     person::PersonRef,
     record::{AssignmentInput, BudgetInput, Draft, ExpenseInput, FolderInput},
@@ -38,6 +38,12 @@ pub(crate) struct Sizes {
     pub(crate) budgets: u64,
 }
 
+impl Sizes {
+    pub(crate) fn all(&self) -> u64 {
+        self.folders + self.assignments + self.expenses + self.budgets
+    }
+}
+
 /// How many records are written in one transaction.
 const BATCH: u64 = 1_000;
 
@@ -66,6 +72,33 @@ pub(crate) async fn run(database: &DatabaseUrl, sizes: &Sizes) -> Outcome {
             println!("{made} {} in {seconds:.1} s: {:.0}/s", kind.plural(), made as f64 / seconds);
         }
     }
+    Ok(())
+}
+
+/// Writes a word that no other folder has into fifty of them, all over the workspace.
+pub(crate) async fn mark(store: &Store, folders: u64, word: &str) -> Outcome {
+    const MARKED: u64 = 50;
+    let workspace = workspace(store).await?;
+    let params = ListParams {
+        page: 1,
+        limit: 1,
+        term: Term::parse(word).map_err(|problem| format!("{problem:?}"))?,
+    };
+    if store.list(workspace, Kind::Folder, &params, Vec::new()).await?.total == MARKED {
+        return Ok(());
+    }
+    let mark = |n: u64| {
+        let description = Field::Set(Some(format!(
+            "Survey of the {word} at {}",
+            PLACES[n as usize % PLACES.len()]
+        )));
+        let input = FolderInput { description, ..FolderInput::default() };
+        let key = by_number(Kind::Folder, n * folders / MARKED);
+        let target = Target::Existing { key, version: None };
+        Command::Save { target, draft: Box::new(Draft::Folder(input)) }
+    };
+    let commands = (0..MARKED).map(mark).collect();
+    store.apply(Change { workspace, actor: Actor::Operator, now: now(), commands }).await?;
     Ok(())
 }
 
@@ -111,7 +144,7 @@ pub(crate) async fn tokens(
 }
 
 async fn count(store: &Store, workspace: WorkspaceId, kind: Kind) -> Outcome<u64> {
-    let params = groma_domain::ListParams { page: 1, limit: 1, term: None };
+    let params = ListParams { page: 1, limit: 1, term: None };
     Ok(store.list(workspace, kind, &params, Vec::new()).await?.total)
 }
 

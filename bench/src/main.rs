@@ -1,19 +1,34 @@
-//! What is compared with whom: `bench all` runs everything and prints tables of ratios; `bench load`
-//! fills a workspace with as many records as one likes.
+//! What is compared with whom: `bench run` measures, keeps the figures under `target/bench` and writes the
+//! table of `bench/RESULTS.md`; `bench load` fills a workspace with as many records as one likes.
 
 mod bare;
+mod changes;
+mod datasette;
+mod directus;
+mod effort;
+mod folders;
 mod land;
+mod layers;
 mod load;
+mod machine;
 mod martin;
+mod mvt;
 mod office;
 mod postgres;
+mod posts;
+mod process;
 mod receiver;
 mod records;
+mod report;
+mod start;
+mod table;
 mod tiles;
+mod tipg;
 mod webhooks;
 mod wrk;
 
-use clap::{Parser, Subcommand};
+use clap::{Parser, Subcommand, ValueEnum};
+use effort::Effort;
 use groma_store::DatabaseUrl;
 
 /// As in the program, whose code runs here too.
@@ -22,7 +37,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
-/// Measures Groma beside the bare framework and the bare database.
+/// Measures Groma beside its peers and its limits.
 #[derive(Parser)]
 struct Cli {
     #[command(subcommand)]
@@ -31,8 +46,14 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Load, then measure records on SQLite and on PostgreSQL.
-    All(load::Sizes),
+    /// Measure all parts or some, and write the table (needs `TEST_POSTGRES_URL`).
+    Run {
+        /// Small data and short rounds: whether everything runs, not how fast it is.
+        #[arg(long)]
+        quick: bool,
+        /// All, when none is named.
+        parts: Vec<Measured>,
+    },
     /// Fill a workspace named «Bench».
     Load {
         /// Database to fill.
@@ -41,33 +62,54 @@ enum Command {
         #[command(flatten)]
         sizes: load::Sizes,
     },
-    /// Measure detail, list, deep pages and search on SQLite.
-    Records(load::Sizes),
-    /// Measure the same on PostgreSQL beside pgbench (needs `TEST_POSTGRES_URL`).
-    Postgres(load::Sizes),
-    /// Measure tiles on SQLite and PostgreSQL beside Martin (needs `TEST_POSTGRES_URL`).
-    Tiles(tiles::Extent),
-    /// Measure deliveries on SQLite and PostgreSQL (needs `TEST_POSTGRES_URL`).
-    Webhooks(webhooks::Scale),
     /// Receive deliveries, for `webhooks`.
     #[command(hide = true)]
     Receive,
+}
+
+/// The parts, in the order of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Measured {
+    /// Detail, list and search on SQLite beside a bare handler, Datasette and Directus.
+    Records,
+    /// The same on PostgreSQL beside pgbench and Directus.
+    Postgres,
+    /// Tiles on both beside Martin and TiPg, and geometries posted.
+    Tiles,
+    /// Durable changes on both beside the disk.
+    Changes,
+    /// Deliveries on both.
+    Webhooks,
+    /// Start and memory.
+    Start,
 }
 
 #[tokio::main]
 async fn main() -> Outcome {
     match Cli::parse().command {
         Command::Load { database, sizes } => load::run(&database, &sizes).await,
-        Command::Records(sizes) => records::run(&sizes).await,
-        Command::Postgres(sizes) => postgres::run(&sizes).await,
-        Command::Tiles(extent) => tiles::run(&extent).await,
-        Command::Webhooks(scale) => webhooks::run(&scale).await,
         Command::Receive => receiver::run().await,
-        Command::All(sizes) => {
-            records::run(&sizes).await?;
-            postgres::run(&sizes).await?;
-            tiles::run(&tiles::Extent { parcels: sizes.folders }).await?;
-            webhooks::run(&webhooks::Scale::default()).await
+        Command::Run { quick, parts } => {
+            run(&if quick { Effort::quick() } else { Effort::whole() }, &parts).await
         }
     }
+}
+
+async fn run(effort: &Effort, parts: &[Measured]) -> Outcome {
+    let machine = machine::Machine::look(effort)?;
+    let all = Measured::value_variants();
+    let names = ["records", "postgres", "tiles", "changes", "webhooks", "start"];
+    for part in if parts.is_empty() { all } else { parts } {
+        let part = match part {
+            Measured::Records => records::run(effort).await?,
+            Measured::Postgres => postgres::run(effort).await?,
+            Measured::Tiles => tiles::run(effort).await?,
+            Measured::Changes => changes::run(effort).await?,
+            Measured::Webhooks => webhooks::run(effort).await?,
+            Measured::Start => start::run(effort).await?,
+        };
+        part.keep(effort)?;
+        table::write(effort, &machine, &names)?;
+    }
+    Ok(())
 }

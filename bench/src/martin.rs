@@ -1,42 +1,41 @@
-//! Martin, the peer in tiles: its published crate over PostGIS, with a table and a GiST index for
-//! each layer, as its documentation says.
+//! Martin, a peer in tiles: its published crate over PostGIS, with a table and a GiST index for each
+//! layer, as its documentation says.
 
 use crate::{
     Outcome,
+    effort::{CONNECTIONS, psql},
     land::{Cover, Land},
-    office::free_port,
+    machine::said,
+    process::{self, Process, installed},
     wrk,
 };
 use groma_geo::{grid::TileId, wkb};
 use std::{
     io::Write,
-    net::SocketAddr,
-    path::Path,
-    process::{Child, Command, Stdio},
-    time::{Duration, Instant},
+    process::{Command, Stdio},
 };
 
-/// The version that is measured.
-const VERSION: &str = "1.14.0";
-const ROOT: &str = "target/bench/peers";
-const CONNECTIONS: u32 = 16;
+pub(crate) const SETTINGS: &str = "`--workers 2 --pool-size 20`, a table with a GiST index for each layer; its cache off, and \
+    with 512 MB where cached tiles are compared";
 
 /// Two running Martins: one that keeps nothing, one with its cache.
 pub(crate) struct Martin {
-    children: [Child; 2],
-    uncached: SocketAddr,
-    pub(crate) cached: SocketAddr,
+    pub(crate) uncached: Process,
+    pub(crate) cached: Process,
 }
 
 impl Martin {
-    pub(crate) fn start(database: &str, land: &Land, count: u64) -> Outcome<Self> {
-        install()?;
-        for cover in Cover::ALL {
-            fill(database, land, cover, count)?;
-        }
-        let (first, uncached) = spawn(database, "0")?;
-        let (second, cached) = spawn(database, "512")?;
-        Ok(Self { children: [first, second], uncached, cached })
+    pub(crate) fn start(database: &str) -> Outcome<Self> {
+        let program = installed("bin/martin")?;
+        let spawn = |name: &str, cache: &str| {
+            Process::start(name, "/health", |port| {
+                let mut command = Command::new(&program);
+                command.args([database, "--listen-addresses", &format!("127.0.0.1:{port}")]);
+                command.args(["--cache-size", cache, "--pool-size", "20", "--workers", "2"]);
+                command
+            })
+        };
+        Ok(Self { uncached: spawn("martin", "0")?, cached: spawn("martin-cache", "512")? })
     }
 
     pub(crate) fn paths(&self, cover: Cover, tiles: &[TileId]) -> Vec<String> {
@@ -47,66 +46,35 @@ impl Martin {
 
     pub(crate) fn measure(&self, cover: Cover, tiles: &[TileId], seconds: u32) -> Outcome<f64> {
         let paths = self.paths(cover, tiles);
-        Ok(wrk::run(self.uncached, "none", &paths, CONNECTIONS, seconds)?.per_second)
+        let rate =
+            wrk::run(self.uncached.address, "none", &paths, CONNECTIONS, seconds)?.per_second;
+        // It goes on with what nobody waits for any more; the next one is measured when that is done.
+        process::get(self.uncached.address, &paths[0], "")?;
+        Ok(rate)
     }
 }
 
-impl Drop for Martin {
-    fn drop(&mut self) {
-        for child in &mut self.children {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-    }
+pub(crate) fn version() -> Outcome<String> {
+    let said = said(&installed("bin/martin")?.to_string_lossy(), &["--version"])?;
+    Ok(said.rsplit(' ').next().unwrap_or_default().to_owned())
 }
 
-fn install() -> Outcome {
-    if Path::new(ROOT).join("bin/martin").exists() {
-        return Ok(());
-    }
-    println!("Building Martin {VERSION}, once");
-    let installed = Command::new("cargo")
-        .args(["install", "martin", "--version", VERSION, "--locked", "--no-default-features"])
-        .args(["--features", "postgres", "--root", ROOT])
-        .args(["--target-dir", &format!("{ROOT}/build")])
-        .status()?;
-    if installed.success() { Ok(()) } else { Err("Martin could not be built".into()) }
-}
-
-fn spawn(database: &str, cache: &str) -> Outcome<(Child, SocketAddr)> {
-    let address: SocketAddr = format!("127.0.0.1:{}", free_port()?).parse()?;
-    let log = std::fs::File::create(format!("target/bench/martin-{cache}.log"))?;
-    let child = Command::new(Path::new(ROOT).join("bin/martin"))
-        .args([database, "--listen-addresses", &address.to_string()])
-        .args(["--cache-size", cache, "--pool-size", "20", "--workers", "2"])
-        .stdout(Stdio::null())
-        .stderr(log)
-        .spawn()?;
-    let begun = Instant::now();
-    while std::net::TcpStream::connect(address).is_err() {
-        if begun.elapsed() > Duration::from_secs(60) {
-            return Err("Martin did not start".into());
-        }
-        std::thread::park_timeout(Duration::from_millis(100));
-    }
-    Ok((child, address))
-}
-
-/// Copies a layer into a table of its own.
-fn fill(database: &str, land: &Land, cover: Cover, count: u64) -> Outcome {
+/// Copies a layer into a table of its own, unless it is there.
+pub(crate) fn fill(database: &str, land: &Land, cover: Cover, count: u64) -> Outcome {
     let table = cover.name();
     let columns = match cover {
         Cover::Parcels => "section text, number integer, use text, area double precision",
         Cover::Points => "code text, class integer, height double precision, checked boolean",
     };
-    let there = psql(database, &format!("SELECT to_regclass('{table}') IS NOT NULL"))?;
-    if there.trim() == "t" {
+    let there = psql(database, &format!("SELECT count(*) FROM {table}"));
+    if there.is_ok_and(|there| there == count.to_string()) {
         return Ok(());
     }
+    println!("Filling PostGIS with {table}, once");
     psql(
         database,
         &format!(
-            "CREATE EXTENSION IF NOT EXISTS postgis;
+            "CREATE EXTENSION IF NOT EXISTS postgis; DROP TABLE IF EXISTS {table};
              CREATE TABLE {table} (id bigint PRIMARY KEY, geom geometry(Geometry, 4326) NOT NULL, {columns})"
         ),
     )?;
@@ -137,13 +105,4 @@ fn fill(database: &str, land: &Land, cover: Cover, count: u64) -> Outcome {
     psql(database, &format!("CREATE INDEX ON {table} USING gist (geom)"))?;
     psql(database, &format!("VACUUM ANALYZE {table}"))?;
     Ok(())
-}
-
-fn psql(database: &str, sql: &str) -> Outcome<String> {
-    let done = Command::new("psql").args([database, "-qAtc", sql]).output()?;
-    if done.status.success() {
-        Ok(String::from_utf8(done.stdout)?)
-    } else {
-        Err(String::from_utf8_lossy(&done.stderr).into())
-    }
 }

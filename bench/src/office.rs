@@ -1,6 +1,6 @@
 //! The real program, started on a loaded database.
 
-use crate::{Outcome, load};
+use crate::{Outcome, load, process};
 use std::{
     io::{BufRead, BufReader},
     net::SocketAddr,
@@ -30,6 +30,11 @@ impl Office {
         if !built.success() {
             return Err("the program does not build".into());
         }
+        Self::launch(database, settings)
+    }
+
+    /// The same, with a program that is built.
+    pub(crate) fn launch(database: &str, settings: &[(&str, &str)]) -> Outcome<Self> {
         let mut child = Command::new(program())
             .args(["--database", database, "serve"])
             .env("GROMA_SERVER__LISTEN", "127.0.0.1:0")
@@ -54,7 +59,8 @@ impl Office {
         };
         // Read on, or the program would wait for room to log.
         std::thread::spawn(move || {
-            lines.map_while(Result::ok).for_each(|line| eprintln!("{line}"));
+            let lines = lines.map_while(Result::ok).filter(|line| !line.contains("\"INFO\""));
+            lines.for_each(|line| eprintln!("{line}"));
         });
         Ok(Self { child, database: database.to_owned(), main, geo })
     }
@@ -66,15 +72,7 @@ impl Office {
 
     /// A new token, so that each run has a rate window of its own.
     pub(crate) fn token(&self) -> Outcome<String> {
-        let made = Command::new(program())
-            .args(["--database", &self.database, "token", "create", "--workspace", load::WORKSPACE])
-            .args(["--user", load::OWNER, "--name", "bench"])
-            .args(["--scopes", "READ_FOLDER,READ_ASSIGNMENT,READ_EXPENSE,READ_BUDGET"])
-            .output()?;
-        if !made.status.success() {
-            return Err(String::from_utf8_lossy(&made.stderr).into());
-        }
-        Ok(String::from_utf8(made.stdout)?.trim().to_owned())
+        token(&self.database)
     }
 
     /// The body that one request gets.
@@ -128,9 +126,21 @@ impl Office {
 
 impl Drop for Office {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        process::end(&mut self.child);
     }
+}
+
+/// A new token for the loaded workspace.
+pub(crate) fn token(database: &str) -> Outcome<String> {
+    let made = Command::new(program())
+        .args(["--database", database, "token", "create", "--workspace", load::WORKSPACE])
+        .args(["--user", load::OWNER, "--name", "bench"])
+        .args(["--scopes", "READ_FOLDER,READ_ASSIGNMENT,READ_EXPENSE,READ_BUDGET"])
+        .output()?;
+    if !made.status.success() {
+        return Err(String::from_utf8_lossy(&made.stderr).into());
+    }
+    Ok(String::from_utf8(made.stdout)?.trim().to_owned())
 }
 
 /// The memory of a process in MB that is not pages of files.
@@ -142,7 +152,7 @@ pub(crate) fn own_memory(process: u32) -> Outcome<u64> {
 }
 
 /// The profile that this program was built with: the name of the folder it is in.
-fn profile() -> String {
+pub(crate) fn profile() -> String {
     let here = std::env::current_exe().unwrap_or_default();
     let folder = here.parent().and_then(|folder| folder.file_name());
     match folder.and_then(|folder| folder.to_str()) {

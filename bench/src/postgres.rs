@@ -1,89 +1,104 @@
-//! Records on PostgreSQL, beside pgbench that sends the same statements to the same database.
+//! Records on PostgreSQL, beside pgbench that sends the same statements to the same database, and beside
+//! Directus on the same server.
 
 use crate::{
-    Outcome,
+    Outcome, directus,
+    effort::{CONNECTIONS, Effort, HOME, psql},
+    folders::TERM,
     load::{self, Sizes},
+    machine::said,
     office::Office,
-    records::{detail_paths, median, page_paths},
+    records::{Asked, Key, measure, terms},
+    report::{Goal, Part, Row, Unit, in_turns},
+    table::number,
     wrk,
 };
 use groma_domain::token::Token;
 use groma_store::{HotReads, Store};
 use std::process::Command;
 
-const ROUNDS: usize = 3;
-const SECONDS: u32 = 5;
-const CONNECTIONS: u32 = 16;
-
-/// The rate of the seed, and so many scripts that none of them meets it in a round.
+/// The rate of the seed, and so many scripts that none of them meets it.
 const RATE_LIMIT: &str = "100";
-const TOKENS: u64 = 1_000;
+const TOKENS: u64 = 2_000;
 
-/// On PostgreSQL a fifth of the records tells the same, in bearable time.
-const SHARE: u64 = 5;
-
-pub(crate) async fn run(sizes: &Sizes) -> Outcome {
-    let Ok(server) = std::env::var("TEST_POSTGRES_URL") else {
-        return Err("TEST_POSTGRES_URL is not set: run `make bench`".into());
-    };
-    let database = database_of_its_own(&server, "bench").await?;
-    let sizes = Sizes { folders: sizes.folders / SHARE, assignments: 0, expenses: 0, budgets: 0 };
+pub(crate) async fn run(effort: &Effort) -> Outcome<Part> {
+    let mut part = Part::new("postgres", "Records on PostgreSQL");
+    let folders = effort.postgres_folders;
+    let database = effort.postgres("records")?;
+    let sizes = Sizes { folders, assignments: 0, expenses: 0, budgets: 0 };
     load::run(&database.parse()?, &sizes).await?;
     let store = Store::open(&database.parse()?).await?;
+    load::mark(&store, folders, TERM).await?;
     let workspace = load::workspace(&store).await?;
+    let home = directus::Home::Postgres(effort.postgres("directus")?);
+    let directus = directus::start(effort, &home, &store, workspace).await?;
     let office =
         Office::start_with(&database, &[("GROMA_LIMITS__REQUESTS_PER_MINUTE", RATE_LIMIT)])?;
-    println!("\nPostgreSQL, {} folders; median of {ROUNDS} rounds of {SECONDS} s", sizes.folders);
+    directus.agrees_with(&office, &office.token()?, folders)?;
+    part.note(format!(
+        "{} folders, in Groma and Directus alike; {CONNECTIONS} connections, {TOKENS} tokens with the rate of \
+         {RATE_LIMIT} a minute, which the program and pgbench count alike. Synced to the disk (fsync on).",
+        number(folders as f64)
+    ));
+    let version = psql(&database, "SHOW server_version")?;
+    part.peer("PostgreSQL", version, "as it comes, fsync on; one server for everybody");
+    part.peer(
+        "pgbench",
+        said("pgbench", &["--version"])?.trim_start_matches("pgbench (PostgreSQL) ").to_owned(),
+        "`-M prepared -j1 -c16`, the statements that the program sends for the same request",
+    );
+    part.peer("Directus", directus::version()?, directus::SETTINGS);
+
     let reads = HotReads::of_folders();
     let detail = format!(
-        "\\set n random(1, {})\n{};\n",
-        sizes.folders,
+        "\\set n random(1, {folders})\n{};\n",
         bound(reads.detail, &[&format!("'{workspace}'"), "'F-' || lpad((:n)::text, 6, '0')"])
     );
     let page = format!(
         "\\set n random(0, {})\n{};\n",
-        sizes.folders / 50 - 1,
+        folders / 50 - 1,
         bound(reads.page, &[&format!("'{workspace}'"), ":n * 50", "50", "0"])
     );
-    for (name, statement, paths) in [
-        ("detail", detail, detail_paths(sizes.folders)),
-        ("list of 50, any page", page, page_paths(sizes.folders)),
+    let asked = Asked::of(folders);
+    for (work, keys, statement) in [
+        ("detail", &asked.details, Some(detail)),
+        ("list of 50, any page", &asked.pages, Some(page)),
+        ("list of 50, first pages", &asked.first_pages, None),
     ] {
-        let (mut ours, mut limits) = (Vec::new(), Vec::new());
-        for _ in 0..ROUNDS {
-            let tokens = load::tokens(&store, workspace, TOKENS).await?;
-            let sent: Vec<&str> = tokens.iter().map(Token::reveal).collect();
-            let paths = &paths;
-            ours.push(
-                wrk::run_with(office.main, &sent, &[], paths, CONNECTIONS, SECONDS)?.per_second,
-            );
+        let tokens = load::tokens(&store, workspace, TOKENS).await?;
+        let sent: Vec<&str> = tokens.iter().map(Token::reveal).collect();
+        // As many paths as tokens, however few are asked for.
+        let paths: Vec<String> = keys.iter().map(Key::ours).cycle().take(sent.len()).collect();
+        let ours = || -> Outcome<f64> {
+            Ok(wrk::run_with(office.main, &sent, &[], &paths, CONNECTIONS, effort.seconds)?
+                .per_second)
+        };
+        let theirs = || measure(&directus, keys, effort);
+        let (rates, figures) = if let Some(statement) = statement {
             let hashes: Vec<String> =
                 load::tokens(&store, workspace, TOKENS).await?.iter().map(sql_hash).collect();
             let hash = format!("ARRAY[(ARRAY[{}])[:t]]", hashes.join(","));
             let limit = format!("ARRAY[{RATE_LIMIT}]");
             let admit = bound(reads.admit, &[&hash, "ARRAY[1]", &limit, "ARRAY[0]"]);
             let script = format!("\\set t random(1, {TOKENS})\n{admit};\n{statement}");
-            limits.push(pgbench(&database, &script)?);
-        }
-        let (ours, limit) = (median(ours), median(limits));
-        println!(
-            "  {name:<22} {ours:>9.0}/s   pgbench, same SQL {limit:>8.0}/s   ratio {:.2}",
-            ours / limit
-        );
+            let limit = || pgbench(&database, &script, effort.seconds);
+            let [rates, limits, figures] = in_turns(effort, [&ours, &limit, &theirs])?;
+            let row = Row::new(work, Unit::PerSecond, &rates).beside("pgbench, same SQL", &limits);
+            part.row(row.goal(Goal::RatioAtLeast(0.7)));
+            (rates, figures)
+        } else {
+            in_turns(effort, [&ours, &theirs])?.into()
+        };
+        part.row(Row::new(work, Unit::PerSecond, &rates).beside(directus.name, &figures));
     }
-    Ok(())
-}
-
-/// A database on the server, made when it is missing.
-pub(crate) async fn database_of_its_own(server: &str, name: &str) -> Outcome<String> {
-    let (base, _) = server.rsplit_once('/').ok_or("TEST_POSTGRES_URL names no database")?;
-    let made =
-        Command::new("psql").args([server, "-qc", &format!("CREATE DATABASE {name}")]).output()?;
-    let complaint = String::from_utf8_lossy(&made.stderr);
-    if !made.status.success() && !complaint.contains("already exists") {
-        return Err(complaint.into());
-    }
-    Ok(format!("{base}/{name}"))
+    terms(effort, &mut part, &office, std::slice::from_ref(&directus))?;
+    let (all, own) = office.memory()?;
+    part.row(
+        Row::new("memory after that, its own", Unit::Megabytes, &[own as f64])
+            .goal(Goal::AtMost(300.0)),
+    );
+    part.row(Row::new("memory after that, in all", Unit::Megabytes, &[all as f64]));
+    Ok(part)
 }
 
 /// A statement with values in the places of its parameters; the highest first, so that `$1` does not
@@ -100,21 +115,12 @@ fn sql_hash(token: &Token) -> String {
     format!("'\\x{hex}'::bytea")
 }
 
-fn pgbench(database: &str, script: &str) -> Outcome<f64> {
-    let path = "target/bench/pgbench.sql";
-    std::fs::write(path, script)?;
+fn pgbench(database: &str, script: &str, seconds: u32) -> Outcome<f64> {
+    let path = format!("{HOME}/pgbench.sql");
+    std::fs::write(&path, script)?;
     let output = Command::new("pgbench")
-        .args([
-            "-n",
-            "-M",
-            "prepared",
-            "-j1",
-            &format!("-c{CONNECTIONS}"),
-            &format!("-T{SECONDS}"),
-            "-f",
-            path,
-            database,
-        ])
+        .args(["-n", "-M", "prepared", "-j1", &format!("-c{CONNECTIONS}"), &format!("-T{seconds}")])
+        .args(["-f", &path, database])
         .output()?;
     let text = String::from_utf8_lossy(&output.stdout);
     let line = text.lines().find_map(|line| line.strip_prefix("tps = "));

@@ -1,102 +1,208 @@
-//! Records on SQLite: the whole stack beside a bare handler with the same bytes.
+//! Records on SQLite: the whole stack beside a bare handler with the same bytes, and beside Datasette and
+//! Directus with the same folders.
 
 use crate::{
-    Outcome, bare,
-    load::{self, Sizes, mix},
+    Outcome, bare, datasette, directus,
+    effort::{CONNECTIONS, Effort},
+    folders::{Peer, TERM},
+    load::{self, mix},
+    machine,
     office::Office,
+    process,
+    report::{Goal, Part, Row, Unit, in_turns},
+    table::number,
     wrk,
 };
-use std::net::SocketAddr;
+use groma_store::Store;
 
-/// Rounds, each with the order turned around.
-const ROUNDS: usize = 3;
-const SECONDS: u32 = 5;
-const CONNECTIONS: u32 = 16;
 /// How many different paths are asked for.
 const PATHS: u64 = 2_000;
+/// Who looks at a list looks at its first pages.
+const FIRST_PAGES: u64 = 20;
 
-const DATABASE: &str = "sqlite:target/bench/groma.db";
+pub(crate) const BARE: &str = "bare axum handler";
+const LISTS: &str = "/api/public/v1/folders";
 
-pub(crate) async fn run(sizes: &Sizes) -> Outcome {
-    load::run(&DATABASE.parse()?, sizes).await?;
-    let office = Office::start(DATABASE)?;
-    println!(
-        "\nSQLite, {} folders; wrk -t1 -c{CONNECTIONS}, median of {ROUNDS} rounds of {SECONDS} s",
-        sizes.folders
+pub(crate) async fn run(effort: &Effort) -> Outcome<Part> {
+    let mut part = Part::new("records", "Records on SQLite");
+    let database = load(effort).await?;
+    let folders = effort.sizes.folders;
+    let store = Store::open(&database.parse()?).await?;
+    let workspace = load::workspace(&store).await?;
+    let home = directus::Home::Sqlite(format!("{}/directus.db", effort.folder()?));
+    let peers = [
+        datasette::start(effort, &store, workspace).await?,
+        directus::start(effort, &home, &store, workspace).await?,
+    ];
+    drop(store);
+    part.note(format!(
+        "{} folders with all their fields, in Groma, Datasette and Directus alike; wrk with \
+         {CONNECTIONS} connections. That ids, names and totals agree is checked before anything is measured.",
+        number(folders as f64)
+    ));
+    part.peer(
+        "axum",
+        machine::locked("axum")?,
+        "a handler that returns the same bytes, in the process of the bench",
     );
-    compare(&office, "detail", &detail_paths(sizes.folders)).await?;
-    compare(&office, "list of 50, any page", &page_paths(sizes.folders)).await?;
-    let (all, own) = office.memory()?;
-    println!(
-        "memory after that: {all} MB resident, {own} MB of it its own (the rest is the file, mapped)"
-    );
+    part.peer("Datasette", datasette::version()?, datasette::SETTINGS);
+    part.peer("Directus", directus::version()?, directus::SETTINGS);
 
-    println!("\nOne request at a time, milliseconds");
-    let last = sizes.folders.div_ceil(50);
-    for (name, path) in [
-        ("first page", "/api/public/v1/folders?limit=50".to_owned()),
-        ("middle page", format!("/api/public/v1/folders?limit=50&page={}", last / 2)),
-        ("last page", format!("/api/public/v1/folders?limit=50&page={last}")),
-        ("term, few hits", format!("/api/public/v1/folders?term=survey%20{}", sizes.folders / 2)),
-        ("term, many hits", "/api/public/v1/folders?term=easement".to_owned()),
-        ("term of two letters", "/api/public/v1/folders?term=ut".to_owned()),
-        ("term of one letter", "/api/public/v1/folders?term=z".to_owned()),
-    ] {
-        let token = office.token()?;
-        let total = total(&office.get(&path, &token)?);
-        let rate = wrk::run(office.main, &token, &[path], 1, SECONDS)?;
-        println!("  {name:<22} {:>9.3}   ({total} in all)", rate.millis);
-    }
-    Ok(())
-}
-
-/// Measures the program and a bare handler with the same bytes in turn.
-async fn compare(office: &Office, name: &str, paths: &[String]) -> Outcome {
+    let office = Office::start(&database)?;
     let token = office.token()?;
-    let sample = office.get(&paths[0], &token)?;
-    let size = sample.len();
-    let bare = bare::serve(sample).await?;
-    let measure = |address: SocketAddr| -> Outcome<f64> {
-        Ok(wrk::run(address, &office.token()?, paths, CONNECTIONS, SECONDS)?.per_second)
+    for peer in &peers {
+        peer.agrees_with(&office, &token, folders)?;
+    }
+    let ours = |paths: &[String]| -> Outcome<f64> {
+        Ok(wrk::run(office.main, &office.token()?, paths, CONNECTIONS, effort.seconds)?.per_second)
     };
-    let (mut ours, mut limits) = (Vec::new(), Vec::new());
-    for round in 0..ROUNDS {
-        if round % 2 == 0 {
-            ours.push(measure(office.main)?);
-            limits.push(measure(bare)?);
-        } else {
-            limits.push(measure(bare)?);
-            ours.push(measure(office.main)?);
+    let asked = Asked::of(folders);
+    let goals =
+        |bare: f64, peers: f64| (Some(Goal::RatioAtLeast(bare)), Some(Goal::RatioAtLeast(peers)));
+    let compared = [
+        ("detail", &asked.details, goals(0.6, 50.0)),
+        ("list of 50, any page", &asked.pages, goals(0.55, 100.0)),
+        ("list of 50, first pages", &asked.first_pages, goals(0.55, 100.0)),
+    ];
+    for (work, keys, (bare_goal, peer_goal)) in compared {
+        let paths: Vec<String> = keys.iter().map(Key::ours).collect();
+        let answer = office.get(&paths[0], &token)?;
+        let bare = bare::serve(answer.clone()).await?;
+        let limit = || Ok(wrk::run(bare, &token, &paths, CONNECTIONS, effort.seconds)?.per_second);
+        let theirs = peers.each_ref().map(|peer| move || measure(peer, keys, effort));
+        let [rates, limits, first, second] =
+            in_turns(effort, [&|| ours(&paths), &limit, &theirs[0], &theirs[1]])?;
+        part.row(Row::new(work, Unit::PerSecond, &rates).beside(BARE, &limits).goal(bare_goal));
+        for (peer, figures) in peers.iter().zip([first, second]) {
+            part.row(
+                Row::new(work, Unit::PerSecond, &rates).beside(peer.name, &figures).goal(peer_goal),
+            );
+        }
+        if work == "list of 50, any page" {
+            let bytes: Vec<f64> =
+                rates.iter().map(|rate| rate * answer.len() as f64 / 1e6).collect();
+            let copies: Vec<f64> = rates.iter().map(|_| machine::copy_rate(&answer)).collect();
+            let row = Row::new("the same in bytes", Unit::MegabytesPerSecond, &bytes);
+            part.row(row.beside("memory copy of the answer", &copies));
         }
     }
-    let (ours, limit) = (median(ours), median(limits));
-    println!(
-        "  {name:<22} {ours:>9.0}/s   bare handler {limit:>9.0}/s   ratio {:.2}   ({size} bytes)",
-        ours / limit
+    let (all, own) = office.memory()?;
+    part.row(
+        Row::new("memory after that, its own", Unit::Megabytes, &[own as f64])
+            .goal(Goal::AtMost(300.0)),
     );
+    part.row(Row::new("memory after that, with the mapped file", Unit::Megabytes, &[all as f64]));
+    terms(effort, &mut part, &office, &peers)?;
+    drop(peers);
+    alone(effort, &office, &mut part)?;
+    Ok(part)
+}
+
+/// Loads what is missing; the address of the database.
+pub(crate) async fn load(effort: &Effort) -> Outcome<String> {
+    let database = effort.sqlite("groma")?;
+    load::run(&database.parse()?, &effort.sizes).await?;
+    let store = Store::open(&database.parse()?).await?;
+    load::mark(&store, effort.sizes.folders, TERM).await?;
+    Ok(database)
+}
+
+/// One request at a time.
+fn alone(effort: &Effort, office: &Office, part: &mut Part) -> Outcome {
+    let last = effort.sizes.folders.div_ceil(50);
+    let paths = [
+        format!("{LISTS}?limit=50"),
+        format!("{LISTS}?limit=50&page={}", last / 2),
+        format!("{LISTS}?limit=50&page={last}"),
+        format!("{LISTS}?term=easement"),
+        format!("{LISTS}?term=ut"),
+    ];
+    let measure = |path: &String| -> Outcome<f64> {
+        let paths = std::slice::from_ref(path);
+        Ok(wrk::run(office.main, &office.token()?, paths, 1, effort.seconds.min(2))?.millis)
+    };
+    let [first, middle, last, many, two_letters] = in_turns(
+        effort,
+        [
+            &|| measure(&paths[0]),
+            &|| measure(&paths[1]),
+            &|| measure(&paths[2]),
+            &|| measure(&paths[3]),
+            &|| measure(&paths[4]),
+        ],
+    )?;
+    let row = |work: &str, figures: &[f64]| {
+        Row::new(format!("{work}, one at a time"), Unit::Millis, figures)
+    };
+    part.row(row("middle page", &middle).beside("first page", &first));
+    part.row(row("last page", &last).beside("first page", &first).goal(Goal::RatioAtMost(2.0)));
+    part.row(row("term, an eighth of all", &many));
+    part.row(row("term of two letters", &two_letters));
     Ok(())
 }
 
-/// Details of records all over the workspace.
-pub(crate) fn detail_paths(folders: u64) -> Vec<String> {
-    (0..PATHS).map(|n| format!("/api/public/v1/folders/F-{:06}", mix(n) % folders + 1)).collect()
+/// A term, one request at a time: sixteen at once would keep a peer that reads all its records busy for
+/// long after the round.
+pub(crate) fn terms(effort: &Effort, part: &mut Part, office: &Office, peers: &[Peer]) -> Outcome {
+    let ours = || process::millis(office.main, &Key::Term.ours(), &office.token()?);
+    for peer in peers {
+        let theirs = || process::millis(peer.process.address, &Key::Term.theirs(peer), peer.token);
+        let [ours, theirs] = in_turns(effort, [&ours, &theirs])?;
+        let row = Row::new("term, 50 hits, one at a time", Unit::Millis, &ours);
+        part.row(row.beside(peer.name, &theirs).goal(Goal::AtMost(5.0)));
+    }
+    Ok(())
 }
 
-/// Pages all over the list.
-pub(crate) fn page_paths(folders: u64) -> Vec<String> {
-    let pages = (folders / 50).max(1);
-    (0..PATHS)
-        .map(|n| format!("/api/public/v1/folders?limit=50&page={}", mix(n) % pages + 1))
-        .collect()
+pub(crate) fn measure(peer: &Peer, keys: &[Key], effort: &Effort) -> Outcome<f64> {
+    let paths: Vec<String> = keys.iter().map(|key| key.theirs(peer)).collect();
+    let address = peer.process.address;
+    let rate = wrk::run(address, peer.token, &paths, CONNECTIONS, effort.seconds)?.per_second;
+    // It goes on with what nobody waits for any more; the next one is measured when that is done.
+    process::get(address, &paths[0], peer.token)?;
+    Ok(rate)
 }
 
-pub(crate) fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or_default()
+/// What everybody is asked for.
+pub(crate) struct Asked {
+    pub(crate) details: Vec<Key>,
+    pub(crate) pages: Vec<Key>,
+    pub(crate) first_pages: Vec<Key>,
 }
 
-fn total(body: &[u8]) -> u64 {
-    let text = String::from_utf8_lossy(body);
-    let digits = text.rsplit("\"total\":").next().unwrap_or_default();
-    digits.chars().take_while(char::is_ascii_digit).collect::<String>().parse().unwrap_or_default()
+impl Asked {
+    pub(crate) fn of(folders: u64) -> Self {
+        let pages = (folders / 50).max(1);
+        Self {
+            details: (0..PATHS)
+                .map(|n| Key::Detail(format!("F-{:06}", mix(n) % folders + 1)))
+                .collect(),
+            pages: (0..PATHS).map(|n| Key::Page(mix(n) % pages + 1)).collect(),
+            first_pages: (1..=FIRST_PAGES).map(Key::Page).collect(),
+        }
+    }
+}
+
+pub(crate) enum Key {
+    Detail(String),
+    Page(u64),
+    Term,
+}
+
+impl Key {
+    pub(crate) fn ours(&self) -> String {
+        match self {
+            Self::Detail(reference) => format!("{LISTS}/{reference}"),
+            Self::Page(page) => format!("{LISTS}?limit=50&page={page}"),
+            Self::Term => format!("{LISTS}?limit=50&term={TERM}"),
+        }
+    }
+
+    fn theirs(&self, peer: &Peer) -> String {
+        match self {
+            Self::Detail(reference) => (peer.detail)(reference),
+            Self::Page(page) => (peer.page)(*page),
+            Self::Term => (peer.term)(TERM),
+        }
+    }
 }

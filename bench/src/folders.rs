@@ -1,0 +1,136 @@
+//! The folders of a loaded workspace as peers keep them: one table, a column a field, what is not a plain
+//! value as JSON text. And the question whether a peer answers with the same ones.
+
+use crate::{Outcome, office::Office, process};
+use groma_domain::{Kind, ListParams, WorkspaceId};
+use groma_store::Store;
+use serde_json::Value;
+
+/// The fields of a folder, its key first.
+pub(crate) const COLUMNS: [&str; 19] = [
+    "reference",
+    "id",
+    "workspaceKey",
+    "externalId",
+    "customFields",
+    "createdAt",
+    "updatedAt",
+    "version",
+    "name",
+    "description",
+    "clientName",
+    "statusId",
+    "owner",
+    "startDate",
+    "dueDate",
+    "currency",
+    "tags",
+    "bbox",
+    "archivedAt",
+];
+
+/// The fields that a term is looked for in.
+pub(crate) const SEARCHED: [&str; 3] = ["reference", "name", "description"];
+
+/// A word that is in fifty folders.
+pub(crate) const TERM: &str = "lighthouse";
+
+/// Hands over every folder, as the values of the columns.
+pub(crate) async fn each(
+    store: &Store,
+    workspace: WorkspaceId,
+    mut take: impl FnMut(Vec<Option<String>>) -> Outcome,
+) -> Outcome {
+    for page in 1.. {
+        let params = ListParams { page, limit: 1_000, term: None };
+        let page = store.list(workspace, Kind::Folder, &params, Vec::new()).await?;
+        let folders: Vec<Value> = serde_json::from_slice(&[b"[", &page.body[..], b"]"].concat())?;
+        if folders.is_empty() {
+            break;
+        }
+        for folder in folders {
+            take(COLUMNS.map(|column| text(&folder[column])).to_vec())?;
+        }
+    }
+    Ok(())
+}
+
+fn text(value: &Value) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::String(text) => Some(text.clone()),
+        value => Some(value.to_string()),
+    }
+}
+
+/// A running peer that answers for the same folders.
+pub(crate) struct Peer {
+    pub(crate) name: &'static str,
+    pub(crate) process: process::Process,
+    pub(crate) token: &'static str,
+    /// The paths of a folder by its reference, of a page of fifty, of a term.
+    pub(crate) detail: fn(&str) -> String,
+    pub(crate) page: fn(u64) -> String,
+    pub(crate) term: fn(&str) -> String,
+    /// Where in an answer the folder is, the folders are, and how many there are in all.
+    pub(crate) folder_at: &'static str,
+    pub(crate) folders_at: &'static str,
+    pub(crate) total_at: &'static str,
+}
+
+impl Peer {
+    /// Fails unless detail, pages and term carry the same folders as ours do.
+    pub(crate) fn agrees_with(&self, office: &Office, token: &str, folders: u64) -> Outcome {
+        let ours = |path: &str| -> Outcome<Value> {
+            Ok(serde_json::from_slice(
+                &office.get(&format!("/api/public/v1/folders{path}"), token)?,
+            )?)
+        };
+        let theirs = |path: &str| -> Outcome<Value> {
+            Ok(serde_json::from_slice(&process::get(self.process.address, path, self.token)?)?)
+        };
+        let mut compared = Vec::new();
+        for page in [1, 2, (folders / 100).clamp(1, 1_000)] {
+            let (ours, theirs) =
+                (ours(&format!("?limit=50&page={page}"))?, theirs(&(self.page)(page))?);
+            compared.push((format!("page {page}"), self.names(&ours, &theirs, false)));
+        }
+        let (found, theirs_found) = (ours(&format!("?term={TERM}"))?, theirs(&(self.term)(TERM))?);
+        compared.push(("term".to_owned(), self.names(&found, &theirs_found, true)));
+        let (ours, theirs) = (ours("/F-000007")?, theirs(&(self.detail)("F-000007"))?);
+        let theirs = theirs.pointer(self.folder_at);
+        compared
+            .push(("detail".to_owned(), ((0, vec![name(Some(&ours))]), (0, vec![name(theirs)]))));
+        for (what, (ours, theirs)) in compared {
+            if ours != theirs || ours.1.is_empty() {
+                let name = self.name;
+                return Err(format!("{name} does not agree, {what}:\n{ours:?}\n{theirs:?}").into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Totals and names of both, in the order they came unless that is left to each.
+    fn names(&self, ours: &Value, theirs: &Value, sorted: bool) -> (Listed, Listed) {
+        let listed = |folders: Option<&Value>, total: Option<&Value>| {
+            let folders = folders.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+            let mut names: Vec<String> = folders.iter().map(|folder| name(Some(folder))).collect();
+            if sorted {
+                names.sort();
+            }
+            (total.and_then(Value::as_u64).unwrap_or_default(), names)
+        };
+        (
+            listed(ours.get("content"), ours.get("total")),
+            listed(theirs.pointer(self.folders_at), theirs.pointer(self.total_at)),
+        )
+    }
+}
+
+/// How many there are in all, and which came.
+type Listed = (u64, Vec<String>);
+
+fn name(folder: Option<&Value>) -> String {
+    let field = |field| folder.and_then(|folder| folder[field].as_str()).unwrap_or_default();
+    format!("{} {}", field("id"), field("name"))
+}

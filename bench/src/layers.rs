@@ -1,0 +1,145 @@
+//! Groma's two layers of the land: loading them, and the program that serves them.
+
+use crate::{
+    Outcome,
+    effort::CONNECTIONS,
+    land::{Cover, Land},
+    load,
+    office::Office,
+    wrk,
+};
+use groma_domain::{Timestamp, WorkspaceId, layer::LayerKey};
+use groma_geo::grid::{TileId, project};
+use groma_store::{Actor, DatabaseUrl, NewGeometries, Outcome as Posted, Spool, Store};
+use std::time::Instant;
+
+/// How many features are written in one transaction.
+const BATCH: u64 = 10_000;
+
+/// A running Groma and its two layers.
+pub(crate) struct Server {
+    pub(crate) office: Office,
+    layers: [(Cover, String); 2],
+}
+
+impl Server {
+    pub(crate) async fn start(database: &str, settings: &[(&str, &str)]) -> Outcome<Self> {
+        let store = Store::open(&database.parse()?).await?;
+        let workspace = load::workspace(&store).await?;
+        let mut ids = Vec::new();
+        for cover in Cover::ALL {
+            let key = LayerKey::Slug(cover.name().to_owned());
+            let layer = store.layer(workspace, &key).await?.ok_or("a layer is missing")?;
+            ids.push((cover, layer.id.to_string()));
+        }
+        let layers = ids.try_into().map_err(|_| "layers")?;
+        Ok(Self { office: Office::start_with(database, settings)?, layers })
+    }
+
+    pub(crate) fn paths(&self, cover: Cover, tiles: &[TileId]) -> Vec<String> {
+        let id = self.layers.iter().find(|(of, _)| *of == cover).map_or("", |(_, id)| id);
+        let path = |tile: &TileId| {
+            format!("/api/public/v1/layers/{id}/mvt/{}/{}/{}", tile.z(), tile.x(), tile.y())
+        };
+        tiles.iter().map(path).collect()
+    }
+
+    pub(crate) fn measure(&self, cover: Cover, tiles: &[TileId], seconds: u32) -> Outcome<f64> {
+        let paths = self.paths(cover, tiles);
+        let token = self.office.token()?;
+        Ok(wrk::run(self.office.geo, &token, &paths, CONNECTIONS, seconds)?.per_second)
+    }
+
+    pub(crate) fn millis(&self, cover: Cover, tiles: &[TileId], seconds: u32) -> Outcome<f64> {
+        let paths = self.paths(cover, tiles);
+        let token = self.office.token()?;
+        Ok(wrk::run(self.office.geo, &token, &paths, CONNECTIONS, seconds)?.millis)
+    }
+
+    /// Bytes of the largest of some tiles.
+    pub(crate) fn largest(&self, cover: Cover, tiles: &[TileId]) -> Outcome<usize> {
+        let token = self.office.token()?;
+        let mut largest = 0;
+        for path in self.paths(cover, tiles) {
+            largest = largest.max(self.office.get_from(self.office.geo, &path, &token, &[])?.len());
+        }
+        Ok(largest)
+    }
+}
+
+/// Tiles of a zoom in which there is something: where the towns are, the more the larger they are.
+pub(crate) fn tiles_over(
+    land: &Land,
+    cover: Cover,
+    features: u64,
+    zoom: u8,
+    count: u64,
+) -> Vec<TileId> {
+    let mut tiles = Vec::new();
+    for n in 0..count {
+        let ((x, y), _) = land.place(cover, load::mix(n + 17) % features, features);
+        let (x, y) = project(x, y);
+        let cell = |value: u32| if zoom == 0 { 0 } else { value >> (32 - u32::from(zoom)) };
+        tiles.extend(TileId::new(zoom, cell(x), cell(y)));
+    }
+    if zoom < 10 {
+        tiles.sort_by_key(|tile| (tile.x(), tile.y()));
+        tiles.dedup();
+    }
+    tiles
+}
+
+/// Fills both layers; what is there already stays.
+pub(crate) async fn load(database: &DatabaseUrl, land: &Land, count: u64) -> Outcome {
+    let store = Store::open(database).await?;
+    let workspace = load::workspace(&store).await?;
+    for cover in Cover::ALL {
+        let key = LayerKey::Slug(cover.name().to_owned());
+        let now = Timestamp::from(jiff::Timestamp::now());
+        let there = match store.layer(workspace, &key).await? {
+            Some(layer) => layer.counts.total(),
+            None => {
+                store.create_layer(workspace, Actor::Operator, cover.name().into(), now).await?;
+                0
+            }
+        };
+        let begun = Instant::now();
+        let mut next = there;
+        while next < count {
+            let end = (next + BATCH).min(count);
+            let mut features = Spool::default();
+            for n in next..end {
+                features.push(&land.feature(cover, n, count))?;
+            }
+            post(&store, workspace, key.clone(), features).await?;
+            next = end;
+        }
+        if there < count {
+            let seconds = begun.elapsed().as_secs_f64();
+            let per_second = (count - there) as f64 / seconds;
+            println!(
+                "{database:?}: {} {} in {seconds:.0} s, {per_second:.0}/s",
+                count - there,
+                cover.name()
+            );
+        }
+    }
+    Ok(())
+}
+
+async fn post(store: &Store, workspace: WorkspaceId, layer: LayerKey, features: Spool) -> Outcome {
+    let outcome = store.post_geometries(NewGeometries {
+        workspace,
+        actor: Actor::Operator,
+        now: Timestamp::from(jiff::Timestamp::now()),
+        layer: Some(layer),
+        folder: None,
+        assignment: None,
+        features,
+        request: None,
+    });
+    match outcome.await? {
+        Posted::Posted(_) => Ok(()),
+        Posted::Replayed(_) => Err("nothing was to be replayed".into()),
+    }
+}
