@@ -8,6 +8,7 @@ pub(crate) mod backup;
 mod browse;
 pub(crate) mod copy;
 mod documents;
+mod indexing;
 mod layers;
 mod read;
 mod readers;
@@ -29,6 +30,7 @@ use crate::{
 };
 use documents::Documents;
 use groma_domain::WorkspaceId;
+use indexing::Indexing;
 use parking_lot::{Mutex, RwLock};
 use readers::{Readers, State};
 use rusqlite::{Connection, OpenFlags, config::DbConfig};
@@ -162,7 +164,11 @@ impl Sqlite {
         let (output, _) = self
             .writer
             .write_then(
-                move |connection| run_now(work, connection, &desk),
+                move |connection, indexing| {
+                    let (output, handed, noted) = run_now(work, connection, &desk)?;
+                    indexing.append(noted);
+                    Ok((output, handed))
+                },
                 move |(_, handed)| outbox.hand_over(std::mem::take(handed)),
             )
             .await?;
@@ -174,7 +180,7 @@ impl Sqlite {
         self.read_long(move |store| {
             let mut connection = connect(&store.path)?;
             connection.execute_batch(sql::BEGIN)?;
-            run_now(work, &mut connection, &store.desk).map(|(output, _)| output)
+            run_now(work, &mut connection, &store.desk).map(|(output, ..)| output)
         })
         .await
     }
@@ -197,12 +203,13 @@ fn run_now<W: Work>(
     work: W,
     connection: &mut Connection,
     desk: &Desk,
-) -> Result<(W::Output, Handed)> {
+) -> Result<(W::Output, Handed, Indexing)> {
     let mut tx = SqliteTx::new(connection, desk);
     let outcome = futures_util::FutureExt::now_or_never(work.run(&mut tx));
     // No operation of `SqliteTx` waits for anything.
     let output = outcome.unwrap_or(Err(Error::Closed))?;
-    Ok((output, tx.into_handed()))
+    let (handed, indexing) = tx.into_parts();
+    Ok((output, handed, indexing))
 }
 
 /// No connection makes the file: whether there is one is decided once.

@@ -1,6 +1,7 @@
 //! The operations of a transaction, carried out at once.
 
 use super::{
+    indexing::Indexing,
     layers::each_block,
     sql::{self, KindSql},
     webhooks::{read_endpoint, wall_millis},
@@ -21,7 +22,7 @@ use groma_domain::{
     layer::LayerKey,
     reference::Key,
     session::SecretHash,
-    text::{FIELD_SEPARATOR, fold},
+    text::fold,
     workspace::{Workspace, WorkspaceName},
 };
 use groma_geo::{Bbox, block::Block, grid::GridBox};
@@ -51,17 +52,7 @@ pub(super) struct SqliteTx<'c> {
     /// The mark that the endpoints of the locked workspace had.
     mark: Option<(WorkspaceId, i64)>,
     handed: Handed,
-    /// What is to become of the index of search texts, behind all other writes: a statement that can
-    /// fail half-way through makes the index write out what it holds in memory.
-    indexing: Vec<Indexing>,
-}
-
-/// A record's search text is gone, and another is there.
-struct Indexing {
-    kind: &'static KindSql,
-    place: i64,
-    was_there: bool,
-    text: Option<String>,
+    indexing: Indexing,
 }
 
 impl<'c> SqliteTx<'c> {
@@ -72,13 +63,13 @@ impl<'c> SqliteTx<'c> {
             number: None,
             mark: None,
             handed: Handed::default(),
-            indexing: Vec::new(),
+            indexing: Indexing::default(),
         }
     }
 
-    /// What is handed over when this is committed.
-    pub(super) fn into_handed(self) -> Handed {
-        self.handed
+    /// What is handed over when this is committed, and what is indexed before.
+    pub(super) fn into_parts(self) -> (Handed, Indexing) {
+        (self.handed, self.indexing)
     }
 
     fn prepare(&self, sql: &str) -> Result<CachedStatement<'_>> {
@@ -104,23 +95,23 @@ impl<'c> SqliteTx<'c> {
     fn write_one(&mut self, ws: i64, write: Write) -> Result<()> {
         match write {
             Write::InsertRecord(row) => {
-                let kind = KindSql::of(row.record.kind());
-                self.write_row(&kind.insert, ws, &row)?;
-                self.index_later(kind, ws, row.seq, false, Some(row.search));
+                let kind = row.record.kind();
+                self.write_row(&KindSql::of(kind).insert, ws, &row)?;
+                self.indexing.note(kind, place(ws, row.seq), false, Some(row.search));
                 Ok(())
             }
             Write::UpdateRecord { row, search_changed } => {
-                let kind = KindSql::of(row.record.kind());
-                self.write_row(&kind.update, ws, &row)?;
+                let kind = row.record.kind();
+                self.write_row(&KindSql::of(kind).update, ws, &row)?;
                 if search_changed {
-                    self.index_later(kind, ws, row.seq, true, Some(row.search));
+                    self.indexing.note(kind, place(ws, row.seq), true, Some(row.search));
                 }
                 Ok(())
             }
             Write::RemoveRecord { kind, seq } => {
-                let kind = KindSql::of(kind);
-                self.execute(&kind.remove, &[&place(ws, seq)])?;
-                self.index_later(kind, ws, seq, true, None);
+                let place = place(ws, seq);
+                self.execute(&KindSql::of(kind).remove, &[&place])?;
+                self.indexing.note(kind, place, true, None);
                 Ok(())
             }
             Write::FreeReference { kind, seq, id } => self.execute(
@@ -451,32 +442,6 @@ impl<'c> SqliteTx<'c> {
         values.extend(links.iter().map(|link| link as &dyn ToSql));
         self.execute(sql, &values)
     }
-
-    fn index_later(
-        &mut self,
-        kind: &'static KindSql,
-        ws: i64,
-        seq: u64,
-        was_there: bool,
-        text: Option<String>,
-    ) {
-        self.indexing.push(Indexing { kind, place: place(ws, seq), was_there, text });
-    }
-
-    fn index(&mut self) -> Result<()> {
-        for Indexing { kind, place, was_there, text } in std::mem::take(&mut self.indexing) {
-            if was_there {
-                self.execute(&kind.unindex, &[&place])?;
-            }
-            if let Some(mut text) = text {
-                // Two separators behind the text give every character a trigram that begins with it,
-                // so that terms of one or two characters can be looked up as beginnings of trigrams.
-                text.extend([FIELD_SEPARATOR; 2]);
-                self.execute(&kind.index, &[&place, &text])?;
-            }
-        }
-        Ok(())
-    }
 }
 
 impl Tx for SqliteTx<'_> {
@@ -776,7 +741,7 @@ impl Tx for SqliteTx<'_> {
                 self.number = None;
             }
         }
-        self.index()
+        Ok(())
     }
 }
 

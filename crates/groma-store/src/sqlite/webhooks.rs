@@ -351,7 +351,7 @@ impl Sqlite {
         work: impl FnOnce(&mut Connection) -> Result<R> + Send + 'static,
     ) -> Result<R> {
         let outbox = self.desk.outbox.clone();
-        self.writer.write_then(work, move |_| outbox.stir()).await
+        self.writer.write_then(|connection, _| work(connection), move |_| outbox.stir()).await
     }
 
     pub(crate) async fn remember_deliveries(

@@ -1,12 +1,12 @@
 //! The one writer: a thread that takes whatever changes are waiting, carries each out behind a
-//! savepoint of its own, and commits them together. Each is acknowledged after that commit has
-//! reached the disk. Many small changes then share the cost of one sync.
+//! savepoint of its own, writes the search texts of all, and commits them together. Each is acknowledged
+//! after that commit has reached the disk. Many small changes then share the cost of one sync.
 //!
 //! The first of a group has no savepoint: what it wrote is all there is to undo. A savepoint is kept in
 //! memory as a list that each statement behind it walks through, so a change of a thousand records
 //! would take many times as long.
 
-use super::{readers::Readers, sql};
+use super::{indexing::Indexing, readers::Readers, sql};
 use crate::{Error, Result};
 use rusqlite::Connection;
 use std::{
@@ -23,7 +23,8 @@ const GROUP_TIME: Duration = Duration::from_millis(20);
 /// A change on its way: carried out, then told what became of the group it was in.
 trait Job: Send {
     /// Carries it out; whether it is to be committed. What a first one wrote stays when it fails.
-    fn run(&mut self, connection: &mut Connection, is_first: bool) -> bool;
+    fn run(&mut self, connection: &mut Connection, indexing: &mut Indexing, is_first: bool)
+    -> bool;
     fn tell(self: Box<Self>, committed: Result<(), &str>);
 }
 
@@ -37,19 +38,28 @@ struct Waiting<W, R, A> {
 
 impl<W, R, A> Job for Waiting<W, R, A>
 where
-    W: FnOnce(&mut Connection) -> Result<R> + Send,
+    W: FnOnce(&mut Connection, &mut Indexing) -> Result<R> + Send,
     R: Send,
     A: FnOnce(&mut R) + Send,
 {
-    fn run(&mut self, connection: &mut Connection, is_first: bool) -> bool {
+    fn run(
+        &mut self,
+        connection: &mut Connection,
+        indexing: &mut Indexing,
+        is_first: bool,
+    ) -> bool {
         let Some(work) = self.work.take() else { return false };
+        let mut noted = Indexing::default();
         // A panic is one change's misfortune, not the end of all writing.
         let work = |connection: &mut Connection| {
-            catch_unwind(AssertUnwindSafe(|| work(connection)))
+            catch_unwind(AssertUnwindSafe(|| work(connection, &mut noted)))
                 .unwrap_or_else(|_| Err(Error::Damaged("a change panicked".to_owned())))
         };
         let outcome = if is_first { work(connection) } else { behind_savepoint(connection, work) };
         let is_done = outcome.is_ok();
+        if is_done {
+            indexing.append(noted);
+        }
         self.outcome = Some(outcome);
         is_done
     }
@@ -89,13 +99,13 @@ impl Writer {
         &self,
         work: impl FnOnce(&mut Connection) -> Result<R> + Send + 'static,
     ) -> Result<R> {
-        self.write_then(work, |_| ()).await
+        self.write_then(|connection, _| work(connection), |_| ()).await
     }
 
-    /// The same; `after` is done as soon as it is committed.
+    /// The same for work that has search texts written too; `after` is done as soon as it is committed.
     pub(super) async fn write_then<R: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Connection) -> Result<R> + Send + 'static,
+        work: impl FnOnce(&mut Connection, &mut Indexing) -> Result<R> + Send + 'static,
         after: impl FnOnce(&mut R) + Send + 'static,
     ) -> Result<R> {
         let (answer, answered) = oneshot::channel();
@@ -146,8 +156,9 @@ fn run_group(
     readers: &Readers,
     begun: Instant,
 ) -> Result<(), String> {
+    let mut indexing = Indexing::default();
     for next in 0.. {
-        let is_done = group[next].run(connection, next == 0);
+        let is_done = group[next].run(connection, &mut indexing, next == 0);
         if next == 0 && !is_done && !connection.is_autocommit() {
             return execute(connection, sql::ROLLBACK).map_err(|error| error.to_string());
         }
@@ -160,6 +171,7 @@ fn run_group(
         let Ok(job) = waiting.try_recv() else { break };
         group.push(job);
     }
+    indexing.write(connection).map_err(|error| error.to_string())?;
     readers.await_commit();
     execute(connection, sql::COMMIT).map_err(|error| error.to_string())
 }
