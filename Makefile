@@ -39,6 +39,6 @@ fuzz: ## Send what nobody would write, FUZZ_SECONDS (120) for each kind of it
 screenshots: ## Take the pictures of docs/images, of the demonstration office
 	@scripts/e2e screenshots
 
-# Everything that any target needs, at once: for images and first days.
+# Everything of the system that any target needs, at once: for images and first days.
 setup:
 	@scripts/setup build lint postgres python node browser bench chaos

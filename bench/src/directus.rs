@@ -22,7 +22,7 @@ use std::{
 
 const TOKEN: &str = "bench-static-token";
 
-pub(crate) const SETTINGS: &str = "`NODE_ENV=production`, static token of an administrator, no rate limiter, no \
+pub(crate) const SETTINGS: &str = "`NODE_ENV=production`, static token of an administrator, no limiters, no \
     cache, no telemetry, key as primary key, only the searched fields `searchable`";
 
 /// Where Directus keeps its tables.
@@ -98,6 +98,7 @@ fn directus(program: &Path, home: &Home, verb: &str) -> Outcome<Command> {
         ("TELEMETRY", "false"),
         ("CACHE_ENABLED", "false"),
         ("RATE_LIMITER_ENABLED", "false"),
+        ("PRESSURE_LIMITER_ENABLED", "false"),
         ("WEBSOCKETS_ENABLED", "false"),
     ]);
     Ok(command)

@@ -21,6 +21,8 @@ pub(crate) struct Effort {
     pub(crate) sizes: Sizes,
     /// Folders on PostgreSQL.
     pub(crate) postgres_folders: u64,
+    /// Tokens that share the requests there.
+    pub(crate) tokens: u64,
     /// Parcels, and as many points.
     pub(crate) parcels: u64,
     /// Changes made in a round as fast as they go, on SQLite; a third of them on PostgreSQL.
@@ -46,6 +48,7 @@ impl Effort {
                 expenses: 100_000,
             },
             postgres_folders: 200_000,
+            tokens: 2_000,
             parcels: 1_000_000,
             changes: 30_000,
             beats: 600,
@@ -61,6 +64,7 @@ impl Effort {
             seconds: 1,
             sizes: Sizes { folders: 20_000, assignments: 2_000, budgets: 200, expenses: 2_000 },
             postgres_folders: 4_000,
+            tokens: 500,
             parcels: 20_000,
             changes: 3_000,
             beats: 100,

@@ -48,7 +48,7 @@ impl Machine {
             ("processor", format!("{}, {} cores", self.processor, self.cores)),
             ("memory", self.memory.clone()),
             ("kernel", self.kernel.clone()),
-            ("build", format!("{}, profile {}", self.compiler, office::profile())),
+            ("compiler", self.compiler.clone()),
             ("load", self.load.clone()),
             (
                 "disk",
@@ -88,13 +88,16 @@ pub(crate) fn copy_rate(answer: &[u8]) -> f64 {
     bytes as f64 / 1e6 / begun.elapsed().as_secs_f64()
 }
 
-/// The commit that is measured.
+/// What is measured: the commit, and what is not as it would be released.
 pub(crate) fn commit() -> String {
-    let commit = said("git", &["rev-parse", "--short", "HEAD"]).unwrap_or_default();
+    let mut commit = said("git", &["rev-parse", "--short", "HEAD"]).unwrap_or_default();
     let changes = said("git", &["status", "--porcelain", "--", ".", ":!bench/RESULTS.md"]);
-    match changes.unwrap_or_default().as_str() {
-        "" => format!("commit {commit}"),
-        _ => format!("commit {commit} with changes"),
+    if changes.is_ok_and(|changes| !changes.is_empty()) {
+        commit.push_str(" with changes");
+    }
+    match office::profile().as_str() {
+        "release" => commit,
+        profile => format!("{commit} (built with the profile {profile})"),
     }
 }
 

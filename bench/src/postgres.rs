@@ -17,13 +17,12 @@ use groma_domain::token::Token;
 use groma_store::{HotReads, Store};
 use std::process::Command;
 
-/// The rate of the seed, and so many scripts that none of them meets it.
+/// The rate of the seed; there are so many tokens that none of them meets it.
 const RATE_LIMIT: &str = "100";
-const TOKENS: u64 = 2_000;
 
 pub(crate) async fn run(effort: &Effort) -> Outcome<Part> {
     let mut part = Part::new("postgres", "Records on PostgreSQL");
-    let folders = effort.postgres_folders;
+    let (folders, tokens) = (effort.postgres_folders, effort.tokens);
     let database = effort.postgres("records")?;
     let sizes = Sizes { folders, assignments: 0, expenses: 0, budgets: 0 };
     load::run(&database.parse()?, &sizes).await?;
@@ -36,7 +35,7 @@ pub(crate) async fn run(effort: &Effort) -> Outcome<Part> {
         Office::start_with(&database, &[("GROMA_LIMITS__REQUESTS_PER_MINUTE", RATE_LIMIT)])?;
     directus.agrees_with(&office, &office.token()?, folders)?;
     part.note(format!(
-        "{} folders, in Groma and Directus alike; {CONNECTIONS} connections, {TOKENS} tokens with the rate of \
+        "{} folders, in Groma and Directus alike; {CONNECTIONS} connections, {tokens} tokens with the rate of \
          {RATE_LIMIT} a minute, which the program and pgbench count alike. Synced to the disk (fsync on).",
         number(folders as f64)
     ));
@@ -65,8 +64,8 @@ pub(crate) async fn run(effort: &Effort) -> Outcome<Part> {
         ("list of 50, any page", &asked.pages, Some(page)),
         ("list of 50, first pages", &asked.first_pages, None),
     ] {
-        let tokens = load::tokens(&store, workspace, TOKENS).await?;
-        let sent: Vec<&str> = tokens.iter().map(Token::reveal).collect();
+        let made = load::tokens(&store, workspace, tokens).await?;
+        let sent: Vec<&str> = made.iter().map(Token::reveal).collect();
         // As many paths as tokens, however few are asked for.
         let paths: Vec<String> = keys.iter().map(Key::ours).cycle().take(sent.len()).collect();
         let ours = || -> Outcome<f64> {
@@ -76,11 +75,11 @@ pub(crate) async fn run(effort: &Effort) -> Outcome<Part> {
         let theirs = || measure(&directus, keys, effort);
         let (rates, figures) = if let Some(statement) = statement {
             let hashes: Vec<String> =
-                load::tokens(&store, workspace, TOKENS).await?.iter().map(sql_hash).collect();
+                load::tokens(&store, workspace, tokens).await?.iter().map(sql_hash).collect();
             let hash = format!("ARRAY[(ARRAY[{}])[:t]]", hashes.join(","));
             let limit = format!("ARRAY[{RATE_LIMIT}]");
             let admit = bound(reads.admit, &[&hash, "ARRAY[1]", &limit, "ARRAY[0]"]);
-            let script = format!("\\set t random(1, {TOKENS})\n{admit};\n{statement}");
+            let script = format!("\\set t random(1, {tokens})\n{admit};\n{statement}");
             let limit = || pgbench(&database, &script, effort.seconds);
             let [rates, limits, figures] = in_turns(effort, [&ours, &limit, &theirs])?;
             let row = Row::new(work, Unit::PerSecond, &rates).beside("pgbench, same SQL", &limits);

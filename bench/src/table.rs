@@ -102,7 +102,7 @@ fn section(page: &mut String, part: &Part) -> Outcome {
     writeln!(page, "\n## {}\n", part.title)?;
     writeln!(
         page,
-        "`BENCH={}`, at {} on {}, in {:.0} s.",
+        "`BENCH={}`, commit {} on {}, in {:.0} s.",
         part.name, part.commit, part.day, part.seconds
     )?;
     for note in &part.notes {
