@@ -2,10 +2,12 @@
 //! fills a workspace with as many records as one likes.
 
 mod bare;
+mod growth;
 mod land;
 mod load;
 mod martin;
 mod office;
+mod plot;
 mod postgres;
 mod receiver;
 mod records;
@@ -49,6 +51,8 @@ enum Command {
     Tiles(tiles::Extent),
     /// Measure deliveries on SQLite and PostgreSQL (needs `TEST_POSTGRES_URL`).
     Webhooks(webhooks::Scale),
+    /// Measure how costs grow with size, on SQLite, and write `bench/GROWTH.md`.
+    Growth(growth::Scale),
     /// Receive deliveries, for `webhooks`.
     #[command(hide = true)]
     Receive,
@@ -62,6 +66,7 @@ async fn main() -> Outcome {
         Command::Postgres(sizes) => postgres::run(&sizes).await,
         Command::Tiles(extent) => tiles::run(&extent).await,
         Command::Webhooks(scale) => webhooks::run(&scale).await,
+        Command::Growth(scale) => growth::run(&scale).await,
         Command::Receive => receiver::run().await,
         Command::All(sizes) => {
             records::run(&sizes).await?;

@@ -142,7 +142,7 @@ pub(crate) fn own_memory(process: u32) -> Outcome<u64> {
 }
 
 /// The profile that this program was built with: the name of the folder it is in.
-fn profile() -> String {
+pub(crate) fn profile() -> String {
     let here = std::env::current_exe().unwrap_or_default();
     let folder = here.parent().and_then(|folder| folder.file_name());
     match folder.and_then(|folder| folder.to_str()) {
@@ -152,8 +152,8 @@ fn profile() -> String {
     }
 }
 
-fn program() -> PathBuf {
-    // Beside this program: both are built into the same folder.
+/// The program, beside this one: both are built into the same folder.
+pub(crate) fn program() -> PathBuf {
     let here = std::env::current_exe().unwrap_or_default();
     here.with_file_name("groma")
 }
