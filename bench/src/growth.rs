@@ -44,6 +44,8 @@ pub(crate) struct Scale {
     keep: bool,
 }
 
+/// How many tiles are weighed.
+const TILES: u64 = 300;
 const FOLDER: &str = "target/bench/growth";
 
 pub(crate) async fn run(scale: &Scale) -> Outcome {
@@ -121,6 +123,9 @@ async fn of_land(file: &Path, size: u64, figures: &mut Figures) -> Outcome {
             format!("/api/public/v1/layers/{layer}/mvt/{zoom}/{}/{}", tile.0, tile.1)
         };
         figures.add(size, name, Span::READ.median(|n| client.get(&path(n)).map(drop))?);
+        let sizes: Outcome<Vec<f64>> =
+            (0..TILES).map(|n| Ok(client.get(&path(n))?.len() as f64)).collect();
+        figures.add(size, &name.replace("tile", "size"), client::median(sizes?));
     }
     let run = crate::receiver::micros();
     let mut post = |n: u64| -> Outcome {

@@ -1,6 +1,6 @@
 //! What was measured, kept beside the plots and the page that are made of it.
 
-use super::lines::{GROUPS, Group, Line};
+use super::lines::{GROUPS, Group, Line, Must};
 use crate::{
     Outcome,
     office::profile,
@@ -55,7 +55,7 @@ impl Figures {
 
     fn plot(&self, group: &Group) -> Plot {
         let drawn =
-            |line: &Line| plot::Line { name: line.name.to_owned(), points: self.points(line) };
+            |line: &Line| plot::Line { name: line.name.to_owned(), points: self.points(line.key) };
         Plot {
             title: group.title.to_owned(),
             across: "records, or features".to_owned(),
@@ -64,10 +64,9 @@ impl Figures {
         }
     }
 
-    fn points(&self, line: &Line) -> Vec<(f64, f64)> {
-        let point = |(size, costs): (&u64, &BTreeMap<String, f64>)| {
-            Some((*size as f64, *costs.get(line.key)?))
-        };
+    fn points(&self, key: &str) -> Vec<(f64, f64)> {
+        let point =
+            |(size, costs): (&u64, &BTreeMap<String, f64>)| Some((*size as f64, *costs.get(key)?));
         self.sizes.iter().filter_map(point).collect()
     }
 
@@ -106,12 +105,17 @@ impl Figures {
                 let cost = costs.get(line.key).map_or_else(|| "–".to_owned(), |cost| short(*cost));
                 write!(page, " {cost} |")?;
             }
-            let grown = match growth(&self.points(line)) {
-                Some(factor) if factor > line.must * NOISE => format!("▲ × {factor:.2}"),
-                Some(factor) => format!("× {factor:.2}"),
-                None => "–".to_owned(),
+            let must = match line.must {
+                Must::By(factor) => Some(factor),
+                Must::As(key) => growth(&self.points(key)),
             };
-            writeln!(page, " {grown} | × {} | {} |", line.must, line.why)?;
+            let grown = growth(&self.points(line.key));
+            let is_more = grown.zip(must).is_some_and(|(grown, must)| grown > must * NOISE);
+            let mark = if is_more { "▲ " } else { "" };
+            let times = |factor: Option<f64>| {
+                factor.map_or_else(|| "–".to_owned(), |factor| format!("× {factor:.2}"))
+            };
+            writeln!(page, " {mark}{} | {} | {} |", times(grown), times(must), line.why)?;
         }
         Ok(())
     }
@@ -180,7 +184,10 @@ mod tests {
         let sizes = BTreeMap::from([(10_000, costs(1.0, 1.0)), (100_000, costs(2.0, 10.0))]);
         let figures = Figures { build: "quick".into(), machine: "a machine".into(), sizes };
         let page = figures.page().unwrap();
-        assert!(page.contains("| 50 hits | 1 | 2 | ▲ × 2.00 | × 1 |"), "{page}");
-        assert!(page.contains("| an eighth of all are hits | 1 | 10 | × 10.00 | × 10 |"), "{page}");
+        assert!(page.contains("| 50 hits | 1 | 2 | ▲ × 2.00 | × 1.00 |"), "{page}");
+        assert!(
+            page.contains("| an eighth of all are hits | 1 | 10 | × 10.00 | × 10.00 |"),
+            "{page}"
+        );
     }
 }

@@ -92,12 +92,14 @@ pub(crate) async fn land(file: &Path, size: u64) -> Outcome {
     Ok(())
 }
 
-/// What a database takes on disk, when nothing is left to be moved into its file.
+/// What a database takes on disk, when nothing is left to be moved into its file, and the disk has all of
+/// it: what is measured next would otherwise wait for what was loaded.
 pub(crate) async fn bytes(file: &Path) -> Outcome<f64> {
     let log = format!("{}-wal", file.display());
     let waiting = || std::fs::metadata(&log).is_ok_and(|log| log.len() > 0);
     for _ in 0..500 {
         if !waiting() {
+            std::process::Command::new("sync").arg(file).status()?;
             return Ok(std::fs::metadata(file)?.len() as f64);
         }
         // The last to close the file moves it; its threads end in their own time.

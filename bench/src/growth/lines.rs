@@ -16,28 +16,41 @@ pub(crate) struct Line {
     pub(crate) key: &'static str,
     pub(crate) name: &'static str,
     /// By what it has to grow at ten times the size, and why.
-    pub(crate) must: f64,
+    pub(crate) must: Must,
     pub(crate) why: &'static str,
 }
 
-const fn line(key: &'static str, name: &'static str, must: f64, why: &'static str) -> Line {
+/// By what a cost has to grow at ten times the size.
+pub(crate) enum Must {
+    By(f64),
+    /// As another line does.
+    As(&'static str),
+}
+
+const fn line(key: &'static str, name: &'static str, must: Must, why: &'static str) -> Line {
     Line { key, name, must, why }
 }
 
+const STAY: Must = Must::By(1.0);
+
 const DEPTH: &str = "a few pages of an index, whose depth grows by one in a hundredfold size";
+const SHOWN: &str = "what is shown, which is written out";
+const FULL: &str = "as many more features, until a town fills the tile or the tile its budget";
 const COUNTS: &str = "the counts of blocks say where a page begins, in steps that double";
 
+const START: &str = "the counts of blocks, one for 64 records, are read for the first list";
+
 /// Every plot, in the order of the page.
-pub(crate) const GROUPS: [Group; 7] = [
+pub(crate) const GROUPS: [Group; 8] = [
     Group {
         file: "records",
         title: "Pages of 50 and details",
         up: "milliseconds",
         lines: &[
-            line("page/first", "first page", 1.0, COUNTS),
-            line("page/middle", "middle page", 1.0, COUNTS),
-            line("page/last", "last page", 1.0, COUNTS),
-            line("detail", "detail", 1.0, DEPTH),
+            line("page/first", "first page", STAY, COUNTS),
+            line("page/middle", "middle page", STAY, COUNTS),
+            line("page/last", "last page", STAY, COUNTS),
+            line("detail", "detail", STAY, DEPTH),
         ],
     },
     Group {
@@ -48,13 +61,13 @@ pub(crate) const GROUPS: [Group; 7] = [
             line(
                 "term/few",
                 "50 hits",
-                1.0,
+                STAY,
                 "the trigrams of a rare word are few, if the rarest is asked first",
             ),
             line(
                 "term/many",
                 "an eighth of all are hits",
-                10.0,
+                Must::By(10.0),
                 "the total is exact, so every hit is counted",
             ),
         ],
@@ -64,15 +77,21 @@ pub(crate) const GROUPS: [Group; 7] = [
         title: "Tiles of parcels, none cached",
         up: "milliseconds",
         lines: &[
-            line("tile/z0", "z0", 1.0, "a tile shows no more than its budget"),
-            line("tile/z6", "z6", 1.0, "a tile shows no more than its budget"),
-            line(
-                "tile/z10",
-                "z10",
-                1.0,
-                "towns grow with the size until they fill a tile, which shows no more than its budget",
-            ),
-            line("tile/z14", "z14", 1.0, "a town is as dense as before, only larger"),
+            line("tile/z0", "z0", Must::As("size/z0"), SHOWN),
+            line("tile/z6", "z6", Must::As("size/z6"), SHOWN),
+            line("tile/z10", "z10", Must::As("size/z10"), SHOWN),
+            line("tile/z14", "z14", Must::As("size/z14"), SHOWN),
+        ],
+    },
+    Group {
+        file: "tile-sizes",
+        title: "What these tiles hold",
+        up: "bytes before compression",
+        lines: &[
+            line("size/z0", "z0", Must::By(10.0), FULL),
+            line("size/z6", "z6", Must::By(10.0), FULL),
+            line("size/z10", "z10", Must::By(10.0), FULL),
+            line("size/z14", "z14", Must::By(10.0), FULL),
         ],
     },
     Group {
@@ -80,10 +99,15 @@ pub(crate) const GROUPS: [Group; 7] = [
         title: "A change of one record, a geometry posted",
         up: "milliseconds until synced and acknowledged",
         lines: &[
-            line("post", "one geometry posted", 1.0, "its neighbours on each shelf, a few indexes"),
-            line("change/1", "change, 1 endpoint", 1.0, "a few rows and a sync"),
-            line("change/10", "change, 10 endpoints", 1.0, "a few rows, 10 deliveries, a sync"),
-            line("change/50", "change, 50 endpoints", 1.0, "a few rows, 50 deliveries, a sync"),
+            line(
+                "post",
+                "one geometry posted",
+                STAY,
+                "its neighbours on each shelf, a few indexes",
+            ),
+            line("change/1", "change, 1 endpoint", STAY, "a few rows and a sync"),
+            line("change/10", "change, 10 endpoints", STAY, "a few rows, 10 deliveries, a sync"),
+            line("change/50", "change, 50 endpoints", STAY, "a few rows, 50 deliveries, a sync"),
         ],
     },
     Group {
@@ -91,9 +115,9 @@ pub(crate) const GROUPS: [Group; 7] = [
         title: "From a change to the last delivery",
         up: "milliseconds",
         lines: &[
-            line("delivered/1", "1 endpoint", 1.0, "deliveries leave with the commit"),
-            line("delivered/10", "10 endpoints", 1.0, "deliveries leave with the commit"),
-            line("delivered/50", "50 endpoints", 1.0, "deliveries leave with the commit"),
+            line("delivered/1", "1 endpoint", STAY, "deliveries leave with the commit"),
+            line("delivered/10", "10 endpoints", STAY, "deliveries leave with the commit"),
+            line("delivered/50", "50 endpoints", STAY, "deliveries leave with the commit"),
         ],
     },
     Group {
@@ -101,8 +125,8 @@ pub(crate) const GROUPS: [Group; 7] = [
         title: "From start to the first answer",
         up: "milliseconds",
         lines: &[
-            line("start/warm", "file in memory", 1.0, "nothing that depends on the size is read"),
-            line("start/cold", "file on disk", 1.0, "nothing that depends on the size is read"),
+            line("start/warm", "file in memory", STAY, START),
+            line("start/cold", "file on disk", STAY, START),
         ],
     },
     Group {
@@ -113,18 +137,18 @@ pub(crate) const GROUPS: [Group; 7] = [
             line(
                 "memory/idle",
                 "MB idle",
-                1.0,
+                STAY,
                 "the counts of blocks are read when first asked for",
             ),
             line(
                 "memory/after",
                 "MB, records",
-                1.0,
+                STAY,
                 "the counts of blocks: a quarter of a byte a record",
             ),
-            line("memory/land", "MB, tiles", 1.0, "what a tile is drawn from, and no more"),
-            line("bytes/record", "bytes a record", 1.0, "all of it is in proportion"),
-            line("bytes/feature", "bytes a feature", 1.0, "all of it is in proportion"),
+            line("memory/land", "MB, tiles", STAY, "what a tile is drawn from, and no more"),
+            line("bytes/record", "bytes a record", STAY, "all of it is in proportion"),
+            line("bytes/feature", "bytes a feature", STAY, "all of it is in proportion"),
         ],
     },
 ];
