@@ -1,10 +1,10 @@
 # Each target does its own set-up. What they do is in scripts/, which can be called alone too.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint audit sbom fmt bench chaos fuzz screenshots setup
+.PHONY: help run test lint audit sbom fmt bench bench-growth guard chaos fuzz screenshots setup
 
 help: ## List the targets
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
 run: ## Build and start Groma in ./data, filled with a demonstration office when new
 	@scripts/setup build
@@ -29,6 +29,13 @@ fmt: ## Format the code
 bench: ## Measure beside peers and limits, and write bench/RESULTS.md (BENCH=tiles for one part, BENCH_QUICK=1 for a look)
 	@scripts/bench
 
+bench-growth: ## Measure how costs grow up to ten million records and features (an hour, 25 GB)
+	@scripts/setup build
+	cargo run --release --locked -p bench -- growth
+
+guard: ## Count the instructions of the hot paths and compare them with guard/counts.json
+	@scripts/guard
+
 chaos: ## Break things around the program and write docs/reliability.md
 	@scripts/chaos
 
@@ -41,4 +48,4 @@ screenshots: ## Take the pictures of docs/images, of the demonstration office
 
 # Everything of the system that any target needs, at once: for images and first days.
 setup:
-	@scripts/setup build lint postgres python node browser bench chaos
+	@scripts/setup build lint postgres python node browser bench guard chaos

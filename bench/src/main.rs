@@ -7,6 +7,7 @@ mod datasette;
 mod directus;
 mod effort;
 mod folders;
+mod growth;
 mod land;
 mod layers;
 mod load;
@@ -14,6 +15,7 @@ mod machine;
 mod martin;
 mod mvt;
 mod office;
+mod plot;
 mod postgres;
 mod posts;
 mod process;
@@ -62,6 +64,8 @@ enum Command {
         #[command(flatten)]
         sizes: load::Sizes,
     },
+    /// Measure how costs grow with size, on SQLite, and write `bench/GROWTH.md`.
+    Growth(growth::Scale),
     /// Receive deliveries, for `webhooks`.
     #[command(hide = true)]
     Receive,
@@ -88,6 +92,7 @@ enum Measured {
 async fn main() -> Outcome {
     match Cli::parse().command {
         Command::Load { database, sizes } => load::run(&database, &sizes).await,
+        Command::Growth(scale) => growth::run(&scale).await,
         Command::Receive => receiver::run().await,
         Command::Run { quick, parts } => {
             run(&if quick { Effort::quick() } else { Effort::whole() }, &parts).await

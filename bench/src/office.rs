@@ -162,8 +162,8 @@ pub(crate) fn profile() -> String {
     }
 }
 
-fn program() -> PathBuf {
-    // Beside this program: both are built into the same folder.
+/// The program, beside this one: both are built into the same folder.
+pub(crate) fn program() -> PathBuf {
     let here = std::env::current_exe().unwrap_or_default();
     here.with_file_name("groma")
 }

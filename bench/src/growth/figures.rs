@@ -1,0 +1,193 @@
+//! What was measured, kept beside the plots and the page that are made of it.
+
+use super::lines::{GROUPS, Group, Line, Must};
+use crate::{
+    Outcome,
+    office::profile,
+    plot::{self, Plot, grouped, short},
+};
+use serde_json::{Value, json};
+use std::{collections::BTreeMap, fmt::Write as _, process::Command};
+
+const FIGURES: &str = "bench/growth/figures.json";
+const PAGE: &str = "bench/GROWTH.md";
+/// Growth that a measurement of milliseconds on a shared machine may show without there being any.
+const NOISE: f64 = 1.3;
+
+/// Costs by size and line.
+pub(crate) struct Figures {
+    build: String,
+    machine: String,
+    sizes: BTreeMap<u64, BTreeMap<String, f64>>,
+}
+
+impl Figures {
+    /// What was measured before by the same build on the same machine.
+    pub(crate) fn read() -> Outcome<Self> {
+        let (build, machine) = (profile(), machine()?);
+        let mut sizes = BTreeMap::new();
+        if let Ok(text) = std::fs::read(FIGURES) {
+            let kept: Value = serde_json::from_slice(&text)?;
+            if kept["build"] == build.as_str() && kept["machine"] == machine.as_str() {
+                sizes = serde_json::from_value(kept["sizes"].clone())?;
+            }
+        }
+        Ok(Self { build, machine, sizes })
+    }
+
+    pub(crate) fn add(&mut self, size: u64, line: &str, cost: f64) {
+        println!("  {:>10}  {line:<16} {}", grouped(size), short(cost));
+        self.sizes.entry(size).or_default().insert(line.to_owned(), cost);
+    }
+
+    /// Writes the figures, the plots and the page.
+    pub(crate) fn write(&self) -> Outcome {
+        std::fs::create_dir_all("bench/growth")?;
+        let kept = json!({ "build": self.build, "machine": self.machine, "sizes": self.sizes });
+        std::fs::write(FIGURES, format!("{kept:#}\n"))?;
+        for group in &GROUPS {
+            if let Some(svg) = self.plot(group).svg() {
+                std::fs::write(format!("bench/growth/{}.svg", group.file), svg)?;
+            }
+        }
+        Ok(std::fs::write(PAGE, self.page()?)?)
+    }
+
+    fn plot(&self, group: &Group) -> Plot {
+        let drawn =
+            |line: &Line| plot::Line { name: line.name.to_owned(), points: self.points(line.key) };
+        Plot {
+            title: group.title.to_owned(),
+            across: "records, or features".to_owned(),
+            up: group.up.to_owned(),
+            lines: group.lines.iter().map(drawn).collect(),
+        }
+    }
+
+    fn points(&self, key: &str) -> Vec<(f64, f64)> {
+        let point =
+            |(size, costs): (&u64, &BTreeMap<String, f64>)| Some((*size as f64, *costs.get(key)?));
+        self.sizes.iter().filter_map(point).collect()
+    }
+
+    fn page(&self) -> Outcome<String> {
+        let mut page = String::from(
+            "# How costs grow\n\n\
+             Written by `make bench-growth`; sizes by `GROWTH_SIZES=10000,100000`. SQLite, one request at a time on \
+             a connection that is kept, medians; the client, the receiver of deliveries and the program on the same \
+             cores. Times are of this machine; what is claimed is how they grow.\n\n",
+        );
+        writeln!(page, "Machine: {}. Build: {}.", self.machine, self.build_told())?;
+        page.push_str(
+            "\n«Ten times» is by what a cost grows when the size grows tenfold (the slope of the line through all \
+             points, both on logarithmic axes), «must» what it has to grow by. What grows by more than it must and \
+             more than a measurement wavers is marked ▲.\n\n\
+             A workspace has 50 endpoints at most, so that is where the line of endpoints ends.\n",
+        );
+        for group in &GROUPS {
+            write!(page, "\n## {}\n\n![{0}, plotted](growth/{}.svg)\n\n", group.title, group.file)?;
+            self.table(group, &mut page)?;
+        }
+        Ok(page)
+    }
+
+    fn table(&self, group: &Group, page: &mut String) -> std::fmt::Result {
+        write!(page, "| {} |", group.up)?;
+        for size in self.sizes.keys() {
+            write!(page, " {} |", grouped(*size))?;
+        }
+        page.push_str(" ten times | must | why |\n| --- |");
+        page.push_str(&" ---: |".repeat(self.sizes.len() + 2));
+        page.push_str(" --- |\n");
+        for line in group.lines {
+            write!(page, "| {} |", line.name)?;
+            for costs in self.sizes.values() {
+                let cost = costs.get(line.key).map_or_else(|| "–".to_owned(), |cost| short(*cost));
+                write!(page, " {cost} |")?;
+            }
+            let must = match line.must {
+                Must::By(factor) => Some(factor),
+                Must::As(key) => growth(&self.points(key)),
+            };
+            let grown = growth(&self.points(line.key));
+            let is_more = grown.zip(must).is_some_and(|(grown, must)| grown > must * NOISE);
+            let mark = if is_more { "▲ " } else { "" };
+            let times = |factor: Option<f64>| {
+                factor.map_or_else(|| "–".to_owned(), |factor| format!("× {factor:.2}"))
+            };
+            writeln!(page, " {mark}{} | {} | {} |", times(grown), times(must), line.why)?;
+        }
+        Ok(())
+    }
+
+    fn build_told(&self) -> &str {
+        match self.build.as_str() {
+            "release" => "release, as it is shipped",
+            "quick" => "quick, the release without optimisation across crates",
+            other => other,
+        }
+    }
+}
+
+/// By what the costs grow at ten times the size; `None` for fewer than two points.
+fn growth(points: &[(f64, f64)]) -> Option<f64> {
+    let logs: Vec<(f64, f64)> = points
+        .iter()
+        .filter(|(_, cost)| *cost > 0.0)
+        .map(|(size, cost)| (size.log10(), cost.log10()))
+        .collect();
+    if logs.len() < 2 {
+        return None;
+    }
+    let count = logs.len() as f64;
+    let mean_size = logs.iter().map(|(size, _)| size).sum::<f64>() / count;
+    let mean_cost = logs.iter().map(|(_, cost)| cost).sum::<f64>() / count;
+    let rise: f64 = logs.iter().map(|(size, cost)| (size - mean_size) * (cost - mean_cost)).sum();
+    let run: f64 = logs.iter().map(|(size, _)| (size - mean_size).powi(2)).sum();
+    (run > 0.0).then(|| 10_f64.powf(rise / run))
+}
+
+/// Processor, cores and memory.
+fn machine() -> Outcome<String> {
+    let cpu = std::fs::read_to_string("/proc/cpuinfo")?;
+    let model = cpu.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
+    let model = model.map_or("unknown processor", |(_, name)| name.trim());
+    let memory = std::fs::read_to_string("/proc/meminfo")?;
+    let memory = memory.lines().find_map(|line| line.strip_prefix("MemTotal:"));
+    let kilobytes: u64 = memory
+        .and_then(|rest| rest.split_whitespace().next()?.parse().ok())
+        .ok_or("no MemTotal")?;
+    let cores = std::thread::available_parallelism()?;
+    let system = Command::new("uname").arg("-sr").output()?;
+    let system = String::from_utf8(system.stdout)?.trim().to_owned();
+    Ok(format!("{model}, {cores} cores, {} GB of memory, {system}", kilobytes >> 20))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn growth_is_the_slope_over_all_sizes() {
+        let near = |growth: Option<f64>, wanted: f64| (growth.unwrap() - wanted).abs() < 1e-6;
+        assert!(near(growth(&[(1e4, 0.1), (1e5, 0.1), (1e6, 0.1)]), 1.0));
+        assert!(near(growth(&[(1e4, 0.1), (1e5, 1.0), (1e6, 10.0)]), 10.0));
+        assert!(near(growth(&[(1e4, 2.0), (1e6, 8.0)]), 2.0));
+        assert!(growth(&[(1e4, 2.0)]).is_none());
+    }
+
+    #[test]
+    fn what_grows_faster_than_it_must_is_marked() {
+        let costs = |few: f64, many: f64| {
+            BTreeMap::from([("term/few".to_owned(), few), ("term/many".to_owned(), many)])
+        };
+        let sizes = BTreeMap::from([(10_000, costs(1.0, 1.0)), (100_000, costs(2.0, 10.0))]);
+        let figures = Figures { build: "quick".into(), machine: "a machine".into(), sizes };
+        let page = figures.page().unwrap();
+        assert!(page.contains("| 50 hits | 1 | 2 | ▲ × 2.00 | × 1.00 |"), "{page}");
+        assert!(
+            page.contains("| an eighth of all are hits | 1 | 10 | × 10.00 | × 10.00 |"),
+            "{page}"
+        );
+    }
+}
