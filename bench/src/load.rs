@@ -38,11 +38,11 @@ pub(crate) struct Sizes {
     pub(crate) budgets: u64,
 }
 
-/// How many records are written in one transaction.
-const BATCH: u64 = 1_000;
+/// How many records are written in one change.
+pub(crate) const BATCH: u64 = 1_000;
 
-/// Fills the workspace up to the sizes; what is there already stays.
-pub(crate) async fn run(database: &DatabaseUrl, sizes: &Sizes) -> Outcome {
+/// Fills the workspace up to the sizes, so many records a change; what is there already stays.
+pub(crate) async fn run(database: &DatabaseUrl, sizes: &Sizes, batch: u64) -> Outcome {
     let store = Store::open(database).await?;
     let workspace = workspace(&store).await?;
     for (kind, wanted) in [
@@ -55,7 +55,7 @@ pub(crate) async fn run(database: &DatabaseUrl, sizes: &Sizes) -> Outcome {
         let begun = Instant::now();
         let mut next = there;
         while next < wanted {
-            let end = (next + BATCH).min(wanted);
+            let end = (next + batch).min(wanted);
             let commands = (next..end).map(|n| save(draft(kind, n, sizes))).collect();
             let change = Change { workspace, actor: Actor::Operator, now: now(), commands };
             store.apply(change).await?;

@@ -40,6 +40,9 @@ enum Command {
         database: DatabaseUrl,
         #[command(flatten)]
         sizes: load::Sizes,
+        /// Records written in one change.
+        #[arg(long, default_value_t = load::BATCH)]
+        batch: u64,
     },
     /// Measure detail, list, deep pages and search on SQLite.
     Records(load::Sizes),
@@ -57,7 +60,7 @@ enum Command {
 #[tokio::main]
 async fn main() -> Outcome {
     match Cli::parse().command {
-        Command::Load { database, sizes } => load::run(&database, &sizes).await,
+        Command::Load { database, sizes, batch } => load::run(&database, &sizes, batch).await,
         Command::Records(sizes) => records::run(&sizes).await,
         Command::Postgres(sizes) => postgres::run(&sizes).await,
         Command::Tiles(extent) => tiles::run(&extent).await,

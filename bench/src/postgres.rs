@@ -28,7 +28,7 @@ pub(crate) async fn run(sizes: &Sizes) -> Outcome {
     };
     let database = database_of_its_own(&server, "bench").await?;
     let sizes = Sizes { folders: sizes.folders / SHARE, assignments: 0, expenses: 0, budgets: 0 };
-    load::run(&database.parse()?, &sizes).await?;
+    load::run(&database.parse()?, &sizes, load::BATCH).await?;
     let store = Store::open(&database.parse()?).await?;
     let workspace = load::workspace(&store).await?;
     let office =

@@ -18,7 +18,7 @@ const PATHS: u64 = 2_000;
 const DATABASE: &str = "sqlite:target/bench/groma.db";
 
 pub(crate) async fn run(sizes: &Sizes) -> Outcome {
-    load::run(&DATABASE.parse()?, sizes).await?;
+    load::run(&DATABASE.parse()?, sizes, load::BATCH).await?;
     let office = Office::start(DATABASE)?;
     println!(
         "\nSQLite, {} folders; wrk -t1 -c{CONNECTIONS}, median of {ROUNDS} rounds of {SECONDS} s",

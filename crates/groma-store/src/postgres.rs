@@ -5,6 +5,7 @@ mod access;
 mod admissions;
 mod browse;
 pub(crate) mod copy;
+mod counts;
 mod group;
 mod layers;
 mod reach;
@@ -146,7 +147,9 @@ impl Postgres {
             let mut client = store.client().await?;
             let mut tx = PostgresTx::new(client.transaction().await?, &store.desk);
             let output = work.run(&mut tx).await?;
-            tx.commit().await?;
+            let grown = tx.commit().await?;
+            drop(client);
+            store.tell_sizes(grown).await;
             Ok(output)
         });
         let told = async {

@@ -332,10 +332,13 @@ impl<'t, T: Tx> Working<'t, T> {
                     collection.last_seq
                 }
             };
-            let count = counts.entry((entry.kind, seq / BLOCK)).or_default();
             match event.change {
-                event::Change::Created => *count += 1,
-                event::Change::Deleted => *count -= 1,
+                event::Change::Created => {
+                    *counts.entry((entry.kind, seq / BLOCK)).or_default() += 1
+                }
+                event::Change::Deleted => {
+                    *counts.entry((entry.kind, seq / BLOCK)).or_default() -= 1
+                }
                 event::Change::Updated | event::Change::Archived => {}
             }
             let log = self.write_record(entry, event, seq, &book, &mut writes);

@@ -2,7 +2,7 @@
 //! commit. Those that wait in this program for the same workspace share one transaction, each behind a
 //! savepoint of its own, and so one sync.
 
-use super::{Postgres, tx::PostgresTx};
+use super::{Postgres, counts::Grown, tx::PostgresTx};
 use crate::{Error, Result, tx::Work};
 use futures_util::{FutureExt, future::BoxFuture};
 use groma_domain::WorkspaceId;
@@ -101,8 +101,11 @@ impl Postgres {
             let mut group = Vec::new();
             // A panic is one group's misfortune, not the end of all writing.
             let run = AssertUnwindSafe(self.run_group(workspace, &mut group)).catch_unwind().await;
-            let committed = run.unwrap_or_else(|_| Err(Error::Damaged("a change panicked".into())));
-            let committed = committed.map_err(|error| error.to_string());
+            let run = run.unwrap_or_else(|_| Err(Error::Damaged("a change panicked".into())));
+            let (committed, grown) = match run {
+                Ok(grown) => (Ok(()), grown),
+                Err(error) => (Err(error.to_string()), Grown::default()),
+            };
             if committed.is_err() && group.is_empty() {
                 // Nothing could begin: all who wait are told so, instead of waiting in turns.
                 let mut groups = self.groups.0.lock();
@@ -111,6 +114,7 @@ impl Postgres {
             for job in group {
                 job.tell(committed.as_ref().copied().map_err(String::as_str));
             }
+            self.tell_sizes(grown).await;
         }
     }
 
@@ -124,27 +128,32 @@ impl Postgres {
         has_waiting
     }
 
-    /// Carries out the first of those that wait and whatever else comes meanwhile, and commits.
-    async fn run_group(&self, workspace: WorkspaceId, group: &mut Vec<Box<dyn Job>>) -> Result<()> {
+    /// Carries out the first of those that wait and whatever else comes meanwhile, and commits. Gives
+    /// what has grown by it.
+    async fn run_group(
+        &self,
+        workspace: WorkspaceId,
+        group: &mut Vec<Box<dyn Job>>,
+    ) -> Result<Grown> {
         let _permit = self.writers.acquire().await.map_err(|_| Error::Closed)?;
         let mut client = self.client().await?;
         let mut tx = PostgresTx::new(client.transaction().await?, &self.desk);
         let begun = Instant::now();
-        let Some(mut first) = self.next_waiting(workspace) else { return Ok(()) };
+        let Some(mut first) = self.next_waiting(workspace) else { return Ok(Grown::default()) };
         // The first needs no savepoint: without it there is no group, and most have no other.
         let ran = first.run(&mut tx).await;
         group.push(first);
         if ran != Ran::Well {
-            return Ok(());
+            return Ok(Grown::default());
         }
         while begun.elapsed() < GROUP_TIME
             && let Some(mut job) = self.next_waiting(workspace)
         {
-            let handed = tx.begin_next();
+            let before = tx.begin_next();
             let ran = job.run(&mut tx).await;
             group.push(job);
             if ran != Ran::Well {
-                tx.undo(handed, ran == Ran::Refused).await?;
+                tx.undo(before, ran == Ran::Refused).await?;
             }
         }
         tx.commit().await

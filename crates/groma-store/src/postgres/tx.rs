@@ -2,6 +2,7 @@
 //! waiting for each answer, so a change costs a few round trips, however much it writes.
 
 use super::{
+    counts::{Counts, Grown},
     sql::{self, KindSql},
     webhooks::read_endpoint,
 };
@@ -30,7 +31,14 @@ use std::collections::HashMap;
 use tokio_postgres::types::{IsNull, ToSql, Type};
 use uuid::Uuid;
 
-type Param = Box<dyn ToSql + Sync + Send>;
+pub(super) type Param = Box<dyn ToSql + Sync + Send>;
+/// A statement and what it is given.
+pub(super) type Call = (&'static str, Vec<Param>);
+
+macro_rules! params {
+    ($($param:expr),* $(,)?) => { vec![$(Box::new($param) as $crate::postgres::tx::Param),*] };
+}
+pub(super) use params;
 
 pub(super) struct PostgresTx<'c> {
     transaction: Transaction<'c>,
@@ -43,6 +51,7 @@ pub(super) struct PostgresTx<'c> {
     /// changes of a group need not ask again.
     locked: Option<Workspace>,
     statuses: Option<(WorkspaceId, Vec<Status>)>,
+    counts: Counts,
     handed: Handed,
     point: Point,
 }
@@ -59,6 +68,13 @@ enum Point {
     Set,
 }
 
+/// What a group of changes has in memory before the next of them.
+pub(super) struct UpToHere {
+    leased: usize,
+    waiting: usize,
+    counts: Counts,
+}
+
 impl<'c> PostgresTx<'c> {
     pub(super) fn new(transaction: Transaction<'c>, desk: &'c Desk) -> Self {
         Self {
@@ -68,6 +84,7 @@ impl<'c> PostgresTx<'c> {
             mark: None,
             locked: None,
             statuses: None,
+            counts: Counts::default(),
             handed: Handed::default(),
             point: Point::Beginning,
         }
@@ -78,33 +95,38 @@ impl<'c> PostgresTx<'c> {
     }
 
     /// Commits, and hands over the deliveries that were written. Others are told of what waits, where
-    /// the loop of this program does not see to it.
-    pub(super) async fn commit(self) -> Result<()> {
-        let Self { transaction, desk, handed, .. } = self;
+    /// the loop of this program does not see to it. Gives what has grown by it.
+    pub(super) async fn commit(mut self) -> Result<Grown> {
+        self.carry_out(self.counts.calls(), 0).await?;
+        let Self { transaction, desk, handed, counts, .. } = self;
         if handed.stirs || (!handed.waiting.is_empty() && !desk.outbox.is_open()) {
             let statement = transaction.prepare_cached(sql::NOTIFY).await?;
             transaction.execute(&statement, &[]).await?;
         }
         transaction.commit().await?;
         desk.outbox.hand_over(handed);
-        Ok(())
+        Ok(counts.grown())
     }
 
-    /// Begins another change, which can be undone without those before it. Returns what was handed
-    /// over up to here.
-    pub(super) fn begin_next(&mut self) -> (usize, usize) {
+    /// Begins another change, which can be undone without those before it. Returns what is there up to
+    /// here.
+    pub(super) fn begin_next(&mut self) -> UpToHere {
         let has_earlier = match self.point {
             Point::Beginning => false,
             Point::Wanted { has_earlier } => has_earlier,
             Point::Set => true,
         };
         self.point = Point::Wanted { has_earlier };
-        (self.handed.leased.len(), self.handed.waiting.len())
+        UpToHere {
+            leased: self.handed.leased.len(),
+            waiting: self.handed.waiting.len(),
+            counts: self.counts.clone(),
+        }
     }
 
     /// Undoes what the last change did; what it would have handed over is given up. `is_refusal`
     /// says that no statement failed.
-    pub(super) async fn undo(&mut self, handed: (usize, usize), is_refusal: bool) -> Result<()> {
+    pub(super) async fn undo(&mut self, before: UpToHere, is_refusal: bool) -> Result<()> {
         match self.point {
             Point::Set => self.transaction.batch_execute(sql::ROLLBACK_TO).await?,
             Point::Wanted { .. } if is_refusal => {}
@@ -113,8 +135,9 @@ impl<'c> PostgresTx<'c> {
                 return Err(Error::Commit("a statement of the same group failed".to_owned()));
             }
         }
-        self.handed.leased.truncate(handed.0);
-        self.handed.waiting.truncate(handed.1);
+        self.handed.leased.truncate(before.leased);
+        self.handed.waiting.truncate(before.waiting);
+        self.counts = before.counts;
         self.statuses = None;
         Ok(())
     }
@@ -135,6 +158,38 @@ impl<'c> PostgresTx<'c> {
     ) -> Result<Vec<tokio_postgres::Row>> {
         let statement = self.transaction.prepare_cached(sql).await?;
         Ok(self.transaction.query(&statement, params).await?)
+    }
+
+    /// Carries out statements in their order, without waiting for each answer. The first `points` of
+    /// them set the savepoint.
+    async fn carry_out(&mut self, calls: Vec<Call>, points: usize) -> Result<()> {
+        // Prepared first, so that afterwards nothing but the sending stands between the statements.
+        let mut prepared = HashMap::new();
+        for (sql, _) in &calls {
+            if !prepared.contains_key(sql) {
+                prepared.insert(*sql, self.transaction.prepare_cached(sql).await?);
+            }
+        }
+        let mut answers = Vec::with_capacity(calls.len());
+        for (sql, params) in calls {
+            let statement = prepared.get(sql).cloned().ok_or(Error::Closed)?;
+            let transaction = &self.transaction;
+            let mut answer =
+                Box::pin(async move { transaction.execute_raw(&statement, params).await });
+            // The first look sends the statement, so they reach the database in their order.
+            let done = futures_util::poll!(&mut answer);
+            answers.push((answer, done));
+        }
+        for (number, (answer, done)) in answers.into_iter().enumerate() {
+            match done {
+                std::task::Poll::Ready(outcome) => outcome?,
+                std::task::Poll::Pending => answer.await?,
+            };
+            if number + 1 == points {
+                self.point = Point::Set;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -210,17 +265,15 @@ impl Tx for PostgresTx<'_> {
     }
 
     async fn collection(&mut self, workspace: WorkspaceId, kind: Kind) -> Result<Collection> {
-        let Some(row) = self.row(sql::COLLECTION, &[&workspace.0, &kind_number(kind)]).await?
-        else {
-            return Ok(Collection::default());
-        };
-        let count = |column: usize| row.try_get::<_, i64>(column).map(i64::unsigned_abs);
-        Ok(Collection {
-            last_seq: count(0)?,
-            last_reference: count(1)?,
-            total: count(2)?,
-            generation: count(3)?,
-        })
+        if let Some(known) = self.counts.collection(workspace, kind) {
+            return Ok(known);
+        }
+        let row = self.row(sql::COLLECTION, &[&workspace.0, &kind_number(kind)]).await?;
+        let collection = row.as_ref().map(read_collection).transpose()?.unwrap_or_default();
+        if self.locked.as_ref().is_some_and(|locked| locked.id == workspace) {
+            self.counts.learn(workspace, kind, collection);
+        }
+        Ok(collection)
     }
 
     async fn person(&mut self, workspace: WorkspaceId, id: PersonId) -> Result<Option<MemberRow>> {
@@ -410,57 +463,37 @@ impl Tx for PostgresTx<'_> {
         if writes.iter().any(is_about_statuses) {
             self.statuses = None;
         }
-        let mut calls: Vec<(&str, Vec<Param>)> = Vec::with_capacity(writes.len() + 2);
+        let mut calls: Vec<Call> = Vec::with_capacity(writes.len() + 2);
         if let Point::Wanted { has_earlier } = self.point {
             calls.extend(has_earlier.then_some((sql::RELEASE, Vec::new())));
             calls.push((sql::SAVEPOINT, Vec::new()));
         }
         let points = calls.len();
-        let handed = &mut self.handed;
-        calls.extend(writes.into_iter().map(|write| match write {
-            Write::LogEvent(write) if !write.deliveries.is_empty() => {
-                let call = event_statement(workspace.0, &write);
-                handed.add(write.into_handed());
-                call
-            }
-            write => statement_of(workspace.0, write),
-        }));
-        // Prepared first, so that afterwards nothing but the sending stands between the statements.
-        let mut prepared = HashMap::new();
-        for (sql, _) in &calls {
-            if !prepared.contains_key(sql) {
-                prepared.insert(*sql, self.transaction.prepare_cached(sql).await?);
+        for write in writes {
+            match write {
+                Write::LogEvent(write) if !write.deliveries.is_empty() => {
+                    calls.push(event_statement(workspace.0, &write));
+                    self.handed.add(write.into_handed());
+                }
+                write => calls.extend(statement_of(workspace, write, &mut self.counts)),
             }
         }
-        let mut answers = Vec::with_capacity(calls.len());
-        for (sql, params) in calls {
-            let statement = prepared.get(sql).cloned().ok_or(Error::Closed)?;
-            let transaction = &self.transaction;
-            let mut answer =
-                Box::pin(async move { transaction.execute_raw(&statement, params).await });
-            // The first look sends the statement, so they reach the database in their order.
-            let done = futures_util::poll!(&mut answer);
-            answers.push((answer, done));
-        }
-        for (number, (answer, done)) in answers.into_iter().enumerate() {
-            match done {
-                std::task::Poll::Ready(outcome) => outcome?,
-                std::task::Poll::Pending => answer.await?,
-            };
-            if number + 1 == points {
-                self.point = Point::Set;
-            }
-        }
-        Ok(())
+        self.carry_out(calls, points).await
     }
 }
 
-macro_rules! params {
-    ($($param:expr),*) => { vec![$(Box::new($param) as Param),*] };
-}
-
-fn statement_of(ws: Uuid, write: Write) -> (&'static str, Vec<Param>) {
-    match write {
+/// The statement of a write; none for what is only counted.
+fn statement_of(workspace: WorkspaceId, write: Write, counts: &mut Counts) -> Option<Call> {
+    let ws = workspace.0;
+    Some(match write {
+        Write::SaveCollection { kind, collection } => {
+            counts.save(workspace, kind, collection);
+            return None;
+        }
+        Write::AdjustBlock { kind, block, by, generation } => {
+            counts.adjust_block(workspace, kind, block, (by, generation));
+            return None;
+        }
         Write::InsertRecord(row) => (&KindSql::of(row.record.kind()).insert, row_params(ws, row)),
         Write::UpdateRecord { row, .. } => {
             (&KindSql::of(row.record.kind()).update, row_params(ws, row))
@@ -470,20 +503,6 @@ fn statement_of(ws: Uuid, write: Write) -> (&'static str, Vec<Param>) {
             (&KindSql::of(kind).free_reference, params![ws, int(seq), id.to_string()])
         }
         Write::FreeStatusName(id) => (sql::FREE_STATUS_NAME, params![ws, id.0, id.to_string()]),
-        Write::SaveCollection { kind, collection: c } => (
-            sql::SAVE_COLLECTION,
-            params![
-                ws,
-                kind_number(kind),
-                int(c.last_seq),
-                int(c.last_reference),
-                int(c.total),
-                int(c.generation)
-            ],
-        ),
-        Write::AdjustBlock { kind, block, by, generation } => {
-            (sql::ADJUST_BLOCK, params![ws, kind_number(kind), int(block), by, int(generation)])
-        }
         Write::SaveStatus(status) => (
             sql::SAVE_STATUS,
             params![
@@ -604,7 +623,7 @@ fn statement_of(ws: Uuid, write: Write) -> (&'static str, Vec<Param>) {
             (sql::REMOVE_ENDPOINT, params![ws, endpoint.0, at.as_millis()])
         }
         Write::WebhooksChanged(mark) => (sql::WEBHOOKS_CHANGED, params![ws, mark]),
-    }
+    })
 }
 
 fn log_params(ws: Uuid, log: LogRow) -> Vec<Param> {
@@ -613,7 +632,7 @@ fn log_params(ws: Uuid, log: LogRow) -> Vec<Param> {
 }
 
 /// A line of the audit trail and the deliveries that announce it, in one statement.
-fn event_statement(ws: Uuid, write: &EventWrite) -> (&'static str, Vec<Param>) {
+fn event_statement(ws: Uuid, write: &EventWrite) -> Call {
     let mut params = log_params(ws, write.log.clone());
     let deliveries = &write.deliveries;
     params.extend(params![
@@ -647,7 +666,7 @@ fn endpoint_params(ws: Uuid, stored: StoredEndpoint) -> Vec<Param> {
     ]
 }
 
-fn layer_statement(ws: Uuid, write: LayerWrite) -> (&'static str, Vec<Param>) {
+fn layer_statement(ws: Uuid, write: LayerWrite) -> Call {
     let layer_params = |layer: &Layer| {
         // A layer is plain data: it always serialises.
         let state = serde_json::to_string(layer).unwrap_or_default();
@@ -702,7 +721,7 @@ fn layer_statement(ws: Uuid, write: LayerWrite) -> (&'static str, Vec<Param>) {
     }
 }
 
-fn feature_statement(ws: Uuid, row: FeatureRow) -> (&'static str, Vec<Param>) {
+fn feature_statement(ws: Uuid, row: FeatureRow) -> Call {
     let FeatureRow { layer, is_new, has_heights, feature, at } = row;
     let (folder, assignment) = (feature.folder.map(|id| id.0), feature.assignment.map(|id| id.0));
     let geom = feature.geometry.as_deref().map(Ewkb::of);
@@ -864,6 +883,16 @@ pub(super) fn read_member(row: &tokio_postgres::Row) -> Result<MemberRow> {
         },
         user: row.try_get::<_, Option<Uuid>>(3)?.map(UserId),
         role: role.map(|role| role.parse().map_err(Error::Damaged)).transpose()?,
+    })
+}
+
+fn read_collection(row: &tokio_postgres::Row) -> Result<Collection> {
+    let count = |column: usize| row.try_get::<_, i64>(column).map(i64::unsigned_abs);
+    Ok(Collection {
+        last_seq: count(0)?,
+        last_reference: count(1)?,
+        total: count(2)?,
+        generation: count(3)?,
     })
 }
 
