@@ -83,7 +83,7 @@ impl Counts {
         calls
     }
 
-    /// The collections that have come to twice their size or more.
+    /// The collections that have passed a power of two, so that each doubling is noticed once.
     pub(super) fn grown(&self) -> Grown {
         let is_grown = |counted: &Counted| {
             counted.collection.total >= YOUNG
@@ -104,9 +104,8 @@ pub(super) struct Grown(Vec<(Kind, u64)>);
 
 impl super::Postgres {
     /// Tells the database how large its tables have become, where it does not know. To one that knows
-    /// nothing of a table all its indices look the same; it may take one that holds no more than the
-    /// workspace, walk over all its records to find one, and keep to that plan until it learns better,
-    /// which by itself takes a minute.
+    /// nothing of a table all its indices look the same: it may find a record by walking over all those
+    /// of the workspace, and keeps to that plan until it learns better, which by itself takes a minute.
     pub(super) async fn tell_sizes(&self, grown: Grown) {
         for (kind, total) in grown.0 {
             if let Err(error) = self.tell_size(KindSql::of(kind), total).await {

@@ -46,9 +46,6 @@ statements! {
     LOCK_NAMES = "SELECT pg_advisory_xact_lock(7203012)";
     UNLOCK_MIGRATIONS = "SELECT pg_advisory_unlock(7203010)";
     PING = "SELECT 1";
-    SAVEPOINT = "SAVEPOINT change";
-    RELEASE = "RELEASE SAVEPOINT change";
-    ROLLBACK_TO = "ROLLBACK TO SAVEPOINT change";
     HAS_MIGRATIONS = "SELECT to_regclass('refinery_schema_history') IS NOT NULL";
     MIGRATIONS = "SELECT version FROM refinery_schema_history";
     BEGIN_COPYING = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";

@@ -1,5 +1,5 @@
-//! The operations of a transaction. The writes of a change are sent one behind the other without
-//! waiting for each answer, so a change costs a few round trips, however much it writes.
+//! The operations of a transaction. Writes are sent one behind the other, and nobody waits for their
+//! answers before the commit, so a change costs a few round trips, however much it writes.
 
 use super::{
     counts::{Counts, Grown},
@@ -17,6 +17,7 @@ use crate::{
     webhooks::{Desk, EventWrite, Handed, StoredEndpoint, event_number},
 };
 use deadpool_postgres::Transaction;
+use futures_util::future::BoxFuture;
 use groma_domain::{
     Currency, Email, GeometryId, InvitationId, Kind, Layer, Person, PersonId, Record, RecordId,
     Role, Status, Timestamp, TokenId, UserId, WorkspaceId,
@@ -27,7 +28,7 @@ use groma_domain::{
     workspace::{Workspace, WorkspaceName},
 };
 use groma_geo::{Bbox, block::Block, grid::GridBox};
-use std::collections::HashMap;
+use std::{collections::HashMap, task::Poll};
 use tokio_postgres::types::{IsNull, ToSql, Type};
 use uuid::Uuid;
 
@@ -40,9 +41,12 @@ macro_rules! params {
 }
 pub(super) use params;
 
-pub(super) struct PostgresTx<'c> {
-    transaction: Transaction<'c>,
-    desk: &'c Desk,
+/// With so many answers to come, they are waited for first.
+const UNANSWERED: usize = 1_024;
+
+pub(super) struct PostgresTx<'t> {
+    transaction: &'t Transaction<'t>,
+    desk: &'t Desk,
     /// Whether the workspace's row is locked against other writers.
     locks: bool,
     /// The mark that the endpoints of the locked workspace had.
@@ -53,30 +57,28 @@ pub(super) struct PostgresTx<'c> {
     statuses: Option<(WorkspaceId, Vec<Status>)>,
     counts: Counts,
     handed: Handed,
-    point: Point,
+    /// Answers to what was sent, in its order.
+    unanswered: Vec<BoxFuture<'t, Result<u64, tokio_postgres::Error>>>,
+    has_written: bool,
 }
 
-/// Where what a change of a group wrote is rolled back to.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Point {
-    /// The change is the first: to the beginning.
-    Beginning,
-    /// A savepoint goes out with its first writes; until then there is nothing to undo. Whether
-    /// another stands before it.
-    Wanted { has_earlier: bool },
-    /// The savepoint is set.
-    Set,
+/// What a transaction has written, to be committed.
+pub(super) struct Written {
+    handed: Handed,
+    grown: Grown,
 }
 
-/// What a group of changes has in memory before the next of them.
-pub(super) struct UpToHere {
-    leased: usize,
-    waiting: usize,
-    counts: Counts,
+impl Written {
+    /// Commits, and hands over the deliveries that were written. Gives what has grown by it.
+    pub(super) async fn commit(self, transaction: Transaction<'_>, desk: &Desk) -> Result<Grown> {
+        transaction.commit().await?;
+        desk.outbox.hand_over(self.handed);
+        Ok(self.grown)
+    }
 }
 
-impl<'c> PostgresTx<'c> {
-    pub(super) fn new(transaction: Transaction<'c>, desk: &'c Desk) -> Self {
+impl<'t> PostgresTx<'t> {
+    pub(super) fn new(transaction: &'t Transaction<'t>, desk: &'t Desk) -> Self {
         Self {
             transaction,
             desk,
@@ -86,108 +88,100 @@ impl<'c> PostgresTx<'c> {
             statuses: None,
             counts: Counts::default(),
             handed: Handed::default(),
-            point: Point::Beginning,
+            unanswered: Vec::new(),
+            has_written: false,
         }
     }
 
-    pub(super) fn looking(transaction: Transaction<'c>, desk: &'c Desk) -> Self {
+    pub(super) fn looking(transaction: &'t Transaction<'t>, desk: &'t Desk) -> Self {
         Self { locks: false, ..Self::new(transaction, desk) }
     }
 
-    /// Commits, and hands over the deliveries that were written. Others are told of what waits, where
-    /// the loop of this program does not see to it. Gives what has grown by it.
-    pub(super) async fn commit(mut self) -> Result<Grown> {
-        self.carry_out(self.counts.calls(), 0).await?;
-        let Self { transaction, desk, handed, counts, .. } = self;
-        if handed.stirs || (!handed.waiting.is_empty() && !desk.outbox.is_open()) {
-            let statement = transaction.prepare_cached(sql::NOTIFY).await?;
-            transaction.execute(&statement, &[]).await?;
-        }
-        transaction.commit().await?;
-        desk.outbox.hand_over(handed);
-        Ok(counts.grown())
+    /// Whether something was written since this was last asked.
+    pub(super) fn has_written(&mut self) -> bool {
+        std::mem::take(&mut self.has_written)
     }
 
-    /// Begins another change, which can be undone without those before it. Returns what is there up to
-    /// here.
-    pub(super) fn begin_next(&mut self) -> UpToHere {
-        let has_earlier = match self.point {
-            Point::Beginning => false,
-            Point::Wanted { has_earlier } => has_earlier,
-            Point::Set => true,
-        };
-        self.point = Point::Wanted { has_earlier };
-        UpToHere {
-            leased: self.handed.leased.len(),
-            waiting: self.handed.waiting.len(),
-            counts: self.counts.clone(),
+    /// Writes what is left, and waits until the database has it all. Others are told of what waits,
+    /// where the loop of this program does not see to it.
+    pub(super) async fn finish(mut self) -> Result<Written> {
+        let mut calls = self.counts.calls();
+        let has_waiting = !self.handed.waiting.is_empty() && !self.desk.outbox.is_open();
+        if self.handed.stirs || has_waiting {
+            calls.push((sql::NOTIFY, Vec::new()));
         }
-    }
-
-    /// Undoes what the last change did; what it would have handed over is given up. `is_refusal`
-    /// says that no statement failed.
-    pub(super) async fn undo(&mut self, before: UpToHere, is_refusal: bool) -> Result<()> {
-        match self.point {
-            Point::Set => self.transaction.batch_execute(sql::ROLLBACK_TO).await?,
-            Point::Wanted { .. } if is_refusal => {}
-            // A statement failed before there was anything to go back to, and all is lost with it.
-            Point::Wanted { .. } | Point::Beginning => {
-                return Err(Error::Commit("a statement of the same group failed".to_owned()));
-            }
-        }
-        self.handed.leased.truncate(before.leased);
-        self.handed.waiting.truncate(before.waiting);
-        self.counts = before.counts;
-        self.statuses = None;
-        Ok(())
+        self.send(calls).await?;
+        self.settle().await?;
+        Ok(Written { handed: self.handed, grown: self.counts.grown() })
     }
 
     async fn row(
-        &self,
+        &mut self,
         sql: &str,
         params: &[&(dyn ToSql + Sync)],
     ) -> Result<Option<tokio_postgres::Row>> {
-        let statement = self.transaction.prepare_cached(sql).await?;
-        Ok(self.transaction.query_opt(&statement, params).await?)
+        let transaction = self.transaction;
+        let asked = async {
+            let statement = transaction.prepare_cached(sql).await?;
+            transaction.query_opt(&statement, params).await
+        };
+        let asked = asked.await;
+        self.unless_broken(asked).await
     }
 
     async fn rows(
-        &self,
+        &mut self,
         sql: &str,
         params: &[&(dyn ToSql + Sync)],
     ) -> Result<Vec<tokio_postgres::Row>> {
-        let statement = self.transaction.prepare_cached(sql).await?;
-        Ok(self.transaction.query(&statement, params).await?)
+        let transaction = self.transaction;
+        let asked = async {
+            let statement = transaction.prepare_cached(sql).await?;
+            transaction.query(&statement, params).await
+        };
+        let asked = asked.await;
+        self.unless_broken(asked).await
     }
 
-    /// Carries out statements in their order, without waiting for each answer. The first `points` of
-    /// them set the savepoint.
-    async fn carry_out(&mut self, calls: Vec<Call>, points: usize) -> Result<()> {
+    /// What was asked; when that failed, what failed first: after it nothing is answered any more.
+    async fn unless_broken<T>(&mut self, asked: Result<T, tokio_postgres::Error>) -> Result<T> {
+        if asked.is_err() {
+            self.settle().await?;
+        }
+        Ok(asked?)
+    }
+
+    /// Sends statements in their order, and does not wait for their answers.
+    async fn send(&mut self, calls: Vec<Call>) -> Result<()> {
         // Prepared first, so that afterwards nothing but the sending stands between the statements.
+        let transaction = self.transaction;
         let mut prepared = HashMap::new();
         for (sql, _) in &calls {
             if !prepared.contains_key(sql) {
-                prepared.insert(*sql, self.transaction.prepare_cached(sql).await?);
+                let statement = transaction.prepare_cached(sql).await;
+                prepared.insert(*sql, self.unless_broken(statement).await?);
             }
         }
-        let mut answers = Vec::with_capacity(calls.len());
         for (sql, params) in calls {
+            if self.unanswered.len() >= UNANSWERED {
+                self.settle().await?;
+            }
             let statement = prepared.get(sql).cloned().ok_or(Error::Closed)?;
-            let transaction = &self.transaction;
-            let mut answer =
+            let mut answer: BoxFuture<'t, _> =
                 Box::pin(async move { transaction.execute_raw(&statement, params).await });
             // The first look sends the statement, so they reach the database in their order.
-            let done = futures_util::poll!(&mut answer);
-            answers.push((answer, done));
-        }
-        for (number, (answer, done)) in answers.into_iter().enumerate() {
-            match done {
-                std::task::Poll::Ready(outcome) => outcome?,
-                std::task::Poll::Pending => answer.await?,
-            };
-            if number + 1 == points {
-                self.point = Point::Set;
+            match futures_util::poll!(&mut answer) {
+                Poll::Ready(outcome) => drop(outcome?),
+                Poll::Pending => self.unanswered.push(answer),
             }
+        }
+        Ok(())
+    }
+
+    /// Waits for the answers to all that was sent.
+    async fn settle(&mut self) -> Result<()> {
+        for answer in std::mem::take(&mut self.unanswered) {
+            answer.await?;
         }
         Ok(())
     }
@@ -463,12 +457,8 @@ impl Tx for PostgresTx<'_> {
         if writes.iter().any(is_about_statuses) {
             self.statuses = None;
         }
-        let mut calls: Vec<Call> = Vec::with_capacity(writes.len() + 2);
-        if let Point::Wanted { has_earlier } = self.point {
-            calls.extend(has_earlier.then_some((sql::RELEASE, Vec::new())));
-            calls.push((sql::SAVEPOINT, Vec::new()));
-        }
-        let points = calls.len();
+        self.has_written = true;
+        let mut calls: Vec<Call> = Vec::with_capacity(writes.len());
         for write in writes {
             match write {
                 Write::LogEvent(write) if !write.deliveries.is_empty() => {
@@ -478,7 +468,7 @@ impl Tx for PostgresTx<'_> {
                 write => calls.extend(statement_of(workspace, write, &mut self.counts)),
             }
         }
-        self.carry_out(calls, points).await
+        self.send(calls).await
     }
 }
 
