@@ -175,10 +175,6 @@ impl Work for Apply {
     async fn run<T: Tx>(self, tx: &mut T) -> Result<Applied> {
         ApplyPart { change: self.0, reserved: Reserved::default() }.run(tx).await
     }
-
-    fn grouped_with(&self) -> Option<WorkspaceId> {
-        Some(self.0.workspace)
-    }
 }
 
 /// Carries out a part of something larger, whose other parts ask for the references in `reserved`.

@@ -5,6 +5,7 @@ mod access;
 mod admissions;
 mod browse;
 pub(crate) mod copy;
+mod counts;
 mod group;
 mod layers;
 mod reach;
@@ -137,16 +138,17 @@ impl Postgres {
     /// Carries out work in a transaction. It is a task of its own: what was committed is handed over
     /// to the delivery loop even if the one who asked has gone away.
     pub(crate) async fn transact<W: Work>(self: &Arc<Self>, work: W) -> Result<W::Output> {
-        if let Some(workspace) = work.grouped_with() {
-            return self.within_reach(self.transact_together(workspace, work)).await;
-        }
         let store = self.clone();
         let task = tokio::spawn(async move {
             let _permit = store.writers.acquire().await.map_err(|_| Error::Closed)?;
             let mut client = store.client().await?;
-            let mut tx = PostgresTx::new(client.transaction().await?, &store.desk);
+            let transaction = client.transaction().await?;
+            let mut tx = PostgresTx::new(&transaction, &store.desk);
             let output = work.run(&mut tx).await?;
-            tx.commit().await?;
+            let written = tx.finish().await?;
+            let grown = written.commit(transaction, &store.desk).await?;
+            drop(client);
+            store.tell_sizes(grown).await;
             Ok(output)
         });
         let told = async {
@@ -160,7 +162,8 @@ impl Postgres {
     pub(crate) async fn look<W: Work>(&self, work: W) -> Result<W::Output> {
         let looked = async {
             let mut client = self.client().await?;
-            let mut tx = PostgresTx::looking(client.transaction().await?, &self.desk);
+            let transaction = client.transaction().await?;
+            let mut tx = PostgresTx::looking(&transaction, &self.desk);
             work.run(&mut tx).await
         };
         self.within_reach(looked).await

@@ -298,7 +298,10 @@ impl Store {
 
     /// Carries out a change: all of it, with its events, or nothing.
     pub async fn apply(&self, change: Change) -> Result<Applied> {
-        self.transact(Apply(change)).await
+        match self {
+            Self::Sqlite(engine) => engine.transact(Apply(change)).await,
+            Self::Postgres(engine) => engine.apply_together(change).await,
+        }
     }
 
     /// Carries out a change that is a part of something larger: references that its other parts ask

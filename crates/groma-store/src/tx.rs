@@ -1,7 +1,7 @@
 //! What a change needs of an engine: a handful of look-ups, and one ordered list of writes.
 //!
 //! On SQLite these never wait, so the writer thread runs the same async code to its end at once. On
-//! PostgreSQL the writes of a change go out together, without waiting for each answer.
+//! PostgreSQL writes go out without waiting for their answers, which are looked at before the commit.
 
 use crate::{
     Result,
@@ -243,10 +243,6 @@ pub(crate) trait Work: Send + 'static {
     type Output: Send + 'static;
     /// Does it. An error rolls the transaction back.
     fn run<T: Tx>(self, tx: &mut T) -> impl Future<Output = Result<Self::Output>> + Send;
-    /// The workspace whose changes it may share a transaction with; none when it wants its own.
-    fn grouped_with(&self) -> Option<WorkspaceId> {
-        None
-    }
 }
 
 /// What a record can point at.

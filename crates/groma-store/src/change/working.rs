@@ -332,11 +332,13 @@ impl<'t, T: Tx> Working<'t, T> {
                     collection.last_seq
                 }
             };
-            let count = counts.entry((entry.kind, seq / BLOCK)).or_default();
-            match event.change {
-                event::Change::Created => *count += 1,
-                event::Change::Deleted => *count -= 1,
-                event::Change::Updated | event::Change::Archived => {}
+            let by = match event.change {
+                event::Change::Created => 1,
+                event::Change::Deleted => -1,
+                event::Change::Updated | event::Change::Archived => 0,
+            };
+            if by != 0 {
+                *counts.entry((entry.kind, seq / BLOCK)).or_default() += by;
             }
             let log = self.write_record(entry, event, seq, &book, &mut writes);
             let reserve = |endpoint, bytes| self.tx.reserve(endpoint, bytes);

@@ -1,10 +1,11 @@
 //! The changes of one workspace come one after the other, since each holds the lock of its row to the
-//! commit. Those that wait in this program for the same workspace share one transaction, each behind a
-//! savepoint of its own, and so one sync.
+//! commit. Those that wait in this program for the same workspace share one transaction, and so one
+//! sync. A rule that refuses one of them does so before it has written anything, which the others do not
+//! notice; when a statement fails, nothing of the group is kept, and each is carried out by itself.
 
-use super::{Postgres, tx::PostgresTx};
-use crate::{Error, Result, tx::Work};
-use futures_util::{FutureExt, future::BoxFuture};
+use super::{Postgres, counts::Grown, tx::PostgresTx};
+use crate::{Applied, Change, Error, Result, change::Apply, tx::Work};
+use futures_util::FutureExt;
 use groma_domain::WorkspaceId;
 use parking_lot::Mutex;
 use std::{
@@ -21,51 +22,20 @@ const GROUP_TIME: Duration = Duration::from_millis(20);
 
 /// The changes that wait, by workspace. Where there is an entry, a task sees to it.
 #[derive(Default)]
-pub(super) struct Groups(Mutex<HashMap<WorkspaceId, VecDeque<Box<dyn Job>>>>);
+pub(super) struct Groups(Mutex<HashMap<WorkspaceId, VecDeque<Job>>>);
 
 /// A change on its way: carried out, then told what became of the group it was in.
-trait Job: Send {
-    /// Carries it out.
-    fn run<'a>(&'a mut self, tx: &'a mut PostgresTx<'_>) -> BoxFuture<'a, Ran>;
-    fn tell(self: Box<Self>, committed: Result<(), &str>);
+struct Job {
+    change: Change,
+    outcome: Option<Result<Applied>>,
+    answer: oneshot::Sender<Result<Applied>>,
 }
 
-/// How a change went.
-#[derive(PartialEq, Eq)]
-enum Ran {
-    Well,
-    /// A rule said no.
-    Refused,
-    /// Something broke.
-    Badly,
-}
-
-struct Waiting<W: Work> {
-    work: Option<W>,
-    outcome: Option<Result<W::Output>>,
-    answer: oneshot::Sender<Result<W::Output>>,
-}
-
-impl<W: Work> Job for Waiting<W> {
-    fn run<'a>(&'a mut self, tx: &'a mut PostgresTx<'_>) -> BoxFuture<'a, Ran> {
-        Box::pin(async move {
-            let Some(work) = self.work.take() else { return Ran::Badly };
-            let outcome = work.run(tx).await;
-            let ran = match &outcome {
-                Ok(_) => Ran::Well,
-                Err(Error::Refused { .. }) => Ran::Refused,
-                Err(_) => Ran::Badly,
-            };
-            self.outcome = Some(outcome);
-            ran
-        })
-    }
-
-    fn tell(self: Box<Self>, committed: Result<(), &str>) {
+impl Job {
+    fn tell(self, committed: Result<()>) {
         let outcome = match (self.outcome, committed) {
-            (Some(Err(error)), _) => Err(error),
+            (Some(Err(error)), _) | (_, Err(error)) => Err(error),
             (Some(Ok(outcome)), Ok(())) => Ok(outcome),
-            (_, Err(reason)) => Err(Error::Commit(reason.to_owned())),
             (None, Ok(())) => Err(Error::Closed),
         };
         // The one who asked may have gone away; the change stands all the same.
@@ -74,14 +44,11 @@ impl<W: Work> Job for Waiting<W> {
 }
 
 impl Postgres {
-    /// Carries out work together with whatever else waits for the same workspace.
-    pub(super) async fn transact_together<W: Work>(
-        self: &Arc<Self>,
-        workspace: WorkspaceId,
-        work: W,
-    ) -> Result<W::Output> {
+    /// Carries out a change together with whatever else waits for the same workspace.
+    pub(crate) async fn apply_together(self: &Arc<Self>, change: Change) -> Result<Applied> {
+        let workspace = change.workspace;
         let (answer, answered) = oneshot::channel();
-        let job = Box::new(Waiting { work: Some(work), outcome: None, answer });
+        let job = Job { change, outcome: None, answer };
         let is_first = {
             let mut groups = self.groups.0.lock();
             let is_first = !groups.contains_key(&workspace);
@@ -92,24 +59,16 @@ impl Postgres {
             let store = self.clone();
             tokio::spawn(async move { store.see_to(workspace).await });
         }
-        answered.await.map_err(|_| Error::Closed)?
+        self.within_reach(async { answered.await.map_err(|_| Error::Closed)? }).await
     }
 
     /// Carries out what waits for a workspace until nothing does.
     async fn see_to(&self, workspace: WorkspaceId) {
         while self.has_waiting(workspace) {
-            let mut group = Vec::new();
-            // A panic is one group's misfortune, not the end of all writing.
-            let run = AssertUnwindSafe(self.run_group(workspace, &mut group)).catch_unwind().await;
-            let committed = run.unwrap_or_else(|_| Err(Error::Damaged("a change panicked".into())));
-            let committed = committed.map_err(|error| error.to_string());
-            if committed.is_err() && group.is_empty() {
-                // Nothing could begin: all who wait are told so, instead of waiting in turns.
-                let mut groups = self.groups.0.lock();
-                group.extend(groups.get_mut(&workspace).into_iter().flat_map(|w| w.drain(..)));
-            }
-            for job in group {
-                job.tell(committed.as_ref().copied().map_err(String::as_str));
+            let next = || self.groups.0.lock().get_mut(&workspace).and_then(VecDeque::pop_front);
+            for job in self.carry_out(next).await {
+                let mut job = Some(job);
+                self.carry_out(|| job.take()).await;
             }
         }
     }
@@ -124,33 +83,72 @@ impl Postgres {
         has_waiting
     }
 
-    /// Carries out the first of those that wait and whatever else comes meanwhile, and commits.
-    async fn run_group(&self, workspace: WorkspaceId, group: &mut Vec<Box<dyn Job>>) -> Result<()> {
-        let _permit = self.writers.acquire().await.map_err(|_| Error::Closed)?;
-        let mut client = self.client().await?;
-        let mut tx = PostgresTx::new(client.transaction().await?, &self.desk);
-        let begun = Instant::now();
-        let Some(mut first) = self.next_waiting(workspace) else { return Ok(()) };
-        // The first needs no savepoint: without it there is no group, and most have no other.
-        let ran = first.run(&mut tx).await;
-        group.push(first);
-        if ran != Ran::Well {
-            return Ok(());
-        }
-        while begun.elapsed() < GROUP_TIME
-            && let Some(mut job) = self.next_waiting(workspace)
-        {
-            let handed = tx.begin_next();
-            let ran = job.run(&mut tx).await;
-            group.push(job);
-            if ran != Ran::Well {
-                tx.undo(handed, ran == Ran::Refused).await?;
+    /// Carries out a group of changes, and tells each what came of it. Gives back those that are to be
+    /// tried one by one.
+    async fn carry_out(&self, mut next: impl FnMut() -> Option<Job>) -> Vec<Job> {
+        let mut group = Vec::new();
+        // A panic is one group's misfortune, not the end of all writing.
+        let run = AssertUnwindSafe(self.run_group(&mut next, &mut group)).catch_unwind().await;
+        match run.unwrap_or_else(|_| Err(Error::Damaged("a change panicked".into()))) {
+            Ok(grown) => {
+                group.into_iter().for_each(|job| job.tell(Ok(())));
+                self.tell_sizes(grown).await;
+            }
+            Err(error) if is_of_a_statement(&error) && group.len() > 1 => {
+                group.iter_mut().for_each(|job| job.outcome = None);
+                return group;
+            }
+            Err(error) => {
+                if group.is_empty() {
+                    // Nothing could begin: all who wait are told so, instead of waiting in turns.
+                    group.extend(std::iter::from_fn(next));
+                }
+                let (last, reason) = (group.pop(), error.to_string());
+                for job in group {
+                    job.tell(Err(Error::Commit(reason.clone())));
+                }
+                // It is the one that failed, if one did.
+                if let Some(last) = last {
+                    last.tell(Err(error));
+                }
             }
         }
-        tx.commit().await
+        Vec::new()
     }
 
-    fn next_waiting(&self, workspace: WorkspaceId) -> Option<Box<dyn Job>> {
-        self.groups.0.lock().get_mut(&workspace).and_then(VecDeque::pop_front)
+    /// Carries out the first of those that wait and whatever else comes meanwhile, and commits. Gives
+    /// what has grown by it.
+    async fn run_group(
+        &self,
+        next: &mut impl FnMut() -> Option<Job>,
+        group: &mut Vec<Job>,
+    ) -> Result<Grown> {
+        let _permit = self.writers.acquire().await.map_err(|_| Error::Closed)?;
+        let mut client = self.client().await?;
+        let transaction = client.transaction().await?;
+        let mut tx = PostgresTx::new(&transaction, &self.desk);
+        let begun = Instant::now();
+        while (group.is_empty() || begun.elapsed() < GROUP_TIME)
+            && let Some(mut job) = next()
+        {
+            let outcome = Apply(job.change.clone()).run(&mut tx).await;
+            match (outcome, tx.has_written()) {
+                (Err(error), has_written) if has_written || is_of_a_statement(&error) => {
+                    group.push(job);
+                    return Err(error);
+                }
+                (outcome, _) => job.outcome = Some(outcome),
+            }
+            group.push(job);
+        }
+        let written = tx.finish().await?;
+        // From here on it may have been committed, whatever the database says: it is not tried again.
+        let committed = written.commit(transaction, &self.desk).await;
+        committed.map_err(|error| Error::Commit(error.to_string()))
     }
+}
+
+/// Whether the database refused a statement, and with it the whole transaction.
+fn is_of_a_statement(error: &Error) -> bool {
+    matches!(error, Error::Postgres(error) if error.as_db_error().is_some())
 }

@@ -46,9 +46,6 @@ statements! {
     LOCK_NAMES = "SELECT pg_advisory_xact_lock(7203012)";
     UNLOCK_MIGRATIONS = "SELECT pg_advisory_unlock(7203010)";
     PING = "SELECT 1";
-    SAVEPOINT = "SAVEPOINT change";
-    RELEASE = "RELEASE SAVEPOINT change";
-    ROLLBACK_TO = "ROLLBACK TO SAVEPOINT change";
     HAS_MIGRATIONS = "SELECT to_regclass('refinery_schema_history') IS NOT NULL";
     MIGRATIONS = "SELECT version FROM refinery_schema_history";
     BEGIN_COPYING = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
@@ -170,7 +167,9 @@ statements! {
     SAVE_COLLECTION = "INSERT INTO collections (workspace_id, kind, last_seq, last_reference, total, generation)
         VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (workspace_id, kind) DO UPDATE SET last_seq = excluded.last_seq,
             last_reference = excluded.last_reference, total = excluded.total, generation = excluded.generation";
-    ADJUST_BLOCK = "INSERT INTO blocks AS b (workspace_id, kind, block, live, generation) VALUES ($1, $2, $3, $4, $5)
+    ADJUST_BLOCKS = "INSERT INTO blocks AS b (workspace_id, kind, block, live, generation)
+        SELECT $1, $2, a.block, a.live, a.generation
+        FROM unnest($3::bigint[], $4::bigint[], $5::bigint[]) AS a (block, live, generation)
         ON CONFLICT (workspace_id, kind, block)
         DO UPDATE SET live = b.live + excluded.live, generation = excluded.generation";
     BLOCKS_SINCE = "SELECT c.generation, b.block, b.live FROM collections c
@@ -451,6 +450,8 @@ pub(crate) struct KindSql {
     pub(crate) short_hits: String,
     pub(crate) export: String,
     pub(crate) remove_some: String,
+    pub(crate) known_size: String,
+    pub(crate) analyze: String,
     linked: Vec<(Link, String)>,
     is_linked: Vec<(Link, String)>,
 }
@@ -537,6 +538,10 @@ impl KindSql {
                 "DELETE FROM {t} WHERE workspace_id = $1 AND seq IN
                     (SELECT seq FROM {t} WHERE workspace_id = $1 ORDER BY seq LIMIT $2)"
             ),
+            known_size: format!(
+                "SELECT reltuples::bigint FROM pg_class WHERE oid = '{t}'::regclass"
+            ),
+            analyze: format!("ANALYZE {t}"),
             linked: by_link("seq, doc", "ORDER BY seq"),
             is_linked: by_link("1", "LIMIT 1"),
         }
@@ -567,6 +572,8 @@ impl KindSql {
             short_hits,
             export,
             remove_some,
+            known_size,
+            analyze,
             linked,
             is_linked,
         } = self;
@@ -584,6 +591,8 @@ impl KindSql {
             short_hits,
             export,
             remove_some,
+            known_size,
+            analyze,
         ];
         all.extend(linked.iter().chain(is_linked).map(|(_, sql)| sql.as_str()));
         all

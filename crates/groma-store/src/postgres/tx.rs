@@ -1,7 +1,8 @@
-//! The operations of a transaction. The writes of a change are sent one behind the other without
-//! waiting for each answer, so a change costs a few round trips, however much it writes.
+//! The operations of a transaction. Writes are sent one behind the other, and nobody waits for their
+//! answers before the commit, so a change costs a few round trips, however much it writes.
 
 use super::{
+    counts::{Counts, Grown},
     sql::{self, KindSql},
     webhooks::read_endpoint,
 };
@@ -16,6 +17,7 @@ use crate::{
     webhooks::{Desk, EventWrite, Handed, StoredEndpoint, event_number},
 };
 use deadpool_postgres::Transaction;
+use futures_util::future::BoxFuture;
 use groma_domain::{
     Currency, Email, GeometryId, InvitationId, Kind, Layer, Person, PersonId, Record, RecordId,
     Role, Status, Timestamp, TokenId, UserId, WorkspaceId,
@@ -26,15 +28,25 @@ use groma_domain::{
     workspace::{Workspace, WorkspaceName},
 };
 use groma_geo::{Bbox, block::Block, grid::GridBox};
-use std::collections::HashMap;
+use std::{collections::HashMap, task::Poll};
 use tokio_postgres::types::{IsNull, ToSql, Type};
 use uuid::Uuid;
 
-type Param = Box<dyn ToSql + Sync + Send>;
+pub(super) type Param = Box<dyn ToSql + Sync + Send>;
+/// A statement and what it is given.
+pub(super) type Call = (&'static str, Vec<Param>);
 
-pub(super) struct PostgresTx<'c> {
-    transaction: Transaction<'c>,
-    desk: &'c Desk,
+macro_rules! params {
+    ($($param:expr),* $(,)?) => { vec![$(Box::new($param) as $crate::postgres::tx::Param),*] };
+}
+pub(super) use params;
+
+/// With so many answers to come, they are waited for first.
+const UNANSWERED: usize = 1_024;
+
+pub(super) struct PostgresTx<'t> {
+    transaction: &'t Transaction<'t>,
+    desk: &'t Desk,
     /// Whether the workspace's row is locked against other writers.
     locks: bool,
     /// The mark that the endpoints of the locked workspace had.
@@ -43,24 +55,30 @@ pub(super) struct PostgresTx<'c> {
     /// changes of a group need not ask again.
     locked: Option<Workspace>,
     statuses: Option<(WorkspaceId, Vec<Status>)>,
+    counts: Counts,
     handed: Handed,
-    point: Point,
+    /// Answers to what was sent, in its order.
+    unanswered: Vec<BoxFuture<'t, Result<u64, tokio_postgres::Error>>>,
+    has_written: bool,
 }
 
-/// Where what a change of a group wrote is rolled back to.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Point {
-    /// The change is the first: to the beginning.
-    Beginning,
-    /// A savepoint goes out with its first writes; until then there is nothing to undo. Whether
-    /// another stands before it.
-    Wanted { has_earlier: bool },
-    /// The savepoint is set.
-    Set,
+/// What a transaction has written, to be committed.
+pub(super) struct Written {
+    handed: Handed,
+    grown: Grown,
 }
 
-impl<'c> PostgresTx<'c> {
-    pub(super) fn new(transaction: Transaction<'c>, desk: &'c Desk) -> Self {
+impl Written {
+    /// Commits, and hands over the deliveries that were written. Gives what has grown by it.
+    pub(super) async fn commit(self, transaction: Transaction<'_>, desk: &Desk) -> Result<Grown> {
+        transaction.commit().await?;
+        desk.outbox.hand_over(self.handed);
+        Ok(self.grown)
+    }
+}
+
+impl<'t> PostgresTx<'t> {
+    pub(super) fn new(transaction: &'t Transaction<'t>, desk: &'t Desk) -> Self {
         Self {
             transaction,
             desk,
@@ -68,73 +86,104 @@ impl<'c> PostgresTx<'c> {
             mark: None,
             locked: None,
             statuses: None,
+            counts: Counts::default(),
             handed: Handed::default(),
-            point: Point::Beginning,
+            unanswered: Vec::new(),
+            has_written: false,
         }
     }
 
-    pub(super) fn looking(transaction: Transaction<'c>, desk: &'c Desk) -> Self {
+    pub(super) fn looking(transaction: &'t Transaction<'t>, desk: &'t Desk) -> Self {
         Self { locks: false, ..Self::new(transaction, desk) }
     }
 
-    /// Commits, and hands over the deliveries that were written. Others are told of what waits, where
-    /// the loop of this program does not see to it.
-    pub(super) async fn commit(self) -> Result<()> {
-        let Self { transaction, desk, handed, .. } = self;
-        if handed.stirs || (!handed.waiting.is_empty() && !desk.outbox.is_open()) {
-            let statement = transaction.prepare_cached(sql::NOTIFY).await?;
-            transaction.execute(&statement, &[]).await?;
-        }
-        transaction.commit().await?;
-        desk.outbox.hand_over(handed);
-        Ok(())
+    /// Whether something was written since this was last asked.
+    pub(super) fn has_written(&mut self) -> bool {
+        std::mem::take(&mut self.has_written)
     }
 
-    /// Begins another change, which can be undone without those before it. Returns what was handed
-    /// over up to here.
-    pub(super) fn begin_next(&mut self) -> (usize, usize) {
-        let has_earlier = match self.point {
-            Point::Beginning => false,
-            Point::Wanted { has_earlier } => has_earlier,
-            Point::Set => true,
-        };
-        self.point = Point::Wanted { has_earlier };
-        (self.handed.leased.len(), self.handed.waiting.len())
-    }
-
-    /// Undoes what the last change did; what it would have handed over is given up. `is_refusal`
-    /// says that no statement failed.
-    pub(super) async fn undo(&mut self, handed: (usize, usize), is_refusal: bool) -> Result<()> {
-        match self.point {
-            Point::Set => self.transaction.batch_execute(sql::ROLLBACK_TO).await?,
-            Point::Wanted { .. } if is_refusal => {}
-            // A statement failed before there was anything to go back to, and all is lost with it.
-            Point::Wanted { .. } | Point::Beginning => {
-                return Err(Error::Commit("a statement of the same group failed".to_owned()));
-            }
+    /// Writes what is left, and waits until the database has it all. Others are told of what waits,
+    /// where the loop of this program does not see to it.
+    pub(super) async fn finish(mut self) -> Result<Written> {
+        let mut calls = self.counts.calls();
+        let has_waiting = !self.handed.waiting.is_empty() && !self.desk.outbox.is_open();
+        if self.handed.stirs || has_waiting {
+            calls.push((sql::NOTIFY, Vec::new()));
         }
-        self.handed.leased.truncate(handed.0);
-        self.handed.waiting.truncate(handed.1);
-        self.statuses = None;
-        Ok(())
+        self.send(calls).await?;
+        self.settle().await?;
+        Ok(Written { handed: self.handed, grown: self.counts.grown() })
     }
 
     async fn row(
-        &self,
+        &mut self,
         sql: &str,
         params: &[&(dyn ToSql + Sync)],
     ) -> Result<Option<tokio_postgres::Row>> {
-        let statement = self.transaction.prepare_cached(sql).await?;
-        Ok(self.transaction.query_opt(&statement, params).await?)
+        let transaction = self.transaction;
+        let asked = async {
+            let statement = transaction.prepare_cached(sql).await?;
+            transaction.query_opt(&statement, params).await
+        };
+        let asked = asked.await;
+        self.unless_broken(asked).await
     }
 
     async fn rows(
-        &self,
+        &mut self,
         sql: &str,
         params: &[&(dyn ToSql + Sync)],
     ) -> Result<Vec<tokio_postgres::Row>> {
-        let statement = self.transaction.prepare_cached(sql).await?;
-        Ok(self.transaction.query(&statement, params).await?)
+        let transaction = self.transaction;
+        let asked = async {
+            let statement = transaction.prepare_cached(sql).await?;
+            transaction.query(&statement, params).await
+        };
+        let asked = asked.await;
+        self.unless_broken(asked).await
+    }
+
+    /// What was asked; when that failed, what failed first: after it nothing is answered any more.
+    async fn unless_broken<T>(&mut self, asked: Result<T, tokio_postgres::Error>) -> Result<T> {
+        if asked.is_err() {
+            self.settle().await?;
+        }
+        Ok(asked?)
+    }
+
+    /// Sends statements in their order, and does not wait for their answers.
+    async fn send(&mut self, calls: Vec<Call>) -> Result<()> {
+        // Prepared first, so that afterwards nothing but the sending stands between the statements.
+        let transaction = self.transaction;
+        let mut prepared = HashMap::new();
+        for (sql, _) in &calls {
+            if !prepared.contains_key(sql) {
+                let statement = transaction.prepare_cached(sql).await;
+                prepared.insert(*sql, self.unless_broken(statement).await?);
+            }
+        }
+        for (sql, params) in calls {
+            if self.unanswered.len() >= UNANSWERED {
+                self.settle().await?;
+            }
+            let statement = prepared.get(sql).cloned().ok_or(Error::Closed)?;
+            let mut answer: BoxFuture<'t, _> =
+                Box::pin(async move { transaction.execute_raw(&statement, params).await });
+            // The first look sends the statement, so they reach the database in their order.
+            match futures_util::poll!(&mut answer) {
+                Poll::Ready(outcome) => drop(outcome?),
+                Poll::Pending => self.unanswered.push(answer),
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for the answers to all that was sent.
+    async fn settle(&mut self) -> Result<()> {
+        for answer in std::mem::take(&mut self.unanswered) {
+            answer.await?;
+        }
+        Ok(())
     }
 }
 
@@ -210,17 +259,15 @@ impl Tx for PostgresTx<'_> {
     }
 
     async fn collection(&mut self, workspace: WorkspaceId, kind: Kind) -> Result<Collection> {
-        let Some(row) = self.row(sql::COLLECTION, &[&workspace.0, &kind_number(kind)]).await?
-        else {
-            return Ok(Collection::default());
-        };
-        let count = |column: usize| row.try_get::<_, i64>(column).map(i64::unsigned_abs);
-        Ok(Collection {
-            last_seq: count(0)?,
-            last_reference: count(1)?,
-            total: count(2)?,
-            generation: count(3)?,
-        })
+        if let Some(known) = self.counts.collection(workspace, kind) {
+            return Ok(known);
+        }
+        let row = self.row(sql::COLLECTION, &[&workspace.0, &kind_number(kind)]).await?;
+        let collection = row.as_ref().map(read_collection).transpose()?.unwrap_or_default();
+        if self.locked.as_ref().is_some_and(|locked| locked.id == workspace) {
+            self.counts.learn(workspace, kind, collection);
+        }
+        Ok(collection)
     }
 
     async fn person(&mut self, workspace: WorkspaceId, id: PersonId) -> Result<Option<MemberRow>> {
@@ -410,57 +457,33 @@ impl Tx for PostgresTx<'_> {
         if writes.iter().any(is_about_statuses) {
             self.statuses = None;
         }
-        let mut calls: Vec<(&str, Vec<Param>)> = Vec::with_capacity(writes.len() + 2);
-        if let Point::Wanted { has_earlier } = self.point {
-            calls.extend(has_earlier.then_some((sql::RELEASE, Vec::new())));
-            calls.push((sql::SAVEPOINT, Vec::new()));
-        }
-        let points = calls.len();
-        let handed = &mut self.handed;
-        calls.extend(writes.into_iter().map(|write| match write {
-            Write::LogEvent(write) if !write.deliveries.is_empty() => {
-                let call = event_statement(workspace.0, &write);
-                handed.add(write.into_handed());
-                call
-            }
-            write => statement_of(workspace.0, write),
-        }));
-        // Prepared first, so that afterwards nothing but the sending stands between the statements.
-        let mut prepared = HashMap::new();
-        for (sql, _) in &calls {
-            if !prepared.contains_key(sql) {
-                prepared.insert(*sql, self.transaction.prepare_cached(sql).await?);
+        self.has_written = true;
+        let mut calls: Vec<Call> = Vec::with_capacity(writes.len());
+        for write in writes {
+            match write {
+                Write::LogEvent(write) if !write.deliveries.is_empty() => {
+                    calls.push(event_statement(workspace.0, &write));
+                    self.handed.add(write.into_handed());
+                }
+                write => calls.extend(statement_of(workspace, write, &mut self.counts)),
             }
         }
-        let mut answers = Vec::with_capacity(calls.len());
-        for (sql, params) in calls {
-            let statement = prepared.get(sql).cloned().ok_or(Error::Closed)?;
-            let transaction = &self.transaction;
-            let mut answer =
-                Box::pin(async move { transaction.execute_raw(&statement, params).await });
-            // The first look sends the statement, so they reach the database in their order.
-            let done = futures_util::poll!(&mut answer);
-            answers.push((answer, done));
-        }
-        for (number, (answer, done)) in answers.into_iter().enumerate() {
-            match done {
-                std::task::Poll::Ready(outcome) => outcome?,
-                std::task::Poll::Pending => answer.await?,
-            };
-            if number + 1 == points {
-                self.point = Point::Set;
-            }
-        }
-        Ok(())
+        self.send(calls).await
     }
 }
 
-macro_rules! params {
-    ($($param:expr),*) => { vec![$(Box::new($param) as Param),*] };
-}
-
-fn statement_of(ws: Uuid, write: Write) -> (&'static str, Vec<Param>) {
-    match write {
+/// The statement of a write; none for what is only counted.
+fn statement_of(workspace: WorkspaceId, write: Write, counts: &mut Counts) -> Option<Call> {
+    let ws = workspace.0;
+    Some(match write {
+        Write::SaveCollection { kind, collection } => {
+            counts.save(workspace, kind, collection);
+            return None;
+        }
+        Write::AdjustBlock { kind, block, by, generation } => {
+            counts.adjust_block(workspace, kind, block, (by, generation));
+            return None;
+        }
         Write::InsertRecord(row) => (&KindSql::of(row.record.kind()).insert, row_params(ws, row)),
         Write::UpdateRecord { row, .. } => {
             (&KindSql::of(row.record.kind()).update, row_params(ws, row))
@@ -470,20 +493,6 @@ fn statement_of(ws: Uuid, write: Write) -> (&'static str, Vec<Param>) {
             (&KindSql::of(kind).free_reference, params![ws, int(seq), id.to_string()])
         }
         Write::FreeStatusName(id) => (sql::FREE_STATUS_NAME, params![ws, id.0, id.to_string()]),
-        Write::SaveCollection { kind, collection: c } => (
-            sql::SAVE_COLLECTION,
-            params![
-                ws,
-                kind_number(kind),
-                int(c.last_seq),
-                int(c.last_reference),
-                int(c.total),
-                int(c.generation)
-            ],
-        ),
-        Write::AdjustBlock { kind, block, by, generation } => {
-            (sql::ADJUST_BLOCK, params![ws, kind_number(kind), int(block), by, int(generation)])
-        }
         Write::SaveStatus(status) => (
             sql::SAVE_STATUS,
             params![
@@ -604,7 +613,7 @@ fn statement_of(ws: Uuid, write: Write) -> (&'static str, Vec<Param>) {
             (sql::REMOVE_ENDPOINT, params![ws, endpoint.0, at.as_millis()])
         }
         Write::WebhooksChanged(mark) => (sql::WEBHOOKS_CHANGED, params![ws, mark]),
-    }
+    })
 }
 
 fn log_params(ws: Uuid, log: LogRow) -> Vec<Param> {
@@ -613,7 +622,7 @@ fn log_params(ws: Uuid, log: LogRow) -> Vec<Param> {
 }
 
 /// A line of the audit trail and the deliveries that announce it, in one statement.
-fn event_statement(ws: Uuid, write: &EventWrite) -> (&'static str, Vec<Param>) {
+fn event_statement(ws: Uuid, write: &EventWrite) -> Call {
     let mut params = log_params(ws, write.log.clone());
     let deliveries = &write.deliveries;
     params.extend(params![
@@ -647,7 +656,7 @@ fn endpoint_params(ws: Uuid, stored: StoredEndpoint) -> Vec<Param> {
     ]
 }
 
-fn layer_statement(ws: Uuid, write: LayerWrite) -> (&'static str, Vec<Param>) {
+fn layer_statement(ws: Uuid, write: LayerWrite) -> Call {
     let layer_params = |layer: &Layer| {
         // A layer is plain data: it always serialises.
         let state = serde_json::to_string(layer).unwrap_or_default();
@@ -702,7 +711,7 @@ fn layer_statement(ws: Uuid, write: LayerWrite) -> (&'static str, Vec<Param>) {
     }
 }
 
-fn feature_statement(ws: Uuid, row: FeatureRow) -> (&'static str, Vec<Param>) {
+fn feature_statement(ws: Uuid, row: FeatureRow) -> Call {
     let FeatureRow { layer, is_new, has_heights, feature, at } = row;
     let (folder, assignment) = (feature.folder.map(|id| id.0), feature.assignment.map(|id| id.0));
     let geom = feature.geometry.as_deref().map(Ewkb::of);
@@ -864,6 +873,16 @@ pub(super) fn read_member(row: &tokio_postgres::Row) -> Result<MemberRow> {
         },
         user: row.try_get::<_, Option<Uuid>>(3)?.map(UserId),
         role: role.map(|role| role.parse().map_err(Error::Damaged)).transpose()?,
+    })
+}
+
+fn read_collection(row: &tokio_postgres::Row) -> Result<Collection> {
+    let count = |column: usize| row.try_get::<_, i64>(column).map(i64::unsigned_abs);
+    Ok(Collection {
+        last_seq: count(0)?,
+        last_reference: count(1)?,
+        total: count(2)?,
+        generation: count(3)?,
     })
 }
 

@@ -482,6 +482,29 @@ async fn readers_on_postgres_are_answered_while_many_writers_wait_for_one_worksp
     assert_eq!(office.get(Kind::Folder, "lost").await, None);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_table_on_postgres_that_grew_at_once_is_looked_up_by_the_index_of_its_key() {
+    let office = Office::open(Engine::Postgres).await;
+    let DatabaseUrl::Postgres(url) = &office.url else { panic!("on PostgreSQL") };
+    let client = connect(url).await;
+    // The database would learn it by itself, a minute later.
+    let alone = "ALTER TABLE folders SET (autovacuum_enabled = false);
+        SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan;
+        PREPARE look AS SELECT doc FROM folders WHERE workspace_id = $1 AND reference = $2";
+    client.batch_execute(alone).await.unwrap();
+    office.apply((0..300).map(|number| folder(&number.to_string())).collect()).await.unwrap();
+    within(Duration::from_secs(10), "the database knows of the records", async || {
+        let known = "SELECT reltuples::bigint FROM pg_class WHERE oid = 'folders'::regclass";
+        client.query_one(known, &[]).await.unwrap().get::<_, i64>(0) >= 300
+    })
+    .await;
+    let plan = format!("EXPLAIN EXECUTE look ('{}', '7')", office.workspace);
+    let plan = client.query(&plan, &[]).await.unwrap();
+    let plan: Vec<&str> = plan.iter().map(|row| row.get(0)).collect();
+    let plan = plan.join("\n");
+    assert!(plan.contains("folders_by_reference"), "{plan}");
+}
+
 #[test]
 fn a_database_is_named_by_its_engine_and_place() {
     let sqlite = |path: &str| DatabaseUrl::Sqlite(path.into());
