@@ -17,7 +17,7 @@ use crate::{
     webhooks::{Desk, EventWrite, Handed, StoredEndpoint, event_number},
 };
 use deadpool_postgres::Transaction;
-use futures_util::future::BoxFuture;
+use futures_util::{StreamExt, future::BoxFuture, stream::FuturesOrdered};
 use groma_domain::{
     Currency, Email, GeometryId, InvitationId, Kind, Layer, Person, PersonId, Record, RecordId,
     Role, Status, Timestamp, TokenId, UserId, WorkspaceId,
@@ -28,7 +28,12 @@ use groma_domain::{
     workspace::{Workspace, WorkspaceName},
 };
 use groma_geo::{Bbox, block::Block, grid::GridBox};
-use std::{collections::HashMap, task::Poll};
+use std::{
+    collections::HashMap,
+    future::poll_fn,
+    pin::pin,
+    task::{Context, Poll},
+};
 use tokio_postgres::types::{IsNull, ToSql, Type};
 use uuid::Uuid;
 
@@ -58,7 +63,9 @@ pub(super) struct PostgresTx<'t> {
     counts: Counts,
     handed: Handed,
     /// Answers to what was sent, in its order.
-    unanswered: Vec<BoxFuture<'t, Result<u64, tokio_postgres::Error>>>,
+    unanswered: FuturesOrdered<BoxFuture<'t, Result<u64, tokio_postgres::Error>>>,
+    /// The first of them that was none.
+    failure: Option<tokio_postgres::Error>,
     has_written: bool,
 }
 
@@ -88,7 +95,8 @@ impl<'t> PostgresTx<'t> {
             statuses: None,
             counts: Counts::default(),
             handed: Handed::default(),
-            unanswered: Vec::new(),
+            unanswered: FuturesOrdered::new(),
+            failure: None,
             has_written: false,
         }
     }
@@ -125,8 +133,7 @@ impl<'t> PostgresTx<'t> {
             let statement = transaction.prepare_cached(sql).await?;
             transaction.query_opt(&statement, params).await
         };
-        let asked = asked.await;
-        self.unless_broken(asked).await
+        self.wait_for(asked).await
     }
 
     async fn rows(
@@ -139,16 +146,34 @@ impl<'t> PostgresTx<'t> {
             let statement = transaction.prepare_cached(sql).await?;
             transaction.query(&statement, params).await
         };
-        let asked = asked.await;
-        self.unless_broken(asked).await
+        self.wait_for(asked).await
     }
 
-    /// What was asked; when that failed, what failed first: after it nothing is answered any more.
-    async fn unless_broken<T>(&mut self, asked: Result<T, tokio_postgres::Error>) -> Result<T> {
+    /// What is asked; when that fails, what failed first: after it nothing is answered any more. The
+    /// answers to what was sent before are taken meanwhile: one that comes in pieces and is not taken
+    /// holds up all behind it.
+    async fn wait_for<T>(
+        &mut self,
+        asked: impl Future<Output = Result<T, tokio_postgres::Error>>,
+    ) -> Result<T> {
+        let mut asked = pin!(asked);
+        let asked = poll_fn(|context| {
+            self.take_answers(context);
+            asked.as_mut().poll(context)
+        });
+        let asked = asked.await;
         if asked.is_err() {
             self.settle().await?;
         }
         Ok(asked?)
+    }
+
+    fn take_answers(&mut self, context: &mut Context<'_>) {
+        while let Poll::Ready(Some(answer)) = self.unanswered.poll_next_unpin(context) {
+            if let Err(error) = answer {
+                self.failure.get_or_insert(error);
+            }
+        }
     }
 
     /// Sends statements in their order, and does not wait for their answers.
@@ -158,8 +183,8 @@ impl<'t> PostgresTx<'t> {
         let mut prepared = HashMap::new();
         for (sql, _) in &calls {
             if !prepared.contains_key(sql) {
-                let statement = transaction.prepare_cached(sql).await;
-                prepared.insert(*sql, self.unless_broken(statement).await?);
+                let statement = self.wait_for(transaction.prepare_cached(sql)).await?;
+                prepared.insert(*sql, statement);
             }
         }
         for (sql, params) in calls {
@@ -172,7 +197,7 @@ impl<'t> PostgresTx<'t> {
             // The first look sends the statement, so they reach the database in their order.
             match futures_util::poll!(&mut answer) {
                 Poll::Ready(outcome) => drop(outcome?),
-                Poll::Pending => self.unanswered.push(answer),
+                Poll::Pending => self.unanswered.push_back(answer),
             }
         }
         Ok(())
@@ -180,10 +205,12 @@ impl<'t> PostgresTx<'t> {
 
     /// Waits for the answers to all that was sent.
     async fn settle(&mut self) -> Result<()> {
-        for answer in std::mem::take(&mut self.unanswered) {
-            answer.await?;
-        }
-        Ok(())
+        let all = poll_fn(|context| {
+            self.take_answers(context);
+            if self.unanswered.is_empty() { Poll::Ready(()) } else { Poll::Pending }
+        });
+        all.await;
+        self.failure.take().map_or(Ok(()), |error| Err(error.into()))
     }
 }
 
