@@ -30,7 +30,7 @@ bench: ## Measure against the bare framework, pgbench and Martin
 	@scripts/setup build postgres bench
 	POSTGRES_FSYNC=on scripts/with-postgres cargo run --release --locked -p bench -- all
 
-bench-growth: ## Measure how costs grow up to ten million records and features (an hour, 25 GB)
+bench-growth: ## Measure how costs grow up to ten million records and features (half an hour, 28 GB)
 	@scripts/setup build
 	cargo run --release --locked -p bench -- growth
 
