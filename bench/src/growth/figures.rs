@@ -11,6 +11,8 @@ use std::{collections::BTreeMap, fmt::Write as _, process::Command};
 
 const FIGURES: &str = "bench/growth/figures.json";
 const PAGE: &str = "bench/GROWTH.md";
+/// Written by hand: what the figures do not say themselves.
+const EXPLAINED: &str = "bench/growth/explained.md";
 /// Growth that a measurement of milliseconds on a shared machine may show without there being any.
 const NOISE: f64 = 1.3;
 
@@ -50,7 +52,8 @@ impl Figures {
                 std::fs::write(format!("bench/growth/{}.svg", group.file), svg)?;
             }
         }
-        Ok(std::fs::write(PAGE, self.page()?)?)
+        let explained = std::fs::read_to_string(EXPLAINED)?;
+        Ok(std::fs::write(PAGE, self.page(&explained)?)?)
     }
 
     fn plot(&self, group: &Group) -> Plot {
@@ -70,7 +73,7 @@ impl Figures {
         self.sizes.iter().filter_map(point).collect()
     }
 
-    fn page(&self) -> Outcome<String> {
+    fn page(&self, explained: &str) -> Outcome<String> {
         let mut page = String::from(
             "# How costs grow\n\n\
              Written by `make bench-growth`; sizes by `GROWTH_SIZES=10000,100000`. SQLite, one request at a time on \
@@ -84,10 +87,12 @@ impl Figures {
              more than a measurement wavers is marked ▲.\n\n\
              A workspace has 50 endpoints at most, so that is where the line of endpoints ends.\n",
         );
-        for group in &GROUPS {
+        // What was not measured yet has no plot.
+        for group in GROUPS.iter().filter(|group| self.plot(group).svg().is_some()) {
             write!(page, "\n## {}\n\n![{0}, plotted](growth/{}.svg)\n\n", group.title, group.file)?;
             self.table(group, &mut page)?;
         }
+        write!(page, "\n## What grows, and why\n\n{explained}")?;
         Ok(page)
     }
 
@@ -183,7 +188,7 @@ mod tests {
         };
         let sizes = BTreeMap::from([(10_000, costs(1.0, 1.0)), (100_000, costs(2.0, 10.0))]);
         let figures = Figures { build: "quick".into(), machine: "a machine".into(), sizes };
-        let page = figures.page().unwrap();
+        let page = figures.page("All of it.\n").unwrap();
         assert!(page.contains("| 50 hits | 1 | 2 | ▲ × 2.00 | × 1.00 |"), "{page}");
         assert!(
             page.contains("| an eighth of all are hits | 1 | 10 | × 10.00 | × 10.00 |"),
