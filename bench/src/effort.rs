@@ -2,7 +2,7 @@
 //! everything runs and little else.
 
 use crate::{Outcome, load::Sizes};
-use std::process::Command;
+use std::{process::Command, time::Duration};
 
 /// Where everything is kept that a run makes: data, logs, peers, figures.
 pub(crate) const HOME: &str = "target/bench";
@@ -118,6 +118,23 @@ impl Effort {
 fn server() -> Outcome<String> {
     std::env::var("TEST_POSTGRES_URL")
         .map_err(|_| "TEST_POSTGRES_URL is not set: run `make bench`".into())
+}
+
+/// Has PostgreSQL tidy up after a load at once, not while something is measured.
+pub(crate) fn settle(database: &str) -> Outcome {
+    psql(database, "VACUUM ANALYZE")?;
+    psql(database, "CHECKPOINT").map(drop)
+}
+
+/// Waits until PostgreSQL works for nobody: what a peer goes on with after a round is not to be in the
+/// next one's figures.
+pub(crate) fn quiet(database: &str) -> Outcome {
+    let busy = "SELECT count(*) FROM pg_stat_activity
+        WHERE state = 'active' AND backend_type = 'client backend' AND pid <> pg_backend_pid()";
+    while psql(database, busy)? != "0" {
+        std::thread::park_timeout(Duration::from_millis(50));
+    }
+    Ok(())
 }
 
 /// What PostgreSQL answers.

@@ -3,10 +3,10 @@
 
 use crate::{
     Outcome,
-    effort::{CONNECTIONS, psql},
+    effort::{CONNECTIONS, psql, quiet},
     land::{Cover, Land},
     machine::said,
-    process::{self, Process, installed},
+    process::{Process, installed},
     wrk,
 };
 use groma_geo::{grid::TileId, wkb};
@@ -20,6 +20,7 @@ pub(crate) const SETTINGS: &str = "`--workers 2 --pool-size 20`, a table with a 
 
 /// Two running Martins: one that keeps nothing, one with its cache.
 pub(crate) struct Martin {
+    database: String,
     pub(crate) uncached: Process,
     pub(crate) cached: Process,
 }
@@ -35,7 +36,8 @@ impl Martin {
                 command
             })
         };
-        Ok(Self { uncached: spawn("martin", "0")?, cached: spawn("martin-cache", "512")? })
+        let (uncached, cached) = (spawn("martin", "0")?, spawn("martin-cache", "512")?);
+        Ok(Self { database: database.to_owned(), uncached, cached })
     }
 
     pub(crate) fn paths(&self, cover: Cover, tiles: &[TileId]) -> Vec<String> {
@@ -46,10 +48,9 @@ impl Martin {
 
     pub(crate) fn measure(&self, cover: Cover, tiles: &[TileId], seconds: u32) -> Outcome<f64> {
         let paths = self.paths(cover, tiles);
-        let rate =
-            wrk::run(self.uncached.address, "none", &paths, CONNECTIONS, seconds)?.per_second;
-        // It goes on with what nobody waits for any more; the next one is measured when that is done.
-        process::get(self.uncached.address, &paths[0], "")?;
+        let address = self.uncached.address;
+        let rate = wrk::run(address, "none", &paths, CONNECTIONS, seconds)?.per_second;
+        quiet(&self.database)?;
         Ok(rate)
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::{
     Outcome, directus,
-    effort::{CONNECTIONS, Effort, HOME, psql},
+    effort::{CONNECTIONS, Effort, HOME, psql, quiet, settle},
     folders::TERM,
     load::{self, Sizes},
     machine::said,
@@ -29,6 +29,7 @@ pub(crate) async fn run(effort: &Effort) -> Outcome<Part> {
     let store = Store::open(&database.parse()?).await?;
     load::mark(&store, folders, TERM).await?;
     let workspace = load::workspace(&store).await?;
+    settle(&database)?;
     let home = directus::Home::Postgres(effort.postgres("directus")?);
     let directus = directus::start(effort, &home, &store, workspace).await?;
     let office =
@@ -72,7 +73,11 @@ pub(crate) async fn run(effort: &Effort) -> Outcome<Part> {
             Ok(wrk::run_with(office.main, &sent, &[], &paths, CONNECTIONS, effort.seconds)?
                 .per_second)
         };
-        let theirs = || measure(&directus, keys, effort);
+        let theirs = || -> Outcome<f64> {
+            let rate = measure(&directus, keys, effort)?;
+            quiet(&database)?;
+            Ok(rate)
+        };
         let (rates, figures) = if let Some(statement) = statement {
             let hashes: Vec<String> =
                 load::tokens(&store, workspace, tokens).await?.iter().map(sql_hash).collect();

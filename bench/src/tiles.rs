@@ -2,7 +2,7 @@
 
 use crate::{
     Outcome, bare,
-    effort::{CONNECTIONS, Effort, psql},
+    effort::{CONNECTIONS, Effort, psql, settle},
     land::{Cover, Land},
     layers::{Server, load, tiles_over},
     martin::{self, Martin},
@@ -29,6 +29,8 @@ pub(crate) async fn run(effort: &Effort) -> Outcome<Part> {
     for cover in Cover::ALL {
         martin::fill(&theirs, &land, cover, effort.parcels)?;
     }
+    settle(&own)?;
+    settle(&theirs)?;
     let (martin, tipg) = (Martin::start(&theirs)?, Tipg::start(&theirs)?);
     part.note(format!(
         "{} parcels and as many points, the same in Groma and in PostGIS; wrk with {CONNECTIONS} connections, nothing \

@@ -3,10 +3,10 @@
 
 use crate::{
     Outcome,
-    effort::CONNECTIONS,
+    effort::{CONNECTIONS, quiet},
     land::Cover,
     machine::said,
-    process::{self, Process, installed},
+    process::{Process, installed},
     wrk,
 };
 use groma_geo::grid::TileId;
@@ -16,6 +16,7 @@ pub(crate) const SETTINGS: &str = "`uvicorn --workers 2` (uvloop, httptools), 10
     tables, no limit of features, buffer 64";
 
 pub(crate) struct Tipg {
+    database: String,
     pub(crate) process: Process,
 }
 
@@ -37,7 +38,7 @@ impl Tipg {
             ]);
             command
         })?;
-        Ok(Self { process })
+        Ok(Self { database: database.to_owned(), process })
     }
 
     pub(crate) fn paths(&self, cover: Cover, tiles: &[TileId]) -> Vec<String> {
@@ -56,8 +57,7 @@ impl Tipg {
     pub(crate) fn measure(&self, cover: Cover, tiles: &[TileId], seconds: u32) -> Outcome<f64> {
         let paths = self.paths(cover, tiles);
         let rate = wrk::run(self.process.address, "none", &paths, CONNECTIONS, seconds)?.per_second;
-        // It goes on with what nobody waits for any more; the next one is measured when that is done.
-        process::get(self.process.address, &paths[0], "")?;
+        quiet(&self.database)?;
         Ok(rate)
     }
 }
