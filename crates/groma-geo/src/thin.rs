@@ -70,6 +70,19 @@ pub fn shelf(band: u8, max_zoom: u8) -> u8 {
     if band >= max_zoom { LAST_SHELF } else { band / 2 }
 }
 
+/// How far along the Morton curve no more than so many features stand on a shelf, however many there
+/// are on the board; 0 for the last shelf, which no board limits.
+#[must_use]
+pub fn codes_of(shelf: u8, features: u64) -> u64 {
+    // A cell of the shelf's higher band has one winner; what is large besides is fewer.
+    let cells = 2 * (u32::from(shelf) * 2 + 1 + CELL_BITS);
+    if shelf == LAST_SHELF {
+        0
+    } else {
+        features.saturating_mul(1 << (64_u32.saturating_sub(cells).min(63)))
+    }
+}
+
 /// The shelves that a tile at `zoom` reads, and the highest band that it draws.
 #[must_use]
 pub fn shelves_of_tile(zoom: u8, max_zoom: u8) -> (Vec<u8>, u8) {
@@ -239,6 +252,15 @@ mod tests {
         // A tile at zoom 14 is 2^18 wide, an eighth of it 2^15.
         assert_eq!(large_from(14), 15);
         assert_eq!(large_from(15), 14);
+    }
+
+    #[test]
+    fn a_shelf_is_as_dense_as_its_board_allows() {
+        // Band 9 has 2^15 cells across the world, so one in 2^34 codes.
+        assert_eq!(codes_of(4, 1), 1 << 34);
+        assert_eq!(codes_of(4, 256), 1 << 42);
+        assert_eq!(codes_of(0, u64::MAX), u64::MAX);
+        assert_eq!(codes_of(LAST_SHELF, 256), 0);
     }
 
     #[test]

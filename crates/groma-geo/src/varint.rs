@@ -34,7 +34,26 @@ pub(crate) fn take(bytes: &mut &[u8]) -> Option<u64> {
     take_long(bytes)
 }
 
+/// The same for a number of several bytes. Up to eight are taken at once.
+#[inline]
 fn take_long(bytes: &mut &[u8]) -> Option<u64> {
+    let Some(chunk) = bytes.first_chunk() else { return take_bytewise(bytes) };
+    let word = u64::from_le_bytes(*chunk);
+    let ends = !word & 0x8080_8080_8080_8080;
+    if ends == 0 {
+        return take_bytewise(bytes);
+    }
+    // The last byte is the first without its highest bit. What is behind it goes, then those bits.
+    let last = ends.trailing_zeros() / 8;
+    let word = word & (u64::MAX >> (56 - 8 * last));
+    let word = word & 0x007f_007f_007f_007f | (word & 0x7f00_7f00_7f00_7f00) >> 1;
+    let word = word & 0x0000_3fff_0000_3fff | (word & 0x3fff_0000_3fff_0000) >> 2;
+    let word = word & 0x0000_0000_0fff_ffff | (word & 0x0fff_ffff_0000_0000) >> 4;
+    *bytes = &bytes[last as usize + 1..];
+    Some(word)
+}
+
+fn take_bytewise(bytes: &mut &[u8]) -> Option<u64> {
     let mut value = 0_u64;
     for (index, &byte) in bytes.iter().take(10).enumerate() {
         if index == 9 && byte > 1 {
@@ -82,6 +101,12 @@ mod tests {
             put(&mut out, value);
             prop_assert_eq!(out.len(), length(value));
             prop_assert_eq!(take(&mut out.as_slice()), Some(value));
+            // With something behind it, too.
+            let length = out.len();
+            out.extend([0xff; 8]);
+            let mut rest = out.as_slice();
+            prop_assert_eq!(take(&mut rest), Some(value));
+            prop_assert_eq!(rest.len(), out.len() - length);
             prop_assert_eq!(zigzag(unzigzag(value)), value);
         }
     }

@@ -4,19 +4,28 @@
 use crate::{geometries::ShelfRanges, tx::StoredLayer};
 use groma_domain::{Layer, LayerId};
 use groma_geo::{
-    block,
+    block::{self, Glimpse},
     grid::{self, GridBox, TileId},
     shape, thin,
     tile::{self, Candidate},
 };
 use parking_lot::RwLock;
-use std::{cell::Cell, collections::HashMap, ops::Range, sync::Arc};
+use std::{cell::Cell, collections::HashMap, sync::Arc};
 
 /// What a tile may weigh before compression, but for the last zoom of its layer.
 const BUDGET: usize = 500_000;
 
 /// With so many features to show, a tile does not look for those of the bands ahead of its zoom.
 const ENOUGH: usize = 2_000;
+
+/// So many features at most are passed over rather than looked around: that costs as much as
+/// looking in one more place.
+const PASSED_OVER: u64 = 256;
+
+/// A tile drawn from no more bytes than these, and no more blocks, is drawn where it is asked for:
+/// a fraction of a millisecond. More goes to a thread where it may take its time.
+const LITTLE_BYTES: usize = 128 << 10;
+const LITTLE_BLOCKS: usize = 256;
 
 /// The zoom from which a tile shows little, even in a town.
 const SHOWS_LITTLE: u8 = 13;
@@ -58,8 +67,15 @@ impl Plan {
             // Where little stands, passing over more is cheaper than looking in more places.
             let is_sparse = shelf.saturating_mul(2).saturating_add(4) < zoom;
             let pieces = grid::ranges(area, if is_sparse { 2 } else { 4 });
+            let narrow = thin::codes_of(shelf, PASSED_OVER);
             let ranges = if shelf > own_shelf { &mut further } else { &mut ranges };
-            ranges.extend(pieces.into_iter().map(|piece| (shelf, piece)));
+            let start = ranges.len();
+            for (first, last) in pieces {
+                match ranges[start..].last_mut() {
+                    Some((_, (_, end))) if first - *end <= narrow => *end = last,
+                    _ => ranges.push((shelf, (first, last))),
+                }
+            }
         }
         let is_last = zoom == layer.max_zoom;
         let budget = (!is_last).then_some(BUDGET);
@@ -75,7 +91,7 @@ impl Plan {
     /// Whether everything is read in one go: where a tile shows little, going twice costs more than
     /// what the second would have spared.
     pub(crate) fn reads_at_once(&self) -> bool {
-        self.tile.z() >= SHOWS_LITTLE
+        shows_little(self.tile)
     }
 
     /// Whether a shelf is one of the further ones.
@@ -88,27 +104,29 @@ impl Plan {
         self.tile.buffered()
     }
 
+    /// The features of a block that the tile may show.
+    fn shown<'b>(&self, block: &'b [u8]) -> impl Iterator<Item = Glimpse<'b>> {
+        let (area, max_band) = (self.area(), self.max_band);
+        block::glimpses(block).filter(move |glimpse| {
+            glimpse.band <= max_band
+                && shape::bounds(glimpse.drawing).is_some_and(|bounds| bounds.meets(area))
+        })
+    }
+
     /// The features of these blocks that the tile may show.
     pub(crate) fn candidates<'b>(
         &self,
         blocks: impl ExactSizeIterator<Item = &'b [u8]>,
     ) -> Vec<Candidate<'b>> {
-        let area = self.area();
-        let mut candidates = Vec::with_capacity(blocks.len() * 48);
+        let mut candidates = Vec::with_capacity(blocks.len() * 16);
         for block in blocks {
-            for glimpse in block::glimpses(block) {
-                let is_shown = glimpse.band <= self.max_band
-                    && shape::bounds(glimpse.drawing).is_some_and(|bounds| bounds.meets(area));
-                if is_shown {
-                    candidates.push(Candidate {
-                        id: feature_id(glimpse.place.1),
-                        band: glimpse.band,
-                        rank: thin::rank(glimpse.class, glimpse.place.1),
-                        shape: glimpse.drawing,
-                        attributes: glimpse.attributes,
-                    });
-                }
-            }
+            candidates.extend(self.shown(block).map(|glimpse| Candidate {
+                id: feature_id(glimpse.place.1),
+                band: glimpse.band,
+                rank: thin::rank(glimpse.class, glimpse.place.1),
+                shape: glimpse.drawing,
+                attributes: glimpse.attributes,
+            }));
         }
         candidates
     }
@@ -150,47 +168,94 @@ pub(crate) fn seq_of(feature_id: u64) -> Option<u64> {
     Some(feature_id / IDS_OF_ONE).filter(|seq| *seq > 0)
 }
 
-/// Blocks that were read, one behind the other.
+/// The features that a tile may show, copied out of the blocks they stand in.
 #[derive(Default)]
-pub(crate) struct Blocks {
+pub(crate) struct Gathered {
     bytes: Vec<u8>,
-    places: Vec<Range<usize>>,
+    features: Vec<Feature>,
+    blocks: usize,
 }
 
-/// What a thread keeps of its [`Blocks`] for the next tile.
+/// Where a feature's drawing and its attributes behind it are.
+struct Feature {
+    seq: u64,
+    band: u8,
+    class: u8,
+    drawing: usize,
+    attributes: usize,
+    end: usize,
+}
+
+/// What a thread keeps of what it [`Gathered`] for the next tile.
 const KEPT: usize = 4 << 20;
 
-impl Blocks {
-    /// Gives two that are empty, in the memory that this thread used for the last tile: fresh memory
-    /// costs more than what is written into it.
-    pub(crate) fn with_two<R>(work: impl FnOnce(&mut Self, &mut Self) -> R) -> R {
+impl Gathered {
+    /// Gives an empty one, in the memory that this thread used for the last tile: fresh memory costs
+    /// more than what is written into it.
+    pub(crate) fn with<R>(work: impl FnOnce(&mut Self) -> R) -> R {
         thread_local! {
-            static SPARE: Cell<(Blocks, Blocks)> = Cell::default();
+            static SPARE: Cell<Gathered> = Cell::default();
         }
-        let (mut one, mut other) = SPARE.take();
-        let outcome = work(&mut one, &mut other);
-        if one.bytes.capacity() + other.bytes.capacity() <= KEPT {
-            one.clear();
-            other.clear();
-            SPARE.set((one, other));
+        let mut gathered = SPARE.take();
+        let outcome = work(&mut gathered);
+        if gathered.bytes.capacity() <= KEPT {
+            gathered.bytes.clear();
+            gathered.features.clear();
+            gathered.blocks = 0;
+            SPARE.set(gathered);
         }
         outcome
     }
 
-    pub(crate) fn push(&mut self, block: &[u8]) {
-        let start = self.bytes.len();
-        self.bytes.extend_from_slice(block);
-        self.places.push(start..self.bytes.len());
+    /// Adds what the tile may show of a block.
+    pub(crate) fn take(&mut self, plan: &Plan, block: &[u8]) {
+        self.blocks += 1;
+        for Glimpse { place, band, class, drawing, attributes } in plan.shown(block) {
+            let start = self.bytes.len();
+            self.bytes.extend_from_slice(drawing);
+            let middle = self.bytes.len();
+            self.bytes.extend_from_slice(attributes);
+            self.features.push(Feature {
+                seq: place.1,
+                band,
+                class,
+                drawing: start,
+                attributes: middle,
+                end: self.bytes.len(),
+            });
+        }
     }
 
-    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &[u8]> {
-        self.places.iter().map(|place| &self.bytes[place.clone()])
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.features.len()
     }
 
-    fn clear(&mut self) {
-        self.bytes.clear();
-        self.places.clear();
+    /// Whether the tile is drawn in no time.
+    pub(crate) fn is_little(&self) -> bool {
+        is_little(self.bytes.len(), self.blocks)
     }
+
+    pub(crate) fn candidates(&self) -> Vec<Candidate<'_>> {
+        let candidate = |feature: &Feature| Candidate {
+            id: feature_id(feature.seq),
+            band: feature.band,
+            rank: thin::rank(feature.class, feature.seq),
+            shape: &self.bytes[feature.drawing..feature.attributes],
+            attributes: &self.bytes[feature.attributes..feature.end],
+        };
+        self.features.iter().map(candidate).collect()
+    }
+}
+
+/// Whether a tile is of a zoom at which most show little.
+pub(crate) fn shows_little(tile: TileId) -> bool {
+    tile.z() >= SHOWS_LITTLE
+}
+
+/// Whether a tile that is drawn from so much is drawn in no time.
+pub(crate) fn is_little(bytes: usize, blocks: usize) -> bool {
+    bytes <= LITTLE_BYTES && blocks <= LITTLE_BLOCKS
 }
 
 /// Layers as they were last read; a revision tells whether one still is.

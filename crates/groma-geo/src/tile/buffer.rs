@@ -21,11 +21,6 @@ impl Buffer {
         &self.bytes[..self.length]
     }
 
-    pub(super) fn into_written(mut self) -> Vec<u8> {
-        self.bytes.truncate(self.length);
-        self.bytes
-    }
-
     #[inline]
     pub(super) fn length(&self) -> usize {
         self.length

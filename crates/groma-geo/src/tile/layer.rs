@@ -158,18 +158,23 @@ impl<'a> Layer<'a> {
         if self.features.length() == 0 {
             return Vec::new();
         }
-        let mut out = Buffer::with_room(self.size());
-        out.put_byte(head::TILE_LAYER);
-        out.put_varint(self.layer_size() as u64);
-        out.put_field(head::LAYER_NAME, self.name.as_bytes());
-        out.put_slice(self.features.written());
-        for &field in &self.keys {
-            out.put_field(head::LAYER_KEY, self.field_names[field].as_bytes());
+        let mut out = Vec::with_capacity(self.size());
+        let field = |out: &mut Vec<u8>, head: u8, bytes: &[u8]| {
+            out.push(head);
+            varint::put(out, bytes.len() as u64);
+            out.extend_from_slice(bytes);
+        };
+        out.push(head::TILE_LAYER);
+        varint::put(&mut out, self.layer_size() as u64);
+        field(&mut out, head::LAYER_NAME, self.name.as_bytes());
+        out.extend_from_slice(self.features.written());
+        for &key in &self.keys {
+            field(&mut out, head::LAYER_KEY, self.field_names[key].as_bytes());
         }
         for value in self.values.list() {
-            out.put_field(head::LAYER_VALUE, value);
+            field(&mut out, head::LAYER_VALUE, value);
         }
-        out.put_slice(&TAIL);
-        out.into_written()
+        out.extend_from_slice(&TAIL);
+        out
     }
 }

@@ -36,21 +36,24 @@ impl Board {
 
     /// What has to be read before anything at these centres changes.
     pub(super) fn needed(&self, centres: impl Iterator<Item = u64>) -> ShelfRanges {
-        let mut ranges: BTreeSet<(u8, (u64, u64))> = BTreeSet::new();
+        let mut centres: Vec<u64> = centres.collect();
+        centres.sort_unstable();
+        // In the order of the centres, and so in that of the codes on each shelf.
+        let mut shelves: BTreeMap<u8, Vec<(u64, u64)>> = BTreeMap::new();
         for centre in centres {
-            ranges.extend(thin::neighbourhoods(centre, self.max_zoom));
-        }
-        // Those that touch are read together.
-        let mut merged = ShelfRanges::new();
-        for (shelf, (first, last)) in ranges {
-            match merged.last_mut() {
-                Some((same, (_, end))) if *same == shelf && first <= end.saturating_add(1) => {
-                    *end = (*end).max(last);
+            for (shelf, (first, last)) in thin::neighbourhoods(centre, self.max_zoom) {
+                let ranges = shelves.entry(shelf).or_default();
+                match ranges.last_mut() {
+                    // Those that touch are read together.
+                    Some((_, end)) if first <= end.saturating_add(1) => *end = (*end).max(last),
+                    _ => ranges.push((first, last)),
                 }
-                _ => merged.push((shelf, (first, last))),
             }
         }
-        merged
+        let on_shelf = |(shelf, ranges): (u8, Vec<(u64, u64)>)| {
+            ranges.into_iter().map(move |range| (shelf, range))
+        };
+        shelves.into_iter().flat_map(on_shelf).collect()
     }
 
     pub(super) fn load(&mut self, blocks: Vec<StoredBlock>) {

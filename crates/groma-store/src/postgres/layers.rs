@@ -7,7 +7,7 @@ use super::{
 use crate::{
     Error, Result,
     geometries::ShelfRanges,
-    tiles::{Plan, Tile},
+    tiles::{self, Plan, Tile},
     tx::{StoredFeature, StoredLayer},
 };
 use deadpool_postgres::Client;
@@ -16,10 +16,7 @@ use groma_geo::{
     grid::{GridBox, TileId},
     tile::Candidate,
 };
-use std::{
-    collections::{HashMap, HashSet},
-    sync::Arc,
-};
+use std::{collections::HashMap, sync::Arc};
 use tokio_postgres::types::ToSql;
 
 /// How many rows go in one step when a layer is deleted.
@@ -119,9 +116,15 @@ impl Postgres {
             is_ahead_read = true;
         }
         let sheet = Arc::new(Sheet { plan, stored, read });
-        let first = sheet.clone();
-        let drawn = tokio::task::spawn_blocking(move || first.draw_unless_long());
-        let lacking = match drawn.await.map_err(|_| Error::Closed)? {
+        let drawn = if sheet.read.is_little() {
+            // Drawn in no time, and not worth another thread.
+            sheet.draw_unless_long()
+        } else {
+            let first = sheet.clone();
+            let drawn = tokio::task::spawn_blocking(move || first.draw_unless_long());
+            drawn.await.map_err(|_| Error::Closed)?
+        };
+        let lacking = match drawn {
             Ok(bytes) => return Ok(Some(Tile { revision, bytes })),
             Err(Lacking(lacking)) => lacking,
         };
@@ -266,18 +269,30 @@ struct Rows {
 
 impl Rows {
     fn keep(&mut self, plan: &Plan, rows: Vec<tokio_postgres::Row>) -> Result<()> {
-        let mut met = HashSet::with_capacity(rows.len());
-        for row in rows {
+        let mut keys = Vec::with_capacity(rows.len());
+        for (at, row) in (self.rows.len()..).zip(&rows) {
             // The one row of a layer without any has the revision alone.
             let Some(shelf) = row.try_get::<_, Option<i16>>(1)? else { continue };
-            if met.insert((shelf, row.try_get::<_, i64>(2)?, row.try_get::<_, i64>(3)?)) {
-                let is_ahead = plan.is_ahead(u8::try_from(shelf).unwrap_or_default());
-                let place = if is_ahead { &mut self.ahead } else { &mut self.near };
-                place.push(self.rows.len());
-                self.rows.push(row);
-            }
+            let place = (row.try_get::<_, i64>(2)?, row.try_get::<_, i64>(3)?);
+            keys.push((shelf, place, at));
+        }
+        self.rows.extend(rows);
+        // A block that two ranges meet comes twice.
+        keys.sort_unstable();
+        keys.dedup_by_key(|(shelf, place, _)| (*shelf, *place));
+        for (shelf, _, at) in keys {
+            let is_ahead = plan.is_ahead(u8::try_from(shelf).unwrap_or_default());
+            let places = if is_ahead { &mut self.ahead } else { &mut self.near };
+            places.push(at);
         }
         Ok(())
+    }
+
+    /// Whether the tile is drawn in no time.
+    fn is_little(&self) -> bool {
+        let bytes: usize = self.near().chain(self.ahead()).map(<[u8]>::len).sum();
+        // No more than half of what is read is shown, but for a tile in the middle of a crowd.
+        tiles::is_little(bytes / 2, self.rows.len())
     }
 
     fn near(&self) -> impl ExactSizeIterator<Item = &[u8]> {

@@ -7,7 +7,7 @@ use super::{
 use crate::{
     Error, Result,
     geometries::ShelfRanges,
-    tiles::{Blocks, Plan, Tile},
+    tiles::{self, Gathered, Plan, Tile},
     tx::{StoredFeature, StoredLayer, centre, sortable},
 };
 use groma_domain::{GeometryId, Layer, LayerId, RecordId, WorkspaceId, layer::LayerKey};
@@ -69,23 +69,38 @@ impl Sqlite {
         layer: LayerId,
         tile: TileId,
     ) -> Result<Option<Tile>> {
-        self.read_long(move |store| {
-            store.read(|connection| store.read_tile(connection, workspace, layer, tile))
-        })
-        .await
+        if tiles::shows_little(tile) {
+            // Most of these are drawn in no time, and are not worth another thread.
+            let drawn = self.read(|connection| {
+                self.read_tile(connection, workspace, layer, tile, Pace::Brief)
+            })?;
+            if let Drawn::As(tile) = drawn {
+                return Ok(tile);
+            }
+        }
+        let drawn = self.read_long(move |store| {
+            store.read(|connection| store.read_tile(connection, workspace, layer, tile, Pace::Long))
+        });
+        match drawn.await? {
+            Drawn::As(tile) => Ok(tile),
+            // Nothing is, when it may take long.
+            Drawn::TooMuch => Err(Error::Closed),
+        }
     }
 
+    /// Draws a tile, unless that takes longer than it may.
     fn read_tile(
         &self,
         connection: &Connection,
         workspace: WorkspaceId,
         layer: LayerId,
         tile: TileId,
-    ) -> Result<Option<Tile>> {
-        let Some(ws) = self.number(connection, workspace)? else { return Ok(None) };
+        pace: Pace,
+    ) -> Result<Drawn> {
+        let Some(ws) = self.number(connection, workspace)? else { return Ok(Drawn::As(None)) };
         let mut now = connection.prepare_cached(sql::LAYER_NOW)?;
         let now = now.query_row(params![ws, layer.0], |row| Ok((row.get(0)?, row.get(1)?)));
-        let Some((no, revision)) = now.optional()? else { return Ok(None) };
+        let Some((no, revision)) = now.optional()? else { return Ok(Drawn::As(None)) };
         let revision = i64::unsigned_abs(revision);
         let stored = match self.layers.get(layer, revision) {
             Some(stored) => stored,
@@ -96,29 +111,39 @@ impl Sqlite {
         };
         let layer = &stored.layer;
         let Some(plan) = Plan::new(layer, tile) else {
-            return Ok(Some(Tile { revision, bytes: Vec::new() }));
+            return Ok(Drawn::As(Some(Tile { revision, bytes: Vec::new() })));
         };
         let area = plan.area();
-        let read = |ranges, blocks: &mut Blocks| {
-            let wants = |bounds: GridBox| bounds.meets(area);
-            each_block(connection, no, ranges, wants, |_, _, block| blocks.push(block))
-        };
-        let bytes = Blocks::with_two(|near, ahead| {
-            read(&plan.ranges, near)?;
-            let mut candidates = plan.candidates(near.iter());
-            if plan.goes_further(candidates.len()) {
-                read(&plan.further, ahead)?;
-                candidates.extend(plan.candidates(ahead.iter()));
+        let goes_on = |gathered: &Gathered| pace == Pace::Long || gathered.is_little();
+        let bytes = Gathered::with(|gathered| {
+            let mut read = |ranges| {
+                let wants = |bounds: GridBox| bounds.meets(area);
+                each_block_while(connection, no, ranges, wants, |_, _, block| {
+                    gathered.take(&plan, block);
+                    goes_on(gathered)
+                })?;
+                Ok::<_, Error>(gathered.len())
+            };
+            if plan.goes_further(read(&plan.ranges)?) {
+                read(&plan.further)?;
+            }
+            let candidates = gathered.candidates();
+            let apart = plan.long(&candidates);
+            if !goes_on(gathered) || (pace == Pace::Brief && !apart.is_empty()) {
+                return Ok(None);
             }
             let mut long = HashMap::new();
-            for seq in plan.long(&candidates) {
+            for seq in apart {
                 let mut statement = connection.prepare_cached(sql::LONG_DRAWING)?;
                 let shape = statement.query_row(params![no, int(seq), tile.z()], |row| row.get(0));
                 long.extend(shape.optional()?.map(|shape| (seq, shape)));
             }
-            Ok::<_, Error>(plan.draw(layer, candidates, &long))
+            Ok::<_, Error>(Some(plan.draw(layer, candidates, &long)))
         })?;
-        Ok(Some(Tile { revision, bytes }))
+        Ok(match bytes {
+            Some(bytes) => Drawn::As(Some(Tile { revision, bytes })),
+            None => Drawn::TooMuch,
+        })
     }
 
     pub(crate) async fn features(
@@ -192,6 +217,21 @@ impl Sqlite {
     }
 }
 
+/// How long drawing a tile may take.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pace {
+    /// A fraction of a millisecond: it holds up whoever else is served here.
+    Brief,
+    Long,
+}
+
+/// What became of a tile.
+enum Drawn {
+    As(Option<Tile>),
+    /// It would have taken too long.
+    TooMuch,
+}
+
 /// Hands over the blocks that hold something in one of these ranges, which are in order, or might:
 /// those that begin in one, and the one before it. Each comes once, and only if its box is wanted.
 pub(super) fn each_block(
@@ -200,6 +240,20 @@ pub(super) fn each_block(
     ranges: &ShelfRanges,
     wants: impl Fn(GridBox) -> bool,
     mut take: impl FnMut(u8, Place, &[u8]),
+) -> Result<()> {
+    each_block_while(connection, layer, ranges, wants, |shelf, key, block| {
+        take(shelf, key, block);
+        true
+    })
+}
+
+/// The same, as long as `take` goes on.
+fn each_block_while(
+    connection: &Connection,
+    layer: i64,
+    ranges: &ShelfRanges,
+    wants: impl Fn(GridBox) -> bool,
+    mut take: impl FnMut(u8, Place, &[u8]) -> bool,
 ) -> Result<()> {
     let mut up_to = connection.prepare_cached(sql::DRAWINGS_UP_TO)?;
     let mut drawings = connection.prepare_cached(sql::DRAWINGS)?;
@@ -217,7 +271,9 @@ pub(super) fn each_block(
                     let mut found = drawings.query([row.get::<_, i64>(0)?])?;
                     if let Some(row) = found.next()? {
                         let block = row.get_ref(0)?.as_bytes().map_err(rusqlite::Error::from)?;
-                        take(*shelf, (centre(key.1), key.2.unsigned_abs()), block);
+                        if !take(*shelf, (centre(key.1), key.2.unsigned_abs()), block) {
+                            return Ok(());
+                        }
                     }
                 }
             }
