@@ -1,5 +1,5 @@
 //! Instructions of the hot paths, counted by callgrind and compared with the record in the repository.
-//! Seconds on shared machines differ by a half from run to run; these counts by less than a thousandth,
+//! Seconds on shared machines differ by a half from run to run; these counts by a thousandth or two,
 //! so that a path that costs a tenth more is seen.
 //!
 //! `guard compare` counts and compares, `guard record` writes the record anew, and `guard work` is what

@@ -24,9 +24,9 @@ pub(crate) struct Verdict {
 }
 
 /// By how much of what was recorded a path may grow unnoticed. Counted again on the same machine, none
-/// differs by more than a thousandth; another C library or processor (`memcpy` chooses by both) and a
-/// newer compiler move them by some hundredths. What is worth a look, an allocation for every field or a
-/// query more, is above.
+/// differs by more than two thousandths. The rest is room for another C library, processor (`memcpy`
+/// chooses by both) or compiler, guessed and not measured; what is worth a look, an allocation for every
+/// field or a query more, should be above.
 const TOLERANCE: f64 = 0.05;
 
 impl Record {
