@@ -185,7 +185,7 @@ impl Sqlite {
                 let mut statement = connection.prepare_cached(&KindSql::of(kind).page)?;
                 let first = place(ws, located.0);
                 let rows = statement.query(params![first, places(ws).1, limit, int(located.1)])?;
-                append(rows, &book, &mut body)?;
+                append(rows, limit, &book, &mut body)?;
                 Ok(Some(now.total))
             })?;
             match total {
@@ -238,16 +238,18 @@ impl Sqlite {
             let Some(wanted) = match_expression(connection, kind, term)? else { return Ok(0) };
             let sql = KindSql::of(kind);
             let (first, last) = places(ws);
+            let generation = connection.people_generation(ws)?;
+            let book = self.people(connection, workspace, ws, generation)?;
+            let mut statement = connection.prepare_cached(&sql.hits_page)?;
+            let rows = statement.query(params![wanted, first, last, limit + 1, int(skip)])?;
+            let found = u64::from(append(rows, limit, &book, &mut body)?);
+            // When the hits end on this page, there is nothing to count.
+            if found <= u64::from(limit) && (found > 0 || skip == 0) {
+                return Ok(skip + found);
+            }
             let total: i64 = connection
                 .prepare_cached(&sql.hits)?
                 .query_row(params![wanted, first, last], |row| row.get(0))?;
-            if total.unsigned_abs() > skip {
-                let generation = connection.people_generation(ws)?;
-                let book = self.people(connection, workspace, ws, generation)?;
-                let mut statement = connection.prepare_cached(&sql.hits_page)?;
-                let rows = statement.query(params![wanted, first, last, limit, int(skip)])?;
-                append(rows, &book, &mut body)?;
-            }
             Ok(total.unsigned_abs())
         })?;
         Ok(Page { body, total })
@@ -418,16 +420,19 @@ enum Located {
     Stale,
 }
 
-fn append(mut rows: Rows<'_>, book: &PeopleBook, body: &mut Vec<u8>) -> Result<()> {
-    let mut is_first = true;
+/// Appends up to so many documents; how many there were.
+fn append(mut rows: Rows<'_>, limit: u32, book: &PeopleBook, body: &mut Vec<u8>) -> Result<u32> {
+    let mut found = 0;
     while let Some(row) = rows.next()? {
-        if !is_first {
-            body.push(b',');
+        if found < limit {
+            if found > 0 {
+                body.push(b',');
+            }
+            record::render(bytes(row, 0)?, bytes(row, 1)?, book, body);
         }
-        is_first = false;
-        record::render(bytes(row, 0)?, bytes(row, 1)?, book, body);
+        found += 1;
     }
-    Ok(())
+    Ok(found)
 }
 
 /// What to ask the trigram index for; `None` when nothing can match. A term of one or two characters
