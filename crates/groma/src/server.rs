@@ -68,10 +68,12 @@ pub(crate) async fn run(
         let mut end = end.clone();
         tokio::spawn(async move {
             let _counted = tally.connected();
-            // The first byte tells the protocol; who does not send one is nobody's client.
+            // The first byte tells the protocol; who does not send one is nobody's client. It is looked
+            // for, since a new connection is called readable before there is anything to read.
+            let mut byte = [0];
             tokio::select! {
-                ready = tokio::time::timeout(HEAD_TIMEOUT, stream.readable()) => match ready {
-                    Ok(Ok(())) => {}
+                first = tokio::time::timeout(HEAD_TIMEOUT, stream.peek(&mut byte)) => match first {
+                    Ok(Ok(1..)) => {}
                     _ => return,
                 },
                 _ = end.changed() => return,
