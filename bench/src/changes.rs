@@ -11,7 +11,7 @@ use crate::{
     webhooks::Loop,
 };
 use groma_domain::{
-    Currency, Email, Timestamp, WorkspaceId,
+    Currency, Email, Kind, Timestamp, WorkspaceId,
     input::Field,
     record::{Draft, FolderInput},
     reference::{Key, Reference},
@@ -155,9 +155,13 @@ pub(crate) fn create(name: &str) -> Command {
 
 /// Something of a folder that is another every time.
 fn edit(folder: u64, n: u64) -> Command {
-    let key = Key::Reference(Reference::made(groma_domain::Kind::Folder, folder + 1));
     let client_name = Field::Set(Some(format!("The {n}th client")));
-    let input = FolderInput { client_name, ..FolderInput::default() };
+    change_of(folder, FolderInput { client_name, ..FolderInput::default() })
+}
+
+/// A change of the nth folder.
+pub(crate) fn change_of(n: u64, input: FolderInput) -> Command {
+    let key = Key::Reference(Reference::made(Kind::Folder, n + 1));
     let target = Target::Existing { key, version: None };
     Command::Save { target, draft: Box::new(Draft::Folder(input)) }
 }

@@ -17,6 +17,7 @@ use crate::{
     land::{Cover, Land},
     load::{self, mix},
     office::Office,
+    report::median,
 };
 use clap::Args;
 use client::{Client, Span};
@@ -78,7 +79,7 @@ async fn of_records(file: &Path, size: u64, figures: &mut Figures) -> Outcome {
     let mut client = Client::new(office.main, &token)?;
     let list = |query: &str| format!("/api/public/v1/folders?limit=50{query}");
     client.get(&list(""))?;
-    figures.add(size, "memory/idle", memory(office.id())?);
+    figures.add(size, "memory/idle", office.memory()?.1 as f64);
     let last = size.div_ceil(50);
     for (name, path) in [
         ("page/first", list("")),
@@ -95,15 +96,15 @@ async fn of_records(file: &Path, size: u64, figures: &mut Figures) -> Outcome {
     }
     let detail = |n: u64| format!("/api/public/v1/folders/F-{:06}", mix(n) % size + 1);
     figures.add(size, "detail", Span::READ.median(|n| client.get(&detail(n)).map(drop))?);
-    figures.add(size, "memory/after", memory(office.id())?);
+    figures.add(size, "memory/after", office.memory()?.1 as f64);
     drop(office);
-    figures.add(size, "start/warm", start::median_of(file, &token, start::File::InMemory).await?);
+    figures.add(size, "start/warm", start::median_of(file, &token, start::File::InMemory)?);
     for cost in changes::measure(&url(file), size).await? {
         figures.add(size, &format!("change/{}", cost.endpoints), cost.acknowledged);
         figures.add(size, &format!("delivered/{}", cost.endpoints), cost.delivered);
     }
     // The last: what it drops from memory, everything after it would have to read again.
-    figures.add(size, "start/cold", start::median_of(file, &token, start::File::OnDisk).await?);
+    figures.add(size, "start/cold", start::median_of(file, &token, start::File::OnDisk)?);
     Ok(())
 }
 
@@ -126,7 +127,7 @@ async fn of_land(file: &Path, size: u64, figures: &mut Figures) -> Outcome {
         figures.add(size, name, Span::READ.median(|n| client.get(&path(n)).map(drop))?);
         let sizes: Outcome<Vec<f64>> =
             (0..TILES).map(|n| Ok(client.get(&path(n))?.len() as f64)).collect();
-        figures.add(size, &name.replace("tile", "size"), client::median(sizes?));
+        figures.add(size, &name.replace("tile", "size"), median(&sizes?));
     }
     let run = crate::receiver::micros();
     let mut post = |n: u64| -> Outcome {
@@ -139,7 +140,7 @@ async fn of_land(file: &Path, size: u64, figures: &mut Figures) -> Outcome {
         client.post("/api/public/v1/geometries/geojson?layer=parcels", &body).map(drop)
     };
     figures.add(size, "post", Span::WRITE.median(&mut post)?);
-    figures.add(size, "memory/land", memory(office.id())?);
+    figures.add(size, "memory/land", office.memory()?.1 as f64);
     Ok(())
 }
 
@@ -162,14 +163,6 @@ fn remove(file: &Path) {
     for suffix in ["", "-wal", "-shm"] {
         let _ = std::fs::remove_file(format!("{}{suffix}", file.display()));
     }
-}
-
-/// The memory of a process in MB that is not pages of files.
-fn memory(process: u32) -> Outcome<f64> {
-    let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
-    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
-    let kilobytes = line.and_then(|line| line.split_whitespace().next()).ok_or("no RssAnon")?;
-    Ok(kilobytes.parse::<f64>()? / 1024.0)
 }
 
 fn total(body: &[u8]) -> Outcome<u64> {

@@ -1,6 +1,6 @@
 //! The large workspace: made of plain drafts through `store.apply`, as everything is.
 
-use crate::Outcome;
+use crate::{Outcome, changes::now};
 use clap::Args;
 use groma_domain::{
     Currency, Email, Kind, ListParams, Scope, Term, Timestamp, WorkspaceId,
@@ -212,10 +212,6 @@ fn person(n: u64) -> PersonRef {
 
 fn day(n: u64) -> groma_domain::time::Date {
     Timestamp::from_millis(1_700_000_000_000 + (n % 900) as i64 * 86_400_000).date()
-}
-
-fn now() -> Timestamp {
-    jiff::Timestamp::now().into()
 }
 
 /// Spreads consecutive numbers.

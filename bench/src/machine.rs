@@ -12,7 +12,6 @@ use std::{
 #[derive(Debug)]
 pub(crate) struct Machine {
     processor: String,
-    cores: usize,
     memory: String,
     kernel: String,
     compiler: String,
@@ -22,21 +21,10 @@ pub(crate) struct Machine {
 
 impl Machine {
     pub(crate) fn look(effort: &Effort) -> Outcome<Self> {
-        let field = |file: &str, name: &str| -> Outcome<String> {
-            let text = std::fs::read_to_string(file)?;
-            let line = text.lines().find(|line| line.starts_with(name)).unwrap_or_default();
-            Ok(line.split_once(':').map(|(_, value)| value.trim().to_owned()).unwrap_or_default())
-        };
-        let kilobytes = field("/proc/meminfo", "MemTotal")?;
-        let kilobytes: u64 = kilobytes.trim_end_matches(" kB").parse().unwrap_or_default();
         Ok(Self {
-            processor: field("/proc/cpuinfo", "model name")?,
-            cores: std::thread::available_parallelism()?.get(),
-            memory: format!("{} GB", kilobytes.div_ceil(1024 * 1024)),
-            kernel: format!(
-                "Linux {}",
-                std::fs::read_to_string("/proc/sys/kernel/osrelease")?.trim()
-            ),
+            processor: processor()?,
+            memory: memory()?,
+            kernel: kernel()?,
             compiler: said("rustc", &["--version"])?,
             load: said("wrk", &["--version"])?.split(" [").next().unwrap_or_default().to_owned(),
             syncs_per_second: sync_rate(effort)?,
@@ -45,7 +33,7 @@ impl Machine {
 
     pub(crate) fn facts(&self) -> Vec<(&'static str, String)> {
         vec![
-            ("processor", format!("{}, {} cores", self.processor, self.cores)),
+            ("processor", self.processor.clone()),
             ("memory", self.memory.clone()),
             ("kernel", self.kernel.clone()),
             ("compiler", self.compiler.clone()),
@@ -56,6 +44,33 @@ impl Machine {
             ),
         ]
     }
+}
+
+/// The machine in a line.
+pub(crate) fn named() -> Outcome<String> {
+    Ok(format!("{}, {} of memory, {}", processor()?, memory()?, kernel()?))
+}
+
+fn processor() -> Outcome<String> {
+    let cores = std::thread::available_parallelism()?;
+    Ok(format!("{}, {cores} cores", field("/proc/cpuinfo", "model name")?))
+}
+
+fn memory() -> Outcome<String> {
+    let kilobytes = field("/proc/meminfo", "MemTotal")?;
+    let kilobytes: u64 = kilobytes.trim_end_matches(" kB").parse()?;
+    Ok(format!("{} GB", kilobytes.div_ceil(1024 * 1024)))
+}
+
+fn kernel() -> Outcome<String> {
+    Ok(format!("Linux {}", std::fs::read_to_string("/proc/sys/kernel/osrelease")?.trim()))
+}
+
+/// What one of the system's files says behind a name.
+fn field(file: &str, name: &str) -> Outcome<String> {
+    let text = std::fs::read_to_string(file)?;
+    let line = text.lines().find(|line| line.starts_with(name)).unwrap_or_default();
+    Ok(line.split_once(':').map(|(_, value)| value.trim().to_owned()).unwrap_or_default())
 }
 
 /// How often 4 KB appended to a file are on the disk, one after the other.

@@ -65,11 +65,6 @@ impl Office {
         Ok(Self { child, database: database.to_owned(), main, geo })
     }
 
-    /// Its process.
-    pub(crate) fn id(&self) -> u32 {
-        self.child.id()
-    }
-
     /// A new token, so that each run has a rate window of its own.
     pub(crate) fn token(&self) -> Outcome<String> {
         token(&self.database)
@@ -141,14 +136,6 @@ pub(crate) fn token(database: &str) -> Outcome<String> {
         return Err(String::from_utf8_lossy(&made.stderr).into());
     }
     Ok(String::from_utf8(made.stdout)?.trim().to_owned())
-}
-
-/// The memory of a process in MB that is not pages of files.
-pub(crate) fn own_memory(process: u32) -> Outcome<u64> {
-    let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
-    let line = status.lines().find(|line| line.starts_with("RssAnon:"));
-    let kilobytes = line.and_then(|line| line.split_whitespace().nth(1));
-    Ok(kilobytes.and_then(|text| text.parse::<u64>().ok()).unwrap_or(0) / 1024)
 }
 
 /// The profile that this program was built with: the name of the folder it is in.

@@ -7,7 +7,7 @@ use crate::{
     changes::{apply, create, endpoint, now, workspace, write},
     effort::Effort,
     load::mix,
-    office::{Office, own_memory},
+    office::Office,
     receiver::{Receiver, micros},
     report::{Goal, Part, Row, Unit},
     table::number,
@@ -195,7 +195,7 @@ async fn backlog(
     let mut memory = Vec::new();
     for part in 1..=10 {
         receiver.wait_for(waiting * part / 10).await?;
-        memory.push(own_memory(office.id())? as f64);
+        memory.push(office.memory()?.1 as f64);
     }
     let rate = waiting as f64 / begun.elapsed().as_secs_f64();
     part.row(Row::new(

@@ -2,25 +2,17 @@
 //! the last of them has it. Changes and deliveries are in one process, as in `groma serve`; the receiver
 //! is another one.
 
-use super::{
-    client::median,
-    fill::{change_of, now},
-};
 use crate::{
     Outcome,
+    changes::{apply, change_of, endpoint, now},
     load::{self, mix},
     receiver::{Receiver, micros},
+    report::median,
+    webhooks::Loop,
 };
-use groma_domain::{
-    WorkspaceId,
-    input::Field,
-    record::FolderInput,
-    webhook::{EndpointDraft, EndpointUrl},
-};
-use groma_store::{Actor, Change, NewEndpoint, Store};
-use groma_webhooks::{AddressPolicy, Client, Deliveries, Resolver, Sender};
+use groma_domain::{WorkspaceId, input::Field, record::FolderInput};
+use groma_store::{Actor, Store};
 use std::time::Duration;
-use tokio::sync::oneshot;
 
 /// How many endpoints. A workspace has 50 at most.
 const ENDPOINTS: [u64; 3] = [1, 10, 50];
@@ -40,24 +32,17 @@ pub(crate) async fn measure(database: &str, size: u64) -> Outcome<Vec<Cost>> {
     let workspace = load::workspace(&store).await?;
     remove_endpoints(&store, workspace).await?;
     let receiver = Receiver::start()?;
-    let policy = AddressPolicy::new(vec!["127.0.0.1/32".parse()?]);
-    let client = Client::new(policy, Resolver::System, None, "bench")?;
-    let deliveries = Deliveries::new(store.clone(), Sender::new(client, "Service")?, now);
-    let (stop, stopped) = oneshot::channel::<()>();
-    let running = tokio::spawn(deliveries.run(async {
-        let _ = stopped.await;
-    }));
+    let running = Loop::start(&store)?;
     let mut costs = Vec::new();
     let mut there = 0;
     for endpoints in ENDPOINTS {
         for n in there..endpoints {
-            subscribe(&store, workspace, &receiver.url(&format!("/time/{n}"))).await?;
+            endpoint(&store, workspace, &receiver.url(&format!("/time/{n}"))).await?;
         }
         there = endpoints;
         costs.push(changes(&store, workspace, &receiver, size, endpoints).await?);
     }
-    let _ = stop.send(());
-    running.await??;
+    running.end().await?;
     remove_endpoints(&store, workspace).await?;
     Ok(costs)
 }
@@ -75,9 +60,7 @@ async fn changes(
         // Never what the record had before.
         let client_name = Field::Set(Some(format!("The client of {begun}")));
         let input = FolderInput { client_name, ..FolderInput::default() };
-        let commands = vec![change_of(mix(n + endpoints) % size, input)];
-        let change = Change { workspace, actor: Actor::Operator, now: now(), commands };
-        store.apply(change).await?;
+        apply(store, workspace, vec![change_of(mix(n + endpoints) % size, input)]).await?;
         let since = |moment: u64| moment.saturating_sub(begun) as f64 / 1_000.0;
         let acknowledgement = since(micros());
         let mut arrivals = Vec::new();
@@ -91,15 +74,7 @@ async fn changes(
             delivered.push(since(arrivals.into_iter().max().unwrap_or(begun)));
         }
     }
-    Ok(Cost { endpoints, acknowledged: median(acknowledged), delivered: median(delivered) })
-}
-
-async fn subscribe(store: &Store, workspace: WorkspaceId, url: &str) -> Outcome {
-    let draft =
-        EndpointDraft { url: Some(EndpointUrl::parse(url, true)?), ..EndpointDraft::default() };
-    let new = NewEndpoint { workspace, actor: Actor::Operator, now: now(), draft, request: None };
-    store.create_endpoint(new).await?;
-    Ok(())
+    Ok(Cost { endpoints, acknowledged: median(&acknowledged), delivered: median(&delivered) })
 }
 
 async fn remove_endpoints(store: &Store, workspace: WorkspaceId) -> Outcome {

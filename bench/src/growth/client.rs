@@ -1,6 +1,6 @@
 //! One connection that is kept, one request at a time, each with its own time.
 
-use crate::Outcome;
+use crate::{Outcome, report::median};
 use std::{
     io::{BufRead, BufReader, Read, Write},
     net::{SocketAddr, TcpStream},
@@ -108,12 +108,6 @@ impl Span {
             doing(n)?;
             times.push(one.elapsed().as_secs_f64() * 1_000.0);
         }
-        Ok(median(times))
+        Ok(median(&times))
     }
-}
-
-/// The middle one.
-pub(crate) fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or_default()
 }

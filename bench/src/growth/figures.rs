@@ -2,12 +2,12 @@
 
 use super::lines::{GROUPS, Group, Line, Must};
 use crate::{
-    Outcome,
+    Outcome, machine,
     office::profile,
     plot::{self, Plot, grouped, short},
 };
 use serde_json::{Value, json};
-use std::{collections::BTreeMap, fmt::Write as _, process::Command};
+use std::{collections::BTreeMap, fmt::Write as _};
 
 const FIGURES: &str = "bench/growth/figures.json";
 const PAGE: &str = "bench/GROWTH.md";
@@ -26,7 +26,7 @@ pub(crate) struct Figures {
 impl Figures {
     /// What was measured before by the same build on the same machine.
     pub(crate) fn read() -> Outcome<Self> {
-        let (build, machine) = (profile(), machine()?);
+        let (build, machine) = (profile(), machine::named()?);
         let mut sizes = BTreeMap::new();
         if let Ok(text) = std::fs::read(FIGURES) {
             let kept: Value = serde_json::from_slice(&text)?;
@@ -150,22 +150,6 @@ fn growth(points: &[(f64, f64)]) -> Option<f64> {
     let rise: f64 = logs.iter().map(|(size, cost)| (size - mean_size) * (cost - mean_cost)).sum();
     let run: f64 = logs.iter().map(|(size, _)| (size - mean_size).powi(2)).sum();
     (run > 0.0).then(|| 10_f64.powf(rise / run))
-}
-
-/// Processor, cores and memory.
-fn machine() -> Outcome<String> {
-    let cpu = std::fs::read_to_string("/proc/cpuinfo")?;
-    let model = cpu.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
-    let model = model.map_or("unknown processor", |(_, name)| name.trim());
-    let memory = std::fs::read_to_string("/proc/meminfo")?;
-    let memory = memory.lines().find_map(|line| line.strip_prefix("MemTotal:"));
-    let kilobytes: u64 = memory
-        .and_then(|rest| rest.split_whitespace().next()?.parse().ok())
-        .ok_or("no MemTotal")?;
-    let cores = std::thread::available_parallelism()?;
-    let system = Command::new("uname").arg("-sr").output()?;
-    let system = String::from_utf8(system.stdout)?.trim().to_owned();
-    Ok(format!("{model}, {cores} cores, {} GB of memory, {system}", kilobytes >> 20))
 }
 
 #[cfg(test)]

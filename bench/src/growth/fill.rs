@@ -2,17 +2,12 @@
 
 use crate::{
     Outcome,
+    changes::{apply, change_of, now},
     land::{Cover, Land},
     load::{self, Sizes},
 };
-use groma_domain::{
-    Kind, Timestamp,
-    input::Field,
-    layer::LayerKey,
-    record::{Draft, FolderInput},
-    reference::{Key, Reference},
-};
-use groma_store::{Actor, Change, Command, NewGeometries, Spool, Store, Target};
+use groma_domain::{input::Field, layer::LayerKey, record::FolderInput};
+use groma_store::{Actor, NewGeometries, Spool, Store};
 use std::{path::Path, time::Duration};
 
 /// A word that so many folders have, at every size.
@@ -34,16 +29,7 @@ pub(crate) async fn records(file: &Path, size: u64) -> Outcome {
         change_of(n * size / RARE, input)
     };
     let commands = (0..RARE).map(rare).collect();
-    let change = Change { workspace, actor: Actor::Operator, now: now(), commands };
-    store.apply(change).await?;
-    Ok(())
-}
-
-/// A change of the nth folder.
-pub(crate) fn change_of(n: u64, input: FolderInput) -> Command {
-    let key = Key::Reference(Reference::made(Kind::Folder, n + 1));
-    let target = Target::Existing { key, version: None };
-    Command::Save { target, draft: Box::new(Draft::Folder(input)) }
+    Ok(apply(&store, workspace, commands).await?)
 }
 
 /// The layer of the land.
@@ -106,8 +92,4 @@ pub(crate) async fn bytes(file: &Path) -> Outcome<f64> {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     Err("the database stays open".into())
-}
-
-pub(crate) fn now() -> Timestamp {
-    jiff::Timestamp::now().into()
 }
