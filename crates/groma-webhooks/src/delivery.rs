@@ -257,7 +257,7 @@ struct Running {
     is_leasing: bool,
     is_sweeping: bool,
     next_sweep: Instant,
-    /// What the clock said at the last sweep.
+    /// What the clock said when it was last looked at.
     last_look: (Instant, Timestamp),
 }
 
@@ -408,7 +408,7 @@ impl Running {
             lane.has_more = true;
         }
         self.handovers.set_overflowed(endpoint, true);
-        let (store, now) = (self.store.clone(), (self.clock)());
+        let (store, now) = (self.store.clone(), self.now());
         // A lease that has ended may be another's by now.
         let ends_soon = Instant::now() + Duration::from_secs(1);
         let ids = names_of(deliveries.iter().filter(|delivery| delivery.lease_end > ends_soon));
@@ -436,7 +436,7 @@ impl Running {
     fn settle(&mut self, delivery: Delivery, tried: Tried) {
         let endpoint = delivery.target.endpoint;
         self.in_flight -= 1;
-        let now = (self.clock)();
+        let now = self.now();
         let retry_after = tried.retry_after.as_deref();
         let next = schedule::next(delivery.tries, tried.status, retry_after, now, chance());
         if let Some(lane) = self.lanes.get_mut(&endpoint) {
@@ -448,6 +448,7 @@ impl Running {
             delivery: delivery.id,
             target: delivery.target.clone(),
             at: tried.at,
+            ended: now,
             millis: u64::try_from(tried.latency.as_millis()).unwrap_or(u64::MAX),
             status: tried.status,
             error: tried.error,
@@ -491,7 +492,7 @@ impl Running {
                 (lane.is_asked, lane.has_more) = (false, false);
             }
         }
-        let (store, tell, now) = (self.store.clone(), self.tell.clone(), (self.clock)());
+        let (store, tell, now) = (self.store.clone(), self.tell.clone(), self.now());
         tokio::spawn(async move {
             let leased = store.lease_deliveries(asks.clone(), now).await;
             let leased = leased.unwrap_or_else(|error| {
@@ -511,26 +512,25 @@ impl Running {
         self.is_sweeping = true;
         self.next_sweep = Instant::now() + SWEEP;
         self.sender.client.prune();
-        let (store, tell, now) = (self.store.clone(), self.tell.clone(), (self.clock)());
-        let set_back = self.set_back(now);
+        let (store, tell, now) = (self.store.clone(), self.tell.clone(), self.now());
         tokio::spawn(async move {
-            if set_back > SET_BACK_MILLIS {
-                tracing::warn!(millis = set_back, "the clock was set back");
-                if let Err(error) = store.clock_was_set_back(set_back, now).await {
-                    tracing::warn!(%error, "deliveries wait for as long as the clock was set back");
-                }
-            }
             let due = store.due_endpoints(now).await;
             let due = due.inspect_err(|error| tracing::warn!(%error, "what is due is not known"));
             let _ = tell.send(Told::Swept(due.ok()));
         });
     }
 
-    /// By how many milliseconds the clock was set back since the last time this was asked.
-    fn set_back(&mut self, now: Timestamp) -> i64 {
+    /// What the clock says. That it was set back since it was last looked at is written down; whatever
+    /// the loop makes due, it makes due by what it saw here, so that no step goes unseen.
+    fn now(&mut self) -> Timestamp {
+        let now = (self.clock)();
         let (instant, then) = std::mem::replace(&mut self.last_look, (Instant::now(), now));
         let passed = i64::try_from(instant.elapsed().as_millis()).unwrap_or(i64::MAX);
-        then.as_millis().saturating_add(passed) - now.as_millis()
+        let set_back = then.as_millis().saturating_add(passed) - now.as_millis();
+        if set_back > SET_BACK_MILLIS {
+            self.recorder.set_back(set_back, now);
+        }
+        now
     }
 
     fn swept(&mut self, due: Vec<Due>) {
@@ -582,7 +582,8 @@ impl Running {
                 Ok(None) | Err(_) => break,
             }
         }
-        if let Err(error) = self.store.release(names_of(&left), (self.clock)()).await {
+        let now = self.now();
+        if let Err(error) = self.store.release(names_of(&left), now).await {
             tracing::warn!(%error, "leases were not given back; they end by themselves");
         }
         self.recorder.finish().await;

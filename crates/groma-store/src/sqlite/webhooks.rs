@@ -472,8 +472,7 @@ fn record(connection: &Connection, attempt: &Attempted) -> Result<()> {
     let (state, after) = attempt.next.state();
     let at = attempt.at.as_millis();
     let finished_at = (state >= 2).then_some(at);
-    // The wait begins when the attempt has ended.
-    let due_at = at + int(attempt.millis) + after;
+    let due_at = attempt.ended.as_millis() + after;
     let mut statement = connection.prepare_cached(sql::ATTEMPTED)?;
     let no = statement
         .query_row(params![attempt.delivery.0, state, due_at, finished_at], |row| row.get(0))

@@ -109,6 +109,8 @@ pub struct Attempted {
     pub target: Arc<Addressee>,
     /// When it began.
     pub at: Timestamp,
+    /// When it was over, by the clock as it then was; the wait for the next begins here.
+    pub ended: Timestamp,
     /// How long it took to the answer, in milliseconds.
     pub millis: u64,
     /// The status of the answer.

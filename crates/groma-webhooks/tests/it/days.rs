@@ -197,6 +197,29 @@ async fn a_clock_that_is_set_back_does_not_hold_up_a_retry(url: DatabaseUrl) {
     })
     .await;
     assert_eq!(receiver.requests(), 2);
+    a_clock_that_goes_forth_and_back_at_once_does_not_either(&desk, &receiver).await;
+}
+
+/// Sooner than the loop looks by itself.
+async fn a_clock_that_goes_forth_and_back_at_once_does_not_either(
+    desk: &Desk,
+    receiver: &Receiver,
+) {
+    receiver.answer(500);
+    pass(DAY / 24);
+    desk.change().await;
+    desk.wait("a first attempt", async || {
+        let rows = desk.deliveries().await;
+        rows.iter().any(|row| row.state == DeliveryState::Waiting && row.attempts == 1).then_some(())
+    })
+    .await;
+    pass(-DAY / 24);
+    receiver.answer(200);
+    desk.wait("another", async || {
+        let rows = desk.deliveries().await;
+        rows.iter().all(|row| row.state == DeliveryState::Delivered).then_some(())
+    })
+    .await;
 }
 
 /// Both engines in one test: there is one clock to be moved.

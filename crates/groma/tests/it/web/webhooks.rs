@@ -59,10 +59,12 @@ on_both_engines! {
         let hit = &receiver.wait_for(1)[0];
         assert_eq!(hit.header("X-Service-Signature"), Some(&*signature::own(&Secret::parse(&secret).unwrap(), &hit.body)));
         assert_eq!(hit.json()["data"]["name"], "Chêne");
-        let text = wait_for(&browser, &path, "delivered");
-        let delivery = browser.page(&delivery_in(&path, &text));
-        for shown in ["folder.created", &*hit.id(), "Chêne", "noted"] {
-            delivery.shows(shown);
+        // The receiver has it before the attempt is written down, with what it answered.
+        let delivery = delivery_in(&path, &browser.page(&path).text);
+        wait_for(&browser, &delivery, "noted");
+        let page = browser.page(&delivery);
+        for shown in ["folder.created", &*hit.id(), "Chêne", "delivered"] {
+            page.shows(shown);
         }
         wait_for(&browser, HERE, "Delivering");
     }
