@@ -330,6 +330,7 @@ impl Store {
     }
 }
 
+#[derive(Clone)]
 struct SetUp(CreateWorkspace);
 
 impl Work for SetUp {
@@ -343,6 +344,7 @@ impl Work for SetUp {
     }
 }
 
+#[derive(Clone)]
 struct ChangePassword {
     user: UserId,
     hash: String,
@@ -362,6 +364,7 @@ impl Work for ChangePassword {
     }
 }
 
+#[derive(Clone)]
 struct Invite {
     workspace: WorkspaceId,
     actor: Actor,
@@ -399,6 +402,7 @@ impl Work for Invite {
     }
 }
 
+#[derive(Clone)]
 struct CancelInvitation {
     workspace: WorkspaceId,
     actor: Actor,
@@ -418,6 +422,7 @@ impl Work for CancelInvitation {
     }
 }
 
+#[derive(Clone)]
 struct AcceptInvitation {
     hash: SecretHash,
     user: NewUser,
@@ -472,6 +477,7 @@ fn needed_for(role: Role) -> Permission {
     if role == Role::Owner { Permission::Own } else { Permission::Administer }
 }
 
+#[derive(Clone)]
 struct RemoveMember {
     workspace: WorkspaceId,
     actor: Actor,
@@ -507,6 +513,7 @@ impl Work for RemoveMember {
     }
 }
 
+#[derive(Clone)]
 struct ChangeWorkspace {
     workspace: WorkspaceId,
     actor: Actor,

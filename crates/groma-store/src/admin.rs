@@ -98,6 +98,7 @@ pub struct TokenRow {
 }
 
 /// Makes a workspace with its owner and its first statuses.
+#[derive(Clone)]
 pub(crate) struct CreateWorkspace {
     pub(crate) name: WorkspaceName,
     pub(crate) currency: Currency,
@@ -148,6 +149,7 @@ fn is_first_of(kind: Kind, name: &str) -> bool {
 }
 
 /// Makes someone a member, or gives a member another role.
+#[derive(Clone)]
 pub(crate) struct AddMember {
     pub(crate) workspace: WorkspaceId,
     pub(crate) actor: Actor,
@@ -224,6 +226,7 @@ impl Work for AddMember {
 }
 
 /// Gives a user another password.
+#[derive(Clone)]
 pub(crate) struct SetPassword {
     pub(crate) email: Email,
     pub(crate) hash: String,
@@ -244,6 +247,7 @@ impl Work for SetPassword {
 }
 
 /// Makes a token.
+#[derive(Clone)]
 pub(crate) struct CreateToken {
     pub(crate) token: NewToken,
     pub(crate) actor: Actor,
@@ -295,6 +299,7 @@ impl Work for CreateToken {
 }
 
 /// Ends a token.
+#[derive(Clone)]
 pub(crate) struct RevokeToken {
     pub(crate) workspace: WorkspaceId,
     pub(crate) token: TokenId,

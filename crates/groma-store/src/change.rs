@@ -167,6 +167,7 @@ pub enum Done {
 }
 
 /// Carries a change out.
+#[derive(Clone)]
 pub(crate) struct Apply(pub(crate) Change);
 
 impl Work for Apply {
@@ -178,6 +179,7 @@ impl Work for Apply {
 }
 
 /// Carries out a part of something larger, whose other parts ask for the references in `reserved`.
+#[derive(Clone)]
 pub(crate) struct ApplyPart {
     pub(crate) change: Change,
     pub(crate) reserved: Reserved,
@@ -203,6 +205,7 @@ impl Work for ApplyPart {
 }
 
 /// Tries a change and tells what would come of each command, without writing anything.
+#[derive(Clone)]
 pub(crate) struct Check(pub(crate) Change);
 
 impl Work for Check {

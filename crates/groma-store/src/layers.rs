@@ -150,6 +150,7 @@ impl Store {
     }
 }
 
+#[derive(Clone)]
 struct CreateLayer {
     workspace: WorkspaceId,
     actor: Actor,
@@ -176,6 +177,7 @@ impl Work for CreateLayer {
     }
 }
 
+#[derive(Clone)]
 struct ChangeLayer {
     workspace: WorkspaceId,
     actor: Actor,
@@ -204,6 +206,7 @@ impl Work for ChangeLayer {
     }
 }
 
+#[derive(Clone)]
 struct DeleteLayer {
     workspace: WorkspaceId,
     actor: Actor,

@@ -165,7 +165,7 @@ impl Sqlite {
             .writer
             .write_then(
                 move |connection, indexing| {
-                    let (output, handed, noted) = run_now(work, connection, &desk)?;
+                    let (output, handed, noted) = run_now(work.clone(), connection, &desk)?;
                     indexing.append(noted);
                     Ok((output, handed))
                 },

@@ -237,8 +237,8 @@ pub(crate) trait Tx: Send {
     ) -> impl Future<Output = Result<()>> + Send;
 }
 
-/// Work to be done in one transaction, on either engine.
-pub(crate) trait Work: Send + 'static {
+/// Work to be done in one transaction, on either engine, and again in another when that one was undone.
+pub(crate) trait Work: Clone + Send + 'static {
     /// What comes of it.
     type Output: Send + 'static;
     /// Does it. An error rolls the transaction back.

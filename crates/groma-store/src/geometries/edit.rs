@@ -16,6 +16,7 @@ use groma_domain::{
 };
 
 /// A geometry to be replaced.
+#[derive(Clone)]
 pub struct GeometryEdit {
     /// Where.
     pub workspace: WorkspaceId,
@@ -103,6 +104,7 @@ impl StoredFeature {
     }
 }
 
+#[derive(Clone)]
 struct Replace(GeometryEdit);
 
 impl Work for Replace {
@@ -118,6 +120,7 @@ impl Work for Replace {
     }
 }
 
+#[derive(Clone)]
 struct Delete {
     workspace: WorkspaceId,
     actor: Actor,

@@ -22,6 +22,7 @@ use groma_geo::{Bbox, attributes, shape::Drawing};
 use std::collections::{BTreeMap, HashMap};
 
 /// Geometries to be written together.
+#[derive(Clone)]
 pub struct NewGeometries {
     /// Where.
     pub workspace: WorkspaceId,
@@ -51,6 +52,7 @@ pub enum Outcome {
 }
 
 /// Writes geometries.
+#[derive(Clone)]
 pub(crate) struct Post(pub(crate) NewGeometries);
 
 impl Work for Post {
@@ -197,7 +199,7 @@ impl<'t, T: Tx> Posting<'t, T> {
 
     /// Replaces one feature by the only one of the spool.
     pub(super) async fn replace(&mut self, old: StoredFeature, features: Spool) -> Result<()> {
-        let (names, mut reader) = features.read().map_err(spooled)?;
+        let (names, mut reader) = features.read();
         self.fields = names.iter().map(|name| self.tally.number(name) as u32).collect();
         let Some(mut prepared) = reader.next_part().map_err(spooled)?.pop() else { return Ok(()) };
         prepared.external_id.clone_from(&old.external_id);
@@ -224,7 +226,7 @@ impl<'t, T: Tx> Posting<'t, T> {
     }
 
     async fn write_all(&mut self, features: Spool) -> Result<()> {
-        let (names, mut reader) = features.read().map_err(spooled)?;
+        let (names, mut reader) = features.read();
         self.fields = names.iter().map(|name| self.tally.number(name) as u32).collect();
         loop {
             let part = reader.next_part().map_err(spooled)?;

@@ -9,10 +9,12 @@ use groma_geo::{
     shape::{Drawing, Level},
     wkb,
 };
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use std::{
     collections::HashMap,
-    io::{self, Read, Seek, Write},
+    io::{self, Read, Seek, SeekFrom, Write},
+    sync::Arc,
 };
 use tempfile::SpooledTempFile;
 
@@ -20,8 +22,9 @@ use tempfile::SpooledTempFile;
 const IN_MEMORY: usize = 8 << 20;
 
 /// Features waiting to be written.
+#[derive(Clone)]
 pub struct Spool {
-    file: SpooledTempFile,
+    file: Arc<Mutex<SpooledTempFile>>,
     count: u64,
     /// The names of their properties; the place here is the number in their attributes.
     names: Vec<String>,
@@ -108,7 +111,7 @@ impl PreparedGeometry {
 impl Default for Spool {
     fn default() -> Self {
         Self {
-            file: SpooledTempFile::new(IN_MEMORY),
+            file: Arc::new(Mutex::new(SpooledTempFile::new(IN_MEMORY))),
             count: 0,
             names: Vec::new(),
             numbers: HashMap::new(),
@@ -142,8 +145,9 @@ impl Spool {
         self.buffer.clear();
         self.buffer = postcard::to_extend(&prepared, std::mem::take(&mut self.buffer))
             .map_err(io::Error::other)?;
-        self.file.write_all(&(self.buffer.len() as u64).to_le_bytes())?;
-        self.file.write_all(&self.buffer)?;
+        let mut file = self.file.lock();
+        file.write_all(&(self.buffer.len() as u64).to_le_bytes())?;
+        file.write_all(&self.buffer)?;
         self.count += 1;
         Ok(())
     }
@@ -161,18 +165,34 @@ impl Spool {
     }
 
     /// Hands them over in their order.
-    pub(super) fn read(mut self) -> io::Result<(Vec<String>, Reader)> {
-        self.file.rewind()?;
-        let file = io::BufReader::with_capacity(1 << 18, self.file);
-        Ok((self.names, Reader { file, left: self.count, buffer: self.buffer }))
+    pub(super) fn read(self) -> (Vec<String>, Reader) {
+        let from_start = FromStart { file: self.file, at: 0 };
+        let file = io::BufReader::with_capacity(1 << 18, from_start);
+        (self.names, Reader { file, left: self.count, buffer: self.buffer })
     }
 }
 
 /// Reads features back in parts.
 pub(super) struct Reader {
-    file: io::BufReader<SpooledTempFile>,
+    file: io::BufReader<FromStart>,
     left: u64,
     buffer: Vec<u8>,
+}
+
+/// Has a place of its own in a file that others may read too.
+struct FromStart {
+    file: Arc<Mutex<SpooledTempFile>>,
+    at: u64,
+}
+
+impl Read for FromStart {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut file = self.file.lock();
+        file.seek(SeekFrom::Start(self.at))?;
+        let length = file.read(buffer)?;
+        self.at += length as u64;
+        Ok(length)
+    }
 }
 
 impl Reader {

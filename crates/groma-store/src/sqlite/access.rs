@@ -214,10 +214,10 @@ impl Sqlite {
     async fn write_one(
         &self,
         sql: &'static str,
-        values: impl rusqlite::Params + Send + 'static,
+        values: impl rusqlite::Params + Clone + Send + 'static,
     ) -> Result<()> {
         let write = move |connection: &mut Connection| {
-            connection.prepare_cached(sql)?.execute(values)?;
+            connection.prepare_cached(sql)?.execute(values.clone())?;
             Ok(())
         };
         self.writer.write(write).await

@@ -1,6 +1,6 @@
 //! The index of search texts, written once for a group of changes and behind all else: whenever a
-//! savepoint or a statement that can fail half-way through comes after a text, the index writes out what
-//! it holds in memory as a segment of its own, which others have to be merged with later.
+//! statement that can fail half-way through comes after a text, the index writes out what it holds in
+//! memory as a segment of its own, which others have to be merged with later.
 
 use super::sql::KindSql;
 use crate::{Result, tx::kind_number};

@@ -68,7 +68,7 @@ impl Sqlite {
         }
         let write = move |connection: &mut Connection| {
             let mut statement = connection.prepare_cached(sql::TOKEN_USED)?;
-            for (token, at) in uses {
+            for (token, at) in &uses {
                 statement.execute(params![token.0, at.as_millis()])?;
             }
             connection.prepare_cached(sql::FORGET_REPLAYS)?.execute([old])?;
@@ -83,7 +83,7 @@ impl Sqlite {
         let write = move |connection: &mut Connection| {
             connection.prepare_cached(sql::FORGET_RATE_WINDOWS)?.execute([])?;
             let mut statement = connection.prepare_cached(sql::SAVE_RATE_WINDOW)?;
-            for (token, moments) in written {
+            for (token, moments) in &written {
                 statement.execute(params![token.0, moments])?;
             }
             Ok(())

@@ -63,9 +63,6 @@ statements! {
     BEGIN_IMMEDIATE = "BEGIN IMMEDIATE";
     COMMIT = "COMMIT";
     ROLLBACK = "ROLLBACK";
-    SAVEPOINT = "SAVEPOINT change";
-    RELEASE = "RELEASE change";
-    ROLLBACK_TO = "ROLLBACK TO change";
     DATA_VERSION = "PRAGMA data_version";
     PING = "SELECT 1";
     HAS_MIGRATIONS = "SELECT 1 FROM sqlite_schema WHERE name = 'refinery_schema_history'";

@@ -1,7 +1,9 @@
 //! Endpoints and deliveries on SQLite. What is written goes through the one writer, in its groups.
 
 use super::{
-    Sqlite, sql,
+    Sqlite,
+    indexing::Indexing,
+    sql,
     tx::{damaged, int},
 };
 use crate::{
@@ -91,7 +93,7 @@ impl Sqlite {
         let lease_end = Instant::now() + LEASE;
         let claim = move |connection: &mut Connection| {
             let mut claimed = Vec::new();
-            for Ask { workspace, endpoint, limit } in asks {
+            for &Ask { workspace, endpoint, limit } in &asks {
                 let Some(target) = enabled(connection, workspace, endpoint)? else { continue };
                 let target = Arc::new(Addressee::of(workspace, target, desk.sealer()));
                 let mut statement = connection.prepare_cached(sql::CLAIM)?;
@@ -146,7 +148,7 @@ impl Sqlite {
     ) -> Result<()> {
         let release = move |connection: &mut Connection| {
             let mut statement = connection.prepare_cached(sql::RELEASE_LEASE)?;
-            for (_, delivery) in deliveries {
+            for (_, delivery) in &deliveries {
                 statement.execute(params![delivery.0, now.as_millis()])?;
             }
             Ok(())
@@ -348,10 +350,11 @@ impl Sqlite {
 
     async fn write_and_stir<R: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Connection) -> Result<R> + Send + 'static,
+        mut work: impl FnMut(&mut Connection) -> Result<R> + Send + 'static,
     ) -> Result<R> {
         let outbox = self.desk.outbox.clone();
-        self.writer.write_then(|connection, _| work(connection), move |_| outbox.stir()).await
+        let work = move |connection: &mut Connection, _: &mut Indexing| work(connection);
+        self.writer.write_then(work, move |_| outbox.stir()).await
     }
 
     pub(crate) async fn remember_deliveries(
@@ -365,7 +368,7 @@ impl Sqlite {
         let ws = self.read(|connection| self.number(connection, workspace))?;
         let (Some(stored), Some(ws)) = (found, ws) else { return Ok(()) };
         let remember = move |connection: &mut Connection| {
-            for delivery in past {
+            for delivery in &past {
                 let id = DeliveryId::new(delivery.at, crate::tx::random());
                 let (state, finished_at) = delivery.ended();
                 let at = delivery.at.as_millis();

@@ -1,10 +1,10 @@
-//! The one writer: a thread that takes whatever changes are waiting, carries each out behind a
-//! savepoint of its own, writes the search texts of all, and commits them together. Each is acknowledged
-//! after that commit has reached the disk. Many small changes then share the cost of one sync.
+//! The one writer: a thread that takes whatever changes are waiting, carries them out, writes the search
+//! texts of all, and commits them together. Each is acknowledged after that commit has reached the disk.
+//! Many small changes then share the cost of one sync.
 //!
-//! The first of a group has no savepoint: what it wrote is all there is to undo. A savepoint is kept in
-//! memory as a list that each statement behind it walks through, so a change of a thousand records
-//! would take many times as long.
+//! A change that fails before it has written anything is not noticed by the others. When one fails
+//! later, nothing of the group is kept, and each is carried out by itself. Savepoints would spare that,
+//! but each keeps a copy of every page that the change touches.
 
 use super::{indexing::Indexing, readers::Readers, sql};
 use crate::{Error, Result};
@@ -22,14 +22,13 @@ const GROUP_TIME: Duration = Duration::from_millis(20);
 
 /// A change on its way: carried out, then told what became of the group it was in.
 trait Job: Send {
-    /// Carries it out; whether it is to be committed. What a first one wrote stays when it fails.
-    fn run(&mut self, connection: &mut Connection, indexing: &mut Indexing, is_first: bool)
-    -> bool;
+    /// Carries it out, for the first time or again; whether that succeeded.
+    fn run(&mut self, connection: &mut Connection, indexing: &mut Indexing) -> bool;
     fn tell(self: Box<Self>, committed: Result<(), &str>);
 }
 
 struct Waiting<W, R, A> {
-    work: Option<W>,
+    work: W,
     outcome: Option<Result<R>>,
     /// Done once it is committed, whether or not someone waits for the answer.
     after: A,
@@ -38,24 +37,15 @@ struct Waiting<W, R, A> {
 
 impl<W, R, A> Job for Waiting<W, R, A>
 where
-    W: FnOnce(&mut Connection, &mut Indexing) -> Result<R> + Send,
+    W: FnMut(&mut Connection, &mut Indexing) -> Result<R> + Send,
     R: Send,
     A: FnOnce(&mut R) + Send,
 {
-    fn run(
-        &mut self,
-        connection: &mut Connection,
-        indexing: &mut Indexing,
-        is_first: bool,
-    ) -> bool {
-        let Some(work) = self.work.take() else { return false };
+    fn run(&mut self, connection: &mut Connection, indexing: &mut Indexing) -> bool {
         let mut noted = Indexing::default();
         // A panic is one change's misfortune, not the end of all writing.
-        let work = |connection: &mut Connection| {
-            catch_unwind(AssertUnwindSafe(|| work(connection, &mut noted)))
-                .unwrap_or_else(|_| Err(Error::Damaged("a change panicked".to_owned())))
-        };
-        let outcome = if is_first { work(connection) } else { behind_savepoint(connection, work) };
+        let outcome = catch_unwind(AssertUnwindSafe(|| (self.work)(connection, &mut noted)))
+            .unwrap_or_else(|_| Err(Error::Damaged("a change panicked".to_owned())));
         let is_done = outcome.is_ok();
         if is_done {
             indexing.append(noted);
@@ -94,22 +84,23 @@ impl Writer {
         Ok(Self { jobs: Some(jobs), thread: Some(thread) })
     }
 
-    /// Carries out `work`; returns when it is committed and on the disk, or rolled back.
+    /// Carries out `work`, once or again after it was undone; returns when it is committed and on the
+    /// disk, or rolled back.
     pub(super) async fn write<R: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Connection) -> Result<R> + Send + 'static,
+        mut work: impl FnMut(&mut Connection) -> Result<R> + Send + 'static,
     ) -> Result<R> {
-        self.write_then(|connection, _| work(connection), |_| ()).await
+        self.write_then(move |connection, _| work(connection), |_| ()).await
     }
 
     /// The same for work that has search texts written too; `after` is done as soon as it is committed.
     pub(super) async fn write_then<R: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Connection, &mut Indexing) -> Result<R> + Send + 'static,
+        work: impl FnMut(&mut Connection, &mut Indexing) -> Result<R> + Send + 'static,
         after: impl FnOnce(&mut R) + Send + 'static,
     ) -> Result<R> {
         let (answer, answered) = oneshot::channel();
-        let job = Box::new(Waiting { work: Some(work), outcome: None, after, answer });
+        let job = Box::new(Waiting { work, outcome: None, after, answer });
         self.jobs.as_ref().ok_or(Error::Closed)?.send(job).map_err(|_| Error::Closed)?;
         answered.await.map_err(|_| Error::Closed)?
     }
@@ -127,68 +118,82 @@ impl Drop for Writer {
 
 fn run(mut connection: Connection, waiting: &mpsc::Receiver<Box<dyn Job>>, readers: &Readers) {
     while let Ok(first) = waiting.recv() {
-        let begun = Instant::now();
-        let mut group = vec![first];
-        let mut committed = execute(&connection, sql::BEGIN_IMMEDIATE).map_err(|e| e.to_string());
-        if committed.is_ok() {
-            committed = run_group(&mut connection, &mut group, waiting, readers, begun);
-        }
-        if let Err(reason) = &committed {
-            tracing::error!(%reason, changes = group.len(), "a group of changes was not committed");
-            if !connection.is_autocommit()
-                && let Err(error) = execute(&connection, sql::ROLLBACK)
-            {
-                tracing::error!(%error, "the rollback failed too");
-            }
-        }
-        readers.note_commit();
-        for job in group {
-            job.tell(committed.as_ref().copied().map_err(String::as_str));
+        let more = || waiting.try_recv().ok();
+        for job in carry_out(&mut connection, readers, first, more) {
+            carry_out(&mut connection, readers, job, || None);
         }
     }
 }
 
-/// Carries out the first job and whatever else waits, and commits.
+/// What became of a group.
+enum Outcome {
+    Committed,
+    /// One of it failed half-way.
+    Spoilt,
+    Failed(String),
+}
+
+/// Carries out a group of changes, and tells each what came of it. Gives back those that are to be tried
+/// one by one.
+fn carry_out(
+    connection: &mut Connection,
+    readers: &Readers,
+    first: Box<dyn Job>,
+    more: impl FnMut() -> Option<Box<dyn Job>>,
+) -> Vec<Box<dyn Job>> {
+    let mut group = vec![first];
+    let outcome = run_group(connection, readers, &mut group, more)
+        .unwrap_or_else(|error| Outcome::Failed(error.to_string()));
+    if let Outcome::Failed(reason) = &outcome {
+        tracing::error!(%reason, changes = group.len(), "a group of changes was not committed");
+    }
+    if !connection.is_autocommit()
+        && let Err(error) = execute(connection, sql::ROLLBACK)
+    {
+        tracing::error!(%error, "the rollback failed");
+    }
+    readers.note_commit();
+    let committed = match &outcome {
+        Outcome::Spoilt if group.len() > 1 => return group,
+        // The one that it is knows why.
+        Outcome::Committed | Outcome::Spoilt => Ok(()),
+        Outcome::Failed(reason) => Err(&**reason),
+    };
+    for job in group {
+        job.tell(committed);
+    }
+    Vec::new()
+}
+
+/// Carries out the first change and whatever else comes meanwhile, and commits.
 fn run_group(
     connection: &mut Connection,
-    group: &mut Vec<Box<dyn Job>>,
-    waiting: &mpsc::Receiver<Box<dyn Job>>,
     readers: &Readers,
-    begun: Instant,
-) -> Result<(), String> {
+    group: &mut Vec<Box<dyn Job>>,
+    mut more: impl FnMut() -> Option<Box<dyn Job>>,
+) -> Result<Outcome> {
+    let begun = Instant::now();
     let mut indexing = Indexing::default();
+    execute(connection, sql::BEGIN_IMMEDIATE)?;
     for next in 0.. {
-        let is_done = group[next].run(connection, &mut indexing, next == 0);
-        if next == 0 && !is_done && !connection.is_autocommit() {
-            return execute(connection, sql::ROLLBACK).map_err(|error| error.to_string());
-        }
+        let written = connection.total_changes();
+        let is_done = group[next].run(connection, &mut indexing);
         if connection.is_autocommit() {
-            return Err("the database rolled the transaction back".to_owned());
+            return Ok(Outcome::Failed("the database rolled the transaction back".to_owned()));
+        }
+        if !is_done && connection.total_changes() != written {
+            return Ok(Outcome::Spoilt);
         }
         if begun.elapsed() >= GROUP_TIME {
             break;
         }
-        let Ok(job) = waiting.try_recv() else { break };
+        let Some(job) = more() else { break };
         group.push(job);
     }
-    indexing.write(connection).map_err(|error| error.to_string())?;
+    indexing.write(connection)?;
     readers.await_commit();
-    execute(connection, sql::COMMIT).map_err(|error| error.to_string())
-}
-
-fn behind_savepoint<R>(
-    connection: &mut Connection,
-    work: impl FnOnce(&mut Connection) -> Result<R>,
-) -> Result<R> {
-    execute(connection, sql::SAVEPOINT)?;
-    let outcome = work(connection);
-    if outcome.is_ok() {
-        execute(connection, sql::RELEASE)?;
-    } else if !connection.is_autocommit() {
-        execute(connection, sql::ROLLBACK_TO)?;
-        execute(connection, sql::RELEASE)?;
-    }
-    outcome
+    execute(connection, sql::COMMIT)?;
+    Ok(Outcome::Committed)
 }
 
 fn execute(connection: &Connection, sql: &str) -> rusqlite::Result<()> {

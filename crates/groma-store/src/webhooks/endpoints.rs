@@ -13,6 +13,7 @@ use groma_domain::{
 use std::sync::Arc;
 
 /// An endpoint to be made.
+#[derive(Clone)]
 pub struct NewEndpoint {
     /// Where.
     pub workspace: WorkspaceId,
@@ -127,6 +128,7 @@ impl Store {
     }
 }
 
+#[derive(Clone)]
 struct Create(NewEndpoint);
 
 impl Work for Create {
@@ -177,6 +179,7 @@ impl Work for Create {
     }
 }
 
+#[derive(Clone)]
 struct Alter {
     workspace: WorkspaceId,
     actor: Actor,
@@ -235,6 +238,7 @@ impl Work for Alter {
     }
 }
 
+#[derive(Clone)]
 struct Rotate {
     workspace: WorkspaceId,
     actor: Actor,
@@ -273,6 +277,7 @@ impl Work for Rotate {
     }
 }
 
+#[derive(Clone)]
 struct Delete {
     workspace: WorkspaceId,
     actor: Actor,
@@ -297,6 +302,7 @@ impl Work for Delete {
     }
 }
 
+#[derive(Clone)]
 struct Test {
     workspace: WorkspaceId,
     actor: Actor,

@@ -345,6 +345,7 @@ impl Store {
 }
 
 /// Lines of the audit trail: who sent what again.
+#[derive(Clone)]
 struct NoteRedelivery {
     workspace: WorkspaceId,
     actor: Actor,

@@ -210,7 +210,9 @@ async fn a_clock_that_goes_forth_and_back_at_once_does_not_either(
     desk.change().await;
     desk.wait("a first attempt", async || {
         let rows = desk.deliveries().await;
-        rows.iter().any(|row| row.state == DeliveryState::Waiting && row.attempts == 1).then_some(())
+        rows.iter()
+            .any(|row| row.state == DeliveryState::Waiting && row.attempts == 1)
+            .then_some(())
     })
     .await;
     pass(-DAY / 24);
