@@ -12,7 +12,7 @@ pub const DEFAULT_LIMIT: u32 = 50;
 pub const MAX_TERM: usize = 200;
 
 /// Which part of a list is asked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ListParams {
     /// Page number, from 1.
     pub page: u32,
@@ -77,7 +77,7 @@ fn term_bounds() -> String {
 }
 
 /// A folded, non-empty search term.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Term(String);
 
 impl Term {

@@ -48,7 +48,7 @@ pub use outbox::{HELD, HELD_FOR_ENDPOINT};
 pub use postgres::sql::HotReads;
 pub use replays::Replayable;
 pub use seal::SealKey;
-pub use store::{ChangeRow, DatabaseUrl, Exported, Page, Store};
+pub use store::{ChangeRow, DatabaseUrl, Document, Edition, Exported, Page, Store};
 pub use tiles::Tile;
 pub use tx::ReplayKey;
 pub use vitals::{ServerFacts, Vitals};

@@ -7,7 +7,6 @@ mod access;
 pub(crate) mod backup;
 mod browse;
 pub(crate) mod copy;
-mod documents;
 mod indexing;
 mod layers;
 mod read;
@@ -19,7 +18,7 @@ mod webhooks;
 mod writer;
 
 use crate::{
-    Error, Result,
+    Edition, Error, Result,
     admission::{LastUses, RateWindows, TokenCache},
     blocks::BlockCache,
     people::PeopleCache,
@@ -28,7 +27,6 @@ use crate::{
     tx::Work,
     webhooks::{Desk, Handed},
 };
-use documents::Documents;
 use groma_domain::WorkspaceId;
 use indexing::Indexing;
 use parking_lot::{Mutex, RwLock};
@@ -63,7 +61,6 @@ pub struct Sqlite {
     claim: Mutex<Option<File>>,
     numbers: RwLock<HashMap<WorkspaceId, i64>>,
     people: PeopleCache,
-    documents: Documents,
     blocks: BlockCache,
     layers: LayerCache,
     tokens: TokenCache,
@@ -102,7 +99,6 @@ impl Sqlite {
             claim: Mutex::default(),
             numbers: RwLock::default(),
             people: PeopleCache::default(),
-            documents: Documents::default(),
             blocks: BlockCache::default(),
             layers: LayerCache::default(),
             tokens: TokenCache::default(),
@@ -141,6 +137,10 @@ impl Sqlite {
 
     pub(crate) fn forget_tokens(&self) {
         self.tokens.clear();
+    }
+
+    pub(crate) fn edition(&self) -> Option<Edition> {
+        self.readers.edition()
     }
 
     /// Reads here and now, from one state of the database; for what takes microseconds.

@@ -73,7 +73,21 @@ pub struct Page {
     pub body: Vec<u8>,
     /// How many items the whole list has.
     pub total: u64,
+    /// Of what it is, where that is known.
+    pub edition: Option<Edition>,
 }
+
+/// A record as it is shown.
+pub struct Document {
+    /// The public document.
+    pub text: Bytes,
+    /// Of what it is, where that is known.
+    pub edition: Option<Edition>,
+}
+
+/// A state of the database: what was read of it is good for as long as it lasts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Edition(pub(crate) u64);
 
 impl Page {
     /// A page of what was read whole, each item as `append` writes it.
@@ -90,7 +104,7 @@ impl Page {
             }
             append(item, &mut body);
         }
-        Self { body, total: items.len() as u64 }
+        Self { body, total: items.len() as u64, edition: None }
     }
 }
 
@@ -225,6 +239,16 @@ impl Store {
         }
     }
 
+    /// What a read would be of now, where that is known without asking. On PostgreSQL it never is: any
+    /// replica may have written.
+    #[must_use]
+    pub fn edition(&self) -> Option<Edition> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.edition(),
+            Self::Postgres(_) => None,
+        }
+    }
+
     /// A page of the records of a kind, appended to `body`.
     pub async fn list(
         &self,
@@ -238,13 +262,13 @@ impl Store {
         on_engine!(self, engine => engine.list(workspace, kind, params, body).await)
     }
 
-    /// The public document of one record.
+    /// One record.
     pub async fn get(
         &self,
         workspace: WorkspaceId,
         kind: Kind,
         key: &Key,
-    ) -> Result<Option<Bytes>> {
+    ) -> Result<Option<Document>> {
         match self {
             Self::Sqlite(sqlite) => {
                 tokio::task::consume_budget().await;

@@ -9,6 +9,7 @@ mod body;
 mod edge;
 mod error;
 mod geometries;
+mod lately;
 mod layers;
 mod linger;
 mod openapi;
@@ -35,6 +36,7 @@ use axum::{Router, routing::MethodRouter};
 use error::ApiError;
 use groma_domain::{Scope, token::TokenPrefix};
 use groma_store::Store;
+use lately::Lately;
 use std::sync::Arc;
 use tiles::TileCache;
 use utoipa_axum::{router::UtoipaMethodRouter, routes};
@@ -50,6 +52,7 @@ pub(crate) struct Api {
     /// The largest body of GeoJSON.
     pub(crate) geojson_bytes: u64,
     pub(crate) tiles: TileCache,
+    pub(crate) lately: Lately,
     /// Whether webhook endpoints may have http addresses.
     pub(crate) allow_http_webhooks: bool,
     /// The service's name, in the headers of deliveries.
@@ -69,6 +72,7 @@ impl Api {
             geo_url: settings.server.geo_public_url(),
             geojson_bytes: settings.limits.geojson_bytes,
             tiles: TileCache::new(settings.limits.tile_cache_bytes),
+            lately: Lately::default(),
             allow_http_webhooks: settings.webhooks.allow_http,
             service: settings.service.name.clone(),
             tally: Arc::default(),

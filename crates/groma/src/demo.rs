@@ -222,7 +222,7 @@ mod tests {
                 made += 1;
                 let key = Key::Reference(step.reference.clone());
                 let document = store.get(workspace, kind, &key).await.unwrap().unwrap();
-                let document: Value = serde_json::from_slice(&document).unwrap();
+                let document: Value = serde_json::from_slice(&document.text).unwrap();
                 for field in ["name", "title", "unitAmount"] {
                     if let Some(told) = step.values.get(field) {
                         assert_eq!(&document[field], told, "{key}");
@@ -262,7 +262,7 @@ mod tests {
             let get = async |kind, key: &str| -> Value {
                 let key = Key::parse(key).unwrap();
                 let document = store.get(workspace, kind, &key).await.unwrap().unwrap();
-                serde_json::from_slice(&document).unwrap()
+                serde_json::from_slice(&document.text).unwrap()
             };
             let task = get(Kind::Assignment, step.reference.as_str()).await;
             let folder = get(Kind::Folder, task["folderId"].as_str().unwrap()).await;

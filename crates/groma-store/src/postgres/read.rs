@@ -7,7 +7,7 @@ use super::{
     tx::{int, read_member, read_workspace},
 };
 use crate::{
-    ChangeRow, Error, Exported, Page, Result, TokenRow, replays::REPLAYED_FOR_MILLIS,
+    ChangeRow, Document, Error, Exported, Page, Result, TokenRow, replays::REPLAYED_FOR_MILLIS,
     tx::kind_number,
 };
 use bytes::Bytes;
@@ -49,7 +49,7 @@ impl Postgres {
         workspace: WorkspaceId,
         kind: Kind,
         key: &Key,
-    ) -> Result<Option<Bytes>> {
+    ) -> Result<Option<Document>> {
         let sql = KindSql::of(kind);
         let rows = match key {
             Key::Id(id) => self.rows(&sql.shown_by_id, &[&workspace.0, &id.0]).await?,
@@ -60,12 +60,13 @@ impl Postgres {
         let Some(row) = rows.first() else { return Ok(None) };
         let (json, people): (&[u8], &[u8]) = (row.try_get(0)?, row.try_get(1)?);
         if people.is_empty() {
-            return Ok(Some(Bytes::copy_from_slice(json)));
+            let text = Bytes::copy_from_slice(json);
+            return Ok(Some(Document { text, edition: None }));
         }
         let book = self.people(workspace, generation(row, 2)?).await?;
         let mut out = Vec::with_capacity(json.len() + 256);
         record::render(json, people, &book, &mut out);
-        Ok(Some(out.into()))
+        Ok(Some(Document { text: out.into(), edition: None }))
     }
 
     pub(crate) async fn list(
@@ -107,12 +108,12 @@ impl Postgres {
             let page =
                 [&workspace.0 as &(dyn ToSql + Sync), &int(first), &i64::from(limit), &int(rest)];
             let rows = self.rows(&KindSql::of(kind).page, &page).await?;
-            let Some(row) = rows.first() else { return Ok(Page { body, total: 0 }) };
+            let Some(row) = rows.first() else { return Ok(Page { body, total: 0, edition: None }) };
             if generation(row, 1)? == known || walk {
                 let total = generation(row, 0)?;
                 let book = self.people(workspace, generation(row, 2)?).await?;
                 append(&rows, 3, &book, &mut body)?;
-                return Ok(Page { body, total });
+                return Ok(Page { body, total, edition: None });
             }
             self.refresh_counts(workspace, kind, known).await?;
         }
@@ -154,7 +155,7 @@ impl Postgres {
         mut body: Vec<u8>,
     ) -> Result<Page> {
         if !term.can_match() {
-            return Ok(Page { body, total: 0 });
+            return Ok(Page { body, total: 0, edition: None });
         }
         let sql = KindSql::of(kind);
         let (sql, wanted) = if term.as_str().chars().count() < 3 {
@@ -163,11 +164,11 @@ impl Postgres {
             (&sql.hits, format!("%{}%", escape_like(term.as_str())))
         };
         let rows = self.rows(sql, &[&workspace.0, &wanted, &i64::from(limit), &int(skip)]).await?;
-        let Some(row) = rows.first() else { return Ok(Page { body, total: 0 }) };
+        let Some(row) = rows.first() else { return Ok(Page { body, total: 0, edition: None }) };
         let total = generation(row, 0)?;
         let book = self.people(workspace, generation(row, 1)?).await?;
         append(&rows, 2, &book, &mut body)?;
-        Ok(Page { body, total })
+        Ok(Page { body, total, edition: None })
     }
 
     pub(crate) async fn statuses(&self, workspace: WorkspaceId) -> Result<Vec<Vec<u8>>> {

@@ -7,10 +7,9 @@ use super::{
     tx::{damaged, int, place, places, read_member, read_workspace, seq},
 };
 use crate::{
-    Admission, Bearer, ChangeRow, Error, Exported, Page, Result, TokenRow,
+    Admission, Bearer, ChangeRow, Document, Error, Exported, Page, Result, TokenRow,
     replays::REPLAYED_FOR_MILLIS, tx::kind_number,
 };
-use bytes::Bytes;
 use groma_domain::{
     Email, Kind, ListParams, PersonId, Role, Term, Timestamp, TokenId, WorkspaceId,
     record::{self, PeopleBook},
@@ -108,12 +107,7 @@ impl Sqlite {
         workspace: WorkspaceId,
         kind: Kind,
         key: &Key,
-    ) -> Result<Option<Bytes>> {
-        let kept = (workspace, kind, key.clone());
-        let lately = self.readers.number().and_then(|state| self.documents.get(&kept, state));
-        if lately.is_some() {
-            return Ok(lately);
-        }
+    ) -> Result<Option<Document>> {
         self.read(|connection| {
             let Some(ws) = self.number(connection, workspace)? else { return Ok(None) };
             let sql = KindSql::of(kind);
@@ -138,9 +132,7 @@ impl Sqlite {
                 let book = self.people(connection, workspace, ws, generation)?;
                 record::render(json, people, &book, &mut out);
             }
-            let document = Bytes::from(out);
-            self.documents.put(kept, connection.number(), document.clone());
-            Ok(Some(document))
+            Ok(Some(Document { text: out.into(), edition: Some(connection.edition()) }))
         })
     }
 
@@ -171,13 +163,14 @@ impl Sqlite {
     ) -> Result<Page> {
         loop {
             let start = body.len();
-            let total = self.read(|connection| {
-                let Some(ws) = self.number(connection, workspace)? else { return Ok(Some(0)) };
-                let Some(now) = connection.collection(ws, kind)? else { return Ok(Some(0)) };
+            let read = self.read(|connection| {
+                let of_all = |total| Ok(Some((total, connection.edition())));
+                let Some(ws) = self.number(connection, workspace)? else { return of_all(0) };
+                let Some(now) = connection.collection(ws, kind)? else { return of_all(0) };
                 let located =
                     match self.locate(connection, workspace, ws, kind, now.generation, skip)? {
                         Located::Stale => return Ok(None),
-                        Located::PastTheEnd => return Ok(Some(now.total)),
+                        Located::PastTheEnd => return of_all(now.total),
                         Located::At(first, rest) => (first, rest),
                     };
                 let generation = connection.people_generation(ws)?;
@@ -186,10 +179,12 @@ impl Sqlite {
                 let first = place(ws, located.0);
                 let rows = statement.query(params![first, places(ws).1, limit, int(located.1)])?;
                 append(rows, limit, &book, &mut body)?;
-                Ok(Some(now.total))
+                of_all(now.total)
             })?;
-            match total {
-                Some(total) => return Ok(Page { body, total }),
+            match read {
+                Some((total, edition)) => {
+                    return Ok(Page { body, total, edition: Some(edition) });
+                }
                 // The counts had moved on past this state of the database: take a newer one.
                 None => body.truncate(start),
             }
@@ -233,9 +228,10 @@ impl Sqlite {
         limit: u32,
         mut body: Vec<u8>,
     ) -> Result<Page> {
-        let total = self.read(|connection| {
-            let Some(ws) = self.number(connection, workspace)? else { return Ok(0) };
-            let Some(wanted) = match_expression(connection, kind, term)? else { return Ok(0) };
+        let (total, edition) = self.read(|connection| {
+            let of_all = |total| Ok((total, connection.edition()));
+            let Some(ws) = self.number(connection, workspace)? else { return of_all(0) };
+            let Some(wanted) = match_expression(connection, kind, term)? else { return of_all(0) };
             let sql = KindSql::of(kind);
             let (first, last) = places(ws);
             let generation = connection.people_generation(ws)?;
@@ -245,14 +241,14 @@ impl Sqlite {
             let found = u64::from(append(rows, limit, &book, &mut body)?);
             // When the hits end on this page, there is nothing to count.
             if found <= u64::from(limit) && (found > 0 || skip == 0) {
-                return Ok(skip + found);
+                return of_all(skip + found);
             }
             let total: i64 = connection
                 .prepare_cached(&sql.hits)?
                 .query_row(params![wanted, first, last], |row| row.get(0))?;
-            Ok(total.unsigned_abs())
+            of_all(total.unsigned_abs())
         })?;
-        Ok(Page { body, total })
+        Ok(Page { body, total, edition: Some(edition) })
     }
 
     pub(crate) async fn statuses(&self, workspace: WorkspaceId) -> Result<Vec<Vec<u8>>> {

@@ -5,7 +5,7 @@
 //! so that what was read of one can be kept for as long as it lasts.
 
 use super::{connect, sql};
-use crate::{Result, tx::kind_number};
+use crate::{Edition, Result, tx::kind_number};
 use groma_domain::Kind;
 use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension};
@@ -46,14 +46,14 @@ struct Begun {
     /// After so many commits.
     commits: u64,
     at: Instant,
-    /// Of transactions with one number, none sees anything that another does not.
-    number: u64,
+    /// Of transactions of one edition, none sees anything that another does not.
+    edition: Edition,
 }
 
 /// A connection in one state of the database.
 pub(super) struct State {
     connection: Connection,
-    number: u64,
+    edition: Edition,
     /// The last answers to the questions below.
     people: Cell<Option<(i64, u64)>>,
     collection: Cell<Option<((i64, Kind), CollectionNow)>>,
@@ -76,12 +76,17 @@ impl Deref for State {
 
 impl State {
     fn new(connection: Connection) -> Self {
-        Self { connection, number: 0, people: Cell::default(), collection: Cell::default() }
+        Self {
+            connection,
+            edition: Edition(0),
+            people: Cell::default(),
+            collection: Cell::default(),
+        }
     }
 
-    /// The number of the state.
-    pub(super) fn number(&self) -> u64 {
-        self.number
+    /// Which state it is.
+    pub(super) fn edition(&self) -> Edition {
+        self.edition
     }
 
     /// The generation of the names of a workspace's people.
@@ -118,17 +123,17 @@ impl Readers {
             path,
             commits: AtomicU64::new(0),
             is_committing: AtomicBool::new(false),
-            latest: Mutex::new(Begun { commits: 0, at: Instant::now(), number: 0 }),
+            latest: Mutex::new(Begun { commits: 0, at: Instant::now(), edition: Edition(0) }),
             idle: Mutex::default(),
         }
     }
 
-    /// The number of the state that a read would be of now, unless it had to begin anew.
-    pub(super) fn number(&self) -> Option<u64> {
+    /// What a read would be of now, unless it had to begin anew.
+    pub(super) fn edition(&self) -> Option<Edition> {
         let is_committing = self.is_committing.load(Ordering::Acquire);
         let now = (self.commits.load(Ordering::Acquire), Instant::now());
         let latest = *self.latest.lock();
-        (!is_committing && latest.is_of(now)).then_some(latest.number)
+        (!is_committing && latest.is_of(now)).then_some(latest.edition)
     }
 
     /// Reads from one state of the database.
@@ -184,23 +189,24 @@ impl Begun {
 
 impl Reader {
     fn new(connection: Connection, at: Instant) -> Self {
-        let begun = Begun { commits: 0, at, number: 0 };
+        let begun = Begun { commits: 0, at, edition: Edition(0) };
         Self { state: State::new(connection), begun, version: None }
     }
 
-    /// Begins a transaction, one reader at a time, so that the numbers come in the order of the states.
-    /// The number stays when this connection has seen nothing new since its own last transaction: every
-    /// reader goes on from where it was, and a new one begins a number, so nothing was committed since
-    /// the number was first given.
+    /// Begins a transaction, one reader at a time, so that editions come in the order of the states. The
+    /// edition stays when this connection has seen nothing new since its own last transaction: every
+    /// reader goes on from where it was, and a new one begins another edition, so nothing was
+    /// committed since the edition began.
     fn begin(&mut self, (commits, at): (u64, Instant), latest: &mut Begun) -> Result<()> {
         self.state.prepare_cached(sql::BEGIN)?.execute([])?;
         let mut statement = self.state.prepare_cached(sql::DATA_VERSION)?;
         let version = Some(statement.query_row([], |row| row.get(0))?);
         drop(statement);
-        let number = if self.version == version { latest.number } else { latest.number + 1 };
-        *latest = Begun { commits, at, number };
+        let is_new = self.version != version;
+        let edition = if is_new { Edition(latest.edition.0 + 1) } else { latest.edition };
+        *latest = Begun { commits, at, edition };
         (self.begun, self.version) = (*latest, version);
-        self.state.number = number;
+        self.state.edition = edition;
         self.state.people.set(None);
         self.state.collection.set(None);
         Ok(())

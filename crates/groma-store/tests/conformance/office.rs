@@ -239,7 +239,7 @@ impl Desk {
     pub(crate) async fn get(&self, kind: Kind, key: &str) -> Option<Value> {
         let key = Key::parse(key).expect("a key");
         let document = self.store.get(self.workspace, kind, &key).await.unwrap();
-        document.map(|document| serde_json::from_slice(&document).unwrap())
+        document.map(|document| serde_json::from_slice(&document.text).unwrap())
     }
 
     pub(crate) async fn shown(&self, kind: Kind, key: &str) -> Value {

@@ -390,7 +390,7 @@ async fn awkward_custom_fields_are_kept_to_the_last_digit(office: Office) {
     // What a reader reads is what was given, and giving it again is no change.
     let key = Key::parse("digits").unwrap();
     let document = office.store.get(office.workspace, Kind::Folder, &key);
-    let document = String::from_utf8(document.await.unwrap().unwrap().to_vec()).unwrap();
+    let document = String::from_utf8(document.await.unwrap().unwrap().text.to_vec()).unwrap();
     for (name, number) in &fields {
         assert!(document.contains(&format!("\"{name}\":{number}")), "{name} is not {number}");
     }

@@ -13,6 +13,8 @@ use xxhash_rust::xxh3::xxh3_128;
 /// JSON smaller than this goes out as it is.
 const COMPRESS_FROM: usize = 1024;
 
+const JSON: &str = "application/json";
+
 /// What the client says about the answer it would like.
 pub(super) struct Wishes {
     encoding: Encoding,
@@ -34,12 +36,17 @@ impl Wishes {
     /// The answer with this JSON, or 304 when the client has it.
     pub(super) fn json(self, body: impl Into<Bytes>) -> Response {
         let body = body.into();
-        let encoding = if body.len() < COMPRESS_FROM { Encoding::Identity } else { self.encoding };
+        let encoding = self.encoding.of_json(&body);
         let etag = encoding.etag(&body);
         if self.knows(&etag) {
             return not_modified(etag);
         }
-        answer("application/json", encoding, etag, encoding.compress(body))
+        answer(JSON, encoding, etag, encoding.compress(body))
+    }
+
+    /// The answer with JSON that was made before, or 304 when the client has it.
+    pub(super) fn made_json(self, made: &Made) -> Response {
+        self.made(JSON, made)
     }
 
     /// How the client would like a body to be compressed.
@@ -73,6 +80,18 @@ impl Made {
         let encoding = if body.is_empty() { Encoding::Identity } else { encoding };
         let etag = encoding.etag(&body);
         Self { encoding, etag, body: encoding.compress(body.into()) }
+    }
+
+    /// The same for JSON, which goes out as it is when it is small.
+    pub(super) fn json(body: Bytes, encoding: Encoding) -> Self {
+        let encoding = encoding.of_json(&body);
+        let etag = encoding.etag(&body);
+        let body = match encoding {
+            // What is kept takes no more room than it needs.
+            Encoding::Identity => Bytes::copy_from_slice(&body),
+            encoding => encoding.compress(body),
+        };
+        Self { encoding, etag, body }
     }
 
     /// What it takes in memory, nearly.
@@ -161,6 +180,11 @@ impl Encoding {
             }
         }
         if quality("identity").unwrap_or(0) > best.1 { Self::Identity } else { best.0 }
+    }
+
+    /// The one that JSON comes in to someone who likes this one.
+    fn of_json(self, body: &[u8]) -> Self {
+        if body.len() < COMPRESS_FROM { Self::Identity } else { self }
     }
 
     pub(crate) fn name(self) -> Option<&'static str> {

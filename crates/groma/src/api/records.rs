@@ -5,6 +5,7 @@ use super::{
     admit::Caller,
     answer::Wishes,
     error::ApiError,
+    lately::{Asked, Which},
     params::{KeyPath, ListQuery},
 };
 use axum::{Extension, extract::State, response::Response};
@@ -12,7 +13,7 @@ use groma_domain::{
     Kind, ListParams,
     record::{Assignment, Budget, Expense, Folder},
 };
-use groma_store::Page;
+use groma_store::{Document, Page};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -44,7 +45,7 @@ pub(super) fn envelope_start() -> Vec<u8> {
 
 /// The envelope around the items of a page.
 pub(super) fn envelope(page: Page, params: &ListParams) -> Vec<u8> {
-    let Page { mut body, total } = page;
+    let Page { mut body, total, .. } = page;
     let pages = total.div_ceil(u64::from(params.limit));
     let mut number = |name: &str, value: u64| {
         body.extend_from_slice(name.as_bytes());
@@ -65,8 +66,15 @@ async fn list(
     params: ListParams,
     wishes: Wishes,
 ) -> Result<Response, ApiError> {
-    let page = api.store.list(caller.0.workspace, kind, &params, envelope_start()).await?;
-    Ok(wishes.json(envelope(page, &params)))
+    let workspace = caller.0.workspace;
+    let which = Which::Page(params.clone());
+    let asked = Asked { workspace, kind, which, encoding: wishes.encoding() };
+    if let Some(made) = api.lately.get(&asked, api.store.edition()) {
+        return Ok(wishes.made_json(&made));
+    }
+    let page = api.store.list(workspace, kind, &params, envelope_start()).await?;
+    let edition = page.edition;
+    Ok(api.lately.answer(asked, edition, wishes, envelope(page, &params)))
 }
 
 async fn detail(
@@ -76,14 +84,16 @@ async fn detail(
     path: KeyPath,
     wishes: Wishes,
 ) -> Result<Response, ApiError> {
-    let found = match &path.key {
-        Some(key) => api.store.get(caller.0.workspace, kind, key).await?,
-        None => None,
-    };
-    match found {
-        Some(document) => Ok(wishes.json(document)),
-        None => Err(ApiError::not_found(kind.name(), &path.sent)),
+    let not_found = || ApiError::not_found(kind.name(), &path.sent);
+    let (workspace, key) = (caller.0.workspace, path.key.ok_or_else(not_found)?);
+    let which = Which::One(key.clone());
+    let asked = Asked { workspace, kind, which, encoding: wishes.encoding() };
+    if let Some(made) = api.lately.get(&asked, api.store.edition()) {
+        return Ok(wishes.made_json(&made));
     }
+    let found = api.store.get(workspace, kind, &key).await?;
+    let Document { text, edition } = found.ok_or_else(not_found)?;
+    Ok(api.lately.answer(asked, edition, wishes, text))
 }
 
 /// List folders.

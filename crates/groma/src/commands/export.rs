@@ -124,7 +124,7 @@ impl Names<'_> {
             return Ok(None);
         };
         let document: Map<String, Value> =
-            serde_json::from_slice(&document).map_err(Failure::new)?;
+            serde_json::from_slice(&document.text).map_err(Failure::new)?;
         let reference =
             document.get("reference").and_then(Value::as_str).unwrap_or_default().to_owned();
         if self.references.len() >= REMEMBERED {

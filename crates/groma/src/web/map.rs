@@ -220,7 +220,7 @@ pub(super) async fn feature(
     if let Some(id) = feature.folder
         && let Some(json) = desk.store().get(desk.id(), Kind::Folder, &Key::Id(id)).await?
     {
-        let doc = Doc::parse(&json)?;
+        let doc = Doc::parse(&json.text)?;
         folder = json!({
             "reference": doc.reference(),
             "name": doc.title(Kind::Folder),

@@ -163,7 +163,7 @@ impl Desk {
     pub(super) async fn record(&self, kind: Kind, sent: &str) -> Result<Doc, WebError> {
         let key = Key::parse(sent).ok_or_else(WebError::not_found)?;
         let found = self.store().get(self.id(), kind, &key).await?;
-        Doc::parse(&found.ok_or_else(WebError::not_found)?)
+        Doc::parse(&found.ok_or_else(WebError::not_found)?.text)
     }
 
     pub(super) async fn browse(&self, browse: Browse) -> Result<(Vec<Doc>, Browsed), WebError> {
@@ -188,8 +188,8 @@ impl Desk {
         ids.sort_unstable();
         ids.dedup();
         let found = ids.into_iter().map(async |id| {
-            let json = self.store().get(self.id(), kind, &Key::Id(id)).await?;
-            let doc = json.as_deref().map(Doc::parse).transpose()?;
+            let found = self.store().get(self.id(), kind, &Key::Id(id)).await?;
+            let doc = found.map(|document| Doc::parse(&document.text)).transpose()?;
             Ok::<_, WebError>(doc.map(|doc| {
                 let named = Named {
                     reference: doc.reference().to_owned(),

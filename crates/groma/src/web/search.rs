@@ -49,7 +49,7 @@ pub(super) async fn page(desk: Desk, query: Query) -> Result<Response, WebError>
             let key = Key::Reference(reference);
             for kind in Kind::ALL {
                 if let Some(json) = desk.store().get(desk.id(), kind, &key).await? {
-                    let doc = Doc::parse(&json)?;
+                    let doc = Doc::parse(&json.text)?;
                     let reference = doc.reference().to_owned();
                     found.exact.push((doc.path(kind), reference, doc.title(kind)));
                 }

@@ -6,9 +6,13 @@ use crate::{
     office::{NO_LIMIT, Office},
     on_both_engines,
     sample::{self, FOLDER, KINDS, many_folders},
+    web::Browser,
 };
-use serde_json::json;
-use std::io::Read;
+use serde_json::{Value, json};
+use std::{
+    io::Read,
+    sync::atomic::{AtomicU64, Ordering},
+};
 
 /// An office whose list of folders is worth compressing, and a token to read it.
 fn large(engine: Engine) -> (Office, String) {
@@ -199,5 +203,41 @@ on_both_engines! {
         let error = get(&office, &token, "/folders?page=0", &[("Accept-Encoding", "gzip")]);
         error.error(400);
         assert_eq!(error.header("content-encoding"), None);
+    }
+
+    fn what_is_asked_over_and_over_is_never_older_than_what_was_written(engine: Engine) {
+        let office = Office::start_with(engine, &[NO_LIMIT]);
+        office.import("folders", &[json!({ "reference": "F-000001", "name": "0" })]);
+        let token = office.master_token();
+        let browser = Browser::of_owner(&office);
+        // The highest number that anybody was shown or told was written.
+        let highest = AtomicU64::new(0);
+        let look = |path: &str, encoding: &str| {
+            let before = highest.load(Ordering::SeqCst);
+            let answer = get(&office, &token, path, &[("Accept-Encoding", encoding)]);
+            let document: Value = serde_json::from_slice(&decoded(&answer)).unwrap();
+            let folder = document["content"].get(0).unwrap_or(&document);
+            let shown = folder["name"].as_str().unwrap().parse().unwrap();
+            assert!(shown >= before, "{path} showed {shown} after {before}");
+            highest.fetch_max(shown, Ordering::SeqCst);
+            shown
+        };
+        let paths = ["/folders/F-000001", "/folders", "/folders?term=0000"];
+        std::thread::scope(|scope| {
+            for path in paths {
+                scope.spawn(move || while look(path, "identity") < 20 {});
+            }
+            for number in 1..=20 {
+                let edit = "/folders/F-000001/edit";
+                let version = browser.page(edit).between("name=\"version\" value=\"", "\"").unwrap().to_owned();
+                browser.done(edit, edit, &[("version", &version), ("name", &number.to_string())]);
+                highest.fetch_max(number, Ordering::SeqCst);
+                for path in paths {
+                    for encoding in ["identity", "gzip", "identity"] {
+                        assert_eq!(look(path, encoding), number);
+                    }
+                }
+            }
+        });
     }
 }

@@ -109,7 +109,7 @@ impl Values {
                 && let Some(id) = doc.link(link)
                 && let Some(json) = desk.store().get(desk.id(), linked, &Key::Id(id)).await?
             {
-                texts.insert(field.into(), Doc::parse(&json)?.reference().to_owned());
+                texts.insert(field.into(), Doc::parse(&json.text)?.reference().to_owned());
             }
         }
         let people = doc.0["assignees"].as_array().cloned().unwrap_or_default();
@@ -649,7 +649,7 @@ async fn of_folder(
         return Ok(Field::line(name, label).value(chosen).hint("Its reference"));
     };
     let in_folder =
-        Browse { folder: Some(Doc::parse(&folder)?.id()?), limit: 200, ..Browse::all(kind) };
+        Browse { folder: Some(Doc::parse(&folder.text)?.id()?), limit: 200, ..Browse::all(kind) };
     let (docs, _) = desk.browse(in_folder).await?;
     let mut choices = vec![Choice::new("", "—", chosen.is_empty())];
     choices.extend(docs.iter().map(|doc| {
@@ -669,7 +669,7 @@ async fn entered(
     let Some(folder) = desk.store().get(desk.id(), Kind::Folder, &key).await? else {
         return Ok(None);
     };
-    let folder = Doc::parse(&folder)?;
+    let folder = Doc::parse(&folder.text)?;
     let all = Browse {
         folder: Some(folder.id()?),
         limit: 5_000,

@@ -240,7 +240,7 @@ impl Asked {
             if let Some(key) = key_of(sent)
                 && let Some(json) = desk.store().get(desk.id(), Kind::Folder, &key).await?
             {
-                let doc = Doc::parse(&json)?;
+                let doc = Doc::parse(&json.text)?;
                 browse.folder = Some(doc.id()?);
                 folder = Some(Named {
                     reference: doc.reference().to_owned(),
@@ -308,7 +308,7 @@ impl Asked {
 async fn linked(desk: &Desk, kind: Kind, sent: &str) -> Result<Option<RecordId>, WebError> {
     let Some(key) = key_of(sent) else { return Ok(None) };
     let found = desk.store().get(desk.id(), kind, &key).await?;
-    found.map(|json| Doc::parse(&json)?.id()).transpose()
+    found.map(|document| Doc::parse(&document.text)?.id()).transpose()
 }
 
 fn days_ahead(today: Date, days: i64) -> Date {
