@@ -96,15 +96,18 @@ impl Office {
         }
     }
 
-    /// Posts a file of GeoJSON.
-    pub(crate) fn post(&self, path: &str, token: &str, file: &str) -> Outcome {
+    /// Posts a file of GeoJSON; how many seconds that took, from the connection to the answer.
+    pub(crate) fn post(&self, path: &str, token: &str, file: &str) -> Outcome<f64> {
         let done = Command::new("curl")
             .args(["-sf", "-H", &format!("Authorization: Bearer {token}")])
             .args(["-H", "Content-Type: application/geo+json", "-H", "Expect:"])
-            .args(["--data-binary", &format!("@{file}"), "-o", "/dev/null"])
+            .args(["--data-binary", &format!("@{file}"), "-o", "/dev/null", "-w", "%{time_total}"])
             .arg(format!("http://{}{path}", self.geo))
-            .status()?;
-        if done.success() { Ok(()) } else { Err(format!("POST {path} failed").into()) }
+            .output()?;
+        if !done.status.success() {
+            return Err(format!("POST {path} failed").into());
+        }
+        Ok(String::from_utf8(done.stdout)?.parse()?)
     }
 
     /// Resident memory in MB: all of it, and the part that is not pages of files.

@@ -19,9 +19,12 @@ use crate::{
     Person, PersonId, Problem, RecordId, Reference, Refusal, StatusId, Timestamp, WorkspaceId,
 };
 use rustc_hash::FxHashMap;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
-use std::fmt;
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{MapAccess, Visitor},
+};
+use serde_json::{Map, Value, value::RawValue};
+use std::{borrow::Cow, fmt};
 use utoipa::ToSchema;
 
 /// A kind of record.
@@ -386,9 +389,49 @@ pub fn render(json: &[u8], people: &[u8], book: &PeopleBook, out: &mut Vec<u8>) 
 /// The names of the public fields in which two documents differ, with what stood there before.
 #[must_use]
 pub fn changed_fields(before: &[u8], after: &[u8]) -> Map<String, Value> {
-    let read = |json| serde_json::from_slice::<Map<String, Value>>(json).unwrap_or_default();
+    let read = |json| serde_json::from_slice::<Fields<'_>>(json).unwrap_or_default().0;
     let (before, after) = (read(before), read(after));
-    before.into_iter().filter(|(name, value)| after.get(name) != Some(value)).collect()
+    let value = |raw: &RawValue| serde_json::from_str::<Value>(raw.get()).unwrap_or_default();
+    let mut changed = Map::new();
+    for (name, was) in before {
+        let is = after.iter().find(|(other, _)| *other == name).map(|(_, is)| *is);
+        // Most are the same letter for letter, and need not be read.
+        if is.is_none_or(|is| is.get() != was.get() && value(is) != value(was)) {
+            changed.insert(name.into_owned(), value(was));
+        }
+    }
+    changed
+}
+
+/// The fields of a document, unread.
+#[derive(Default)]
+struct Fields<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct InOrder;
+
+        impl<'de> Visitor<'de> for InOrder {
+            type Value = Fields<'de>;
+
+            fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+                to.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields<'de>, A::Error> {
+                let mut fields = Vec::with_capacity(24);
+                while let Some((Name(name), raw)) = map.next_entry()? {
+                    fields.push((name, raw));
+                }
+                Ok(Fields(fields))
+            }
+        }
+
+        #[derive(Deserialize)]
+        struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
+
+        deserializer.deserialize_map(InOrder)
+    }
 }
 
 /// What someone wants a record to be.
@@ -522,5 +565,16 @@ mod tests {
         let record = folder(Some(PersonId(uuid::Uuid::from_u128(3))));
         let document = record.document();
         assert_eq!(Record::from_document(Kind::Folder, document.json.as_bytes()).unwrap(), record);
+    }
+
+    #[test]
+    fn what_changed_is_told_in_the_order_of_the_document_with_what_was_there() {
+        let before = br#"{"b":1.0,"a":"x","gone":[1],"same":{"k":null},"t\u00e9":"\u0041"}"#;
+        let after = br#"{"a":"y","b":1.0,"same":{"k":null},"new":2,"t\u00e9":"A"}"#;
+        let changed = changed_fields(before, after);
+        assert_eq!(Value::Object(changed.clone()), serde_json::json!({ "a": "x", "gone": [1] }));
+        assert_eq!(changed.keys().collect::<Vec<_>>(), ["a", "gone"]);
+        assert_eq!(changed_fields(br#"{"a":1}"#, br#"{"a":2}"#)["a"], 1);
+        assert!(changed_fields(before, before).is_empty());
     }
 }

@@ -127,7 +127,7 @@ impl<T: Tx> Working<'_, T> {
         let prior = prior.as_ref();
         let status = prior.map(|prior| prior.status_id);
         let links = FolderLinks {
-            status: self.choose_status(Kind::Folder, status, &input.status).await?.map(|s| s.id),
+            status: self.choose_status_id(Kind::Folder, status, &input.status).await?,
             owner: self.choose_person("owner", prior.and_then(|p| p.owner), &input.owner).await?,
             default_currency: self.workspace.currency,
         };
@@ -183,13 +183,13 @@ impl<T: Tx> Working<'_, T> {
         let budget = self.choose_link(Kind::Budget, "budget", budget, &input.budget).await?;
         let budget = budget.and_then(Record::into_budget);
         let status = prior.map(|p| p.status_id);
-        let status = self.choose_status(Kind::Expense, status, &input.status).await?;
+        let status = self.choose_status_id(Kind::Expense, status, &input.status).await?;
         let submitted_by = prior.and_then(|p| p.submitted_by);
         let links = ExpenseLinks {
             folder: folder.as_ref(),
             assignment: assignment.as_ref(),
             budget: budget.as_ref(),
-            status: status.map(|status| status.id),
+            status,
             submitted_by: self
                 .choose_person("submittedBy", submitted_by, &input.submitted_by)
                 .await?,
@@ -207,12 +207,11 @@ impl<T: Tx> Working<'_, T> {
         let prior = prior.as_ref();
         let folder = self.choose_folder(prior.map(|p| p.folder_id), &input.folder).await?;
         let status = prior.map(|p| p.status_id);
-        let status = self.choose_status(Kind::Budget, status, &input.status).await?;
+        let status = self.choose_status_id(Kind::Budget, status, &input.status).await?;
         let in_use = match prior {
             Some(prior) => self.is_linked(Kind::Expense, Link::Budget, prior.id.0).await?,
             None => false,
         };
-        let status = status.map(|status| status.id);
         let links = BudgetLinks { folder: folder.as_ref(), status, in_use };
         Ok(Budget::write(prior, identity, input, &links)?)
     }
@@ -264,6 +263,20 @@ impl<T: Tx> Working<'_, T> {
                 let statuses = self.statuses().await?;
                 Ok(statuses.iter().find(|s| s.applies_to == kind && s.is_default).cloned())
             }
+        }
+    }
+
+    /// The same where its id is enough.
+    async fn choose_status_id(
+        &mut self,
+        kind: Kind,
+        current: Option<Option<StatusId>>,
+        given: &Field<Option<StatusRef>>,
+    ) -> Result<Option<StatusId>> {
+        match (given, current) {
+            // It is there: who deletes a status gives its records another.
+            (Field::Keep, Some(current)) => Ok(current),
+            _ => Ok(self.choose_status(kind, current, given).await?.map(|status| status.id)),
         }
     }
 
