@@ -72,7 +72,7 @@ impl Api {
             geo_url: settings.server.geo_public_url(),
             geojson_bytes: settings.limits.geojson_bytes,
             tiles: TileCache::new(settings.limits.tile_cache_bytes),
-            lately: Lately::default(),
+            lately: Lately::new(settings.limits.answer_cache_bytes),
             allow_http_webhooks: settings.webhooks.allow_http,
             service: settings.service.name.clone(),
             tally: Arc::default(),

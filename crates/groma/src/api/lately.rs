@@ -16,8 +16,6 @@ use std::{
     },
 };
 
-/// What they may take in memory, nearly.
-const BYTES: u64 = 32 << 20;
 /// What one takes as a rule.
 const USUAL: u64 = 4 << 10;
 /// How many questions are remembered, so that an answer is kept only when it is asked for again: what
@@ -61,17 +59,17 @@ pub(crate) struct Lately {
     questions: Box<[AtomicU64]>,
 }
 
-impl Default for Lately {
-    fn default() -> Self {
+impl Lately {
+    /// Up to so many bytes, nearly.
+    pub(crate) fn new(bytes: u64) -> Self {
+        let usual = usize::try_from(bytes / USUAL).unwrap_or_default();
         Self {
-            answers: Cache::with_weighter((BYTES / USUAL) as usize, BYTES, Weight),
+            answers: Cache::with_weighter(usual, bytes, Weight),
             hasher: RandomState::new(),
             questions: (0..REMEMBERED).map(|_| AtomicU64::new(0)).collect(),
         }
     }
-}
 
-impl Lately {
     /// The answer, if it was given in this edition.
     pub(super) fn get(&self, asked: &Asked, edition: Option<Edition>) -> Option<Arc<Made>> {
         let answer = self.answers.get(asked)?;
