@@ -53,38 +53,15 @@ pub(crate) async fn run(effort: &Effort) -> Outcome<Part> {
     for peer in &peers {
         peer.agrees_with(&office, &token, folders)?;
     }
-    let ours = |paths: &[String]| -> Outcome<f64> {
-        Ok(wrk::run(office.main, &office.token()?, paths, CONNECTIONS, effort.seconds)?.per_second)
-    };
     let asked = Asked::of(folders);
-    let goals =
-        |bare: f64, peers: f64| (Some(Goal::RatioAtLeast(bare)), Some(Goal::RatioAtLeast(peers)));
-    let compared = [
-        ("detail", &asked.details, goals(0.6, 50.0)),
-        ("list of 50, any page", &asked.pages, goals(0.55, 100.0)),
-        ("list of 50, first pages", &asked.first_pages, goals(0.55, 100.0)),
-    ];
-    for (work, keys, (bare_goal, peer_goal)) in compared {
-        let paths: Vec<String> = keys.iter().map(Key::ours).collect();
-        let answer = office.get(&paths[0], &token)?;
-        let bare = bare::serve(answer.clone()).await?;
-        let limit = || Ok(wrk::run(bare, &token, &paths, CONNECTIONS, effort.seconds)?.per_second);
-        let theirs = peers.each_ref().map(|peer| move || measure(peer, keys, effort));
-        let [rates, limits, first, second] =
-            in_turns(effort, [&|| ours(&paths), &limit, &theirs[0], &theirs[1]])?;
-        part.row(Row::new(work, Unit::PerSecond, &rates).beside(BARE, &limits).goal(bare_goal));
-        for (peer, figures) in peers.iter().zip([first, second]) {
-            part.row(
-                Row::new(work, Unit::PerSecond, &rates).beside(peer.name, &figures).goal(peer_goal),
-            );
-        }
-        if work == "list of 50, any page" {
-            let bytes: Vec<f64> =
-                rates.iter().map(|rate| rate * answer.len() as f64 / 1e6).collect();
-            let copies: Vec<f64> = rates.iter().map(|_| machine::copy_rate(&answer)).collect();
-            let row = Row::new("the same in bytes", Unit::MegabytesPerSecond, &bytes);
-            part.row(row.beside("memory copy of the answer", &copies));
-        }
+    let lists = Goals { bare: 0.55, peers: 100.0 };
+    let details = Goals { bare: 0.6, peers: 50.0 };
+    for (work, keys, goals) in [
+        ("detail", &asked.details, &details),
+        ("list of 50, any page", &asked.pages, &lists),
+        ("list of 50, first pages", &asked.first_pages, &lists),
+    ] {
+        compare(effort, &mut part, &office, &peers, work, keys, goals).await?;
     }
     let (all, own) = office.memory()?;
     part.row(
@@ -93,30 +70,55 @@ pub(crate) async fn run(effort: &Effort) -> Outcome<Part> {
     );
     part.row(Row::new("memory after that, with the mapped file", Unit::Megabytes, &[all as f64]));
     terms(effort, &mut part, &office, &peers)?;
-    drop(peers);
     alone(effort, &office, &mut part)?;
     drop(office);
-    again(effort, &database, &asked, &mut part).await?;
+    // With the settings as they come.
+    let office = Office::start(&database)?;
+    for (work, keys, goals) in [
+        ("detail, asked for again", &asked.details, &details),
+        ("list of 50, asked for again", &asked.first_pages, &lists),
+    ] {
+        compare(effort, &mut part, &office, &peers, work, keys, goals).await?;
+    }
     Ok(part)
 }
 
-/// The same with the settings as they come, where what is asked for again comes from memory.
-async fn again(effort: &Effort, database: &str, asked: &Asked, part: &mut Part) -> Outcome {
-    let office = Office::start(database)?;
+/// What is wanted of one kind of request, as ratios.
+struct Goals {
+    bare: f64,
+    peers: f64,
+}
+
+/// Requests as fast as they go, beside a handler with the same bytes and beside the peers.
+async fn compare(
+    effort: &Effort,
+    part: &mut Part,
+    office: &Office,
+    peers: &[Peer; 2],
+    work: &str,
+    keys: &[Key],
+    goals: &Goals,
+) -> Outcome {
     let token = office.token()?;
-    for (work, keys, goal) in [
-        ("detail, asked for again", &asked.details, 0.6),
-        ("list of 50, asked for again", &asked.first_pages, 0.55),
-    ] {
-        let paths: Vec<String> = keys.iter().map(Key::ours).collect();
-        let bare = bare::serve(office.get(&paths[0], &token)?).await?;
-        let rate = |address| {
-            let token = office.token()?;
-            Ok(wrk::run(address, &token, &paths, CONNECTIONS, effort.seconds)?.per_second)
-        };
-        let [rates, limits] = in_turns(effort, [&|| rate(office.main), &|| rate(bare)])?;
-        let row = Row::new(work, Unit::PerSecond, &rates).beside(BARE, &limits);
-        part.row(row.goal(Goal::RatioAtLeast(goal)));
+    let paths: Vec<String> = keys.iter().map(Key::ours).collect();
+    let answer = office.get(&paths[0], &token)?;
+    let bare = bare::serve(answer.clone()).await?;
+    let ours = || -> Outcome<f64> {
+        Ok(wrk::run(office.main, &office.token()?, &paths, CONNECTIONS, effort.seconds)?.per_second)
+    };
+    let limit = || Ok(wrk::run(bare, &token, &paths, CONNECTIONS, effort.seconds)?.per_second);
+    let theirs = peers.each_ref().map(|peer| move || measure(peer, keys, effort));
+    let [rates, limits, first, second] = in_turns(effort, [&ours, &limit, &theirs[0], &theirs[1]])?;
+    let row = || Row::new(work, Unit::PerSecond, &rates);
+    part.row(row().beside(BARE, &limits).goal(Goal::RatioAtLeast(goals.bare)));
+    for (peer, figures) in peers.iter().zip([first, second]) {
+        part.row(row().beside(peer.name, &figures).goal(Goal::RatioAtLeast(goals.peers)));
+    }
+    if work == "list of 50, any page" {
+        let bytes: Vec<f64> = rates.iter().map(|rate| rate * answer.len() as f64 / 1e6).collect();
+        let copies: Vec<f64> = rates.iter().map(|_| machine::copy_rate(&answer)).collect();
+        let row = Row::new("the same in bytes", Unit::MegabytesPerSecond, &bytes);
+        part.row(row.beside("memory copy of the answer", &copies));
     }
     Ok(())
 }

@@ -117,8 +117,7 @@ impl Sqlite {
         let goes_on = |gathered: &Gathered| pace == Pace::Long || gathered.is_little();
         let bytes = Gathered::with(|gathered| {
             let mut read = |ranges| {
-                let wants = |bounds: GridBox| bounds.meets(area);
-                each_block_while(connection, no, ranges, wants, |_, _, block| {
+                each_block_while(connection, no, ranges, area, |_, _, block| {
                     gathered.take(&plan, block);
                     goes_on(gathered)
                 })?;
@@ -233,48 +232,42 @@ enum Drawn {
 }
 
 /// Hands over the blocks that hold something in one of these ranges, which are in order, or might:
-/// those that begin in one, and the one before it. Each comes once, and only if its box is wanted.
+/// those that begin in one, and the one before it. Each comes once.
 pub(super) fn each_block(
     connection: &Connection,
     layer: i64,
     ranges: &ShelfRanges,
-    wants: impl Fn(GridBox) -> bool,
     mut take: impl FnMut(u8, Place, &[u8]),
 ) -> Result<()> {
-    each_block_while(connection, layer, ranges, wants, |shelf, key, block| {
+    let everywhere = GridBox { min_x: i64::MIN, min_y: i64::MIN, max_x: i64::MAX, max_y: i64::MAX };
+    each_block_while(connection, layer, ranges, everywhere, |shelf, key, block| {
         take(shelf, key, block);
         true
     })
 }
 
-/// The same, as long as `take` goes on.
+/// The same for those whose box meets an area, as long as `take` goes on.
 fn each_block_while(
     connection: &Connection,
     layer: i64,
     ranges: &ShelfRanges,
-    wants: impl Fn(GridBox) -> bool,
+    GridBox { min_x, min_y, max_x, max_y }: GridBox,
     mut take: impl FnMut(u8, Place, &[u8]) -> bool,
 ) -> Result<()> {
     let mut up_to = connection.prepare_cached(sql::DRAWINGS_UP_TO)?;
-    let mut drawings = connection.prepare_cached(sql::DRAWINGS)?;
     let mut last_met = None;
     for (shelf, (first, last)) in ranges.iter().rev() {
         let (first, last) = (sortable(*first), sortable(*last));
-        let mut rows = up_to.query(params![layer, shelf, last])?;
+        let mut rows = up_to.query(params![layer, shelf, last, min_x, min_y, max_x, max_y])?;
         while let Some(row) = rows.next()? {
-            let key = (*shelf, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?);
+            let key = (*shelf, row.get::<_, i64>(0)?, row.get::<_, i64>(1)?);
             if last_met.is_none_or(|last_met| key < last_met) {
                 last_met = Some(key);
-                let (min_x, min_y, max_x, max_y) =
-                    (row.get(3)?, row.get(4)?, row.get(5)?, row.get(6)?);
-                if wants(GridBox { min_x, min_y, max_x, max_y }) {
-                    let mut found = drawings.query([row.get::<_, i64>(0)?])?;
-                    if let Some(row) = found.next()? {
-                        let block = row.get_ref(0)?.as_bytes().map_err(rusqlite::Error::from)?;
-                        if !take(*shelf, (centre(key.1), key.2.unsigned_abs()), block) {
-                            return Ok(());
-                        }
-                    }
+                let block = row.get_ref(2)?.as_blob_or_null().map_err(rusqlite::Error::from)?;
+                if let Some(block) = block
+                    && !take(*shelf, (centre(key.1), key.2.unsigned_abs()), block)
+                {
+                    return Ok(());
                 }
             }
             if key.1 < first {

@@ -691,15 +691,9 @@ impl Tx for SqliteTx<'_> {
         ranges: &ShelfRanges,
     ) -> Result<Vec<StoredBlock>> {
         let mut blocks = Vec::new();
-        each_block(
-            self.connection,
-            int(layer),
-            ranges,
-            |_| true,
-            |shelf, key, block| {
-                blocks.push(StoredBlock { shelf, key, block: block.to_vec() });
-            },
-        )?;
+        each_block(self.connection, int(layer), ranges, |shelf, key, block| {
+            blocks.push(StoredBlock { shelf, key, block: block.to_vec() });
+        })?;
         Ok(blocks)
     }
 
