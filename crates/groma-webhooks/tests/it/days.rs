@@ -159,8 +159,11 @@ async fn five_days_without_a_success_disable_an_endpoint(url: DatabaseUrl) {
     })
     .await;
     assert_eq!(receiver.requests(), came + 1);
-    let health = desk.store.endpoint(workspace, endpoint).await.unwrap();
-    assert!(health.failing_since.is_none() && health.last_success_at.is_some());
+    desk.wait("the endpoint is known to do well", async || {
+        let health = desk.store.endpoint(workspace, endpoint).await.unwrap();
+        (health.failing_since.is_none() && health.last_success_at.is_some()).then_some(())
+    })
+    .await;
     // After thirty days the delivery and its attempts are forgotten, in small steps.
     let forget = async |before: Timestamp| {
         let mut after = None;
