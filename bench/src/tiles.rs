@@ -33,8 +33,9 @@ pub(crate) async fn run(effort: &Effort) -> Outcome<Part> {
     settle(&theirs)?;
     let (martin, tipg) = (Martin::start(&theirs)?, Tipg::start(&theirs)?);
     part.note(format!(
-        "{} parcels and as many points, the same in Groma and in PostGIS; wrk with {CONNECTIONS} connections, nothing \
-         cached unless said. The goals were set for parcels; points are shown beside them. That tiles of z14 have the \
+        "{} parcels and as many points, the same in Groma and in PostGIS; wrk with {CONNECTIONS} connections, no tile \
+         cached unless said; features around tiles that were asked for before are in memory \
+         (`limits.feature_cache_bytes`), as PostGIS has its pages there, but for the rows «read anew». The goals were set for parcels; points are shown beside them. That tiles of z14 have the \
          same number of features (but for those in the buffer alone, which TiPg leaves out) is checked before \
          anything is measured. A tile of z6 or z0 takes the peers seconds: \
          there one tile is asked for, once.",
@@ -53,6 +54,7 @@ pub(crate) async fn run(effort: &Effort) -> Outcome<Part> {
     // A window of a million requests is a row of a million moments there; nobody has such a limit.
     let unlimited = [uncached, &[("GROMA_LIMITS__REQUESTS_PER_MINUTE", "0")]].concat();
     let postgres = Server::start(&own, &unlimited).await?;
+    reread(effort, &mut part, &land, [&file, &own], &martin).await?;
     for zoom in [14, 10] {
         for cover in Cover::ALL {
             let tiles = tiles_over(&land, cover, effort.parcels, zoom, TILES);
@@ -104,6 +106,39 @@ pub(crate) async fn run(effort: &Effort) -> Outcome<Part> {
     drop(martin);
     posts::measure(effort, &mut part, &land).await?;
     Ok(part)
+}
+
+/// Tiles that are read from the database, each for itself: no features are in memory.
+async fn reread(
+    effort: &Effort,
+    part: &mut Part,
+    land: &Land,
+    databases: [&String; 2],
+    martin: &Martin,
+) -> Outcome {
+    let settings = [
+        ("GROMA_LIMITS__TILE_CACHE_BYTES", "0"),
+        ("GROMA_LIMITS__FEATURE_CACHE_BYTES", "0"),
+        ("GROMA_LIMITS__REQUESTS_PER_MINUTE", "0"),
+    ];
+    let [file, own] = databases;
+    let sqlite = Server::start(file, &settings).await?;
+    let postgres = Server::start(own, &settings).await?;
+    let tiles = tiles_over(land, Cover::Parcels, effort.parcels, 14, TILES);
+    let [ours, on_postgres, theirs] = in_turns(
+        effort,
+        [
+            &|| sqlite.measure(Cover::Parcels, &tiles, effort.seconds),
+            &|| postgres.measure(Cover::Parcels, &tiles, effort.seconds),
+            &|| martin.measure(Cover::Parcels, &tiles, effort.seconds),
+        ],
+    )?;
+    for (engine, figures, goal) in [("SQLite", &ours, 20.0), ("PostgreSQL", &on_postgres, 8.0)] {
+        let work = format!("z14 parcels, each tile read anew, {engine}");
+        let row = Row::new(work, Unit::PerSecond, figures).beside("Martin", &theirs);
+        part.row(row.goal(Goal::RatioAtLeast(goal)));
+    }
+    Ok(())
 }
 
 /// Fails unless everybody draws the same features.

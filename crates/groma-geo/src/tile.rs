@@ -77,7 +77,7 @@ pub fn encode(
 }
 
 /// The candidates in the order in which they are taken and drawn.
-fn by_importance<'a>(candidates: Vec<Candidate<'a>>) -> impl Iterator<Item = Candidate<'a>> {
+pub fn by_importance<'a>(candidates: Vec<Candidate<'a>>) -> impl Iterator<Item = Candidate<'a>> {
     // Sorting plain numbers takes a third of the time. In each: the band, as many bits of the rank
     // as there is room for, and the candidate's index, in place of the other bits.
     let index_bits = candidates.len().next_power_of_two() as u64 - 1;

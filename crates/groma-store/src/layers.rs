@@ -6,6 +6,7 @@ use crate::{
     store::on_engine,
     tiles::Tile,
     tx::{self, LayerWrite, LogRow, StoredLayer, Tx, Work, Write},
+    vicinity::{Vicinity, VicinityId},
 };
 use groma_domain::{
     GeometryId, Layer, LayerId, ListParams, Permission, RecordId, Refusal, Timestamp, WorkspaceId,
@@ -92,6 +93,16 @@ impl Store {
         tile: TileId,
     ) -> Result<Option<Tile>> {
         on_engine!(self, engine => engine.tile(workspace, layer, tile).await)
+    }
+
+    /// What the tiles of a vicinity are drawn from; `None` when that is too much to be kept, or nothing.
+    pub async fn vicinity(
+        &self,
+        workspace: WorkspaceId,
+        layer: LayerId,
+        id: VicinityId,
+    ) -> Result<Option<Vicinity>> {
+        on_engine!(self, engine => engine.vicinity(workspace, layer, id).await)
     }
 
     /// Makes a layer.

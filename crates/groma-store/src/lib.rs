@@ -28,6 +28,7 @@ mod sqlite;
 mod store;
 mod tiles;
 mod tx;
+mod vicinity;
 mod vitals;
 mod webhooks;
 
@@ -51,6 +52,7 @@ pub use seal::SealKey;
 pub use store::{ChangeRow, DatabaseUrl, Document, Edition, Exported, Page, Store};
 pub use tiles::Tile;
 pub use tx::ReplayKey;
+pub use vicinity::{Vicinity, VicinityId};
 pub use vitals::{ServerFacts, Vitals};
 pub use webhooks::{
     Addressee, Ask, AttemptRow, Attempted, Counts, Delivery, DeliveryDetail, DeliveryFilter,

@@ -16,7 +16,7 @@ use std::{cell::Cell, collections::HashMap, sync::Arc};
 const BUDGET: usize = 500_000;
 
 /// With so many features to show, a tile does not look for those of the bands ahead of its zoom.
-const ENOUGH: usize = 2_000;
+pub(crate) const ENOUGH: usize = 2_000;
 
 /// So many features at most are passed over rather than looked around: that costs as much as
 /// looking in one more place.
@@ -39,12 +39,12 @@ pub struct Tile {
     pub bytes: Vec<u8>,
 }
 
-/// What a tile is drawn from.
+/// What tiles of a zoom are drawn from.
 pub(crate) struct Plan {
-    tile: TileId,
+    zoom: u8,
+    area: GridBox,
     own_shelf: u8,
     max_band: u8,
-    budget: Option<usize>,
     /// What it always reads.
     pub(crate) ranges: ShelfRanges,
     /// What it reads besides when the first shows few.
@@ -52,9 +52,13 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// `None` when the tile is empty whatever the layer holds.
+    /// For what a tile shows, with its margin; `None` when that is nothing whatever the layer holds.
     pub(crate) fn new(layer: &Layer, tile: TileId) -> Option<Self> {
-        let zoom = tile.z();
+        Self::over(layer, tile.z(), tile.buffered())
+    }
+
+    /// For all that tiles of a zoom show in an area.
+    pub(crate) fn over(layer: &Layer, zoom: u8, area: GridBox) -> Option<Self> {
         if !(layer.min_zoom..=layer.max_zoom).contains(&zoom) {
             return None;
         }
@@ -63,10 +67,10 @@ impl Plan {
         let (mut ranges, mut further) = (ShelfRanges::new(), ShelfRanges::new());
         for shelf in shelves {
             let Some(class) = layer.reach.get(&shelf) else { continue };
-            let area = tile.buffered().grown(1 << class);
+            let reached = area.grown(1 << class);
             // Where little stands, passing over more is cheaper than looking in more places.
             let is_sparse = shelf.saturating_mul(2).saturating_add(4) < zoom;
-            let pieces = grid::ranges(area, if is_sparse { 2 } else { 4 });
+            let pieces = grid::ranges(reached, if is_sparse { 2 } else { 4 });
             let narrow = thin::codes_of(shelf, PASSED_OVER);
             let ranges = if shelf > own_shelf { &mut further } else { &mut ranges };
             let start = ranges.len();
@@ -77,10 +81,8 @@ impl Plan {
                 }
             }
         }
-        let is_last = zoom == layer.max_zoom;
-        let budget = (!is_last).then_some(BUDGET);
         let has_some = !ranges.is_empty() || !further.is_empty();
-        has_some.then_some(Self { tile, own_shelf, max_band, budget, ranges, further })
+        has_some.then_some(Self { zoom, area, own_shelf, max_band, ranges, further })
     }
 
     /// Whether so many candidates of the first ranges leave room for those of the further ones.
@@ -91,7 +93,7 @@ impl Plan {
     /// Whether everything is read in one go: where a tile shows little, going twice costs more than
     /// what the second would have spared.
     pub(crate) fn reads_at_once(&self) -> bool {
-        shows_little(self.tile)
+        shows_little(self.zoom)
     }
 
     /// Whether a shelf is one of the further ones.
@@ -99,21 +101,21 @@ impl Plan {
         shelf > self.own_shelf
     }
 
-    /// What the tile shows, with its margin.
+    /// What is shown.
     pub(crate) fn area(&self) -> GridBox {
-        self.tile.buffered()
+        self.area
     }
 
-    /// The features of a block that the tile may show.
+    /// The features of a block that may be shown.
     fn shown<'b>(&self, block: &'b [u8]) -> impl Iterator<Item = Glimpse<'b>> {
-        let (area, max_band) = (self.area(), self.max_band);
+        let (area, max_band) = (self.area, self.max_band);
         block::glimpses(block).filter(move |glimpse| {
             glimpse.band <= max_band
                 && shape::bounds(glimpse.drawing).is_some_and(|bounds| bounds.meets(area))
         })
     }
 
-    /// The features of these blocks that the tile may show.
+    /// The features of these blocks that may be shown.
     pub(crate) fn candidates<'b>(
         &self,
         blocks: impl ExactSizeIterator<Item = &'b [u8]>,
@@ -133,27 +135,29 @@ impl Plan {
 
     /// The numbers of those candidates whose shapes are kept apart.
     pub(crate) fn long(&self, candidates: &[Candidate<'_>]) -> Vec<u64> {
-        let long = candidates.iter().filter(|c| shape::needs_level(c.shape, self.tile.z()));
-        long.map(|candidate| candidate.id / IDS_OF_ONE).collect()
+        let long = candidates.iter().filter(|c| shape::needs_level(c.shape, self.zoom));
+        long.map(number).collect()
     }
+}
 
-    /// Draws the tile. `long` are the shapes that were kept apart.
-    pub(crate) fn draw<'b>(
-        &self,
-        layer: &Layer,
-        mut candidates: Vec<Candidate<'b>>,
-        long: &'b HashMap<u64, Vec<u8>>,
-    ) -> Vec<u8> {
-        if !long.is_empty() {
-            for candidate in &mut candidates {
-                if let Some(shape) = long.get(&(candidate.id / IDS_OF_ONE)) {
-                    candidate.shape = shape;
-                }
+/// Draws a tile. `long` are the shapes that were kept apart.
+pub(crate) fn draw<'b>(
+    layer: &Layer,
+    tile: TileId,
+    mut candidates: Vec<Candidate<'b>>,
+    long: &'b HashMap<u64, Vec<u8>>,
+) -> Vec<u8> {
+    if !long.is_empty() {
+        for candidate in &mut candidates {
+            if let Some(shape) = long.get(&number(candidate)) {
+                candidate.shape = shape;
             }
         }
-        let names: Vec<&str> = layer.fields.iter().map(|field| field.name.as_str()).collect();
-        tile::encode(self.tile, layer.slug.as_str(), &names, candidates, self.budget)
     }
+    let names: Vec<&str> = layer.fields.iter().map(|field| field.name.as_str()).collect();
+    let is_last = tile.z() == layer.max_zoom;
+    let budget = (!is_last).then_some(BUDGET);
+    tile::encode(tile, layer.slug.as_str(), &names, candidates, budget)
 }
 
 /// A feature's ids in tiles: one for each kind of shape that a collection may hold.
@@ -161,6 +165,11 @@ const IDS_OF_ONE: u64 = 4;
 
 fn feature_id(seq: u64) -> u64 {
     seq * IDS_OF_ONE
+}
+
+/// The number of the feature that a candidate is.
+pub(crate) fn number(candidate: &Candidate<'_>) -> u64 {
+    candidate.id / IDS_OF_ONE
 }
 
 /// The number of the feature that has this id in tiles.
@@ -226,6 +235,11 @@ impl Gathered {
         }
     }
 
+    /// Out of how many blocks they came.
+    pub(crate) fn blocks(&self) -> usize {
+        self.blocks
+    }
+
     /// How many there are.
     pub(crate) fn len(&self) -> usize {
         self.features.len()
@@ -248,9 +262,9 @@ impl Gathered {
     }
 }
 
-/// Whether a tile is of a zoom at which most show little.
-pub(crate) fn shows_little(tile: TileId) -> bool {
-    tile.z() >= SHOWS_LITTLE
+/// Whether most tiles of a zoom show little.
+pub(crate) fn shows_little(zoom: u8) -> bool {
+    zoom >= SHOWS_LITTLE
 }
 
 /// Whether a tile that is drawn from so much is drawn in no time.

@@ -16,8 +16,10 @@ mod openapi;
 mod params;
 mod records;
 mod replay;
+mod sieve;
 mod statuses;
 mod tiles;
+mod vicinities;
 mod webhooks;
 
 pub(crate) use answer::{Encoding, packed};
@@ -64,15 +66,16 @@ pub(crate) struct Api {
 impl Api {
     /// As the settings say.
     pub(crate) fn new(settings: &Settings, store: Store) -> Self {
+        let limits = &settings.limits;
         Self {
             store,
             token_prefix: settings.service.token_prefix.clone(),
-            requests_per_minute: settings.limits.requests_per_minute,
+            requests_per_minute: limits.requests_per_minute,
             public_url: settings.server.public_url(),
             geo_url: settings.server.geo_public_url(),
-            geojson_bytes: settings.limits.geojson_bytes,
-            tiles: TileCache::new(settings.limits.tile_cache_bytes),
-            lately: Lately::new(settings.limits.answer_cache_bytes),
+            geojson_bytes: limits.geojson_bytes,
+            tiles: TileCache::new(limits.tile_cache_bytes, limits.feature_cache_bytes),
+            lately: Lately::new(limits.answer_cache_bytes),
             allow_http_webhooks: settings.webhooks.allow_http,
             service: settings.service.name.clone(),
             tally: Arc::default(),

@@ -9,6 +9,7 @@ use crate::{
     geometries::ShelfRanges,
     tiles::{self, Plan, Tile},
     tx::{StoredFeature, StoredLayer},
+    vicinity::{MOST_APART, MOST_BLOCKS, Vicinity, VicinityId},
 };
 use deadpool_postgres::Client;
 use groma_domain::{GeometryId, Layer, LayerId, RecordId, WorkspaceId, layer::LayerKey};
@@ -104,7 +105,7 @@ impl Postgres {
             to_read.extend_from_slice(&plan.further);
         }
         loop {
-            let rows = tile_rows(client, workspace, no, &to_read, plan.area()).await?;
+            let rows = tile_rows(client, workspace, no, &to_read, plan.area(), None).await?;
             if !is_of(revision, &rows)? {
                 return Ok(None);
             }
@@ -118,30 +119,55 @@ impl Postgres {
         let sheet = Arc::new(Sheet { plan, stored, read });
         let drawn = if sheet.read.is_little() {
             // Drawn in no time, and not worth another thread.
-            sheet.draw_unless_long()
+            sheet.draw_unless_long(tile)
         } else {
             let first = sheet.clone();
-            let drawn = tokio::task::spawn_blocking(move || first.draw_unless_long());
+            let drawn = tokio::task::spawn_blocking(move || first.draw_unless_long(tile));
             drawn.await.map_err(|_| Error::Closed)?
         };
         let lacking = match drawn {
             Ok(bytes) => return Ok(Some(Tile { revision, bytes })),
-            Err(Lacking(lacking)) => lacking,
+            Err(lacking) => lacking,
         };
-        let shapes = client.prepare_cached(sql::LONG_DRAWINGS).await?;
-        let params: [&(dyn ToSql + Sync); 4] = [&workspace.0, &no, &lacking, &i16::from(tile.z())];
-        let rows = client.query(&shapes, &params).await?;
-        if !is_of(revision, &rows)? {
+        let long = long_drawings(client, workspace, &sheet.stored, lacking, tile.z()).await?;
+        let Some(long) = long else { return Ok(None) };
+        let drawn =
+            tokio::task::spawn_blocking(move || sheet.draw(tile, sheet.candidates(), &long));
+        Ok(Some(Tile { revision, bytes: drawn.await.map_err(|_| Error::Closed)? }))
+    }
+
+    pub(crate) async fn vicinity(
+        &self,
+        workspace: WorkspaceId,
+        layer: LayerId,
+        id: VicinityId,
+    ) -> Result<Option<Vicinity>> {
+        let client = self.client().await?;
+        let Some(stored) = self.current_layer(&client, workspace, layer).await? else {
+            return Ok(None);
+        };
+        let Some(plan) = Plan::over(&stored.layer, id.zoom(), id.area()) else { return Ok(None) };
+        let ranges = [&plan.ranges[..], &plan.further].concat();
+        let limit = Some(MOST_BLOCKS + 1);
+        let rows =
+            tile_rows(&client, workspace, int(stored.no), &ranges, plan.area(), limit).await?;
+        if rows.len() > MOST_BLOCKS || !is_of(stored.layer.revision, &rows)? {
             return Ok(None);
         }
-        let mut long = HashMap::new();
-        for row in rows {
-            if let Some(seq) = row.try_get::<_, Option<i64>>(1)? {
-                long.insert(seq.unsigned_abs(), row.try_get(2)?);
-            }
+        let mut read = Rows::default();
+        read.keep(&plan, rows)?;
+        let sheet = Arc::new(Sheet { plan, stored, read });
+        let first = sheet.clone();
+        let lacking = tokio::task::spawn_blocking(move || first.plan.long(&first.everything()));
+        let lacking = Lacking(lacking.await.map_err(|_| Error::Closed)?);
+        if lacking.0.len() > MOST_APART {
+            return Ok(None);
         }
-        let drawn = tokio::task::spawn_blocking(move || sheet.draw(sheet.candidates(), &long));
-        Ok(Some(Tile { revision, bytes: drawn.await.map_err(|_| Error::Closed)? }))
+        let long = long_drawings(&client, workspace, &sheet.stored, lacking, id.zoom()).await?;
+        let Some(long) = long else { return Ok(None) };
+        let stored = sheet.stored.clone();
+        let vicinity = move || Vicinity::of(id, stored, sheet.everything(), &long);
+        tokio::task::spawn_blocking(vicinity).await.map_err(|_| Error::Closed)
     }
 
     /// The layer as it is now.
@@ -215,7 +241,7 @@ struct Sheet {
 }
 
 /// The numbers of shapes that are kept apart and have not been read.
-struct Lacking(Vec<i64>);
+struct Lacking(Vec<u64>);
 
 impl Sheet {
     fn candidates(&self) -> Vec<Candidate<'_>> {
@@ -226,37 +252,80 @@ impl Sheet {
         candidates
     }
 
+    fn everything(&self) -> Vec<Candidate<'_>> {
+        let mut candidates = self.plan.candidates(self.read.near());
+        candidates.extend(self.plan.candidates(self.read.ahead()));
+        candidates
+    }
+
     fn draw<'s>(
         &'s self,
+        tile: TileId,
         candidates: Vec<Candidate<'s>>,
         long: &'s HashMap<u64, Vec<u8>>,
     ) -> Vec<u8> {
-        self.plan.draw(&self.stored.layer, candidates, long)
+        tiles::draw(&self.stored.layer, tile, candidates, long)
     }
 
-    fn draw_unless_long(&self) -> Result<Vec<u8>, Lacking> {
+    fn draw_unless_long(&self, tile: TileId) -> Result<Vec<u8>, Lacking> {
         let candidates = self.candidates();
         let long = self.plan.long(&candidates);
         match long.is_empty() {
-            true => Ok(self.draw(candidates, &HashMap::new())),
-            false => Err(Lacking(long.into_iter().map(int).collect())),
+            true => Ok(self.draw(tile, candidates, &HashMap::new())),
+            false => Err(Lacking(long)),
         }
     }
 }
 
+/// Shapes that are kept apart, as a zoom shows them; `None` when the layer has changed since.
+async fn long_drawings(
+    client: &Client,
+    workspace: WorkspaceId,
+    stored: &StoredLayer,
+    Lacking(lacking): Lacking,
+    zoom: u8,
+) -> Result<Option<HashMap<u64, Vec<u8>>>> {
+    let mut long = HashMap::new();
+    if lacking.is_empty() {
+        return Ok(Some(long));
+    }
+    let lacking: Vec<i64> = lacking.into_iter().map(int).collect();
+    let statement = client.prepare_cached(sql::LONG_DRAWINGS).await?;
+    let params: [&(dyn ToSql + Sync); 4] =
+        [&workspace.0, &int(stored.no), &lacking, &i16::from(zoom)];
+    let rows = client.query(&statement, &params).await?;
+    if !is_of(stored.layer.revision, &rows)? {
+        return Ok(None);
+    }
+    for row in rows {
+        if let Some(seq) = row.try_get::<_, Option<i64>>(1)? {
+            long.insert(seq.unsigned_abs(), row.try_get(2)?);
+        }
+    }
+    Ok(Some(long))
+}
+
+/// The blocks of some ranges that meet an area, so many at most.
 async fn tile_rows(
     client: &Client,
     workspace: WorkspaceId,
     layer: i64,
     ranges: &ShelfRanges,
     area: GridBox,
+    limit: Option<usize>,
 ) -> Result<Vec<tokio_postgres::Row>> {
-    let statement = client.prepare_cached(sql::TILE).await?;
     let (shelves, first, last) = range_arrays(ranges);
     let GridBox { min_x, min_y, max_x, max_y } = area;
     let params: [&(dyn ToSql + Sync); 9] =
         [&workspace.0, &layer, &shelves, &first, &last, &min_x, &min_y, &max_x, &max_y];
-    Ok(client.query(&statement, &params).await?)
+    let Some(limit) = limit else {
+        let statement = client.prepare_cached(sql::TILE).await?;
+        return Ok(client.query(&statement, &params).await?);
+    };
+    let limit = int(limit as u64);
+    let limited: Vec<_> = params.into_iter().chain([&limit as _]).collect();
+    let statement = client.prepare_cached(sql::VICINITY).await?;
+    Ok(client.query(&statement, &limited).await?)
 }
 
 /// Rows of [`sql::TILE`], and where in them each block is that a tile is drawn from.

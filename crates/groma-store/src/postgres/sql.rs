@@ -37,6 +37,23 @@ macro_rules! delivery_columns {
     };
 }
 
+/// The blocks in some ranges whose boxes meet an area, each with the revision of its layer, and that
+/// revision alone where there is none.
+macro_rules! blocks_of_area {
+    () => {
+        "SELECT l.revision, b.shelf, b.centre, b.seq, b.block FROM layers l
+        LEFT JOIN LATERAL (SELECT r.shelf, d.centre, d.seq, d.block
+            FROM unnest($3::smallint[], $4::bigint[], $5::bigint[]) AS r (shelf, first, last)
+            CROSS JOIN LATERAL (SELECT d.centre, d.seq, d.block FROM drawings d
+                WHERE d.workspace_id = $1 AND d.layer = $2 AND d.shelf = r.shelf AND d.centre <= r.last
+                AND d.centre >= coalesce((SELECT p.centre FROM drawings p
+                    WHERE p.workspace_id = $1 AND p.layer = $2 AND p.shelf = r.shelf AND p.centre < r.first
+                    ORDER BY p.centre DESC LIMIT 1), r.first)
+                AND d.west <= $8 AND d.north <= $9 AND d.east >= $6 AND d.south >= $7) d) b ON true
+        WHERE l.workspace_id = $1 AND l.no = $2"
+    };
+}
+
 /// What every connection is told. Each statement has an index made for it; while a table is young and
 /// its statistics do not show that, the planner would read it whole, and keep to that plan.
 pub(crate) const SESSION: &str = "SET enable_seqscan = off; SET jit = off";
@@ -247,16 +264,8 @@ statements! {
             WHERE d.workspace_id = $1 AND d.layer = $2 AND d.shelf = k.shelf AND d.centre = k.centre
             AND d.seq = k.seq OFFSET 0) d";
     // The same for the few ranges of a tile, less the blocks that do not meet it; one may come twice.
-    TILE = "SELECT l.revision, b.shelf, b.centre, b.seq, b.block FROM layers l
-        LEFT JOIN LATERAL (SELECT r.shelf, d.centre, d.seq, d.block
-            FROM unnest($3::smallint[], $4::bigint[], $5::bigint[]) AS r (shelf, first, last)
-            CROSS JOIN LATERAL (SELECT d.centre, d.seq, d.block FROM drawings d
-                WHERE d.workspace_id = $1 AND d.layer = $2 AND d.shelf = r.shelf AND d.centre <= r.last
-                AND d.centre >= coalesce((SELECT p.centre FROM drawings p
-                    WHERE p.workspace_id = $1 AND p.layer = $2 AND p.shelf = r.shelf AND p.centre < r.first
-                    ORDER BY p.centre DESC LIMIT 1), r.first)
-                AND d.west <= $8 AND d.north <= $9 AND d.east >= $6 AND d.south >= $7) d) b ON true
-        WHERE l.workspace_id = $1 AND l.no = $2";
+    TILE = blocks_of_area!();
+    VICINITY = concat!(blocks_of_area!(), " LIMIT $10");
     INSERT_DRAWINGS = "INSERT INTO drawings
         (workspace_id, layer, shelf, centre, seq, west, north, east, south, block)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";

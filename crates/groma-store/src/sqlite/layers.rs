@@ -9,6 +9,7 @@ use crate::{
     geometries::ShelfRanges,
     tiles::{self, Gathered, Plan, Tile},
     tx::{StoredFeature, StoredLayer, centre, sortable},
+    vicinity::{self, Vicinity, VicinityId},
 };
 use groma_domain::{GeometryId, Layer, LayerId, RecordId, WorkspaceId, layer::LayerKey};
 use groma_geo::{
@@ -69,7 +70,7 @@ impl Sqlite {
         layer: LayerId,
         tile: TileId,
     ) -> Result<Option<Tile>> {
-        if tiles::shows_little(tile) {
+        if tiles::shows_little(tile.z()) {
             // Most of these are drawn in no time, and are not worth another thread.
             let drawn = self.read(|connection| {
                 self.read_tile(connection, workspace, layer, tile, Pace::Brief)
@@ -97,19 +98,11 @@ impl Sqlite {
         tile: TileId,
         pace: Pace,
     ) -> Result<Drawn> {
-        let Some(ws) = self.number(connection, workspace)? else { return Ok(Drawn::As(None)) };
-        let mut now = connection.prepare_cached(sql::LAYER_NOW)?;
-        let now = now.query_row(params![ws, layer.0], |row| Ok((row.get(0)?, row.get(1)?)));
-        let Some((no, revision)) = now.optional()? else { return Ok(Drawn::As(None)) };
-        let revision = i64::unsigned_abs(revision);
-        let stored = match self.layers.get(layer, revision) {
-            Some(stored) => stored,
-            None => {
-                let mut statement = connection.prepare_cached(sql::LAYER_BY_ID)?;
-                self.layers.put(statement.query_row(params![ws, layer.0], read_layer)?)
-            }
+        let Some(stored) = self.layer_now(connection, workspace, layer)? else {
+            return Ok(Drawn::As(None));
         };
-        let layer = &stored.layer;
+        let (no, layer) = (int(stored.no), &stored.layer);
+        let revision = layer.revision;
         let Some(plan) = Plan::new(layer, tile) else {
             return Ok(Drawn::As(Some(Tile { revision, bytes: Vec::new() })));
         };
@@ -131,18 +124,74 @@ impl Sqlite {
             if !goes_on(gathered) || (pace == Pace::Brief && !apart.is_empty()) {
                 return Ok(None);
             }
-            let mut long = HashMap::new();
-            for seq in apart {
-                let mut statement = connection.prepare_cached(sql::LONG_DRAWING)?;
-                let shape = statement.query_row(params![no, int(seq), tile.z()], |row| row.get(0));
-                long.extend(shape.optional()?.map(|shape| (seq, shape)));
-            }
-            Ok::<_, Error>(Some(plan.draw(layer, candidates, &long)))
+            let long = long_drawings(connection, no, apart, tile.z())?;
+            Ok::<_, Error>(Some(tiles::draw(layer, tile, candidates, &long)))
         })?;
         Ok(match bytes {
             Some(bytes) => Drawn::As(Some(Tile { revision, bytes })),
             None => Drawn::TooMuch,
         })
+    }
+
+    pub(crate) async fn vicinity(
+        self: &Arc<Self>,
+        workspace: WorkspaceId,
+        layer: LayerId,
+        id: VicinityId,
+    ) -> Result<Option<Vicinity>> {
+        self.read_long(move |store| {
+            store.read(|connection| store.read_vicinity(connection, workspace, layer, id))
+        })
+        .await
+    }
+
+    fn read_vicinity(
+        &self,
+        connection: &Connection,
+        workspace: WorkspaceId,
+        layer: LayerId,
+        id: VicinityId,
+    ) -> Result<Option<Vicinity>> {
+        let Some(stored) = self.layer_now(connection, workspace, layer)? else { return Ok(None) };
+        let Some(plan) = Plan::over(&stored.layer, id.zoom(), id.area()) else { return Ok(None) };
+        let no = int(stored.no);
+        Gathered::with(|gathered| {
+            for ranges in [&plan.ranges, &plan.further] {
+                each_block_while(connection, no, ranges, plan.area(), |_, _, block| {
+                    gathered.take(&plan, block);
+                    gathered.blocks() <= vicinity::MOST_BLOCKS
+                })?;
+            }
+            if gathered.blocks() > vicinity::MOST_BLOCKS {
+                return Ok(None);
+            }
+            let candidates = gathered.candidates();
+            let apart = plan.long(&candidates);
+            if apart.len() > vicinity::MOST_APART {
+                return Ok(None);
+            }
+            let long = long_drawings(connection, no, apart, id.zoom())?;
+            Ok(Vicinity::of(id, stored, candidates, &long))
+        })
+    }
+
+    /// The layer as it is now.
+    fn layer_now(
+        &self,
+        connection: &Connection,
+        workspace: WorkspaceId,
+        layer: LayerId,
+    ) -> Result<Option<Arc<StoredLayer>>> {
+        let Some(ws) = self.number(connection, workspace)? else { return Ok(None) };
+        let mut now = connection.prepare_cached(sql::LAYER_NOW)?;
+        let revision =
+            now.query_row(params![ws, layer.0], |row| row.get::<_, i64>(1)).optional()?;
+        let Some(revision) = revision.map(i64::unsigned_abs) else { return Ok(None) };
+        if let Some(stored) = self.layers.get(layer, revision) {
+            return Ok(Some(stored));
+        }
+        let mut statement = connection.prepare_cached(sql::LAYER_BY_ID)?;
+        Ok(Some(self.layers.put(statement.query_row(params![ws, layer.0], read_layer)?)))
     }
 
     pub(crate) async fn features(
@@ -229,6 +278,22 @@ enum Drawn {
     As(Option<Tile>),
     /// It would have taken too long.
     TooMuch,
+}
+
+/// Shapes that are kept apart, as a zoom shows them, by the numbers of their features.
+fn long_drawings(
+    connection: &Connection,
+    layer: i64,
+    apart: Vec<u64>,
+    zoom: u8,
+) -> Result<HashMap<u64, Vec<u8>>> {
+    let mut long = HashMap::new();
+    for seq in apart {
+        let mut statement = connection.prepare_cached(sql::LONG_DRAWING)?;
+        let shape = statement.query_row(params![layer, int(seq), zoom], |row| row.get(0));
+        long.extend(shape.optional()?.map(|shape| (seq, shape)));
+    }
+    Ok(long)
 }
 
 /// Hands over the blocks that hold something in one of these ranges, which are in order, or might:

@@ -9,7 +9,7 @@ use groma_geo::{
     grid::{self, TileId},
     wkb,
 };
-use groma_store::{Error, ExportedFeature, NewGeometries, Outcome, Spool};
+use groma_store::{Error, ExportedFeature, NewGeometries, Outcome, Spool, Vicinity, VicinityId};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -73,10 +73,21 @@ impl Desk {
         }
     }
 
-    /// A tile; empty where nothing is.
+    /// A tile; empty where nothing is. Drawn from its vicinity it is the same.
     pub(crate) async fn tile(&self, layer: LayerId, tile: TileId) -> Vec<u8> {
         let drawn = self.store.tile(self.workspace, layer, tile).await.unwrap();
-        drawn.expect("a layer").bytes
+        let drawn = drawn.expect("a layer");
+        if let Some(vicinity) = self.vicinity(layer, tile).await
+            && vicinity.revision() == drawn.revision
+        {
+            assert_eq!(vicinity.tile(tile).bytes, drawn.bytes, "{tile:?}");
+        }
+        drawn.bytes
+    }
+
+    pub(crate) async fn vicinity(&self, layer: LayerId, tile: TileId) -> Option<Vicinity> {
+        let id = VicinityId::of(tile)?;
+        self.store.vicinity(self.workspace, layer, id).await.unwrap()
     }
 }
 

@@ -20,6 +20,7 @@ on_both_engines! {
     a_town_is_seen_from_every_zoom
     a_tile_is_of_one_moment
     zooms_outside_the_layers_are_empty
+    a_vicinity_has_all_that_its_tiles_show_unless_that_is_a_crowd
 }
 
 const LAST_ZOOM: u8 = 18;
@@ -223,4 +224,44 @@ async fn both_engines_draw_the_same_bytes() {
             mvt::read(&one);
         }
     }
+}
+
+async fn a_vicinity_has_all_that_its_tiles_show_unless_that_is_a_crowd(office: Office) {
+    // In the middle of one of zoom 16.
+    let place = (2.335, 48.855);
+    let point = |n: u32| {
+        let at = [place.0 + f64::from(n % 200) * 2e-5, place.1 + f64::from(n / 200) * 2e-5];
+        json!({ "type": "Feature", "geometry": { "type": "Point", "coordinates": at }, "properties": { "n": n } })
+    };
+    // A shape that is kept apart.
+    let around = |n: u32| {
+        let angle = f64::from(n % 500) / 500.0 * std::f64::consts::TAU;
+        [place.0 + angle.cos() * 1e-2, place.1 + angle.sin() * 1e-2]
+    };
+    let ring: Vec<[f64; 2]> = (0..=500).map(around).collect();
+    let long = json!({ "type": "Feature", "geometry": { "type": "Polygon", "coordinates": [ring] }, "properties": {} });
+    let post = async |features: Vec<Value>| {
+        office.post(&json!({ "type": "FeatureCollection", "features": features })).await.layer_id
+    };
+    let layer = post((0..2_000).map(point).chain([long]).collect()).await;
+    let tile = tile_over(place, 16);
+    let vicinity = office.vicinity(layer, tile).await.expect("not a crowd");
+    assert!(vicinity.weight() > 2_000 * 20, "{}", vicinity.weight());
+    let (first_x, first_y) = (tile.x() / 4 * 4, tile.y() / 4 * 4);
+    let mut shown = 0;
+    for n in 0..16 {
+        let tile = TileId::new(16, first_x + n % 4, first_y + n / 4).unwrap();
+        let drawn = office.tile(layer, tile).await;
+        assert_eq!(vicinity.tile(tile).bytes, drawn, "{tile:?}");
+        shown += mvt::read(&drawn).map_or(0, |layer| layer.features.len());
+    }
+    assert!(shown > 2_000, "{shown}");
+    assert!(office.vicinity(layer, tile_over(place, 12)).await.is_none());
+    // What is posted is in the next one.
+    post((2_000..2_100).map(point).collect()).await;
+    assert!(office.vicinity(layer, tile).await.unwrap().revision() > vicinity.revision());
+    assert_eq!(vicinity.tile(tile).revision, vicinity.revision());
+    post((2_100..40_000).map(point).collect()).await;
+    assert!(office.vicinity(layer, tile).await.is_none(), "a crowd");
+    assert!(!office.tile(layer, tile).await.is_empty());
 }

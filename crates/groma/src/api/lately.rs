@@ -2,25 +2,19 @@
 //! lasts: whatever is committed, by this program or by a command beside it, ends it. On PostgreSQL,
 //! where replicas write too, nothing is kept.
 
-use super::answer::{Encoding, Made, Wishes};
+use super::{
+    answer::{Encoding, Made, Wishes},
+    sieve::Sieve,
+};
 use axum::response::Response;
 use bytes::Bytes;
 use groma_domain::{Kind, ListParams, WorkspaceId, reference::Key};
 use groma_store::Edition;
 use quick_cache::{Weighter, sync::Cache};
-use std::{
-    hash::{BuildHasher, RandomState},
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-};
+use std::sync::Arc;
 
 /// What one takes as a rule.
 const USUAL: u64 = 4 << 10;
-/// How many questions are remembered, so that an answer is kept only when it is asked for again: what
-/// goes through all records would otherwise push out what is asked for all the time.
-const REMEMBERED: usize = 8 << 10;
 
 /// What is asked for, in an encoding.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -54,20 +48,14 @@ impl Weighter<Asked, Answer> for Weight {
 
 pub(crate) struct Lately {
     answers: Cache<Asked, Answer, Weight>,
-    hasher: RandomState,
-    /// Hashes of what was asked, each in its place.
-    questions: Box<[AtomicU64]>,
+    sieve: Sieve,
 }
 
 impl Lately {
     /// Up to so many bytes, nearly.
     pub(crate) fn new(bytes: u64) -> Self {
         let usual = usize::try_from(bytes / USUAL).unwrap_or_default();
-        Self {
-            answers: Cache::with_weighter(usual, bytes, Weight),
-            hasher: RandomState::new(),
-            questions: (0..REMEMBERED).map(|_| AtomicU64::new(0)).collect(),
-        }
+        Self { answers: Cache::with_weighter(usual, bytes, Weight), sieve: Sieve::new() }
     }
 
     /// The answer, if it was given in this edition.
@@ -85,7 +73,7 @@ impl Lately {
         wishes: Wishes,
         body: impl Into<Bytes>,
     ) -> Response {
-        let Some(edition) = edition.filter(|_| self.was_asked(&asked)) else {
+        let Some(edition) = edition.filter(|_| self.sieve.was_asked(&asked)) else {
             return wishes.json(body);
         };
         // Editions outlast the moments in which they are known without asking.
@@ -95,12 +83,5 @@ impl Lately {
             made
         });
         wishes.made_json(&made)
-    }
-
-    /// Whether this was asked lately. From here on it was.
-    fn was_asked(&self, asked: &Asked) -> bool {
-        let hash = self.hasher.hash_one(asked);
-        let place = hash as usize % REMEMBERED;
-        self.questions[place].swap(hash, Ordering::Relaxed) == hash
     }
 }

@@ -6,6 +6,7 @@ use super::{
     answer::{Encoding, Made, Wishes},
     error::ApiError,
     params::TilePath,
+    vicinities::Vicinities,
 };
 use axum::{
     Extension,
@@ -82,6 +83,7 @@ struct TileKey {
 /// Tiles that were made, up to so many bytes.
 pub(crate) struct TileCache {
     made: Cache<TileKey, Option<Arc<Made>>, Weight>,
+    vicinities: Vicinities,
     found: AtomicU64,
     drawn: AtomicU64,
 }
@@ -103,13 +105,16 @@ pub(crate) struct TileFigures {
     pub(crate) drawn: u64,
     pub(crate) entries: u64,
     pub(crate) bytes: u64,
+    /// What the features around them take.
+    pub(crate) feature_bytes: u64,
 }
 
 impl TileCache {
-    pub(crate) fn new(bytes: u64) -> Self {
+    pub(crate) fn new(bytes: u64, feature_bytes: u64) -> Self {
         let usual = usize::try_from(bytes / USUAL_WEIGHT).unwrap_or_default();
         Self {
             made: Cache::with_weighter(usual, bytes, Weight),
+            vicinities: Vicinities::new(feature_bytes),
             found: AtomicU64::new(0),
             drawn: AtomicU64::new(0),
         }
@@ -121,6 +126,7 @@ impl TileCache {
             drawn: self.drawn.load(Relaxed),
             entries: self.made.len() as u64,
             bytes: self.made.weight(),
+            feature_bytes: self.vicinities.bytes(),
         }
     }
 
@@ -137,7 +143,8 @@ impl TileCache {
         }
         let make = async {
             self.drawn.fetch_add(1, Relaxed);
-            let tile = store.tile(workspace, key.layer, key.tile).await?;
+            let layer = (key.layer, key.revision);
+            let tile = self.vicinities.tile(store, workspace, layer, key.tile).await?;
             Ok::<_, ApiError>(tile.map(|tile| Arc::new(Made::new(tile.bytes, key.encoding))))
         };
         self.made.get_or_insert_async(&key, make).await

@@ -30,6 +30,8 @@ pub(crate) const SCOPES: [&str; 5] =
 
 /// For tests that send more requests than a token may.
 pub(crate) const NO_LIMIT: (&str, &str) = ("GROMA_LIMITS__REQUESTS_PER_MINUTE", "0");
+/// Metrics, wherever there is room.
+pub(crate) const ADMIN: (&str, &str) = ("GROMA_SERVER__ADMIN_LISTEN", "127.0.0.1:0");
 
 /// Listening on whatever ports are free.
 pub(crate) const LISTEN: [(&str, &str); 2] =

@@ -3,7 +3,7 @@
 use crate::{
     client::API,
     database::{self, Engine},
-    office::{NO_LIMIT, Office, wait_until},
+    office::{ADMIN, NO_LIMIT, Office, wait_until},
     on_both_engines,
     web::{Browser, password},
     webhooks::{
@@ -17,8 +17,6 @@ use std::{
     io::Write,
     path::Path,
 };
-
-const ADMIN: (&str, &str) = ("GROMA_SERVER__ADMIN_LISTEN", "127.0.0.1:0");
 
 /// A file of the repository.
 pub(crate) fn committed(path: &str) -> String {

@@ -3,7 +3,7 @@
 use crate::{
     client::API,
     database::Engine,
-    office::{self, NO_LIMIT, Office, wait_until},
+    office::{self, ADMIN, NO_LIMIT, Office, wait_until},
     web::Browser,
     webhooks::{
         LOCAL, change, create, id,
@@ -11,8 +11,6 @@ use crate::{
         webhook_json,
     },
 };
-
-const ADMIN: (&str, &str) = ("GROMA_SERVER__ADMIN_LISTEN", "127.0.0.1:0");
 
 /// Whether something is answered, by whom: the main API, the pages, the Geo API.
 fn answered(office: &Office, token: &str) -> [bool; 3] {

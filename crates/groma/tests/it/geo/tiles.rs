@@ -5,11 +5,12 @@ use crate::{
     client::Answer,
     database::Engine,
     mvt::{self, Kind},
+    office::{ADMIN, wait_until},
     on_both_engines,
     sample::text,
 };
 use serde_json::{Value, json};
-use std::io::Read;
+use std::{io::Read, time::Duration};
 
 const PARIS: (f64, f64) = (2.3522, 48.8566);
 
@@ -264,6 +265,33 @@ on_both_engines! {
         }
     }
 
+    fn drawn_from_memory_a_tile_is_the_same_and_a_new_geometry_shows(engine: Engine) {
+        let none_made_before = ("GROMA_LIMITS__TILE_CACHE_BYTES", "0");
+        let map = Map::open_with(engine, &[ADMIN, none_made_before]);
+        let layer = post_points(&map, 300);
+        let (z, x, y) = over_paris(16);
+        let tiles: Vec<Tile> = (0..16).map(|n| (z, x / 4 * 4 + n % 4, y / 4 * 4 + n / 4)).collect();
+        let ask = || tiles.iter().map(|tile| map.tile(&layer, *tile).body).collect::<Vec<_>>();
+        let is_kept = || {
+            let metrics = map.office.admin().ask("GET", "/metrics").send().text();
+            let bytes = metrics.lines().find_map(|line| line.strip_prefix("groma_feature_cache_bytes "));
+            bytes.unwrap().parse::<f64>().unwrap() > 1_000.0
+        };
+        assert!(!is_kept());
+        let first = ask();
+        assert!(first.iter().any(|body| !body.is_empty()));
+        wait_until(Duration::from_secs(20), || is_kept().then_some(()).ok_or("not in memory".to_owned()));
+        assert_eq!(ask(), first);
+        for number in 0..5_u32 {
+            let at = point(PARIS.0 + f64::from(number) * 1e-4, PARIS.1 - 1e-4);
+            map.post("", &feature(json!(1000 + number), at, json!({ "new": number })));
+            for _ in 0..3 {
+                let features: Vec<_> = ask().iter().flat_map(|body| drawn_bytes(body)).collect();
+                assert!(features.iter().any(|one| one.properties.get("new") == Some(&json!(number))), "{number}");
+            }
+        }
+    }
+
     fn many_who_ask_at_once_get_the_same(engine: Engine) {
         let (map, layer) = with_points(engine, 500);
         let path = tile_path(&layer, over_paris(10));
@@ -286,7 +314,7 @@ on_both_engines! {
         let (map, layer) = with_points(engine, 10);
         assert!(!map.drawn(&layer, over_paris(14)).is_empty());
         map.office.groma(&["layer", "delete", "submissions"]).succeeds();
-        let gone = crate::office::wait_until(std::time::Duration::from_secs(1), || {
+        let gone = wait_until(Duration::from_secs(1), || {
             let answer = map.tile(&layer, over_paris(14));
             if answer.status == 200 { Err("it is still there".to_owned()) } else { Ok(answer) }
         });
