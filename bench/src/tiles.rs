@@ -49,12 +49,13 @@ pub(crate) async fn run(effort: &Effort) -> Outcome<Part> {
     part.peer("Martin", martin::version()?, martin::SETTINGS);
     part.peer("TiPg", tipg::version()?, tipg::SETTINGS);
 
+    // A file is served by one program at a time.
+    reread(effort, &mut part, &land, [&file, &own], &martin).await?;
     let uncached: &[(&str, &str)] = &[("GROMA_LIMITS__TILE_CACHE_BYTES", "0")];
     let sqlite = Server::start(&file, uncached).await?;
     // A window of a million requests is a row of a million moments there; nobody has such a limit.
     let unlimited = [uncached, &[("GROMA_LIMITS__REQUESTS_PER_MINUTE", "0")]].concat();
     let postgres = Server::start(&own, &unlimited).await?;
-    reread(effort, &mut part, &land, [&file, &own], &martin).await?;
     for zoom in [14, 10] {
         for cover in Cover::ALL {
             let tiles = tiles_over(&land, cover, effort.parcels, zoom, TILES);
@@ -100,6 +101,11 @@ pub(crate) async fn run(effort: &Effort) -> Outcome<Part> {
             ];
             wide(effort, &mut part, zoom, cover, &tiles, [&sqlite, &postgres], peers)?;
         }
+    }
+    for (engine, server) in [("SQLite", &sqlite), ("PostgreSQL", &postgres)] {
+        let (_, own) = server.office.memory()?;
+        let work = format!("memory after all of these, its own, {engine}");
+        part.row(Row::new(work, Unit::Megabytes, &[own as f64]).goal(Goal::AtMost(300.0)));
     }
     drop((sqlite, postgres, tipg));
     cached(effort, &mut part, &land, &file, &martin).await?;
