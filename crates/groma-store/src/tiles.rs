@@ -9,8 +9,8 @@ use groma_geo::{
     shape, thin,
     tile::{self, Candidate},
 };
-use parking_lot::RwLock;
-use std::{cell::Cell, collections::HashMap, sync::Arc};
+use parking_lot::{Mutex, RwLock};
+use std::{collections::HashMap, sync::Arc};
 
 /// What a tile may weigh before compression, but for the last zoom of its layer.
 const BUDGET: usize = 500_000;
@@ -195,23 +195,25 @@ struct Feature {
     end: usize,
 }
 
-/// What a thread keeps of what it [`Gathered`] for the next tile.
+/// How many are kept for the next tiles, and what one of them may take.
+const SPARES: usize = 4;
 const KEPT: usize = 4 << 20;
 
 impl Gathered {
-    /// Gives an empty one, in the memory that this thread used for the last tile: fresh memory costs
-    /// more than what is written into it.
+    /// Gives an empty one, in the memory that was used for an earlier tile: fresh memory costs more than
+    /// what is written into it.
     pub(crate) fn with<R>(work: impl FnOnce(&mut Self) -> R) -> R {
-        thread_local! {
-            static SPARE: Cell<Gathered> = Cell::default();
-        }
-        let mut gathered = SPARE.take();
+        static SPARE: Mutex<Vec<Gathered>> = Mutex::new(Vec::new());
+        let mut gathered = SPARE.lock().pop().unwrap_or_default();
         let outcome = work(&mut gathered);
         if gathered.bytes.capacity() <= KEPT {
             gathered.bytes.clear();
             gathered.features.clear();
             gathered.blocks = 0;
-            SPARE.set(gathered);
+            let mut spare = SPARE.lock();
+            if spare.len() < SPARES {
+                spare.push(gathered);
+            }
         }
         outcome
     }

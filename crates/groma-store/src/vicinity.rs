@@ -87,19 +87,24 @@ impl Vicinity {
     ) -> Option<Self> {
         let areas: Vec<GridBox> = id.tiles().map(TileId::buffered).collect();
         let mut of_tiles: [Vec<u32>; TILES] = std::array::from_fn(|_| Vec::new());
-        let (mut bytes, mut features) = (Vec::new(), Vec::with_capacity(candidates.len()));
+        let shape_of = |candidate: &Candidate<'_>| long.get(&tiles::number(candidate));
+        // Neither more nor less: what is given back of an allocation often stays with it.
+        let size =
+            |c: &Candidate<'_>| shape_of(c).map_or(c.shape.len(), Vec::len) + c.attributes.len();
+        let size = candidates.iter().map(size).sum();
+        if size > MOST_BYTES {
+            return None;
+        }
+        let mut bytes = Vec::with_capacity(size);
+        let mut features = Vec::with_capacity(candidates.len());
         for candidate in tile::by_importance(candidates) {
             let Some(bounds) = shape::bounds(candidate.shape) else { continue };
             let index = u32::try_from(features.len()).ok()?;
             let shape = u32::try_from(bytes.len()).ok()?;
-            let apart = long.get(&tiles::number(&candidate));
-            bytes.extend_from_slice(apart.map_or(candidate.shape, Vec::as_slice));
+            bytes.extend_from_slice(shape_of(&candidate).map_or(candidate.shape, Vec::as_slice));
             let attributes = u32::try_from(bytes.len()).ok()?;
             bytes.extend_from_slice(candidate.attributes);
             let end = u32::try_from(bytes.len()).ok()?;
-            if bytes.len() > MOST_BYTES {
-                return None;
-            }
             for (of_tile, area) in of_tiles.iter_mut().zip(&areas) {
                 if bounds.meets(*area) {
                     of_tile.push(index);
@@ -108,7 +113,6 @@ impl Vicinity {
             let Candidate { id, rank, band, .. } = candidate;
             features.push(Feature { id, rank, band, shape, attributes, end });
         }
-        bytes.shrink_to_fit();
         Some(Self { stored, bytes, features, of_tiles: of_tiles.map(Vec::into_boxed_slice) })
     }
 
