@@ -244,6 +244,7 @@ struct Sheet {
 struct Lacking(Vec<u64>);
 
 impl Sheet {
+    /// What a tile shows of it.
     fn candidates(&self) -> Vec<Candidate<'_>> {
         let mut candidates = self.plan.candidates(self.read.near());
         if self.plan.goes_further(candidates.len()) {
@@ -252,6 +253,7 @@ impl Sheet {
         candidates
     }
 
+    /// What the tiles of a vicinity may show of it: each decides for itself how far it goes.
     fn everything(&self) -> Vec<Candidate<'_>> {
         let mut candidates = self.plan.candidates(self.read.near());
         candidates.extend(self.plan.candidates(self.read.ahead()));

@@ -24,10 +24,9 @@ struct Key {
 }
 
 /// Vicinities, up to so many bytes. `None` stands for one that is not there yet, or never will be.
-#[derive(Clone)]
 pub(super) struct Vicinities {
     kept: Arc<Cache<Key, Option<Arc<Vicinity>>, Weight>>,
-    sieve: Arc<Sieve>,
+    sieve: Sieve,
     readers: Arc<Semaphore>,
 }
 
@@ -45,7 +44,7 @@ impl Vicinities {
         let usual = usize::try_from(bytes / USUAL_WEIGHT).unwrap_or_default();
         Self {
             kept: Arc::new(Cache::with_weighter(usual, bytes, Weight)),
-            sieve: Arc::new(Sieve::new()),
+            sieve: Sieve::new(),
             readers: Arc::new(Semaphore::new(if bytes == 0 { 0 } else { AT_ONCE })),
         }
     }
