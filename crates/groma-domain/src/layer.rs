@@ -101,6 +101,10 @@ pub struct Layer {
     pub last_seq: u64,
     /// The largest size class on each shelf: how far its features may reach from their centres.
     pub reach: BTreeMap<u8, u8>,
+    /// Whether what is small is gathered on one shelf for the tiles near the ground. Layers made before
+    /// that was done go without.
+    #[serde(default)]
+    pub gathers: bool,
 }
 
 /// How many features of each sort a layer has.
@@ -153,6 +157,7 @@ impl Layer {
             fields: Vec::new(),
             last_seq: 0,
             reach: BTreeMap::new(),
+            gathers: true,
         })
     }
 

@@ -11,6 +11,10 @@
 //!
 //! Features of two neighbouring bands share a *shelf*, those of the last band have their own. A tile
 //! reads whole shelves along the Morton curve; what it may meet in one is limited by the board.
+//!
+//! Near the ground a tile shows the features of many bands, a few of each. There what is small is
+//! *gathered*: it stands once more on the shelf of zoom 14, beside those whose own shelf that is, so
+//! that a tile finds all of it in one place.
 
 /// A tile's side has 2⁶ cells.
 const CELL_BITS: u32 = 6;
@@ -18,6 +22,53 @@ const CELL_BITS: u32 = 6;
 const LARGE_BITS: u8 = 3;
 /// The shelf of what is drawn only at the last zoom.
 pub const LAST_SHELF: u8 = 31;
+
+/// The zoom from which tiles read what is gathered: the first of its shelf.
+const GATHERED_FROM: u8 = 14;
+/// The band that a gathered feature is written with. Its own may change because of others who stand
+/// far away; there it does not matter which it is.
+pub const GATHERED: u8 = u8::MAX;
+
+/// Where what is small stands once more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gathering {
+    from: u8,
+    /// On which shelf.
+    pub shelf: u8,
+}
+
+impl Gathering {
+    /// Of layers with this last zoom.
+    #[must_use]
+    pub fn of(max_zoom: u8) -> Self {
+        let from = GATHERED_FROM.min(max_zoom);
+        Self { from, shelf: shelf(from, max_zoom) }
+    }
+
+    /// Whether tiles of a zoom read it, in place of the shelves before it.
+    #[must_use]
+    pub fn serves(self, zoom: u8) -> bool {
+        zoom >= self.from
+    }
+
+    /// Whether what is of this class on a shelf stands here too. What is larger does not: a tile would
+    /// have to look for it far around.
+    #[must_use]
+    pub fn takes(self, shelf: u8, class: u8) -> bool {
+        shelf < self.shelf && large_from(class) >= self.from
+    }
+
+    /// The band and class of a feature on any shelf, as the tiles that this serves see it: a band that
+    /// is drawn before all that are at home here. `None` for what they have met here.
+    #[must_use]
+    pub fn band(self, band: u8, class: u8) -> Option<u8> {
+        match band {
+            GATHERED => Some(self.from.saturating_sub(1)),
+            _ if band < self.from && large_from(class) >= self.from => None,
+            _ => Some(band),
+        }
+    }
+}
 
 /// A feature as the contest sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -19,6 +19,7 @@ mod copy;
 mod error;
 mod geometries;
 mod layers;
+mod long;
 mod outbox;
 mod people;
 mod postgres;

@@ -21,6 +21,7 @@ use crate::{
     Edition, Error, Result,
     admission::{LastUses, RateWindows, TokenCache},
     blocks::BlockCache,
+    long::long,
     people::PeopleCache,
     store::not_among,
     tiles::LayerCache,
@@ -41,12 +42,8 @@ use std::{
     sync::Arc,
     time::Duration,
 };
-use tokio::sync::Semaphore;
 use tx::SqliteTx;
 use writer::Writer;
-
-/// How many long reads run at a time.
-const LONG_READS: usize = 4;
 
 /// A SQLite database.
 pub struct Sqlite {
@@ -55,7 +52,6 @@ pub struct Sqlite {
     identity: (u64, u64),
     writer: Writer,
     readers: Arc<Readers>,
-    long_reads: Semaphore,
     /// Sees with its `data_version` that something was committed.
     watcher: Mutex<(Connection, i64)>,
     claim: Mutex<Option<File>>,
@@ -94,7 +90,6 @@ impl Sqlite {
             identity: identity(path).unwrap_or_default(),
             writer: Writer::start(connection, readers.clone())?,
             readers,
-            long_reads: Semaphore::new(LONG_READS),
             watcher: Mutex::new((connect(path)?, 0)),
             claim: Mutex::default(),
             numbers: RwLock::default(),
@@ -148,14 +143,13 @@ impl Sqlite {
         self.readers.read(read)
     }
 
-    /// Reads on a thread of its own; for what may take longer.
+    /// Reads on a thread for that; for what may take longer.
     async fn read_long<R: Send + 'static>(
         self: &Arc<Self>,
         read: impl FnOnce(&Self) -> Result<R> + Send + 'static,
     ) -> Result<R> {
-        let _permit = self.long_reads.acquire().await.map_err(|_| Error::Closed)?;
         let store = self.clone();
-        tokio::task::spawn_blocking(move || read(&store)).await.map_err(|_| Error::Closed)?
+        long(move || read(&store)).await?
     }
 
     pub(crate) async fn transact<W: Work>(&self, work: W) -> Result<W::Output> {

@@ -6,7 +6,8 @@ use groma_domain::{Layer, LayerId};
 use groma_geo::{
     block::{self, Glimpse},
     grid::{self, GridBox, TileId},
-    shape, thin,
+    shape,
+    thin::{self, Gathering},
     tile::{self, Candidate},
 };
 use parking_lot::{Mutex, RwLock};
@@ -45,6 +46,7 @@ pub(crate) struct Plan {
     area: GridBox,
     own_shelf: u8,
     max_band: u8,
+    gathering: Option<Gathering>,
     /// What it always reads.
     pub(crate) ranges: ShelfRanges,
     /// What it reads besides when the first shows few.
@@ -64,9 +66,15 @@ impl Plan {
         }
         let (shelves, max_band) = thin::shelves_of_tile(zoom, layer.max_zoom);
         let own_shelf = thin::shelf(zoom, layer.max_zoom);
+        let gathering = Some(Gathering::of(layer.max_zoom));
+        let gathering = gathering.filter(|gathering| layer.gathers && gathering.serves(zoom));
         let (mut ranges, mut further) = (ShelfRanges::new(), ShelfRanges::new());
         for shelf in shelves {
             let Some(class) = layer.reach.get(&shelf) else { continue };
+            // All that ever stood there is gathered.
+            if gathering.is_some_and(|gathering| gathering.takes(shelf, *class)) {
+                continue;
+            }
             let reached = area.grown(1 << class);
             // Where little stands, passing over more is cheaper than looking in more places.
             let is_sparse = shelf.saturating_mul(2).saturating_add(4) < zoom;
@@ -82,7 +90,7 @@ impl Plan {
             }
         }
         let has_some = !ranges.is_empty() || !further.is_empty();
-        has_some.then_some(Self { zoom, area, own_shelf, max_band, ranges, further })
+        has_some.then_some(Self { zoom, area, own_shelf, max_band, gathering, ranges, further })
     }
 
     /// Whether so many candidates of the first ranges leave room for those of the further ones.
@@ -108,10 +116,14 @@ impl Plan {
 
     /// The features of a block that may be shown.
     fn shown<'b>(&self, block: &'b [u8]) -> impl Iterator<Item = Glimpse<'b>> {
-        let (area, max_band) = (self.area, self.max_band);
-        block::glimpses(block).filter(move |glimpse| {
-            glimpse.band <= max_band
-                && shape::bounds(glimpse.drawing).is_some_and(|bounds| bounds.meets(area))
+        let Self { area, max_band, gathering, .. } = *self;
+        block::glimpses(block).filter_map(move |mut glimpse| {
+            if let Some(gathering) = gathering {
+                glimpse.band = gathering.band(glimpse.band, glimpse.class)?;
+            }
+            let is_shown = glimpse.band <= max_band
+                && shape::bounds(glimpse.drawing).is_some_and(|bounds| bounds.meets(area));
+            is_shown.then_some(glimpse)
         })
     }
 

@@ -4,6 +4,8 @@
 //! the blocks that it was read from.
 
 use crate::{
+    Result,
+    long::long,
     tiles::{self, ENOUGH, Tile},
     tx::StoredLayer,
 };
@@ -132,16 +134,16 @@ impl Vicinity {
             + listed * size_of::<u32>()
     }
 
-    /// Whether a tile of it is drawn in no time.
-    #[must_use]
-    pub fn is_little(&self, tile: TileId) -> bool {
+    /// One of its tiles: drawn here and now when that takes no time.
+    pub async fn tile(self: Arc<Self>, tile: TileId) -> Result<Tile> {
         let bytes = self.shown(tile).map(|feature| (feature.end - feature.shape) as usize).sum();
-        tiles::is_little(bytes, 0)
+        if tiles::is_little(bytes, 0) {
+            return Ok(self.draw(tile));
+        }
+        long(move || self.draw(tile)).await
     }
 
-    /// One of its tiles.
-    #[must_use]
-    pub fn tile(&self, tile: TileId) -> Tile {
+    fn draw(&self, tile: TileId) -> Tile {
         let candidate = |feature: &Feature| Candidate {
             id: feature.id,
             band: feature.band,

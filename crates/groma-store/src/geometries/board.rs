@@ -3,10 +3,11 @@
 
 use crate::tx::{LayerWrite, StoredBlock};
 use bytes::Bytes;
+use groma_domain::Layer;
 use groma_geo::{
     block::{self, Entry, Place},
     shape::Drawing,
-    thin::{self, Entrant, LAST_SHELF},
+    thin::{self, Entrant, GATHERED, Gathering, LAST_SHELF},
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,6 +16,7 @@ pub(crate) type ShelfRanges = Vec<(u8, (u64, u64))>;
 
 pub(super) struct Board {
     max_zoom: u8,
+    gathering: Option<Gathering>,
     shelves: BTreeMap<u8, Shelf>,
     neighbours: Vec<Entrant>,
     stands: Vec<(u8, Place)>,
@@ -30,8 +32,14 @@ struct Shelf {
 }
 
 impl Board {
-    pub(super) fn new(max_zoom: u8) -> Self {
-        Self { max_zoom, shelves: BTreeMap::new(), neighbours: Vec::new(), stands: Vec::new() }
+    pub(super) fn new(layer: &Layer) -> Self {
+        Self {
+            max_zoom: layer.max_zoom,
+            gathering: layer.gathers.then(|| Gathering::of(layer.max_zoom)),
+            shelves: BTreeMap::new(),
+            neighbours: Vec::new(),
+            stands: Vec::new(),
+        }
     }
 
     /// What has to be read before anything at these centres changes.
@@ -75,7 +83,12 @@ impl Board {
         });
         self.move_all(&moves);
         let entry = Entry::new(new.band, drawing.class, &drawing.bytes, attributes);
-        self.put((drawing.centre, seq), entry);
+        let place = (drawing.centre, seq);
+        let on = self.home(&entry);
+        if let Some(gathering) = self.gathers(on, &entry) {
+            self.put(gathering.shelf, place, Entry { band: GATHERED, ..entry.clone() });
+        }
+        self.put(on, place, entry);
     }
 
     /// Takes a feature off the board.
@@ -84,6 +97,9 @@ impl Board {
         let found = self.shelves.iter().find(|(_, shelf)| shelf.entries.contains_key(&place));
         let Some(on) = found.map(|(on, _)| *on) else { return };
         let Some(entry) = self.take(on, place) else { return };
+        if let Some(gathering) = self.gathers(on, &entry) {
+            self.take(gathering.shelf, place);
+        }
         let mut gone = Entrant::new(centre, entry.class, seq, self.max_zoom);
         gone.band = entry.band;
         self.gather(centre, |_| true);
@@ -135,7 +151,8 @@ impl Board {
         self.stands.clear();
         for (on, (first, last)) in thin::neighbourhoods(centre, self.max_zoom) {
             let Some(shelf) = self.shelves.get(&on).filter(|_| counts(on)) else { continue };
-            for (place, entry) in shelf.entries.range((first, 0)..=(last, u64::MAX)) {
+            let standing = shelf.entries.range((first, 0)..=(last, u64::MAX));
+            for (place, entry) in standing.filter(|(_, entry)| entry.band != GATHERED) {
                 let mut entrant = Entrant::new(place.0, entry.class, place.1, self.max_zoom);
                 entrant.band = entry.band;
                 self.neighbours.push(entrant);
@@ -147,15 +164,33 @@ impl Board {
     fn move_all(&mut self, moves: &[(usize, u8)]) {
         for (index, band) in moves {
             let (on, place) = self.stands[*index];
-            if let Some(mut entry) = self.take(on, place) {
-                entry.band = *band;
-                self.put(place, entry);
+            let Some(mut entry) = self.take(on, place) else { continue };
+            entry.band = *band;
+            let to = self.home(&entry);
+            // Who moves between the shelves before it may stand far from here; nothing differs there.
+            match (self.gathers(on, &entry), self.gathers(to, &entry)) {
+                (Some(gathering), None) => drop(self.take(gathering.shelf, place)),
+                (None, Some(gathering)) => {
+                    self.put(gathering.shelf, place, Entry { band: GATHERED, ..entry.clone() });
+                }
+                _ => {}
             }
+            self.put(to, place, entry);
         }
     }
 
-    fn put(&mut self, place: Place, entry: Entry) {
-        let shelf = self.shelves.entry(thin::shelf(entry.band, self.max_zoom)).or_default();
+    /// The shelf that an entry belongs on.
+    fn home(&self, entry: &Entry) -> u8 {
+        thin::shelf(entry.band, self.max_zoom)
+    }
+
+    /// Where an entry on a shelf stands besides.
+    fn gathers(&self, on: u8, entry: &Entry) -> Option<Gathering> {
+        self.gathering.filter(|gathering| gathering.takes(on, entry.class))
+    }
+
+    fn put(&mut self, on: u8, place: Place, entry: Entry) {
+        let shelf = self.shelves.entry(on).or_default();
         shelf.touch(place);
         shelf.entries.insert(place, entry);
     }
@@ -179,4 +214,113 @@ const UNBOUNDED: std::ops::Bound<Place> = std::ops::Bound::Unbounded;
 
 fn exclusive(place: Place) -> std::ops::Bound<Place> {
     std::ops::Bound::Excluded(place)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_domain::{LayerId, Timestamp};
+    use std::collections::HashMap;
+
+    /// What the database would keep.
+    #[derive(Default)]
+    struct Kept(BTreeMap<(u8, Place), Vec<u8>>);
+
+    impl Kept {
+        /// The blocks that begin in one of these ranges, and the one before it.
+        fn blocks(&self, ranges: &ShelfRanges) -> Vec<StoredBlock> {
+            let mut found = BTreeMap::new();
+            for (shelf, (first, last)) in ranges {
+                let before = self.0.range((*shelf, (0, 0))..(*shelf, (*first, 0))).next_back();
+                let inside = self.0.range((*shelf, (*first, 0))..=(*shelf, (*last, u64::MAX)));
+                found.extend(before.into_iter().chain(inside));
+            }
+            let stored = |((shelf, key), block): (&(u8, Place), &Vec<u8>)| StoredBlock {
+                shelf: *shelf,
+                key: *key,
+                block: block.clone(),
+            };
+            found.into_iter().map(stored).collect()
+        }
+
+        fn write(&mut self, writes: Vec<LayerWrite>) {
+            for write in writes {
+                match write {
+                    LayerWrite::SaveBlock { shelf, block, is_new, .. } => {
+                        let old = self.0.insert((shelf, block.key), block.bytes);
+                        assert_eq!(old.is_none(), is_new);
+                    }
+                    LayerWrite::RemoveBlock { shelf, key, .. } => {
+                        assert!(self.0.remove(&(shelf, key)).is_some());
+                    }
+                    _ => unreachable!("a board writes blocks"),
+                }
+            }
+        }
+
+        fn entries(&self) -> BTreeMap<(u8, Place), Entry> {
+            let of_block = |((shelf, _), block): (&(u8, Place), &Vec<u8>)| {
+                let entries = block::read(&Bytes::from(block.clone()));
+                entries
+                    .into_iter()
+                    .map(|(place, entry)| ((*shelf, place), entry))
+                    .collect::<Vec<_>>()
+            };
+            self.0.iter().flat_map(of_block).collect()
+        }
+    }
+
+    /// Whatever comes, goes and moves: gathered are those that are small and of a lower shelf, and no
+    /// others, though a change reads and writes only what is around it.
+    #[test]
+    fn what_is_small_is_gathered_whatever_happens_around_it() {
+        for max_zoom in [3, 14, 15, 16, 18] {
+            let mut random = fastrand::Rng::with_seed(u64::from(max_zoom));
+            let now = Timestamp::from_millis(0);
+            let mut layer = Layer::new(LayerId::new(now, [0; 10]), "x", 0, now).unwrap();
+            layer.max_zoom = max_zoom;
+            let gathering = Gathering::of(max_zoom);
+            let (mut kept, mut known) = (Kept::default(), HashMap::new());
+            let mut met = 0;
+            for seq in 1..1_500_u64 {
+                let mut board = Board::new(&layer);
+                // Clustered at every scale.
+                let centre = (3 << 61) + (random.u64(..) >> random.u32(1..64));
+                let gone = known.keys().nth(random.usize(..known.len().max(2))).copied();
+                let gone = gone.filter(|_| random.u32(..3) == 0);
+                let old: Option<(u64, u64)> = gone.and_then(|seq| Some((seq, known.remove(&seq)?)));
+                let needed = board.needed(old.map(|(_, at)| at).into_iter().chain([centre]));
+                board.load(kept.blocks(&needed));
+                if let Some((seq, at)) = old {
+                    board.leave(seq, at);
+                }
+                let class = random.u8(4..22);
+                let drawing =
+                    Drawing { centre, class, bytes: vec![seq as u8; 3], levels: Vec::new() };
+                board.enter(seq, &drawing, &seq.to_be_bytes());
+                known.insert(seq, centre);
+                kept.write(board.finish(1));
+                if seq % 50 != 0 {
+                    continue;
+                }
+                let entries = kept.entries();
+                let own = entries.iter().filter(|(_, entry)| entry.band != GATHERED);
+                let wanted =
+                    own.clone().filter(|((on, _), entry)| gathering.takes(*on, entry.class));
+                let wanted: BTreeMap<Place, Bytes> =
+                    wanted.map(|((_, place), entry)| (*place, entry.body.clone())).collect();
+                let found = entries.iter().filter(|(_, entry)| entry.band == GATHERED);
+                let found: BTreeMap<Place, Bytes> = found
+                    .map(|((on, place), entry)| {
+                        assert_eq!(*on, gathering.shelf);
+                        (*place, entry.body.clone())
+                    })
+                    .collect();
+                assert_eq!(found, wanted, "last zoom {max_zoom}, {seq} changes");
+                assert_eq!(own.count(), known.len());
+                met = met.max(found.len());
+            }
+            assert!(met > 100, "a dull story: {met}");
+        }
+    }
 }

@@ -333,7 +333,7 @@ impl<'t, T: Tx> Posting<'t, T> {
 
     /// Brings the shelves up to date.
     async fn draw(&mut self, steps: Vec<Step>) -> Result<Vec<Write>> {
-        let mut board = Board::new(self.tally.layer.max_zoom);
+        let mut board = Board::new(&self.tally.layer);
         let centres = steps.iter().flat_map(|step| {
             [step.old_centre, step.drawing.as_ref().map(|drawing| drawing.centre)]
         });

@@ -5,8 +5,9 @@ use super::{
     tx::{int, range_arrays, read_feature, read_feature_with_layer, read_layer},
 };
 use crate::{
-    Error, Result,
+    Result,
     geometries::ShelfRanges,
+    long::long,
     tiles::{self, Plan, Tile},
     tx::{StoredFeature, StoredLayer},
     vicinity::{MOST_APART, MOST_BLOCKS, Vicinity, VicinityId},
@@ -122,18 +123,16 @@ impl Postgres {
             sheet.draw_unless_long(tile)
         } else {
             let first = sheet.clone();
-            let drawn = tokio::task::spawn_blocking(move || first.draw_unless_long(tile));
-            drawn.await.map_err(|_| Error::Closed)?
+            long(move || first.draw_unless_long(tile)).await?
         };
         let lacking = match drawn {
             Ok(bytes) => return Ok(Some(Tile { revision, bytes })),
             Err(lacking) => lacking,
         };
-        let long = long_drawings(client, workspace, &sheet.stored, lacking, tile.z()).await?;
-        let Some(long) = long else { return Ok(None) };
-        let drawn =
-            tokio::task::spawn_blocking(move || sheet.draw(tile, sheet.candidates(), &long));
-        Ok(Some(Tile { revision, bytes: drawn.await.map_err(|_| Error::Closed)? }))
+        let apart = long_drawings(client, workspace, &sheet.stored, lacking, tile.z()).await?;
+        let Some(apart) = apart else { return Ok(None) };
+        let bytes = long(move || sheet.draw(tile, sheet.candidates(), &apart)).await?;
+        Ok(Some(Tile { revision, bytes }))
     }
 
     pub(crate) async fn vicinity(
@@ -158,16 +157,14 @@ impl Postgres {
         read.keep(&plan, rows)?;
         let sheet = Arc::new(Sheet { plan, stored, read });
         let first = sheet.clone();
-        let lacking = tokio::task::spawn_blocking(move || first.plan.long(&first.everything()));
-        let lacking = Lacking(lacking.await.map_err(|_| Error::Closed)?);
+        let lacking = long(move || Lacking(first.plan.long(&first.everything()))).await?;
         if lacking.0.len() > MOST_APART {
             return Ok(None);
         }
-        let long = long_drawings(&client, workspace, &sheet.stored, lacking, id.zoom()).await?;
-        let Some(long) = long else { return Ok(None) };
+        let apart = long_drawings(&client, workspace, &sheet.stored, lacking, id.zoom()).await?;
+        let Some(apart) = apart else { return Ok(None) };
         let stored = sheet.stored.clone();
-        let vicinity = move || Vicinity::of(id, stored, sheet.everything(), &long);
-        tokio::task::spawn_blocking(vicinity).await.map_err(|_| Error::Closed)
+        long(move || Vicinity::of(id, stored, sheet.everything(), &apart)).await
     }
 
     /// The layer as it is now.

@@ -11,7 +11,10 @@ use groma_geo::{
 };
 use groma_store::{Error, ExportedFeature, NewGeometries, Outcome, Spool, Vicinity, VicinityId};
 use serde_json::{Map, Value, json};
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 /// Where most things are.
 const TOWNS: [(f64, f64); 6] =
@@ -80,7 +83,8 @@ impl Desk {
         if let Some(vicinity) = self.vicinity(layer, tile).await
             && vicinity.revision() == drawn.revision
         {
-            assert_eq!(vicinity.tile(tile).bytes, drawn.bytes, "{tile:?}");
+            let again = Arc::new(vicinity).tile(tile).await.unwrap();
+            assert_eq!(again.bytes, drawn.bytes, "{tile:?}");
         }
         drawn.bytes
     }

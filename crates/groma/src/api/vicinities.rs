@@ -5,7 +5,7 @@
 use super::sieve::Sieve;
 use groma_domain::{LayerId, WorkspaceId};
 use groma_geo::grid::TileId;
-use groma_store::{Error, Result, Store, Tile, Vicinity, VicinityId};
+use groma_store::{Result, Store, Tile, Vicinity, VicinityId};
 use quick_cache::{Weighter, sync::Cache};
 use std::sync::Arc;
 use tokio::sync::Semaphore;
@@ -64,7 +64,7 @@ impl Vicinities {
         if let Some(id) = VicinityId::of(tile) {
             let key = Key { layer, revision, id };
             match self.kept.get(&key) {
-                Some(Some(vicinity)) => return draw(vicinity, tile).await.map(Some),
+                Some(Some(vicinity)) => return vicinity.tile(tile).await.map(Some),
                 Some(None) => {}
                 None => self.read(store, workspace, key),
             }
@@ -93,12 +93,4 @@ impl Vicinities {
             drop(permit);
         });
     }
-}
-
-async fn draw(vicinity: Arc<Vicinity>, tile: TileId) -> Result<Tile> {
-    if vicinity.is_little(tile) {
-        return Ok(vicinity.tile(tile));
-    }
-    let drawn = tokio::task::spawn_blocking(move || vicinity.tile(tile));
-    drawn.await.map_err(|_| Error::Closed)
 }
