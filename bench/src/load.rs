@@ -159,6 +159,8 @@ fn draft(kind: Kind, n: u64, sizes: &Sizes) -> Draft {
     // Neighbours share a folder, as they do when an office works.
     let folder =
         |of: u64, folders: u64| Field::Set(by_number(Kind::Folder, n * folders / of.max(1)));
+    // And days go by, give or take a fortnight.
+    let day = |of: u64| day(n * DAYS / of.max(1) + mix(n) % 14);
     match kind {
         Kind::Folder => Draft::Folder(FolderInput {
             name: Field::Set(format!("{place}, {work} {n}")),
@@ -168,7 +170,7 @@ fn draft(kind: Kind, n: u64, sizes: &Sizes) -> Draft {
             )),
             client_name: text(CLIENTS[n as usize % CLIENTS.len()].to_owned()),
             owner: Field::Set(Some(person(n))),
-            start_date: Field::Set(Some(day(n))),
+            start_date: Field::Set(Some(day(sizes.folders))),
             tags: Field::Set(vec![work.to_owned()]),
             ..FolderInput::default()
         }),
@@ -177,7 +179,7 @@ fn draft(kind: Kind, n: u64, sizes: &Sizes) -> Draft {
             title: Field::Set(format!("{work}, part {}", n % 7)),
             description: text(format!("{place}: {work} {n}")),
             assignees: Field::Set(vec![person(n)]),
-            due_date: Field::Set(Some(day(n))),
+            due_date: Field::Set(Some(day(sizes.assignments))),
             ..AssignmentInput::default()
         }),
         Kind::Expense => Draft::Expense(ExpenseInput {
@@ -186,7 +188,7 @@ fn draft(kind: Kind, n: u64, sizes: &Sizes) -> Draft {
             description: text(format!("To {place}, {n}")),
             vendor: text("Car hire".to_owned()),
             unit_amount: Field::Set((i64::from(n as u32 % 90_000) + 100).into()),
-            incurred_on: Field::Set(day(n)),
+            incurred_on: Field::Set(day(sizes.expenses)),
             submitted_by: Field::Set(Some(person(n))),
             ..ExpenseInput::default()
         }),
@@ -210,8 +212,11 @@ fn person(n: u64) -> PersonRef {
     PersonRef::Email(email.expect("an address"))
 }
 
+/// Over how many days the records are spread.
+const DAYS: u64 = 900;
+
 fn day(n: u64) -> groma_domain::time::Date {
-    Timestamp::from_millis(1_700_000_000_000 + (n % 900) as i64 * 86_400_000).date()
+    Timestamp::from_millis(1_700_000_000_000 + n as i64 * 86_400_000).date()
 }
 
 /// Spreads consecutive numbers.
