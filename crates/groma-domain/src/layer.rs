@@ -101,8 +101,8 @@ pub struct Layer {
     pub last_seq: u64,
     /// The largest size class on each shelf: how far its features may reach from their centres.
     pub reach: BTreeMap<u8, u8>,
-    /// Whether what is small is gathered on one shelf for the tiles near the ground. Layers made before
-    /// that was done go without.
+    /// Whether what is small is gathered on one shelf for the tiles near the ground. Layers that were
+    /// filled before that was done go without.
     #[serde(default)]
     pub gathers: bool,
 }
@@ -157,7 +157,7 @@ impl Layer {
             fields: Vec::new(),
             last_seq: 0,
             reach: BTreeMap::new(),
-            gathers: true,
+            gathers: false,
         })
     }
 

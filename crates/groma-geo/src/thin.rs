@@ -55,18 +55,22 @@ impl Gathering {
     /// have to look for it far around.
     #[must_use]
     pub fn takes(self, shelf: u8, class: u8) -> bool {
-        shelf < self.shelf && large_from(class) >= self.from
+        shelf < self.shelf && self.is_small(class)
     }
 
-    /// The band and class of a feature on any shelf, as the tiles that this serves see it: a band that
-    /// is drawn before all that are at home here. `None` for what they have met here.
+    /// The band in which the tiles that this serves see a feature of any shelf: what is gathered is drawn
+    /// before all that are at home here. `None` for what they meet here and need not see again.
     #[must_use]
     pub fn band(self, band: u8, class: u8) -> Option<u8> {
         match band {
             GATHERED => Some(self.from.saturating_sub(1)),
-            _ if band < self.from && large_from(class) >= self.from => None,
+            _ if band < self.from && self.is_small(class) => None,
             _ => Some(band),
         }
+    }
+
+    fn is_small(self, class: u8) -> bool {
+        large_from(class) >= self.from
     }
 }
 

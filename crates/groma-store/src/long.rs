@@ -5,6 +5,7 @@
 use crate::{Error, Result};
 use parking_lot::Mutex;
 use std::{
+    num::NonZero,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc, OnceLock,
@@ -14,7 +15,8 @@ use std::{
 };
 use tokio::sync::oneshot;
 
-/// How much of it goes on at a time.
+/// How much of it goes on at a time at least: some of it waits for the disk. Where there are more cores,
+/// as many as these.
 const THREADS: usize = 4;
 
 type Job = Box<dyn FnOnce() + Send>;
@@ -39,7 +41,8 @@ pub(crate) async fn long<R: Send + 'static>(
 fn start() -> Sender<Job> {
     let (jobs, waiting) = mpsc::channel();
     let waiting = Arc::new(Mutex::new(waiting));
-    for number in 1..=THREADS {
+    let cores = thread::available_parallelism().map_or(THREADS, NonZero::get);
+    for number in 1..=cores.max(THREADS) {
         let waiting = waiting.clone();
         let thread = thread::Builder::new().name(format!("long-work-{number}"));
         if let Err(error) = thread.spawn(move || run(&waiting)) {

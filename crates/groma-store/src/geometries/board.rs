@@ -85,8 +85,8 @@ impl Board {
         let entry = Entry::new(new.band, drawing.class, &drawing.bytes, attributes);
         let place = (drawing.centre, seq);
         let on = self.home(&entry);
-        if let Some(gathering) = self.gathers(on, &entry) {
-            self.put(gathering.shelf, place, Entry { band: GATHERED, ..entry.clone() });
+        if let Some(besides) = self.besides(on, &entry) {
+            self.put(besides, place, Entry { band: GATHERED, ..entry.clone() });
         }
         self.put(on, place, entry);
     }
@@ -97,8 +97,8 @@ impl Board {
         let found = self.shelves.iter().find(|(_, shelf)| shelf.entries.contains_key(&place));
         let Some(on) = found.map(|(on, _)| *on) else { return };
         let Some(entry) = self.take(on, place) else { return };
-        if let Some(gathering) = self.gathers(on, &entry) {
-            self.take(gathering.shelf, place);
+        if let Some(besides) = self.besides(on, &entry) {
+            self.take(besides, place);
         }
         let mut gone = Entrant::new(centre, entry.class, seq, self.max_zoom);
         gone.band = entry.band;
@@ -168,10 +168,10 @@ impl Board {
             entry.band = *band;
             let to = self.home(&entry);
             // Who moves between the shelves before it may stand far from here; nothing differs there.
-            match (self.gathers(on, &entry), self.gathers(to, &entry)) {
-                (Some(gathering), None) => drop(self.take(gathering.shelf, place)),
-                (None, Some(gathering)) => {
-                    self.put(gathering.shelf, place, Entry { band: GATHERED, ..entry.clone() });
+            match (self.besides(on, &entry), self.besides(to, &entry)) {
+                (Some(besides), None) => drop(self.take(besides, place)),
+                (None, Some(besides)) => {
+                    self.put(besides, place, Entry { band: GATHERED, ..entry.clone() });
                 }
                 _ => {}
             }
@@ -184,9 +184,10 @@ impl Board {
         thin::shelf(entry.band, self.max_zoom)
     }
 
-    /// Where an entry on a shelf stands besides.
-    fn gathers(&self, on: u8, entry: &Entry) -> Option<Gathering> {
-        self.gathering.filter(|gathering| gathering.takes(on, entry.class))
+    /// The shelf on which an entry stands besides the one that it is on.
+    fn besides(&self, on: u8, entry: &Entry) -> Option<u8> {
+        let gathering = self.gathering.filter(|gathering| gathering.takes(on, entry.class));
+        gathering.map(|gathering| gathering.shelf)
     }
 
     fn put(&mut self, on: u8, place: Place, entry: Entry) {
@@ -278,7 +279,7 @@ mod tests {
             let mut random = fastrand::Rng::with_seed(u64::from(max_zoom));
             let now = Timestamp::from_millis(0);
             let mut layer = Layer::new(LayerId::new(now, [0; 10]), "x", 0, now).unwrap();
-            layer.max_zoom = max_zoom;
+            (layer.max_zoom, layer.gathers) = (max_zoom, true);
             let gathering = Gathering::of(max_zoom);
             let (mut kept, mut known) = (Kept::default(), HashMap::new());
             let mut met = 0;

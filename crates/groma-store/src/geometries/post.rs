@@ -333,13 +333,15 @@ impl<'t, T: Tx> Posting<'t, T> {
 
     /// Brings the shelves up to date.
     async fn draw(&mut self, steps: Vec<Step>) -> Result<Vec<Write>> {
+        // A layer that never had anything has nothing on its shelves.
+        let is_empty = self.tally.layer.reach.is_empty();
+        self.tally.layer.gathers |= is_empty;
         let mut board = Board::new(&self.tally.layer);
         let centres = steps.iter().flat_map(|step| {
             [step.old_centre, step.drawing.as_ref().map(|drawing| drawing.centre)]
         });
         let needed = board.needed(centres.flatten());
-        // A layer that never had anything has nothing on its shelves.
-        if !self.tally.layer.reach.is_empty() {
+        if !is_empty {
             board.load(self.tx.blocks(self.workspace, self.layer, &needed).await?);
         }
         let mut writes = Vec::new();

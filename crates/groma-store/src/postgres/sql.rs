@@ -39,8 +39,8 @@ macro_rules! delivery_columns {
 
 /// The blocks in some ranges whose boxes meet an area, each with the revision of its layer, and that
 /// revision alone where there is none. What is asked for is a row (that `OFFSET` keeps from being taken
-/// apart): PostgreSQL cannot see it when it makes a plan, and so keeps one plan instead of making one
-/// each time, which took longer than reading a tile.
+/// apart): PostgreSQL cannot see it when it makes a plan, and so keeps one plan whatever it was asked for
+/// first. Making one takes longer than reading a tile.
 macro_rules! blocks_of_area {
     () => {
         "SELECT l.revision, b.shelf, b.centre, b.seq, b.block
