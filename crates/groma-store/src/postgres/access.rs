@@ -1,8 +1,9 @@
 //! Who comes in, on PostgreSQL.
 
 use super::{
-    Postgres, sql,
-    tx::{read_email, read_invitation, read_member, read_workspace},
+    Postgres,
+    rows::{read_email, read_invitation, read_member, read_workspace},
+    sql,
 };
 use crate::{
     Account, Bucket, Error, Invitation, KnownPerson, Membership, NewSession, Result, Session,

@@ -4,7 +4,7 @@ use super::{
     Postgres,
     read::{escape_like, generation},
     sql,
-    tx::int,
+    statements::int,
 };
 use crate::{
     Browse, Browsed, ChangeRow, Count, Result,

@@ -4,7 +4,7 @@
 
 use super::{
     sql::{self, KindSql},
-    tx::{Call, int, params},
+    statements::{Call, int, params},
 };
 use crate::tx::{Collection, kind_number};
 use groma_domain::{Kind, WorkspaceId};

@@ -1,8 +1,10 @@
 //! Layers and tiles, read from PostgreSQL.
 
 use super::{
-    Postgres, sql,
-    tx::{int, range_arrays, read_feature, read_feature_with_layer, read_layer},
+    Postgres,
+    rows::{read_feature, read_feature_with_layer, read_layer},
+    sql,
+    statements::{int, range_arrays},
 };
 use crate::{
     Result,

@@ -3,8 +3,9 @@
 use super::{
     Postgres,
     browse::read_change,
+    rows::{read_member, read_workspace},
     sql::{self, KindSql},
-    tx::{int, read_member, read_workspace},
+    statements::int,
 };
 use crate::{
     ChangeRow, Document, Error, Exported, Page, Result, TokenRow, replays::REPLAYED_FOR_MILLIS,

@@ -2,7 +2,7 @@
 //! locked are passed over by the others, and a lease that ended is anyone's. Times of leases are by the
 //! clock of the database.
 
-use super::{Postgres, sql, tx::int};
+use super::{Postgres, sql, statements::int};
 use crate::{
     Error, Result,
     outbox::Outbox,
