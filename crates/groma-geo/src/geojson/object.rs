@@ -13,7 +13,7 @@ use crate::{Crs, Geometry, Line, Position, repair};
 use rustc_hash::FxHashSet;
 use serde_json::{Map, Value};
 use std::io;
-use xxhash_rust::xxh3::xxh3_128;
+use twox_hash::XxHash3_128;
 
 /// Reads GeoJSON objects and hands their features on.
 pub(super) struct Reader<'a> {
@@ -289,7 +289,7 @@ impl<'a> Reader<'a> {
             .transpose()
             .within(Member::Geometry.name())?;
         if let Some(id) = &object.id
-            && !self.ids.insert(xxh3_128(id.as_bytes()))
+            && !self.ids.insert(XxHash3_128::oneshot(id.as_bytes()))
         {
             let message = format!("`{}` is the id of an earlier feature too", excerpt(id));
             return Err(self.json.wrong(message)).within(Member::Id.name());
@@ -383,7 +383,7 @@ impl<'a> Reader<'a> {
         if count > MAX_KEYS {
             return Err(self.json.wrong(format!("its object has more than {MAX_KEYS} members")));
         }
-        if !self.foreign.insert((object, xxh3_128(name.as_bytes()))) {
+        if !self.foreign.insert((object, XxHash3_128::oneshot(name.as_bytes()))) {
             return Err(self.json.wrong(TWICE));
         }
         self.json.skip()

@@ -11,7 +11,7 @@ use super::{
     number::number,
 };
 use std::{borrow::Cow, collections::HashSet, io, ops::Range, str};
-use xxhash_rust::xxh3::xxh3_128;
+use twox_hash::XxHash3_128;
 
 /// How deep arrays and objects may nest.
 const MAX_DEPTH: u32 = 32;
@@ -38,7 +38,7 @@ impl Names {
     /// Adds a name to the object that is open where `depth` are.
     fn add(&mut self, depth: u32, name: &str) -> Result<(), String> {
         let Some(names) = self.0.get_mut((depth as usize).saturating_sub(1)) else { return Ok(()) };
-        if !names.insert(xxh3_128(name.as_bytes())) {
+        if !names.insert(XxHash3_128::oneshot(name.as_bytes())) {
             return Err(format!("has the name `{}` twice", excerpt(name)));
         }
         match names.len() > MAX_KEYS {

@@ -8,7 +8,7 @@ use axum::{
 };
 use bytes::Bytes;
 use std::{convert::Infallible, io::Write};
-use xxhash_rust::xxh3::xxh3_128;
+use twox_hash::XxHash3_128;
 
 /// JSON smaller than this goes out as it is.
 const COMPRESS_FROM: usize = 1024;
@@ -200,7 +200,7 @@ impl Encoding {
     fn etag(self, body: &[u8]) -> HeaderValue {
         let mut digits = [0; 32];
         // There is room for two digits a byte.
-        let _ = hex::encode_to_slice(xxh3_128(body).to_be_bytes(), &mut digits);
+        let _ = hex::encode_to_slice(XxHash3_128::oneshot(body).to_be_bytes(), &mut digits);
         let mut text = Vec::with_capacity(40);
         text.push(b'"');
         text.extend_from_slice(&digits);

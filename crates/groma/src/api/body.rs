@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 use tokio_util::io::{StreamReader, SyncIoBridge};
-use xxhash_rust::xxh3::Xxh3;
+use twox_hash::XxHash3_128;
 
 /// What is taken in before a thread is given to the reading, so that a slow client does not hold one
 /// for a small body.
@@ -68,9 +68,9 @@ pub(super) async fn read<R: Send + 'static>(
     let work = move |rest: &mut dyn Read| {
         let mut packed = io::Cursor::new(head).chain(rest);
         let unpacked = packing.unpacked(&mut packed)?;
-        let mut measured = Measured { inner: unpacked, left: limit, hash: Xxh3::new() };
+        let mut measured = Measured { inner: unpacked, left: limit, hash: XxHash3_128::new() };
         let outcome = read(&mut measured);
-        Ok((outcome, measured.hash.digest128().to_be_bytes()))
+        Ok((outcome, measured.hash.finish_128().to_be_bytes()))
     };
     let done = if is_whole {
         tokio::task::spawn_blocking(move || work(&mut io::empty())).await
@@ -139,7 +139,7 @@ impl Packing {
 struct Measured<R> {
     inner: R,
     left: u64,
-    hash: Xxh3,
+    hash: XxHash3_128,
 }
 
 impl<R: Read> Read for Measured<R> {
@@ -149,7 +149,7 @@ impl<R: Read> Read for Measured<R> {
             .left
             .checked_sub(length as u64)
             .ok_or(io::Error::from(io::ErrorKind::FileTooLarge))?;
-        self.hash.update(&buffer[..length]);
+        self.hash.write(&buffer[..length]);
         Ok(length)
     }
 }

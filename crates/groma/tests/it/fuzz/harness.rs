@@ -51,7 +51,7 @@ pub(super) fn fuzz<S>(
             Ok(()) => {}
             Err(TestError::Fail(reason, input)) => {
                 let path =
-                    folder.join(format!("found-{:016x}", xxhash_rust::xxh3::xxh3_64(&input)));
+                    folder.join(format!("found-{:032x}", twox_hash::XxHash3_128::oneshot(&input)));
                 std::fs::write(&path, &input).unwrap();
                 let shown = String::from_utf8_lossy(&input);
                 panic!("{reason}\n{shown}\nis kept as {}", path.display());
