@@ -59,10 +59,25 @@ pub struct Glimpse<'b> {
     pub band: u8,
     /// Its size class.
     pub class: u8,
+    /// Its drawing, and its attributes behind that.
+    pub body: &'b [u8],
+    length: usize,
+}
+
+impl<'b> Glimpse<'b> {
     /// Its drawing.
-    pub drawing: &'b [u8],
+    #[must_use]
+    #[inline]
+    pub fn drawing(&self) -> &'b [u8] {
+        &self.body[..self.length]
+    }
+
     /// Its attributes.
-    pub attributes: &'b [u8],
+    #[must_use]
+    #[inline]
+    pub fn attributes(&self) -> &'b [u8] {
+        &self.body[self.length..]
+    }
 }
 
 /// A block to be kept.
@@ -145,8 +160,8 @@ pub fn glimpses(block: &[u8]) -> impl Iterator<Item = Glimpse<'_>> {
     Reader::new(block).filter_map(|raw| {
         let mut body = &block[raw.body];
         let length = usize::try_from(varint::take(&mut body)?).ok()?;
-        let (drawing, attributes) = body.split_at_checked(length)?;
-        Some(Glimpse { place: raw.place, band: raw.band, class: raw.class, drawing, attributes })
+        let Raw { place, band, class, .. } = raw;
+        (length <= body.len()).then_some(Glimpse { place, band, class, body, length })
     })
 }
 

@@ -85,6 +85,15 @@ impl Store {
         on_engine!(self, engine => engine.layer_revision(workspace, layer).await)
     }
 
+    /// The revision that a layer had when it was last read, where asking for the one of now takes time.
+    #[must_use]
+    pub fn last_revision(&self, workspace: WorkspaceId, layer: LayerId) -> Option<u64> {
+        match self {
+            Self::Sqlite(_) => None,
+            Self::Postgres(engine) => engine.last_revision(workspace, layer),
+        }
+    }
+
     /// A tile of a layer; `None` when there is no such layer.
     pub async fn tile(
         &self,

@@ -2,7 +2,7 @@
 //! for each engine.
 
 use crate::{geometries::ShelfRanges, tx::StoredLayer};
-use groma_domain::{Layer, LayerId};
+use groma_domain::{Layer, LayerId, WorkspaceId};
 use groma_geo::{
     block::{self, Glimpse},
     grid::{self, GridBox, TileId},
@@ -122,7 +122,7 @@ impl Plan {
                 glimpse.band = gathering.band(glimpse.band, glimpse.class)?;
             }
             let is_shown = glimpse.band <= max_band
-                && shape::bounds(glimpse.drawing).is_some_and(|bounds| bounds.meets(area));
+                && shape::bounds(glimpse.drawing()).is_some_and(|bounds| bounds.meets(area));
             is_shown.then_some(glimpse)
         })
     }
@@ -138,8 +138,8 @@ impl Plan {
                 id: feature_id(glimpse.place.1),
                 band: glimpse.band,
                 rank: thin::rank(glimpse.class, glimpse.place.1),
-                shape: glimpse.drawing,
-                attributes: glimpse.attributes,
+                shape: glimpse.drawing(),
+                attributes: glimpse.attributes(),
             }));
         }
         candidates
@@ -233,17 +233,15 @@ impl Gathered {
     /// Adds what the tile may show of a block.
     pub(crate) fn take(&mut self, plan: &Plan, block: &[u8]) {
         self.blocks += 1;
-        for Glimpse { place, band, class, drawing, attributes } in plan.shown(block) {
+        for glimpse in plan.shown(block) {
             let start = self.bytes.len();
-            self.bytes.extend_from_slice(drawing);
-            let middle = self.bytes.len();
-            self.bytes.extend_from_slice(attributes);
+            self.bytes.extend_from_slice(glimpse.body);
             self.features.push(Feature {
-                seq: place.1,
-                band,
-                class,
+                seq: glimpse.place.1,
+                band: glimpse.band,
+                class: glimpse.class,
                 drawing: start,
-                attributes: middle,
+                attributes: start + glimpse.drawing().len(),
                 end: self.bytes.len(),
             });
         }
@@ -289,21 +287,17 @@ pub(crate) fn is_little(bytes: usize, blocks: usize) -> bool {
 /// Layers as they were last read; a revision tells whether one still is.
 #[derive(Default)]
 pub(crate) struct LayerCache {
-    layers: RwLock<HashMap<LayerId, Arc<StoredLayer>>>,
+    layers: RwLock<HashMap<(WorkspaceId, LayerId), Arc<StoredLayer>>>,
 }
 
 impl LayerCache {
-    pub(crate) fn last(&self, id: LayerId) -> Option<Arc<StoredLayer>> {
-        self.layers.read().get(&id).cloned()
+    pub(crate) fn last(&self, workspace: WorkspaceId, id: LayerId) -> Option<Arc<StoredLayer>> {
+        self.layers.read().get(&(workspace, id)).cloned()
     }
 
-    pub(crate) fn get(&self, id: LayerId, revision: u64) -> Option<Arc<StoredLayer>> {
-        self.last(id).filter(|stored| stored.layer.revision == revision)
-    }
-
-    pub(crate) fn put(&self, stored: StoredLayer) -> Arc<StoredLayer> {
+    pub(crate) fn put(&self, workspace: WorkspaceId, stored: StoredLayer) -> Arc<StoredLayer> {
         let stored = Arc::new(stored);
-        self.layers.write().insert(stored.layer.id, stored.clone());
+        self.layers.write().insert((workspace, stored.layer.id), stored.clone());
         stored
     }
 }

@@ -64,6 +64,10 @@ impl Postgres {
         Ok(row.map(|row| row.try_get::<_, i64>(1)).transpose()?.map(i64::unsigned_abs))
     }
 
+    pub(crate) fn last_revision(&self, workspace: WorkspaceId, layer: LayerId) -> Option<u64> {
+        self.layers.last(workspace, layer).map(|stored| stored.layer.revision)
+    }
+
     pub(crate) async fn tile(
         self: &Arc<Self>,
         workspace: WorkspaceId,
@@ -73,7 +77,7 @@ impl Postgres {
         let client = self.client().await?;
         // Each statement tells the revision it was of: when that is another than the layer's that
         // the plan was made for, begin again with what the layer is now.
-        let mut known = self.layers.last(id);
+        let mut known = self.layers.last(workspace, id);
         loop {
             let stored = match known.take() {
                 Some(stored) => stored,
@@ -179,7 +183,7 @@ impl Postgres {
         let statement = client.prepare_cached(sql::LAYER_BY_ID).await?;
         let row = client.query_opt(&statement, &[&workspace.0, &id.0]).await?;
         let stored = row.as_ref().map(read_layer).transpose()?;
-        Ok(stored.map(|stored| self.layers.put(stored)))
+        Ok(stored.map(|stored| self.layers.put(workspace, stored)))
     }
 
     pub(crate) async fn features(

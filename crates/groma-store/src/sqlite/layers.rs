@@ -187,11 +187,13 @@ impl Sqlite {
         let revision =
             now.query_row(params![ws, layer.0], |row| row.get::<_, i64>(1)).optional()?;
         let Some(revision) = revision.map(i64::unsigned_abs) else { return Ok(None) };
-        if let Some(stored) = self.layers.get(layer, revision) {
+        let known = self.layers.last(workspace, layer);
+        if let Some(stored) = known.filter(|stored| stored.layer.revision == revision) {
             return Ok(Some(stored));
         }
         let mut statement = connection.prepare_cached(sql::LAYER_BY_ID)?;
-        Ok(Some(self.layers.put(statement.query_row(params![ws, layer.0], read_layer)?)))
+        let stored = statement.query_row(params![ws, layer.0], read_layer)?;
+        Ok(Some(self.layers.put(workspace, stored)))
     }
 
     pub(crate) async fn features(

@@ -5,7 +5,7 @@
 use super::sieve::Sieve;
 use groma_domain::{LayerId, WorkspaceId};
 use groma_geo::grid::TileId;
-use groma_store::{Result, Store, Tile, Vicinity, VicinityId};
+use groma_store::{Store, Vicinity, VicinityId};
 use quick_cache::{Weighter, sync::Cache};
 use std::sync::Arc;
 use tokio::sync::Semaphore;
@@ -53,23 +53,22 @@ impl Vicinities {
         self.kept.weight()
     }
 
-    /// A tile of a layer whose revision was just read; `None` when the layer is gone by now.
-    pub(super) async fn tile(
+    /// The vicinity of a tile of a layer, when it is there.
+    pub(super) fn of(
         &self,
         store: &Store,
         workspace: WorkspaceId,
         (layer, revision): (LayerId, u64),
         tile: TileId,
-    ) -> Result<Option<Tile>> {
-        if let Some(id) = VicinityId::of(tile) {
-            let key = Key { layer, revision, id };
-            match self.kept.get(&key) {
-                Some(Some(vicinity)) => return vicinity.tile(tile).await.map(Some),
-                Some(None) => {}
-                None => self.read(store, workspace, key),
+    ) -> Option<Arc<Vicinity>> {
+        let key = Key { layer, revision, id: VicinityId::of(tile)? };
+        match self.kept.get(&key) {
+            Some(vicinity) => vicinity,
+            None => {
+                self.read(store, workspace, key);
+                None
             }
         }
-        store.tile(workspace, layer, tile).await
     }
 
     /// Has a vicinity read when it was asked for before and there is nothing else to do.

@@ -10,7 +10,12 @@ use crate::{
     sample::text,
 };
 use serde_json::{Value, json};
-use std::{io::Read, time::Duration};
+use std::{
+    io::Read,
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
+    thread,
+    time::Duration,
+};
 
 const PARIS: (f64, f64) = (2.3522, 48.8566);
 
@@ -176,6 +181,28 @@ on_both_engines! {
         assert_eq!(map.drawn(&layer, tile_at(14, -60.0, -30.0)).len(), 1);
     }
 
+    fn a_new_geometry_shows_to_all_who_ask_next_while_others_ask_all_the_time(engine: Engine) {
+        let (map, layer) = with_points(engine, 5);
+        let path = tile_path(&layer, over_paris(14));
+        let (ask, is_over) = (|| drawn(&map.get(&path)).len(), AtomicBool::new(false));
+        let shown = thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| while !is_over.load(Relaxed) { ask(); });
+            }
+            let shown = |number: u32| -> Vec<usize> {
+                let at = point(PARIS.0 + f64::from(number) * 1e-4, PARIS.1 - 1e-4);
+                map.post("", &feature(Value::Null, at, json!({ "new": number })));
+                let asked = [(); 3].map(|()| scope.spawn(ask));
+                asked.into_iter().filter_map(|one| one.join().ok()).collect()
+            };
+            let shown: Vec<_> = (0..20).map(shown).collect();
+            is_over.store(true, Relaxed);
+            shown
+        });
+        let expected: Vec<_> = (6..26).map(|features| vec![features; 3]).collect();
+        assert_eq!(shown, expected);
+    }
+
     fn a_geometry_has_one_id_at_every_zoom_and_for_life(engine: Engine) {
         let map = Map::open(engine);
         let park = |side: f64| feature(json!("park"), square(PARIS.0, PARIS.1, side), json!({ "park": true }));
@@ -295,7 +322,7 @@ on_both_engines! {
     fn many_who_ask_at_once_get_the_same(engine: Engine) {
         let (map, layer) = with_points(engine, 500);
         let path = tile_path(&layer, over_paris(10));
-        let answers: Vec<Answer> = std::thread::scope(|scope| {
+        let answers: Vec<Answer> = thread::scope(|scope| {
             let (map, path) = (&map, &path);
             let ask = |index: usize| {
                 let encoding = ["identity", "gzip", "br", "zstd"][index % 4];
