@@ -6,8 +6,9 @@
 mod access;
 pub(crate) mod backup;
 mod browse;
+mod bundles;
 pub(crate) mod copy;
-mod indexing;
+mod derived;
 mod layers;
 mod read;
 mod readers;
@@ -28,8 +29,8 @@ use crate::{
     tx::Work,
     webhooks::{Desk, Handed},
 };
+use derived::Derived;
 use groma_domain::WorkspaceId;
-use indexing::Indexing;
 use parking_lot::{Mutex, RwLock};
 use readers::{Readers, State};
 use rusqlite::{Connection, OpenFlags, config::DbConfig};
@@ -158,9 +159,9 @@ impl Sqlite {
         let (output, _) = self
             .writer
             .write_then(
-                move |connection, indexing| {
+                move |connection, derived| {
                     let (output, handed, noted) = run_now(work.clone(), connection, &desk)?;
-                    indexing.append(noted);
+                    derived.append(noted);
                     Ok((output, handed))
                 },
                 move |(_, handed)| outbox.hand_over(std::mem::take(handed)),
@@ -197,13 +198,13 @@ fn run_now<W: Work>(
     work: W,
     connection: &mut Connection,
     desk: &Desk,
-) -> Result<(W::Output, Handed, Indexing)> {
+) -> Result<(W::Output, Handed, Derived)> {
     let mut tx = SqliteTx::new(connection, desk);
     let outcome = futures_util::FutureExt::now_or_never(work.run(&mut tx));
     // No operation of `SqliteTx` waits for anything.
     let output = outcome.unwrap_or(Err(Error::Closed))?;
-    let (handed, indexing) = tx.into_parts();
-    Ok((output, handed, indexing))
+    let (handed, derived) = tx.into_parts();
+    Ok((output, handed, derived))
 }
 
 /// No connection makes the file: whether there is one is decided once.

@@ -13,7 +13,7 @@ use crate::{
     },
     sqlite::sql::KindSql,
 };
-use groma_domain::{Record, text::FIELD_SEPARATOR};
+use groma_domain::{Kind, Record, text::FIELD_SEPARATOR};
 use rusqlite::{
     Connection, OptionalExtension, Row,
     types::{ToSql, ToSqlOutput, Value, ValueRef},
@@ -98,6 +98,9 @@ impl Target {
             }
         }
         connection.execute(sql::FILL_FEATURE_KEYS, [])?;
+        for kind in Kind::ALL {
+            connection.execute(&KindSql::of(kind).bundle_all, [])?;
+        }
         for ((table, _), number) in NUMBERED.iter().zip(ledger.expected.numbers) {
             if let Some(number) = number
                 && connection.execute(sql::SET_LAST_NUMBER, (table, number))? == 0

@@ -3,6 +3,7 @@
 use super::{
     Sqlite,
     browse::read_change,
+    bundles,
     sql::{self, KindSql},
     tx::{damaged, int, place, places, read_member, read_workspace, seq},
 };
@@ -175,10 +176,19 @@ impl Sqlite {
                     };
                 let generation = connection.people_generation(ws)?;
                 let book = self.people(connection, workspace, ws, generation)?;
-                let mut statement = connection.prepare_cached(&KindSql::of(kind).page)?;
-                let first = place(ws, located.0);
-                let rows = statement.query(params![first, places(ws).1, limit, int(located.1)])?;
-                append(rows, limit, &book, &mut body)?;
+                let (mut behind, mut left) = (located.1, limit);
+                bundles::walk(connection, kind, (place(ws, located.0), places(ws).1), |bundled| {
+                    if behind > 0 {
+                        behind -= 1;
+                        return true;
+                    }
+                    if left < limit {
+                        body.push(b',');
+                    }
+                    record::render(bundled.json, bundled.people, &book, &mut body);
+                    left -= 1;
+                    left > 0
+                })?;
                 of_all(now.total)
             })?;
             match read {
@@ -276,15 +286,14 @@ impl Sqlite {
                 let Some(ws) = store.number(connection, workspace)? else { return Ok(Vec::new()) };
                 let generation = connection.people_generation(ws)?;
                 let book = store.people(connection, workspace, ws, generation)?;
-                let mut statement = connection.prepare_cached(&KindSql::of(kind).page)?;
-                let mut rows =
-                    statement.query(params![place(ws, after + 1), places(ws).1, limit, 0])?;
                 let mut exported = Vec::new();
-                while let Some(row) = rows.next()? {
+                let places = (place(ws, after + 1), places(ws).1);
+                bundles::walk(connection, kind, places, |bundled| {
                     let mut json = Vec::new();
-                    record::render(bytes(row, 0)?, bytes(row, 1)?, &book, &mut json);
-                    exported.push(Exported { seq: seq(row.get(2)?), json });
-                }
+                    record::render(bundled.json, bundled.people, &book, &mut json);
+                    exported.push(Exported { seq: seq(bundled.place), json });
+                    exported.len() < limit as usize
+                })?;
                 Ok(exported)
             })
         })
@@ -486,6 +495,10 @@ fn purge_records(connection: &mut Connection, ws: i64, kind: Kind) -> Result<usi
     for place in &places {
         connection.prepare_cached(&sql.unindex)?.execute([place])?;
         connection.prepare_cached(&sql.remove)?.execute([place])?;
+    }
+    if let [first, .., last] | [first @ last] = places[..] {
+        let bundles = [bundles::bundle(first), bundles::bundle(last)];
+        connection.prepare_cached(&sql.remove_bundles)?.execute(bundles)?;
     }
     Ok(places.len())
 }

@@ -346,7 +346,11 @@ pub(crate) struct KindSql {
     pub(crate) by_reference: String,
     pub(crate) shown_by_id: String,
     pub(crate) shown_by_reference: String,
-    pub(crate) page: String,
+    /// Writes a bundle anew, unless nothing is left of it.
+    pub(crate) bundle: String,
+    pub(crate) bundle_all: String,
+    pub(crate) bundles: String,
+    pub(crate) remove_bundles: String,
     pub(crate) hits: String,
     pub(crate) hits_page: String,
     pub(crate) grams: String,
@@ -354,6 +358,11 @@ pub(crate) struct KindSql {
     linked: Vec<(Link, String)>,
     is_linked: Vec<(Link, String)>,
 }
+
+/// The documents of one bundle in the order of their places, which is that of the table;
+/// [`bundles`](super::bundles) reads them.
+const BUNDLED: &str = "CAST(group_concat(
+    unhex(printf('%02x%08x%08x', place & 7, length(people), octet_length(doc))) || people || doc, '') AS BLOB)";
 
 /// The statements of each kind.
 static KINDS: LazyLock<[KindSql; 4]> = LazyLock::new(|| Kind::ALL.map(KindSql::new));
@@ -402,12 +411,22 @@ impl KindSql {
             by_reference: format!("SELECT place, doc FROM {t} WHERE ws = ?1 AND reference = ?2"),
             shown_by_id: format!("SELECT doc, people FROM {t} WHERE ws = ?1 AND id = ?2"),
             shown_by_reference: format!("SELECT doc, people FROM {t} WHERE ws = ?1 AND reference = ?2"),
-            page: format!(
-                "SELECT doc, people, place FROM {t} WHERE place BETWEEN ?1 AND ?2 ORDER BY place LIMIT ?3 OFFSET ?4"
+            bundle: format!(
+                "INSERT OR REPLACE INTO {t}_bundles SELECT ?1, {BUNDLED} FROM {t}
+                 WHERE place BETWEEN ?1 << 3 AND ?1 << 3 | 7 HAVING count(*) > 0"
             ),
+            bundle_all: format!(
+                "INSERT INTO {t}_bundles
+                 SELECT bundle, (SELECT {BUNDLED} FROM {t} WHERE place BETWEEN bundle << 3 AND bundle << 3 | 7)
+                 FROM (SELECT DISTINCT place >> 3 AS bundle FROM {t})"
+            ),
+            bundles: format!(
+                "SELECT bundle, documents FROM {t}_bundles WHERE bundle BETWEEN ?1 AND ?2 ORDER BY bundle"
+            ),
+            remove_bundles: format!("DELETE FROM {t}_bundles WHERE bundle BETWEEN ?1 AND ?2"),
             hits: format!("SELECT count(*) FROM {t}_search WHERE {t}_search MATCH ?1 AND rowid BETWEEN ?2 AND ?3"),
             hits_page: format!(
-                "SELECT r.doc, r.people, r.place FROM
+                "SELECT r.doc, r.people FROM
                     (SELECT rowid FROM {t}_search WHERE {t}_search MATCH ?1 AND rowid BETWEEN ?2 AND ?3
                      ORDER BY rowid LIMIT ?4 OFFSET ?5) s
                  JOIN {t} r ON r.place = s.rowid ORDER BY r.place"
@@ -441,7 +460,10 @@ impl KindSql {
             by_reference,
             shown_by_id,
             shown_by_reference,
-            page,
+            bundle,
+            bundle_all,
+            bundles,
+            remove_bundles,
             hits,
             hits_page,
             grams,
@@ -460,7 +482,10 @@ impl KindSql {
             by_reference,
             shown_by_id,
             shown_by_reference,
-            page,
+            bundle,
+            bundle_all,
+            bundles,
+            remove_bundles,
             hits,
             hits_page,
             grams,

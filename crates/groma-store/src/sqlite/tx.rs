@@ -1,7 +1,7 @@
 //! The operations of a transaction, carried out at once.
 
 use super::{
-    indexing::Indexing,
+    derived::Derived,
     layers::each_block,
     sql::{self, KindSql},
     webhooks::{read_endpoint, wall_millis},
@@ -52,7 +52,7 @@ pub(super) struct SqliteTx<'c> {
     /// The mark that the endpoints of the locked workspace had.
     mark: Option<(WorkspaceId, i64)>,
     handed: Handed,
-    indexing: Indexing,
+    derived: Derived,
 }
 
 impl<'c> SqliteTx<'c> {
@@ -63,13 +63,13 @@ impl<'c> SqliteTx<'c> {
             number: None,
             mark: None,
             handed: Handed::default(),
-            indexing: Indexing::default(),
+            derived: Derived::default(),
         }
     }
 
-    /// What is handed over when this is committed, and what is indexed before.
-    pub(super) fn into_parts(self) -> (Handed, Indexing) {
-        (self.handed, self.indexing)
+    /// What is handed over when this is committed, and what is to be written before.
+    pub(super) fn into_parts(self) -> (Handed, Derived) {
+        (self.handed, self.derived)
     }
 
     fn prepare(&self, sql: &str) -> Result<CachedStatement<'_>> {
@@ -97,21 +97,24 @@ impl<'c> SqliteTx<'c> {
             Write::InsertRecord(row) => {
                 let kind = row.record.kind();
                 self.write_row(&KindSql::of(kind).insert, ws, &row)?;
-                self.indexing.note(kind, place(ws, row.seq), false, Some(row.search));
+                self.derived.note(kind, place(ws, row.seq));
+                self.derived.note_text(kind, place(ws, row.seq), false, Some(row.search));
                 Ok(())
             }
             Write::UpdateRecord { row, search_changed } => {
                 let kind = row.record.kind();
                 self.write_row(&KindSql::of(kind).update, ws, &row)?;
+                self.derived.note(kind, place(ws, row.seq));
                 if search_changed {
-                    self.indexing.note(kind, place(ws, row.seq), true, Some(row.search));
+                    self.derived.note_text(kind, place(ws, row.seq), true, Some(row.search));
                 }
                 Ok(())
             }
             Write::RemoveRecord { kind, seq } => {
                 let place = place(ws, seq);
                 self.execute(&KindSql::of(kind).remove, &[&place])?;
-                self.indexing.note(kind, place, true, None);
+                self.derived.note(kind, place);
+                self.derived.note_text(kind, place, true, None);
                 Ok(())
             }
             Write::FreeReference { kind, seq, id } => self.execute(

@@ -2,7 +2,7 @@
 
 use super::{
     Sqlite,
-    indexing::Indexing,
+    derived::Derived,
     sql,
     tx::{damaged, int},
 };
@@ -353,7 +353,7 @@ impl Sqlite {
         mut work: impl FnMut(&mut Connection) -> Result<R> + Send + 'static,
     ) -> Result<R> {
         let outbox = self.desk.outbox.clone();
-        let work = move |connection: &mut Connection, _: &mut Indexing| work(connection);
+        let work = move |connection: &mut Connection, _: &mut Derived| work(connection);
         self.writer.write_then(work, move |_| outbox.stir()).await
     }
 

@@ -1,12 +1,12 @@
-//! The one writer: a thread that takes whatever changes are waiting, carries them out, writes the search
-//! texts of all, and commits them together. Each is acknowledged after that commit has reached the disk.
+//! The one writer: a thread that takes whatever changes are waiting, carries them out, writes what is
+//! derived from them, and commits them together. Each is acknowledged after that commit has reached the disk.
 //! Many small changes then share the cost of one sync.
 //!
 //! A change that fails before it has written anything is not noticed by the others. When one fails
 //! later, nothing of the group is kept, and each is carried out by itself. Savepoints would spare that,
 //! but each keeps a copy of every page that the change touches.
 
-use super::{indexing::Indexing, readers::Readers, sql};
+use super::{derived::Derived, readers::Readers, sql};
 use crate::{Error, Result};
 use rusqlite::Connection;
 use std::{
@@ -23,7 +23,7 @@ const GROUP_TIME: Duration = Duration::from_millis(20);
 /// A change on its way: carried out, then told what became of the group it was in.
 trait Job: Send {
     /// Carries it out, for the first time or again; whether that succeeded.
-    fn run(&mut self, connection: &mut Connection, indexing: &mut Indexing) -> bool;
+    fn run(&mut self, connection: &mut Connection, derived: &mut Derived) -> bool;
     fn tell(self: Box<Self>, committed: Result<(), &str>);
 }
 
@@ -37,18 +37,18 @@ struct Waiting<W, R, A> {
 
 impl<W, R, A> Job for Waiting<W, R, A>
 where
-    W: FnMut(&mut Connection, &mut Indexing) -> Result<R> + Send,
+    W: FnMut(&mut Connection, &mut Derived) -> Result<R> + Send,
     R: Send,
     A: FnOnce(&mut R) + Send,
 {
-    fn run(&mut self, connection: &mut Connection, indexing: &mut Indexing) -> bool {
-        let mut noted = Indexing::default();
+    fn run(&mut self, connection: &mut Connection, derived: &mut Derived) -> bool {
+        let mut noted = Derived::default();
         // A panic is one change's misfortune, not the end of all writing.
         let outcome = catch_unwind(AssertUnwindSafe(|| (self.work)(connection, &mut noted)))
             .unwrap_or_else(|_| Err(Error::Damaged("a change panicked".to_owned())));
         let is_done = outcome.is_ok();
         if is_done {
-            indexing.append(noted);
+            derived.append(noted);
         }
         self.outcome = Some(outcome);
         is_done
@@ -93,10 +93,10 @@ impl Writer {
         self.write_then(move |connection, _| work(connection), |_| ()).await
     }
 
-    /// The same for work that has search texts written too; `after` is done as soon as it is committed.
+    /// The same for work that has something derived from it; `after` is done as soon as it is committed.
     pub(super) async fn write_then<R: Send + 'static>(
         &self,
-        work: impl FnMut(&mut Connection, &mut Indexing) -> Result<R> + Send + 'static,
+        work: impl FnMut(&mut Connection, &mut Derived) -> Result<R> + Send + 'static,
         after: impl FnOnce(&mut R) + Send + 'static,
     ) -> Result<R> {
         let (answer, answered) = oneshot::channel();
@@ -173,11 +173,11 @@ fn run_group(
     mut more: impl FnMut() -> Option<Box<dyn Job>>,
 ) -> Result<Outcome> {
     let begun = Instant::now();
-    let mut indexing = Indexing::default();
+    let mut derived = Derived::default();
     execute(connection, sql::BEGIN_IMMEDIATE)?;
     for next in 0.. {
         let written = connection.total_changes();
-        let is_done = group[next].run(connection, &mut indexing);
+        let is_done = group[next].run(connection, &mut derived);
         if connection.is_autocommit() {
             return Ok(Outcome::Failed("the database rolled the transaction back".to_owned()));
         }
@@ -190,7 +190,7 @@ fn run_group(
         let Some(job) = more() else { break };
         group.push(job);
     }
-    indexing.write(connection)?;
+    derived.write(connection)?;
     readers.await_commit();
     execute(connection, sql::COMMIT)?;
     Ok(Outcome::Committed)

@@ -2,7 +2,7 @@
 
 use crate::{
     Office,
-    office::{Desk, a_moment, change, delete, new, text},
+    office::{Desk, OWNER, a_moment, change, delete, new, text},
     on_both_engines,
 };
 use groma_domain::Kind;
@@ -16,6 +16,7 @@ on_both_engines! {
     an_empty_list_has_no_items
     a_list_appends_to_what_is_there_with_commas_between
     records_come_in_the_order_of_creation_whatever_happens_to_them
+    a_list_shows_records_as_they_are_by_themselves_whatever_happens_to_them
     each_kind_and_each_workspace_has_its_own_list
     a_page_past_the_end_is_empty_and_knows_the_total
     pages_agree_with_a_plain_model_through_thousands_of_creates_and_deletes
@@ -66,6 +67,36 @@ async fn records_come_in_the_order_of_creation_whatever_happens_to_them(office: 
     for query in [&[][..], &[("term", "survey")], &[("term", "s")]] {
         assert_eq!(office.references(Kind::Folder, query).await, ["c", "z", "b", "a"]);
     }
+}
+
+async fn a_list_shows_records_as_they_are_by_themselves_whatever_happens_to_them(office: Office) {
+    let folder =
+        |n: usize| new(Kind::Folder, json!({ "reference": format!("f{n}"), "name": "survey" }));
+    office.apply((0..20).map(folder).collect()).await.unwrap();
+    let check = async || {
+        for item in office.list(Kind::Folder, &[("limit", "100")]).await.0 {
+            let reference = item["reference"].as_str().unwrap();
+            assert_eq!(item, office.shown(Kind::Folder, reference).await);
+        }
+    };
+    check().await;
+    let long = "é".repeat(5_000);
+    for (n, change) in [
+        (3, json!({ "name": "changed" })),
+        (7, json!({ "owner": OWNER, "description": long })),
+        (8, json!({ "owner": OWNER })),
+        (7, json!({ "owner": null, "description": null })),
+        (19, json!({ "reference": "renamed" })),
+    ] {
+        office.update(Kind::Folder, &format!("f{n}"), change).await;
+        check().await;
+    }
+    // One bundle loses a document, another all of them.
+    for n in [2, 8, 9, 10, 11, 12, 13, 14, 15, 16] {
+        office.delete(Kind::Folder, &format!("f{n}")).await;
+        check().await;
+    }
+    assert_eq!(office.list(Kind::Folder, &[]).await.0.len(), 10);
 }
 
 async fn each_kind_and_each_workspace_has_its_own_list(office: Office) {
