@@ -4,9 +4,9 @@
 use super::sql::KindSql;
 use crate::{Error, Result};
 use groma_domain::Kind;
-use rusqlite::{Connection, Rows};
+use rusqlite::Connection;
 
-/// The bits of a place that tell the records of one bundle apart.
+/// The bits of a place that tell the records of one bundle apart, in the statements too.
 const BITS: u32 = 3;
 
 /// A document of a bundle.
@@ -38,7 +38,7 @@ pub(super) fn walk(
     mut each: impl FnMut(&Bundled<'_>) -> bool,
 ) -> Result<()> {
     let mut statement = connection.prepare_cached(&KindSql::of(kind).bundles)?;
-    let mut rows: Rows<'_> = statement.query([bundle(first), bundle(last)])?;
+    let mut rows = statement.query([bundle(first), bundle(last)])?;
     while let Some(row) = rows.next()? {
         let bundle: i64 = row.get(0)?;
         let mut rest = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;

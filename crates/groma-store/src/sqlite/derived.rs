@@ -11,8 +11,8 @@ use rusqlite::Connection;
 /// What is to be written for records that have changed.
 #[derive(Default)]
 pub(super) struct Derived {
-    /// The places of records that are shown differently now.
-    shown: Vec<(Kind, i64)>,
+    /// The bundles in which a record has changed.
+    bundles: Vec<(Kind, i64)>,
     texts: Vec<Entry>,
 }
 
@@ -27,7 +27,7 @@ struct Entry {
 impl Derived {
     /// A record was written or removed.
     pub(super) fn note(&mut self, kind: Kind, place: i64) {
-        self.shown.push((kind, place));
+        self.bundles.push((kind, bundles::bundle(place)));
     }
 
     /// Its search text, too, is another or gone.
@@ -43,23 +43,21 @@ impl Derived {
 
     /// Adds what came of a later change.
     pub(super) fn append(&mut self, mut later: Self) {
-        self.shown.append(&mut later.shown);
+        self.bundles.append(&mut later.bundles);
         self.texts.append(&mut later.texts);
     }
 
     /// Writes it down.
     pub(super) fn write(self, connection: &Connection) -> Result<()> {
-        write_bundles(connection, &self.shown)?;
+        write_bundles(connection, self.bundles)?;
         write_texts(connection, self.texts)
     }
 }
 
-fn write_bundles(connection: &Connection, shown: &[(Kind, i64)]) -> Result<()> {
-    let bundle = |(kind, place): &(Kind, i64)| (kind_number(*kind), bundles::bundle(*place), *kind);
-    let mut touched: Vec<_> = shown.iter().map(bundle).collect();
-    touched.sort_unstable_by_key(|(number, bundle, _)| (*number, *bundle));
+fn write_bundles(connection: &Connection, mut touched: Vec<(Kind, i64)>) -> Result<()> {
+    touched.sort_unstable_by_key(|(kind, bundle)| (kind_number(*kind), *bundle));
     touched.dedup();
-    touched.into_iter().try_for_each(|(_, bundle, kind)| bundles::write(connection, kind, bundle))
+    touched.into_iter().try_for_each(|(kind, bundle)| bundles::write(connection, kind, bundle))
 }
 
 /// The index wants texts in the order of their places.
