@@ -7,8 +7,8 @@ use groma_domain::{
     token::TokenHash,
 };
 use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
 use std::{
-    collections::HashMap,
     sync::Arc,
     time::{Instant, SystemTime, UNIX_EPOCH},
 };
@@ -49,7 +49,7 @@ pub enum Admission {
 /// Rate windows of a program that serves alone.
 pub(crate) struct RateWindows {
     start: Instant,
-    windows: Mutex<HashMap<TokenId, RateWindow>>,
+    windows: Mutex<FxHashMap<TokenId, RateWindow>>,
 }
 
 impl RateWindows {
@@ -118,7 +118,7 @@ fn wall_micros() -> u64 {
 /// Known tokens, so that a request need not ask the database. Cleared when anything changes there.
 #[derive(Default)]
 pub(crate) struct TokenCache {
-    bearers: parking_lot::RwLock<(u64, HashMap<TokenHash, Arc<Bearer>>)>,
+    bearers: parking_lot::RwLock<(u64, FxHashMap<TokenHash, Arc<Bearer>>)>,
 }
 
 impl TokenCache {
@@ -149,7 +149,7 @@ impl TokenCache {
 /// When tokens were last used, written down now and then instead of with every request.
 #[derive(Default)]
 pub(crate) struct LastUses {
-    uses: Mutex<HashMap<TokenId, Timestamp>>,
+    uses: Mutex<FxHashMap<TokenId, Timestamp>>,
 }
 
 impl LastUses {

@@ -4,7 +4,8 @@
 use crate::tx::BLOCK;
 use groma_domain::{Kind, WorkspaceId};
 use parking_lot::Mutex;
-use std::{collections::HashMap, sync::Arc};
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
 
 /// The counts of one kind of record in one workspace.
 #[derive(Debug, Default)]
@@ -76,7 +77,7 @@ pub(crate) type SharedCounts = Arc<Mutex<BlockCounts>>;
 /// The counts of every collection that was asked for.
 #[derive(Debug, Default)]
 pub(crate) struct BlockCache {
-    counts: Mutex<HashMap<(WorkspaceId, Kind), SharedCounts>>,
+    counts: Mutex<FxHashMap<(WorkspaceId, Kind), SharedCounts>>,
 }
 
 impl BlockCache {

@@ -3,12 +3,13 @@
 
 use groma_domain::{WorkspaceId, record::PeopleBook};
 use parking_lot::RwLock;
-use std::{collections::HashMap, sync::Arc};
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
 
 /// Books by workspace.
 #[derive(Default)]
 pub(crate) struct PeopleCache {
-    books: RwLock<HashMap<WorkspaceId, (u64, Arc<PeopleBook>)>>,
+    books: RwLock<FxHashMap<WorkspaceId, (u64, Arc<PeopleBook>)>>,
 }
 
 impl PeopleCache {

@@ -20,8 +20,14 @@ mod webhooks;
 pub(crate) use vitals::server_facts;
 
 use crate::{
-    Error, Result, admission::LastUses, blocks::BlockCache, people::PeopleCache, store::not_among,
-    tiles::LayerCache, tx::Work, webhooks::Desk,
+    Error, Result,
+    admission::LastUses,
+    blocks::BlockCache,
+    people::PeopleCache,
+    store::{not_among, tell_of_migrating},
+    tiles::LayerCache,
+    tx::Work,
+    webhooks::Desk,
 };
 use deadpool_postgres::{Hook, HookError, Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
 use reach::Reach;
@@ -131,10 +137,9 @@ impl Postgres {
         let mut client = self.client().await?;
         client.execute(sql::LOCK_MIGRATIONS, &[]).await?;
         let client: &mut tokio_postgres::Client = client.deref_mut().deref_mut();
-        let outcome = embedded::migrations::runner().run_async(client).await;
+        let outcome = run_migrations(client).await;
         client.execute(sql::UNLOCK_MIGRATIONS, &[]).await?;
-        outcome?;
-        Ok(())
+        outcome
     }
 
     /// Carries out work in a transaction. It is a task of its own: what was committed is handed over
@@ -172,16 +177,27 @@ impl Postgres {
     }
 }
 
+async fn run_migrations(client: &mut tokio_postgres::Client) -> Result<()> {
+    let known = embedded::migrations::runner();
+    tell_of_migrating(&applied_migrations(client).await?, &known);
+    known.run_async(client).await?;
+    Ok(())
+}
+
 /// The migrations that a database still lacks. Nothing is written.
 pub(crate) async fn pending_migrations(url: &str) -> Result<Vec<String>> {
     let store = Postgres::connect(url)?;
     let client = store.client().await?;
-    let mut applied: Vec<i32> = Vec::new();
-    if client.query_one(sql::HAS_MIGRATIONS, &[]).await?.try_get(0)? {
-        let rows = client.query(sql::MIGRATIONS, &[]).await?;
-        applied = rows.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>()?;
+    Ok(not_among(&applied_migrations(&client).await?, &embedded::migrations::runner()))
+}
+
+/// The versions of the migrations that a database has seen.
+async fn applied_migrations(client: &tokio_postgres::Client) -> Result<Vec<i32>> {
+    if !client.query_one(sql::HAS_MIGRATIONS, &[]).await?.try_get(0)? {
+        return Ok(Vec::new());
     }
-    Ok(not_among(&applied, &embedded::migrations::runner()))
+    let rows = client.query(sql::MIGRATIONS, &[]).await?;
+    Ok(rows.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>()?)
 }
 
 mod embedded {

@@ -24,7 +24,7 @@ use crate::{
     blocks::BlockCache,
     long::long,
     people::PeopleCache,
-    store::not_among,
+    store::{not_among, tell_of_migrating},
     tiles::LayerCache,
     tx::Work,
     webhooks::{Desk, Handed},
@@ -34,8 +34,8 @@ use groma_domain::WorkspaceId;
 use parking_lot::{Mutex, RwLock};
 use readers::{Readers, State};
 use rusqlite::{Connection, OpenFlags, config::DbConfig};
+use rustc_hash::FxHashMap;
 use std::{
-    collections::HashMap,
     fs::File,
     io::ErrorKind,
     os::unix::fs::{MetadataExt, OpenOptionsExt},
@@ -56,7 +56,7 @@ pub struct Sqlite {
     /// Sees with its `data_version` that something was committed.
     watcher: Mutex<(Connection, i64)>,
     claim: Mutex<Option<File>>,
-    numbers: RwLock<HashMap<WorkspaceId, i64>>,
+    numbers: RwLock<FxHashMap<WorkspaceId, i64>>,
     people: PeopleCache,
     blocks: BlockCache,
     layers: LayerCache,
@@ -231,13 +231,17 @@ mod embedded {
 pub(crate) fn pending_migrations(path: &Path) -> Result<Vec<String>> {
     let connection = Connection::open_with_flags(only_name(path)?, OPEN)?;
     connection.busy_timeout(Duration::from_secs(10))?;
-    let mut applied: Vec<i32> = Vec::new();
-    if connection.prepare(sql::HAS_MIGRATIONS)?.exists([])? {
-        let mut statement = connection.prepare(sql::MIGRATIONS)?;
-        let rows = statement.query_map([], |row| row.get(0))?;
-        applied = rows.collect::<rusqlite::Result<_>>()?;
+    Ok(not_among(&applied_migrations(&connection)?, &embedded::migrations::runner()))
+}
+
+/// The versions of the migrations that a database has seen.
+fn applied_migrations(connection: &Connection) -> Result<Vec<i32>> {
+    if !connection.prepare(sql::HAS_MIGRATIONS)?.exists([])? {
+        return Ok(Vec::new());
     }
-    Ok(not_among(&applied, &embedded::migrations::runner()))
+    let mut statement = connection.prepare(sql::MIGRATIONS)?;
+    let rows = statement.query_map([], |row| row.get(0))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
 /// The one name of an existing database file, whatever links lead to it.
@@ -263,7 +267,9 @@ fn migrate(path: &Path) -> Result<Connection> {
     let (file, lock_path) = lock_file(path, "migrating")?;
     file.lock().map_err(|source| file_error(&lock_path, source))?;
     let mut connection = connect(path)?;
-    embedded::migrations::runner().run(&mut connection)?;
+    let known = embedded::migrations::runner();
+    tell_of_migrating(&applied_migrations(&connection)?, &known);
+    known.run(&mut connection)?;
     Ok(connection)
 }
 

@@ -61,10 +61,26 @@ impl std::str::FromStr for DatabaseUrl {
     }
 }
 
+/// How often a serving store looks after itself.
+const BEAT: Duration = Duration::from_millis(200);
+/// After so many of these, a minute, it writes down what is only in memory. Each time SQLite's readers
+/// lose their view of the file and find it again page by page, which a reader in a hurry feels.
+const SETTLING: u64 = 300;
+
 /// The migrations whose versions are not among those that were run.
 pub(crate) fn not_among(run: &[i32], known: &refinery::Runner) -> Vec<String> {
     let lacking = known.get_migrations().iter().filter(|known| !run.contains(&known.version()));
     lacking.map(ToString::to_string).collect()
+}
+
+/// Tells that a database of an older program is brought up to date: where it is large that takes
+/// minutes, in which nothing is answered.
+pub(crate) fn tell_of_migrating(run: &[i32], known: &refinery::Runner) {
+    let lacking = not_among(run, known);
+    if !run.is_empty() && !lacking.is_empty() {
+        let migrations = lacking.join(", ");
+        tracing::info!(migrations, "bringing the database up to date, which may take minutes");
+    }
 }
 
 /// One page of a list.
@@ -197,14 +213,14 @@ impl Store {
     /// Keeps a serving store in order until dropped: notices what others changed, writes down when
     /// tokens were used.
     pub async fn tend(&self, clock: impl Fn() -> Timestamp) {
-        let mut beat = tokio::time::interval(Duration::from_millis(200));
+        let mut beat = tokio::time::interval(BEAT);
         beat.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         for count in 1_u64.. {
             beat.tick().await;
             if let Self::Sqlite(sqlite) = self {
                 sqlite.notice_changes();
             }
-            if count.is_multiple_of(50)
+            if count.is_multiple_of(SETTLING)
                 && let Err(error) = self.settle(clock()).await
             {
                 tracing::warn!(%error, "token uses were not written down");

@@ -11,7 +11,8 @@ use groma_geo::{
     tile::{self, Candidate},
 };
 use parking_lot::{Mutex, RwLock};
-use std::{collections::HashMap, sync::Arc};
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
 
 /// What a tile may weigh before compression, but for the last zoom of its layer.
 const BUDGET: usize = 500_000;
@@ -157,7 +158,7 @@ pub(crate) fn draw<'b>(
     layer: &Layer,
     tile: TileId,
     mut candidates: Vec<Candidate<'b>>,
-    long: &'b HashMap<u64, Vec<u8>>,
+    long: &'b FxHashMap<u64, Vec<u8>>,
 ) -> Vec<u8> {
     if !long.is_empty() {
         for candidate in &mut candidates {
@@ -287,7 +288,7 @@ pub(crate) fn is_little(bytes: usize, blocks: usize) -> bool {
 /// Layers as they were last read; a revision tells whether one still is.
 #[derive(Default)]
 pub(crate) struct LayerCache {
-    layers: RwLock<HashMap<(WorkspaceId, LayerId), Arc<StoredLayer>>>,
+    layers: RwLock<FxHashMap<(WorkspaceId, LayerId), Arc<StoredLayer>>>,
 }
 
 impl LayerCache {

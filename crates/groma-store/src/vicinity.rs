@@ -14,7 +14,8 @@ use groma_geo::{
     shape, thin,
     tile::{self, Candidate},
 };
-use std::{collections::HashMap, sync::Arc};
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
 
 /// Tiles to a vicinity's side.
 const SIDE: u32 = 4;
@@ -85,7 +86,7 @@ impl Vicinity {
         id: VicinityId,
         stored: Arc<StoredLayer>,
         candidates: Vec<Candidate<'_>>,
-        long: &HashMap<u64, Vec<u8>>,
+        long: &FxHashMap<u64, Vec<u8>>,
     ) -> Option<Self> {
         let areas: Vec<GridBox> = id.tiles().map(TileId::buffered).collect();
         let mut of_tiles: [Vec<u32>; TILES] = std::array::from_fn(|_| Vec::new());
@@ -152,7 +153,7 @@ impl Vicinity {
             attributes: &self.bytes[feature.attributes as usize..feature.end as usize],
         };
         let candidates = self.shown(tile).map(candidate).collect();
-        let bytes = tiles::draw(&self.stored.layer, tile, candidates, &HashMap::new());
+        let bytes = tiles::draw(&self.stored.layer, tile, candidates, &FxHashMap::default());
         Tile { revision: self.revision(), bytes }
     }
 

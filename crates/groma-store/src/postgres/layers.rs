@@ -20,7 +20,8 @@ use groma_geo::{
     grid::{GridBox, TileId},
     tile::Candidate,
 };
-use std::{collections::HashMap, sync::Arc};
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
 use tokio_postgres::types::ToSql;
 
 /// How many rows go in one step when a layer is deleted.
@@ -267,7 +268,7 @@ impl Sheet {
         &'s self,
         tile: TileId,
         candidates: Vec<Candidate<'s>>,
-        long: &'s HashMap<u64, Vec<u8>>,
+        long: &'s FxHashMap<u64, Vec<u8>>,
     ) -> Vec<u8> {
         tiles::draw(&self.stored.layer, tile, candidates, long)
     }
@@ -276,7 +277,7 @@ impl Sheet {
         let candidates = self.candidates();
         let long = self.plan.long(&candidates);
         match long.is_empty() {
-            true => Ok(self.draw(tile, candidates, &HashMap::new())),
+            true => Ok(self.draw(tile, candidates, &FxHashMap::default())),
             false => Err(Lacking(long)),
         }
     }
@@ -289,8 +290,8 @@ async fn long_drawings(
     stored: &StoredLayer,
     Lacking(lacking): Lacking,
     zoom: u8,
-) -> Result<Option<HashMap<u64, Vec<u8>>>> {
-    let mut long = HashMap::new();
+) -> Result<Option<FxHashMap<u64, Vec<u8>>>> {
+    let mut long = FxHashMap::default();
     if lacking.is_empty() {
         return Ok(Some(long));
     }

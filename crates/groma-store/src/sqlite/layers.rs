@@ -17,7 +17,8 @@ use groma_geo::{
     grid::{GridBox, TileId},
 };
 use rusqlite::{Connection, OptionalExtension, params};
-use std::{collections::HashMap, sync::Arc};
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
 
 /// How many rows go in one step when a layer is deleted.
 const PURGE: u32 = 2_000;
@@ -288,8 +289,8 @@ fn long_drawings(
     layer: i64,
     apart: Vec<u64>,
     zoom: u8,
-) -> Result<HashMap<u64, Vec<u8>>> {
-    let mut long = HashMap::new();
+) -> Result<FxHashMap<u64, Vec<u8>>> {
+    let mut long = FxHashMap::default();
     for seq in apart {
         let mut statement = connection.prepare_cached(sql::LONG_DRAWING)?;
         let shape = statement.query_row(params![layer, int(seq), zoom], |row| row.get(0));

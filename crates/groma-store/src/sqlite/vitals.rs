@@ -1,6 +1,6 @@
 //! Whether the file is the one that was opened, and how large it is.
 
-use super::{Sqlite, embedded, identity, sql};
+use super::{Sqlite, applied_migrations, embedded, identity, sql};
 use crate::{Error, Result, store::not_among, vitals::Vitals};
 use groma_domain::Timestamp;
 
@@ -10,14 +10,7 @@ impl Sqlite {
         if identity(&self.path).is_none_or(|now| now != self.identity) {
             return Err(Error::Replaced(self.path.display().to_string()));
         }
-        let applied: Vec<i32> = self.read(|connection| {
-            if !connection.prepare_cached(sql::HAS_MIGRATIONS)?.exists([])? {
-                return Ok(Vec::new());
-            }
-            let mut statement = connection.prepare_cached(sql::MIGRATIONS)?;
-            let rows = statement.query_map([], |row| row.get(0))?;
-            Ok(rows.collect::<rusqlite::Result<_>>()?)
-        })?;
+        let applied = self.read(|connection| applied_migrations(connection))?;
         Ok(not_among(&applied, &embedded::migrations::runner()))
     }
 

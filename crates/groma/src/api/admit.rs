@@ -63,7 +63,8 @@ where
     fn call(&mut self, mut request: Request) -> Self::Future {
         let Self { guard, mut route } = self.clone();
         Box::pin(async move {
-            let (bearer, rate) = match guard.admit(request.headers()).await {
+            let now = jiff::Timestamp::now();
+            let (bearer, rate) = match guard.admit(request.headers(), now.into()).await {
                 Ok(admitted) => admitted,
                 Err(error) => return Ok(error.into_response()),
             };
@@ -81,7 +82,7 @@ where
                 }
             };
             if let Some(rate) = rate {
-                write_rate(response.headers_mut(), rate);
+                write_rate(response.headers_mut(), rate, now);
             }
             Ok(response)
         })
@@ -93,9 +94,9 @@ impl Guard {
     async fn admit(
         &self,
         headers: &HeaderMap,
+        now: Timestamp,
     ) -> Result<(Arc<Bearer>, Option<RateState>), ApiError> {
         let hash = sent_token(headers, &self.api)?;
-        let now = Timestamp::from(jiff::Timestamp::now());
         match self.api.store.admit(&hash, self.api.requests_per_minute, now).await? {
             Admission::Known { bearer, rate } => Ok((bearer, rate)),
             Admission::Unknown => Err(ApiError::unauthorized("Unknown or revoked token")),
@@ -124,27 +125,27 @@ const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 
-/// Where the token stands, in the customary headers and in those of the IETF draft.
-fn write_rate(headers: &mut HeaderMap, rate: RateState) {
-    let now = u64::try_from(jiff::Timestamp::now().as_microsecond()).unwrap_or_default();
-    headers.insert(LIMIT, HeaderValue::from(rate.limit));
-    headers.insert(REMAINING, HeaderValue::from(rate.remaining));
-    headers.insert(RESET, HeaderValue::from((now + rate.reset_micros).div_ceil(1_000_000)));
-    let policy = [("\"default\";q=", u64::from(rate.limit)), (";w=", 60)];
-    headers.insert(RATE_LIMIT_POLICY, written(&policy));
-    let state = [("\"default\";r=", u64::from(rate.remaining)), (";t=", seconds(rate))];
-    headers.insert(RATE_LIMIT, written(&state));
-}
-
-/// Words with a number behind each, as a header's value.
-fn written(parts: &[(&str, u64)]) -> HeaderValue {
-    let mut text = String::with_capacity(40);
-    for (word, number) in parts {
-        text.push_str(word);
-        text.push_str(itoa::Buffer::new().format(*number));
-    }
-    // Letters, digits, quotes and signs are a header value; it takes the text over as it is.
-    HeaderValue::from_maybe_shared(bytes::Bytes::from(text)).unwrap_or(HeaderValue::from_static(""))
+/// Where the token stood when it was let in, in the customary headers and in those of the IETF draft.
+fn write_rate(headers: &mut HeaderMap, rate: RateState, now: jiff::Timestamp) {
+    let now = u64::try_from(now.as_microsecond()).unwrap_or_default();
+    let (limit, remaining) = (u64::from(rate.limit), u64::from(rate.remaining));
+    let reset = (now + rate.reset_micros).div_ceil(1_000_000);
+    let mut text = Vec::with_capacity(40);
+    let mut insert = |name: HeaderName, parts: &[(&str, u64)]| {
+        text.clear();
+        for (word, number) in parts {
+            text.extend_from_slice(word.as_bytes());
+            text.extend_from_slice(itoa::Buffer::new().format(*number).as_bytes());
+        }
+        // Letters, digits, quotes and signs are a header value.
+        let value = HeaderValue::from_bytes(&text).unwrap_or(HeaderValue::from_static(""));
+        headers.insert(name, value);
+    };
+    insert(LIMIT, &[("", limit)]);
+    insert(REMAINING, &[("", remaining)]);
+    insert(RESET, &[("", reset)]);
+    insert(RATE_LIMIT_POLICY, &[("\"default\";q=", limit), (";w=", 60)]);
+    insert(RATE_LIMIT, &[("\"default\";r=", remaining), (";t=", seconds(rate))]);
 }
 
 /// Seconds until one more is allowed, rounded up.

@@ -198,20 +198,18 @@ impl Encoding {
 
     /// A strong ETag: the hash of the bytes, and the encoding they come in.
     fn etag(self, body: &[u8]) -> HeaderValue {
-        let mut digits = [0; 32];
+        // Quotes, and between them what is written here.
+        let mut text = [b'"'; 40];
+        let mut end = 1 + 32;
         // There is room for two digits a byte.
-        let _ = hex::encode_to_slice(XxHash3_128::oneshot(body).to_be_bytes(), &mut digits);
-        let mut text = Vec::with_capacity(40);
-        text.push(b'"');
-        text.extend_from_slice(&digits);
+        let _ = hex::encode_to_slice(XxHash3_128::oneshot(body).to_be_bytes(), &mut text[1..end]);
         if let Some(name) = self.name() {
-            text.push(b'-');
-            text.extend_from_slice(name.as_bytes());
+            text[end] = b'-';
+            text[end + 1..][..name.len()].copy_from_slice(name.as_bytes());
+            end += 1 + name.len();
         }
-        text.push(b'"');
         // Hexadecimal digits and letters in quotes are a header value.
-        HeaderValue::from_maybe_shared(Bytes::from(text))
-            .unwrap_or(HeaderValue::from_static("\"\""))
+        HeaderValue::from_bytes(&text[..=end]).unwrap_or(HeaderValue::from_static("\"\""))
     }
 
     /// The body in this encoding, at a level where speed counts for more than the last percent.

@@ -58,10 +58,14 @@ impl Lately {
         Self { answers: Cache::with_weighter(usual, bytes, Weight), sieve: Sieve::new() }
     }
 
-    /// The answer, if it was given in this edition.
-    pub(super) fn get(&self, asked: &Asked, edition: Option<Edition>) -> Option<Arc<Made>> {
+    /// The answer, if it was given in this edition, which is asked for only when there is one.
+    pub(super) fn get(
+        &self,
+        asked: &Asked,
+        edition: impl FnOnce() -> Option<Edition>,
+    ) -> Option<Arc<Made>> {
         let answer = self.answers.get(asked)?;
-        (Some(answer.edition) == edition).then_some(answer.made)
+        (Some(answer.edition) == edition()).then_some(answer.made)
     }
 
     /// Answers with this JSON, which was read of an edition, and keeps the answer if it was asked for
@@ -77,7 +81,7 @@ impl Lately {
             return wishes.json(body);
         };
         // Editions outlast the moments in which they are known without asking.
-        let made = self.get(&asked, Some(edition)).unwrap_or_else(|| {
+        let made = self.get(&asked, || Some(edition)).unwrap_or_else(|| {
             let made = Arc::new(Made::json(body.into(), asked.encoding));
             self.answers.insert(asked, Answer { edition, made: made.clone() });
             made

@@ -66,10 +66,9 @@ async fn list(
     params: ListParams,
     wishes: Wishes,
 ) -> Result<Response, ApiError> {
-    let workspace = caller.0.workspace;
-    let which = Which::Page(params.clone());
-    let asked = Asked { workspace, kind, which, encoding: wishes.encoding() };
-    if let Some(made) = api.lately.get(&asked, api.store.edition()) {
+    let (workspace, encoding) = (caller.0.workspace, wishes.encoding());
+    let asked = Asked { workspace, kind, which: Which::Page(params.clone()), encoding };
+    if let Some(made) = api.lately.get(&asked, || api.store.edition()) {
         return Ok(wishes.made_json(&made));
     }
     let page = api.store.list(workspace, kind, &params, envelope_start()).await?;
@@ -88,7 +87,7 @@ async fn detail(
     let (workspace, key) = (caller.0.workspace, path.key.ok_or_else(not_found)?);
     let which = Which::One(key.clone());
     let asked = Asked { workspace, kind, which, encoding: wishes.encoding() };
-    if let Some(made) = api.lately.get(&asked, api.store.edition()) {
+    if let Some(made) = api.lately.get(&asked, || api.store.edition()) {
         return Ok(wishes.made_json(&made));
     }
     let found = api.store.get(workspace, kind, &key).await?;

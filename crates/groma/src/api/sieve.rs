@@ -1,8 +1,9 @@
 //! What was asked lately, so that only what is asked for again is kept: what goes through everything
 //! once would otherwise push out what is asked for all the time.
 
+use quick_cache::DefaultHashBuilder;
 use std::{
-    hash::{BuildHasher, Hash, RandomState},
+    hash::{BuildHasher, Hash},
     sync::atomic::{AtomicU64, Ordering},
 };
 
@@ -10,7 +11,7 @@ use std::{
 const REMEMBERED: usize = 8 << 10;
 
 pub(super) struct Sieve {
-    hasher: RandomState,
+    hasher: DefaultHashBuilder,
     /// Hashes of what was asked, each in its place.
     questions: Box<[AtomicU64]>,
 }
@@ -18,7 +19,7 @@ pub(super) struct Sieve {
 impl Sieve {
     pub(super) fn new() -> Self {
         Self {
-            hasher: RandomState::new(),
+            hasher: DefaultHashBuilder::default(),
             questions: (0..REMEMBERED).map(|_| AtomicU64::new(0)).collect(),
         }
     }
