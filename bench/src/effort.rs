@@ -15,6 +15,11 @@ pub(crate) struct Effort {
     pub(crate) quick: bool,
     /// Rounds of each measurement; the order is turned around every other one.
     pub(crate) rounds: usize,
+    /// Rounds of z14 tiles, where everybody's figures vary most.
+    pub(crate) tile_rounds: usize,
+    /// Rounds of one second beside a bare handler: where both answer in microseconds, a moment in which
+    /// the machine is slow is soon over for both.
+    pub(crate) short_rounds: usize,
     /// Seconds of each measurement in each round.
     pub(crate) seconds: u32,
     /// Records on SQLite.
@@ -40,6 +45,8 @@ impl Effort {
         Self {
             quick: false,
             rounds: 3,
+            tile_rounds: 5,
+            short_rounds: 15,
             seconds: 3,
             sizes: Sizes {
                 folders: 1_000_000,
@@ -61,6 +68,8 @@ impl Effort {
         Self {
             quick: true,
             rounds: 1,
+            tile_rounds: 1,
+            short_rounds: 1,
             seconds: 1,
             sizes: Sizes { folders: 20_000, assignments: 2_000, budgets: 200, expenses: 2_000 },
             postgres_folders: 4_000,

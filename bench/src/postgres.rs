@@ -86,12 +86,12 @@ pub(crate) async fn run(effort: &Effort) -> Outcome<Part> {
             let admit = bound(reads.admit, &[&hash, "ARRAY[1]", &limit, "ARRAY[0]"]);
             let script = format!("\\set t random(1, {tokens})\n{admit};\n{statement}");
             let limit = || pgbench(&database, &script, effort.seconds);
-            let [rates, limits, figures] = in_turns(effort, [&ours, &limit, &theirs])?;
+            let [rates, limits, figures] = in_turns(effort.rounds, [&ours, &limit, &theirs])?;
             let row = Row::new(work, Unit::PerSecond, &rates).beside("pgbench, same SQL", &limits);
             part.row(row.goal(Goal::RatioAtLeast(0.7)));
             (rates, figures)
         } else {
-            in_turns(effort, [&ours, &theirs])?.into()
+            in_turns(effort.rounds, [&ours, &theirs])?.into()
         };
         part.row(Row::new(work, Unit::PerSecond, &rates).beside(directus.name, &figures));
     }

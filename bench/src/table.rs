@@ -33,7 +33,8 @@ fn page(effort: &Effort, machine: &Machine, parts: &[Part]) -> Outcome<String> {
     writeln!(
         page,
         "Written by `make bench`; [README.md](README.md) says what is measured and how. {} of {} s each, \
-         in turns, the order turned around every other round; shown are medians, with half of the distance \
+         in turns, the order turned around every other round (z14 tiles have {}, and what is held beside a bare \
+         handler {} of a second); shown are medians, with half of the distance \
          between the lowest and the highest round (±) or both of them. Load and peers are on the same cores. \
          Absolute figures are of this machine on its day; the ratios (ours to theirs) are what is claimed.\n",
         if effort.rounds == 1 {
@@ -41,7 +42,9 @@ fn page(effort: &Effort, machine: &Machine, parts: &[Part]) -> Outcome<String> {
         } else {
             format!("{} rounds", effort.rounds)
         },
-        effort.seconds
+        effort.seconds,
+        effort.tile_rounds,
+        effort.short_rounds
     )?;
     if Path::new("bench/GROWTH.md").exists() {
         page.push_str("How costs grow with size is in [GROWTH.md](GROWTH.md).\n\n");

@@ -3,7 +3,7 @@
 use crate::{
     Actor, Page, Result, Store,
     geometries::{NewGeometries, Outcome, Post, place_folders},
-    store::on_engine,
+    store::{on_engine, on_engine_often},
     tiles::Tile,
     tx::{self, LayerWrite, LogRow, StoredLayer, Tx, Work, Write},
     vicinity::{Vicinity, VicinityId},
@@ -82,7 +82,7 @@ impl Store {
         workspace: WorkspaceId,
         layer: LayerId,
     ) -> Result<Option<u64>> {
-        on_engine!(self, engine => engine.layer_revision(workspace, layer).await)
+        on_engine_often!(self, engine => engine.layer_revision(workspace, layer))
     }
 
     /// The revision that a layer had when it was last read, where asking for the one of now takes time.
@@ -101,7 +101,7 @@ impl Store {
         layer: LayerId,
         tile: TileId,
     ) -> Result<Option<Tile>> {
-        on_engine!(self, engine => engine.tile(workspace, layer, tile).await)
+        on_engine_often!(self, engine => engine.tile(workspace, layer, tile))
     }
 
     /// What the tiles of a vicinity are drawn from; `None` when that is too much to be kept, or nothing.
@@ -111,7 +111,7 @@ impl Store {
         layer: LayerId,
         id: VicinityId,
     ) -> Result<Option<Vicinity>> {
-        on_engine!(self, engine => engine.vicinity(workspace, layer, id).await)
+        on_engine_often!(self, engine => engine.vicinity(workspace, layer, id))
     }
 
     /// Makes a layer.

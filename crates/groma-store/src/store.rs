@@ -161,6 +161,18 @@ macro_rules! on_engine {
 }
 pub(crate) use on_engine;
 
+/// The same for what is asked all the time. A future is as large as the largest it may become, which is
+/// PostgreSQL's by far: so that SQLite's is not carried about with the room for that, it is put apart.
+macro_rules! on_engine_often {
+    ($store:expr, $engine:ident => $future:expr) => {
+        match $store {
+            Store::Sqlite($engine) => $future.await,
+            Store::Postgres($engine) => Box::pin($future).await,
+        }
+    };
+}
+pub(crate) use on_engine_often;
+
 impl Store {
     /// Opens the database, making and migrating it as needed.
     pub async fn open(url: &DatabaseUrl) -> Result<Self> {
@@ -251,7 +263,7 @@ impl Store {
     pub async fn admit(&self, hash: &TokenHash, limit: u32, now: Timestamp) -> Result<Admission> {
         match self {
             Self::Sqlite(sqlite) => sqlite.admit(hash, limit, now),
-            Self::Postgres(postgres) => postgres.admit(hash, limit, now).await,
+            Self::Postgres(postgres) => Box::pin(postgres.admit(hash, limit, now)).await,
         }
     }
 
@@ -275,7 +287,7 @@ impl Store {
     ) -> Result<Page> {
         // What is read at once never waits: a task that only reads must still let others run.
         tokio::task::consume_budget().await;
-        on_engine!(self, engine => engine.list(workspace, kind, params, body).await)
+        on_engine_often!(self, engine => engine.list(workspace, kind, params, body))
     }
 
     /// One record.
@@ -290,7 +302,7 @@ impl Store {
                 tokio::task::consume_budget().await;
                 sqlite.get(workspace, kind, key)
             }
-            Self::Postgres(postgres) => postgres.get(workspace, kind, key).await,
+            Self::Postgres(postgres) => Box::pin(postgres.get(workspace, kind, key)).await,
         }
     }
 
