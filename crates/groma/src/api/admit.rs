@@ -63,8 +63,7 @@ where
     fn call(&mut self, mut request: Request) -> Self::Future {
         let Self { guard, mut route } = self.clone();
         Box::pin(async move {
-            let now = jiff::Timestamp::now();
-            let (bearer, rate) = match guard.admit(request.headers(), now.into()).await {
+            let (bearer, rate) = match guard.admit(request.headers()).await {
                 Ok(admitted) => admitted,
                 Err(error) => return Ok(error.into_response()),
             };
@@ -82,7 +81,7 @@ where
                 }
             };
             if let Some(rate) = rate {
-                write_rate(response.headers_mut(), rate, now);
+                write_rate(response.headers_mut(), rate);
             }
             Ok(response)
         })
@@ -94,9 +93,9 @@ impl Guard {
     async fn admit(
         &self,
         headers: &HeaderMap,
-        now: Timestamp,
     ) -> Result<(Arc<Bearer>, Option<RateState>), ApiError> {
         let hash = sent_token(headers, &self.api)?;
+        let now = Timestamp::from(jiff::Timestamp::now());
         match self.api.store.admit(&hash, self.api.requests_per_minute, now).await? {
             Admission::Known { bearer, rate } => Ok((bearer, rate)),
             Admission::Unknown => Err(ApiError::unauthorized("Unknown or revoked token")),
@@ -125,9 +124,10 @@ const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 
-/// Where the token stood when it was let in, in the customary headers and in those of the IETF draft.
-fn write_rate(headers: &mut HeaderMap, rate: RateState, now: jiff::Timestamp) {
-    let now = u64::try_from(now.as_microsecond()).unwrap_or_default();
+/// Where the token stands, in the customary headers and in those of the IETF draft. The clock is read
+/// later than the window was: who comes at a moment that was told too early is refused.
+fn write_rate(headers: &mut HeaderMap, rate: RateState) {
+    let now = u64::try_from(jiff::Timestamp::now().as_microsecond()).unwrap_or_default();
     let (limit, remaining) = (u64::from(rate.limit), u64::from(rate.remaining));
     let reset = (now + rate.reset_micros).div_ceil(1_000_000);
     let mut text = Vec::with_capacity(40);
