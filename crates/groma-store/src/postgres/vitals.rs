@@ -1,6 +1,6 @@
 //! What PostgreSQL says of itself, and how busy the connections to it are.
 
-use super::{Postgres, embedded, sql};
+use super::{Postgres, applied_migrations, embedded, sql};
 use crate::{
     Result,
     store::not_among,
@@ -10,12 +10,11 @@ use groma_domain::Timestamp;
 
 impl Postgres {
     pub(crate) async fn lacking_migrations(&self) -> Result<Vec<String>> {
-        let mut applied: Vec<i32> = Vec::new();
-        let rows = self.rows(sql::HAS_MIGRATIONS, &[]).await?;
-        if rows.first().map(|row| row.try_get(0)).transpose()?.unwrap_or(false) {
-            let rows = self.rows(sql::MIGRATIONS, &[]).await?;
-            applied = rows.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>()?;
-        }
+        let asked = async {
+            let client = self.client().await?;
+            applied_migrations(&client).await
+        };
+        let applied = self.within_reach(asked).await?;
         Ok(not_among(&applied, &embedded::migrations::runner()))
     }
 
