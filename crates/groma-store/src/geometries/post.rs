@@ -19,7 +19,13 @@ use groma_domain::{
     reference::Key,
 };
 use groma_geo::{Bbox, attributes, shape::Drawing};
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    collections::{BTreeMap, HashMap},
+    thread,
+};
+
+/// From so many features on they are drawn by a thread of their own, while their rows are written.
+const MANY: usize = 1_000;
 
 /// Geometries to be written together.
 #[derive(Clone)]
@@ -156,10 +162,11 @@ fn spooled(source: std::io::Error) -> Error {
     Error::File { path: "features waiting to be written".into(), source }
 }
 
-/// A feature, and the one it replaces.
+/// What a feature that comes or goes changes on the shelves.
 struct Step {
     seq: u64,
-    old: Option<StoredFeature>,
+    /// Whether there was one of this number before.
+    is_known: bool,
     old_centre: Option<u64>,
     drawing: Option<Drawing>,
     attributes: Vec<u8>,
@@ -204,10 +211,9 @@ impl<'t, T: Tx> Posting<'t, T> {
         let Some(mut prepared) = reader.next_part().map_err(spooled)?.pop() else { return Ok(()) };
         prepared.external_id.clone_from(&old.external_id);
         let mut writes = Vec::new();
-        let step = self.write_feature(prepared, Some(old), &mut writes)?;
+        let step = self.write_feature(prepared, Some(&old), &mut writes)?;
         writes.extend(self.tally.grown(self.layer));
-        writes.extend(self.draw(step.into_iter().collect()).await?);
-        if writes.is_empty() { Ok(()) } else { self.tx.write(self.workspace, writes).await }
+        self.write_and_draw(writes, step.into_iter().collect()).await
     }
 
     /// Takes one feature away.
@@ -218,11 +224,9 @@ impl<'t, T: Tx> Posting<'t, T> {
         }
         let (layer, seq) = (self.layer, old.seq);
         let remove = LayerWrite::RemoveFeature { layer, seq, external_id: old.external_id.clone() };
-        let mut writes = vec![Write::Layer(remove)];
         let old_centre = geometry.as_ref().and_then(Drawing::centre_of);
-        let gone = Step { seq, old: Some(old), old_centre, drawing: None, attributes: Vec::new() };
-        writes.extend(self.draw(vec![gone]).await?);
-        self.tx.write(self.workspace, writes).await
+        let gone = Step { seq, is_known: true, old_centre, drawing: None, attributes: Vec::new() };
+        self.write_and_draw(vec![Write::Layer(remove)], vec![gone]).await
     }
 
     async fn write_all(&mut self, features: Spool) -> Result<()> {
@@ -249,21 +253,17 @@ impl<'t, T: Tx> Posting<'t, T> {
         let mut steps = Vec::new();
         for prepared in part {
             let old = prepared.external_id.as_ref().and_then(|id| known.remove(id));
-            steps.extend(self.write_feature(prepared, old, &mut writes)?);
+            steps.extend(self.write_feature(prepared, old.as_ref(), &mut writes)?);
         }
         writes.extend(self.tally.grown(self.layer));
-        writes.extend(self.draw(steps).await?);
-        if writes.is_empty() {
-            return Ok(());
-        }
-        self.tx.write(self.workspace, writes).await
+        self.write_and_draw(writes, steps).await
     }
 
     /// Writes a feature unless it is there already; the step is what its drawing takes.
     fn write_feature(
         &mut self,
         mut prepared: Prepared,
-        old: Option<StoredFeature>,
+        old: Option<&StoredFeature>,
         writes: &mut Vec<Write>,
     ) -> Result<Option<Step>> {
         let drawing = prepared.drawing();
@@ -277,7 +277,7 @@ impl<'t, T: Tx> Posting<'t, T> {
             (Some(kind), Some(sort))
         });
         let has_heights = geometry.as_ref().is_some_and(|geometry| geometry.has_heights);
-        let (seq, id, created_at) = match &old {
+        let (seq, id, created_at) = match old {
             Some(old) => (old.seq, old.id, old.created_at),
             None => (self.tally.layer.last_seq + 1, self.new_id(), self.now),
         };
@@ -285,7 +285,7 @@ impl<'t, T: Tx> Posting<'t, T> {
             let external_id = external_id.clone();
             self.posted.geometries.push(PostedGeometry { id, external_id, kind });
         }
-        let old_links = old.as_ref().map(|old| (old.folder, old.assignment)).unwrap_or_default();
+        let old_links = old.map(|old| (old.folder, old.assignment)).unwrap_or_default();
         let feature = StoredFeature {
             seq,
             id,
@@ -300,13 +300,13 @@ impl<'t, T: Tx> Posting<'t, T> {
             created_at,
             updated_at: self.now,
         };
-        if old.as_ref().is_some_and(|old| old.is_same(&feature)) {
+        if old.is_some_and(|old| old.is_same(&feature)) {
             self.posted.unchanged += 1;
             return Ok(None);
         }
         let attributes = attributes::renumbered(&attributes, &self.fields);
         let mut old_centre = None;
-        match &old {
+        match old {
             None => {
                 self.posted.created += 1;
                 self.tally.layer.last_seq = seq;
@@ -328,11 +328,32 @@ impl<'t, T: Tx> Posting<'t, T> {
         let is_new = old.is_none();
         let row = FeatureRow { layer: self.layer, is_new, has_heights, feature, at: self.now };
         writes.push(Write::Layer(LayerWrite::SaveFeature(row)));
-        Ok(Some(Step { seq, old, old_centre, drawing, attributes }))
+        Ok(Some(Step { seq, is_known: !is_new, old_centre, drawing, attributes }))
     }
 
-    /// Brings the shelves up to date.
-    async fn draw(&mut self, steps: Vec<Step>) -> Result<Vec<Write>> {
+    /// Writes what is to be written, and brings the shelves up to date.
+    async fn write_and_draw(&mut self, mut writes: Vec<Write>, steps: Vec<Step>) -> Result<()> {
+        let (board, layer, are_many) = (self.board(&steps).await?, self.layer, steps.len() >= MANY);
+        let draw = move || draw(board, layer, steps);
+        let drawn = if are_many {
+            let drawing = thread::Builder::new().name("drawing".to_owned()).spawn(draw);
+            let drawing =
+                drawing.map_err(|source| Error::File { path: "drawing".to_owned(), source })?;
+            self.tx.write(self.workspace, std::mem::take(&mut writes)).await?;
+            drawing.join().map_err(|_| Error::Damaged("drawing features panicked".to_owned()))?
+        } else {
+            draw()
+        };
+        for (shelf, class) in drawn.reach {
+            let reach = self.tally.layer.reach.entry(shelf).or_default();
+            *reach = (*reach).max(class);
+        }
+        writes.extend(drawn.writes);
+        if writes.is_empty() { Ok(()) } else { self.tx.write(self.workspace, writes).await }
+    }
+
+    /// The part of the shelves that these steps concern.
+    async fn board(&mut self, steps: &[Step]) -> Result<Board> {
         // A layer that never had anything has nothing on its shelves.
         let is_empty = self.tally.layer.reach.is_empty();
         self.tally.layer.gathers |= is_empty;
@@ -344,30 +365,7 @@ impl<'t, T: Tx> Posting<'t, T> {
         if !is_empty {
             board.load(self.tx.blocks(self.workspace, self.layer, &needed).await?);
         }
-        let mut writes = Vec::new();
-        for step in steps {
-            let seq = step.seq;
-            if let Some(centre) = step.old_centre {
-                board.leave(seq, centre);
-            }
-            if step.old.is_some() {
-                writes.push(LayerWrite::RemoveLong { layer: self.layer, seq });
-            }
-            let Some(drawing) = step.drawing else { continue };
-            board.enter(seq, &drawing, &step.attributes);
-            writes.extend(drawing.levels.into_iter().map(|level| LayerWrite::SaveLong {
-                layer: self.layer,
-                seq,
-                zoom: level.zoom,
-                shape: level.bytes,
-            }));
-        }
-        for (shelf, class) in board.reach() {
-            let reach = self.tally.layer.reach.entry(shelf).or_default();
-            *reach = (*reach).max(class);
-        }
-        writes.extend(board.finish(self.layer));
-        Ok(writes.into_iter().map(Write::Layer).collect())
+        Ok(board)
     }
 
     pub(super) async fn finish(
@@ -419,6 +417,38 @@ impl<'t, T: Tx> Posting<'t, T> {
         let [_, _, _, _, _, _, random @ ..] = self.next_id.to_be_bytes();
         GeometryId::new(self.now, random)
     }
+}
+
+/// What came of drawing features.
+struct Drawn {
+    /// The largest class on each shelf that was touched.
+    reach: Vec<(u8, u8)>,
+    writes: Vec<Write>,
+}
+
+/// Carries out steps on the board.
+fn draw(mut board: Board, layer: u64, steps: Vec<Step>) -> Drawn {
+    let mut writes = Vec::new();
+    for step in steps {
+        let seq = step.seq;
+        if let Some(centre) = step.old_centre {
+            board.leave(seq, centre);
+        }
+        if step.is_known {
+            writes.push(LayerWrite::RemoveLong { layer, seq });
+        }
+        let Some(drawing) = step.drawing else { continue };
+        board.enter(seq, &drawing, &step.attributes);
+        writes.extend(drawing.levels.into_iter().map(|level| LayerWrite::SaveLong {
+            layer,
+            seq,
+            zoom: level.zoom,
+            shape: level.bytes,
+        }));
+    }
+    let reach = board.reach().collect();
+    writes.extend(board.finish(layer));
+    Drawn { reach, writes: writes.into_iter().map(Write::Layer).collect() }
 }
 
 /// Gives folders the boxes of their geometries: grown by what came, or measured anew (`None`).

@@ -207,8 +207,10 @@ impl Reader {
         *latest = Begun { commits, at, edition };
         (self.begun, self.version) = (*latest, version);
         self.state.edition = edition;
-        self.state.people.set(None);
-        self.state.collection.set(None);
+        if is_new {
+            self.state.people.set(None);
+            self.state.collection.set(None);
+        }
         Ok(())
     }
 
