@@ -218,10 +218,11 @@ impl<'a> Shape<'a> {
         let (places, rest) = self.rest.split_at_checked(length)?;
         self.rest = rest;
         let GridBox { min_x, min_y, max_x, max_y } = self.bounds;
+        let (wide, high) = (max_x - min_x, max_y - min_y);
         Some(places.as_chunks().0.iter().map(move |&[a, b, c, d]| {
-            let x = min_x + i64::from(u16::from_le_bytes([a, b]));
-            let y = min_y + i64::from(u16::from_le_bytes([c, d]));
-            (x.min(max_x), y.min(max_y))
+            let x = i64::from(u16::from_le_bytes([a, b]));
+            let y = i64::from(u16::from_le_bytes([c, d]));
+            (min_x + x.min(wide), min_y + y.min(high))
         }))
     }
 

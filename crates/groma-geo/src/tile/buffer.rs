@@ -68,20 +68,23 @@ impl Buffer {
         self.put(value, 1);
     }
 
-    /// Appends pairs of varints, each under 2¹⁴, hence at most four bytes a pair.
+    /// Appends two varints, each under 2¹⁴.
     #[inline]
-    pub(super) fn put_pairs(&mut self, pairs: impl Iterator<Item = (u32, u32)>) {
-        // The length stays in a register meanwhile.
-        let mut length = self.length;
-        let bytes = self.bytes.as_mut_slice();
-        for (first, second) in pairs {
-            let (low, low_bytes) = short_varint(first);
-            let (high, high_bytes) = short_varint(second);
-            let word = low | high << (8 * low_bytes);
-            bytes[length..length + 4].copy_from_slice(&word.to_le_bytes());
-            length += (low_bytes + high_bytes) as usize;
-        }
-        self.length = length;
+    pub(super) fn put_pair(&mut self, pair: (u32, u32)) {
+        let (varints, [more_of_first, more_of_second]) = short_varints(pair);
+        let (first, second) = (varints & 0xffff, varints >> 16);
+        let word = first | second << (8 + 8 * more_of_first);
+        self.put(u64::from(word), (2 + more_of_first + more_of_second) as usize);
+    }
+
+    /// Appends a few bytes.
+    #[inline]
+    pub(super) fn put_few(&mut self, write: impl FnOnce(&mut Few<'_>)) {
+        self.reserve(Few::ROOM);
+        let Some(room) = self.bytes[self.length..].first_chunk_mut() else { return };
+        let mut few = Few { room, length: 0 };
+        write(&mut few);
+        self.length += usize::from(few.length);
     }
 
     /// Appends a field of a message: its head, the number of the bytes, the bytes.
@@ -91,11 +94,56 @@ impl Buffer {
         self.put_varint(bytes.len() as u64);
         self.put_slice(bytes);
     }
+}
+
+/// A few bytes in the making, 255 at most. The room ends behind the last place that a byte can tell,
+/// so that nothing has to be checked where it is written to.
+pub(super) struct Few<'b> {
+    room: &'b mut [u8; Few::ROOM],
+    length: u8,
+}
+
+impl Few<'_> {
+    const ROOM: usize = u8::MAX as usize + 1 + 4;
+
+    /// So many pairs fit in any case.
+    pub(super) const PAIRS: usize = 32;
+
+    #[inline]
+    pub(super) fn length(&self) -> u8 {
+        self.length
+    }
+
+    #[inline]
+    pub(super) fn put_byte(&mut self, byte: u8) {
+        self.replace(self.length, byte);
+        self.length += 1;
+    }
+
+    #[inline]
+    pub(super) fn put_varint(&mut self, mut value: u64) {
+        while value >= 0x80 {
+            self.put_byte(value as u8 | 0x80);
+            value >>= 7;
+        }
+        self.put_byte(value as u8);
+    }
+
+    /// Appends two varints, each under 2¹⁴.
+    #[inline]
+    pub(super) fn put_pair(&mut self, pair: (u32, u32)) {
+        let (varints, [more_of_first, more_of_second]) = short_varints(pair);
+        let at = usize::from(self.length);
+        self.room[at..at + 2].copy_from_slice(&(varints as u16).to_le_bytes());
+        let at = at + 1 + more_of_first as usize;
+        self.room[at..at + 2].copy_from_slice(&((varints >> 16) as u16).to_le_bytes());
+        self.length += (2 + more_of_first + more_of_second) as u8;
+    }
 
     /// Replaces a byte that is written.
     #[inline]
-    pub(super) fn replace(&mut self, at: usize, byte: u8) {
-        self.bytes[at] = byte;
+    pub(super) fn replace(&mut self, at: u8, byte: u8) {
+        self.room[usize::from(at)] = byte;
     }
 }
 
@@ -105,9 +153,16 @@ pub(super) fn field_size(bytes: usize) -> usize {
     1 + varint::length(bytes as u64) + bytes
 }
 
-/// A varint of one byte or two, and which. There is no branch, as it would be hard to foresee.
+/// Two varints of one byte or two, each in a half of a word, and how many more than one byte each
+/// has. There is no branch, as it would be hard to foresee.
 #[inline]
-fn short_varint(value: u32) -> (u32, u32) {
-    let more = u32::from(value > 0x7f);
-    (value & 0x7f | more << 7 | value >> 7 << 8, 1 + more)
+fn short_varints((first, second): (u32, u32)) -> (u32, [u32; 2]) {
+    /// Of what a varint's second byte holds, in both halves.
+    const UPPER: u32 = 0x3f80_3f80;
+    let both = first | second << 16;
+    let upper = both & UPPER;
+    // Where it is not nothing, this carries into the bit above it; which then goes to where a byte
+    // says that another follows.
+    let more = (upper + UPPER) >> 7 & 0x0080_0080;
+    (both + upper + more, [more >> 7 & 1, more >> 23])
 }

@@ -110,7 +110,7 @@ impl<'a> Layer<'a> {
             let key = self.key(field);
             self.tags.reserve(16);
             if key | value < 1 << 14 {
-                self.tags.put_pairs(std::iter::once((key, value)));
+                self.tags.put_pair((key, value));
             } else {
                 self.tags.put_varint(u64::from(key));
                 self.tags.put_varint(u64::from(value));

@@ -3,7 +3,7 @@
 use super::{
     clip,
     pen::{Mark, Pen, QUICK},
-    view::{EXTENT, FRAME, Point, View, bounds_of, cross},
+    view::{EXTENT, FRAME, Point, View, bounds_of, doubled_area},
 };
 use crate::{
     grid::{GridBox, TileId},
@@ -201,7 +201,7 @@ impl Painter {
             return None;
         }
         let mut ahead = *shape;
-        let points = ahead.short_places(places)?.map(|(x, y)| view.point(x, y));
+        let points = ahead.short_places(places)?.map(view.shrink()?);
         let mark = self.pen.mark();
         let area = self.pen.quick_ring(points).map(|area| if hole { -area } else { area });
         let area = area.filter(|area| *area > 0);
@@ -297,7 +297,7 @@ fn is_along_border(bounds: GridBox) -> bool {
 /// clockwise on the screen, as outer rings must.
 fn area_of(ring: &[Point]) -> i64 {
     let before = ring.last().into_iter().chain(ring);
-    before.zip(ring).map(|(from, to)| cross(*from, *to)).sum()
+    before.zip(ring).map(|(from, to)| doubled_area(*from, *to)).sum()
 }
 
 /// Gives an area to a ring that has none, but has some length: one of its points moves by a unit,

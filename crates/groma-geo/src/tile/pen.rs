@@ -1,8 +1,8 @@
 //! The commands of MVT geometries. What is drawn must lie in the frame.
 
 use super::{
-    buffer::Buffer,
-    view::{FRAME, Point, cross},
+    buffer::{Buffer, Few},
+    view::{FRAME, Point, doubled_area},
 };
 use crate::varint;
 
@@ -70,9 +70,13 @@ impl Pen {
 
     /// One point or more.
     pub(super) fn points(&mut self, points: &[Point]) {
-        self.buffer.reserve(8 + 4 * points.len());
-        self.command(MOVE_TO, points.len());
-        self.steps(points.iter());
+        let [first, rest @ ..] = points else { return };
+        self.buffer.put_few(|few| {
+            few.put_varint(command(MOVE_TO, points.len()));
+            few.put_pair(step(self.at, *first));
+        });
+        self.at = *first;
+        self.steps(rest.iter());
     }
 
     /// A line of two points or more.
@@ -98,7 +102,7 @@ impl Pen {
         } else {
             self.steps(rest.iter());
         }
-        self.buffer.put_byte(CLOSE_PATH);
+        self.buffer.put_few(|few| few.put_byte(CLOSE_PATH));
     }
 
     /// A ring of no more than [`QUICK`] points, written as they come, but for repeats. Answers
@@ -107,19 +111,25 @@ impl Pen {
     #[inline]
     pub(super) fn quick_ring(&mut self, mut points: impl Iterator<Item = Point>) -> Option<i64> {
         let first = points.next()?;
-        self.begin(first, QUICK as usize - 1);
-        let announced = self.buffer.length() - 1;
-        let (mut at, mut area, mut lines) = (first, 0, 0);
-        self.buffer.put_pairs(points.filter_map(|to| {
-            let from = std::mem::replace(&mut at, to);
-            area += cross(from, to);
-            lines += u8::from(from != to);
-            (from != to).then(|| step(from, to))
-        }));
-        self.buffer.replace(announced, lines << 3 | LINE_TO);
-        self.buffer.put_byte(CLOSE_PATH);
+        let (mut at, mut area) = (first, 0);
+        self.buffer.put_few(|few| {
+            few.put_byte(1 << 3 | MOVE_TO);
+            few.put_pair(step(self.at, first));
+            let (announced, mut lines) = (few.length(), 0);
+            few.put_byte(0);
+            for to in points {
+                if to != at {
+                    few.put_pair(step(at, to));
+                    area += doubled_area(at, to);
+                    lines += 1;
+                    at = to;
+                }
+            }
+            few.replace(announced, lines << 3 | LINE_TO);
+            few.put_byte(CLOSE_PATH);
+        });
         self.at = at;
-        (at != first).then_some(area + cross(at, first))
+        (at != first).then_some(area + doubled_area(at, first))
     }
 
     /// A small square, for a polygon that has no size.
@@ -127,34 +137,42 @@ impl Pen {
     pub(super) fn dot(&mut self, at: Point) {
         const THERE: u8 = (DOT as u8) << 1;
         const BACK: u8 = THERE - 1;
-        const SIDES: [u8; 8] = [THERE, 0, 0, THERE, BACK, 0, CLOSE_PATH, 0];
+        const SIDES: [u8; 7] = [THERE, 0, 0, THERE, BACK, 0, CLOSE_PATH];
         let x = (at.x - DOT / 2).clamp(FRAME.min_x, FRAME.max_x - DOT);
         let y = (at.y - DOT / 2).clamp(FRAME.min_y, FRAME.max_y - DOT);
         self.begin(Point { x, y }, 3);
-        self.buffer.put(u64::from_le_bytes(SIDES), 7);
+        self.buffer.put_few(|few| SIDES.into_iter().for_each(|byte| few.put_byte(byte)));
         self.at = Point { x, y: y + DOT };
     }
 
     /// Goes to the first point of a line or ring, and announces the others.
     #[inline]
     fn begin(&mut self, first: Point, others: usize) {
-        self.buffer.reserve(24 + 4 * others);
-        self.command(MOVE_TO, 1);
-        self.steps([first].iter());
-        self.command(LINE_TO, others);
+        self.buffer.put_few(|few| {
+            few.put_varint(command(MOVE_TO, 1));
+            few.put_pair(step(self.at, first));
+            few.put_varint(command(LINE_TO, others));
+        });
+        self.at = first;
     }
 
     #[inline]
-    fn command(&mut self, command: u8, count: usize) {
-        self.buffer.put_varint((count as u64) << 3 | u64::from(command));
-    }
-
-    #[inline]
-    fn steps<'a>(&mut self, points: impl Iterator<Item = &'a Point>) {
+    fn steps<'a>(&mut self, mut points: impl ExactSizeIterator<Item = &'a Point>) {
         let mut at = self.at;
-        self.buffer.put_pairs(points.map(|&to| step(std::mem::replace(&mut at, to), to)));
+        while points.len() > 0 {
+            self.buffer.put_few(|few| {
+                for &to in points.by_ref().take(Few::PAIRS) {
+                    few.put_pair(step(at, to));
+                    at = to;
+                }
+            });
+        }
         self.at = at;
     }
+}
+
+fn command(command: u8, count: usize) -> u64 {
+    (count as u64) << 3 | u64::from(command)
 }
 
 /// A step as two numbers, which are under 2¹⁴: the frame is narrower than 2¹³ units.

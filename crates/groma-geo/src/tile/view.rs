@@ -20,10 +20,11 @@ pub(super) struct Point {
     pub y: i64,
 }
 
-/// Twice what the edge between two points adds to the area of a ring.
+/// Twice what the edge between two points adds to the area of a ring: the area between it and the
+/// y axis. Summed up it is the same as by the cross product, which takes a multiplication more.
 #[inline]
-pub(super) fn cross(from: Point, to: Point) -> i64 {
-    from.x * to.y - to.x * from.y
+pub(super) fn doubled_area(from: Point, to: Point) -> i64 {
+    (from.x + to.x) * (to.y - from.y)
 }
 
 /// How a tile sees shapes of some scale.
@@ -51,6 +52,16 @@ impl View {
     pub(super) fn point(self, x: i64, y: i64) -> Point {
         let units = |steps: i64| steps >> self.right << self.left;
         Point { x: units(x) - self.origin.x, y: units(y) - self.origin.y }
+    }
+
+    /// [`View::point`] for a place after the other, where no step is several units: it takes no more
+    /// than one shift then.
+    #[inline]
+    pub(super) fn shrink(self) -> Option<impl Fn((i64, i64)) -> Point> {
+        let Self { right, left, origin } = self;
+        let start = Point { x: origin.x << right, y: origin.y << right };
+        let point = move |(x, y)| Point { x: (x - start.x) >> right, y: (y - start.y) >> right };
+        (left == 0).then_some(point)
     }
 
     #[inline]
