@@ -55,6 +55,7 @@ impl Buffer {
 
     #[inline]
     pub(super) fn put_slice(&mut self, bytes: &[u8]) {
+        self.reserve(bytes.len());
         self.bytes[self.length..self.length + bytes.len()].copy_from_slice(bytes);
         self.length += bytes.len();
     }
@@ -85,14 +86,6 @@ impl Buffer {
         let mut few = Few { room, length: 0 };
         write(&mut few);
         self.length += usize::from(few.length);
-    }
-
-    /// Appends a field of a message: its head, the number of the bytes, the bytes.
-    #[inline]
-    pub(super) fn put_field(&mut self, head: u8, bytes: &[u8]) {
-        self.put_byte(head);
-        self.put_varint(bytes.len() as u64);
-        self.put_slice(bytes);
     }
 }
 
@@ -140,6 +133,13 @@ impl Few<'_> {
         self.length += (2 + more_of_first + more_of_second) as u8;
     }
 
+    /// Appends a field of a message: its head, and a number or that of the bytes that follow.
+    #[inline]
+    pub(super) fn put_number(&mut self, head: u8, number: u64) {
+        self.put_byte(head);
+        self.put_varint(number);
+    }
+
     /// Replaces a byte that is written.
     #[inline]
     pub(super) fn replace(&mut self, at: u8, byte: u8) {
@@ -147,7 +147,7 @@ impl Few<'_> {
     }
 }
 
-/// What [`Buffer::put_field`] takes for so many bytes.
+/// What a field of so many bytes takes in a message, with its head and their number.
 #[inline]
 pub(super) fn field_size(bytes: usize) -> usize {
     1 + varint::length(bytes as u64) + bytes

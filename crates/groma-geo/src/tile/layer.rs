@@ -83,17 +83,19 @@ impl<'a> Layer<'a> {
             let tags_size = if tags.is_empty() { 0 } else { field_size(tags.len()) };
             let size = 1 + varint::length(id) + tags_size + 2 + field_size(commands.len());
             let out = &mut self.features;
-            out.reserve(16 + size);
-            out.put_byte(head::LAYER_FEATURE);
-            out.put_varint(size as u64);
-            out.put_byte(head::FEATURE_ID);
-            out.put_varint(id);
-            if !tags.is_empty() {
-                out.put_field(head::FEATURE_TAGS, tags);
-            }
-            out.put_byte(head::FEATURE_TYPE);
-            out.put_byte(kind as u8);
-            out.put_field(head::FEATURE_GEOMETRY, commands);
+            out.put_few(|few| {
+                few.put_number(head::LAYER_FEATURE, size as u64);
+                few.put_number(head::FEATURE_ID, id);
+                if !tags.is_empty() {
+                    few.put_number(head::FEATURE_TAGS, tags.len() as u64);
+                }
+            });
+            out.put_slice(tags);
+            out.put_few(|few| {
+                few.put_number(head::FEATURE_TYPE, kind as u64);
+                few.put_number(head::FEATURE_GEOMETRY, commands.len() as u64);
+            });
+            out.put_slice(commands);
         }
     }
 
@@ -160,12 +162,10 @@ impl<'a> Layer<'a> {
         }
         let mut out = Vec::with_capacity(self.size());
         let field = |out: &mut Vec<u8>, head: u8, bytes: &[u8]| {
-            out.push(head);
-            varint::put(out, bytes.len() as u64);
+            put_head(out, head, bytes.len());
             out.extend_from_slice(bytes);
         };
-        out.push(head::TILE_LAYER);
-        varint::put(&mut out, self.layer_size() as u64);
+        put_head(&mut out, head::TILE_LAYER, self.layer_size());
         field(&mut out, head::LAYER_NAME, self.name.as_bytes());
         out.extend_from_slice(self.features.written());
         for &key in &self.keys {
@@ -176,5 +176,16 @@ impl<'a> Layer<'a> {
         }
         out.extend_from_slice(&TAIL);
         out
+    }
+}
+
+/// Appends the head of a field, and the number of its bytes.
+fn put_head(out: &mut Vec<u8>, head: u8, bytes: usize) {
+    // As for nearly every value.
+    if bytes < 0x80 {
+        out.extend_from_slice(&[head, bytes as u8]);
+    } else {
+        out.push(head);
+        varint::put(out, bytes as u64);
     }
 }
