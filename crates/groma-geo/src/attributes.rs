@@ -129,9 +129,7 @@ pub(crate) fn is_value(message: &[u8]) -> bool {
     match head {
         head::STRING => varint::take(&mut rest).is_some_and(|length| length == rest.len() as u64),
         head::DOUBLE => rest.len() == 8,
-        head::UNSIGNED | head::SIGNED | head::BOOLEAN => {
-            varint::take(&mut rest).is_some() && rest.is_empty()
-        }
+        head::UNSIGNED | head::SIGNED | head::BOOLEAN => varint::is_one(rest),
         _ => false,
     }
 }

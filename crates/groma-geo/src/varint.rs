@@ -69,6 +69,14 @@ fn take_bytewise(bytes: &mut &[u8]) -> Option<u64> {
     None
 }
 
+/// Whether these bytes are a number that [`take`] takes, and nothing else.
+#[inline]
+pub(crate) fn is_one(bytes: &[u8]) -> bool {
+    let [more @ .., last] = bytes else { return false };
+    let fits = more.len() < 9 || more.len() == 9 && *last <= 1;
+    fits && *last < 0x80 && more.iter().all(|byte| *byte >= 0x80)
+}
+
 /// A signed number as an unsigned one that is small when it is near zero.
 #[inline]
 pub(crate) fn zigzag(value: i64) -> u64 {
@@ -89,6 +97,7 @@ mod tests {
     #[test]
     fn a_number_that_is_cut_off_or_too_long_is_none() {
         assert_eq!(take(&mut [].as_slice()), None);
+        assert!(!is_one(&[]) && !is_one(&[0x80]) && !is_one(&[0, 0]));
         assert_eq!(take(&mut [0x80, 0x80].as_slice()), None);
         assert_eq!(take(&mut [0xff; 11].as_slice()), None);
         assert_eq!(take(&mut [&[0xff; 9][..], &[2]].concat().as_slice()), None);
@@ -109,6 +118,16 @@ mod tests {
             prop_assert_eq!(take(&mut rest), Some(value));
             prop_assert_eq!(rest.len(), out.len() - length);
             prop_assert_eq!(zigzag(unzigzag(value)), value);
+        }
+
+        #[test]
+        fn one_number_is_what_is_taken_whole(
+            more in prop::collection::vec(0x7e_u8.., 0..11), last in 0_u8..4,
+        ) {
+            let bytes = [more, vec![last]].concat();
+            let mut rest = bytes.as_slice();
+            let taken = take(&mut rest);
+            prop_assert_eq!(is_one(&bytes), taken.is_some() && rest.is_empty());
         }
     }
 }

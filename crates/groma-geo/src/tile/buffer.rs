@@ -49,11 +49,6 @@ impl Buffer {
     }
 
     #[inline]
-    pub(super) fn put_byte(&mut self, byte: u8) {
-        self.put(u64::from(byte), 1);
-    }
-
-    #[inline]
     pub(super) fn put_slice(&mut self, bytes: &[u8]) {
         self.reserve(bytes.len());
         self.bytes[self.length..self.length + bytes.len()].copy_from_slice(bytes);
