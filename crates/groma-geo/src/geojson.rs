@@ -90,12 +90,15 @@ pub struct Spot {
     pub message: String,
     /// Whether reading ended there: nothing behind it was looked at.
     pub is_last: bool,
+    /// Whether another reference system would explain it, such as one that is named only behind
+    /// the features ([`named_crs`]).
+    pub strays: bool,
 }
 
 impl From<Mark> for Spot {
     fn from(mark: Mark) -> Self {
         let (pointer, message) = (mark.pointer(), mark.message.into_owned());
-        Self { pointer, line: mark.line, message, is_last: false }
+        Self { pointer, line: mark.line, message, is_last: false, strays: mark.strays }
     }
 }
 
@@ -124,6 +127,14 @@ pub fn read<E>(
     take: impl FnMut(Feature) -> Result<(), E>,
 ) -> Result<u64, ReadError<E>> {
     drive(input, options, take, Texts::One)
+}
+
+/// The legacy `crs` of a GeoJSON object, wherever among its members it stands. [`read`] can go by it
+/// only where it comes before the features, so who meets one that [strays](Spot::strays) looks for it, and
+/// reads again with that in its [`Options`].
+pub fn named_crs(mut input: impl io::Read) -> Option<Crs> {
+    let options = Options::default();
+    Reader::new(&mut input, &options, &mut |_| false).root_crs().ok().flatten()
 }
 
 /// Reads a sequence of GeoJSON objects, one a line (NDJSON) or each behind a record separator

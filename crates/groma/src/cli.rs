@@ -105,8 +105,8 @@ pub(crate) enum Command {
     },
     /// Print the OpenAPI document.
     Openapi,
-    /// Check settings, database and listeners, and say what to do about what is found. Ends with 0,
-    /// with 1 when something does not work, with 3 when something should be otherwise.
+    /// Check settings, database and listeners, and say what to do about what is found. Ends with 1 when
+    /// something does not work; what should be otherwise is only told.
     Check {
         /// Print JSON.
         #[arg(long)]

@@ -27,6 +27,14 @@ impl Fault {
             Self::Enough | Self::Stopped | Self::Input(_) => None,
         }
     }
+
+    /// The same, where another reference system would explain it.
+    pub(super) fn astray(mut self: Box<Self>) -> Box<Self> {
+        if let Some(mark) = self.mark() {
+            mark.strays = true;
+        }
+        self
+    }
 }
 
 /// A place and what is wrong there.
@@ -35,6 +43,8 @@ pub(super) struct Mark {
     steps: Vec<String>,
     pub line: u64,
     pub message: Cow<'static, str>,
+    /// Whether another reference system would explain it.
+    pub strays: bool,
 }
 
 /// The longest piece of someone's text that a pointer or a message repeats.
@@ -42,7 +52,7 @@ const EXCERPT: usize = 100;
 
 impl Mark {
     pub(super) fn new(line: u64, message: impl Into<Cow<'static, str>>) -> Self {
-        Self { steps: Vec::new(), line, message: message.into() }
+        Self { steps: Vec::new(), line, message: message.into(), strays: false }
     }
 
     /// The way to it as RFC 6901 writes it.

@@ -192,6 +192,22 @@ impl<'a> Reader<'a> {
         self.json.end()
     }
 
+    /// Passes over everything but the `crs` of the one object of a document.
+    pub(super) fn root_crs(&mut self) -> Read<Option<Crs>> {
+        self.json.skip_mark()?;
+        if self.json.kind()? != Kind::Object {
+            return Ok(None);
+        }
+        self.json.open_object()?;
+        while let Some(name) = self.json.next_key()? {
+            if name == Member::Crs.name() {
+                return self.named_crs();
+            }
+            self.json.skip()?;
+        }
+        Ok(None)
+    }
+
     /// Reads the objects of a sequence.
     pub(super) fn sequence(&mut self) -> Read<()> {
         self.json.skip_mark()?;
@@ -549,10 +565,11 @@ impl<'a> Reader<'a> {
                 return Err(self.json.wrong("belongs on the outermost object"));
             }
             Role::Root if object.met & Member::Features.bit() != 0 && crs != self.crs => {
-                return Err(self.json.wrong(format!(
+                let message = format!(
                     "names {crs} after `features` were read as {}; it must come before them",
                     self.crs
-                )));
+                );
+                return Err(self.json.wrong(message).astray());
             }
             Role::Root => self.crs = crs,
             Role::Feature | Role::Geometry { .. } => object.crs = Some(crs),
@@ -641,9 +658,10 @@ impl Settle<'_, '_> {
     fn off_earth(&self, what: &str, found: f64, limit: f64) -> Box<Fault> {
         // Someone who sends metres wants to hear of `crs`, not of degrees.
         let hint = match found.abs() > 1000.0 && self.crs.is_wgs84() {
-            true => "; a reference system other than WGS 84 is named by `crs`, before `features`",
+            true => "; a reference system other than WGS 84 is named by `crs`",
             false => "",
         };
-        self.json.wrong(format!("{what} must be between -{limit} and {limit} degrees{hint}"))
+        let message = format!("{what} must be between -{limit} and {limit} degrees{hint}");
+        self.json.wrong(message).astray()
     }
 }

@@ -26,7 +26,7 @@ impl<S: Sync> FromRequestParts<S> for Wishes {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
         Ok(Self {
-            encoding: Encoding::among(&parts.headers, &Encoding::OFFERED),
+            encoding: Encoding::wished(&parts.headers),
             if_none_match: parts.headers.get_all(header::IF_NONE_MATCH).iter().cloned().collect(),
         })
     }
@@ -47,6 +47,11 @@ impl Wishes {
     /// The answer with JSON that was made before, or 304 when the client has it.
     pub(super) fn made_json(self, made: &Made) -> Response {
         self.made(JSON, made)
+    }
+
+    /// An answer that is in memory, compressed as the client likes it unless it is small.
+    pub(super) async fn packed(self, response: Response) -> Response {
+        packed(self.encoding, response).await
     }
 
     /// How the client would like a body to be compressed.
@@ -154,6 +159,11 @@ impl Encoding {
     /// Those there are; among equals the one that costs least comes first.
     const OFFERED: [Self; 3] = [Self::Zstd, Self::Brotli, Self::Gzip];
 
+    /// The one that the client likes best.
+    pub(crate) fn wished(headers: &HeaderMap) -> Self {
+        Self::among(headers, &Self::OFFERED)
+    }
+
     /// The one of those offered that the client likes best. What it does not name has the quality of
     /// `*`; not to compress is the last resort, unless it says how much it likes that.
     pub(crate) fn among(headers: &HeaderMap, offered: &[Self]) -> Self {
@@ -235,16 +245,18 @@ impl Encoding {
 }
 
 /// Compresses an answer that is text and not small, as the client likes it.
-pub(crate) async fn packed(headers: &HeaderMap, response: Response) -> Response {
-    let encoding = Encoding::among(headers, &Encoding::OFFERED);
+pub(crate) async fn packed(encoding: Encoding, response: Response) -> Response {
     let kind = response.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     let is_text = kind.is_some_and(|kind| kind.starts_with("text/") || kind.contains("json"));
     let is_packed = response.headers().contains_key(header::CONTENT_ENCODING);
-    let Some(name) = encoding.name().filter(|_| is_text && !is_packed) else { return response };
+    if !is_text || is_packed {
+        return response;
+    }
     let (mut parts, body) = response.into_parts();
+    parts.headers.append(header::VARY, HeaderValue::from_static("Accept-Encoding"));
+    let Some(name) = encoding.name() else { return Response::from_parts(parts, body) };
     // What is made here is in memory as a whole.
     let bytes = axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default();
-    parts.headers.append(header::VARY, HeaderValue::from_static("Accept-Encoding"));
     if bytes.len() < COMPRESS_FROM {
         return Response::from_parts(parts, Body::from(bytes));
     }
@@ -264,7 +276,7 @@ mod tests {
     fn accepted(text: &'static str) -> Encoding {
         let mut headers = HeaderMap::new();
         headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static(text));
-        Encoding::among(&headers, &Encoding::OFFERED)
+        Encoding::wished(&headers)
     }
 
     #[test]

@@ -8,9 +8,10 @@ use axum::{
 use bytes::Bytes;
 use futures_util::StreamExt;
 use std::{
-    io::{self, Read},
+    io::{self, Read, Seek, Write},
     time::Duration,
 };
+use tempfile::SpooledTempFile;
 use tokio_util::io::{StreamReader, SyncIoBridge};
 use twox_hash::XxHash3_128;
 
@@ -132,6 +133,40 @@ impl Packing {
             Self::Brotli => Box::new(brotli::Decompressor::new(packed, 4096)),
             Self::Zstd => Box::new(zstd::stream::read::Decoder::new(packed)?),
         })
+    }
+}
+
+/// How much of a body is kept in memory; more of it waits in a file that has no name.
+const KEPT_IN_MEMORY: usize = 8 << 20;
+
+/// A body that can be read again from its start.
+pub(super) struct Kept<'r> {
+    body: &'r mut dyn Read,
+    /// What was read of it before.
+    so_far: SpooledTempFile,
+}
+
+impl<'r> Kept<'r> {
+    pub(super) fn new(body: &'r mut dyn Read) -> Self {
+        Self { body, so_far: SpooledTempFile::new(KEPT_IN_MEMORY) }
+    }
+
+    /// Goes back to the start.
+    pub(super) fn rewind(&mut self) -> io::Result<()> {
+        self.so_far.rewind()
+    }
+}
+
+impl Read for Kept<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let length = self.so_far.read(buffer)?;
+        if length > 0 {
+            return Ok(length);
+        }
+        // At the end of what is known, so what comes is written behind it.
+        let length = self.body.read(buffer)?;
+        self.so_far.write_all(&buffer[..length])?;
+        Ok(length)
     }
 }
 

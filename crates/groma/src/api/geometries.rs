@@ -3,6 +3,7 @@
 use super::{
     Shared,
     admit::Caller,
+    answer::Wishes,
     body,
     error::{ApiError, Detail},
     params::read_query,
@@ -11,11 +12,15 @@ use super::{
 use axum::{
     Extension,
     extract::{Request, State},
-    response::Response,
+    response::{IntoResponse, Response},
 };
 use groma_domain::{Permission, Timestamp, geometry::Posted, layer::LayerKey};
-use groma_geo::geojson::{self, ReadError, Spot};
+use groma_geo::{
+    Crs,
+    geojson::{self, Options, ReadError, Spot},
+};
 use groma_store::{Actor, NewGeometries, Outcome, Spool};
+use std::io::{self, Read};
 
 /// Post GeoJSON: a Geometry, a Feature or a FeatureCollection.
 #[utoipa::path(post, path = "/api/public/v1/geometries/geojson", tag = "Geometries",
@@ -25,8 +30,13 @@ use groma_store::{Actor, NewGeometries, Outcome, Spool};
 pub(super) async fn post_geojson(
     State(api): State<Shared>,
     Extension(caller): Extension<Caller>,
+    wishes: Wishes,
     request: Request,
-) -> Result<Response, ApiError> {
+) -> Response {
+    wishes.packed(post(api, caller, request).await.into_response()).await
+}
+
+async fn post(api: Shared, caller: Caller, request: Request) -> Result<Response, ApiError> {
     let bearer = &caller.0;
     bearer.role.require(Permission::ChangeRecords).map_err(|_| {
         ApiError::forbidden(format!(
@@ -40,11 +50,6 @@ pub(super) async fn post_geojson(
         .map_err(|problem| ApiError::bad_parameter(&problem))?;
     body::expect_media_type(&parts.headers, &["application/json", "application/geo+json"])?;
     let key = SentKey::read(&parts)?;
-    let read = |input: &mut dyn std::io::Read| {
-        let mut spool = Spool::default();
-        geojson::read(input, &geojson::Options::default(), |feature| spool.push(&feature))
-            .map(|_| spool)
-    };
     let (read, hash) = body::read(&parts.headers, body, api.geojson_bytes, read).await?;
     let features = read.map_err(|error| match error {
         ReadError::Refused(spots) => ApiError::bad_body(spots.into_iter().map(detail).collect()),
@@ -65,6 +70,26 @@ pub(super) async fn post_geojson(
         Outcome::Posted(posted) => replay::first(serde_json::to_vec(&posted)),
         Outcome::Replayed(answer) => replay::again(answer),
     }
+}
+
+/// Reads all features of a body. A collection whose `crs` comes behind its features is read once more.
+fn read(body: &mut dyn Read) -> Result<Spool, ReadError<io::Error>> {
+    let mut body = body::Kept::new(body);
+    let first = read_in(Crs::WGS84, &mut body);
+    let Err(ReadError::Refused(spots)) = &first else { return first };
+    if !spots.iter().any(|spot| spot.strays) {
+        return first;
+    }
+    body.rewind().map_err(ReadError::Input)?;
+    let Some(crs) = geojson::named_crs(&mut body) else { return first };
+    body.rewind().map_err(ReadError::Input)?;
+    read_in(crs, &mut body)
+}
+
+fn read_in(crs: Crs, body: &mut body::Kept<'_>) -> Result<Spool, ReadError<io::Error>> {
+    let mut spool = Spool::default();
+    let options = Options { crs, ..Options::default() };
+    geojson::read(body, &options, |feature| spool.push(&feature)).map(|_| spool)
 }
 
 fn detail(Spot { pointer, message, .. }: Spot) -> Detail {

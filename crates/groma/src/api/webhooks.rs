@@ -4,6 +4,7 @@
 use super::{
     Shared,
     admit::Caller,
+    answer::Wishes,
     body,
     error::{ApiError, Detail},
     params::KeyPath,
@@ -33,8 +34,13 @@ const BODY_BYTES: u64 = 64 * 1024;
 pub(super) async fn create_webhook_endpoint(
     State(api): State<Shared>,
     Extension(caller): Extension<Caller>,
+    wishes: Wishes,
     request: Request,
-) -> Result<Response, ApiError> {
+) -> Response {
+    wishes.packed(create(api, caller, request).await.into_response()).await
+}
+
+async fn create(api: Shared, caller: Caller, request: Request) -> Result<Response, ApiError> {
     let actor = administrator(&caller)?;
     let (parts, body) = request.into_parts();
     body::expect_media_type(&parts.headers, &["application/json"])?;

@@ -10,7 +10,10 @@ use super::{
     page::FlashShown,
     visit::Visit,
 };
-use crate::{api::packed, forwarded::Client};
+use crate::{
+    api::{Encoding, packed},
+    forwarded::Client,
+};
 use axum::{
     body::Body,
     extract::{Request, State},
@@ -59,14 +62,14 @@ pub(super) fn session_end(
 /// Lets a request through to its handler, or says why not.
 pub(super) async fn guard(State(guard): State<Guard>, request: Request, next: Next) -> Response {
     let is_script = wants_json(request.headers());
-    let asked = request.headers().clone();
+    let encoding = Encoding::wished(request.headers());
     let answer = AssertUnwindSafe(guard.admit(request, next)).catch_unwind().await;
     let answer = answer.unwrap_or_else(|_| Err(WebError::internal("a page panicked")));
     let mut response = answer.unwrap_or_else(IntoResponse::into_response);
     if is_script {
         response = Said::as_json(response);
     }
-    let mut response = packed(&asked, response).await;
+    let mut response = packed(encoding, response).await;
     headers::secure(&mut response, guard.web.is_secure, &guard.web.map_hosts);
     response
 }

@@ -298,6 +298,12 @@ on_both_engines! {
             "features": [point("b", 2.0, 48.0)] });
         import(&office, "named.geojson", named.to_string(), &["--crs", "EPSG:2154"]).succeeds();
         assert_eq!(features(&office, "named")[0]["geometry"]["coordinates"], json!([2, 48]));
+        // Also when it says so at its end.
+        let crs = json!({ "type": "name", "properties": { "name": "urn:ogc:def:crs:EPSG::2154" } });
+        let features_first: Vec<_> = (0..30).map(|n| point(n, 652469.02, 6862035.26)).collect();
+        let late = json!({ "type": "FeatureCollection", "features": features_first, "crs": crs });
+        assert_eq!(counts(&import(&office, "late.geojson", late.to_string(), &[])), [30, 0, 0, 0]);
+        assert_eq!(features(&office, "late")[29]["geometry"]["coordinates"], at);
         assert_eq!(import(&office, "metres.geojson", &lambert, &[]).code, Some(1));
         import(&office, "paris.geojson", &lambert, &["--crs", "EPSG:999999"]).is_wrong_usage();
         import(&office, "paris.geojson", &lambert, &["--crs", "Lambert"]).is_wrong_usage();

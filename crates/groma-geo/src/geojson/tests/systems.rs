@@ -45,6 +45,33 @@ fn a_crs_that_nobody_knows_is_refused() {
 }
 
 #[test]
+fn a_crs_is_found_wherever_it_stands() {
+    let collection = r#""type":"FeatureCollection","features":[{"crs":[1]},{}],"a":{"crs":null}"#;
+    for text in [
+        format!("\u{feff}{{{LAMBERT},{collection}}}"),
+        format!("{{{collection},{LAMBERT}}}"),
+        format!("{{{collection},{LAMBERT},no JSON"),
+    ] {
+        assert_eq!(named_crs(text.as_bytes()), Crs::parse("EPSG:2154").ok(), "{text}");
+    }
+    for text in ["", "[]", "{", r#"{"crs":null}"#, r#"{"crs":{"type":"link"}}"#] {
+        assert_eq!(named_crs(text.as_bytes()), None, "{text}");
+    }
+    assert_eq!(named_crs(format!("{{{collection}}}").as_bytes()), None);
+}
+
+#[test]
+fn what_another_system_would_explain_is_told_from_what_it_would_not() {
+    let strays = |text: &str| spots(text.as_bytes()).iter().any(|spot| spot.strays);
+    assert!(strays(&shaped("Point", "[700000,6600000]")));
+    assert!(strays(&shaped("Point", "[3,6600000]")));
+    assert!(strays(&format!(r#"{{"type":"FeatureCollection","features":[],{LAMBERT}}}"#)));
+    for text in [&shaped("Point", "[3]"), &shaped("Polygon", "[[]]"), "{", &with_id("null")] {
+        assert!(!strays(text), "{text}");
+    }
+}
+
+#[test]
 fn a_crs_after_the_features_must_be_the_one_they_were_read_in() {
     let features = r#""type":"FeatureCollection","features":[]"#;
     assert_eq!(spot(format!("{{{features},{LAMBERT}}}")), "/crs");

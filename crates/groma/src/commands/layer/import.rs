@@ -30,8 +30,15 @@ pub(in crate::commands) async fn run(store: &Store, import: ImportLayer) -> Resu
     let target = job.target().await?;
     job.check_links().await?;
     let (path, crs) = (import.file.clone(), import.crs.clone());
-    let source = Arc::new(apart(move || Source::open(&path, format, crs)).await??);
-    let checked = job.check(&source).await?;
+    let mut source = Arc::new(apart(move || Source::open(&path, format, crs)).await??);
+    let mut checked = job.check(&source).await?;
+    if checked.rejected.iter().any(|spot| spot.strays) {
+        let first = source.clone();
+        if let Some(elsewhere) = apart(move || first.elsewhere()).await?? {
+            source = Arc::new(elsewhere);
+            checked = job.check(&source).await?;
+        }
+    }
     let is_clean = checked.rejected.is_empty();
     let mut report = Report { layer: target.id(), rejected: checked.rejected, ..Report::default() };
     if checked.is_whole && !import.dry_run && (is_clean || import.keep_good) {

@@ -38,6 +38,19 @@ impl Source {
         Ok(self.file.metadata()?.len())
     }
 
+    /// The same in the reference system that the file names, if that is another: the `crs` of a GeoJSON file
+    /// may stand behind its features.
+    pub(super) fn elsewhere(&self) -> io::Result<Option<Self>> {
+        let mut file = &self.file;
+        file.rewind()?;
+        let named = match self.format {
+            LayerFormat::GeoJson => geojson::named_crs(file),
+            LayerFormat::GeoJsonSeq => None,
+        };
+        let Some(crs) = named.filter(|crs| *crs != self.crs) else { return Ok(None) };
+        Ok(Some(Self { file: self.file.try_clone()?, format: self.format, crs }))
+    }
+
     /// Reads every feature from the beginning and hands it to `take`, which may stop it.
     pub(super) fn read<E>(
         &self,

@@ -8,6 +8,7 @@ use crate::{
     sample::{self, ASSIGNMENT, FOLDER, is_uuid_v7, text},
 };
 use serde_json::{Value, json};
+use std::io::Read;
 
 /// The counts of an answer: received, created, updated, unchanged.
 #[track_caller]
@@ -303,14 +304,65 @@ on_both_engines! {
         }
         let answer = map.try_post("", in_crs("EPSG:99999999", 1.0, 2.0).to_string());
         assert!(answer.spots()[0].starts_with("/crs"));
-        // Behind the features it comes too late to be heeded, and is not passed over either.
-        let late = |name: &str| {
-            let mut body = collection(&[feature(Value::Null, point(1.0, 2.0), json!({}))]);
-            body["crs"] = in_crs(name, 1.0, 2.0)["crs"].take();
+    }
+
+    /// As GeoPandas writes it.
+    fn a_legacy_crs_may_stand_behind_the_features(engine: Engine) {
+        let map = Map::open(engine);
+        let named = |name: &str| json!({ "type": "name", "properties": { "name": name } });
+        let features = |geometries: &[Value]| -> Vec<Value> {
+            geometries.iter().map(|one| feature(Value::Null, one.clone(), json!({}))).collect()
+        };
+        let late = |name: &str, geometries: &[Value]| {
+            let body = json!({ "type": "FeatureCollection", "features": features(geometries), "crs": named(name) });
             map.try_post("", body.to_string())
         };
-        assert!(late("EPSG:3857").spots()[0].starts_with("/crs"));
-        assert_eq!(late("urn:ogc:def:crs:OGC:1.3:CRS84").ok()["bbox"], json!([1.0, 2.0, 1.0, 2.0]));
+        let early = |name: &str, geometries: &[Value]| {
+            let body = json!({ "type": "FeatureCollection", "crs": named(name), "features": features(geometries) });
+            map.try_post("", body.to_string())
+        };
+        let tower = point(648_237.30, 6_862_271.68);
+        let place = early("EPSG:2154", &[tower.clone()]).ok()["bbox"].take();
+        // More than would be told of if they were wrong, and more than is kept in memory.
+        for count in [1, 30, 100_000] {
+            let found = late("urn:ogc:def:crs:EPSG::2154", &vec![tower.clone(); count]).ok();
+            assert_eq!((counts(&found), &found["bbox"]), ([count as u64, count as u64, 0, 0], &place));
+        }
+        let before = map.count();
+        // What would pass for degrees is not taken for them.
+        let origin = [point(1.0, 2.0)];
+        assert_eq!(late("EPSG:3857", &origin).ok()["bbox"], early("EPSG:3857", &origin).ok()["bbox"]);
+        assert_eq!(counts(&late("EPSG:3857", &[]).ok()), [0, 0, 0, 0]);
+        assert_eq!(late("urn:ogc:def:crs:OGC:1.3:CRS84", &[point(1.0, 2.0)]).ok()["bbox"], json!([1.0, 2.0, 1.0, 2.0]));
+        // What is wrong is told as if it stood before them.
+        let far = point(1e12, 1e12);
+        assert_eq!(late("EPSG:2154", &[tower.clone(), far, tower]).spots(), ["/features/1/geometry/coordinates"]);
+        assert_eq!(late("CRS84", &[point(700_000.0, 2.0)]).spots(), ["/features/0/geometry/coordinates/0"]);
+        let unknown = late("EPSG:99999999", &[point(700_000.0, 2.0)]).spots();
+        assert_eq!(unknown, ["/features/0/geometry/coordinates/0", "/crs/properties/name"]);
+        assert_eq!(map.count(), before + 3);
+    }
+
+    fn a_long_answer_comes_compressed(engine: Engine) {
+        let map = Map::open(engine);
+        let features: Vec<_> = (0..50).map(|n| feature(json!(n), point(2.0, 48.0), json!({}))).collect();
+        let good = collection(&features).to_string();
+        let bad = good.replace("48.0", "98.0");
+        for (body, status) in [(good, 200), (bad, 400)] {
+            let send = |encoding: &str| {
+                let headers = [("Content-Type", "application/geo+json"), ("Accept-Encoding", encoding)];
+                map.post_as("", body.clone(), &headers)
+            };
+            let answer = send("gzip");
+            assert_eq!((answer.status, answer.header("content-encoding")), (status, Some("gzip")));
+            assert_eq!(answer.header("vary"), Some("Accept-Encoding"));
+            let mut plain = String::new();
+            flate2::read::GzDecoder::new(&answer.body[..]).read_to_string(&mut plain).unwrap();
+            let answer = send("identity");
+            assert_eq!((answer.status, answer.header("content-encoding")), (status, None));
+            assert_eq!(answer.header("vary"), Some("Accept-Encoding"));
+            assert!(serde_json::from_str::<Value>(&plain).is_ok() && plain.len() > 1024, "{plain}");
+        }
     }
 
     /// What a post takes depends on what it brings, not on what the layer holds already.
