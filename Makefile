@@ -29,7 +29,7 @@ fmt: ## Format the code
 bench: ## Measure beside peers and limits, and write bench/RESULTS.md (BENCH=tiles for one part, BENCH_QUICK=1 for a look)
 	@scripts/bench
 
-bench-growth: ## Measure how costs grow up to ten million records and features (half an hour, 28 GB)
+bench-growth: ## Measure how costs grow up to ten million records and features (half an hour, 36 GB)
 	@scripts/setup build
 	cargo run --release --locked -p bench -- growth
 

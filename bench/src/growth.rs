@@ -40,7 +40,7 @@ pub(crate) struct Scale {
         default_values_t = [10_000, 100_000, 1_000_000, 10_000_000]
     )]
     sizes: Vec<u64>,
-    /// Keep the databases, 2.7 KB for each record and feature together.
+    /// Keep the databases, 3.5 KB for each record and feature together.
     #[arg(long)]
     keep: bool,
 }

@@ -322,7 +322,7 @@ on_both_engines! {
             map.try_post("", body.to_string())
         };
         let tower = point(648_237.30, 6_862_271.68);
-        let place = early("EPSG:2154", &[tower.clone()]).ok()["bbox"].take();
+        let place = early("EPSG:2154", std::slice::from_ref(&tower)).ok()["bbox"].take();
         // More than would be told of if they were wrong, and more than is kept in memory.
         for count in [1, 30, 100_000] {
             let found = late("urn:ogc:def:crs:EPSG::2154", &vec![tower.clone(); count]).ok();
