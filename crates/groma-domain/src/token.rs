@@ -53,10 +53,16 @@ impl Token {
         self.0[self.0.len() - 4..].to_owned()
     }
 
+    /// The token as a client sends it.
+    #[must_use]
+    pub fn sent(&self) -> SentToken<'_> {
+        SentToken(&self.0)
+    }
+
     /// What is stored.
     #[must_use]
     pub fn hash(&self) -> TokenHash {
-        TokenHash(Sha256::digest(&self.0).into())
+        self.sent().hash()
     }
 }
 
@@ -66,20 +72,45 @@ impl fmt::Debug for Token {
     }
 }
 
-/// The SHA-256 of a token, all that is kept of it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct TokenHash(pub [u8; 32]);
+/// What a client sent, of the form of a token; whether it is anybody's is not said. It is never printed
+/// by `Debug`.
+#[derive(Clone, Copy)]
+pub struct SentToken<'t>(&'t str);
 
-impl TokenHash {
-    /// The hash of a token as a client sent it; `None` when it has not the form of one.
+impl<'t> SentToken<'t> {
+    /// Takes a token; `None` when it has not the form of one.
     #[must_use]
-    pub fn of_sent(prefix: &TokenPrefix, sent: &str) -> Option<Self> {
+    pub fn parse(prefix: &TokenPrefix, sent: &'t str) -> Option<Self> {
         let hex = sent.strip_prefix(prefix.0.as_str())?.strip_prefix('_')?;
-        let well_formed = hex.len() == HEX_LENGTH
-            && hex.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
-        well_formed.then(|| Self(Sha256::digest(sent).into()))
+        // All of them, without an end at the first that is none: so they are looked at many at once.
+        let is_hex = hex
+            .bytes()
+            .fold(true, |so_far, byte| so_far & matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+        (hex.len() == HEX_LENGTH && is_hex).then_some(Self(sent))
+    }
+
+    /// What is stored of it.
+    #[must_use]
+    pub fn hash(self) -> TokenHash {
+        TokenHash(Sha256::digest(self.0).into())
+    }
+
+    /// Its bytes, to be known again by.
+    #[must_use]
+    pub fn as_bytes(self) -> &'t [u8] {
+        self.0.as_bytes()
     }
 }
+
+impl fmt::Debug for SentToken<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SentToken(…)")
+    }
+}
+
+/// The SHA-256 of a token, all that is kept of it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct TokenHash(pub [u8; 32]);
 
 impl fmt::Debug for TokenHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -116,8 +147,9 @@ mod tests {
         let prefix = TokenPrefix::parse("svc").unwrap();
         let token = Token::new(&prefix, [0xab; 24]);
         assert_eq!(token.reveal(), format!("svc_{}", "ab".repeat(24)));
-        assert_eq!(TokenHash::of_sent(&prefix, token.reveal()), Some(token.hash()));
-        assert_eq!(format!("{token:?}"), "Token(…)");
+        let sent = SentToken::parse(&prefix, token.reveal()).unwrap();
+        assert_eq!(sent.hash(), token.hash());
+        assert_eq!(format!("{token:?} {sent:?}"), "Token(…) SentToken(…)");
         for sent in [
             "",
             "svc_",
@@ -125,8 +157,10 @@ mod tests {
             &token.reveal().to_uppercase(),
             &token.reveal()[1..],
             &format!("{}0", token.reveal()),
+            &format!("{}g", &token.reveal()[..51]),
+            &format!("svc_g{}", &token.reveal()[5..]),
         ] {
-            assert_eq!(TokenHash::of_sent(&prefix, sent), None, "{sent}");
+            assert!(SentToken::parse(&prefix, sent).is_none(), "{sent}");
         }
     }
 }

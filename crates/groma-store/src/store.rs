@@ -15,7 +15,7 @@ use groma_domain::{
     WorkspaceId,
     layer::LayerKey,
     reference::Key,
-    token::TokenHash,
+    token::SentToken,
     workspace::{Workspace, WorkspaceName},
 };
 use std::{
@@ -260,10 +260,15 @@ impl Store {
     }
 
     /// Looks up a token and counts a request of it.
-    pub async fn admit(&self, hash: &TokenHash, limit: u32, now: Timestamp) -> Result<Admission> {
+    pub async fn admit(
+        &self,
+        token: SentToken<'_>,
+        limit: u32,
+        now: Timestamp,
+    ) -> Result<Admission> {
         match self {
-            Self::Sqlite(sqlite) => sqlite.admit(hash, limit, now),
-            Self::Postgres(postgres) => Box::pin(postgres.admit(hash, limit, now)).await,
+            Self::Sqlite(sqlite) => sqlite.admit(token, limit, now),
+            Self::Postgres(postgres) => Box::pin(postgres.admit(token.hash(), limit, now)).await,
         }
     }
 

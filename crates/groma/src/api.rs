@@ -34,6 +34,7 @@ use crate::{
     tally::Tally,
     web,
 };
+use admit::RateHeaders;
 use axum::{Router, routing::MethodRouter};
 use error::ApiError;
 use groma_domain::{Scope, token::TokenPrefix};
@@ -48,6 +49,7 @@ pub(crate) struct Api {
     pub(crate) store: Store,
     pub(crate) token_prefix: TokenPrefix,
     pub(crate) requests_per_minute: u32,
+    rate_headers: RateHeaders,
     /// The addresses as clients see them.
     pub(crate) public_url: String,
     pub(crate) geo_url: String,
@@ -71,6 +73,7 @@ impl Api {
             store,
             token_prefix: settings.service.token_prefix.clone(),
             requests_per_minute: limits.requests_per_minute,
+            rate_headers: RateHeaders::new(limits.requests_per_minute),
             public_url: settings.server.public_url(),
             geo_url: settings.server.geo_public_url(),
             geojson_bytes: limits.geojson_bytes,

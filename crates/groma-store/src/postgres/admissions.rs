@@ -29,14 +29,14 @@ struct Waiting {
 impl Postgres {
     pub(crate) async fn admit(
         self: &Arc<Self>,
-        hash: &TokenHash,
+        hash: TokenHash,
         limit: u32,
         now: Timestamp,
     ) -> Result<Admission> {
         let (answer, answered) = oneshot::channel();
         let is_first = {
             let mut admissions = self.admissions.0.lock();
-            admissions.1.push(Waiting { hash: *hash, limit, now, answer });
+            admissions.1.push(Waiting { hash, limit, now, answer });
             !std::mem::replace(&mut admissions.0, true)
         };
         if is_first {

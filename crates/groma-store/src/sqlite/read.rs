@@ -17,7 +17,7 @@ use groma_domain::{
     reference::Key,
     scope::Scopes,
     text::FIELD_SEPARATOR,
-    token::TokenHash,
+    token::{SentToken, TokenHash},
     workspace::Workspace,
 };
 use rusqlite::{Connection, OptionalExtension, Rows, params};
@@ -33,16 +33,21 @@ impl Sqlite {
         })
     }
 
-    pub(crate) fn admit(&self, hash: &TokenHash, limit: u32, now: Timestamp) -> Result<Admission> {
-        let bearer = match self.tokens.get(hash) {
+    pub(crate) fn admit(
+        &self,
+        token: SentToken<'_>,
+        limit: u32,
+        now: Timestamp,
+    ) -> Result<Admission> {
+        let bearer = match self.tokens.get(token) {
             Some(bearer) => bearer,
             None => {
-                let mark = self.tokens.mark();
-                let Some(bearer) = self.read(|connection| read_bearer(connection, hash))? else {
+                let (mark, hash) = (self.tokens.mark(), token.hash());
+                let Some(bearer) = self.read(|connection| read_bearer(connection, &hash))? else {
                     return Ok(Admission::Unknown);
                 };
                 let bearer = Arc::new(bearer);
-                self.tokens.put(mark, *hash, bearer.clone());
+                self.tokens.put(mark, token, bearer.clone());
                 bearer
             }
         };

@@ -205,13 +205,17 @@ async fn an_invitation_is_worth_what_its_maker_may_give_now(office: Office) {
     assert!(!office.store.has_user(&email("crew@office.test")).await.unwrap(), "nothing half done");
 }
 
-fn token(office: &Office, number: u8, owner: &str) -> NewToken {
+fn token(number: u8) -> Token {
+    Token::new(&TokenPrefix::parse("svc").unwrap(), [number; 24])
+}
+
+fn new_token(office: &Office, number: u8, owner: &str) -> NewToken {
     NewToken {
         id: None,
         workspace: office.workspace,
         owner: email(owner),
         name: "x".to_owned(),
-        hash: Token::new(&TokenPrefix::parse("svc").unwrap(), [number; 24]).hash(),
+        hash: token(number).hash(),
         hint: "abcd".to_owned(),
         scopes: [Scope::ReadFolder].into_iter().collect(),
         expires_at: None,
@@ -221,10 +225,10 @@ fn token(office: &Office, number: u8, owner: &str) -> NewToken {
 async fn who_leaves_takes_the_tokens_along_for_good(office: Office) {
     let editor = office.member(Role::Editor).await;
     let admin = office.member(Role::Admin).await;
-    let new = token(&office, 7, "editor@office.test");
+    let new = new_token(&office, 7, "editor@office.test");
     office.store.create_token(new.clone(), editor.actor, office.tick()).await.unwrap();
     let is_known = async || {
-        let admitted = office.store.admit(&new.hash, 0, office.now()).await.unwrap();
+        let admitted = office.store.admit(token(7).sent(), 0, office.now()).await.unwrap();
         matches!(admitted, Admission::Known { .. })
     };
     assert!(is_known().await);
@@ -287,10 +291,10 @@ async fn tokens_are_made_for_oneself_and_revoked_by_those_who_may(office: Office
     let (editor, viewer) = (office.member(Role::Editor).await, office.member(Role::Viewer).await);
     let admin = office.member(Role::Admin).await;
     let make = async |new, actor| office.store.create_token(new, actor, office.tick()).await;
-    let others = make(token(&office, 1, "editor@office.test"), viewer.actor).await;
+    let others = make(new_token(&office, 1, "editor@office.test"), viewer.actor).await;
     assert!(matches!(refusal(others).0, Refusal::NotFound { .. }));
-    let id = make(token(&office, 1, "editor@office.test"), editor.actor).await.unwrap();
-    let again = NewToken { id: Some(id), ..token(&office, 2, "editor@office.test") };
+    let id = make(new_token(&office, 1, "editor@office.test"), editor.actor).await.unwrap();
+    let again = NewToken { id: Some(id), ..new_token(&office, 2, "editor@office.test") };
     assert!(
         matches!(refusal(make(again, editor.actor).await).0, Refusal::Invalid(_)),
         "asked twice, made once"

@@ -10,7 +10,7 @@ use groma_domain::{
     Email, Refusal, Role, Scope, Timestamp, TokenId,
     rate::RateState,
     scope::Scopes,
-    token::{Token, TokenHash, TokenPrefix},
+    token::{Token, TokenPrefix},
 };
 use groma_store::{Actor, Admission, Bearer, DatabaseUrl, Error, NewToken};
 use std::{sync::Arc, time::Duration};
@@ -36,8 +36,8 @@ on_both_engines! {
     another_opening_of_the_database_changes_a_role_within_a_second
 }
 
-fn token(number: u8) -> TokenHash {
-    Token::new(&TokenPrefix::parse("svc").unwrap(), [number; 24]).hash()
+fn token(number: u8) -> Token {
+    Token::new(&TokenPrefix::parse("svc").unwrap(), [number; 24])
 }
 
 async fn try_make(desk: &Desk, new: NewToken) -> Result<TokenId, Error> {
@@ -50,7 +50,7 @@ fn new_token(desk: &Desk, number: u8) -> NewToken {
         workspace: desk.workspace,
         owner: Email::parse(OWNER).unwrap(),
         name: format!("Token {number}"),
-        hash: token(number),
+        hash: token(number).hash(),
         hint: "abcd".to_owned(),
         scopes: [Scope::ReadFolder, Scope::ReadBudget].into_iter().collect(),
         expires_at: None,
@@ -62,7 +62,7 @@ async fn make(desk: &Desk, number: u8) -> TokenId {
 }
 
 async fn admit(desk: &Desk, number: u8, limit: u32) -> Admission {
-    desk.store.admit(&token(number), limit, desk.now()).await.unwrap()
+    desk.store.admit(token(number).sent(), limit, desk.now()).await.unwrap()
 }
 
 async fn bearer(desk: &Desk, number: u8) -> Arc<Bearer> {
@@ -109,7 +109,8 @@ async fn a_token_that_nobody_has_is_unknown(office: Office) {
 async fn a_token_is_good_until_the_moment_it_expires(office: Office) {
     let end = office.now().plus_millis(60_000);
     try_make(&office, NewToken { expires_at: Some(end), ..new_token(&office, 1) }).await.unwrap();
-    let at = async |moment: Timestamp| office.store.admit(&token(1), 100, moment).await.unwrap();
+    let at =
+        async |moment: Timestamp| office.store.admit(token(1).sent(), 100, moment).await.unwrap();
     for (moment, is_good) in [(-1, true), (0, false), (1, false), (-1, true)] {
         let admission = at(end.plus_millis(moment)).await;
         let answered = match &admission {
@@ -328,7 +329,7 @@ async fn refused_expired_and_unknown_requests_count_for_nothing(office: Office) 
     let end = office.now().plus_millis(60_000);
     try_make(&office, NewToken { expires_at: Some(end), ..new_token(&office, 1) }).await.unwrap();
     for _ in 0..5 {
-        let late = office.store.admit(&token(1), 2, end).await.unwrap();
+        let late = office.store.admit(token(1).sent(), 2, end).await.unwrap();
         assert!(matches!(late, Admission::Expired));
     }
     assert_eq!(rate(&office, 1, 2).await.remaining, 1);

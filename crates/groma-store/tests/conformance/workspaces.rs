@@ -133,8 +133,9 @@ async fn fill(desk: &Desk, number: u8) {
 }
 
 async fn is_known(desk: &Desk, number: u8) -> bool {
-    let hash = Token::new(&TokenPrefix::parse("svc").unwrap(), [number; 24]).hash();
-    matches!(desk.store.admit(&hash, 100, desk.now()).await.unwrap(), Admission::Known { .. })
+    let token = Token::new(&TokenPrefix::parse("svc").unwrap(), [number; 24]);
+    let admitted = desk.store.admit(token.sent(), 100, desk.now()).await.unwrap();
+    matches!(admitted, Admission::Known { .. })
 }
 
 /// All that the store tells of a workspace.

@@ -10,7 +10,7 @@ use futures_util::future::BoxFuture;
 use groma_domain::{
     Scope, Timestamp,
     rate::RateState,
-    token::{TokenHash, missing_scope},
+    token::{SentToken, missing_scope},
 };
 use groma_store::{Admission, Bearer};
 use std::{
@@ -81,7 +81,7 @@ where
                 }
             };
             if let Some(rate) = rate {
-                write_rate(response.headers_mut(), rate);
+                guard.api.rate_headers.write(response.headers_mut(), rate);
             }
             Ok(response)
         })
@@ -94,9 +94,9 @@ impl Guard {
         &self,
         headers: &HeaderMap,
     ) -> Result<(Arc<Bearer>, Option<RateState>), ApiError> {
-        let hash = sent_token(headers, &self.api)?;
+        let token = sent_token(headers, &self.api)?;
         let now = Timestamp::from(jiff::Timestamp::now());
-        match self.api.store.admit(&hash, self.api.requests_per_minute, now).await? {
+        match self.api.store.admit(token, self.api.requests_per_minute, now).await? {
             Admission::Known { bearer, rate } => Ok((bearer, rate)),
             Admission::Unknown => Err(ApiError::unauthorized("Unknown or revoked token")),
             Admission::Expired => Err(ApiError::unauthorized("Token has expired")),
@@ -104,7 +104,7 @@ impl Guard {
     }
 }
 
-fn sent_token(headers: &HeaderMap, api: &Shared) -> Result<TokenHash, ApiError> {
+fn sent_token<'h>(headers: &'h HeaderMap, api: &Shared) -> Result<SentToken<'h>, ApiError> {
     let mut sent = headers.get_all(header::AUTHORIZATION).iter();
     let Some(value) = sent.next() else {
         return Err(ApiError::unauthorized("Missing Authorization header"));
@@ -115,7 +115,7 @@ fn sent_token(headers: &HeaderMap, api: &Shared) -> Result<TokenHash, ApiError> 
     if !scheme.eq_ignore_ascii_case("bearer") {
         return Err(malformed());
     }
-    TokenHash::of_sent(&api.token_prefix, token.trim()).ok_or_else(malformed)
+    SentToken::parse(&api.token_prefix, token.trim()).ok_or_else(malformed)
 }
 
 const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
@@ -124,28 +124,42 @@ const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 
-/// Where the token stands, in the customary headers and in those of the IETF draft. The clock is read
-/// later than the window was: who comes at a moment that was told too early is refused.
-fn write_rate(headers: &mut HeaderMap, rate: RateState) {
-    let now = u64::try_from(jiff::Timestamp::now().as_microsecond()).unwrap_or_default();
-    let (limit, remaining) = (u64::from(rate.limit), u64::from(rate.remaining));
-    let reset = (now + rate.reset_micros).div_ceil(1_000_000);
+/// What tells where a token stands, in the customary headers and in those of the IETF draft: here those
+/// that say the same to everybody.
+pub(super) struct RateHeaders {
+    limit: HeaderValue,
+    policy: HeaderValue,
+}
+
+impl RateHeaders {
+    pub(super) fn new(limit: u32) -> Self {
+        let policy = numbers([("\"default\";q=", u64::from(limit)), (";w=", 60)]);
+        Self { limit: limit.into(), policy }
+    }
+
+    /// The clock is read later than the window was: who comes at a moment that was told too early is
+    /// refused.
+    fn write(&self, headers: &mut HeaderMap, rate: RateState) {
+        let now = u64::try_from(jiff::Timestamp::now().as_microsecond()).unwrap_or_default();
+        let reset = (now + rate.reset_micros).div_ceil(1_000_000);
+        let stand = [("\"default\";r=", u64::from(rate.remaining)), (";t=", seconds(rate))];
+        headers.insert(LIMIT, self.limit.clone());
+        headers.insert(REMAINING, rate.remaining.into());
+        headers.insert(RESET, reset.into());
+        headers.insert(RATE_LIMIT_POLICY, self.policy.clone());
+        headers.insert(RATE_LIMIT, numbers(stand));
+    }
+}
+
+/// Numbers, each after its words.
+fn numbers(parts: [(&str, u64); 2]) -> HeaderValue {
     let mut text = Vec::with_capacity(40);
-    let mut insert = |name: HeaderName, parts: &[(&str, u64)]| {
-        text.clear();
-        for (word, number) in parts {
-            text.extend_from_slice(word.as_bytes());
-            text.extend_from_slice(itoa::Buffer::new().format(*number).as_bytes());
-        }
-        // Letters, digits, quotes and signs are a header value.
-        let value = HeaderValue::from_bytes(&text).unwrap_or(HeaderValue::from_static(""));
-        headers.insert(name, value);
-    };
-    insert(LIMIT, &[("", limit)]);
-    insert(REMAINING, &[("", remaining)]);
-    insert(RESET, &[("", reset)]);
-    insert(RATE_LIMIT_POLICY, &[("\"default\";q=", limit), (";w=", 60)]);
-    insert(RATE_LIMIT, &[("\"default\";r=", remaining), (";t=", seconds(rate))]);
+    for (words, number) in parts {
+        text.extend_from_slice(words.as_bytes());
+        text.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+    }
+    // Letters, digits, quotes and signs are a header value.
+    HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static(""))
 }
 
 /// Seconds until one more is allowed, rounded up.
