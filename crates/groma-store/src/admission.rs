@@ -118,22 +118,23 @@ fn wall_micros() -> u64 {
 
 /// Known tokens, so that a request need not ask the database. Cleared when anything changes there.
 ///
-/// They are known again by their look, and not by what is stored of them: SHA-256 takes ten times as
-/// long. Nor are they kept themselves.
+/// They are known again by their look, and not by what is stored of them, which would cost every request
+/// a SHA-256. Nor are they kept themselves.
 #[derive(Default)]
 pub(crate) struct TokenCache {
     keys: [RandomState; 2],
     bearers: parking_lot::RwLock<(u64, FxHashMap<Look, Arc<Bearer>>)>,
 }
 
-/// A token under two keys (SipHash) that are drawn when the program starts and that nobody is told: who
-/// would have another token look like a known one has to guess 128 bits.
+/// A token under two keys (SipHash) that are drawn when the program starts and that nobody is told, so
+/// that nobody can make another token look like a known one but by guessing both of its halves.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Look([u64; 2]);
 
 impl TokenCache {
     pub(crate) fn get(&self, token: SentToken<'_>) -> Option<Arc<Bearer>> {
-        self.bearers.read().1.get(&self.look(token)).cloned()
+        let look = self.look(token);
+        self.bearers.read().1.get(&look).cloned()
     }
 
     fn look(&self, token: SentToken<'_>) -> Look {
