@@ -1,5 +1,8 @@
 //! Listeners: accepting connections, serving them, and ending in order.
 
+mod head_timer;
+
+use self::head_timer::HeadTimer;
 use crate::{
     api,
     forwarded::{Client, Proxies},
@@ -30,9 +33,8 @@ pub(crate) async fn run(
 ) {
     let proxies = Arc::new(proxies);
     let mut connection_builder = auto::Builder::new(TokioExecutor::new());
-    connection_builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT);
+    connection_builder.http1().header_read_timeout(HEAD_TIMEOUT);
     connection_builder.http2().timer(TokioTimer::new()).keep_alive_interval(Some(HEAD_TIMEOUT));
-    let connection_builder = Arc::new(connection_builder);
     let graceful = GracefulShutdown::new();
     let (serving, end) = watch::channel(());
     let mut shutdown = std::pin::pin!(shutdown);
@@ -64,7 +66,7 @@ pub(crate) async fn run(
                 Ok::<_, Infallible>(api::answer(app, client, &tally, request).await)
             }
         });
-        let (connection_builder, watcher) = (connection_builder.clone(), graceful.watcher());
+        let (mut connection_builder, watcher) = (connection_builder.clone(), graceful.watcher());
         let mut end = end.clone();
         tokio::spawn(async move {
             let _counted = tally.connected();
@@ -78,6 +80,7 @@ pub(crate) async fn run(
                 },
                 _ = end.changed() => return,
             }
+            connection_builder.http1().timer(HeadTimer::new());
             let connection = connection_builder
                 .serve_connection_with_upgrades(TokioIo::new(stream), service)
                 .into_owned();
