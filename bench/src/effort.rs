@@ -46,7 +46,7 @@ impl Effort {
             quick: false,
             rounds: 3,
             tile_rounds: 5,
-            short_rounds: 31,
+            short_rounds: 15,
             seconds: 3,
             sizes: Sizes {
                 folders: 1_000_000,
