@@ -1,6 +1,6 @@
 //! Bodies: their media type, how large they may be, and how they may be packed.
 
-use super::{GEOJSON, Map, catalogue::PATIENCE, collection, feature, point};
+use super::{GEOJSON, Map, collection, feature, point};
 use crate::{
     client::{API, Answer},
     database::Engine,
@@ -211,7 +211,7 @@ fn a_bomb_goes_off_in_a_small_room() {
         let headers = [("Content-Type", "application/json"), ("Content-Encoding", encoding)];
         let answer = map.post_as("", bomb, &headers);
         answer.is_error(400, &format!("The body is larger than {LIMIT} bytes"));
-        assert!(begin.elapsed() < PATIENCE, "{encoding}: {:?}", begin.elapsed());
+        assert!(begin.elapsed().as_secs_f64() < 5.0, "{encoding}: {:?}", begin.elapsed());
     }
     let grown = map.office.program().peak_memory() - before;
     assert!(grown < 64 << 20, "it took {grown} bytes");

@@ -268,8 +268,7 @@ fn catalogue() -> impl Iterator<Item = Bad> {
 }
 
 /// How long a refusal may take; without optimisation everything takes ten times as long.
-pub(super) const PATIENCE: Duration =
-    Duration::from_secs(if cfg!(debug_assertions) { 10 } else { 1 });
+const PATIENCE: Duration = Duration::from_secs(if cfg!(debug_assertions) { 10 } else { 1 });
 
 on_both_engines! {
     fn each_is_refused_at_its_spot_within_a_second_and_nothing_is_kept(engine: Engine) {
