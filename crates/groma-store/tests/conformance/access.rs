@@ -2,13 +2,12 @@
 
 use crate::{
     Office,
-    office::{OWNER, refusal, user},
+    office::{OWNER, refusal, token, user},
     on_both_engines,
 };
 use groma_domain::{
     Currency, Email, Kind, Refusal, Role, Scope, Timestamp,
     session::{Secret, SecretHash},
-    token::{Token, TokenPrefix},
     workspace::WorkspaceName,
 };
 use groma_store::{
@@ -203,10 +202,6 @@ async fn an_invitation_is_worth_what_its_maker_may_give_now(office: Office) {
     let (refused, _) = refusal(accepted.await);
     assert!(matches!(refused, Refusal::NotFound { .. }), "{refused}");
     assert!(!office.store.has_user(&email("crew@office.test")).await.unwrap(), "nothing half done");
-}
-
-fn token(number: u8) -> Token {
-    Token::new(&TokenPrefix::parse("svc").unwrap(), [number; 24])
 }
 
 fn new_token(office: &Office, number: u8, owner: &str) -> NewToken {

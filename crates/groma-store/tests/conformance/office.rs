@@ -8,6 +8,7 @@ use groma_domain::{
     record::Draft,
     reference::Key,
     status::StatusInput,
+    token::{Token, TokenPrefix},
     workspace::{Workspace, WorkspaceName},
 };
 use groma_store::{
@@ -315,6 +316,11 @@ pub(crate) fn refusal<T: std::fmt::Debug>(outcome: Result<T, Error>) -> (Refusal
         Err(error) => panic!("failed instead of being refused: {error}"),
         Ok(outcome) => panic!("not refused: {outcome:?}"),
     }
+}
+
+/// A token with a number.
+pub(crate) fn token(number: u8) -> Token {
+    Token::new(&TokenPrefix::parse("svc").unwrap(), [number; 24])
 }
 
 /// Someone to be made a member.

@@ -3,14 +3,11 @@
 use crate::{
     Engine, Office,
     database::connect,
-    office::{Desk, OWNER, refusal, user, within},
+    office::{Desk, OWNER, refusal, token, user, within},
     on_both_engines,
 };
 use groma_domain::{
-    Email, Refusal, Role, Scope, Timestamp, TokenId,
-    rate::RateState,
-    scope::Scopes,
-    token::{Token, TokenPrefix},
+    Email, Refusal, Role, Scope, Timestamp, TokenId, rate::RateState, scope::Scopes,
 };
 use groma_store::{Actor, Admission, Bearer, DatabaseUrl, Error, NewToken};
 use std::{sync::Arc, time::Duration};
@@ -34,10 +31,6 @@ on_both_engines! {
     without_a_limit_nothing_is_counted
     another_opening_of_the_database_revokes_within_a_second
     another_opening_of_the_database_changes_a_role_within_a_second
-}
-
-fn token(number: u8) -> Token {
-    Token::new(&TokenPrefix::parse("svc").unwrap(), [number; 24])
 }
 
 async fn try_make(desk: &Desk, new: NewToken) -> Result<TokenId, Error> {

@@ -3,14 +3,10 @@
 use crate::{
     Engine, Office,
     database::connect,
-    office::{Desk, OWNER, new, refusal, user, within},
+    office::{Desk, OWNER, new, refusal, token, user, within},
     on_both_engines,
 };
-use groma_domain::{
-    Currency, Email, Kind, Refusal, Scope, WorkspaceId,
-    token::{Token, TokenPrefix},
-    workspace::WorkspaceName,
-};
+use groma_domain::{Currency, Email, Kind, Refusal, Scope, WorkspaceId, workspace::WorkspaceName};
 use groma_store::{Actor, Admission, DatabaseUrl, NewToken, WorkspaceFilter};
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, time::Duration};
@@ -118,23 +114,22 @@ async fn fill(desk: &Desk, number: u8) {
         "incurredOn": "2026-03-01", "submittedBy": "crew@office.test",
     });
     desk.create(Kind::Expense, expense).await;
-    let token = NewToken {
+    let new_token = NewToken {
         id: None,
         workspace: desk.workspace,
         owner: Email::parse(OWNER).unwrap(),
         name: "x".into(),
-        hash: Token::new(&TokenPrefix::parse("svc").unwrap(), [number; 24]).hash(),
+        hash: token(number).hash(),
         hint: "abcd".to_owned(),
         scopes: Scope::ALL.into_iter().collect(),
         expires_at: None,
     };
-    desk.store.create_token(token, Actor::Operator, desk.tick()).await.unwrap();
+    desk.store.create_token(new_token, Actor::Operator, desk.tick()).await.unwrap();
     assert!(is_known(desk, number).await);
 }
 
 async fn is_known(desk: &Desk, number: u8) -> bool {
-    let token = Token::new(&TokenPrefix::parse("svc").unwrap(), [number; 24]);
-    let admitted = desk.store.admit(token.sent(), 100, desk.now()).await.unwrap();
+    let admitted = desk.store.admit(token(number).sent(), 100, desk.now()).await.unwrap();
     matches!(admitted, Admission::Known { .. })
 }
 

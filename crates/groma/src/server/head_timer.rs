@@ -73,7 +73,8 @@ mod tests {
         let timer = HeadTimer::new();
         let begun = Instant::now();
         let mut first = timer.sleep(Duration::from_millis(20));
-        assert!(poll!(&mut first).is_pending());
+        let is_pending = poll!(&mut first).is_pending();
+        assert!(is_pending || begun.elapsed() >= Duration::from_millis(20));
         drop(first);
         timer.sleep(Duration::from_millis(80)).await;
         assert!(begun.elapsed() >= Duration::from_millis(80));

@@ -232,13 +232,12 @@ fn many_features_take_the_memory_of_a_few() {
         assert_eq!(map.try_post("", body).spots(), [format!("/features/{count}")]);
         map.office.program().peak_memory()
     };
-    // What the first bodies take once and for all is not counted.
-    refused(3_500);
-    let of_few = refused(3_500);
+    // What the first bodies take once and for all, on one thread and on another, is not counted.
+    let of_few = (0..4).map(|_| refused(3_500)).max().unwrap();
+    // This one is 38 MB longer.
     let of_many = refused(16_000);
     assert!(of_few < 160 << 20, "{of_few}");
-    // The larger body is 38 MB longer; that allocators round and keep pages is not what is asked.
-    assert!(of_many < of_few + (19 << 20), "from {of_few} to {of_many}");
+    assert!(of_many < of_few + (10 << 20), "from {of_few} to {of_many}");
     assert_eq!(map.count(), 1);
 }
 
