@@ -35,13 +35,17 @@ use crate::{
     web,
 };
 use admit::RateHeaders;
-use axum::{Router, routing::MethodRouter};
+use axum::{
+    Router,
+    routing::{MethodFilter, MethodRouter, on},
+};
 use error::ApiError;
 use groma_domain::{Scope, token::TokenPrefix};
 use groma_store::Store;
 use lately::Lately;
 use std::sync::Arc;
 use tiles::TileCache;
+use utoipa::openapi::PathItem;
 use utoipa_axum::{router::UtoipaMethodRouter, routes};
 
 /// What the handlers share.
@@ -88,8 +92,21 @@ impl Api {
 
 pub(crate) type Shared = Arc<Api>;
 
-/// A route with the scope that it asks for.
-type Route = (Option<Scope>, UtoipaMethodRouter<Shared>);
+/// A route: what the document says of it, and its handler behind token, rate and scope.
+struct Route {
+    scope: Option<Scope>,
+    document: UtoipaMethodRouter<Shared>,
+    handler: MethodRouter<Shared>,
+}
+
+/// A route by the scope that it asks for and its handler.
+macro_rules! route {
+    ($scope:expr, $handler:path) => {{
+        let document: UtoipaMethodRouter<Shared> = routes!($handler);
+        let guarded = admit::Guarded { scope: $scope, handler: $handler };
+        Route { scope: $scope, handler: on(method(&document), guarded), document }
+    }};
+}
 
 /// The path that every public route begins with.
 const PREFIX: &str = "/api/public/v1";
@@ -97,28 +114,28 @@ const PREFIX: &str = "/api/public/v1";
 /// The routes of the main API.
 fn main_routes() -> Vec<Route> {
     vec![
-        (Some(Scope::ReadFolder), routes!(records::list_folders)),
-        (Some(Scope::ReadFolder), routes!(records::get_folder)),
-        (Some(Scope::ReadAssignment), routes!(records::list_assignments)),
-        (Some(Scope::ReadAssignment), routes!(records::get_assignment)),
-        (Some(Scope::ReadExpense), routes!(records::list_expenses)),
-        (Some(Scope::ReadExpense), routes!(records::get_expense)),
-        (Some(Scope::ReadBudget), routes!(records::list_budgets)),
-        (Some(Scope::ReadBudget), routes!(records::get_budget)),
-        (None, routes!(statuses::list_statuses)),
-        (Some(Scope::ManageWebhook), routes!(webhooks::create_webhook_endpoint)),
-        (Some(Scope::ManageWebhook), routes!(webhooks::delete_webhook_endpoint)),
+        route!(Some(Scope::ReadFolder), records::list_folders),
+        route!(Some(Scope::ReadFolder), records::get_folder),
+        route!(Some(Scope::ReadAssignment), records::list_assignments),
+        route!(Some(Scope::ReadAssignment), records::get_assignment),
+        route!(Some(Scope::ReadExpense), records::list_expenses),
+        route!(Some(Scope::ReadExpense), records::get_expense),
+        route!(Some(Scope::ReadBudget), records::list_budgets),
+        route!(Some(Scope::ReadBudget), records::get_budget),
+        route!(None, statuses::list_statuses),
+        route!(Some(Scope::ManageWebhook), webhooks::create_webhook_endpoint),
+        route!(Some(Scope::ManageWebhook), webhooks::delete_webhook_endpoint),
     ]
 }
 
 /// The routes of the Geo API.
 fn geo_routes() -> Vec<Route> {
     vec![
-        (None, routes!(layers::list_layers)),
-        (None, routes!(layers::get_layer)),
-        (None, routes!(layers::get_layer_tilejson)),
-        (None, routes!(tiles::get_tile)),
-        (None, routes!(geometries::post_geojson)),
+        route!(None, layers::list_layers),
+        route!(None, layers::get_layer),
+        route!(None, layers::get_layer_tilejson),
+        route!(None, tiles::get_tile),
+        route!(None, geometries::post_geojson),
     ]
 }
 
@@ -144,7 +161,7 @@ fn public_routes(api: &Shared) -> Router {
         service: &api.service,
         allow_http_webhooks: api.allow_http_webhooks,
     }));
-    guarded_routes(api, main_routes())
+    guarded_routes(main_routes())
         .route(&format!("{PREFIX}/openapi.json"), document)
         .with_state(api.clone())
         .merge(openapi::documentation_page(
@@ -157,29 +174,33 @@ fn public_routes(api: &Shared) -> Router {
 /// The geo listener.
 pub(crate) fn geo_router(api: &Shared) -> Router {
     let fallback = async || no_such_route();
-    guarded_routes(api, geo_routes()).with_state(api.clone()).fallback(fallback)
+    guarded_routes(geo_routes()).with_state(api.clone()).fallback(fallback)
 }
 
-fn guarded_routes(api: &Shared, routes: Vec<Route>) -> Router<Shared> {
+fn guarded_routes(routes: Vec<Route>) -> Router<Shared> {
     let mut router = Router::new();
-    for (scope, (_, paths, handler)) in routes {
+    for Route { document: (_, paths, _), handler, .. } in routes {
         for path in paths.paths.keys() {
-            router = router.route(path, guarded(api, scope, handler.clone()));
+            // The wrong method is an unknown route.
+            router = router.route(path, handler.clone());
         }
     }
     router
 }
 
+/// The method of a route, one of three.
+fn method((_, paths, _): &UtoipaMethodRouter<Shared>) -> MethodFilter {
+    let is = |has: fn(&PathItem) -> bool| paths.paths.values().any(has);
+    if is(|path| path.get.is_some()) {
+        MethodFilter::GET
+    } else if is(|path| path.delete.is_some()) {
+        MethodFilter::DELETE
+    } else {
+        MethodFilter::POST
+    }
+}
+
 /// The answer to a route that nobody knows.
 pub(crate) fn no_such_route() -> ApiError {
     ApiError::no_such_route()
-}
-
-/// A route behind its token, rate and scope. The wrong method is an unknown route.
-fn guarded(
-    api: &Shared,
-    scope: Option<Scope>,
-    handler: MethodRouter<Shared>,
-) -> MethodRouter<Shared> {
-    handler.route_layer(admit::Guard { api: api.clone(), scope })
 }

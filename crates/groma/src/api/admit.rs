@@ -3,6 +3,7 @@
 use super::{Shared, error::ApiError};
 use axum::{
     extract::Request,
+    handler::Handler,
     http::{HeaderMap, HeaderName, HeaderValue, header},
     response::{IntoResponse, Response},
 };
@@ -13,63 +14,31 @@ use groma_domain::{
     token::{SentToken, missing_scope},
 };
 use groma_store::{Admission, Bearer};
-use std::{
-    convert::Infallible,
-    sync::Arc,
-    task::{Context, Poll},
-};
-use tower::{Layer, Service};
+use std::{io::Write, sync::Arc};
 
-/// What stands before a route.
+/// A handler behind its guard: the token, the rate, and the scope that the route asks for.
 #[derive(Clone)]
-pub(super) struct Guard {
-    pub(super) api: Shared,
+pub(super) struct Guarded<H> {
     pub(super) scope: Option<Scope>,
+    pub(super) handler: H,
 }
 
 /// The one whose token the request carries, for handlers.
 #[derive(Clone)]
 pub(super) struct Caller(pub(super) Arc<Bearer>);
 
-/// A route behind its guard.
-#[derive(Clone)]
-pub(super) struct Guarded<R> {
-    guard: Guard,
-    route: R,
-}
+impl<T, H: Handler<T, Shared>> Handler<T, Shared> for Guarded<H> {
+    type Future = BoxFuture<'static, Response>;
 
-impl<R> Layer<R> for Guard {
-    type Service = Guarded<R>;
-
-    fn layer(&self, route: R) -> Guarded<R> {
-        Guarded { guard: self.clone(), route }
-    }
-}
-
-impl<R> Service<Request> for Guarded<R>
-where
-    R: Service<Request, Response = Response, Error = Infallible> + Clone + Send + 'static,
-    R::Future: Send,
-{
-    type Response = Response;
-    type Error = Infallible;
-    type Future = BoxFuture<'static, Result<Response, Infallible>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        // A route is always ready.
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, mut request: Request) -> Self::Future {
-        let Self { guard, mut route } = self.clone();
+    fn call(self, mut request: Request, api: Shared) -> Self::Future {
         Box::pin(async move {
-            let (bearer, rate) = match guard.admit(request.headers()).await {
+            let (bearer, rate) = match admit(&api, request.headers()).await {
                 Ok(admitted) => admitted,
-                Err(error) => return Ok(error.into_response()),
+                Err(error) => return error.into_response(),
             };
-            let mut response = match (rate, guard.scope) {
+            let mut response = match (rate, self.scope) {
                 (Some(rate), _) if !rate.accepted => {
-                    guard.api.tally.rate_refused();
+                    api.tally.rate_refused();
                     ApiError::too_many_requests(rate.limit, seconds(rate).max(1)).into_response()
                 }
                 (_, Some(scope)) if !bearer.scopes.contains(scope) => {
@@ -77,30 +46,28 @@ where
                 }
                 _ => {
                     request.extensions_mut().insert(Caller(bearer));
-                    route.call(request).await?
+                    self.handler.call(request, api.clone()).await
                 }
             };
             if let Some(rate) = rate {
-                guard.api.rate_headers.write(response.headers_mut(), rate);
+                api.rate_headers.write(response.headers_mut(), rate);
             }
-            Ok(response)
+            response
         })
     }
 }
 
-impl Guard {
-    /// Whose token it is, and where it stands in its window.
-    async fn admit(
-        &self,
-        headers: &HeaderMap,
-    ) -> Result<(Arc<Bearer>, Option<RateState>), ApiError> {
-        let token = sent_token(headers, &self.api)?;
-        let now = Timestamp::from(jiff::Timestamp::now());
-        match self.api.store.admit(token, self.api.requests_per_minute, now).await? {
-            Admission::Known { bearer, rate } => Ok((bearer, rate)),
-            Admission::Unknown => Err(ApiError::unauthorized("Unknown or revoked token")),
-            Admission::Expired => Err(ApiError::unauthorized("Token has expired")),
-        }
+/// Whose token it is, and where it stands in its window.
+async fn admit(
+    api: &Shared,
+    headers: &HeaderMap,
+) -> Result<(Arc<Bearer>, Option<RateState>), ApiError> {
+    let token = sent_token(headers, api)?;
+    let now = Timestamp::from(jiff::Timestamp::now());
+    match api.store.admit(token, api.requests_per_minute, now).await? {
+        Admission::Known { bearer, rate } => Ok((bearer, rate)),
+        Admission::Unknown => Err(ApiError::unauthorized("Unknown or revoked token")),
+        Admission::Expired => Err(ApiError::unauthorized("Token has expired")),
     }
 }
 
@@ -153,13 +120,16 @@ impl RateHeaders {
 
 /// Numbers, each after its words.
 fn numbers(parts: [(&str, u64); 2]) -> HeaderValue {
-    let mut text = Vec::with_capacity(40);
+    let mut text = [0; 64];
+    let mut rest = &mut text[..];
     for (words, number) in parts {
-        text.extend_from_slice(words.as_bytes());
-        text.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+        // There is room for both: words of this file, and 20 digits.
+        let _ = rest.write_all(words.as_bytes());
+        let _ = rest.write_all(itoa::Buffer::new().format(number).as_bytes());
     }
+    let left = rest.len();
     // Letters, digits, quotes and signs are a header value.
-    HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static(""))
+    HeaderValue::from_bytes(&text[..text.len() - left]).unwrap_or(HeaderValue::from_static(""))
 }
 
 /// Seconds until one more is allowed, rounded up.

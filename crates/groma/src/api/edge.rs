@@ -61,10 +61,13 @@ pub(crate) async fn answer(
     if let Some(rest) = rest {
         rest.settle(&mut response).await;
     }
+    let is_refused = response.status().is_client_error();
     let headers = response.headers_mut();
     headers.insert(REQUEST_ID, request_id);
-    // Set by the framework for a wrong method, which is an unknown route here.
-    headers.remove(header::ALLOW);
+    if is_refused {
+        // Set by the framework for a wrong method, which is an unknown route here.
+        headers.remove(header::ALLOW);
+    }
     if is_public {
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
         headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSED));

@@ -3,7 +3,7 @@
 mod webhooks;
 
 use super::{
-    Shared,
+    Route, Shared,
     answer::Wishes,
     error::{Detail, ErrorBody},
     geo_routes, main_routes,
@@ -52,7 +52,8 @@ pub(crate) fn document(facts: &Facts<'_>) -> Value {
     let mut routes = Vec::new();
     let main = main_routes().into_iter().map(|route| (false, route));
     let geo = geo_routes().into_iter().map(|route| (true, route));
-    for (is_geo, (scope, (route_schemas, route_paths, _))) in main.chain(geo) {
+    for (is_geo, Route { scope, document, .. }) in main.chain(geo) {
+        let (route_schemas, route_paths, _) = document;
         routes.extend(route_paths.paths.keys().map(|path| (path.clone(), scope, is_geo)));
         paths.merge(route_paths);
         schemas.extend(route_schemas);
