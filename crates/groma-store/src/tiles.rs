@@ -20,8 +20,7 @@ const BUDGET: usize = 500_000;
 /// With so many features to show, a tile does not look for those of the bands ahead of its zoom.
 pub(crate) const ENOUGH: usize = 2_000;
 
-/// So many features at most are passed over rather than looked around: that costs as much as
-/// looking in one more place.
+/// So many features at most are passed over rather than looked around, however small the tile.
 const PASSED_OVER: u64 = 256;
 
 /// A tile drawn from no more bytes than these, and no more blocks, is drawn where it is asked for:
@@ -41,6 +40,22 @@ pub struct Tile {
     pub bytes: Vec<u8>,
 }
 
+/// How far it is from one range to the next at most, in tiles, for both to be read as one: then passing
+/// over what stands between them, which is about what so many tiles show, costs an engine less than
+/// looking in one more place.
+#[derive(Clone, Copy)]
+pub(crate) struct Stride(pub(crate) u64);
+
+impl Stride {
+    /// The same in places along the curve. Shelves ahead of a zoom hold little but in a crowd, and there they
+    /// are not read.
+    fn codes(self, zoom: u8, is_ahead: bool) -> u64 {
+        let tiles = if is_ahead { self.0 * 8 } else { self.0 };
+        let codes = 1_u64.checked_shl(64_u32.saturating_sub(2 * u32::from(zoom)));
+        codes.map_or(u64::MAX, |codes| codes.saturating_mul(tiles))
+    }
+}
+
 /// What tiles of a zoom are drawn from.
 pub(crate) struct Plan {
     zoom: u8,
@@ -56,12 +71,12 @@ pub(crate) struct Plan {
 
 impl Plan {
     /// For what a tile shows, with its margin; `None` when that is nothing whatever the layer holds.
-    pub(crate) fn new(layer: &Layer, tile: TileId) -> Option<Self> {
-        Self::over(layer, tile.z(), tile.buffered())
+    pub(crate) fn new(layer: &Layer, tile: TileId, stride: Stride) -> Option<Self> {
+        Self::over(layer, tile.z(), tile.buffered(), stride)
     }
 
     /// For all that tiles of a zoom show in an area.
-    pub(crate) fn over(layer: &Layer, zoom: u8, area: GridBox) -> Option<Self> {
+    pub(crate) fn over(layer: &Layer, zoom: u8, area: GridBox, stride: Stride) -> Option<Self> {
         if !(layer.min_zoom..=layer.max_zoom).contains(&zoom) {
             return None;
         }
@@ -80,8 +95,13 @@ impl Plan {
             // Where little stands, passing over more is cheaper than looking in more places.
             let is_sparse = shelf.saturating_mul(2).saturating_add(4) < zoom;
             let pieces = grid::ranges(reached, if is_sparse { 2 } else { 4 });
-            let narrow = thin::codes_of(shelf, PASSED_OVER);
-            let ranges = if shelf > own_shelf { &mut further } else { &mut ranges };
+            let is_ahead = shelf > own_shelf;
+            let narrow = match thin::codes_of(shelf, PASSED_OVER) {
+                // Nobody knows how many stand there.
+                0 => 0,
+                codes => codes.max(stride.codes(zoom, is_ahead)),
+            };
+            let ranges = if is_ahead { &mut further } else { &mut ranges };
             let start = ranges.len();
             for (first, last) in pieces {
                 match ranges[start..].last_mut() {

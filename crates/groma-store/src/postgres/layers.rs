@@ -10,7 +10,7 @@ use crate::{
     Result,
     geometries::ShelfRanges,
     long::long,
-    tiles::{self, Plan, Tile},
+    tiles::{self, Plan, Stride, Tile},
     tx::{StoredFeature, StoredLayer},
     vicinity::{MOST_APART, MOST_BLOCKS, Vicinity, VicinityId},
 };
@@ -26,6 +26,9 @@ use tokio_postgres::types::ToSql;
 
 /// How many rows go in one step when a layer is deleted.
 const PURGE: i64 = 2_000;
+
+/// Looking in one more place costs as much as passing over some hundred blocks.
+const STRIDE: Stride = Stride(8);
 
 impl Postgres {
     pub(crate) async fn layers(&self, workspace: WorkspaceId) -> Result<Vec<Layer>> {
@@ -59,10 +62,7 @@ impl Postgres {
         workspace: WorkspaceId,
         layer: LayerId,
     ) -> Result<Option<u64>> {
-        let client = self.client().await?;
-        let statement = client.prepare_cached(sql::LAYER_NOW).await?;
-        let row = client.query_opt(&statement, &[&workspace.0, &layer.0]).await?;
-        Ok(row.map(|row| row.try_get::<_, i64>(1)).transpose()?.map(i64::unsigned_abs))
+        revision_now(&self.client().await?, workspace, layer).await
     }
 
     pub(crate) fn last_revision(&self, workspace: WorkspaceId, layer: LayerId) -> Option<u64> {
@@ -102,8 +102,8 @@ impl Postgres {
         tile: TileId,
     ) -> Result<Option<Tile>> {
         let (no, revision) = (int(stored.no), stored.layer.revision);
-        let Some(plan) = Plan::new(&stored.layer, tile) else {
-            let now = self.layer_revision(workspace, stored.layer.id).await?;
+        let Some(plan) = Plan::new(&stored.layer, tile, STRIDE) else {
+            let now = revision_now(client, workspace, stored.layer.id).await?;
             let is_current = now == Some(revision);
             return Ok(is_current.then_some(Tile { revision, bytes: Vec::new() }));
         };
@@ -152,7 +152,9 @@ impl Postgres {
         let Some(stored) = self.current_layer(&client, workspace, layer).await? else {
             return Ok(None);
         };
-        let Some(plan) = Plan::over(&stored.layer, id.zoom(), id.area()) else { return Ok(None) };
+        let Some(plan) = Plan::over(&stored.layer, id.zoom(), id.area(), STRIDE) else {
+            return Ok(None);
+        };
         let ranges = [&plan.ranges[..], &plan.further].concat();
         let limit = Some(MOST_BLOCKS + 1);
         let rows =
@@ -281,6 +283,17 @@ impl Sheet {
             false => Err(Lacking(long)),
         }
     }
+}
+
+/// The revision of a layer, if there is one.
+async fn revision_now(
+    client: &Client,
+    workspace: WorkspaceId,
+    layer: LayerId,
+) -> Result<Option<u64>> {
+    let statement = client.prepare_cached(sql::LAYER_NOW).await?;
+    let row = client.query_opt(&statement, &[&workspace.0, &layer.0]).await?;
+    Ok(row.map(|row| row.try_get::<_, i64>(1)).transpose()?.map(i64::unsigned_abs))
 }
 
 /// Shapes that are kept apart, as a zoom shows them; `None` when the layer has changed since.

@@ -7,7 +7,7 @@ use super::{
 use crate::{
     Error, Result,
     geometries::ShelfRanges,
-    tiles::{self, Gathered, Plan, Tile},
+    tiles::{self, Gathered, Plan, Stride, Tile},
     tx::{StoredFeature, StoredLayer, centre, sortable},
     vicinity::{self, Vicinity, VicinityId},
 };
@@ -22,6 +22,9 @@ use std::sync::Arc;
 
 /// How many rows go in one step when a layer is deleted.
 const PURGE: u32 = 2_000;
+
+/// Looking in one more place costs as much as passing over some thirty blocks.
+const STRIDE: Stride = Stride(2);
 
 impl Sqlite {
     pub(crate) async fn layers(&self, workspace: WorkspaceId) -> Result<Vec<Layer>> {
@@ -104,7 +107,7 @@ impl Sqlite {
         };
         let (no, layer) = (int(stored.no), &stored.layer);
         let revision = layer.revision;
-        let Some(plan) = Plan::new(layer, tile) else {
+        let Some(plan) = Plan::new(layer, tile, STRIDE) else {
             return Ok(Drawn::As(Some(Tile { revision, bytes: Vec::new() })));
         };
         let area = plan.area();
@@ -154,7 +157,9 @@ impl Sqlite {
         id: VicinityId,
     ) -> Result<Option<Vicinity>> {
         let Some(stored) = self.layer_now(connection, workspace, layer)? else { return Ok(None) };
-        let Some(plan) = Plan::over(&stored.layer, id.zoom(), id.area()) else { return Ok(None) };
+        let Some(plan) = Plan::over(&stored.layer, id.zoom(), id.area(), STRIDE) else {
+            return Ok(None);
+        };
         let no = int(stored.no);
         Gathered::with(|gathered| {
             for ranges in [&plan.ranges, &plan.further] {
@@ -326,7 +331,8 @@ fn each_block_while(
     let mut last_met = None;
     for (shelf, (first, last)) in ranges.iter().rev() {
         let (first, last) = (sortable(*first), sortable(*last));
-        let mut rows = up_to.query(params![layer, shelf, last, min_x, min_y, max_x, max_y])?;
+        let mut rows =
+            up_to.query(params![layer, shelf, last, min_x, min_y, max_x, max_y, first])?;
         while let Some(row) = rows.next()? {
             let key = (*shelf, row.get::<_, i64>(0)?, row.get::<_, i64>(1)?);
             if last_met.is_none_or(|last_met| key < last_met) {

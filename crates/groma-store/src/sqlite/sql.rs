@@ -227,9 +227,12 @@ statements! {
             east = excluded.east, north = excluded.north";
     REMOVE_EXTENT = "DELETE FROM extents WHERE layer = ?1 AND part = ?2";
     // All but the block is in the index: the row is looked up only for the blocks that meet the box.
+    // Those that meet an area, and any before `?8`, where who reads them stops.
     DRAWINGS_UP_TO = "SELECT centre, seq,
             CASE WHEN west <= ?6 AND north <= ?7 AND east >= ?4 AND south >= ?5 THEN block END
-        FROM drawings WHERE layer = ?1 AND shelf = ?2 AND centre <= ?3 ORDER BY centre DESC, seq DESC";
+        FROM drawings WHERE layer = ?1 AND shelf = ?2 AND centre <= ?3
+            AND (centre < ?8 OR west <= ?6 AND north <= ?7 AND east >= ?4 AND south >= ?5)
+        ORDER BY centre DESC, seq DESC";
     INSERT_DRAWINGS = "INSERT INTO drawings (layer, shelf, centre, seq, west, north, east, south, block)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
     UPDATE_DRAWINGS = "UPDATE drawings SET west = ?5, north = ?6, east = ?7, south = ?8, block = ?9

@@ -337,6 +337,22 @@ on_both_engines! {
         }
     }
 
+    fn many_who_ask_beyond_the_last_zoom_do_not_wait_for_each_other(engine: Engine) {
+        let (map, layer) = with_points(engine, 10);
+        let (z, x, y) = over_paris(20);
+        thread::scope(|scope| {
+            let (map, layer) = (&map, &layer);
+            for column in 0..64 {
+                scope.spawn(move || {
+                    for row in 0..4 {
+                        let answer = map.tile(layer, (z, x + column, y + row));
+                        assert_eq!((answer.status, answer.body.len()), (200, 0));
+                    }
+                });
+            }
+        });
+    }
+
     fn a_deleted_layer_has_no_tiles_any_more(engine: Engine) {
         let (map, layer) = with_points(engine, 10);
         assert!(!map.drawn(&layer, over_paris(14)).is_empty());
