@@ -45,7 +45,7 @@ use groma_store::Store;
 use lately::Lately;
 use std::sync::Arc;
 use tiles::TileCache;
-use utoipa::openapi::PathItem;
+use utoipa::openapi::{PathItem, Paths, RefOr, Schema};
 use utoipa_axum::{router::UtoipaMethodRouter, routes};
 
 /// What the handlers share.
@@ -95,16 +95,17 @@ pub(crate) type Shared = Arc<Api>;
 /// A route: what the document says of it, and its handler behind token, rate and scope.
 struct Route {
     scope: Option<Scope>,
-    document: UtoipaMethodRouter<Shared>,
+    schemas: Vec<(String, RefOr<Schema>)>,
+    paths: Paths,
     handler: MethodRouter<Shared>,
 }
 
 /// A route by the scope that it asks for and its handler.
 macro_rules! route {
     ($scope:expr, $handler:path) => {{
-        let document: UtoipaMethodRouter<Shared> = routes!($handler);
+        let (schemas, paths, _): UtoipaMethodRouter<Shared> = routes!($handler);
         let guarded = admit::Guarded { scope: $scope, handler: $handler };
-        Route { scope: $scope, handler: on(method(&document), guarded), document }
+        Route { scope: $scope, handler: on(method(&paths), guarded), schemas, paths }
     }};
 }
 
@@ -179,7 +180,7 @@ pub(crate) fn geo_router(api: &Shared) -> Router {
 
 fn guarded_routes(routes: Vec<Route>) -> Router<Shared> {
     let mut router = Router::new();
-    for Route { document: (_, paths, _), handler, .. } in routes {
+    for Route { paths, handler, .. } in routes {
         for path in paths.paths.keys() {
             // The wrong method is an unknown route.
             router = router.route(path, handler.clone());
@@ -189,7 +190,7 @@ fn guarded_routes(routes: Vec<Route>) -> Router<Shared> {
 }
 
 /// The method of a route, one of three.
-fn method((_, paths, _): &UtoipaMethodRouter<Shared>) -> MethodFilter {
+fn method(paths: &Paths) -> MethodFilter {
     let is = |has: fn(&PathItem) -> bool| paths.paths.values().any(has);
     if is(|path| path.get.is_some()) {
         MethodFilter::GET

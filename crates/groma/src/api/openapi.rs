@@ -3,7 +3,7 @@
 mod webhooks;
 
 use super::{
-    Route, Shared,
+    Shared,
     answer::Wishes,
     error::{Detail, ErrorBody},
     geo_routes, main_routes,
@@ -52,11 +52,11 @@ pub(crate) fn document(facts: &Facts<'_>) -> Value {
     let mut routes = Vec::new();
     let main = main_routes().into_iter().map(|route| (false, route));
     let geo = geo_routes().into_iter().map(|route| (true, route));
-    for (is_geo, Route { scope, document, .. }) in main.chain(geo) {
-        let (route_schemas, route_paths, _) = document;
-        routes.extend(route_paths.paths.keys().map(|path| (path.clone(), scope, is_geo)));
-        paths.merge(route_paths);
-        schemas.extend(route_schemas);
+    for (is_geo, route) in main.chain(geo) {
+        let keys = route.paths.paths.keys();
+        routes.extend(keys.map(|path| (path.clone(), route.scope, is_geo)));
+        paths.merge(route.paths);
+        schemas.extend(route.schemas);
     }
     let info = InfoBuilder::new()
         .title("Groma public API")
