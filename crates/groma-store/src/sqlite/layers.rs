@@ -1,7 +1,9 @@
 //! Layers and tiles, read from SQLite.
 
 use super::{
-    Sqlite, sql,
+    Sqlite,
+    readers::State,
+    sql,
     tx::{find_feature, int, place, read_feature, read_layer},
 };
 use crate::{
@@ -60,11 +62,9 @@ impl Sqlite {
         workspace: WorkspaceId,
         layer: LayerId,
     ) -> Result<Option<u64>> {
-        self.read(|connection| {
-            let Some(ws) = self.number(connection, workspace)? else { return Ok(None) };
-            let mut statement = connection.prepare_cached(sql::LAYER_NOW)?;
-            let revision = statement.query_row(params![ws, layer.0], |row| row.get::<_, i64>(1));
-            Ok(revision.optional()?.map(i64::unsigned_abs))
+        self.read(|connection| match self.number(connection, workspace)? {
+            Some(ws) => connection.layer_revision(ws, layer),
+            None => Ok(None),
         })
     }
 
@@ -96,7 +96,7 @@ impl Sqlite {
     /// Draws a tile, unless that takes longer than it may.
     fn read_tile(
         &self,
-        connection: &Connection,
+        connection: &State,
         workspace: WorkspaceId,
         layer: LayerId,
         tile: TileId,
@@ -151,7 +151,7 @@ impl Sqlite {
 
     fn read_vicinity(
         &self,
-        connection: &Connection,
+        connection: &State,
         workspace: WorkspaceId,
         layer: LayerId,
         id: VicinityId,
@@ -184,15 +184,12 @@ impl Sqlite {
     /// The layer as it is now.
     fn layer_now(
         &self,
-        connection: &Connection,
+        connection: &State,
         workspace: WorkspaceId,
         layer: LayerId,
     ) -> Result<Option<Arc<StoredLayer>>> {
         let Some(ws) = self.number(connection, workspace)? else { return Ok(None) };
-        let mut now = connection.prepare_cached(sql::LAYER_NOW)?;
-        let revision =
-            now.query_row(params![ws, layer.0], |row| row.get::<_, i64>(1)).optional()?;
-        let Some(revision) = revision.map(i64::unsigned_abs) else { return Ok(None) };
+        let Some(revision) = connection.layer_revision(ws, layer)? else { return Ok(None) };
         let known = self.layers.last(workspace, layer);
         if let Some(stored) = known.filter(|stored| stored.layer.revision == revision) {
             return Ok(Some(stored));

@@ -6,7 +6,7 @@
 
 use super::{connect, sql};
 use crate::{Edition, Result, tx::kind_number};
-use groma_domain::Kind;
+use groma_domain::{Kind, LayerId};
 use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension};
 use std::{
@@ -57,6 +57,7 @@ pub(super) struct State {
     /// The last answers to the questions below.
     people: Cell<Option<(i64, u64)>>,
     collection: Cell<Option<((i64, Kind), CollectionNow)>>,
+    layer: Cell<Option<((i64, LayerId), u64)>>,
 }
 
 /// How far a collection has come.
@@ -81,6 +82,7 @@ impl State {
             edition: Edition(0),
             people: Cell::default(),
             collection: Cell::default(),
+            layer: Cell::default(),
         }
     }
 
@@ -113,6 +115,18 @@ impl State {
         });
         let found = found.optional()?;
         self.collection.set(found.map(|now| ((ws, kind), now)));
+        Ok(found)
+    }
+
+    /// The revision of a layer; `None` when there is no such layer.
+    pub(super) fn layer_revision(&self, ws: i64, layer: LayerId) -> Result<Option<u64>> {
+        if let Some((_, known)) = self.layer.get().filter(|(of, _)| *of == (ws, layer)) {
+            return Ok(Some(known));
+        }
+        let mut statement = self.prepare_cached(sql::LAYER_REVISION)?;
+        let found: Option<i64> = statement.query_row((ws, layer.0), |row| row.get(0)).optional()?;
+        let found = found.map(i64::unsigned_abs);
+        self.layer.set(found.map(|revision| ((ws, layer), revision)));
         Ok(found)
     }
 }
@@ -210,6 +224,7 @@ impl Reader {
         if is_new {
             self.state.people.set(None);
             self.state.collection.set(None);
+            self.state.layer.set(None);
         }
         Ok(())
     }

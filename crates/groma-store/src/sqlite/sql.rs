@@ -190,7 +190,7 @@ statements! {
     LAYER_BY_ID = "SELECT no, state FROM layers WHERE ws = ?1 AND id = ?2";
     LAYER_BY_SLUG = "SELECT no, state FROM layers WHERE ws = ?1 AND slug = ?2";
     LAYERS = "SELECT no, state FROM layers WHERE ws = ?1 ORDER BY no";
-    LAYER_NOW = "SELECT no, revision FROM layers WHERE ws = ?1 AND id = ?2";
+    LAYER_REVISION = "SELECT revision FROM layers WHERE ws = ?1 AND id = ?2";
     INSERT_LAYER = "INSERT INTO layers (ws, id, slug, revision, state) VALUES (?1, ?2, ?3, ?4, ?5)";
     SAVE_LAYER = "UPDATE layers SET slug = ?3, revision = ?4, state = ?5 WHERE ws = ?1 AND id = ?2";
     DELETE_LAYER = "DELETE FROM layers WHERE ws = ?1 AND no = ?2";
