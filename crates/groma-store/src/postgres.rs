@@ -11,6 +11,7 @@ mod layers;
 mod reach;
 mod read;
 mod rows;
+mod shared;
 pub(crate) mod sql;
 mod statements;
 mod tx;
@@ -29,8 +30,11 @@ use crate::{
     tx::Work,
     webhooks::Desk,
 };
-use deadpool_postgres::{Hook, HookError, Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
+use deadpool_postgres::{
+    Hook, HookError, Manager, ManagerConfig, Pool, QueueMode, RecyclingMethod, Runtime,
+};
 use reach::Reach;
+use shared::Shared;
 use std::{
     ops::DerefMut,
     sync::{Arc, OnceLock},
@@ -41,6 +45,10 @@ use tx::PostgresTx;
 
 /// How long a request waits for a connection before it fails.
 const PATIENCE: Duration = Duration::from_secs(4);
+
+/// How many connections a program has for its work, and how many of them may write.
+const CONNECTIONS: usize = 16;
+const WRITERS: usize = 10;
 
 /// A PostgreSQL database.
 pub struct Postgres {
@@ -53,6 +61,8 @@ pub struct Postgres {
     admissions: admissions::Admissions,
     /// Keeps some of the connections from writers, who may wait long for one another.
     writers: tokio::sync::Semaphore,
+    /// Connections for brief reads.
+    shared: Shared,
     /// Changes that wait for one another, by workspace.
     groups: group::Groups,
     /// For the connections that listen, and that ask whether it answers.
@@ -85,7 +95,9 @@ impl Postgres {
         let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
         let manager = Manager::from_config(config.clone(), NoTls, recycling);
         let pool = Pool::builder(manager)
-            .max_size(16)
+            .max_size(CONNECTIONS)
+            // The one that was used last is the one that is warm.
+            .queue_mode(QueueMode::Lifo)
             .runtime(Runtime::Tokio1)
             .wait_timeout(Some(PATIENCE))
             .create_timeout(Some(PATIENCE))
@@ -104,7 +116,8 @@ impl Postgres {
             layers: LayerCache::default(),
             last_uses: LastUses::default(),
             admissions: admissions::Admissions::default(),
-            writers: tokio::sync::Semaphore::new(10),
+            writers: tokio::sync::Semaphore::new(WRITERS),
+            shared: Shared::new(),
             groups: group::Groups::default(),
             config,
             reach: OnceLock::new(),

@@ -62,7 +62,8 @@ impl Postgres {
         workspace: WorkspaceId,
         layer: LayerId,
     ) -> Result<Option<u64>> {
-        revision_now(&self.client().await?, workspace, layer).await
+        let asked = async { revision_now(&*self.shared().await?, workspace, layer).await };
+        self.within_reach(asked).await
     }
 
     pub(crate) fn last_revision(&self, workspace: WorkspaceId, layer: LayerId) -> Option<u64> {
@@ -75,19 +76,36 @@ impl Postgres {
         id: LayerId,
         tile: TileId,
     ) -> Result<Option<Tile>> {
-        let client = self.client().await?;
+        let is_brief = tiles::shows_little(tile.z());
+        let read = async {
+            if is_brief {
+                self.read_tile(&*self.shared().await?, workspace, id, tile).await
+            } else {
+                self.read_tile(&self.client().await?, workspace, id, tile).await
+            }
+        };
+        self.within_reach(read).await
+    }
+
+    async fn read_tile(
+        &self,
+        client: &Client,
+        workspace: WorkspaceId,
+        id: LayerId,
+        tile: TileId,
+    ) -> Result<Option<Tile>> {
         // Each statement tells the revision it was of: when that is another than the layer's that
         // the plan was made for, begin again with what the layer is now.
         let mut known = self.layers.last(workspace, id);
         loop {
             let stored = match known.take() {
                 Some(stored) => stored,
-                None => match self.current_layer(&client, workspace, id).await? {
+                None => match self.current_layer(client, workspace, id).await? {
                     Some(stored) => stored,
                     None => return Ok(None),
                 },
             };
-            if let Some(tile) = self.draw_tile(&client, workspace, stored, tile).await? {
+            if let Some(tile) = self.draw_tile(client, workspace, stored, tile).await? {
                 return Ok(Some(tile));
             }
         }

@@ -12,6 +12,7 @@ use crate::{
     tx::kind_number,
 };
 use bytes::Bytes;
+use deadpool_postgres::Client;
 use groma_domain::{
     Email, Kind, ListParams, PersonId, Term, Timestamp, TokenId, WorkspaceId,
     record::{self, PeopleBook},
@@ -53,9 +54,9 @@ impl Postgres {
     ) -> Result<Option<Document>> {
         let sql = KindSql::of(kind);
         let rows = match key {
-            Key::Id(id) => self.rows(&sql.shown_by_id, &[&workspace.0, &id.0]).await?,
+            Key::Id(id) => self.few_rows(&sql.shown_by_id, &[&workspace.0, &id.0]).await?,
             Key::Reference(reference) => {
-                self.rows(&sql.shown_by_reference, &[&workspace.0, &reference.as_str()]).await?
+                self.few_rows(&sql.shown_by_reference, &[&workspace.0, &reference.as_str()]).await?
             }
         };
         let Some(row) = rows.first() else { return Ok(None) };
@@ -108,7 +109,9 @@ impl Postgres {
             };
             let page =
                 [&workspace.0 as &(dyn ToSql + Sync), &int(first), &i64::from(limit), &int(rest)];
-            let rows = self.rows(&KindSql::of(kind).page, &page).await?;
+            let sql = &KindSql::of(kind).page;
+            let rows =
+                if walk { self.rows(sql, &page).await? } else { self.few_rows(sql, &page).await? };
             let Some(row) = rows.first() else { return Ok(Page { body, total: 0, edition: None }) };
             if generation(row, 1)? == known || walk {
                 let total = generation(row, 0)?;
@@ -286,11 +289,13 @@ impl Postgres {
     }
 
     pub(super) async fn rows(&self, sql: &str, params: &[&(dyn ToSql + Sync)]) -> Result<Vec<Row>> {
-        let asked = async {
-            let client = self.client().await?;
-            let statement = client.prepare_cached(sql).await?;
-            Ok(client.query(&statement, params).await?)
-        };
+        let asked = async { query(&self.client().await?, sql, params).await };
+        self.within_reach(asked).await
+    }
+
+    /// The same for rows that are found in no time.
+    async fn few_rows(&self, sql: &str, params: &[&(dyn ToSql + Sync)]) -> Result<Vec<Row>> {
+        let asked = async { query(&*self.shared().await?, sql, params).await };
         self.within_reach(asked).await
     }
 
@@ -302,6 +307,11 @@ impl Postgres {
         };
         self.within_reach(done).await
     }
+}
+
+async fn query(client: &Client, sql: &str, params: &[&(dyn ToSql + Sync)]) -> Result<Vec<Row>> {
+    let statement = client.prepare_cached(sql).await?;
+    Ok(client.query(&statement, params).await?)
 }
 
 /// Appends the documents of rows that have one (an empty page comes as one row without).

@@ -1,0 +1,51 @@
+//! Connections that brief reads share. Each goes out behind the others without waiting for their answers, and
+//! the server answers one after another: in a few processes, whose caches stay warm, it does more of them
+//! than in one for each of those who ask.
+
+use super::Postgres;
+use crate::Result;
+use deadpool_postgres::Client;
+use parking_lot::Mutex;
+use std::{
+    num::NonZero,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+    thread,
+};
+
+/// How many there are for each core; and at least, since nobody knows how many cores the server has; and at most,
+/// so that there are connections for others.
+const PER_CORE: usize = 2;
+const LEAST: usize = 4;
+const MOST: usize = 8;
+
+pub(super) struct Shared {
+    clients: Vec<Mutex<Option<Arc<Client>>>>,
+    next: AtomicUsize,
+}
+
+impl Shared {
+    pub(super) fn new() -> Self {
+        let cores = thread::available_parallelism().map_or(1, NonZero::get);
+        let count = (cores * PER_CORE).clamp(LEAST, MOST);
+        Self { clients: (0..count).map(|_| Mutex::default()).collect(), next: AtomicUsize::new(0) }
+    }
+}
+
+impl Postgres {
+    /// A connection for single statements that are done in no time.
+    pub(super) async fn shared(&self) -> Result<Arc<Client>> {
+        let Shared { clients, next } = &self.shared;
+        let place = &clients[next.fetch_add(1, Relaxed) % clients.len()];
+        let client = place.lock().clone();
+        if let Some(client) = client.filter(|client| !client.is_closed()) {
+            return Ok(client);
+        }
+        // Of several who find none, the last one's stays; those of the others go back when they are done.
+        let client = Arc::new(self.client().await?);
+        *place.lock() = Some(client.clone());
+        Ok(client)
+    }
+}
