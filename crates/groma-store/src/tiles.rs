@@ -26,7 +26,7 @@ const PASSED_OVER: u64 = 256;
 /// A tile drawn from no more bytes than these, and no more blocks, is drawn where it is asked for:
 /// a fraction of a millisecond. More goes to a thread where it may take its time.
 const LITTLE_BYTES: usize = 128 << 10;
-const LITTLE_BLOCKS: usize = 256;
+pub(crate) const LITTLE_BLOCKS: usize = 256;
 
 /// The zoom from which a tile shows little, even in a town.
 const SHOWS_LITTLE: u8 = 13;
@@ -38,6 +38,28 @@ pub struct Tile {
     pub revision: u64,
     /// MVT; empty when there is nothing.
     pub bytes: Vec<u8>,
+}
+
+/// How long drawing a tile may take.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pace {
+    /// A fraction of a millisecond: it holds up whoever else is served here.
+    Brief,
+    Long,
+}
+
+/// What became of a tile.
+pub(crate) enum Drawn {
+    As(Option<Tile>),
+    /// It would have taken too long.
+    TooMuch,
+}
+
+impl Drawn {
+    /// A tile and the revision of the layer that it shows.
+    pub(crate) fn tile(revision: u64, bytes: Vec<u8>) -> Self {
+        Self::As(Some(Tile { revision, bytes }))
+    }
 }
 
 /// How far it is from one range to the next at most, in tiles, for both to be read as one: then passing

@@ -7,10 +7,10 @@ use super::{
     statements::{int, range_arrays},
 };
 use crate::{
-    Result,
+    Error, Result,
     geometries::ShelfRanges,
     long::long,
-    tiles::{self, Plan, Stride, Tile},
+    tiles::{self, Drawn, LITTLE_BLOCKS, Pace, Plan, Stride, Tile},
     tx::{StoredFeature, StoredLayer},
     vicinity::{MOST_APART, MOST_BLOCKS, Vicinity, VicinityId},
 };
@@ -76,24 +76,33 @@ impl Postgres {
         id: LayerId,
         tile: TileId,
     ) -> Result<Option<Tile>> {
-        let is_brief = tiles::shows_little(tile.z());
         let read = async {
-            if is_brief {
-                self.read_tile(&*self.shared().await?, workspace, id, tile).await
-            } else {
-                self.read_tile(&self.client().await?, workspace, id, tile).await
+            if tiles::shows_little(tile.z()) {
+                let shared = self.shared().await?;
+                let drawn = self.read_tile(&shared, Pace::Brief, workspace, id, tile).await?;
+                if let Drawn::As(tile) = drawn {
+                    return Ok(tile);
+                }
+            }
+            let own = self.client().await?;
+            match self.read_tile(&own, Pace::Long, workspace, id, tile).await? {
+                Drawn::As(tile) => Ok(tile),
+                // Nothing is, when it may take long.
+                Drawn::TooMuch => Err(Error::Closed),
             }
         };
         self.within_reach(read).await
     }
 
+    /// Draws a tile, unless that takes longer than it may.
     async fn read_tile(
         &self,
         client: &Client,
+        pace: Pace,
         workspace: WorkspaceId,
         id: LayerId,
         tile: TileId,
-    ) -> Result<Option<Tile>> {
+    ) -> Result<Drawn> {
         // Each statement tells the revision it was of: when that is another than the layer's that
         // the plan was made for, begin again with what the layer is now.
         let mut known = self.layers.last(workspace, id);
@@ -102,11 +111,11 @@ impl Postgres {
                 Some(stored) => stored,
                 None => match self.current_layer(client, workspace, id).await? {
                     Some(stored) => stored,
-                    None => return Ok(None),
+                    None => return Ok(Drawn::As(None)),
                 },
             };
-            if let Some(tile) = self.draw_tile(client, workspace, stored, tile).await? {
-                return Ok(Some(tile));
+            if let Some(drawn) = self.draw_tile(client, pace, workspace, stored, tile).await? {
+                return Ok(drawn);
             }
         }
     }
@@ -115,25 +124,31 @@ impl Postgres {
     async fn draw_tile(
         &self,
         client: &Client,
+        pace: Pace,
         workspace: WorkspaceId,
         stored: Arc<StoredLayer>,
         tile: TileId,
-    ) -> Result<Option<Tile>> {
+    ) -> Result<Option<Drawn>> {
         let (no, revision) = (int(stored.no), stored.layer.revision);
         let Some(plan) = Plan::new(&stored.layer, tile, STRIDE) else {
             let now = revision_now(client, workspace, stored.layer.id).await?;
             let is_current = now == Some(revision);
-            return Ok(is_current.then_some(Tile { revision, bytes: Vec::new() }));
+            return Ok(is_current.then(|| Drawn::tile(revision, Vec::new())));
         };
+        let most = (pace == Pace::Brief).then_some(LITTLE_BLOCKS);
         let mut read = Rows::default();
         let (mut to_read, mut is_ahead_read) = (plan.ranges.clone(), plan.reads_at_once());
         if is_ahead_read {
             to_read.extend_from_slice(&plan.further);
         }
         loop {
-            let rows = tile_rows(client, workspace, no, &to_read, plan.area(), None).await?;
+            let limit = most.map(|most| most + 1);
+            let rows = tile_rows(client, workspace, no, &to_read, plan.area(), limit).await?;
             if !is_of(revision, &rows)? {
                 return Ok(None);
+            }
+            if most.is_some_and(|most| rows.len() > most) {
+                return Ok(Some(Drawn::TooMuch));
             }
             read.keep(&plan, rows)?;
             if is_ahead_read || !plan.goes_further(plan.candidates(read.near()).len()) {
@@ -151,13 +166,16 @@ impl Postgres {
             long(move || first.draw_unless_long(tile)).await?
         };
         let lacking = match drawn {
-            Ok(bytes) => return Ok(Some(Tile { revision, bytes })),
+            Ok(bytes) => return Ok(Some(Drawn::tile(revision, bytes))),
             Err(lacking) => lacking,
         };
+        // Nobody knows how long they are.
+        let own = if pace == Pace::Brief { Some(self.client().await?) } else { None };
+        let client = own.as_ref().unwrap_or(client);
         let apart = long_drawings(client, workspace, &sheet.stored, lacking, tile.z()).await?;
         let Some(apart) = apart else { return Ok(None) };
         let bytes = long(move || sheet.draw(tile, sheet.candidates(), &apart)).await?;
-        Ok(Some(Tile { revision, bytes }))
+        Ok(Some(Drawn::tile(revision, bytes)))
     }
 
     pub(crate) async fn vicinity(
@@ -361,7 +379,7 @@ async fn tile_rows(
     };
     let limit = int(limit as u64);
     let limited: Vec<_> = params.into_iter().chain([&limit as _]).collect();
-    let statement = client.prepare_cached(sql::VICINITY).await?;
+    let statement = client.prepare_cached(sql::TILE_UP_TO).await?;
     Ok(client.query(&statement, &limited).await?)
 }
 

@@ -271,7 +271,7 @@ statements! {
             AND d.seq = k.seq OFFSET 0) d";
     // The same for the few ranges of a tile, less the blocks that do not meet it; one may come twice.
     TILE = blocks_of_area!();
-    VICINITY = concat!(blocks_of_area!(), " LIMIT $10");
+    TILE_UP_TO = concat!(blocks_of_area!(), " LIMIT $10");
     INSERT_DRAWINGS = "INSERT INTO drawings
         (workspace_id, layer, shelf, centre, seq, west, north, east, south, block)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     Error, Result,
     geometries::ShelfRanges,
-    tiles::{self, Gathered, Plan, Stride, Tile},
+    tiles::{self, Drawn, Gathered, Pace, Plan, Stride, Tile},
     tx::{StoredFeature, StoredLayer, centre, sortable},
     vicinity::{self, Vicinity, VicinityId},
 };
@@ -108,7 +108,7 @@ impl Sqlite {
         let (no, layer) = (int(stored.no), &stored.layer);
         let revision = layer.revision;
         let Some(plan) = Plan::new(layer, tile, STRIDE) else {
-            return Ok(Drawn::As(Some(Tile { revision, bytes: Vec::new() })));
+            return Ok(Drawn::tile(revision, Vec::new()));
         };
         let area = plan.area();
         let goes_on = |gathered: &Gathered| pace == Pace::Long || gathered.is_little();
@@ -132,7 +132,7 @@ impl Sqlite {
             Ok::<_, Error>(Some(tiles::draw(layer, tile, candidates, &long)))
         })?;
         Ok(match bytes {
-            Some(bytes) => Drawn::As(Some(Tile { revision, bytes })),
+            Some(bytes) => Drawn::tile(revision, bytes),
             None => Drawn::TooMuch,
         })
     }
@@ -268,21 +268,6 @@ impl Sqlite {
         }
         Ok(())
     }
-}
-
-/// How long drawing a tile may take.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Pace {
-    /// A fraction of a millisecond: it holds up whoever else is served here.
-    Brief,
-    Long,
-}
-
-/// What became of a tile.
-enum Drawn {
-    As(Option<Tile>),
-    /// It would have taken too long.
-    TooMuch,
 }
 
 /// Shapes that are kept apart, as a zoom shows them, by the numbers of their features.

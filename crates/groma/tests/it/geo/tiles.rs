@@ -11,6 +11,7 @@ use crate::{
 };
 use serde_json::{Value, json};
 use std::{
+    f64::consts::PI,
     io::Read,
     sync::atomic::{AtomicBool, Ordering::Relaxed},
     thread,
@@ -351,6 +352,23 @@ on_both_engines! {
                 });
             }
         });
+    }
+
+    fn a_tile_in_the_middle_of_a_crowd_is_drawn_whole(engine: Engine) {
+        const CROWD: u32 = 12_000;
+        let map = Map::open(engine);
+        let (z, x, y) = over_paris(18);
+        let across = f64::from(1_u32 << z);
+        let west = f64::from(x) / across * 360.0 - 180.0;
+        let middle = (PI * (1.0 - 2.0 * (f64::from(y) + 0.5) / across)).sinh().atan().to_degrees();
+        let at = |index: u32| {
+            let (column, row) = (f64::from(index % 120), f64::from(index / 120));
+            point(west + 1e-4 + column * 8e-6, middle + (row - 50.0) * 5e-6)
+        };
+        let features: Vec<_> =
+            (0..CROWD).map(|index| feature(json!(index), at(index), json!({}))).collect();
+        let layer = text(&map.post("", &collection(&features))["layerId"]).to_owned();
+        assert_eq!(map.drawn(&layer, (z, x, y)).len(), CROWD as usize);
     }
 
     fn a_deleted_layer_has_no_tiles_any_more(engine: Engine) {
