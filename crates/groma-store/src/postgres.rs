@@ -46,7 +46,8 @@ use tx::PostgresTx;
 /// How long a request waits for a connection before it fails.
 const PATIENCE: Duration = Duration::from_secs(4);
 
-/// How many connections a program has for its work, and how many of them may write.
+/// How many connections a program has for its work besides those that are shared, and how many of them may
+/// write.
 const CONNECTIONS: usize = 16;
 const WRITERS: usize = 10;
 
@@ -94,8 +95,9 @@ impl Postgres {
             .keepalives_retries(3);
         let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
         let manager = Manager::from_config(config.clone(), NoTls, recycling);
+        let shared = Shared::new();
         let pool = Pool::builder(manager)
-            .max_size(CONNECTIONS)
+            .max_size(CONNECTIONS + shared.count())
             // The one that was used last is the one that is warm.
             .queue_mode(QueueMode::Lifo)
             .runtime(Runtime::Tokio1)
@@ -117,7 +119,7 @@ impl Postgres {
             last_uses: LastUses::default(),
             admissions: admissions::Admissions::default(),
             writers: tokio::sync::Semaphore::new(WRITERS),
-            shared: Shared::new(),
+            shared,
             groups: group::Groups::default(),
             config,
             reach: OnceLock::new(),

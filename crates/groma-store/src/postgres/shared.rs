@@ -16,7 +16,7 @@ use std::{
 };
 
 /// How many there are for each core; and at least, since nobody knows how many cores the server has; and at most,
-/// so that there are connections for others.
+/// since it has only so many connections for everybody.
 const PER_CORE: usize = 2;
 const LEAST: usize = 4;
 const MOST: usize = 8;
@@ -31,6 +31,11 @@ impl Shared {
         let cores = thread::available_parallelism().map_or(1, NonZero::get);
         let count = (cores * PER_CORE).clamp(LEAST, MOST);
         Self { clients: (0..count).map(|_| Mutex::default()).collect(), next: AtomicUsize::new(0) }
+    }
+
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.clients.len()
     }
 }
 

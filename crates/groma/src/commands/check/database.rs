@@ -25,8 +25,9 @@ pub(super) struct Database {
 const SKEW_MILLIS: i64 = 2_000;
 /// How far ahead a file's time may be.
 const AHEAD: Duration = Duration::from_secs(60);
-/// The connections of one `groma serve`: its pool, and one that listens.
-const CONNECTIONS: i32 = 17;
+/// The connections of one `groma serve`: its pool with those that brief reads share, eight at most; one that
+/// listens, and one that asks whether the server answers.
+const CONNECTIONS: i32 = 26;
 
 pub(super) async fn look(settings: &Settings, findings: &mut Vec<Finding>) -> Database {
     let (engine, at) = match &settings.database {
