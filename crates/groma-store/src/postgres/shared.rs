@@ -5,7 +5,6 @@
 use super::Postgres;
 use crate::Result;
 use deadpool_postgres::Client;
-use parking_lot::Mutex;
 use std::{
     num::NonZero,
     sync::{
@@ -14,6 +13,7 @@ use std::{
     },
     thread,
 };
+use tokio::sync::Mutex;
 
 /// How many there are for each core; and at least, since nobody knows how many cores the server has; and at most,
 /// since it has only so many connections for everybody.
@@ -44,13 +44,11 @@ impl Postgres {
     pub(super) async fn shared(&self) -> Result<Arc<Client>> {
         let Shared { clients, next } = &self.shared;
         let place = &clients[next.fetch_add(1, Relaxed) % clients.len()];
-        let client = place.lock().clone();
-        if let Some(client) = client.filter(|client| !client.is_closed()) {
-            return Ok(client);
+        // One makes it and the others wait for that, so that nobody who reads has one more than these.
+        let mut client = place.lock().await;
+        if let Some(client) = client.as_ref().filter(|client| !client.is_closed()) {
+            return Ok(client.clone());
         }
-        // Of several who find none, the last one's stays; those of the others go back when they are done.
-        let client = Arc::new(self.client().await?);
-        *place.lock() = Some(client.clone());
-        Ok(client)
+        Ok(client.insert(Arc::new(self.client().await?)).clone())
     }
 }
