@@ -1,6 +1,6 @@
-// Makes dist/ from src/: bundles under names that hold a hash of their content, so that a browser may
-// keep them for ever; each beside its br and gzip forms, so that the program compresses none; and
-// manifest.json, which says what hashed name a logical one has.
+// Builds dist/ from src/. Every file name contains a hash of the content, so browsers may cache files
+// forever. Each file is also stored compressed with Brotli and gzip, so the server never compresses.
+// manifest.json maps each file's plain name to its hashed name.
 
 import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -10,42 +10,46 @@ import { promisify } from "node:util";
 import zlib from "node:zlib";
 import { build } from "esbuild";
 
-const here = path.dirname(fileURLToPath(import.meta.url));
-const dist = path.join(here, "dist");
-const modules = path.join(here, "node_modules");
-/** Where the program serves dist/. */
-const SERVED = "/assets/";
-/** What gains nothing from being compressed once more. */
-const DENSE = new Set([".woff2", ".png"]);
+const root = path.dirname(fileURLToPath(import.meta.url));
+const dist = path.join(root, "dist");
+const packages = path.join(root, "node_modules");
+/** The path under which the server serves dist/. */
+const ASSETS = "/assets/";
+/** Formats that are compressed already. */
+const COMPRESSED = new Set([".woff2", ".png"]);
 
+/** Content by hashed name. */
 const files = new Map();
+/** Hashed name by plain name. */
 const manifest = {};
 
-await copied("inter.woff2", "@fontsource-variable/inter/files/inter-latin-wght-normal.woff2");
-await copied("inter-ext.woff2", "@fontsource-variable/inter/files/inter-latin-ext-wght-normal.woff2");
-add("icons.svg", await readFile(path.join(here, "src/icons.svg")));
-add("icon.svg", await readFile(path.join(here, "src/icon.svg")));
-await copied("countries-50m.json", "world-atlas/countries-50m.json");
-await copied("countries-10m.json", "world-atlas/countries-10m.json");
-await bundled("map-worker.js", path.join(modules, "maplibre-gl/dist/maplibre-gl-worker.mjs"));
-await bundled("app.css", "src/app.css");
-await bundled("map.css", "src/map.css");
-await bundled("app.js", "src/app.ts");
-await bundled("map.js", "src/map.ts");
-await write();
+await copyFromPackage("inter.woff2", "@fontsource-variable/inter/files/inter-latin-wght-normal.woff2");
+await copyFromPackage(
+  "inter-ext.woff2",
+  "@fontsource-variable/inter/files/inter-latin-ext-wght-normal.woff2",
+);
+addFile("icons.svg", await readFile(path.join(root, "src/icons.svg")));
+addFile("icon.svg", await readFile(path.join(root, "src/icon.svg")));
+await copyFromPackage("countries-50m.json", "world-atlas/countries-50m.json");
+await copyFromPackage("countries-10m.json", "world-atlas/countries-10m.json");
+await bundle("map-worker.js", path.join(packages, "maplibre-gl/dist/maplibre-gl-worker.mjs"));
+await bundle("app.css", "src/app.css");
+await bundle("map.css", "src/map.css");
+await bundle("app.js", "src/app.ts");
+await bundle("map.js", "src/map.ts");
+await writeDist();
 
-/** Adds a file of a package as it is. */
-async function copied(logical, file) {
-  add(logical, await readFile(path.join(modules, file)));
+async function copyFromPackage(name, file) {
+  addFile(name, await readFile(path.join(packages, file)));
 }
 
 /**
- * Bundles an entry point. It may name what was added before: in a style sheet by
- * `url(/assets/LOGICAL)`, in a script by `asset("LOGICAL")`.
+ * Bundles an entry point. It can refer to files that were added before: `url(/assets/NAME)` in CSS,
+ * `asset("NAME")` in TypeScript.
  */
-async function bundled(logical, entry) {
+async function bundle(name, entry) {
   const { outputFiles } = await build({
-    absWorkingDir: here,
+    absWorkingDir: root,
     entryPoints: [entry],
     bundle: true,
     write: false,
@@ -54,46 +58,47 @@ async function bundled(logical, entry) {
     legalComments: "none",
     format: "iife",
     target: ["chrome123", "firefox128", "safari17.5"],
-    external: [`${SERVED}*`],
-    // Read where the package is an ES module; ours are plain scripts.
+    external: [`${ASSETS}*`],
+    loader: { ".ftl": "text" },
+    // MapLibre is an ES module and reads this; the bundles are classic scripts, where it does not exist.
     define: { "import.meta.url": "document.baseURI" },
   });
-  const [output] = outputFiles;
-  const text = output.text
-    .replace(/\basset\("([^"]+)"\)/g, (_, name) => JSON.stringify(SERVED + hashed(name)))
-    .replace(/url\("?\/assets\/([^")]+)"?\)/g, (_, name) => `url(${SERVED}${hashed(name)})`);
-  add(logical, Buffer.from(text));
+  const text = outputFiles[0].text
+    .replace(/\basset\("([^"]+)"\)/g, (_, file) => JSON.stringify(ASSETS + hashedName(file)))
+    .replace(/url\("?\/assets\/([^")]+)"?\)/g, (_, file) => `url(${ASSETS}${hashedName(file)})`);
+  addFile(name, Buffer.from(text));
 }
 
-function hashed(logical) {
-  const name = manifest[logical];
-  if (!name) throw new Error(`nothing was added under the name ${logical}`);
-  return name;
+function hashedName(name) {
+  const hashed = manifest[name];
+  if (!hashed) throw new Error(`unknown asset: ${name}`);
+  return hashed;
 }
 
-function add(logical, content) {
-  const { name, ext } = path.parse(logical);
+function addFile(name, content) {
+  const { name: stem, ext } = path.parse(name);
   const hash = createHash("sha256").update(content).digest("hex").slice(0, 10).toUpperCase();
-  manifest[logical] = `${name}-${hash}${ext}`;
-  files.set(manifest[logical], content);
+  manifest[name] = `${stem}-${hash}${ext}`;
+  files.set(manifest[name], content);
 }
 
-/** Writes what is new, then the manifest, then removes what is no longer: a reader finds a whole set. */
-async function write() {
+/** Writes new files first and deletes old ones last, so that the manifest never names a missing file. */
+async function writeDist() {
   await mkdir(dist, { recursive: true });
-  await Promise.all([...files].map(([name, content]) => writeForms(name, content)));
+  await Promise.all([...files].map(([name, content]) => writeEncodings(name, content)));
   await writeFile(path.join(dist, "manifest.json"), `${JSON.stringify(manifest, null, 2)}\n`);
-  const kept = new Set([
+  const current = new Set([
     "manifest.json",
     ...[...files.keys()].flatMap((name) => [name, `${name}.br`, `${name}.gz`]),
   ]);
-  for (const name of await readdir(dist)) if (!kept.has(name)) await rm(path.join(dist, name));
+  for (const name of await readdir(dist)) if (!current.has(name)) await rm(path.join(dist, name));
 }
 
-async function writeForms(name, content) {
+/** Writes a file as it is, and compressed with Brotli and gzip. */
+async function writeEncodings(name, content) {
   const file = path.join(dist, name);
   await writeFile(file, content);
-  if (DENSE.has(path.extname(name))) return;
+  if (COMPRESSED.has(path.extname(name))) return;
   const params = {
     [zlib.constants.BROTLI_PARAM_QUALITY]: content.length < 2 ** 21 ? 11 : 9,
     [zlib.constants.BROTLI_PARAM_SIZE_HINT]: content.length,

@@ -1,25 +1,25 @@
-// What pages do in the browser besides being pages. Each works without: links are links, forms are
-// forms. Listeners are on the document, so that what htmx brings in later behaves like the rest.
+// Behaviour added to every page. Pages work without script: links are links and forms are forms.
+// Listeners are attached to the document, so content that htmx inserts later behaves the same.
 
-import { confirmTyped } from "./app/confirm";
-import { copyButtons } from "./app/copy";
-import { dialogs } from "./app/dialogs";
-import { filters } from "./app/filters";
-import { keyboard } from "./app/keyboard";
-import { menus } from "./app/menus";
-import { pieces } from "./app/pieces";
-import { progress } from "./app/progress";
-import { relativeTimes, rememberZone } from "./app/times";
-import { toasts } from "./app/toasts";
+import { initCopyButtons } from "./app/copy-button";
+import { initDialogs } from "./app/dialogs";
+import { initFilterForms } from "./app/filters";
+import { initHtmx } from "./app/htmx";
+import { initKeyboardShortcuts } from "./app/keyboard";
+import { initMenus } from "./app/menus";
+import { initProgressBar } from "./app/progress-bar";
+import { initRelativeTimes, storeTimeZone } from "./app/relative-time";
+import { initToasts } from "./app/toasts";
+import { initTypedConfirmations } from "./app/typed-confirmation";
 
-pieces();
-rememberZone();
-relativeTimes();
-copyButtons();
-menus();
-dialogs();
-toasts();
-confirmTyped();
-filters();
-progress();
-keyboard();
+initHtmx();
+storeTimeZone();
+initRelativeTimes();
+initCopyButtons();
+initMenus();
+initDialogs();
+initToasts();
+initTypedConfirmations();
+initFilterForms();
+initProgressBar();
+initKeyboardShortcuts();

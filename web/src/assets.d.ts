@@ -1,2 +1,7 @@
-/** The address of an asset; build.mjs puts the hashed name in its place. */
-declare function asset(logical: string): string;
+/** Returns the URL of an asset. build.mjs replaces the call with the hashed file name. */
+declare function asset(name: string): string;
+
+declare module "*.ftl" {
+  const source: string;
+  export default source;
+}

@@ -1,21 +1,23 @@
-// The map of a page: `<div id="map" data-config="…">`. Whole-screen with layers, details and drawing, or
-// small beside a folder with what belongs to it. What a server must answer is in `map/config.ts`.
+// Starts the map of a page: `<div id="map" data-config="…">`. The map page shows the full map with layers,
+// details and drawing tools; a folder's page shows a small map of that folder. `map/config.ts` describes
+// the configuration and the responses of the server.
 
-import { folded, showNoMap } from "./map/absent";
 import { readConfig } from "./map/config";
-import { largeMap } from "./map/large";
-import { smallMap } from "./map/small";
+import { showFolderMap } from "./map/folder-map";
+import { showFullMap } from "./map/full-map";
+import { showMapButton, showMapError } from "./map/placeholder";
 
 const element = document.getElementById("map");
 if (element) {
   try {
     const config = readConfig(element);
-    // What was there for those without script.
+    // Removes the <noscript> text.
     element.replaceChildren();
-    if (!config.small) void largeMap(element, config);
-    else if (matchMedia("(max-width: 760px)").matches) folded(element, () => void smallMap(element, config));
-    else void smallMap(element, config);
+    if (!config.small) void showFullMap(element, config);
+    else if (matchMedia("(max-width: 760px)").matches)
+      showMapButton(element, () => void showFolderMap(element, config));
+    else void showFolderMap(element, config);
   } catch (error) {
-    showNoMap(element, error);
+    showMapError(element, error);
   }
 }

@@ -1,4 +1,4 @@
-/** The token that every unsafe request carries. */
-export function csrf(): string {
+/** The CSRF token, which every request that changes data must carry. */
+export function csrfToken(): string {
   return document.querySelector<HTMLMetaElement>('meta[name="csrf"]')?.content ?? "";
 }

@@ -1,29 +1,22 @@
-// `data-dialog="ID"` opens that dialog (a link goes to a page of its own without script), and
-// `data-close` inside closes it. Esc and where the focus goes are the browser's own.
+// Closes an open dialog with its `data-close` button or by a click on the backdrop. The browser itself
+// handles Esc and the focus.
 
-export function dialogs(): void {
+export function initDialogs(): void {
   document.addEventListener("click", (event) => {
     const target = event.target as Element;
-    const opener = target.closest<HTMLElement>("[data-dialog]");
-    const dialog = opener && document.getElementById(opener.dataset.dialog ?? "");
-    if (dialog instanceof HTMLDialogElement) {
-      event.preventDefault();
-      dialog.showModal();
-      return;
-    }
-    const inside = target.closest("dialog");
-    if (!inside) return;
+    const dialog = target.closest("dialog");
+    if (!dialog) return;
     if (target.closest("[data-close]")) {
       event.preventDefault();
-      inside.close();
-    } else if (target === inside && beside(inside, event)) {
-      inside.close();
+      dialog.close();
+    } else if (target === dialog && isOutside(dialog, event)) {
+      dialog.close();
     }
   });
 }
 
-/** A click on the dialog's own element but outside its box is one on what lies behind. */
-function beside(dialog: HTMLDialogElement, { clientX, clientY }: MouseEvent): boolean {
+/** The backdrop belongs to the dialog element, but lies outside its box. */
+function isOutside(dialog: HTMLDialogElement, { clientX, clientY }: MouseEvent): boolean {
   const { left, right, top, bottom } = dialog.getBoundingClientRect();
   return clientX < left || clientX > right || clientY < top || clientY > bottom;
 }

@@ -1,7 +1,7 @@
-// `<form data-autosubmit>` is sent when a choice in it changes; its button is for those without script.
-// Fields left empty stay out of the address, so that it reads well when sent to a colleague.
+// Filter forms. `<form data-autosubmit>` is submitted when a choice in it changes; its button, marked
+// `data-noscript`, is hidden. Empty fields are left out of the URL, which keeps links short.
 
-export function filters(): void {
+export function initFilterForms(): void {
   document.addEventListener("change", (event) => {
     const field = event.target as HTMLElement;
     const form = field.closest<HTMLFormElement>("form[data-autosubmit]");
@@ -16,14 +16,14 @@ export function filters(): void {
         (field instanceof HTMLInputElement || field instanceof HTMLSelectElement) && field.value === "",
     ) as (HTMLInputElement | HTMLSelectElement)[];
     for (const field of empty) field.disabled = true;
-    // The request has been made when this runs; the fields are there for the next one.
+    // The browser has read the form by then.
     setTimeout(() => {
       for (const field of empty) field.disabled = false;
     });
   });
-  const hide = () => {
+  const hideButtons = () => {
     for (const button of document.querySelectorAll<HTMLElement>("[data-noscript]")) button.hidden = true;
   };
-  hide();
-  document.addEventListener("htmx:afterSettle", hide);
+  hideButtons();
+  document.addEventListener("htmx:afterSettle", hideButtons);
 }

@@ -1,73 +1,77 @@
-// Everything by keyboard: `/` searches, `g` and a letter goes somewhere, `n` makes a new one, `j` and `k`
-// walk through rows, Enter opens one, `?` tells all this. None of it while someone types.
+// Keyboard shortcuts: `/` searches, `g` and a letter opens a section, `n` creates, `e` edits, `j` and `k`
+// move through rows, Enter opens a row, `?` lists the shortcuts. They are off while the user types.
 
-/** Where `g` and a letter go; a link of the page with `data-go="x"` says otherwise. */
-const PLACES: Record<string, { name: string; href: string }> = {
-  d: { name: "Dashboard", href: "/" },
-  f: { name: "Folders", href: "/folders" },
-  a: { name: "Assignments", href: "/assignments" },
-  e: { name: "Expenses", href: "/expenses" },
-  b: { name: "Budgets", href: "/budgets" },
-  m: { name: "Map", href: "/map" },
-  s: { name: "Settings", href: "/settings" },
+import { button, el } from "../dom";
+import { t } from "../messages";
+
+/** The sections that `g` and a letter open. A link with `data-go="x"` overrides the address. */
+const SECTIONS: Record<string, string> = {
+  d: "/",
+  f: "/folders",
+  a: "/assignments",
+  e: "/expenses",
+  b: "/budgets",
+  m: "/map",
+  s: "/settings",
 };
 
-/** How long the second key may take. */
-const PAUSE = 1500;
+/** How long after `g` the letter may follow, in milliseconds. */
+const SEQUENCE_TIMEOUT = 1500;
 
-let going = 0;
+let sequenceEnd = 0;
 
-export function keyboard(): void {
-  // Before someone is in, there is nowhere to go.
+export function initKeyboardShortcuts(): void {
+  // Without navigation the user is not logged in, and there is no section to open.
   if (!document.querySelector(".rail")) return;
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
     const target = event.target as HTMLElement;
-    if (typing(target)) {
+    if (isTextField(target)) {
       if (event.key === "Escape") target.blur();
       return;
     }
     if (document.querySelector("dialog[open]")) return;
-    if (act(event.key, target)) event.preventDefault();
+    if (handleKey(event.key, target)) event.preventDefault();
   });
   document.addEventListener("click", (event) => {
     if (!(event.target as Element).closest("[data-keys]")) return;
     event.preventDefault();
-    showKeys();
+    showShortcuts();
   });
 }
 
-function typing(target: HTMLElement): boolean {
+function isTextField(target: HTMLElement): boolean {
   return target.matches(
     "input:not([type='checkbox'], [type='radio'], [type='button']), select, textarea, [contenteditable]",
   );
 }
 
-function act(key: string, target: HTMLElement): boolean {
-  if (performance.now() < going) {
-    going = 0;
-    const place = PLACES[key];
-    if (place) return go(key, place.href);
+/** Returns whether the key was a shortcut. */
+function handleKey(key: string, target: HTMLElement): boolean {
+  if (performance.now() < sequenceEnd) {
+    sequenceEnd = 0;
+    const href = SECTIONS[key];
+    if (href) return openSection(key, href);
   }
   switch (key) {
     case "g":
-      going = performance.now() + PAUSE;
+      sequenceEnd = performance.now() + SEQUENCE_TIMEOUT;
       return true;
     case "/":
-      return focus('[data-key="/"], .search input');
+      return focusField('[data-key="/"], .search input');
     case "n":
-      return press('[data-key="n"]');
+      return click('[data-key="n"]');
     case "e":
-      return press('[data-key="e"]');
+      return click('[data-key="e"]');
     case "j":
-      return step(1);
+      return selectRow(1);
     case "k":
-      return step(-1);
+      return selectRow(-1);
     case "Enter":
-      // What has the focus is pressed by the browser.
-      return target === document.body && open();
+      // The browser itself activates a focused link or button.
+      return target === document.body && openSelectedRow();
     case "?":
-      showKeys();
+      showShortcuts();
       return true;
     case "Escape":
       document.querySelector(".here")?.classList.remove("here");
@@ -77,99 +81,98 @@ function act(key: string, target: HTMLElement): boolean {
   }
 }
 
-function go(letter: string, href: string): boolean {
+function openSection(letter: string, href: string): boolean {
   const link = document.querySelector<HTMLAnchorElement>(`a[data-go="${letter}"]`);
   location.assign(link?.href ?? href);
   return true;
 }
 
-function focus(selector: string): boolean {
+function focusField(selector: string): boolean {
   const field = document.querySelector<HTMLInputElement>(selector);
   field?.focus();
   field?.select();
   return field !== null;
 }
 
-function press(selector: string): boolean {
-  const button = document.querySelector<HTMLElement>(selector);
-  button?.click();
-  return button !== null;
+function click(selector: string): boolean {
+  const element = document.querySelector<HTMLElement>(selector);
+  element?.click();
+  return element !== null;
 }
 
 function rows(): HTMLTableRowElement[] {
-  const listed = document.querySelectorAll<HTMLTableRowElement>("table.list tbody tr");
-  const found = listed.length > 0 ? listed : document.querySelectorAll<HTMLTableRowElement>("main tbody tr");
-  return [...found].filter((row) => linkOf(row));
+  const inList = document.querySelectorAll<HTMLTableRowElement>("table.list tbody tr");
+  const all = inList.length > 0 ? inList : document.querySelectorAll<HTMLTableRowElement>("main tbody tr");
+  return [...all].filter((row) => rowLink(row));
 }
 
-function linkOf(row: Element): HTMLAnchorElement | null {
+function rowLink(row: Element): HTMLAnchorElement | null {
   return row.querySelector<HTMLAnchorElement>("td.name a, a");
 }
 
-/** To the next row: the focus is on its link, so that the browser scrolls and readers read. */
-function step(by: number): boolean {
+/** Selects the next or previous row and focuses its link, so that screen readers announce it. */
+function selectRow(offset: 1 | -1): boolean {
   const all = rows();
-  const at = all.findIndex((row) => row.classList.contains("here"));
-  const next = all[at < 0 ? (by > 0 ? 0 : all.length - 1) : Math.min(Math.max(at + by, 0), all.length - 1)];
-  if (!next) return false;
+  const selected = all.findIndex((row) => row.classList.contains("here"));
+  const first = offset > 0 ? 0 : all.length - 1;
+  const index = selected < 0 ? first : Math.min(Math.max(selected + offset, 0), all.length - 1);
+  const row = all[index];
+  if (!row) return false;
   document.querySelector(".here")?.classList.remove("here");
-  next.classList.add("here");
-  linkOf(next)?.focus();
-  next.scrollIntoView({ block: "nearest" });
+  row.classList.add("here");
+  rowLink(row)?.focus();
+  row.scrollIntoView({ block: "nearest" });
   return true;
 }
 
-function open(): boolean {
-  const link = document.querySelector(".here");
-  const to = link && linkOf(link);
-  to?.click();
-  return Boolean(to);
+function openSelectedRow(): boolean {
+  const row = document.querySelector(".here");
+  const link = row && rowLink(row);
+  link?.click();
+  return Boolean(link);
 }
 
-function showKeys(): void {
-  let dialog = document.querySelector<HTMLDialogElement>("#keys");
-  if (!dialog) {
-    dialog = document.createElement("dialog");
-    dialog.id = "keys";
-    dialog.setAttribute("aria-labelledby", "keys-title");
-    const title = Object.assign(document.createElement("h2"), { id: "keys-title", textContent: "Keys" });
-    const list = document.createElement("dl");
-    list.className = "keys";
-    const lines: [string, string][] = [
-      ["Search", "/"],
-      ["New", "n"],
-      ["Edit", "e"],
-      ["Next row", "j"],
-      ["Previous row", "k"],
-      ["Open the row", "Enter"],
-      ...Object.entries(PLACES).map(([letter, { name }]): [string, string] => [name, `g ${letter}`]),
-      ["These keys", "?"],
-      ["Close", "Esc"],
-    ];
-    for (const [name, keys] of lines) list.append(line(name, keys));
-    const actions = document.createElement("div");
-    actions.className = "form-actions";
-    const close = document.createElement("button");
-    close.type = "button";
-    close.className = "button";
-    close.dataset.close = "";
-    close.textContent = "Close";
-    actions.append(close);
-    dialog.append(title, list, actions);
-    document.body.append(dialog);
+function showShortcuts(): void {
+  const existing = document.querySelector<HTMLDialogElement>("#keys");
+  if (existing) {
+    existing.showModal();
+    return;
   }
+  const close = button(t("script-close"));
+  close.dataset.close = "";
+  const dialog = el(
+    "dialog",
+    { id: "keys", "aria-labelledby": "keys-title" },
+    el("h2", { id: "keys-title" }, t("script-shortcuts-title")),
+    el("dl", { class: "keys" }, ...shortcuts().map(([name, keys]) => shortcutRow(name, keys))),
+    el("div", { class: "form-actions" }, close),
+  );
+  document.body.append(dialog);
   dialog.showModal();
 }
 
-function line(name: string, keys: string): HTMLElement {
-  const row = document.createElement("div");
-  const dt = document.createElement("dt");
-  dt.textContent = name;
-  const dd = document.createElement("dd");
-  keys.split(" ").forEach((key, index) => {
-    if (index > 0) dd.append(" ");
-    dd.append(Object.assign(document.createElement("kbd"), { textContent: key }));
-  });
-  row.append(dt, dd);
-  return row;
+/** The name of each shortcut and its keys. */
+function shortcuts(): [string, string][] {
+  return [
+    [t("script-shortcut-search"), "/"],
+    [t("script-shortcut-new"), "n"],
+    [t("script-shortcut-edit"), "e"],
+    [t("script-shortcut-next-row"), "j"],
+    [t("script-shortcut-previous-row"), "k"],
+    [t("script-shortcut-open-row"), t("script-key-enter")],
+    [t("script-shortcut-dashboard"), "g d"],
+    [t("script-shortcut-folders"), "g f"],
+    [t("script-shortcut-assignments"), "g a"],
+    [t("script-shortcut-expenses"), "g e"],
+    [t("script-shortcut-budgets"), "g b"],
+    [t("script-shortcut-map"), "g m"],
+    [t("script-shortcut-settings"), "g s"],
+    [t("script-shortcut-help"), "?"],
+    [t("script-close"), t("script-key-escape")],
+  ];
+}
+
+function shortcutRow(name: string, keys: string): HTMLElement {
+  const labels = keys.split(" ").flatMap((key, index) => [index > 0 && " ", el("kbd", {}, key)]);
+  return el("div", {}, el("dt", {}, name), el("dd", {}, ...labels));
 }

@@ -1,18 +1,17 @@
-// Menus are `<details class="menu">`: one is open at a time, Esc and a click beside it close it, the
-// arrows go through it.
+// Menus are `<details class="menu">`. Only one is open at a time; Esc, Tab and a click outside close it,
+// and the arrow keys move through its items.
 
-export function menus(): void {
+export function initMenus(): void {
   document.addEventListener(
     "toggle",
     (event) => {
       const menu = event.target as Element;
-      if (menu instanceof HTMLDetailsElement && menu.matches(".menu[open]")) closeAll(menu);
+      if (menu instanceof HTMLDetailsElement && menu.matches(".menu[open]")) closeMenus(menu);
     },
     true,
   );
   document.addEventListener("click", (event) => {
-    const inside = (event.target as Element).closest<HTMLDetailsElement>(".menu[open]");
-    closeAll(inside);
+    closeMenus((event.target as Element).closest<HTMLDetailsElement>(".menu[open]"));
   });
   document.addEventListener("keydown", (event) => {
     const menu = (event.target as Element).closest?.<HTMLDetailsElement>(".menu[open]");
@@ -23,24 +22,25 @@ export function menus(): void {
       menu.querySelector("summary")?.focus();
     } else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       event.preventDefault();
-      step(menu, event.key === "ArrowDown" ? 1 : -1);
+      focusItem(menu, event.key === "ArrowDown" ? 1 : -1);
     }
   });
-  // On leaving by Tab, it closes behind.
+  // Closes a menu when Tab moves the focus out of it.
   document.addEventListener("focusin", (event) => {
-    closeAll((event.target as Element).closest?.<HTMLDetailsElement>(".menu[open]") ?? null);
+    closeMenus((event.target as Element).closest?.<HTMLDetailsElement>(".menu[open]"));
   });
 }
 
-function closeAll(except: Element | null | undefined): void {
+/** Closes every open menu, except one and the menus around it. */
+function closeMenus(except: Element | null | undefined): void {
   for (const menu of document.querySelectorAll<HTMLDetailsElement>(".menu[open]")) {
     if (menu !== except && !(except && menu.contains(except))) menu.open = false;
   }
 }
 
-function step(menu: HTMLDetailsElement, by: number): void {
+function focusItem(menu: HTMLDetailsElement, offset: 1 | -1): void {
   const items = [...menu.querySelectorAll<HTMLElement>(".menu-panel :is(a, button, input, select)")];
-  const at = items.indexOf(document.activeElement as HTMLElement);
-  const next = at < 0 ? (by > 0 ? 0 : items.length - 1) : (at + by + items.length) % items.length;
-  items[next]?.focus();
+  const focused = items.indexOf(document.activeElement as HTMLElement);
+  const first = offset > 0 ? 0 : items.length - 1;
+  items[focused < 0 ? first : (focused + offset + items.length) % items.length]?.focus();
 }

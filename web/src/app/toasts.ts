@@ -1,59 +1,53 @@
-// A line at the foot of the page about what just happened, with Undo where there is one. It goes by
-// itself, but never while someone is at it.
+// Toasts: short messages at the bottom of the page, with Undo where possible. A toast disappears by
+// itself, but not while the pointer or the focus is on it.
 
-const STAYS = 10_000;
-/** Where words wait that are to be said after the page came anew. */
-const LATER = "groma.toast";
+import { el } from "../dom";
+import { t } from "../messages";
 
-export function toasts(): void {
-  const all = () => document.querySelectorAll<HTMLElement>(".toast:not([data-kept])").forEach(keep);
-  all();
-  document.addEventListener("htmx:afterSettle", all);
-  const words = sessionStorage.getItem(LATER);
-  sessionStorage.removeItem(LATER);
-  if (words) toast(words);
+const DURATION = 10_000;
+/** Where `reloadWithToast` stores its text during the reload. */
+const STORAGE_KEY = "groma.toast";
+
+export function initToasts(): void {
+  const initAll = () => document.querySelectorAll<HTMLElement>(".toast:not([data-ready])").forEach(initToast);
+  initAll();
+  document.addEventListener("htmx:afterSettle", initAll);
+  const text = sessionStorage.getItem(STORAGE_KEY);
+  sessionStorage.removeItem(STORAGE_KEY);
+  if (text) showToast(text);
 }
 
-/** Loads the page anew, and says something then. */
-export function reloadSaying(words: string): void {
-  sessionStorage.setItem(LATER, words);
+export function reloadWithToast(text: string): void {
+  sessionStorage.setItem(STORAGE_KEY, text);
   location.reload();
 }
 
-/** Shows one that no server wrote. */
-export function toast(text: string, { bad = false } = {}): void {
+export function showToast(text: string, { isError = false } = {}): void {
   let list = document.querySelector<HTMLElement>(".toasts");
   if (!list) {
-    list = document.createElement("div");
-    list.className = "toasts";
-    list.setAttribute("role", "status");
+    list = el("div", { class: "toasts", role: "status" });
     document.body.append(list);
   }
-  const one = document.createElement("div");
-  one.className = bad ? "toast bad" : "toast";
-  one.append(Object.assign(document.createElement("span"), { textContent: text }));
-  list.append(one);
-  keep(one);
+  const toast = el("div", { class: isError ? "toast bad" : "toast" }, el("span", {}, text));
+  list.append(toast);
+  initToast(toast);
 }
 
-function keep(one: HTMLElement): void {
-  one.dataset.kept = "";
-  const close = document.createElement("button");
-  close.type = "button";
-  close.className = "close";
-  close.textContent = "✕";
-  close.setAttribute("aria-label", "Close this message");
-  close.addEventListener("click", () => one.remove());
-  one.append(close);
-  if ("keep" in one.dataset) return;
-  let timer = setTimeout(() => one.remove(), STAYS);
-  const wait = () => clearTimeout(timer);
-  const goOn = () => {
+/** Adds the close button and the timer. */
+function initToast(toast: HTMLElement): void {
+  toast.dataset.ready = "";
+  const close = el("button", { type: "button", class: "close", "aria-label": t("script-dismiss") }, "✕");
+  close.addEventListener("click", () => toast.remove());
+  toast.append(close);
+  let timer: ReturnType<typeof setTimeout>;
+  const stopTimer = () => clearTimeout(timer);
+  const startTimer = () => {
     clearTimeout(timer);
-    timer = setTimeout(() => one.remove(), STAYS);
+    timer = setTimeout(() => toast.remove(), DURATION);
   };
-  one.addEventListener("pointerenter", wait);
-  one.addEventListener("pointerleave", goOn);
-  one.addEventListener("focusin", wait);
-  one.addEventListener("focusout", goOn);
+  startTimer();
+  toast.addEventListener("pointerenter", stopTimer);
+  toast.addEventListener("pointerleave", startTimer);
+  toast.addEventListener("focusin", stopTimer);
+  toast.addEventListener("focusout", startTimer);
 }

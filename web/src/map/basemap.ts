@@ -1,29 +1,29 @@
-// The base map that is always there: land, borders and names of countries out of the program itself, a
-// coarse one at first and a fine one from where it shows, under a grid of latitudes and longitudes that
-// gets denser as one comes closer. An own style takes its place.
+// The built-in base map: land, borders and names of countries, and a graticule whose spacing follows the
+// zoom. It needs no other server. Countries load at low resolution first, and at high resolution once
+// the difference is visible. A configured map style replaces this base map.
 
 import type { Feature, FeatureCollection, MultiPolygon, Point, Polygon, Position } from "geojson";
 import type { GeoJSONSource, Map as MapLibre, StyleSpecification } from "maplibre-gl";
 import { feature } from "topojson-client";
 import type { GeometryCollection, Topology } from "topojson-specification";
-import { flat } from "./flat";
-import { palette, type Palette } from "./palette";
 import { graticule } from "./graticule";
+import { palette, type Palette } from "./palette";
+import { unwrapRing } from "./unwrap-ring";
 
 type Countries = FeatureCollection<Polygon | MultiPolygon, { name: string }>;
 
-/** From here on the coarse coast is seen to be coarse. */
-const FINE_FROM = 4.5;
-const NOTHING: FeatureCollection = { type: "FeatureCollection", features: [] };
+/** The zoom from which the low-resolution coastline looks coarse. */
+const DETAIL_ZOOM = 4.5;
+const EMPTY: FeatureCollection = { type: "FeatureCollection", features: [] };
 
 export function baseStyle(): StyleSpecification {
   const colors = palette();
   return {
     version: 8,
     sources: {
-      countries: { type: "geojson", data: NOTHING, tolerance: 0.05, attribution: "Natural Earth" },
-      names: { type: "geojson", data: NOTHING },
-      grid: { type: "geojson", data: NOTHING, tolerance: 0, maxzoom: 24 },
+      countries: { type: "geojson", data: EMPTY, tolerance: 0.05, attribution: "Natural Earth" },
+      names: { type: "geojson", data: EMPTY },
+      grid: { type: "geojson", data: EMPTY, tolerance: 0, maxzoom: 24 },
     },
     layers: [
       { id: "water", type: "background", paint: { "background-color": colors.water } },
@@ -51,7 +51,7 @@ export function baseStyle(): StyleSpecification {
         maxzoom: 8,
         layout: {
           "text-field": ["get", "name"],
-          // Without an address for glyphs MapLibre draws them from the page's own fonts.
+          // Without a glyph URL, MapLibre renders labels with the fonts of the page.
           "text-font": ["Inter"],
           "text-size": ["interpolate", ["linear"], ["zoom"], 2, 10, 6, 14],
           "text-letter-spacing": 0.06,
@@ -64,26 +64,26 @@ export function baseStyle(): StyleSpecification {
   };
 }
 
-/** Fills the base map once its style is there, and keeps it right as one moves. */
-export async function fillBase(map: MapLibre): Promise<void> {
-  const drawGrid = () => source(map, "grid")?.setData(graticule(map));
-  drawGrid();
-  map.on("moveend", drawGrid);
-  await show(map, asset("countries-50m.json"));
-  let isFine = false;
-  const finer = () => {
-    if (isFine || map.getZoom() < FINE_FROM) return;
-    isFine = true;
-    map.off("moveend", finer);
-    void show(map, asset("countries-10m.json"));
+/** Loads the data of the base map and updates it as the map moves. The style must be loaded. */
+export async function loadBaseMap(map: MapLibre): Promise<void> {
+  const updateGrid = () => source(map, "grid")?.setData(graticule(map));
+  updateGrid();
+  map.on("moveend", updateGrid);
+  await showCountries(map, asset("countries-50m.json"));
+  let isDetailed = false;
+  const addDetail = () => {
+    if (isDetailed || map.getZoom() < DETAIL_ZOOM) return;
+    isDetailed = true;
+    map.off("moveend", addDetail);
+    void showCountries(map, asset("countries-10m.json"));
   };
-  map.on("moveend", finer);
-  // The layers of the workspace come first.
-  map.once("idle", finer);
+  map.on("moveend", addDetail);
+  // The layers of the workspace load first.
+  map.once("idle", addDetail);
 }
 
-/** Puts the base map into the colours of day or night. */
-export function tintBase(map: MapLibre, colors: Palette): void {
+/** Applies the colors of the light or dark theme. */
+export function setBaseMapColors(map: MapLibre, colors: Palette): void {
   if (!map.getLayer("land")) return;
   map.setPaintProperty("water", "background-color", colors.water);
   map.setPaintProperty("land", "fill-color", colors.land);
@@ -93,49 +93,55 @@ export function tintBase(map: MapLibre, colors: Palette): void {
   map.setPaintProperty("names", "text-halo-color", colors.halo);
 }
 
-async function show(map: MapLibre, url: string): Promise<void> {
+async function showCountries(map: MapLibre, url: string): Promise<void> {
   const topology = (await (await fetch(url)).json()) as Topology<{
     countries: GeometryCollection<{ name: string }>;
   }>;
   const countries = feature(topology, topology.objects.countries) as Countries;
   for (const { geometry } of countries.features) {
     const parts = geometry.type === "Polygon" ? [geometry.coordinates] : geometry.coordinates;
-    for (const rings of parts) rings.forEach((ring, index) => (rings[index] = flat(ring)));
+    for (const rings of parts) rings.forEach((ring, index) => (rings[index] = unwrapRing(ring)));
   }
   source(map, "countries")?.setData(countries);
   await document.fonts.load("400 16px Inter");
-  source(map, "names")?.setData({ type: "FeatureCollection", features: countries.features.map(named) });
+  source(map, "names")?.setData({
+    type: "FeatureCollection",
+    features: countries.features.map(countryLabel),
+  });
 }
 
 function source(map: MapLibre, id: string): GeoJSONSource | undefined {
   return map.getSource<GeoJSONSource>(id);
 }
 
-/** A country's name in the middle of its largest part. */
-function named({ geometry, properties }: Feature<Polygon | MultiPolygon, { name: string }>): Feature<Point> {
+/** Places a country's name at the centroid of its largest part. */
+function countryLabel({
+  geometry,
+  properties,
+}: Feature<Polygon | MultiPolygon, { name: string }>): Feature<Point> {
   const parts = geometry.type === "Polygon" ? [geometry.coordinates] : geometry.coordinates;
-  let largest = { size: -1, at: [0, 0] as Position };
+  let largest = { size: -1, center: [0, 0] as Position };
   for (const [ring] of parts) {
-    const measured = ring ? middle(ring) : largest;
-    if (measured.size > largest.size) largest = measured;
+    const part = ring ? areaAndCentroid(ring) : largest;
+    if (part.size > largest.size) largest = part;
   }
-  const { size, at } = largest;
+  const { size, center } = largest;
   return {
     type: "Feature",
     properties: { name: properties.name, size },
-    geometry: { type: "Point", coordinates: at },
+    geometry: { type: "Point", coordinates: center },
   };
 }
 
-function middle(ring: Position[]): { size: number; at: Position } {
-  let [twice, x, y] = [0, 0, 0];
+function areaAndCentroid(ring: Position[]): { size: number; center: Position } {
+  let [doubleArea, x, y] = [0, 0, 0];
   for (let index = 0; index + 1 < ring.length; index += 1) {
     const [[x0 = 0, y0 = 0], [x1 = 0, y1 = 0]] = [ring[index] ?? [], ring[index + 1] ?? []];
     const cross = x0 * y1 - x1 * y0;
-    twice += cross;
+    doubleArea += cross;
     x += (x0 + x1) * cross;
     y += (y0 + y1) * cross;
   }
-  if (twice === 0) return { size: 0, at: ring[0] ?? [0, 0] };
-  return { size: Math.abs(twice / 2), at: [x / (3 * twice), y / (3 * twice)] };
+  if (doubleArea === 0) return { size: 0, center: ring[0] ?? [0, 0] };
+  return { size: Math.abs(doubleArea / 2), center: [x / (3 * doubleArea), y / (3 * doubleArea)] };
 }

@@ -1,6 +1,7 @@
-// The card beside the map: what was clicked, or the form of a shape that was drawn.
+// The card beside the map. It shows the selected feature or folder, or the form that saves a shape.
 
-import { el, button } from "./elements";
+import { button, el } from "../dom";
+import { t } from "../messages";
 
 export interface Card {
   element: HTMLElement;
@@ -8,13 +9,13 @@ export interface Card {
   hide(): void;
 }
 
-export function card(onClose: () => void): Card {
+export function createCard(onHide: () => void): Card {
   const element = el("section", { class: "map-card", "aria-live": "polite", hidden: true });
   const hide = () => {
     if (element.hidden) return;
     element.hidden = true;
     element.replaceChildren();
-    onClose();
+    onHide();
   };
   element.addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
@@ -25,7 +26,7 @@ export function card(onClose: () => void): Card {
     element,
     hide,
     show(title, ...content) {
-      const close = button("Close", { icon: "close", onlyIcon: true, kind: "plain" });
+      const close = button(t("script-close"), { icon: "close", onlyIcon: true, kind: "plain" });
       close.addEventListener("click", hide);
       element.setAttribute("aria-label", title);
       element.replaceChildren(

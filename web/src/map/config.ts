@@ -1,19 +1,21 @@
-// What a page tells its map, and what the map's routes answer.
+// The configuration that a page passes to its map, and the responses of the map's routes.
 
 import type { BBox, FeatureCollection, Geometry, Point } from "geojson";
 
-/** A layer of the workspace. */
+/** West, south, east, north. */
+export type Bounds = [number, number, number, number];
+
 export interface LayerConfig {
   id: string;
   slug: string;
   name: string;
   color: string;
   geometryType: "Point" | "LineString" | "Polygon" | "Mixed" | null;
-  bounds: [number, number, number, number] | null;
+  bounds: Bounds | null;
   minZoom: number;
   maxZoom: number;
   sourceLayer: string;
-  /** Address of tiles with `{z}`, `{x}`, `{y}`, and the revision as `r`. */
+  /** The URL of tiles with `{z}`, `{x}` and `{y}`, and the layer's revision in the parameter `r`. */
   tiles: string;
   editable: boolean;
 }
@@ -22,32 +24,35 @@ export interface FolderConfig {
   id: string;
   reference: string;
   name: string;
-  bbox?: [number, number, number, number] | null;
+  bbox?: Bounds | null;
 }
 
 export interface MapConfig {
   layers: LayerConfig[];
-  /** Folders as points. */
+  /** The URL of the folders as points, or null if the map does not show them. */
   folders: string | null;
   /** The folder that the page is about. */
   folder: FolderConfig | null;
-  /** That folder's shapes. */
+  /** The URL of that folder's features. */
   geometries: string | null;
-  /** One feature: `{layerId}`, `{featureId}`. */
+  /** The URL of a feature, with `{layerId}` and `{featureId}`. */
   feature: string;
+  /** The URL to which a shape is posted. */
   save: string;
-  /** `{id}` is the geometry's. */
+  /** The URL that deletes a shape, with `{id}`. */
   delete: string;
-  /** Folders by a term. */
+  /** The URL of the folder search. */
   search: string;
+  /** The URL of a MapLibre style that replaces the built-in base map. */
   style: string | null;
   canEdit: boolean;
+  /** `zoom/latitude/longitude` */
   position: string | null;
   small: boolean;
 }
 
-/** What is known of one feature. */
-export interface FeatureFacts {
+/** The response of `MapConfig.feature`. */
+export interface FeatureDetails {
   id: string;
   featureId: number;
   layerId: string;
@@ -59,7 +64,6 @@ export interface FeatureFacts {
   editable: boolean;
 }
 
-/** A folder as a point of the map. */
 export interface FolderPoint {
   reference: string;
   name: string;
@@ -68,42 +72,44 @@ export interface FolderPoint {
   url: string;
 }
 
+/** The response of `MapConfig.folders`. */
 export type FolderPoints = FeatureCollection<Point, FolderPoint>;
 
-export interface FoundFolder {
+/** An item in the response of `MapConfig.search`. */
+export interface FolderMatch {
   reference: string;
   name: string;
   status: string;
   color: string;
 }
 
-/** After a shape was kept or deleted: the layer's tiles from now on. */
-export interface Kept {
+/** The response to saving or deleting a shape. */
+export interface ShapeChange {
   id: string;
   layerId: string;
+  /** The layer's new revision. */
   revision: string | number;
 }
 
-export type Bounds = [number, number, number, number];
-
 export function readConfig(element: HTMLElement): MapConfig {
-  const given = JSON.parse(element.dataset.config ?? "{}") as Partial<MapConfig>;
+  const config = JSON.parse(element.dataset.config ?? "{}") as Partial<MapConfig>;
   return {
-    layers: given.layers ?? [],
-    folders: given.folders ?? null,
-    folder: given.folder ?? null,
-    geometries: given.geometries ?? null,
-    feature: given.feature ?? "/map/features/{layerId}/{featureId}",
-    save: given.save ?? "/map/geometries",
-    delete: given.delete ?? "/map/geometries/{id}/delete",
-    search: given.search ?? "/map/folders",
-    style: given.style ?? null,
-    canEdit: given.canEdit ?? false,
-    position: given.position ?? null,
-    small: given.small ?? element.classList.contains("map"),
+    layers: config.layers ?? [],
+    folders: config.folders ?? null,
+    folder: config.folder ?? null,
+    geometries: config.geometries ?? null,
+    feature: config.feature ?? "/map/features/{layerId}/{featureId}",
+    save: config.save ?? "/map/geometries",
+    delete: config.delete ?? "/map/geometries/{id}/delete",
+    search: config.search ?? "/map/folders",
+    style: config.style ?? null,
+    canEdit: config.canEdit ?? false,
+    position: config.position ?? null,
+    small: config.small ?? element.classList.contains("map"),
   };
 }
 
+/** Drops the elevations of a three-dimensional bounding box. */
 export function boundsOf(bbox: BBox): Bounds {
   return bbox.length === 6 ? [bbox[0], bbox[1], bbox[3], bbox[4]] : bbox;
 }

@@ -1,12 +1,12 @@
-// The grid of a survey sheet: some four lines across the view, at round figures.
+// A grid of meridians and parallels at round values, with about four lines across the view.
 
 import type { Feature, FeatureCollection, LineString } from "geojson";
 import type { Map as MapLibre } from "maplibre-gl";
 
-const LINES = 4;
+const LINES_ACROSS = 4;
 
-/** Round parts of a degree: 30° down to a hundredth of a second. */
-const STEPS = [
+/** Spacing in degrees, from 30° down to a hundredth of a second. */
+const SPACINGS = [
   30,
   20,
   10,
@@ -21,19 +21,14 @@ export function graticule(map: MapLibre): FeatureCollection<LineString> {
   const bounds = map.getBounds();
   const [west, east] = [bounds.getWest(), Math.min(bounds.getEast(), bounds.getWest() + 360)];
   const [south, north] = [Math.max(bounds.getSouth(), -85), Math.min(bounds.getNorth(), 85)];
-  const step = STEPS.find((size) => (east - west) / size >= LINES) ?? STEPS[STEPS.length - 1] ?? 1;
+  const spacing =
+    SPACINGS.find((size) => (east - west) / size >= LINES_ACROSS) ?? SPACINGS[SPACINGS.length - 1] ?? 1;
   const features: Feature<LineString>[] = [];
-  const add = (coordinates: [number, number][]) =>
+  const addLine = (...coordinates: [number, number][]) =>
     features.push({ type: "Feature", properties: {}, geometry: { type: "LineString", coordinates } });
-  for (let at = Math.ceil(west / step); at * step <= east; at += 1)
-    add([
-      [at * step, south],
-      [at * step, north],
-    ]);
-  for (let at = Math.ceil(south / step); at * step <= north; at += 1)
-    add([
-      [west, at * step],
-      [east, at * step],
-    ]);
+  for (let line = Math.ceil(west / spacing); line * spacing <= east; line += 1)
+    addLine([line * spacing, south], [line * spacing, north]);
+  for (let line = Math.ceil(south / spacing); line * spacing <= north; line += 1)
+    addLine([west, line * spacing], [east, line * spacing]);
   return { type: "FeatureCollection", features };
 }

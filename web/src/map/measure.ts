@@ -1,85 +1,90 @@
-// Lengths and areas on the sphere, and positions, as a surveyor would write them.
+// Measures lengths and areas on the sphere, and formats them and positions for display.
 
 import type { Geometry, Position } from "geojson";
+import { formatNumber, t } from "../messages";
 
+/** Mean radius of the Earth in meters. */
 const RADIUS = 6_371_008.8;
 const RADIANS = Math.PI / 180;
 
-export interface Measured {
+/** In meters and square meters. The length of a polygon is the length of its outer ring. */
+export interface Size {
   length: number;
   area: number;
 }
 
-export function measure(geometry: Geometry): Measured {
-  const all = { length: 0, area: 0 };
-  const add = ({ length, area }: Measured) => {
-    all.length += length;
-    all.area += area;
-  };
+export function measure(geometry: Geometry): Size {
   switch (geometry.type) {
     case "LineString":
-      all.length = lengthOf(geometry.coordinates);
-      break;
+      return { length: lineLength(geometry.coordinates), area: 0 };
     case "MultiLineString":
-      for (const line of geometry.coordinates) all.length += lengthOf(line);
-      break;
+      return sum(geometry.coordinates.map((line) => ({ length: lineLength(line), area: 0 })));
     case "Polygon":
-      add(polygon(geometry.coordinates));
-      break;
+      return polygonSize(geometry.coordinates);
     case "MultiPolygon":
-      for (const part of geometry.coordinates) add(polygon(part));
-      break;
+      return sum(geometry.coordinates.map(polygonSize));
     case "GeometryCollection":
-      for (const part of geometry.geometries) add(measure(part));
-      break;
+      return sum(geometry.geometries.map(measure));
     default:
+      return { length: 0, area: 0 };
   }
-  return all;
 }
 
-export function lengthText(meters: number): string {
-  if (meters < 1000) return `${figure(meters, meters < 100 ? 2 : 1)} m`;
-  return `${figure(meters / 1000, 2)} km`;
+export function formatLength(meters: number): string {
+  if (meters < 1000) return t("script-unit-m", { value: formatNumber(meters, meters < 100 ? 2 : 1) });
+  return t("script-unit-km", { value: formatNumber(meters / 1000, 2) });
 }
 
-export function areaText(squareMeters: number): string {
-  if (squareMeters < 10_000) return `${figure(squareMeters, squareMeters < 100 ? 1 : 0)} m²`;
-  if (squareMeters < 1e8) return `${figure(squareMeters / 1e4, 2)} ha`;
-  return `${figure(squareMeters / 1e6, 1)} km²`;
+export function formatArea(squareMeters: number): string {
+  if (squareMeters < 10_000) {
+    const value = formatNumber(squareMeters, squareMeters < 100 ? 1 : 0);
+    return t("script-unit-m2", { value });
+  }
+  if (squareMeters < 1e8) return t("script-unit-ha", { value: formatNumber(squareMeters / 1e4, 2) });
+  return t("script-unit-km2", { value: formatNumber(squareMeters / 1e6, 1) });
 }
 
-/** «1.84 ha, 560 m around» or «560 m»; nothing for points. */
-export function measuredText(geometry: Geometry): string {
+/** Formats a geometry's area and perimeter, or its length. Returns "" for points. */
+export function formatSize(geometry: Geometry): string {
   const { length, area } = measure(geometry);
-  if (area > 0) return `${areaText(area)}, ${lengthText(length)} around`;
-  return length > 0 ? lengthText(length) : "";
+  if (area > 0)
+    return t("script-area-and-perimeter", { area: formatArea(area), perimeter: formatLength(length) });
+  return length > 0 ? formatLength(length) : "";
 }
 
-export function positionText([lon = 0, lat = 0]: Position, digits = 5): string {
-  const wrapped = ((((lon + 180) % 360) + 360) % 360) - 180;
-  const part = (value: number, [up, down]: [string, string]) =>
-    `${Math.abs(value).toFixed(digits)} ${value < 0 ? down : up}`;
-  return `${part(lat, ["N", "S"])}  ${part(wrapped, ["E", "W"])}`;
+export function formatPosition([longitude = 0, latitude = 0]: Position, decimals: number): string {
+  const wrapped = ((((longitude + 180) % 360) + 360) % 360) - 180;
+  const y = { value: Math.abs(latitude).toFixed(decimals) };
+  const x = { value: Math.abs(wrapped).toFixed(decimals) };
+  const northing = latitude < 0 ? t("script-latitude-south", y) : t("script-latitude-north", y);
+  const easting = wrapped < 0 ? t("script-longitude-west", x) : t("script-longitude-east", x);
+  return `${northing}  ${easting}`;
 }
 
-function figure(value: number, digits: number): string {
-  return value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+function sum(sizes: Size[]): Size {
+  const total = { length: 0, area: 0 };
+  for (const { length, area } of sizes) {
+    total.length += length;
+    total.area += area;
+  }
+  return total;
 }
 
-function polygon(rings: Position[][]): Measured {
+function polygonSize(rings: Position[][]): Size {
   const [outer, ...holes] = rings;
   if (!outer) return { length: 0, area: 0 };
-  const area = holes.reduce((sum, hole) => sum - Math.abs(ringArea(hole)), Math.abs(ringArea(outer)));
-  return { length: lengthOf(outer), area };
+  const area = holes.reduce((left, hole) => left - Math.abs(ringArea(hole)), Math.abs(ringArea(outer)));
+  return { length: lineLength(outer), area };
 }
 
-function lengthOf(line: Position[]): number {
-  let sum = 0;
+function lineLength(line: Position[]): number {
+  let length = 0;
   for (let index = 0; index + 1 < line.length; index += 1)
-    sum += distance(line[index] ?? [], line[index + 1] ?? []);
-  return sum;
+    length += distance(line[index] ?? [], line[index + 1] ?? []);
+  return length;
 }
 
+/** The great-circle distance, by the haversine formula. */
 function distance([lon0 = 0, lat0 = 0]: Position, [lon1 = 0, lat1 = 0]: Position): number {
   const [a, b] = [lat0 * RADIANS, lat1 * RADIANS];
   const half = Math.sin((b - a) / 2) ** 2;
@@ -87,6 +92,7 @@ function distance([lon0 = 0, lat0 = 0]: Position, [lon1 = 0, lat1 = 0]: Position
   return 2 * RADIUS * Math.asin(Math.min(1, Math.sqrt(half + across)));
 }
 
+/** The area of a ring on the sphere. Its sign depends on the direction of the ring. */
 function ringArea(ring: Position[]): number {
   let sum = 0;
   for (let index = 0; index + 1 < ring.length; index += 1) {

@@ -1,10 +1,9 @@
-// The colours of the map. MapLibre does not read style sheets, so those it paints with are here, for
-// light and for dark; they are the sheet's own.
+// The colors of the map. MapLibre cannot read style sheets, so the colors of css/base.css that it needs
+// are repeated here for both themes.
 
 export interface Palette {
   water: string;
   land: string;
-  coast: string;
   border: string;
   grid: string;
   label: string;
@@ -17,7 +16,6 @@ export interface Palette {
 const LIGHT: Palette = {
   water: "#dde6e9",
   land: "#f4f3ec",
-  coast: "#a9b8be",
   border: "#c9c3b3",
   grid: "#d3d5cd",
   label: "#626b79",
@@ -30,7 +28,6 @@ const LIGHT: Palette = {
 const DARK: Palette = {
   water: "#10151b",
   land: "#1b222b",
-  coast: "#3d4a57",
   border: "#333e4a",
   grid: "#28313b",
   label: "#929ba8",
@@ -46,6 +43,8 @@ export function palette(): Palette {
   return dark.matches ? DARK : LIGHT;
 }
 
-export function onThemeChange(then: () => void): void {
-  dark.addEventListener("change", then);
+/** Calls `apply` now, and again when the theme changes. */
+export function withPalette(apply: (colors: Palette) => void): void {
+  apply(palette());
+  dark.addEventListener("change", () => apply(palette()));
 }

@@ -1,41 +1,52 @@
-// Requests of the map to its own server, over the session.
+// Requests of the map to the server, authenticated by the session cookie.
 
-import { csrf } from "../app/csrf";
+import { csrfToken } from "../app/csrf";
+import { t } from "../messages";
 
-/** A refusal, in words that can be shown. */
-export class Refused extends Error {}
+/** A failed request. The message can be shown to the user. */
+export class RequestError extends Error {}
 
 export async function getJson<T>(url: string, signal?: AbortSignal): Promise<T> {
   const headers = { Accept: "application/json" };
-  return answered<T>(await fetch(url, { headers, ...(signal ? { signal } : {}) }));
+  return parseResponse<T>(await fetch(url, { headers, ...(signal ? { signal } : {}) }));
 }
 
 export async function postJson<T>(url: string, body: unknown): Promise<T> {
-  const headers = { Accept: "application/json", "Content-Type": "application/json", "X-CSRF-Token": csrf() };
-  return answered<T>(await fetch(url, { method: "POST", headers, body: JSON.stringify(body) }));
+  const headers = {
+    Accept: "application/json",
+    "Content-Type": "application/json",
+    "X-CSRF-Token": csrfToken(),
+  };
+  return parseResponse<T>(await fetch(url, { method: "POST", headers, body: JSON.stringify(body) }));
 }
 
-async function answered<T>(response: Response): Promise<T> {
+/** The message to show for an error. Other errors than `RequestError` come from `fetch`. */
+export function errorMessage(error: unknown): string {
+  return error instanceof RequestError ? error.message : t("script-server-unreachable");
+}
+
+/** Replaces `{name}` in a URL template with percent-encoded values. */
+export function expandUrl(template: string, values: Record<string, string | number>): string {
+  return template.replace(/\{(\w+)\}/g, (placeholder, name: string) => {
+    const value = values[name];
+    return value === undefined ? placeholder : encodeURIComponent(value);
+  });
+}
+
+async function parseResponse<T>(response: Response): Promise<T> {
   if (response.redirected && new URL(response.url).pathname === "/login") {
     location.reload();
-    throw new Refused("You are no longer logged in.");
+    throw new RequestError(t("script-session-expired"));
   }
+  const status = String(response.status);
   const text = await response.text();
-  let parsed: unknown = null;
+  let body: unknown = null;
   try {
-    parsed = text === "" ? null : JSON.parse(text);
+    body = text === "" ? null : JSON.parse(text);
   } catch {
-    throw new Refused(`The server answered something else than was asked for (${response.status}).`);
+    throw new RequestError(t("script-unexpected-response", { status }));
   }
-  if (response.ok) return parsed as T;
-  const message = (parsed as { message?: unknown } | null)?.message;
-  throw new Refused(typeof message === "string" ? message : `That did not work (${response.status}).`);
-}
-
-/** Puts values into an address, each percent-encoded. */
-export function address(template: string, values: Record<string, string | number>): string {
-  return template.replace(/\{(\w+)\}/g, (whole, name: string) => {
-    const value = values[name];
-    return value === undefined ? whole : encodeURIComponent(value);
-  });
+  if (response.ok) return body as T;
+  const message = (body as { message?: unknown } | null)?.message;
+  throw new RequestError(typeof message === "string" ? message : t("script-request-failed", { status }));
 }

@@ -1,0 +1,74 @@
+// The details of a feature in the card: its folder, its properties, and buttons to edit or delete it.
+
+import { relativeTime } from "../app/relative-time";
+import { button, dot, el } from "../dom";
+import { t } from "../messages";
+import type { FeatureDetails, LayerConfig } from "./config";
+import { formatSize } from "./measure";
+import { errorMessage } from "./requests";
+
+export interface FeatureActions {
+  edit(feature: FeatureDetails): void;
+  delete(feature: FeatureDetails): Promise<void>;
+}
+
+/** Without `actions`, the feature cannot be edited. */
+export function featureDetails(
+  feature: FeatureDetails,
+  layer: LayerConfig,
+  actions: FeatureActions | null,
+): (Node | null)[] {
+  const { folder } = feature;
+  const folderLink =
+    folder &&
+    el(
+      "p",
+      {},
+      el("a", { href: folder.url }, folder.name),
+      " ",
+      el("span", { class: "ref" }, folder.reference),
+    );
+  return [folderLink, propertyList(feature, layer), actions && actionButtons(feature, actions)];
+}
+
+function propertyList(feature: FeatureDetails, layer: LayerConfig): HTMLElement {
+  const list = el("dl", { class: "rows" });
+  const add = (name: string, value: Node | string) => list.append(el("dt", {}, name), el("dd", {}, value));
+  for (const [name, value] of Object.entries(feature.properties)) {
+    if (value !== null) add(name, typeof value === "object" ? JSON.stringify(value) : String(value));
+  }
+  const size = feature.geometry ? formatSize(feature.geometry) : "";
+  if (size) add(t("script-size"), size);
+  add(t("script-layer"), el("span", { class: "status" }, dot(layer.color), layer.name));
+  const updated = new Date(feature.updatedAt);
+  const attributes = { datetime: feature.updatedAt, title: updated.toLocaleString() };
+  add(t("script-updated"), el("time", attributes, relativeTime(updated, new Date())));
+  return list;
+}
+
+/** Edit and Delete. Delete asks for confirmation in the same place. */
+function actionButtons(feature: FeatureDetails, actions: FeatureActions): HTMLElement {
+  const edit = button(t("script-edit"), { icon: "edit" });
+  const remove = button(t("script-delete"), { kind: "plain" });
+  const confirm = button(t("script-shape-delete"), { kind: "danger" });
+  const cancel = button(t("script-cancel"), { kind: "plain" });
+  const error = el("p", { class: "error", role: "alert" });
+  const row = el("div", { class: "form-actions" }, edit, remove);
+  edit.addEventListener("click", () => actions.edit(feature));
+  remove.addEventListener("click", () => {
+    row.replaceChildren(confirm, cancel);
+    confirm.focus();
+  });
+  cancel.addEventListener("click", () => row.replaceChildren(edit, remove));
+  confirm.addEventListener("click", async () => {
+    confirm.disabled = true;
+    try {
+      await actions.delete(feature);
+    } catch (reason) {
+      confirm.disabled = false;
+      error.textContent = errorMessage(reason);
+      row.append(error);
+    }
+  });
+  return row;
+}

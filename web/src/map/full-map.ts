@@ -1,0 +1,157 @@
+// The map page: layers, folders, feature details and drawing on a map that fills the window.
+
+import { GeolocateControl, type Map as MapLibre, NavigationControl } from "maplibre-gl";
+import { reloadWithToast, showToast } from "../app/toasts";
+import { el } from "../dom";
+import { t } from "../messages";
+import { createCard } from "./card";
+import { boundsOf, type Bounds, type FeatureDetails, type MapConfig, type ShapeChange } from "./config";
+import { createMap } from "./create-map";
+import { createDrawing, isEditable, type Drawing } from "./drawing";
+import { createDrawingToolbar } from "./drawing-toolbar";
+import { addFolderPoints } from "./folder-points";
+import { createLayerPanel, type LayerPanel } from "./layer-panel";
+import { addLayer, refreshLayer, styleLayerIds } from "./layers";
+import { formatPosition, formatSize } from "./measure";
+import { showMapError } from "./placeholder";
+import { expandUrl, postJson } from "./requests";
+import { showSaveForm } from "./save";
+import { initialView, saveViewOnMove, type View } from "./saved-state";
+import { createSelection } from "./selection";
+import { reloadOnUrlChange, urlHasPosition } from "./url-state";
+
+export async function showFullMap(element: HTMLElement, config: MapConfig): Promise<void> {
+  let map: MapLibre;
+  try {
+    map = await createMap(element, config, { hash: "map", ...initialPosition(config) });
+  } catch (error) {
+    showMapError(element, error);
+    return;
+  }
+  map.addControl(new NavigationControl({ showCompass: false }), "top-right");
+  // Browsers provide the location only over HTTPS or on localhost.
+  if (isSecureContext) map.addControl(new GeolocateControl({ trackUserLocation: true }), "top-right");
+  saveViewOnMove(map);
+
+  // The first layer of the list is drawn on top.
+  for (const layer of [...config.layers].reverse()) addLayer(map, layer);
+  let panel: LayerPanel | undefined;
+  const folders = config.folders
+    ? addFolderPoints(map, config.folders, (statuses) => panel?.setStatuses(statuses))
+    : null;
+  panel = createLayerPanel(map, config.layers, folders);
+
+  let drawing: Drawing | null = null;
+  let edited: FeatureDetails | null = null;
+  let isDrawing = false;
+  const startDrawing = (): Drawing => {
+    isDrawing = true;
+    element.classList.add("drawing");
+    return getDrawing();
+  };
+  const stopDrawing = () => {
+    drawing?.stop();
+    edited = null;
+    isDrawing = false;
+    toolbar.reset();
+    element.classList.remove("drawing", "saving");
+  };
+  const card = createCard(() => {
+    selection.clear();
+    stopDrawing();
+  });
+  const selection = createSelection(map, config, card, () => isDrawing, {
+    edit(feature) {
+      const { geometry } = feature;
+      if (!isEditable(geometry)) {
+        showToast(t("script-shape-not-editable"));
+        return;
+      }
+      card.hide();
+      edited = feature;
+      startDrawing().edit(geometry);
+      toolbar.showEditing();
+    },
+    async delete(feature) {
+      const change = await postJson<ShapeChange>(expandUrl(config.delete, { id: feature.id }), {});
+      card.hide();
+      showChange(change, t("script-shape-deleted"));
+    },
+  });
+  const toolbar = createDrawingToolbar({
+    start(mode) {
+      card.hide();
+      startDrawing().start(mode);
+    },
+    addVertex: () => getDrawing().addVertex(),
+    finish: () => getDrawing().finish(),
+    undo: () => getDrawing().undo(),
+    cancel: stopDrawing,
+  });
+  const getDrawing = (): Drawing =>
+    (drawing ??= createDrawing(map, () => config.layers.flatMap(styleLayerIds), {
+      onChange: (shape) => toolbar.setSize(shape ? formatSize(shape) : ""),
+      onFinish(shape) {
+        element.classList.add("saving");
+        showSaveForm(config, card, shape, edited, (change) => {
+          card.hide();
+          showChange(change, t("script-shape-saved"));
+        });
+      },
+    }));
+  const showChange = ({ layerId, revision }: ShapeChange, message: string) => {
+    const layer = config.layers.find(({ id }) => id === layerId);
+    // The server created the layer: this page does not know it yet.
+    if (!layer) {
+      reloadWithToast(message);
+      return;
+    }
+    refreshLayer(map, layer, revision);
+    showToast(message);
+  };
+
+  const left = el("div", { class: "map-left" }, panel.element);
+  if (config.canEdit) left.append(toolbar.element);
+  element.append(left, card.element, el("div", { class: "map-cross", "aria-hidden": "true" }));
+  const coordinates = coordinateDisplay(map);
+  map.addControl({ onAdd: () => coordinates, onRemove: () => coordinates.remove() }, "bottom-left");
+  map.getCanvas().addEventListener("keydown", (event) => {
+    if (!isDrawing || event.key !== " ") return;
+    event.preventDefault();
+    getDrawing().addVertex();
+  });
+  void selection.restore();
+  reloadOnUrlChange();
+}
+
+/** The position in the URL, which MapLibre reads itself; or the folder, the last position, all layers. */
+function initialPosition(config: MapConfig): Partial<View> & { bounds?: Bounds; fitBoundsOptions?: object } {
+  if (urlHasPosition()) return {};
+  const fit = (bounds: Bounds) => ({ bounds, fitBoundsOptions: { padding: 72, maxZoom: 17 } });
+  if (config.folder?.bbox) return fit(boundsOf(config.folder.bbox));
+  const view = initialView(config);
+  if (view) return view;
+  const all = config.layers.flatMap(({ bounds }) => (bounds ? [bounds] : []));
+  if (all.length === 0) return { center: [8, 30], zoom: 1.6 };
+  return fit([
+    Math.min(...all.map(([west]) => west)),
+    Math.min(...all.map(([, south]) => south)),
+    Math.max(...all.map(([, , east]) => east)),
+    Math.max(...all.map(([, , , north]) => north)),
+  ]);
+}
+
+/** Shows the coordinates of the pointer, or of the map's center while the map moves. */
+function coordinateDisplay(map: MapLibre): HTMLElement {
+  const label = t("script-map-coordinates");
+  const element = el("output", { class: "maplibregl-ctrl map-where coord", "aria-label": label });
+  const show = (lng: number, lat: number) => {
+    const decimals = Math.max(2, Math.min(7, Math.round(map.getZoom() / 3) + 1));
+    element.textContent = formatPosition([lng, lat], decimals);
+  };
+  const showCenter = () => show(map.getCenter().lng, map.getCenter().lat);
+  map.on("mousemove", ({ lngLat }) => show(lngLat.lng, lngLat.lat));
+  map.on("move", showCenter);
+  showCenter();
+  return element;
+}

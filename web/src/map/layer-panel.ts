@@ -1,0 +1,127 @@
+// The layer panel: shows and hides layers, sets their opacity, zooms to them, and serves as the legend.
+
+import type { Map as MapLibre } from "maplibre-gl";
+import { button, dot, el, icon, swatch } from "../dom";
+import { t } from "../messages";
+import type { Bounds, LayerConfig } from "./config";
+import { FOLDERS, type FolderLayer } from "./folder-points";
+import { setLayerOpacity, setLayerVisible } from "./layers";
+import { readPanelState, savePanelState } from "./saved-state";
+import { readUrlState, writeUrlState } from "./url-state";
+
+export interface LayerPanel {
+  element: HTMLElement;
+  /** Shows the name and color of each status below "Folders". */
+  setStatuses(statuses: Map<string, string>): void;
+}
+
+export function createLayerPanel(
+  map: MapLibre,
+  layers: LayerConfig[],
+  folders: FolderLayer | null,
+): LayerPanel {
+  const state = readPanelState();
+  // Opening a link does not change the saved state; showing or hiding a layer does.
+  let savedHidden = state.hidden;
+  const hiddenInUrl = readUrlState("hidden");
+  if (hiddenInUrl !== null) {
+    const slugs = hiddenInUrl.split(",");
+    state.hidden = layers.filter(({ slug }) => slugs.includes(slug)).map(({ id }) => id);
+    if (slugs.includes(FOLDERS)) state.hidden.push(FOLDERS);
+  }
+  const save = () => savePanelState({ ...state, hidden: savedHidden });
+  const setHidden = (id: string, isHidden: boolean) => {
+    state.hidden = state.hidden.filter((other) => other !== id);
+    if (isHidden) state.hidden.push(id);
+    savedHidden = state.hidden;
+    save();
+    const slugs = layers.filter((layer) => state.hidden.includes(layer.id)).map(({ slug }) => slug);
+    if (state.hidden.includes(FOLDERS)) slugs.unshift(FOLDERS);
+    writeUrlState("hidden", slugs.join(","));
+  };
+
+  const list = el("ul", {});
+  const element = el(
+    "details",
+    { class: "map-panel", open: state.open },
+    el("summary", {}, icon("layers"), t("script-layers")),
+    list,
+  );
+  element.addEventListener("toggle", () => {
+    state.open = element.open;
+    save();
+  });
+  const legend = el("ul", { class: "map-legend" });
+  if (folders) list.append(folderItem(folders));
+  for (const layer of layers) list.append(layerItem(layer));
+  if (layers.length === 0) list.append(el("li", { class: "faint small" }, t("script-layers-empty")));
+
+  function folderItem(folderLayer: FolderLayer): HTMLElement {
+    const check = checkbox(!state.hidden.includes(FOLDERS));
+    const updateVisibility = () => {
+      folderLayer.setVisible(check.checked);
+      legend.hidden = !check.checked;
+    };
+    check.addEventListener("change", () => {
+      updateVisibility();
+      setHidden(FOLDERS, !check.checked);
+    });
+    updateVisibility();
+    const label = el("label", {}, check, icon("folders"), t("script-folders"));
+    return el("li", {}, el("div", { class: "map-layer" }, label), legend);
+  }
+
+  function layerItem(layer: LayerConfig): HTMLElement {
+    const { id, name, color, bounds } = layer;
+    const check = checkbox(!state.hidden.includes(id));
+    const range = el("input", {
+      type: "range",
+      min: "10",
+      max: "100",
+      step: "5",
+      value: String(Math.round((state.opacity[id] ?? 1) * 100)),
+      "aria-label": t("script-layer-opacity", { name }),
+    });
+    const opacity = () => Number(range.value) / 100;
+    const updateVisibility = () => {
+      setLayerVisible(map, layer, check.checked);
+      range.disabled = !check.checked;
+    };
+    check.addEventListener("change", () => {
+      updateVisibility();
+      setHidden(id, !check.checked);
+    });
+    range.addEventListener("input", () => {
+      setLayerOpacity(map, layer, opacity());
+      state.opacity[id] = opacity();
+      save();
+    });
+    updateVisibility();
+    setLayerOpacity(map, layer, opacity());
+    const row = el("div", { class: "map-layer" }, el("label", {}, check, swatch(color), name));
+    if (bounds) {
+      const label = t("script-layer-zoom-to", { name });
+      const zoom = button(label, { icon: "target", onlyIcon: true, kind: "plain" });
+      zoom.addEventListener("click", () => zoomTo(map, bounds));
+      row.append(zoom);
+    }
+    return el("li", {}, row, range);
+  }
+
+  return {
+    element,
+    setStatuses(statuses) {
+      const sorted = [...statuses].sort(([one], [other]) => one.localeCompare(other));
+      legend.replaceChildren(...sorted.map(([name, color]) => el("li", {}, dot(color), name)));
+    },
+  };
+}
+
+function zoomTo(map: MapLibre, bounds: Bounds): void {
+  const padding = map.getContainer().clientWidth > 600 ? 72 : 32;
+  map.fitBounds(bounds, { padding, maxZoom: 17, duration: 0 });
+}
+
+function checkbox(checked: boolean): HTMLInputElement {
+  return Object.assign(el("input", { type: "checkbox" }), { checked });
+}

@@ -1,0 +1,150 @@
+## Messages shown by scripts. Their ids start with "script-".
+
+# General
+script-cancel = Cancel
+script-close = Close
+script-delete = Delete
+script-discard = Discard
+script-dismiss = Dismiss
+script-done = Done
+script-edit = Edit
+script-optional = optional
+script-save = Save
+script-undo = Undo
+
+# Copy buttons
+script-copied = Copied
+script-copy-manually = Press Ctrl+C
+
+# Failed requests
+script-request-failed = The request failed (status { $status }).
+script-request-failed-reload = The request failed (status { $status }). Try again, or reload the page.
+script-server-unreachable = The server cannot be reached. Check your connection and try again.
+script-session-expired = Your session has expired. Log in again.
+script-unexpected-response = The server sent an unexpected response (status { $status }).
+
+# Keyboard shortcuts
+script-shortcuts-title = Keyboard shortcuts
+script-shortcut-search = Search
+script-shortcut-new = New
+script-shortcut-edit = Edit
+script-shortcut-next-row = Next row
+script-shortcut-previous-row = Previous row
+script-shortcut-open-row = Open row
+script-shortcut-dashboard = Dashboard
+script-shortcut-folders = Folders
+script-shortcut-assignments = Assignments
+script-shortcut-expenses = Expenses
+script-shortcut-budgets = Budgets
+script-shortcut-map = Map
+script-shortcut-settings = Settings
+script-shortcut-help = Show shortcuts
+script-key-enter = Enter
+script-key-escape = Esc
+
+# Times
+script-time-now = just now
+script-time-minutes-ago = { $minutes } min ago
+script-time-in-minutes = in { $minutes } min
+script-time-hours-ago = { $hours } h ago
+script-time-in-hours = in { $hours } h
+script-time-yesterday = yesterday
+script-time-tomorrow = tomorrow
+script-time-days-ago = { $days ->
+    [one] { $days } day ago
+   *[other] { $days } days ago
+}
+script-time-in-days = { $days ->
+    [one] in { $days } day
+   *[other] in { $days } days
+}
+script-date-short = { $day } { script-month }
+script-date-with-year = { $day } { script-month } { $year }
+script-month = { $month ->
+    [1] Jan
+    [2] Feb
+    [3] Mar
+    [4] Apr
+    [5] May
+    [6] Jun
+    [7] Jul
+    [8] Aug
+    [9] Sep
+    [10] Oct
+    [11] Nov
+   *[12] Dec
+}
+
+# Map
+script-map-title = Map
+script-map-show = Show map
+script-map-load-failed = The map could not be loaded. Reload the page to try again.
+script-map-needs-webgl = The map needs WebGL, which this browser does not support or has turned off. Everything else works without it.
+script-map-coordinates = Coordinates
+script-map-toggle-attribution = Toggle attribution
+script-map-find-location = Show my location
+script-map-location-unavailable = Location not available
+script-map-zoom-in = Zoom in
+script-map-zoom-out = Zoom out
+script-map-scroll-hint = Use Ctrl + scroll to zoom the map
+script-map-scroll-hint-mac = Use ⌘ + scroll to zoom the map
+script-map-scroll-hint-touch = Use two fingers to move the map
+
+# Layers of the map
+script-layer = Layer
+script-layers = Layers
+script-layers-empty = No layers yet. Draw a shape, or import a file.
+script-layer-new-submissions = Submissions (new layer)
+script-layer-opacity = Opacity of { $name }
+script-layer-zoom-to = Zoom to { $name }
+
+# Folders on the map
+script-folder = Folder
+script-folders = Folders
+script-folder-open = Open folder
+script-folder-placeholder = Reference or name
+script-folder-no-match = No matching folders
+script-folder-not-selected = Select a folder from the list, or leave the field empty.
+
+# Shapes on the map
+script-name = Name
+script-size = Size
+script-updated = Updated
+script-stepper-next = Next
+# The shape that is shown, among those at the same place.
+script-stepper-position = { $index } of { $count } at this location
+script-shape-new = New shape
+script-shape-edit = Save changes
+script-shape-delete = Delete shape
+script-shape-saved = Shape saved.
+script-shape-deleted = Shape deleted.
+script-shape-not-editable = Shapes with several parts, holes or elevations cannot be edited here. Edit the shape in a GIS and upload it again.
+script-shape-count = { $count ->
+    [one] { $count } shape
+   *[other] { $count } shapes
+}
+
+# Drawing on the map
+script-draw = Draw
+script-draw-toolbar = Drawing tools
+script-draw-point = Point
+script-draw-line = Line
+script-draw-area = Area
+script-draw-add-here = Add point here
+script-draw-finish = Finish
+script-draw-point-hint = Click the location. Keyboard: move the map with the arrow keys, then press Space.
+script-draw-line-hint = Click each point. Double-click the last one to finish. Keyboard: move the map with the arrow keys, press Space to add a point, Enter to finish, Esc to start over.
+script-draw-area-hint = Click each corner. Click the first one again to finish. Keyboard: move the map with the arrow keys, press Space to add a corner, Enter to finish, Esc to start over.
+script-draw-edit-hint = Drag a corner to move it. Drag the point between two corners to add one. Right-click a corner to remove it.
+
+# Sizes and coordinates
+script-unit-m = { $value } m
+script-unit-km = { $value } km
+script-unit-m2 = { $value } m²
+script-unit-ha = { $value } ha
+script-unit-km2 = { $value } km²
+script-area-and-perimeter = { $area }, perimeter { $perimeter }
+script-latitude-north = { $value } N
+script-latitude-south = { $value } S
+script-longitude-east = { $value } E
+script-longitude-west = { $value } W
