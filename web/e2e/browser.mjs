@@ -1,10 +1,10 @@
-// A Chromium that writes down whatever a page complains about. CHROMIUM names the binary.
+// Opens pages in Chromium and checks them. The environment variable CHROMIUM names the binary.
 
 import assert from "node:assert/strict";
 import { AxeBuilder } from "@axe-core/playwright";
 import { chromium } from "playwright-core";
 
-export const DESK = { width: 1280, height: 800 };
+export const DESKTOP = { width: 1280, height: 800 };
 export const PHONE = { width: 390, height: 844 };
 
 export async function openBrowser() {
@@ -19,7 +19,7 @@ export async function openBrowser() {
       "--disable-background-networking",
       "--disable-component-update",
       "--disable-sync",
-      // Maps are drawn in software.
+      // WebGL without a graphics card.
       "--use-gl=angle",
       "--use-angle=swiftshader",
       "--enable-unsafe-swiftshader",
@@ -27,28 +27,31 @@ export async function openBrowser() {
   });
 }
 
-/** A page in a context of its own. `complaints` collects console errors, CSP reports among them. */
+/**
+ * Opens a page in its own context. `errors` collects errors on the console, such as violations of the
+ * Content-Security-Policy, uncaught exceptions, and responses with a status of 500 or more.
+ */
 export async function openPage(browser, options = {}) {
   const context = await browser.newContext({
-    viewport: DESK,
+    viewport: DESKTOP,
     locale: "en-GB",
     timezoneId: "Europe/Paris",
     ...options,
   });
   const page = await context.newPage();
   page.setDefaultTimeout(20_000);
-  const complaints = [];
+  const errors = [];
   page.on("console", (message) => {
-    if (message.type() === "error") complaints.push(`${page.url()}: ${message.text()}`);
+    if (message.type() === "error") errors.push(`${page.url()}: ${message.text()}`);
   });
-  page.on("pageerror", (error) => complaints.push(`${page.url()}: ${error.stack ?? error}`));
+  page.on("pageerror", (error) => errors.push(`${page.url()}: ${error.stack ?? error}`));
   page.on("response", (response) => {
-    if (response.status() >= 500) complaints.push(`${response.url()}: ${response.status()}`);
+    if (response.status() >= 500) errors.push(`${response.url()}: ${response.status()}`);
   });
-  return { context, page, complaints };
+  return { context, page, errors };
 }
 
-/** Fails with what axe finds on a page, each with the element it is about; of these rules, or of all. */
+/** Checks a page with axe, either with all rules for WCAG 2.2 AA or only with the given ones. */
 export async function assertAccessible(page, name, rules = null) {
   const axe = new AxeBuilder({ page });
   if (rules) axe.withRules(rules);
@@ -60,9 +63,9 @@ export async function assertAccessible(page, name, rules = null) {
   assert.deepEqual(found, [], `axe on ${name}`);
 }
 
-/** Nothing sticks out to the side. */
-export async function assertFits(page, name) {
-  const over = await page.evaluate(() => {
+/** Checks that the page does not scroll sideways. */
+export async function assertFitsWidth(page, name) {
+  const overflow = await page.evaluate(() => {
     const { scrollWidth, clientWidth } = document.documentElement;
     if (scrollWidth <= clientWidth) return null;
     const wide = [...document.querySelectorAll("body *")].filter(
@@ -70,12 +73,12 @@ export async function assertFits(page, name) {
     );
     return `${scrollWidth} > ${clientWidth}: ${wide.at(-1)?.outerHTML.slice(0, 160)}`;
   });
-  assert.equal(over, null, `${name} is wider than the window`);
+  assert.equal(overflow, null, `${name} is wider than the window`);
 }
 
-/** The map has drawn what it had to draw. */
-export async function mapReady(page) {
-  await page.locator("#map[data-state=drawn]").waitFor();
+/** Waits until the map has loaded and drawn all tiles in view. */
+export async function waitForMap(page) {
+  await page.locator("#map[data-state=ready]").waitFor();
 }
 
 export async function logIn(page, url, { email, password }) {

@@ -1,32 +1,16 @@
-// The main path with the keyboard alone: no pointer is ever used here.
+// The main tasks with the keyboard alone.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { mapReady, openBrowser, openPage } from "./browser.mjs";
-import { openOffice, OWNER } from "./office.mjs";
-import { Program } from "./program.mjs";
+import { test } from "node:test";
+import { waitForMap } from "./browser.mjs";
+import { OWNER, useFixture } from "./fixture.mjs";
 
-let program;
-let browser;
-before(async () => {
-  program = await Program.start({ before: openOffice });
-  browser = await openBrowser();
-});
-after(async () => {
-  await browser?.close();
-  await program?.stop();
-});
+const fixture = useFixture();
 
-test("from logging in to a new folder, a search, a row and the list of keys", async () => {
-  const { context, page, complaints } = await openPage(browser);
+test("log in, create a folder, search, open a row and list the shortcuts", async () => {
+  const { context, page, errors } = await fixture.openPage();
   const { keyboard } = page;
-  await page.goto(`${program.url}/login`);
-  await tabTo(page, "[name=email]");
-  await keyboard.type(OWNER.email);
-  await tabTo(page, "[name=password]");
-  await keyboard.type(OWNER.password);
-  await keyboard.press("Enter");
-  await page.locator(".rail").waitFor();
+  await logInByKeyboard(page);
 
   await keyboard.press("g");
   await keyboard.press("f");
@@ -57,38 +41,31 @@ test("from logging in to a new folder, a search, a row and the list of keys", as
     .first()
     .waitFor();
 
-  // Out of the field for the search, where a question mark is a question mark.
+  // Leaves the search field, where "?" is text.
   await keyboard.press("Escape");
   await keyboard.press("?");
-  await page.getByRole("dialog", { name: "Keys" }).waitFor();
+  await page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor();
   await keyboard.press("Escape");
-  await page.getByRole("dialog", { name: "Keys" }).waitFor({ state: "hidden" });
+  await page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor({ state: "hidden" });
 
-  // The account menu opens, is walked through and closes again.
   await tabTo(page, "summary.me");
   await keyboard.press("Enter");
   await keyboard.press("ArrowDown");
   assert.equal(await page.evaluate(() => document.activeElement.textContent.trim()), "Account");
   await keyboard.press("Escape");
   assert.equal(await page.locator("details.account[open]").count(), 0);
-  assert.deepEqual(complaints, []);
+  assert.deepEqual(errors, []);
   await context.close();
 });
 
-test("a line is drawn on the map and kept, without a pointer", async () => {
-  const { context, page, complaints } = await openPage(browser);
+test("draw a line on the map and save it", async () => {
+  const { context, page, errors } = await fixture.openPage();
   const { keyboard } = page;
-  await page.goto(`${program.url}/login`);
-  await tabTo(page, "[name=email]");
-  await keyboard.type(OWNER.email);
-  await tabTo(page, "[name=password]");
-  await keyboard.type(OWNER.password);
-  await keyboard.press("Enter");
-  await page.locator(".rail").waitFor();
+  await logInByKeyboard(page);
   await keyboard.press("g");
   await keyboard.press("m");
   await page.waitForURL("**/map**");
-  await mapReady(page);
+  await waitForMap(page);
   await tabTo(page, ".map-tools .button");
   await keyboard.press("Enter");
   await keyboard.press("Tab");
@@ -105,21 +82,31 @@ test("a line is drawn on the map and kept, without a pointer", async () => {
   await keyboard.press("ArrowDown");
   await keyboard.press("Enter");
   await keyboard.press("Enter");
-  await page.getByText("The shape is saved.").waitFor();
-  assert.deepEqual(complaints, []);
+  await page.getByText("Shape saved.").waitFor();
+  assert.deepEqual(errors, []);
   await context.close();
 });
 
-/** Presses Tab until the focus is there. */
+async function logInByKeyboard(page) {
+  await page.goto(`${fixture.url}/login`);
+  await tabTo(page, "[name=email]");
+  await page.keyboard.type(OWNER.email);
+  await tabTo(page, "[name=password]");
+  await page.keyboard.type(OWNER.password);
+  await page.keyboard.press("Enter");
+  await page.locator(".rail").waitFor();
+}
+
+/** Presses Tab until an element that matches the selector has the focus. */
 async function tabTo(page, selector) {
   for (let presses = 0; presses < 80; presses += 1) {
     if (await page.evaluate((wanted) => document.activeElement.matches(wanted), selector)) return;
     await page.keyboard.press("Tab");
   }
-  assert.fail(`Tab never came to ${selector}`);
+  assert.fail(`Tab does not reach ${selector}`);
 }
 
-/** Moves the map by an arrow and waits until it rests: the address says where it is. */
+/** Moves the map with an arrow key and waits for its new position in the URL. */
 async function pan(page, key) {
   const before = page.url();
   await page.keyboard.press(key);

@@ -1,81 +1,77 @@
-// Pictures of the main pages of the demonstration office, for the README and for whoever looks at them
-// beside the design. OUT names the folder.
+// Takes screenshots of the main pages with the demo data. The environment variable OUT names the directory.
 
 import path from "node:path";
-import { DESK, logIn, mapReady, openBrowser, openPage, PHONE } from "./browser.mjs";
-import { Program } from "./program.mjs";
+import { DESKTOP, logIn, openBrowser, openPage, PHONE, waitForMap } from "./browser.mjs";
+import { TestServer } from "./server.mjs";
 
-const program = await Program.start({ demo: true });
+const server = await TestServer.start({ demo: true });
 const browser = await openBrowser();
 try {
   const login = {
-    email: program.said.match(/Login:\s+(\S+)/)[1],
-    password: program.said.match(/Password:\s+(\S+)/)[1],
+    email: server.stdout.match(/Login:\s+(\S+)/)[1],
+    password: server.stdout.match(/Password:\s+(\S+)/)[1],
   };
-  const token = program.said.match(/svc_[0-9a-f]{48}/)[0];
-  const subjects = await choose(token);
+  const token = server.stdout.match(/svc_[0-9a-f]{48}/)[0];
+  const example = await findExample(token);
   for (const colorScheme of ["light", "dark"]) {
-    const { context, page } = await openPage(browser, { colorScheme, viewport: DESK });
-    await logIn(page, program.url, login);
-    const shoot = (name) => picture(page, colorScheme === "light" ? name : `${name}-dark`);
+    const { context, page } = await openPage(browser, { colorScheme, viewport: DESKTOP });
+    await logIn(page, server.url, login);
+    const capture = (name) => screenshot(page, colorScheme === "light" ? name : `${name}-dark`);
     await open(page, "/");
-    await shoot("dashboard");
+    await capture("dashboard");
     await open(page, "/folders?sort=due");
-    await shoot("folders");
-    await open(page, `/folders/${subjects.folder}`);
-    await shoot("folder");
-    await open(page, `/budgets/${subjects.budget}`);
-    await shoot("budget");
-    await open(page, `/map#map=16.4/${subjects.place}`);
-    // Something of it is looked at.
-    await page.mouse.click(DESK.width / 2 + 120, DESK.height / 2 + 60);
+    await capture("folders");
+    await open(page, `/folders/${example.folder}`);
+    await capture("folder");
+    await open(page, `/budgets/${example.budget}`);
+    await capture("budget");
+    await open(page, `/map#map=16.4/${example.position}`);
+    // Select a feature.
+    await page.mouse.click(DESKTOP.width / 2 + 120, DESKTOP.height / 2 + 60);
     await page.locator(".map-card").waitFor();
-    await mapReady(page);
-    await shoot("map");
-    await makeToken(page, colorScheme === "light" ? "Nightly accounting export" : "QGIS office");
-    await shoot("tokens");
+    await waitForMap(page);
+    await capture("map");
+    await createToken(page, colorScheme === "light" ? "Nightly accounting export" : "QGIS office");
+    await capture("tokens");
     await context.close();
   }
   const { context, page } = await openPage(browser, { viewport: PHONE, hasTouch: true, isMobile: true });
-  await logIn(page, program.url, login);
+  await logIn(page, server.url, login);
   await open(page, "/folders?sort=due");
-  await picture(page, "folders-phone");
-  await open(page, `/folders/${subjects.folder}`);
-  await picture(page, "folder-phone");
+  await screenshot(page, "folders-phone");
+  await open(page, `/folders/${example.folder}`);
+  await screenshot(page, "folder-phone");
   await context.close();
 } finally {
   await browser.close();
-  await program.stop();
+  await server.stop();
 }
 
-/** A folder at work, with shapes and a budget mostly spent; and its place on the map. */
-async function choose(token) {
-  const ask = async (query) => {
-    const headers = { Authorization: `Bearer ${token}` };
-    return (await (await fetch(`${program.url}/api/public/v1/${query}`, { headers })).json()).content;
-  };
-  const all = async (kind) => {
+/** Finds an active folder with shapes and a budget that is about 70 % spent. */
+async function findExample(token) {
+  const headers = { Authorization: `Bearer ${token}` };
+  const getAll = async (collection) => {
     const records = [];
     for (let page = 1; ; page += 1) {
-      const found = await ask(`${kind}?limit=100&page=${page}`);
-      records.push(...found);
-      if (found.length < 100) return records;
+      const url = `${server.url}/api/public/v1/${collection}?limit=100&page=${page}`;
+      const { content } = await (await fetch(url, { headers })).json();
+      records.push(...content);
+      if (content.length < 100) return records;
     }
   };
-  const statuses = new Map((await all("statuses")).map(({ id, group }) => [id, group]));
-  const budgets = await all("budgets");
-  const spent = new Map(budgets.map((budget) => [budget.folderId, budget]));
-  const folders = (await all("folders")).filter(
-    ({ bbox, id, statusId }) => bbox && spent.has(id) && statuses.get(statusId) === "inProgress",
+  const statusGroups = new Map((await getAll("statuses")).map(({ id, group }) => [id, group]));
+  const budgets = new Map((await getAll("budgets")).map((budget) => [budget.folderId, budget]));
+  const folders = (await getAll("folders")).filter(
+    ({ bbox, id, statusId }) => bbox && budgets.has(id) && statusGroups.get(statusId) === "inProgress",
   );
-  const share = ({ id }) => Math.abs(Number(spent.get(id).percentUsed) - 70);
-  const [folder] = folders.sort((one, other) => share(one) - share(other));
+  const distance = ({ id }) => Math.abs(Number(budgets.get(id).percentUsed) - 70);
+  const [folder] = folders.sort((one, other) => distance(one) - distance(other));
   const [west, south, east, north] = folder.bbox;
-  const place = `${((south + north) / 2).toFixed(5)}/${((west + east) / 2).toFixed(5)}`;
-  return { folder: folder.reference, budget: spent.get(folder.id).reference, place };
+  const position = `${((south + north) / 2).toFixed(5)}/${((west + east) / 2).toFixed(5)}`;
+  return { folder: folder.reference, budget: budgets.get(folder.id).reference, position };
 }
 
-async function makeToken(page, name) {
+async function createToken(page, name) {
   await open(page, "/settings/tokens/new");
   await page.locator("[name=name]").fill(name);
   await page.getByLabel("READ_EXPENSE").check();
@@ -84,18 +80,18 @@ async function makeToken(page, name) {
   await page.locator(".once").waitFor();
 }
 
-async function open(page, address) {
+async function open(page, path) {
+  // A new hash alone would not reload the map.
   await page.goto("about:blank");
-  await page.goto(program.url + address);
-  const drawn = page.locator("#map:not(.folded)");
-  if (await drawn.count()) {
-    await mapReady(page);
+  await page.goto(server.url + path);
+  if (await page.locator("#map:not(.folded)").count()) {
+    await waitForMap(page);
     await page.waitForLoadState("networkidle");
   }
   await page.evaluate(() => document.fonts.ready);
 }
 
-async function picture(page, name) {
+async function screenshot(page, name) {
   await page.screenshot({ path: path.join(process.env.OUT, `${name}.png`), animations: "disabled" });
   console.log(`${name}.png`);
 }

@@ -1,22 +1,49 @@
-// A small office with something of each kind: what tests of pages look at.
+// What most tests start from: a server with a small workspace, and a browser.
+
+import { after, before } from "node:test";
+import { logIn, openBrowser, openPage } from "./browser.mjs";
+import { TestServer } from "./server.mjs";
 
 export const OWNER = { email: "owner@example.test", password: "a password for one test" };
 
-/** Before the program serves: a workspace, its owner, and records by import. */
-export async function openOffice(program) {
-  await program.command("workspace", "create", "Demo office", "--owner", OWNER.email, {
+/** Starts the server and the browser before the tests of a file, and stops them afterwards. */
+export function useFixture({ prepare = seedWorkspace, settings } = {}) {
+  const fixture = {
+    openPage: (options) => openPage(fixture.browser, options),
+    /** Opens a page and logs in as the owner. */
+    async openPageLoggedIn(options) {
+      const opened = await fixture.openPage(options);
+      await logIn(opened.page, fixture.url, OWNER);
+      return opened;
+    },
+  };
+  before(async () => {
+    fixture.server = await TestServer.start({ prepare, settings });
+    fixture.url = fixture.server.url;
+    fixture.browser = await openBrowser();
+  });
+  after(async () => {
+    await fixture.browser?.close();
+    await fixture.server?.stop();
+  });
+  return fixture;
+}
+
+/** Creates a workspace with an owner, records of every kind, a layer and a webhook. */
+async function seedWorkspace(server) {
+  const workspace = ["--workspace", "Demo office"];
+  await server.run("workspace", "create", "Demo office", "--owner", OWNER.email, {
     input: `${OWNER.password}\n`,
   });
   for (const [kind, rows] of Object.entries(RECORDS)) {
-    const file = await program.file(`${kind}.ndjson`, rows.map((row) => `${JSON.stringify(row)}\n`).join(""));
-    await program.command("import", kind, file, "--workspace", "Demo office");
+    const lines = rows.map((row) => `${JSON.stringify(row)}\n`).join("");
+    await server.run("import", kind, await server.writeFile(`${kind}.ndjson`, lines), ...workspace);
   }
-  const file = await program.file("parcels.geojson", JSON.stringify(parcels()));
-  await program.command("import", "layer", file, "--workspace", "Demo office", "--folder", "F-000001");
-  // An address that deliveries never reach: something has failed, and nothing leaves.
-  const at = ["--workspace", "Demo office"];
-  const made = await program.command("webhook", "create", "https://127.0.0.1/hook", ...at, "--json");
-  await program.command("webhook", "test", JSON.parse(made).id, ...at);
+  const layer = await server.writeFile("parcels.geojson", JSON.stringify(parcels()));
+  await server.run("import", "layer", layer, ...workspace, "--folder", "F-000001");
+  // Groma never delivers to this address, so the list contains a failed delivery.
+  const created = await server.run("webhook", "create", "https://127.0.0.1/hook", ...workspace, "--json");
+  await server.run("webhook", "test", JSON.parse(created).id, ...workspace);
 }
 
 const RECORDS = {
@@ -93,6 +120,7 @@ const RECORDS = {
   ],
 };
 
+/** Twelve adjacent parcels in the area of the first folder. */
 function parcels() {
   const [west, south, step] = [2.084, 47.652, 0.001];
   const features = Array.from({ length: 12 }, (_, index) => {

@@ -1,0 +1,179 @@
+// Everyday work with records: filter, archive, edit, delete, on a phone and on paper.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { PHONE, waitForMap } from "./browser.mjs";
+import { useFixture } from "./fixture.mjs";
+
+const fixture = useFixture();
+
+test("a list is filtered while typing, and Back restores the previous filter", async () => {
+  const { context, page, errors } = await fixture.openPageLoggedIn();
+  await page.goto(`${fixture.url}/folders`);
+  await page.evaluate(() => (window.notReloaded = true));
+  await page.locator("main [name=q]").pressSequentially("chene");
+  await page.waitForURL(/\/folders\?q=chene$/);
+  await page.locator("main tbody tr").nth(1).waitFor({ state: "detached" });
+  assert.equal(await page.evaluate(() => window.notReloaded), true, "the page was not reloaded");
+  assert.equal(await page.locator("main tbody tr").count(), 1);
+  await page.locator("main [name=q]").fill("no such folder");
+  await page.locator(".empty").waitFor();
+  assert.match(await page.locator(".empty").textContent(), /no such folder/);
+  await page.goBack();
+  await page.waitForURL(/\/folders\?q=chene$/);
+  await page.getByRole("link", { name: "Chêne, boundary survey" }).waitFor();
+  assert.deepEqual(errors, []);
+  await context.close();
+});
+
+test("archiving takes one click and can be undone", async () => {
+  const { context, page, errors } = await fixture.openPageLoggedIn();
+  await page.goto(`${fixture.url}/folders/F-000002`);
+  await page.getByRole("button", { name: "Archive", exact: true }).click();
+  await page.locator(".toast").getByRole("button", { name: "Undo" }).click();
+  await page.getByRole("button", { name: "Archive", exact: true }).waitFor();
+  assert.equal(await page.getByText("Archived since").count(), 0);
+  assert.deepEqual(errors, []);
+  await context.close();
+});
+
+test("the second of two concurrent edits sees both versions and can still save", async () => {
+  const { context, page, errors } = await fixture.openPageLoggedIn();
+  const other = await context.newPage();
+  await page.goto(`${fixture.url}/folders/F-100001/edit`);
+  await other.goto(`${fixture.url}/folders/F-100001/edit`);
+  await other.locator("[name=clientName]").fill("Water board");
+  await other.getByRole("button", { name: "Save" }).click();
+  await other.locator(".toast").waitFor();
+  await page.locator("[name=clientName]").fill("County");
+  await page.getByRole("button", { name: "Save" }).click();
+  const row = page.locator(".versions tr.differs", { hasText: "Client" });
+  assert.match(await row.locator(".theirs").textContent(), /Water board/);
+  assert.match(await row.locator(".mine").textContent(), /County/);
+  assert.equal(await page.locator("[name=clientName]").inputValue(), "County");
+  await page.getByRole("button", { name: "Save mine" }).click();
+  await page.locator(".facts").getByText("County").waitFor();
+  // The browser logs the status of the conflict.
+  assert.deepEqual(
+    errors.filter((error) => !/status of 409/.test(error)),
+    [],
+  );
+  await context.close();
+});
+
+test("an invalid field shows its error, and the form keeps its input", async () => {
+  const { context, page } = await fixture.openPageLoggedIn();
+  await page.goto(`${fixture.url}/folders/F-100002/edit`);
+  await page.locator("[name=startDate]").fill("2026-05-02");
+  await page.locator("[name=dueDate]").fill("2026-05-01");
+  await page.locator("[name=name]").fill("Unsaved name");
+  await page.getByRole("button", { name: "Save" }).click();
+  const invalid = page.locator("[aria-invalid=true]").first();
+  await invalid.waitFor();
+  const errorId = await invalid.getAttribute("aria-describedby");
+  assert.notEqual(await page.locator(`#${errorId}`).textContent(), "");
+  assert.equal(await page.locator("[name=name]").inputValue(), "Unsaved name");
+  await context.close();
+});
+
+test("deleting requires typing the reference", async () => {
+  const { context, page, errors } = await fixture.openPageLoggedIn();
+  await page.goto(`${fixture.url}/folders/F-100003`);
+  await page.getByRole("link", { name: "Delete" }).click();
+  const button = page.getByRole("button", { name: "Delete" });
+  assert.equal(await button.isDisabled(), true);
+  await page.locator("[name=confirm]").fill("F-100003");
+  await button.click();
+  await page.waitForURL(/\/folders(\?|$)/);
+  assert.equal((await page.goto(`${fixture.url}/folders/F-100003`)).status(), 404);
+  assert.deepEqual(
+    errors.filter((error) => !/status of 404/.test(error)),
+    [],
+  );
+  await context.close();
+});
+
+test("on a phone, navigation is at the bottom, and an expense can be added", async () => {
+  const { context, page, errors } = await fixture.openPageLoggedIn({
+    viewport: PHONE,
+    hasTouch: true,
+    isMobile: true,
+  });
+  const bar = await page.locator(".rail").boundingBox();
+  assert(bar.y > PHONE.height - 80, "the navigation is at the bottom");
+  await page.locator(".rail").getByRole("link", { name: "Expenses" }).tap();
+  await page.getByRole("link", { name: "New expense" }).tap();
+  await page.locator("[name=folder]").fill("F-000001");
+  // "1,240" could mean 1240 or 1.240, so it is rejected.
+  await page.locator("[name=unitAmount]").fill("1,240");
+  await page.getByRole("button", { name: "Add and look at it" }).tap();
+  await page.getByText("with a point, like 1234.50").waitFor();
+  await page.locator("[name=unitAmount]").fill("12,40");
+  await page.getByRole("button", { name: "Add and look at it" }).tap();
+  await page.getByText("12.40").first().waitFor();
+  await page.goto(`${fixture.url}/folders/F-000001`);
+  await page.getByRole("button", { name: "Show map" }).tap();
+  await waitForMap(page);
+  await page.locator(".rail").getByRole("link", { name: "Dashboard" }).tap();
+  await page.waitForURL(`${fixture.url}/`);
+  for (const path of PHONE_PAGES) {
+    await page.goto(fixture.url + path);
+    const overflowing = await page
+      .locator(".table-scroll, .filters, .settings > nav")
+      .evaluateAll((elements) =>
+        elements
+          .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
+          .map(({ outerHTML }) => outerHTML),
+      );
+    assert.deepEqual(overflowing, [], `${path} does not scroll sideways`);
+  }
+  // The browser logs the status of the rejected form.
+  assert.deepEqual(
+    errors.filter((error) => !/status of 400/.test(error)),
+    [],
+  );
+  await context.close();
+});
+
+const PHONE_PAGES = [
+  "/folders",
+  "/folders/F-000001",
+  "/assignments",
+  "/expenses",
+  "/budgets",
+  "/settings/members",
+  "/settings/webhooks",
+];
+
+test("a printed record shows its status, but no buttons", async () => {
+  const { context, page } = await fixture.openPageLoggedIn();
+  await page.goto(`${fixture.url}/folders/F-000001`);
+  await page.emulateMedia({ media: "print" });
+  assert.equal(await page.locator(".head [name=status]").isVisible(), true);
+  assert.equal(await page.getByRole("link", { name: "Edit" }).isVisible(), false);
+  await context.close();
+});
+
+test("times are shown in the user's time zone", async () => {
+  const { context, page } = await fixture.openPageLoggedIn({ timezoneId: "Asia/Tokyo" });
+  await page.goto(`${fixture.url}/folders/F-000001`);
+  const time = page.locator(".feed time").first();
+  assert.match(await time.textContent(), /just now|min ago/);
+  assert.match(await time.getAttribute("title"), /GMT\+9|JST|Japan/);
+  await context.close();
+});
+
+test("stored markup is shown as text", async () => {
+  const { context, page } = await fixture.openPageLoggedIn();
+  let dialogs = 0;
+  page.on("dialog", (dialog) => {
+    dialogs += 1;
+    void dialog.dismiss();
+  });
+  for (const path of ["/folders", "/folders/F-000003", "/folders/F-000003/edit", "/search?q=script", "/"]) {
+    await page.goto(fixture.url + path);
+    assert.equal(await page.locator("main script, main img").count(), 0, path);
+  }
+  assert.equal(dialogs, 0);
+  await context.close();
+});
