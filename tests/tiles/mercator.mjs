@@ -1,28 +1,29 @@
-// Where a position is on the map, and how far things are from each other, in the units of a tile.
+// Web Mercator positions, and measurements in tile units.
 
 export const EXTENT = 4096;
-/** The margin that is drawn around a tile. */
+/** The width of the margin around a tile, in tile units. */
 export const BUFFER = 64;
 
-/** The place of a position in the square world, from 0 to 1. */
-export function world([longitude, latitude]) {
+/** Projects a position to the unit square of the world. */
+export function project([longitude, latitude]) {
   const sine = Math.sin((latitude * Math.PI) / 180);
   return [longitude / 360 + 0.5, 0.5 - Math.log((1 + sine) / (1 - sine)) / (4 * Math.PI)];
 }
 
+/** The tile of a zoom that contains a position. */
 export function tileAt(position, z) {
-  const [x, y] = world(position).map((value) => Math.floor(value * 2 ** z));
+  const [x, y] = project(position).map((value) => Math.floor(value * 2 ** z));
   return { z, x, y };
 }
 
-/** The place of a position in a tile, in its units. */
-export function inTile(position, { z, x, y }) {
-  const [wx, wy] = world(position);
-  return [(wx * 2 ** z - x) * EXTENT, (wy * 2 ** z - y) * EXTENT];
+/** Converts a position to tile units. */
+export function toTileUnits(position, { z, x, y }) {
+  const [worldX, worldY] = project(position);
+  return [(worldX * 2 ** z - x) * EXTENT, (worldY * 2 ** z - y) * EXTENT];
 }
 
-/** Twice the area of a ring that ends where it begins; positive for an outer ring of a tile. */
-export function area(ring) {
+/** Twice the area of a closed ring. Positive for an outer ring in a tile. */
+export function doubleArea(ring) {
   let sum = 0;
   for (let index = 1; index < ring.length; index += 1) {
     const [[x0, y0], [x1, y1]] = [ring[index - 1], ring[index]];
@@ -39,21 +40,24 @@ export function length(path) {
   return sum;
 }
 
-/** How far a point is from the nearest of some paths. */
+/** The distance from a point to the nearest of several paths. */
 export function distance(point, paths) {
-  let least = Infinity;
+  let nearest = Infinity;
   for (const path of paths) {
-    if (path.length === 1) least = Math.min(least, Math.hypot(path[0][0] - point[0], path[0][1] - point[1]));
+    if (path.length === 1) {
+      nearest = Math.min(nearest, Math.hypot(path[0][0] - point[0], path[0][1] - point[1]));
+    }
     for (let index = 1; index < path.length; index += 1) {
-      least = Math.min(least, toSegment(point, path[index - 1], path[index]));
+      nearest = Math.min(nearest, distanceToSegment(point, path[index - 1], path[index]));
     }
   }
-  return least;
+  return nearest;
 }
 
-function toSegment([x, y], [x0, y0], [x1, y1]) {
+function distanceToSegment([x, y], [x0, y0], [x1, y1]) {
   const [dx, dy] = [x1 - x0, y1 - y0];
-  const square = dx * dx + dy * dy;
-  const along = square === 0 ? 0 : Math.min(1, Math.max(0, ((x - x0) * dx + (y - y0) * dy) / square));
-  return Math.hypot(x - x0 - along * dx, y - y0 - along * dy);
+  const squaredLength = dx * dx + dy * dy;
+  const projection = squaredLength === 0 ? 0 : ((x - x0) * dx + (y - y0) * dy) / squaredLength;
+  const fraction = Math.min(1, Math.max(0, projection));
+  return Math.hypot(x - x0 - fraction * dx, y - y0 - fraction * dy);
 }
