@@ -84,7 +84,7 @@ async function open(page, path) {
   // A new hash alone would not reload the map.
   await page.goto("about:blank");
   await page.goto(server.url + path);
-  if (await page.locator("#map:not(.folded)").count()) {
+  if (await page.locator("#map:not(.collapsed)").count()) {
     await waitForMap(page);
     await page.waitForLoadState("networkidle");
   }

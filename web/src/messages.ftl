@@ -1,27 +1,27 @@
 ## Messages shown by scripts. Their ids start with "script-".
 
 # General
-script-cancel = Cancel
+script-map-cancel = Cancel
 script-close = Close
-script-delete = Delete
-script-discard = Discard
+script-map-delete = Delete
+script-map-discard = Discard
 script-dismiss = Dismiss
-script-done = Done
-script-edit = Edit
-script-optional = optional
-script-save = Save
-script-undo = Undo
+script-map-done = Done
+script-map-edit = Edit
+script-map-optional = optional
+script-map-save = Save
+script-map-undo = Undo
 
 # Copy buttons
 script-copied = Copied
 script-copy-manually = Press Ctrl+C
 
 # Failed requests
-script-request-failed = The request failed (status { $status }).
+script-map-request-failed = The request failed (status { $status }).
 script-request-failed-reload = The request failed (status { $status }). Try again, or reload the page.
 script-server-unreachable = The server cannot be reached. Check your connection and try again.
-script-session-expired = Your session has expired. Log in again.
-script-unexpected-response = The server sent an unexpected response (status { $status }).
+script-map-session-expired = Your session has expired. Log in again.
+script-map-unexpected-response = The server sent an unexpected response (status { $status }).
 
 # Keyboard shortcuts
 script-shortcuts-title = Keyboard shortcuts
@@ -58,8 +58,8 @@ script-time-in-days = { $days ->
     [one] in { $days } day
    *[other] in { $days } days
 }
-script-date-short = { $day } { script-month }
-script-date-with-year = { $day } { script-month } { $year }
+script-date-short = { $day } { $month }
+script-date-with-year = { $day } { $month } { $year }
 script-month = { $month ->
     [1] Jan
     [2] Feb
@@ -91,60 +91,60 @@ script-map-scroll-hint-mac = Use ⌘ + scroll to zoom the map
 script-map-scroll-hint-touch = Use two fingers to move the map
 
 # Layers of the map
-script-layer = Layer
-script-layers = Layers
-script-layers-empty = No layers yet. Draw a shape, or import a file.
-script-layer-new-submissions = Submissions (new layer)
-script-layer-opacity = Opacity of { $name }
-script-layer-zoom-to = Zoom to { $name }
+script-map-layer = Layer
+script-map-layers = Layers
+script-map-layers-empty = No layers yet. Draw a shape, or import a file.
+script-map-layer-new-submissions = Submissions (new layer)
+script-map-layer-opacity = Opacity of { $name }
+script-map-layer-zoom-to = Zoom to { $name }
 
 # Folders on the map
-script-folder = Folder
-script-folders = Folders
-script-folder-open = Open folder
-script-folder-placeholder = Reference or name
-script-folder-no-match = No matching folders
-script-folder-not-selected = Select a folder from the list, or leave the field empty.
+script-map-folder = Folder
+script-map-folders = Folders
+script-map-folder-open = Open folder
+script-map-folder-placeholder = Reference or name
+script-map-folder-no-match = No matching folders
+script-map-folder-not-selected = Select a folder from the list, or leave the field empty.
 
 # Shapes on the map
-script-name = Name
-script-size = Size
-script-updated = Updated
-script-stepper-next = Next
+script-map-name = Name
+script-map-size = Size
+script-map-updated = Updated
+script-map-stepper-next = Next
 # The shape that is shown, among those at the same place.
-script-stepper-position = { $index } of { $count } at this location
-script-shape-new = New shape
-script-shape-edit = Save changes
-script-shape-delete = Delete shape
-script-shape-saved = Shape saved.
-script-shape-deleted = Shape deleted.
-script-shape-not-editable = Shapes with several parts, holes or elevations cannot be edited here. Edit the shape in a GIS and upload it again.
-script-shape-count = { $count ->
+script-map-stepper-position = { $index } of { $count } at this location
+script-map-shape-new = New shape
+script-map-shape-edit = Save changes
+script-map-shape-delete = Delete shape
+script-map-shape-saved = Shape saved.
+script-map-shape-deleted = Shape deleted.
+script-map-shape-not-editable = Shapes with several parts, holes or elevations cannot be edited here. Edit the shape in a GIS and upload it again.
+script-map-shape-count = { $count ->
     [one] { $count } shape
    *[other] { $count } shapes
 }
 
 # Drawing on the map
-script-draw = Draw
-script-draw-toolbar = Drawing tools
-script-draw-point = Point
-script-draw-line = Line
-script-draw-area = Area
-script-draw-add-here = Add point here
-script-draw-finish = Finish
-script-draw-point-hint = Click the location. Keyboard: move the map with the arrow keys, then press Space.
-script-draw-line-hint = Click each point. Double-click the last one to finish. Keyboard: move the map with the arrow keys, press Space to add a point, Enter to finish, Esc to start over.
-script-draw-area-hint = Click each corner. Click the first one again to finish. Keyboard: move the map with the arrow keys, press Space to add a corner, Enter to finish, Esc to start over.
-script-draw-edit-hint = Drag a corner to move it. Drag the point between two corners to add one. Right-click a corner to remove it.
+script-map-draw = Draw
+script-map-draw-toolbar = Drawing tools
+script-map-draw-point = Point
+script-map-draw-line = Line
+script-map-draw-area = Area
+script-map-draw-add-here = Add point here
+script-map-draw-finish = Finish
+script-map-draw-point-hint = Click the location. Keyboard: move the map with the arrow keys, then press Space.
+script-map-draw-line-hint = Click each point. Double-click the last one to finish. Keyboard: move the map with the arrow keys, press Space to add a point, Enter to finish, Esc to start over.
+script-map-draw-area-hint = Click each corner. Click the first one again to finish. Keyboard: move the map with the arrow keys, press Space to add a corner, Enter to finish, Esc to start over.
+script-map-draw-edit-hint = Drag a corner to move it. Drag the point between two corners to add one. Right-click a corner to remove it.
 
 # Sizes and coordinates
-script-unit-m = { $value } m
-script-unit-km = { $value } km
-script-unit-m2 = { $value } m²
-script-unit-ha = { $value } ha
-script-unit-km2 = { $value } km²
-script-area-and-perimeter = { $area }, perimeter { $perimeter }
-script-latitude-north = { $value } N
-script-latitude-south = { $value } S
-script-longitude-east = { $value } E
-script-longitude-west = { $value } W
+script-map-unit-m = { $value } m
+script-map-unit-km = { $value } km
+script-map-unit-m2 = { $value } m²
+script-map-unit-ha = { $value } ha
+script-map-unit-km2 = { $value } km²
+script-map-area-and-perimeter = { $area }, perimeter { $perimeter }
+script-map-latitude-north = { $value } N
+script-map-latitude-south = { $value } S
+script-map-longitude-east = { $value } E
+script-map-longitude-west = { $value } W

@@ -74,7 +74,7 @@ function handleKey(key: string, target: HTMLElement): boolean {
       showShortcuts();
       return true;
     case "Escape":
-      document.querySelector(".here")?.classList.remove("here");
+      document.querySelector("tr.selected")?.classList.remove("selected");
       return false;
     default:
       return false;
@@ -113,20 +113,20 @@ function rowLink(row: Element): HTMLAnchorElement | null {
 /** Selects the next or previous row and focuses its link, so that screen readers announce it. */
 function selectRow(offset: 1 | -1): boolean {
   const all = rows();
-  const selected = all.findIndex((row) => row.classList.contains("here"));
+  const selected = all.findIndex((row) => row.classList.contains("selected"));
   const first = offset > 0 ? 0 : all.length - 1;
   const index = selected < 0 ? first : Math.min(Math.max(selected + offset, 0), all.length - 1);
   const row = all[index];
   if (!row) return false;
-  document.querySelector(".here")?.classList.remove("here");
-  row.classList.add("here");
+  document.querySelector("tr.selected")?.classList.remove("selected");
+  row.classList.add("selected");
   rowLink(row)?.focus();
   row.scrollIntoView({ block: "nearest" });
   return true;
 }
 
 function openSelectedRow(): boolean {
-  const row = document.querySelector(".here");
+  const row = document.querySelector("tr.selected");
   const link = row && rowLink(row);
   link?.click();
   return Boolean(link);

@@ -50,7 +50,7 @@ export function relativeTime(time: Date, now: Date): string {
   if (days === -1) return t("script-time-tomorrow");
   if (days > 0 && days < 14) return t("script-time-days-ago", { days });
   if (days < 0 && days > -14) return t("script-time-in-days", { days: -days });
-  const date = { day: time.getDate(), month: time.getMonth() + 1 };
+  const date = { day: time.getDate(), month: t("script-month", { month: time.getMonth() + 1 }) };
   if (time.getFullYear() === now.getFullYear()) return t("script-date-short", date);
   return t("script-date-with-year", { ...date, year: String(time.getFullYear()) });
 }

@@ -23,11 +23,15 @@ export interface DrawingCommands {
 }
 
 export function createDrawingToolbar(commands: DrawingCommands): DrawingToolbar {
-  const element = el("div", { class: "map-tools", role: "toolbar", "aria-label": t("script-draw-toolbar") });
+  const element = el("div", {
+    class: "map-tools",
+    role: "toolbar",
+    "aria-label": t("script-map-draw-toolbar"),
+  });
   const hint = el("p", { class: "map-hint", role: "status" });
-  const size = el("p", { class: "map-measured num" });
-  const draw = commandButton(t("script-draw"), "edit", showShapes);
-  const cancel = button(t("script-cancel"), { kind: "plain" });
+  const size = el("p", { class: "map-size num" });
+  const draw = commandButton(t("script-map-draw"), "edit", showShapes);
+  const cancel = button(t("script-map-cancel"), { kind: "plain" });
   cancel.addEventListener("click", commands.cancel);
 
   function showShapes(): void {
@@ -43,13 +47,13 @@ export function createDrawingToolbar(commands: DrawingCommands): DrawingToolbar 
 
   function showDrawing(mode: ShapeMode, text: string): void {
     hint.textContent = text;
-    const addVertex = button(t("script-draw-add-here"));
+    const addVertex = button(t("script-map-draw-add-here"));
     addVertex.addEventListener("click", commands.addVertex);
     const buttons = [addVertex];
     if (mode !== "point") {
-      const undo = button(t("script-undo"), { icon: "undo", kind: "plain" });
+      const undo = button(t("script-map-undo"), { icon: "undo", kind: "plain" });
       undo.addEventListener("click", commands.undo);
-      buttons.push(commandButton(t("script-draw-finish"), "check", commands.finish), undo);
+      buttons.push(commandButton(t("script-map-draw-finish"), "check", commands.finish), undo);
     }
     element.replaceChildren(...buttons, cancel, hint, size);
   }
@@ -63,8 +67,8 @@ export function createDrawingToolbar(commands: DrawingCommands): DrawingToolbar 
     element,
     reset,
     showEditing() {
-      hint.textContent = t("script-draw-edit-hint");
-      const done = commandButton(t("script-done"), "check", commands.finish);
+      hint.textContent = t("script-map-draw-edit-hint");
+      const done = commandButton(t("script-map-done"), "check", commands.finish);
       element.replaceChildren(done, cancel, hint, size);
     },
     setSize(text) {
@@ -75,9 +79,19 @@ export function createDrawingToolbar(commands: DrawingCommands): DrawingToolbar 
 
 function shapes(): { mode: ShapeMode; name: string; icon: string; hint: string }[] {
   return [
-    { mode: "point", name: t("script-draw-point"), icon: "point", hint: t("script-draw-point-hint") },
-    { mode: "linestring", name: t("script-draw-line"), icon: "line", hint: t("script-draw-line-hint") },
-    { mode: "polygon", name: t("script-draw-area"), icon: "polygon", hint: t("script-draw-area-hint") },
+    { mode: "point", name: t("script-map-draw-point"), icon: "point", hint: t("script-map-draw-point-hint") },
+    {
+      mode: "linestring",
+      name: t("script-map-draw-line"),
+      icon: "line",
+      hint: t("script-map-draw-line-hint"),
+    },
+    {
+      mode: "polygon",
+      name: t("script-map-draw-area"),
+      icon: "polygon",
+      hint: t("script-map-draw-area-hint"),
+    },
   ];
 }
 

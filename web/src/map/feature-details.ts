@@ -38,20 +38,20 @@ function propertyList(feature: FeatureDetails, layer: LayerConfig): HTMLElement 
     if (value !== null) add(name, typeof value === "object" ? JSON.stringify(value) : String(value));
   }
   const size = feature.geometry ? formatSize(feature.geometry) : "";
-  if (size) add(t("script-size"), size);
-  add(t("script-layer"), el("span", { class: "status" }, dot(layer.color), layer.name));
+  if (size) add(t("script-map-size"), size);
+  add(t("script-map-layer"), el("span", { class: "status" }, dot(layer.color), layer.name));
   const updated = new Date(feature.updatedAt);
   const attributes = { datetime: feature.updatedAt, title: updated.toLocaleString() };
-  add(t("script-updated"), el("time", attributes, relativeTime(updated, new Date())));
+  add(t("script-map-updated"), el("time", attributes, relativeTime(updated, new Date())));
   return list;
 }
 
 /** Edit and Delete. Delete asks for confirmation in the same place. */
 function actionButtons(feature: FeatureDetails, actions: FeatureActions): HTMLElement {
-  const edit = button(t("script-edit"), { icon: "edit" });
-  const remove = button(t("script-delete"), { kind: "plain" });
-  const confirm = button(t("script-shape-delete"), { kind: "danger" });
-  const cancel = button(t("script-cancel"), { kind: "plain" });
+  const edit = button(t("script-map-edit"), { icon: "edit" });
+  const remove = button(t("script-map-delete"), { kind: "plain" });
+  const confirm = button(t("script-map-shape-delete"), { kind: "danger" });
+  const cancel = button(t("script-map-cancel"), { kind: "plain" });
   const error = el("p", { class: "error", role: "alert" });
   const row = el("div", { class: "form-actions" }, edit, remove);
   edit.addEventListener("click", () => actions.edit(feature));

@@ -34,14 +34,14 @@ export function createFolderCombobox(searchUrl: string, initial: FolderLabel | n
     "aria-expanded": "false",
     "aria-controls": "map-folder-list",
     "aria-autocomplete": "list",
-    placeholder: t("script-folder-placeholder"),
+    placeholder: t("script-map-folder-placeholder"),
   });
   if (initial) input.value = label(initial);
   const list = el("ul", {
     id: "map-folder-list",
     role: "listbox",
     class: "map-options",
-    "aria-label": t("script-folders"),
+    "aria-label": t("script-map-folders"),
     hidden: true,
   });
 
@@ -122,11 +122,11 @@ export function createFolderCombobox(searchUrl: string, initial: FolderLabel | n
 }
 
 function field(input: HTMLElement, list: HTMLElement): HTMLElement {
-  const optional = el("span", { class: "optional" }, t("script-optional"));
+  const optional = el("span", { class: "optional" }, t("script-map-optional"));
   return el(
     "div",
     { class: "field" },
-    el("label", { for: "map-folder" }, t("script-folder"), " ", optional),
+    el("label", { for: "map-folder" }, t("script-map-folder"), " ", optional),
     input,
     list,
   );
@@ -154,7 +154,7 @@ function matchOption(
 
 function emptyOption(): HTMLLIElement {
   const attributes = { class: "faint", role: "option", "aria-disabled": "true", "aria-selected": "false" };
-  return el("li", attributes, t("script-folder-no-match"));
+  return el("li", attributes, t("script-map-folder-no-match"));
 }
 
 function label({ reference, name }: FolderLabel): string {

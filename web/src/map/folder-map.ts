@@ -81,7 +81,7 @@ function showSummary({ features }: FeatureCollection, bounds: Bounds | null): vo
   }
   const parts = [
     formatPosition([(west + east) / 2, (south + north) / 2], 4),
-    t("script-shape-count", { count: features.length }),
+    t("script-map-shape-count", { count: features.length }),
   ];
   if (total.area > 0) parts.push(formatArea(total.area));
   if (total.length > 0) parts.push(formatLength(total.length));

@@ -64,7 +64,7 @@ export async function showFullMap(element: HTMLElement, config: MapConfig): Prom
     edit(feature) {
       const { geometry } = feature;
       if (!isEditable(geometry)) {
-        showToast(t("script-shape-not-editable"));
+        showToast(t("script-map-shape-not-editable"));
         return;
       }
       card.hide();
@@ -75,7 +75,7 @@ export async function showFullMap(element: HTMLElement, config: MapConfig): Prom
     async delete(feature) {
       const change = await postJson<ShapeChange>(expandUrl(config.delete, { id: feature.id }), {});
       card.hide();
-      showChange(change, t("script-shape-deleted"));
+      showChange(change, t("script-map-shape-deleted"));
     },
   });
   const toolbar = createDrawingToolbar({
@@ -95,7 +95,7 @@ export async function showFullMap(element: HTMLElement, config: MapConfig): Prom
         element.classList.add("saving");
         showSaveForm(config, card, shape, edited, (change) => {
           card.hide();
-          showChange(change, t("script-shape-saved"));
+          showChange(change, t("script-map-shape-saved"));
         });
       },
     }));
@@ -110,9 +110,9 @@ export async function showFullMap(element: HTMLElement, config: MapConfig): Prom
     showToast(message);
   };
 
-  const left = el("div", { class: "map-left" }, panel.element);
-  if (config.canEdit) left.append(toolbar.element);
-  element.append(left, card.element, el("div", { class: "map-cross", "aria-hidden": "true" }));
+  const sidebar = el("div", { class: "map-sidebar" }, panel.element);
+  if (config.canEdit) sidebar.append(toolbar.element);
+  element.append(sidebar, card.element, el("div", { class: "map-crosshair", "aria-hidden": "true" }));
   const coordinates = coordinateDisplay(map);
   map.addControl({ onAdd: () => coordinates, onRemove: () => coordinates.remove() }, "bottom-left");
   map.getCanvas().addEventListener("keydown", (event) => {
@@ -144,7 +144,7 @@ function initialPosition(config: MapConfig): Partial<View> & { bounds?: Bounds; 
 /** Shows the coordinates of the pointer, or of the map's center while the map moves. */
 function coordinateDisplay(map: MapLibre): HTMLElement {
   const label = t("script-map-coordinates");
-  const element = el("output", { class: "maplibregl-ctrl map-where coord", "aria-label": label });
+  const element = el("output", { class: "maplibregl-ctrl map-coordinates coord", "aria-label": label });
   const show = (lng: number, lat: number) => {
     const decimals = Math.max(2, Math.min(7, Math.round(map.getZoom() / 3) + 1));
     element.textContent = formatPosition([lng, lat], decimals);

@@ -44,7 +44,7 @@ export function createLayerPanel(
   const element = el(
     "details",
     { class: "map-panel", open: state.open },
-    el("summary", {}, icon("layers"), t("script-layers")),
+    el("summary", {}, icon("layers"), t("script-map-layers")),
     list,
   );
   element.addEventListener("toggle", () => {
@@ -54,7 +54,7 @@ export function createLayerPanel(
   const legend = el("ul", { class: "map-legend" });
   if (folders) list.append(folderItem(folders));
   for (const layer of layers) list.append(layerItem(layer));
-  if (layers.length === 0) list.append(el("li", { class: "faint small" }, t("script-layers-empty")));
+  if (layers.length === 0) list.append(el("li", { class: "faint small" }, t("script-map-layers-empty")));
 
   function folderItem(folderLayer: FolderLayer): HTMLElement {
     const check = checkbox(!state.hidden.includes(FOLDERS));
@@ -67,7 +67,7 @@ export function createLayerPanel(
       setHidden(FOLDERS, !check.checked);
     });
     updateVisibility();
-    const label = el("label", {}, check, icon("folders"), t("script-folders"));
+    const label = el("label", {}, check, icon("folders"), t("script-map-folders"));
     return el("li", {}, el("div", { class: "map-layer" }, label), legend);
   }
 
@@ -80,7 +80,7 @@ export function createLayerPanel(
       max: "100",
       step: "5",
       value: String(Math.round((state.opacity[id] ?? 1) * 100)),
-      "aria-label": t("script-layer-opacity", { name }),
+      "aria-label": t("script-map-layer-opacity", { name }),
     });
     const opacity = () => Number(range.value) / 100;
     const updateVisibility = () => {
@@ -100,7 +100,7 @@ export function createLayerPanel(
     setLayerOpacity(map, layer, opacity());
     const row = el("div", { class: "map-layer" }, el("label", {}, check, swatch(color), name));
     if (bounds) {
-      const label = t("script-layer-zoom-to", { name });
+      const label = t("script-map-layer-zoom-to", { name });
       const zoom = button(label, { icon: "target", onlyIcon: true, kind: "plain" });
       zoom.addEventListener("click", () => zoomTo(map, bounds));
       row.append(zoom);

@@ -31,24 +31,24 @@ export function measure(geometry: Geometry): Size {
 }
 
 export function formatLength(meters: number): string {
-  if (meters < 1000) return t("script-unit-m", { value: formatNumber(meters, meters < 100 ? 2 : 1) });
-  return t("script-unit-km", { value: formatNumber(meters / 1000, 2) });
+  if (meters < 1000) return t("script-map-unit-m", { value: formatNumber(meters, meters < 100 ? 2 : 1) });
+  return t("script-map-unit-km", { value: formatNumber(meters / 1000, 2) });
 }
 
 export function formatArea(squareMeters: number): string {
   if (squareMeters < 10_000) {
     const value = formatNumber(squareMeters, squareMeters < 100 ? 1 : 0);
-    return t("script-unit-m2", { value });
+    return t("script-map-unit-m2", { value });
   }
-  if (squareMeters < 1e8) return t("script-unit-ha", { value: formatNumber(squareMeters / 1e4, 2) });
-  return t("script-unit-km2", { value: formatNumber(squareMeters / 1e6, 1) });
+  if (squareMeters < 1e8) return t("script-map-unit-ha", { value: formatNumber(squareMeters / 1e4, 2) });
+  return t("script-map-unit-km2", { value: formatNumber(squareMeters / 1e6, 1) });
 }
 
 /** Formats a geometry's area and perimeter, or its length. Returns "" for points. */
 export function formatSize(geometry: Geometry): string {
   const { length, area } = measure(geometry);
   if (area > 0)
-    return t("script-area-and-perimeter", { area: formatArea(area), perimeter: formatLength(length) });
+    return t("script-map-area-and-perimeter", { area: formatArea(area), perimeter: formatLength(length) });
   return length > 0 ? formatLength(length) : "";
 }
 
@@ -56,8 +56,8 @@ export function formatPosition([longitude = 0, latitude = 0]: Position, decimals
   const wrapped = ((((longitude + 180) % 360) + 360) % 360) - 180;
   const y = { value: Math.abs(latitude).toFixed(decimals) };
   const x = { value: Math.abs(wrapped).toFixed(decimals) };
-  const northing = latitude < 0 ? t("script-latitude-south", y) : t("script-latitude-north", y);
-  const easting = wrapped < 0 ? t("script-longitude-west", x) : t("script-longitude-east", x);
+  const northing = latitude < 0 ? t("script-map-latitude-south", y) : t("script-map-latitude-north", y);
+  const easting = wrapped < 0 ? t("script-map-longitude-west", x) : t("script-map-longitude-east", x);
   return `${northing}  ${easting}`;
 }
 

@@ -36,7 +36,7 @@ export function expandUrl(template: string, values: Record<string, string | numb
 async function parseResponse<T>(response: Response): Promise<T> {
   if (response.redirected && new URL(response.url).pathname === "/login") {
     location.reload();
-    throw new RequestError(t("script-session-expired"));
+    throw new RequestError(t("script-map-session-expired"));
   }
   const status = String(response.status);
   const text = await response.text();
@@ -44,9 +44,9 @@ async function parseResponse<T>(response: Response): Promise<T> {
   try {
     body = text === "" ? null : JSON.parse(text);
   } catch {
-    throw new RequestError(t("script-unexpected-response", { status }));
+    throw new RequestError(t("script-map-unexpected-response", { status }));
   }
   if (response.ok) return body as T;
   const message = (body as { message?: unknown } | null)?.message;
-  throw new RequestError(typeof message === "string" ? message : t("script-request-failed", { status }));
+  throw new RequestError(typeof message === "string" ? message : t("script-map-request-failed", { status }));
 }

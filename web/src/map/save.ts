@@ -23,27 +23,32 @@ export function showSaveForm(
   if (typeof oldName === "string") name.value = oldName;
   const layer = layerSelect(config.layers.filter((one) => one.editable && accepts(one, geometry)));
   const error = el("p", { class: "error", role: "alert" });
-  const save = button(t("script-save"), { kind: "primary" });
+  const save = button(t("script-map-save"), { kind: "primary" });
   save.type = "submit";
-  const discard = button(t("script-discard"), { kind: "plain" });
+  const discard = button(t("script-map-discard"), { kind: "plain" });
   discard.addEventListener("click", card.hide);
-  const optional = el("span", { class: "optional" }, t("script-optional"));
+  const optional = el("span", { class: "optional" }, t("script-map-optional"));
   const form = el(
     "form",
     {},
     el("p", { class: "faint small num" }, formatSize(geometry)),
     folder.element,
-    el("div", { class: "field" }, el("label", { for: "map-name" }, t("script-name"), " ", optional), name),
+    el(
+      "div",
+      { class: "field" },
+      el("label", { for: "map-name" }, t("script-map-name"), " ", optional),
+      name,
+    ),
     existing
       ? null
-      : el("div", { class: "field" }, el("label", { for: "map-layer" }, t("script-layer")), layer),
+      : el("div", { class: "field" }, el("label", { for: "map-layer" }, t("script-map-layer")), layer),
     error,
     el("div", { class: "form-actions" }, save, discard),
   );
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     if (folder.isUnresolved()) {
-      error.textContent = t("script-folder-not-selected");
+      error.textContent = t("script-map-folder-not-selected");
       return;
     }
     save.disabled = true;
@@ -63,7 +68,7 @@ export function showSaveForm(
       save.disabled = false;
     }
   });
-  card.show(existing ? t("script-shape-edit") : t("script-shape-new"), form);
+  card.show(existing ? t("script-map-shape-edit") : t("script-map-shape-new"), form);
   form.querySelector<HTMLInputElement>("input")?.focus();
 }
 
@@ -72,7 +77,7 @@ function layerSelect(layers: LayerConfig[]): HTMLSelectElement {
   const select = el("select", { id: "map-layer" });
   for (const { id, name } of layers) select.append(el("option", { value: id }, name));
   if (!layers.some(({ slug }) => slug === "submissions"))
-    select.append(el("option", { value: "" }, t("script-layer-new-submissions")));
+    select.append(el("option", { value: "" }, t("script-map-layer-new-submissions")));
   return select;
 }
 

@@ -80,7 +80,7 @@ export function createSelection(
     const { reference, name, status, color, url } = folder;
     setOutline(map, null);
     writeUrlState("feature", `${FOLDERS}/${reference}`);
-    const open = el("a", { class: "button", href: url }, t("script-folder-open"));
+    const open = el("a", { class: "button", href: url }, t("script-map-folder-open"));
     card.show(
       name,
       el("p", {}, el("span", { class: "ref" }, reference)),
@@ -109,9 +109,9 @@ export function createSelection(
   }
 
   function createStepper(features: MapGeoJSONFeature[], index: number): HTMLElement {
-    const next = button(t("script-stepper-next"), { kind: "plain small" });
+    const next = button(t("script-map-stepper-next"), { kind: "plain small" });
     next.addEventListener("click", () => void show(features, (index + 1) % features.length));
-    const position = t("script-stepper-position", { index: index + 1, count: features.length });
+    const position = t("script-map-stepper-position", { index: index + 1, count: features.length });
     return el("p", { class: "map-stepper faint small" }, position, next);
   }
 
