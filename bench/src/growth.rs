@@ -16,7 +16,7 @@ use crate::{
     Outcome,
     land::{Cover, Land},
     load::{self, mix},
-    office::{Office, READ_ANEW},
+    office::Office,
     report::median,
 };
 use clap::Args;
@@ -74,7 +74,7 @@ pub(crate) async fn run(scale: &Scale) -> Outcome {
 
 /// Lists, details, searches, starts, memory; then changes.
 async fn of_records(file: &Path, size: u64, figures: &mut Figures) -> Outcome {
-    let office = Office::start_with(&url(file), &[READ_ANEW])?;
+    let office = Office::start(&url(file))?;
     let token = office.token()?;
     let mut client = Client::new(office.main, &token)?;
     let list = |query: &str| format!("/api/public/v1/folders?limit=50{query}");

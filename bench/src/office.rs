@@ -8,9 +8,6 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-/// Has every answer read from the database, however often it is asked for.
-pub(crate) const READ_ANEW: (&str, &str) = ("GROMA_LIMITS__ANSWER_CACHE_BYTES", "0");
-
 /// A running `groma serve`; stopped when dropped.
 pub(crate) struct Office {
     child: Child,

@@ -7,7 +7,7 @@ use crate::{
     folders::{Peer, TERM},
     load::{self, mix},
     machine,
-    office::{Office, READ_ANEW},
+    office::Office,
     process,
     report::{Goal, Part, Row, Unit, in_turns},
     table::number,
@@ -37,7 +37,7 @@ pub(crate) async fn run(effort: &Effort) -> Outcome<Part> {
     drop(store);
     part.note(format!(
         "{} folders with all their fields, in Groma, Datasette and Directus alike; wrk with \
-         {CONNECTIONS} connections. Groma reads every answer from its database, unless said. That ids, names and totals agree is checked before anything is measured.",
+         {CONNECTIONS} connections. That ids, names and totals agree is checked before anything is measured.",
         number(folders as f64)
     ));
     part.peer(
@@ -49,7 +49,7 @@ pub(crate) async fn run(effort: &Effort) -> Outcome<Part> {
     part.peer("Directus", directus::version()?, directus::SETTINGS);
 
     bring_to_memory(&database)?;
-    let office = Office::start_with(&database, &[READ_ANEW])?;
+    let office = Office::start(&database)?;
     let token = office.token()?;
     for peer in &peers {
         peer.agrees_with(&office, &token, folders)?;
@@ -72,15 +72,6 @@ pub(crate) async fn run(effort: &Effort) -> Outcome<Part> {
     part.row(Row::new("memory after that, with the mapped file", Unit::Megabytes, &[all as f64]));
     terms(effort, &mut part, &office, &peers)?;
     alone(effort, &office, &mut part)?;
-    drop(office);
-    // With the settings as they come.
-    let office = Office::start(&database)?;
-    for (work, keys, goals) in [
-        ("detail, asked for again", &asked.details, &details),
-        ("list of 50, asked for again", &asked.first_pages, &lists),
-    ] {
-        compare(effort, &mut part, &office, &peers, work, keys, goals).await?;
-    }
     Ok(part)
 }
 

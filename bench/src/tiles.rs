@@ -34,8 +34,7 @@ pub(crate) async fn run(effort: &Effort) -> Outcome<Part> {
     let (martin, tipg) = (Martin::start(&theirs)?, Tipg::start(&theirs)?);
     part.note(format!(
         "{} parcels and as many points, the same in Groma and in PostGIS; wrk with {CONNECTIONS} connections, no tile \
-         cached unless said; features around tiles that were asked for before are in memory \
-         (`limits.feature_cache_bytes`), as PostGIS has its pages there, but for the rows «read anew». The goals were set for parcels; points are shown beside them. That tiles of z14 have the \
+         cached unless said. The goals were set for parcels; points are shown beside them. That tiles of z14 have the \
          same number of features (but for those in the buffer alone, which TiPg leaves out) is checked before \
          anything is measured. A tile of z6 or z0 takes the peers seconds: \
          there one tile is asked for, once.",
@@ -125,7 +124,6 @@ async fn reread(
 ) -> Outcome {
     let settings = [
         ("GROMA_LIMITS__TILE_CACHE_BYTES", "0"),
-        ("GROMA_LIMITS__FEATURE_CACHE_BYTES", "0"),
         ("GROMA_LIMITS__REQUESTS_PER_MINUTE", "0"),
     ];
     let [file, own] = databases;

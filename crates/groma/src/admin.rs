@@ -152,21 +152,16 @@ impl Watched {
             to.sample("groma_role", &[("role", role.name())], has);
         }
         tally.write(to);
-        let tiles = tiles.figures();
+        let tiles = tiles.stats();
         to.family(
             "groma_tiles_total",
             "counter",
             "Tiles that were asked for, by where they came from",
         );
-        to.sample("groma_tiles_total", &[("from", "cache")], tiles.found as f64);
-        to.sample("groma_tiles_total", &[("from", "drawn")], tiles.drawn as f64);
+        to.sample("groma_tiles_total", &[("from", "cache")], tiles.hits as f64);
+        to.sample("groma_tiles_total", &[("from", "drawn")], tiles.misses as f64);
         to.gauge("groma_tile_cache_entries", "Tiles in the cache", tiles.entries as f64);
         to.gauge("groma_tile_cache_bytes", "Bytes of the tiles in the cache", tiles.bytes as f64);
-        to.gauge(
-            "groma_feature_cache_bytes",
-            "Bytes of the features that tiles are drawn from",
-            tiles.feature_bytes as f64,
-        );
         self.write_database(to).await;
         write_process(to);
     }

@@ -9,17 +9,14 @@ mod body;
 mod edge;
 mod error;
 mod geometries;
-mod lately;
 mod layers;
 mod linger;
 mod openapi;
 mod params;
 mod records;
 mod replay;
-mod sieve;
 mod statuses;
 mod tiles;
-mod vicinities;
 mod webhooks;
 
 pub(crate) use answer::{Encoding, packed};
@@ -42,7 +39,6 @@ use axum::{
 use error::ApiError;
 use groma_domain::{Scope, token::TokenPrefix};
 use groma_store::Store;
-use lately::Lately;
 use std::sync::Arc;
 use tiles::TileCache;
 use utoipa::openapi::{PathItem, Paths, RefOr, Schema};
@@ -60,7 +56,6 @@ pub(crate) struct Api {
     /// The largest body of GeoJSON.
     pub(crate) geojson_bytes: u64,
     pub(crate) tiles: TileCache,
-    pub(crate) lately: Lately,
     /// Whether webhook endpoints may have http addresses.
     pub(crate) allow_http_webhooks: bool,
     /// The service's name, in the headers of deliveries.
@@ -81,8 +76,7 @@ impl Api {
             public_url: settings.server.public_url(),
             geo_url: settings.server.geo_public_url(),
             geojson_bytes: limits.geojson_bytes,
-            tiles: TileCache::new(limits.tile_cache_bytes, limits.feature_cache_bytes),
-            lately: Lately::new(limits.answer_cache_bytes),
+            tiles: TileCache::new(limits.tile_cache_bytes),
             allow_http_webhooks: settings.webhooks.allow_http,
             service: settings.service.name.clone(),
             tally: Arc::default(),

@@ -1,8 +1,5 @@
 //! Listeners: accepting connections, serving them, and ending in order.
 
-mod head_timer;
-
-use self::head_timer::HeadTimer;
 use crate::{
     api,
     forwarded::{Client, Proxies},
@@ -33,7 +30,7 @@ pub(crate) async fn run(
 ) {
     let proxies = Arc::new(proxies);
     let mut connection_builder = auto::Builder::new(TokioExecutor::new());
-    connection_builder.http1().header_read_timeout(HEAD_TIMEOUT);
+    connection_builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT);
     connection_builder.http2().timer(TokioTimer::new()).keep_alive_interval(Some(HEAD_TIMEOUT));
     let graceful = GracefulShutdown::new();
     let (serving, end) = watch::channel(());
@@ -66,7 +63,7 @@ pub(crate) async fn run(
                 Ok::<_, Infallible>(api::answer(app, client, &tally, request).await)
             }
         });
-        let (mut connection_builder, watcher) = (connection_builder.clone(), graceful.watcher());
+        let (connection_builder, watcher) = (connection_builder.clone(), graceful.watcher());
         let mut end = end.clone();
         tokio::spawn(async move {
             let _counted = tally.connected();
@@ -80,7 +77,6 @@ pub(crate) async fn run(
                 },
                 _ = end.changed() => return,
             }
-            connection_builder.http1().timer(HeadTimer::new());
             let connection = connection_builder
                 .serve_connection_with_upgrades(TokioIo::new(stream), service)
                 .into_owned();

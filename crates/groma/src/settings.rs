@@ -76,8 +76,6 @@ pub(crate) struct Limits {
     pub(crate) requests_per_minute: u32,
     pub(crate) geojson_bytes: u64,
     pub(crate) tile_cache_bytes: u64,
-    pub(crate) feature_cache_bytes: u64,
-    pub(crate) answer_cache_bytes: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -255,8 +253,6 @@ struct RawLimits {
     requests_per_minute: i64,
     geojson_bytes: i64,
     tile_cache_bytes: i64,
-    feature_cache_bytes: i64,
-    answer_cache_bytes: i64,
 }
 
 #[derive(Deserialize)]
@@ -317,10 +313,6 @@ impl Raw {
                     .ok_or_else(|| wrong("limits.geojson_bytes", "must be at least 1024"))?,
                 tile_cache_bytes: u64::try_from(raw.limits.tile_cache_bytes)
                     .map_err(|_| wrong("limits.tile_cache_bytes", "must not be negative"))?,
-                feature_cache_bytes: u64::try_from(raw.limits.feature_cache_bytes)
-                    .map_err(|_| wrong("limits.feature_cache_bytes", "must not be negative"))?,
-                answer_cache_bytes: u64::try_from(raw.limits.answer_cache_bytes)
-                    .map_err(|_| wrong("limits.answer_cache_bytes", "must not be negative"))?,
             },
             webhooks: Webhooks {
                 allow_http: raw.webhooks.allow_http,

@@ -44,11 +44,6 @@ impl Wishes {
         answer(JSON, encoding, etag, encoding.compress(body))
     }
 
-    /// The answer with JSON that was made before, or 304 when the client has it.
-    pub(super) fn made_json(self, made: &Made) -> Response {
-        self.made(JSON, made)
-    }
-
     /// An answer that is in memory, compressed as the client likes it unless it is small.
     pub(super) async fn packed(self, response: Response) -> Response {
         packed(self.encoding, response).await
@@ -85,18 +80,6 @@ impl Made {
         let encoding = if body.is_empty() { Encoding::Identity } else { encoding };
         let etag = encoding.etag(&body);
         Self { encoding, etag, body: encoding.compress(body.into()) }
-    }
-
-    /// The same for JSON, which goes out as it is when it is small.
-    pub(super) fn json(body: Bytes, encoding: Encoding) -> Self {
-        let encoding = encoding.of_json(&body);
-        let etag = encoding.etag(&body);
-        let body = match encoding {
-            // What is kept takes no more room than it needs.
-            Encoding::Identity => Bytes::copy_from_slice(&body),
-            encoding => encoding.compress(body),
-        };
-        Self { encoding, etag, body }
     }
 
     /// What it takes in memory, nearly.

@@ -5,7 +5,6 @@ use super::{
     admit::Caller,
     answer::Wishes,
     error::ApiError,
-    lately::{Asked, Which},
     params::{KeyPath, ListQuery},
 };
 use axum::{Extension, extract::State, response::Response};
@@ -13,7 +12,7 @@ use groma_domain::{
     Kind, ListParams,
     record::{Assignment, Budget, Expense, Folder},
 };
-use groma_store::{Document, Page};
+use groma_store::Page;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -66,14 +65,8 @@ async fn list(
     params: ListParams,
     wishes: Wishes,
 ) -> Result<Response, ApiError> {
-    let (workspace, encoding) = (caller.0.workspace, wishes.encoding());
-    let asked = Asked { workspace, kind, which: Which::Page(params.clone()), encoding };
-    if let Some(made) = api.lately.get(&asked, || api.store.edition()) {
-        return Ok(wishes.made_json(&made));
-    }
-    let page = api.store.list(workspace, kind, &params, envelope_start()).await?;
-    let edition = page.edition;
-    Ok(api.lately.answer(asked, edition, wishes, envelope(page, &params)))
+    let page = api.store.list(caller.0.workspace, kind, &params, envelope_start()).await?;
+    Ok(wishes.json(envelope(page, &params)))
 }
 
 async fn detail(
@@ -84,15 +77,9 @@ async fn detail(
     wishes: Wishes,
 ) -> Result<Response, ApiError> {
     let not_found = || ApiError::not_found(kind.name(), &path.sent);
-    let (workspace, key) = (caller.0.workspace, path.key.ok_or_else(not_found)?);
-    let which = Which::One(key.clone());
-    let asked = Asked { workspace, kind, which, encoding: wishes.encoding() };
-    if let Some(made) = api.lately.get(&asked, || api.store.edition()) {
-        return Ok(wishes.made_json(&made));
-    }
-    let found = api.store.get(workspace, kind, &key).await?;
-    let Document { text, edition } = found.ok_or_else(not_found)?;
-    Ok(api.lately.answer(asked, edition, wishes, text))
+    let key = path.key.as_ref().ok_or_else(not_found)?;
+    let document = api.store.get(caller.0.workspace, kind, key).await?.ok_or_else(not_found)?;
+    Ok(wishes.json(document.text))
 }
 
 /// List folders.

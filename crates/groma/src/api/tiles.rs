@@ -6,7 +6,6 @@ use super::{
     answer::{Encoding, Made, Wishes},
     error::ApiError,
     params::TilePath,
-    vicinities::Vicinities,
 };
 use axum::{
     Extension,
@@ -17,26 +16,16 @@ use axum::{
 use groma_domain::{LayerId, WorkspaceId};
 use groma_geo::grid::TileId;
 use groma_store::Store;
-use parking_lot::Mutex;
-use quick_cache::{
-    Weighter,
-    sync::{Cache, GuardResult},
-};
-use std::{
-    collections::HashSet,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering::Relaxed},
-    },
-    time::Duration,
+use quick_cache::{Weighter, sync::Cache};
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering::Relaxed},
 };
 
 const MEDIA_TYPE: &str = "application/vnd.mapbox-vector-tile";
 
-const NO_WAIT: Duration = Duration::ZERO;
-
-/// What a tile takes in memory as a rule.
-const USUAL_WEIGHT: u64 = 16 << 10;
+/// For the initial size of the cache's hash table.
+const TYPICAL_TILE_BYTES: u64 = 16 << 10;
 
 /// Get a vector tile.
 #[utoipa::path(get, path = "/api/public/v1/layers/{id}/mvt/{z}/{x}/{y}", tag = "Layers",
@@ -48,8 +37,8 @@ pub(super) async fn get_tile(
     path: TilePath,
     wishes: Wishes,
 ) -> Result<Response, ApiError> {
-    let wanted = Wanted { layer: path.layer.id()?, tile: path.tile, encoding: wishes.encoding() };
-    match api.tiles.get(&api.store, caller.0.workspace, wanted).await? {
+    let (layer, encoding) = (path.layer.id()?, wishes.encoding());
+    match api.tiles.get(&api.store, caller.0.workspace, layer, path.tile, encoding).await? {
         Some((_, made)) => Ok(wishes.made(MEDIA_TYPE, &made)),
         None => Err(path.layer.not_found()),
     }
@@ -66,8 +55,7 @@ pub(crate) async fn tile_answer(
     mut parts: Parts,
 ) -> Result<Response, ApiError> {
     let Ok(wishes) = Wishes::from_request_parts(&mut parts, &()).await;
-    let wanted = Wanted { layer, tile, encoding: wishes.encoding() };
-    let found = api.tiles.get(&api.store, workspace, wanted).await?;
+    let found = api.tiles.get(&api.store, workspace, layer, tile, wishes.encoding()).await?;
     let (revision, made) = found.ok_or_else(|| ApiError::not_found("layer", &layer.to_string()))?;
     let mut response = wishes.made(MEDIA_TYPE, &made);
     if asked == Some(revision) {
@@ -77,152 +65,82 @@ pub(crate) async fn tile_answer(
     Ok(response)
 }
 
-/// A tile in one encoding.
+/// Identifies a cached tile: one tile of one layer revision in one encoding.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Wanted {
+struct TileKey {
     layer: LayerId,
+    revision: u64,
     tile: TileId,
     encoding: Encoding,
 }
 
-/// The same of one state of its layer.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct TileKey {
-    wanted: Wanted,
-    revision: u64,
-}
-
-/// Tiles that were made, up to so many bytes.
+/// Encoded tiles by layer revision, up to a number of bytes.
 pub(crate) struct TileCache {
-    made: Cache<TileKey, Option<Arc<Made>>, Weight>,
-    vicinities: Vicinities,
-    /// Those that are being drawn of whatever revision their layer has.
-    at_once: Mutex<HashSet<Wanted>>,
-    found: AtomicU64,
-    drawn: AtomicU64,
+    tiles: Cache<TileKey, Option<Arc<Made>>, Weight>,
+    hits: AtomicU64,
+    misses: AtomicU64,
 }
 
 #[derive(Clone)]
 struct Weight;
 
 impl Weighter<TileKey, Option<Arc<Made>>> for Weight {
-    fn weight(&self, _: &TileKey, made: &Option<Arc<Made>>) -> u64 {
-        made.as_ref().map_or(64, |made| made.weight() as u64)
+    fn weight(&self, _: &TileKey, tile: &Option<Arc<Made>>) -> u64 {
+        tile.as_ref().map_or(64, |tile| tile.weight() as u64)
     }
 }
 
-/// How the cache fares.
-pub(crate) struct TileFigures {
-    /// Tiles that were there.
-    pub(crate) found: u64,
-    /// Tiles that had to be drawn.
-    pub(crate) drawn: u64,
+/// Statistics of the cache.
+pub(crate) struct TileCacheStats {
+    pub(crate) hits: u64,
+    pub(crate) misses: u64,
     pub(crate) entries: u64,
     pub(crate) bytes: u64,
-    /// What the features around them take.
-    pub(crate) feature_bytes: u64,
 }
 
 impl TileCache {
-    pub(crate) fn new(bytes: u64, feature_bytes: u64) -> Self {
-        let usual = usize::try_from(bytes / USUAL_WEIGHT).unwrap_or_default();
+    pub(crate) fn new(bytes: u64) -> Self {
+        let entries = usize::try_from(bytes / TYPICAL_TILE_BYTES).unwrap_or_default();
         Self {
-            made: Cache::with_weighter(usual, bytes, Weight),
-            vicinities: Vicinities::new(feature_bytes),
-            at_once: Mutex::default(),
-            found: AtomicU64::new(0),
-            drawn: AtomicU64::new(0),
+            tiles: Cache::with_weighter(entries, bytes, Weight),
+            hits: AtomicU64::new(0),
+            misses: AtomicU64::new(0),
         }
     }
 
-    pub(crate) fn figures(&self) -> TileFigures {
-        TileFigures {
-            found: self.found.load(Relaxed),
-            drawn: self.drawn.load(Relaxed),
-            entries: self.made.len() as u64,
-            bytes: self.made.weight(),
-            feature_bytes: self.vicinities.bytes(),
+    pub(crate) fn stats(&self) -> TileCacheStats {
+        TileCacheStats {
+            hits: self.hits.load(Relaxed),
+            misses: self.misses.load(Relaxed),
+            entries: self.tiles.len() as u64,
+            bytes: self.tiles.weight(),
         }
     }
 
-    /// The tile as its layer is now, and the revision of that; `None` when there is no such layer.
+    /// The tile at the layer's current revision, with that revision; `None` if the layer does not exist.
+    /// Concurrent requests for the same tile wait for one of them to encode it.
     async fn get(
         &self,
         store: &Store,
         workspace: WorkspaceId,
-        wanted: Wanted,
+        layer: LayerId,
+        tile: TileId,
+        encoding: Encoding,
     ) -> Result<Option<(u64, Arc<Made>)>, ApiError> {
-        if let Some(_alone) = self.draws_at_once(store, workspace, wanted) {
-            self.drawn.fetch_add(1, Relaxed);
-            let Some(tile) = store.tile(workspace, wanted.layer, wanted.tile).await? else {
-                return Ok(None);
-            };
-            let made = Arc::new(Made::new(tile.bytes, wanted.encoding));
-            let key = TileKey { wanted, revision: tile.revision };
-            // Whoever is making the same by now has others waiting for it, and goes on.
-            if let GuardResult::Guard(guard) = self.made.get_value_or_guard(&key, Some(NO_WAIT)) {
-                let _ = guard.insert(Some(made.clone()));
-            }
-            return Ok(Some((tile.revision, made)));
-        }
-        let Some(revision) = store.layer_revision(workspace, wanted.layer).await? else {
+        let Some(revision) = store.layer_revision(workspace, layer).await? else {
             return Ok(None);
         };
-        let made = self.of_revision(store, workspace, TileKey { wanted, revision }).await?;
-        Ok(made.map(|made| (revision, made)))
-    }
-
-    /// Whether the tile is drawn without a question for the revision before: what it is drawn from tells
-    /// that too. Not when it may be there, so that there would be nothing to draw; and not when another is
-    /// drawing it, who may have begun before a change that this one has to show.
-    fn draws_at_once(
-        &self,
-        store: &Store,
-        workspace: WorkspaceId,
-        wanted: Wanted,
-    ) -> Option<AtOnce<'_>> {
-        let revision = store.last_revision(workspace, wanted.layer)?;
-        let is_made = self.made.get(&TileKey { wanted, revision }).is_some();
-        let layer = (wanted.layer, revision);
-        if is_made || self.vicinities.of(store, workspace, layer, wanted.tile).is_some() {
-            return None;
+        let key = TileKey { layer, revision, tile, encoding };
+        if let Some(tile) = self.tiles.get(&key) {
+            self.hits.fetch_add(1, Relaxed);
+            return Ok(tile.map(|tile| (revision, tile)));
         }
-        let is_first = self.at_once.lock().insert(wanted);
-        is_first.then(|| AtOnce { of: &self.at_once, wanted })
-    }
-
-    /// The tile of a revision that was just read; of those who ask for it at the same time one makes it.
-    async fn of_revision(
-        &self,
-        store: &Store,
-        workspace: WorkspaceId,
-        key: TileKey,
-    ) -> Result<Option<Arc<Made>>, ApiError> {
-        if let Some(made) = self.made.get(&key) {
-            self.found.fetch_add(1, Relaxed);
-            return Ok(made);
-        }
-        let TileKey { wanted: Wanted { layer, tile, encoding }, revision } = key;
-        let make = async {
-            self.drawn.fetch_add(1, Relaxed);
-            let tile = match self.vicinities.of(store, workspace, (layer, revision), tile) {
-                Some(vicinity) => Some(vicinity.tile(tile).await?),
-                None => store.tile(workspace, layer, tile).await?,
-            };
+        let encode = async {
+            self.misses.fetch_add(1, Relaxed);
+            let tile = store.tile(workspace, layer, tile).await?;
             Ok::<_, ApiError>(tile.map(|tile| Arc::new(Made::new(tile.bytes, encoding))))
         };
-        self.made.get_or_insert_async(&key, make).await
-    }
-}
-
-/// A tile that is being drawn of whatever revision its layer has.
-struct AtOnce<'c> {
-    of: &'c Mutex<HashSet<Wanted>>,
-    wanted: Wanted,
-}
-
-impl Drop for AtOnce<'_> {
-    fn drop(&mut self) {
-        self.of.lock().remove(&self.wanted);
+        let tile = self.tiles.get_or_insert_async(&key, encode).await?;
+        Ok(tile.map(|tile| (revision, tile)))
     }
 }

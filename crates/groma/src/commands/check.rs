@@ -140,8 +140,6 @@ fn report(settings: &Settings, database: &Database, findings: &[Finding]) -> Val
             "limits.requests_per_minute": limits.requests_per_minute,
             "limits.geojson_bytes": limits.geojson_bytes,
             "limits.tile_cache_bytes": limits.tile_cache_bytes,
-            "limits.feature_cache_bytes": limits.feature_cache_bytes,
-            "limits.answer_cache_bytes": limits.answer_cache_bytes,
             "webhooks.allow_http": webhooks.allow_http,
             "webhooks.allow_networks": texts(&webhooks.allow_networks),
             "webhooks.encryption_key": if has_key { "set" } else { "not set" },

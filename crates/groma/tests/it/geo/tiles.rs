@@ -5,7 +5,7 @@ use crate::{
     client::Answer,
     database::Engine,
     mvt::{self, Kind},
-    office::{ADMIN, wait_until},
+    office::wait_until,
     on_both_engines,
     sample::text,
 };
@@ -290,33 +290,6 @@ on_both_engines! {
             map.office.kill();
             map.office.open_with(&[("GROMA_LIMITS__TILE_CACHE_BYTES", bytes)]);
             assert!(bodies(&map) == usual && bodies(&map) == usual, "a cache of {bytes} bytes");
-        }
-    }
-
-    fn drawn_from_memory_a_tile_is_the_same_and_a_new_geometry_shows(engine: Engine) {
-        let none_made_before = ("GROMA_LIMITS__TILE_CACHE_BYTES", "0");
-        let map = Map::open_with(engine, &[ADMIN, none_made_before]);
-        let layer = post_points(&map, 300);
-        let (z, x, y) = over_paris(16);
-        let tiles: Vec<Tile> = (0..16).map(|n| (z, x / 4 * 4 + n % 4, y / 4 * 4 + n / 4)).collect();
-        let ask = || tiles.iter().map(|tile| map.tile(&layer, *tile).body).collect::<Vec<_>>();
-        let is_kept = || {
-            let metrics = map.office.admin().ask("GET", "/metrics").send().text();
-            let bytes = metrics.lines().find_map(|line| line.strip_prefix("groma_feature_cache_bytes "));
-            bytes.unwrap().parse::<f64>().unwrap() > 1_000.0
-        };
-        assert!(!is_kept());
-        let first = ask();
-        assert!(first.iter().any(|body| !body.is_empty()));
-        wait_until(Duration::from_secs(20), || is_kept().then_some(()).ok_or("not in memory".to_owned()));
-        assert_eq!(ask(), first);
-        for number in 0..5_u32 {
-            let at = point(PARIS.0 + f64::from(number) * 1e-4, PARIS.1 - 1e-4);
-            map.post("", &feature(json!(1000 + number), at, json!({ "new": number })));
-            for _ in 0..3 {
-                let features: Vec<_> = ask().iter().flat_map(|body| drawn_bytes(body)).collect();
-                assert!(features.iter().any(|one| one.properties.get("new") == Some(&json!(number))), "{number}");
-            }
         }
     }
 
