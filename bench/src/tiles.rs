@@ -122,10 +122,8 @@ async fn reread(
     databases: [&String; 2],
     martin: &Martin,
 ) -> Outcome {
-    let settings = [
-        ("GROMA_LIMITS__TILE_CACHE_BYTES", "0"),
-        ("GROMA_LIMITS__REQUESTS_PER_MINUTE", "0"),
-    ];
+    let settings =
+        [("GROMA_LIMITS__TILE_CACHE_BYTES", "0"), ("GROMA_LIMITS__REQUESTS_PER_MINUTE", "0")];
     let [file, own] = databases;
     let sqlite = Server::start(file, &settings).await?;
     let postgres = Server::start(own, &settings).await?;

@@ -1,112 +1,89 @@
-//! The public API: the list of its routes, from which both the router and the OpenAPI document come.
+//! The public API: the list of its routes, which is the source of both the router and the OpenAPI
+//! document.
 //!
-//! A request passes the [`edge`] (request id, CORS, panics), then its route, then [`admit`] (token,
-//! rate, scope), then its handler. An unknown route never meets the token.
+//! A request passes its route, then [`auth`] (token, rate limit, scope), then its handler. An unknown
+//! route is rejected before the token is checked.
 
-mod admit;
-mod answer;
-mod body;
-mod edge;
-mod error;
+mod auth;
 mod geometries;
+mod idempotency;
 mod layers;
-mod linger;
 mod openapi;
 mod params;
 mod records;
-mod replay;
 mod statuses;
 mod tiles;
 mod webhooks;
 
-pub(crate) use answer::{Encoding, packed};
-pub(crate) use edge::answer;
-pub(crate) use error::Cause;
-pub(crate) use openapi::{Facts, document};
-pub(crate) use tiles::tile_answer;
+pub(crate) use openapi::document as openapi_document;
 
-use crate::{
-    roles::{Role, Roles},
-    settings::Settings,
-    tally::Tally,
-    web,
-};
-use admit::RateHeaders;
+use crate::{settings::Settings, tiles::TileCache};
+use auth::RateLimitHeaders;
 use axum::{
     Router,
     routing::{MethodFilter, MethodRouter, on},
 };
-use error::ApiError;
 use groma_domain::{Scope, token::TokenPrefix};
 use groma_store::Store;
+use serde_json::Value;
 use std::sync::Arc;
-use tiles::TileCache;
 use utoipa::openapi::{PathItem, Paths, RefOr, Schema};
 use utoipa_axum::{router::UtoipaMethodRouter, routes};
 
 /// What the handlers share.
 pub(crate) struct Api {
-    pub(crate) store: Store,
-    pub(crate) token_prefix: TokenPrefix,
-    pub(crate) requests_per_minute: u32,
-    rate_headers: RateHeaders,
-    /// The addresses as clients see them.
-    pub(crate) public_url: String,
-    pub(crate) geo_url: String,
-    /// The largest body of GeoJSON.
-    pub(crate) geojson_bytes: u64,
-    pub(crate) tiles: TileCache,
-    /// Whether webhook endpoints may have http addresses.
-    pub(crate) allow_http_webhooks: bool,
-    /// The service's name, in the headers of deliveries.
-    pub(crate) service: String,
-    /// What is counted, of pages too.
-    pub(crate) tally: Arc<Tally>,
+    store: Store,
+    token_prefix: TokenPrefix,
+    requests_per_minute: u32,
+    rate_limit_headers: RateLimitHeaders,
+    public_url: String,
+    geo_url: String,
+    max_geojson_bytes: u64,
+    tiles: Arc<TileCache>,
+    allow_http_webhooks: bool,
+    openapi_document: Value,
 }
 
+pub(crate) type ApiState = Arc<Api>;
+
 impl Api {
-    /// As the settings say.
-    pub(crate) fn new(settings: &Settings, store: Store) -> Self {
+    pub(crate) fn new(settings: &Settings, store: Store, tiles: Arc<TileCache>) -> Self {
         let limits = &settings.limits;
         Self {
             store,
             token_prefix: settings.service.token_prefix.clone(),
             requests_per_minute: limits.requests_per_minute,
-            rate_headers: RateHeaders::new(limits.requests_per_minute),
+            rate_limit_headers: RateLimitHeaders::new(limits.requests_per_minute),
             public_url: settings.server.public_url(),
             geo_url: settings.server.geo_public_url(),
-            geojson_bytes: limits.geojson_bytes,
-            tiles: TileCache::new(limits.tile_cache_bytes),
+            max_geojson_bytes: limits.geojson_bytes,
+            tiles,
             allow_http_webhooks: settings.webhooks.allow_http,
-            service: settings.service.name.clone(),
-            tally: Arc::default(),
+            openapi_document: openapi_document(settings),
         }
     }
 }
 
-pub(crate) type Shared = Arc<Api>;
-
-/// A route: what the document says of it, and its handler behind token, rate and scope.
+/// A route: its part of the OpenAPI document, and its handler behind authentication.
 struct Route {
     scope: Option<Scope>,
     schemas: Vec<(String, RefOr<Schema>)>,
     paths: Paths,
-    handler: MethodRouter<Shared>,
+    handler: MethodRouter<ApiState>,
 }
 
-/// A route by the scope that it asks for and its handler.
+/// A route from the scope that it requires and its handler.
 macro_rules! route {
     ($scope:expr, $handler:path) => {{
-        let (schemas, paths, _): UtoipaMethodRouter<Shared> = routes!($handler);
-        let guarded = admit::Guarded { scope: $scope, handler: $handler };
-        Route { scope: $scope, handler: on(method(&paths), guarded), schemas, paths }
+        let (schemas, paths, _): UtoipaMethodRouter<ApiState> = routes!($handler);
+        let handler = auth::Authenticated { scope: $scope, handler: $handler };
+        Route { scope: $scope, handler: on(method(&paths), handler), schemas, paths }
     }};
 }
 
-/// The path that every public route begins with.
+/// The prefix of every public route.
 const PREFIX: &str = "/api/public/v1";
 
-/// The routes of the main API.
 fn main_routes() -> Vec<Route> {
     vec![
         route!(Some(Scope::ReadFolder), records::list_folders),
@@ -123,7 +100,6 @@ fn main_routes() -> Vec<Route> {
     ]
 }
 
-/// The routes of the Geo API.
 fn geo_routes() -> Vec<Route> {
     vec![
         route!(None, layers::list_layers),
@@ -134,68 +110,38 @@ fn geo_routes() -> Vec<Route> {
     ]
 }
 
-/// The main listener: what the roles say of API and web application.
-pub(crate) fn main_router(api: &Shared, web: &web::Shared, roles: &Roles) -> Router {
-    let routes = if roles.has(Role::Main) { public_routes(api) } else { Router::new() };
-    if !roles.has(Role::Web) {
-        return routes.fallback(async || no_such_route());
-    }
-    routes.merge(web::router(web)).fallback({
-        let web = web.clone();
-        move |uri, headers| web::no_such_page(web, uri, headers)
-    })
-}
-
-/// The main API, its document, its documentation page.
-fn public_routes(api: &Shared) -> Router {
-    let document = openapi::route(&document(&Facts {
-        public_url: &api.public_url,
-        geo_url: &api.geo_url,
-        token_prefix: &api.token_prefix,
-        requests_per_minute: api.requests_per_minute,
-        service: &api.service,
-        allow_http_webhooks: api.allow_http_webhooks,
-    }));
-    guarded_routes(main_routes())
-        .route(&format!("{PREFIX}/openapi.json"), document)
+/// The main API with its OpenAPI document and documentation page.
+pub(crate) fn main_router(api: &ApiState) -> Router {
+    let document_path = format!("{PREFIX}/openapi.json");
+    router(main_routes())
+        .route(&document_path, openapi::document_route(&api.openapi_document))
         .with_state(api.clone())
-        .merge(openapi::documentation_page(
-            &format!("{PREFIX}/openapi.json"),
-            &api.public_url,
-            &api.geo_url,
-        ))
+        .merge(openapi::documentation_page(&document_path, &api.public_url, &api.geo_url))
 }
 
-/// The geo listener.
-pub(crate) fn geo_router(api: &Shared) -> Router {
-    let fallback = async || no_such_route();
-    guarded_routes(geo_routes()).with_state(api.clone()).fallback(fallback)
+/// The Geo API.
+pub(crate) fn geo_router(api: &ApiState) -> Router {
+    router(geo_routes()).with_state(api.clone())
 }
 
-fn guarded_routes(routes: Vec<Route>) -> Router<Shared> {
+fn router(routes: Vec<Route>) -> Router<ApiState> {
     let mut router = Router::new();
     for Route { paths, handler, .. } in routes {
         for path in paths.paths.keys() {
-            // The wrong method is an unknown route.
             router = router.route(path, handler.clone());
         }
     }
     router
 }
 
-/// The method of a route, one of three.
+/// The one method of a route.
 fn method(paths: &Paths) -> MethodFilter {
-    let is = |has: fn(&PathItem) -> bool| paths.paths.values().any(has);
-    if is(|path| path.get.is_some()) {
+    let any = |has: fn(&PathItem) -> bool| paths.paths.values().any(has);
+    if any(|path| path.get.is_some()) {
         MethodFilter::GET
-    } else if is(|path| path.delete.is_some()) {
+    } else if any(|path| path.delete.is_some()) {
         MethodFilter::DELETE
     } else {
         MethodFilter::POST
     }
-}
-
-/// The answer to a route that nobody knows.
-pub(crate) fn no_such_route() -> ApiError {
-    ApiError::no_such_route()
 }

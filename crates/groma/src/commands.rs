@@ -16,12 +16,11 @@ mod webhook;
 mod workspace;
 
 use crate::{
-    api,
     cli::{ArchiveCommand, At, Cli, Command, ExportCommand, ImportCommand, WorkspaceCommand},
-    logging,
+    logging, server,
     settings::Settings,
 };
-use groma_domain::{Timestamp, workspace::Workspace};
+use groma_domain::workspace::Workspace;
 use groma_store::{Store, WorkspaceFilter};
 use std::{fmt, io::Write, process::ExitCode};
 
@@ -81,14 +80,7 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
     let settings = Settings::load(cli.config.as_deref(), std::env::vars(), &flags)?;
     logging::start(matches!(cli.command, Command::Serve { .. }), settings.log);
     if let Command::Openapi = cli.command {
-        let document = api::document(&api::Facts {
-            public_url: &settings.server.public_url(),
-            geo_url: &settings.server.geo_public_url(),
-            token_prefix: &settings.service.token_prefix,
-            requests_per_minute: settings.limits.requests_per_minute,
-            service: &settings.service.name,
-            allow_http_webhooks: settings.webhooks.allow_http,
-        });
+        let document = server::openapi_document(&settings);
         return print(&serde_json::to_string_pretty(&document).map_err(Failure::new)?);
     }
     if let Command::Check { json } = cli.command {
@@ -162,10 +154,6 @@ fn named_workspace(text: &str) -> Result<WorkspaceFilter, Failure> {
             .map(WorkspaceFilter::Name)
             .map_err(|refusal| Failure::wrong_usage(format!("workspace {refusal}"))),
     }
-}
-
-pub(crate) fn now() -> Timestamp {
-    jiff::Timestamp::now().into()
 }
 
 /// Prints a line; a reader that went away is no failure.

@@ -18,7 +18,8 @@ mod story;
 mod works;
 
 use crate::{
-    commands::{Failure, now, token},
+    clock::now,
+    commands::{Failure, token},
     password,
     settings::Settings,
     web::grouped,

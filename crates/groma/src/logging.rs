@@ -1,13 +1,13 @@
-//! Logs: for people on a terminal, JSON otherwise unless the settings say, always on standard error.
+//! Logging to standard error: as text on a terminal, otherwise as JSON, unless the settings choose.
 
 use crate::settings::LogFormat;
 use std::io::IsTerminal;
 use tracing_subscriber::{EnvFilter, fmt, prelude::*};
 
-/// Starts logging. `RUST_LOG` chooses what; otherwise a server tells what it does, and a command says
-/// what it has to say itself.
-pub(crate) fn start(serving: bool, format: LogFormat) {
-    let default = if serving { "info,refinery_core=warn,tokio_postgres=warn" } else { "off" };
+/// Starts logging. `RUST_LOG` sets the level. By default a server logs what it does and other commands
+/// log nothing, because they print their results.
+pub(crate) fn start(is_server: bool, format: LogFormat) {
+    let default = if is_server { "info,refinery_core=warn,tokio_postgres=warn" } else { "off" };
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default));
     let registry = tracing_subscriber::registry().with(filter);
     let is_terminal = std::io::stderr().is_terminal();

@@ -1,24 +1,25 @@
 //! Groma: a self-hosted service that automates GIS projects.
 
-mod admin;
 mod api;
 mod cli;
+mod clock;
 mod commands;
 mod demo;
-mod forwarded;
+mod http;
 mod logging;
+mod metrics;
 mod password;
 mod roles;
 mod server;
 mod settings;
-mod tally;
+mod tiles;
 mod web;
 
 use clap::Parser;
 use mimalloc::MiMalloc;
 use std::process::ExitCode;
 
-/// Answers are made of many short-lived buffers; this allocator hands them out for less.
+/// Responses are built from many short-lived buffers, which this allocator provides more cheaply.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
@@ -30,12 +31,12 @@ fn main() -> ExitCode {
             return if error.use_stderr() { ExitCode::from(2) } else { ExitCode::SUCCESS };
         }
     };
-    let outcome = tokio::runtime::Builder::new_multi_thread()
+    let result = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .map_err(commands::Failure::from)
         .and_then(|runtime| runtime.block_on(commands::run(cli)));
-    match outcome {
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             eprintln!("groma: {failure}");

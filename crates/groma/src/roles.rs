@@ -1,21 +1,21 @@
-//! What a program does of all that Groma does, so that each part scales alone.
+//! The roles of a server: the parts of Groma that one process runs, so that each part scales alone.
 
 use std::fmt;
 
-/// A part of the work.
+/// One part of Groma.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
+pub(crate) enum ServerRole {
     /// The main API, on the main listener.
     Main,
-    /// The Geo API, on its own.
+    /// The Geo API, on the geo listener.
     Geo,
-    /// The loop that sends deliveries.
+    /// The loop that sends webhook deliveries.
     Deliver,
     /// The web application, on the main listener.
     Web,
 }
 
-impl Role {
+impl ServerRole {
     pub(crate) const ALL: [Self; 4] = [Self::Main, Self::Geo, Self::Deliver, Self::Web];
 
     pub(crate) fn name(self) -> &'static str {
@@ -28,45 +28,41 @@ impl Role {
     }
 }
 
-/// The parts that one program has taken on: at least one.
+/// The roles of one server: at least one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Roles(Vec<Role>);
+pub(crate) struct Roles(Vec<ServerRole>);
 
 impl Roles {
-    /// Reads names; naming one twice is naming it.
+    /// Parses role names. A name may be repeated.
     pub(crate) fn parse(names: &[String]) -> Result<Self, String> {
         let mut roles = Vec::new();
         for name in names {
-            let known = Role::ALL.into_iter().find(|role| role.name() == name);
-            let role = known.ok_or_else(|| {
-                format!("`{name}` is no role; there are main, geo, deliver and web")
-            })?;
+            let role = ServerRole::ALL.into_iter().find(|role| role.name() == name);
+            let role = role
+                .ok_or_else(|| format!("`{name}` is not a role; use main, geo, deliver or web"))?;
             if !roles.contains(&role) {
                 roles.push(role);
             }
         }
         if roles.is_empty() {
-            return Err("must name at least one of main, geo, deliver and web".to_owned());
+            return Err("must contain at least one of main, geo, deliver and web".to_owned());
         }
         Ok(Self(roles))
     }
 
-    pub(crate) fn has(&self, role: Role) -> bool {
+    pub(crate) fn has(&self, role: ServerRole) -> bool {
         self.0.contains(&role)
     }
 
-    /// Whether anything is served on the main listener.
+    /// Whether a role uses the main listener.
     pub(crate) fn have_main_listener(&self) -> bool {
-        self.has(Role::Main) || self.has(Role::Web)
+        self.has(ServerRole::Main) || self.has(ServerRole::Web)
     }
 }
 
 impl fmt::Display for Roles {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, role) in self.0.iter().enumerate() {
-            let comma = if index > 0 { "," } else { "" };
-            write!(f, "{comma}{}", role.name())?;
-        }
-        Ok(())
+        let names: Vec<_> = self.0.iter().map(|role| role.name()).collect();
+        f.write_str(&names.join(","))
     }
 }

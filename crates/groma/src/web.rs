@@ -15,7 +15,6 @@ mod fields;
 mod flash;
 mod form;
 mod guard;
-mod headers;
 mod history;
 mod map;
 mod page;
@@ -28,10 +27,13 @@ mod table;
 mod visit;
 
 pub(crate) use error::WebError;
-pub(crate) use headers::{Finished, secure_documentation};
 pub(crate) use shown::grouped;
 
-use crate::{api, settings::Settings};
+use crate::{
+    http::{HttpError, security_headers},
+    settings::Settings,
+    tiles::TileCache,
+};
 use axum::{
     Router,
     http::{HeaderMap, Uri, header},
@@ -45,12 +47,14 @@ use tokio::sync::Semaphore;
 /// What the handlers share.
 pub(crate) struct Web {
     pub(crate) store: Store,
-    /// The public API, whose tiles are the map's too.
-    pub(crate) api: api::Shared,
+    pub(crate) tiles: Arc<TileCache>,
     /// The service's name.
     pub(crate) title: String,
     /// The address of the main API as clients see it.
     pub(crate) public_url: String,
+    /// The address of the Geo API as clients see it.
+    pub(crate) geo_url: String,
+    pub(crate) allow_http_webhooks: bool,
     /// Its scheme, host and port.
     origin: String,
     /// Whether browsers reach it over https.
@@ -68,15 +72,21 @@ pub(crate) struct Web {
 pub(crate) type Shared = Arc<Web>;
 
 impl Web {
-    pub(crate) fn new(settings: &Settings, api: &api::Shared) -> Result<Self, getrandom::Error> {
+    pub(crate) fn new(
+        settings: &Settings,
+        store: Store,
+        tiles: Arc<TileCache>,
+    ) -> Result<Self, getrandom::Error> {
         let public_url = settings.server.public_url();
         Ok(Self {
-            store: api.store.clone(),
-            api: api.clone(),
-            title: settings.service.name.clone(),
-            origin: origin_of(&public_url).to_owned(),
+            store,
+            tiles,
+            title: settings.service.display_name().to_owned(),
+            origin: security_headers::origin(&public_url).to_owned(),
             is_secure: public_url.starts_with("https://"),
             public_url,
+            geo_url: settings.server.geo_public_url(),
+            allow_http_webhooks: settings.webhooks.allow_http,
             token_prefix: settings.service.token_prefix.clone(),
             setup_code: new_secret()?,
             map_style: settings.map.style.clone(),
@@ -102,13 +112,13 @@ pub(crate) async fn no_such_page(web: Shared, uri: Uri, headers: HeaderMap) -> R
     let accepted = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok());
     let wants_page = accepted.is_some_and(|accept| accept.contains("text/html"));
     if uri.path().starts_with("/api/") {
-        return api::no_such_route().into_response();
+        return HttpError::route_not_found().into_response();
     }
     let mut response = match wants_page {
         true => WebError::not_found().into_response(),
-        false => api::no_such_route().into_response(),
+        false => HttpError::route_not_found().into_response(),
     };
-    headers::secure(&mut response, web.is_secure, &[]);
+    security_headers::secure(&mut response, web.is_secure, &[]);
     response
 }
 
@@ -117,11 +127,4 @@ fn new_secret() -> Result<Secret, getrandom::Error> {
     let mut random = [0; 32];
     getrandom::fill(&mut random)?;
     Ok(Secret::new(random))
-}
-
-/// Scheme, host and port of an address.
-pub(crate) fn origin_of(url: &str) -> &str {
-    let host = url.find("://").map_or(0, |at| at + 3);
-    let end = url[host..].find('/').map_or(url.len(), |at| host + at);
-    &url[..end]
 }

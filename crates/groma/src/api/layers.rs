@@ -1,13 +1,12 @@
-//! Layers: their list, one of them, and how a map connects to it.
+//! Layers: the list, single layers, and their TileJSON for map clients.
 
 use super::{
-    Shared,
-    admit::Caller,
-    answer::Wishes,
-    error::ApiError,
+    ApiState,
+    auth::Caller,
     params::{LayerPath, ListQuery},
     records::{Envelope, envelope, envelope_start},
 };
+use crate::http::{HttpError, ResponseOptions};
 use axum::{Extension, extract::State, response::Response};
 use groma_domain::{
     Layer,
@@ -22,54 +21,54 @@ use utoipa::ToSchema;
 #[utoipa::path(get, path = "/api/public/v1/layers", tag = "Layers",
     responses((status = 200, description = "A page of layers, oldest first", body = Envelope<LayerDocument>)))]
 pub(super) async fn list_layers(
-    State(api): State<Shared>,
+    State(api): State<ApiState>,
     Extension(caller): Extension<Caller>,
     ListQuery(params): ListQuery,
-    wishes: Wishes,
-) -> Result<Response, ApiError> {
+    options: ResponseOptions,
+) -> Result<Response, HttpError> {
     let render = |layer: &Layer, body: &mut Vec<u8>| {
-        // A document is plain data, and memory takes all that is written.
+        // Plain data always serializes, and writing to a vector cannot fail.
         let _ = serde_json::to_writer(body, &layer.document(&api.geo_url));
     };
     let page = api.store.layers(caller.0.workspace, &params, envelope_start(), render).await?;
-    Ok(wishes.json(envelope(page, &params)))
+    Ok(options.json(envelope(page, &params)))
 }
 
 /// Get one layer.
 #[utoipa::path(get, path = "/api/public/v1/layers/{id}", tag = "Layers",
     responses((status = 200, description = "The layer", body = LayerDocument)))]
 pub(super) async fn get_layer(
-    State(api): State<Shared>,
+    State(api): State<ApiState>,
     Extension(caller): Extension<Caller>,
     path: LayerPath,
-    wishes: Wishes,
-) -> Result<Response, ApiError> {
+    options: ResponseOptions,
+) -> Result<Response, HttpError> {
     let layer = find(&api, &caller, &path).await?;
-    json(wishes, &layer.document(&api.geo_url))
+    json(options, &layer.document(&api.geo_url))
 }
 
-/// Get the TileJSON of a layer: the one address that MapLibre and QGIS need.
+/// Get the TileJSON of a layer. MapLibre and QGIS need only this URL.
 #[utoipa::path(get, path = "/api/public/v1/layers/{id}/tilejson", tag = "Layers",
     responses((status = 200, description = "TileJSON 3.0", body = TileJson)))]
 pub(super) async fn get_layer_tilejson(
-    State(api): State<Shared>,
+    State(api): State<ApiState>,
     Extension(caller): Extension<Caller>,
     path: LayerPath,
-    wishes: Wishes,
-) -> Result<Response, ApiError> {
+    options: ResponseOptions,
+) -> Result<Response, HttpError> {
     let layer = find(&api, &caller, &path).await?;
-    json(wishes, &TileJson::of(&layer.document(&api.geo_url)))
+    json(options, &TileJson::new(&layer.document(&api.geo_url)))
 }
 
-async fn find(api: &Shared, caller: &Caller, path: &LayerPath) -> Result<Layer, ApiError> {
+async fn find(api: &ApiState, caller: &Caller, path: &LayerPath) -> Result<Layer, HttpError> {
     let key = LayerKey::Id(path.id()?);
     let layer = api.store.layer(caller.0.workspace, &key).await?;
     layer.ok_or_else(|| path.not_found())
 }
 
-fn json(wishes: Wishes, value: &impl Serialize) -> Result<Response, ApiError> {
-    let body = serde_json::to_vec(value).map_err(|e| ApiError::internal(e.to_string()))?;
-    Ok(wishes.json(body))
+fn json(options: ResponseOptions, value: &impl Serialize) -> Result<Response, HttpError> {
+    let body = serde_json::to_vec(value).map_err(|error| HttpError::internal(error.to_string()))?;
+    Ok(options.json(body))
 }
 
 /// A layer as TileJSON 3.0.
@@ -91,19 +90,19 @@ pub(super) struct TileJson {
     vector_layers: [VectorLayer; 1],
 }
 
-/// The layer inside the tiles.
+/// A layer of the vector tiles.
 #[derive(Serialize, ToSchema)]
 struct VectorLayer {
     id: String,
     description: String,
     minzoom: u8,
     maxzoom: u8,
-    /// Each property with its type.
+    /// The properties with their types.
     fields: BTreeMap<String, &'static str>,
 }
 
 impl TileJson {
-    fn of(layer: &LayerDocument) -> Self {
+    fn new(layer: &LayerDocument) -> Self {
         let fields = layer.fields.iter().map(|(name, kind)| {
             let kind = match kind {
                 FieldType::String => "String",

@@ -1,19 +1,20 @@
-//! The OpenAPI document: made from the route list, with what all routes share written in once.
+//! The OpenAPI document, generated from the list of routes and completed with what they share.
 
 mod webhooks;
 
-use super::{
-    Shared,
-    answer::Wishes,
-    error::{Detail, ErrorBody},
-    geo_routes, main_routes,
+use super::{ApiState, geo_routes, main_routes};
+use crate::{
+    http::{
+        ErrorBody, ErrorDetail, ResponseOptions,
+        security_headers::{origin, secure_documentation},
+    },
+    settings::Settings,
 };
-use crate::web;
 use axum::{Router, middleware, response::Response, routing::MethodRouter};
+use bytes::Bytes;
 use groma_domain::{
     Kind, Person, Reference, Scope,
     list::{DEFAULT_LIMIT, MAX_LIMIT, MAX_PAGE, MAX_TERM},
-    token::TokenPrefix,
 };
 use groma_geo::grid::TileId;
 use serde_json::{Map, Value, json};
@@ -23,30 +24,21 @@ use utoipa::{
     openapi::{ComponentsBuilder, InfoBuilder, OpenApi, Paths},
 };
 
-/// What the document says of the installation that it describes.
-pub(crate) struct Facts<'a> {
-    pub(crate) public_url: &'a str,
-    pub(crate) geo_url: &'a str,
-    pub(crate) token_prefix: &'a TokenPrefix,
-    pub(crate) requests_per_minute: u32,
-    pub(crate) service: &'a str,
-    pub(crate) allow_http_webhooks: bool,
-}
-
 const DESCRIPTION: &str = "Read project records by personal access token. Every request needs \
     `Authorization: Bearer <token>`; a token is made in the web application under Settings > API Tokens, \
     or with `groma token create`. Lists have `page`, `limit` and `term`, and come in an envelope.";
 
-/// The document of the public API.
-pub(crate) fn document(facts: &Facts<'_>) -> Value {
-    let description = match facts.requests_per_minute {
+/// The document of the public API with these settings.
+pub(crate) fn document(settings: &Settings) -> Value {
+    let requests_per_minute = settings.limits.requests_per_minute;
+    let description = match requests_per_minute {
         0 => DESCRIPTION.to_owned(),
-        limit => format!("{DESCRIPTION} {limit} requests per minute and token are accepted."),
+        limit => format!("{DESCRIPTION} Each token can send {limit} requests per minute."),
     };
     let mut paths = Paths::new();
     let mut schemas = vec![
         (ErrorBody::name().into_owned(), ErrorBody::schema()),
-        (Detail::name().into_owned(), Detail::schema()),
+        (ErrorDetail::name().into_owned(), ErrorDetail::schema()),
         (Person::name().into_owned(), Person::schema()),
     ];
     let mut routes = Vec::new();
@@ -67,14 +59,15 @@ pub(crate) fn document(facts: &Facts<'_>) -> Value {
     document.components = Some(ComponentsBuilder::new().schemas_from_iter(schemas).build());
     // Plain data always serialises.
     let mut document = serde_json::to_value(document).unwrap_or_default();
-    document["servers"] = json!([{ "url": facts.public_url, "description": "Main API" }]);
+    document["servers"] =
+        json!([{ "url": settings.server.public_url(), "description": "Main API" }]);
     let components = &mut document["components"];
     components["securitySchemes"] = json!({ "token": {
-        "type": "http", "scheme": "bearer", "bearerFormat": format!("{}_ and 48 hexadecimal characters", facts.token_prefix.as_str()),
+        "type": "http", "scheme": "bearer", "bearerFormat": format!("{}_ and 48 hexadecimal characters", settings.service.token_prefix.as_str()),
         "description": "A personal access token, made under Settings > API Tokens." } });
     components["schemas"]["GeoJson"] = geojson_schema();
-    webhooks::add_schemas(&mut components["schemas"], facts.allow_http_webhooks);
-    components["responses"] = shared_responses(facts.requests_per_minute);
+    webhooks::add_schemas(&mut components["schemas"], settings.webhooks.allow_http);
+    components["responses"] = shared_responses(requests_per_minute);
     components["headers"] = shared_headers();
     components["parameters"] = shared_parameters();
     for (name, schema) in components["schemas"].as_object_mut().into_iter().flatten() {
@@ -91,10 +84,10 @@ pub(crate) fn document(facts: &Facts<'_>) -> Value {
         }
         if is_geo {
             document["paths"][&path]["servers"] =
-                json!([{ "url": facts.geo_url, "description": "Geo API" }]);
+                json!([{ "url": settings.server.geo_public_url(), "description": "Geo API" }]);
         }
     }
-    document["webhooks"] = webhooks::section(facts.service);
+    document["webhooks"] = webhooks::section(settings.service.header_name());
     document
 }
 
@@ -312,22 +305,22 @@ fn camel_case(name: &str) -> String {
     })
 }
 
-/// The route that serves the document. It needs no token and counts for nothing.
-pub(super) fn route(document: &Value) -> MethodRouter<Shared> {
-    let body: Arc<[u8]> = document.to_string().into_bytes().into();
-    axum::routing::get(move |wishes: Wishes| async move { wishes.json(body.to_vec()) })
+/// The route of the document. It needs no token and does not count against the rate limit.
+pub(super) fn document_route(document: &Value) -> MethodRouter<ApiState> {
+    let body = Bytes::from(document.to_string());
+    axum::routing::get(async move |options: ResponseOptions| options.json(body.clone()))
 }
 
-/// The page at `/docs`, made of files inside the program: it works offline.
+/// The documentation page at `/docs`. Its files are part of the program, so it works offline.
 pub(super) fn documentation_page(document: &str, public_url: &str, geo_url: &str) -> Router {
     let config = utoipa_swagger_ui::Config::from(document.to_owned()).try_it_out_enabled(true);
     let page = Router::from(utoipa_swagger_ui::SwaggerUi::new("/docs").config(config));
     let is_https = public_url.starts_with("https://");
-    let origins: [Arc<str>; 2] = [public_url, geo_url].map(|url| web::origin_of(url).into());
+    let origins = [public_url, geo_url].map(|url| Arc::<str>::from(origin(url)));
     page.layer(middleware::map_response(move |mut response: Response| {
-        let origins = origins.clone();
+        let [main, geo] = origins.clone();
         async move {
-            web::secure_documentation(&mut response, is_https, &[&origins[0], &origins[1]]);
+            secure_documentation(&mut response, is_https, &[&main, &geo]);
             response
         }
     }))

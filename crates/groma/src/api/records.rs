@@ -1,12 +1,11 @@
-//! Folders, assignments, expenses, budgets: list and detail.
+//! Folders, assignments, expenses and budgets: lists and single records.
 
 use super::{
-    Shared,
-    admit::Caller,
-    answer::Wishes,
-    error::ApiError,
+    ApiState,
+    auth::Caller,
     params::{KeyPath, ListQuery},
 };
+use crate::http::{HttpError, ResponseOptions};
 use axum::{Extension, extract::State, response::Response};
 use groma_domain::{
     Kind, ListParams,
@@ -35,7 +34,7 @@ pub(super) struct Envelope<T: ToSchema> {
     pages: u64,
 }
 
-/// What an envelope begins with; the store appends the items.
+/// The start of an envelope; the store appends the items.
 pub(super) fn envelope_start() -> Vec<u8> {
     let mut body = Vec::with_capacity(48 * 1024);
     body.extend_from_slice(b"{\"content\":[");
@@ -59,121 +58,121 @@ pub(super) fn envelope(page: Page, params: &ListParams) -> Vec<u8> {
 }
 
 async fn list(
-    api: Shared,
+    api: ApiState,
     caller: Caller,
     kind: Kind,
     params: ListParams,
-    wishes: Wishes,
-) -> Result<Response, ApiError> {
+    options: ResponseOptions,
+) -> Result<Response, HttpError> {
     let page = api.store.list(caller.0.workspace, kind, &params, envelope_start()).await?;
-    Ok(wishes.json(envelope(page, &params)))
+    Ok(options.json(envelope(page, &params)))
 }
 
-async fn detail(
-    api: Shared,
+async fn get(
+    api: ApiState,
     caller: Caller,
     kind: Kind,
     path: KeyPath,
-    wishes: Wishes,
-) -> Result<Response, ApiError> {
-    let not_found = || ApiError::not_found(kind.name(), &path.sent);
+    options: ResponseOptions,
+) -> Result<Response, HttpError> {
+    let not_found = || HttpError::not_found(kind.name(), &path.text);
     let key = path.key.as_ref().ok_or_else(not_found)?;
     let document = api.store.get(caller.0.workspace, kind, key).await?.ok_or_else(not_found)?;
-    Ok(wishes.json(document.text))
+    Ok(options.json(document.text))
 }
 
 /// List folders.
 #[utoipa::path(get, path = "/api/public/v1/folders", tag = "Folders",
     responses((status = 200, description = "A page of folders, oldest first", body = Envelope<Folder>)))]
 pub(super) async fn list_folders(
-    State(api): State<Shared>,
+    State(api): State<ApiState>,
     Extension(caller): Extension<Caller>,
     ListQuery(params): ListQuery,
-    wishes: Wishes,
-) -> Result<Response, ApiError> {
-    list(api, caller, Kind::Folder, params, wishes).await
+    options: ResponseOptions,
+) -> Result<Response, HttpError> {
+    list(api, caller, Kind::Folder, params, options).await
 }
 
 /// Get one folder by id or reference.
 #[utoipa::path(get, path = "/api/public/v1/folders/{key}", tag = "Folders",
     responses((status = 200, description = "The folder", body = Folder)))]
 pub(super) async fn get_folder(
-    State(api): State<Shared>,
+    State(api): State<ApiState>,
     Extension(caller): Extension<Caller>,
     path: KeyPath,
-    wishes: Wishes,
-) -> Result<Response, ApiError> {
-    detail(api, caller, Kind::Folder, path, wishes).await
+    options: ResponseOptions,
+) -> Result<Response, HttpError> {
+    get(api, caller, Kind::Folder, path, options).await
 }
 
 /// List assignments.
 #[utoipa::path(get, path = "/api/public/v1/assignments", tag = "Assignments",
     responses((status = 200, description = "A page of assignments, oldest first", body = Envelope<Assignment>)))]
 pub(super) async fn list_assignments(
-    State(api): State<Shared>,
+    State(api): State<ApiState>,
     Extension(caller): Extension<Caller>,
     ListQuery(params): ListQuery,
-    wishes: Wishes,
-) -> Result<Response, ApiError> {
-    list(api, caller, Kind::Assignment, params, wishes).await
+    options: ResponseOptions,
+) -> Result<Response, HttpError> {
+    list(api, caller, Kind::Assignment, params, options).await
 }
 
 /// Get one assignment by id or reference.
 #[utoipa::path(get, path = "/api/public/v1/assignments/{key}", tag = "Assignments",
     responses((status = 200, description = "The assignment", body = Assignment)))]
 pub(super) async fn get_assignment(
-    State(api): State<Shared>,
+    State(api): State<ApiState>,
     Extension(caller): Extension<Caller>,
     path: KeyPath,
-    wishes: Wishes,
-) -> Result<Response, ApiError> {
-    detail(api, caller, Kind::Assignment, path, wishes).await
+    options: ResponseOptions,
+) -> Result<Response, HttpError> {
+    get(api, caller, Kind::Assignment, path, options).await
 }
 
 /// List expenses.
 #[utoipa::path(get, path = "/api/public/v1/expenses", tag = "Expenses",
     responses((status = 200, description = "A page of expenses, oldest first", body = Envelope<Expense>)))]
 pub(super) async fn list_expenses(
-    State(api): State<Shared>,
+    State(api): State<ApiState>,
     Extension(caller): Extension<Caller>,
     ListQuery(params): ListQuery,
-    wishes: Wishes,
-) -> Result<Response, ApiError> {
-    list(api, caller, Kind::Expense, params, wishes).await
+    options: ResponseOptions,
+) -> Result<Response, HttpError> {
+    list(api, caller, Kind::Expense, params, options).await
 }
 
 /// Get one expense by id or reference.
 #[utoipa::path(get, path = "/api/public/v1/expenses/{key}", tag = "Expenses",
     responses((status = 200, description = "The expense", body = Expense)))]
 pub(super) async fn get_expense(
-    State(api): State<Shared>,
+    State(api): State<ApiState>,
     Extension(caller): Extension<Caller>,
     path: KeyPath,
-    wishes: Wishes,
-) -> Result<Response, ApiError> {
-    detail(api, caller, Kind::Expense, path, wishes).await
+    options: ResponseOptions,
+) -> Result<Response, HttpError> {
+    get(api, caller, Kind::Expense, path, options).await
 }
 
 /// List budgets.
 #[utoipa::path(get, path = "/api/public/v1/budgets", tag = "Budgets",
     responses((status = 200, description = "A page of budgets, oldest first", body = Envelope<Budget>)))]
 pub(super) async fn list_budgets(
-    State(api): State<Shared>,
+    State(api): State<ApiState>,
     Extension(caller): Extension<Caller>,
     ListQuery(params): ListQuery,
-    wishes: Wishes,
-) -> Result<Response, ApiError> {
-    list(api, caller, Kind::Budget, params, wishes).await
+    options: ResponseOptions,
+) -> Result<Response, HttpError> {
+    list(api, caller, Kind::Budget, params, options).await
 }
 
 /// Get one budget by id or reference.
 #[utoipa::path(get, path = "/api/public/v1/budgets/{key}", tag = "Budgets",
     responses((status = 200, description = "The budget", body = Budget)))]
 pub(super) async fn get_budget(
-    State(api): State<Shared>,
+    State(api): State<ApiState>,
     Extension(caller): Extension<Caller>,
     path: KeyPath,
-    wishes: Wishes,
-) -> Result<Response, ApiError> {
-    detail(api, caller, Kind::Budget, path, wishes).await
+    options: ResponseOptions,
+) -> Result<Response, HttpError> {
+    get(api, caller, Kind::Budget, path, options).await
 }

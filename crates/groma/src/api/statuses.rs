@@ -1,13 +1,12 @@
-//! Statuses: the words a workspace uses for where its records stand.
+//! The statuses of a workspace.
 
 use super::{
-    Shared,
-    admit::Caller,
-    answer::Wishes,
-    error::ApiError,
+    ApiState,
+    auth::Caller,
     params::ListQuery,
     records::{Envelope, envelope, envelope_start},
 };
+use crate::http::{HttpError, ResponseOptions};
 use axum::{Extension, extract::State, response::Response};
 use groma_domain::Status;
 
@@ -15,11 +14,11 @@ use groma_domain::Status;
 #[utoipa::path(get, path = "/api/public/v1/statuses", tag = "Statuses",
     responses((status = 200, description = "A page of statuses, oldest first", body = Envelope<Status>)))]
 pub(super) async fn list_statuses(
-    State(api): State<Shared>,
+    State(api): State<ApiState>,
     Extension(caller): Extension<Caller>,
     ListQuery(params): ListQuery,
-    wishes: Wishes,
-) -> Result<Response, ApiError> {
+    options: ResponseOptions,
+) -> Result<Response, HttpError> {
     let page = api.store.statuses(caller.0.workspace, &params, envelope_start()).await?;
-    Ok(wishes.json(envelope(page, &params)))
+    Ok(options.json(envelope(page, &params)))
 }

@@ -1,14 +1,14 @@
-//! Webhook endpoints: created and deleted. Their secret is in the answer that creates them, and
-//! nowhere after.
+//! Webhook endpoints: create and delete. Only the response that creates an endpoint contains its secret.
 
 use super::{
-    Shared,
-    admit::Caller,
-    answer::Wishes,
-    body,
-    error::{ApiError, Detail},
+    ApiState,
+    auth::Caller,
+    idempotency::{IdempotencyKey, first_response, replayed_response},
     params::KeyPath,
-    replay::{self, SentKey},
+};
+use crate::{
+    clock,
+    http::{ErrorDetail, HttpError, ResponseOptions, body},
 };
 use axum::{
     Extension,
@@ -17,99 +17,104 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use groma_domain::{
-    Permission, Problem, Refusal, Timestamp,
+    Permission, Problem, Refusal,
     webhook::{Endpoint, EndpointDraft},
 };
 use groma_store::{Actor, EndpointOutcome, NewEndpoint, shown_with_secret};
 use serde_json::Value;
 use std::io::Read;
 
-/// The largest body; what it may hold is much smaller.
-const BODY_BYTES: u64 = 64 * 1024;
+/// Far above the size of any valid body.
+const MAX_BODY_BYTES: u64 = 64 * 1024;
 
 /// Create a webhook endpoint.
 #[utoipa::path(post, path = "/api/public/v1/webhooks/endpoints", tag = "Webhooks",
     request_body(content((serde_json::Value = "application/json"))),
     responses((status = 200, description = "The endpoint, with its secret", body = Endpoint)))]
 pub(super) async fn create_webhook_endpoint(
-    State(api): State<Shared>,
+    State(api): State<ApiState>,
     Extension(caller): Extension<Caller>,
-    wishes: Wishes,
+    options: ResponseOptions,
     request: Request,
 ) -> Response {
-    wishes.packed(create(api, caller, request).await.into_response()).await
+    options.compress(create(api, caller, request).await.into_response()).await
 }
 
-async fn create(api: Shared, caller: Caller, request: Request) -> Result<Response, ApiError> {
+async fn create(api: ApiState, caller: Caller, request: Request) -> Result<Response, HttpError> {
     let actor = administrator(&caller)?;
     let (parts, body) = request.into_parts();
-    body::expect_media_type(&parts.headers, &["application/json"])?;
-    let key = SentKey::read(&parts)?;
+    body::require_media_type(&parts.headers, &["application/json"])?;
+    let key = IdempotencyKey::parse(&parts.headers)?;
     let read = |input: &mut dyn Read| {
         let mut bytes = Vec::new();
         input.read_to_end(&mut bytes).map(|_| bytes)
     };
-    let (read, hash) = body::read(&parts.headers, body, BODY_BYTES, read).await?;
-    let bytes = read.map_err(|error| body::broken(&error, BODY_BYTES))?;
+    let (bytes, hash) = body::read(&parts.headers, body, MAX_BODY_BYTES, read).await?;
+    let bytes = bytes.map_err(|error| body::read_error(&error, MAX_BODY_BYTES))?;
     let outcome = api.store.create_endpoint(NewEndpoint {
         workspace: caller.0.workspace,
         actor,
-        now: Timestamp::from(jiff::Timestamp::now()),
-        draft: read_draft(&bytes, api.allow_http_webhooks)?,
+        now: clock::now(),
+        draft: parse_draft(&bytes, api.allow_http_webhooks)?,
         request: key.with_body(&parts, &caller, hash),
     });
     match outcome.await? {
         EndpointOutcome::Created(endpoint, secret) => {
-            replay::first(serde_json::to_vec(&shown_with_secret(&endpoint, &secret)))
+            first_response(serde_json::to_vec(&shown_with_secret(&endpoint, &secret)))
         }
-        EndpointOutcome::Replayed(answer) => replay::again(answer),
+        EndpointOutcome::Replayed(response) => replayed_response(response),
     }
 }
 
 /// Delete a webhook endpoint.
 #[utoipa::path(delete, path = "/api/public/v1/webhooks/endpoints/{key}", tag = "Webhooks",
-    responses((status = 204, description = "It is gone, and so is what waited for it")))]
+    responses((status = 204, description = "The endpoint and its pending deliveries are deleted")))]
 pub(super) async fn delete_webhook_endpoint(
-    State(api): State<Shared>,
+    State(api): State<ApiState>,
     Extension(caller): Extension<Caller>,
     path: KeyPath,
-) -> Result<Response, ApiError> {
+) -> Result<Response, HttpError> {
     let actor = administrator(&caller)?;
-    let not_found = |_| ApiError::not_found("webhook endpoint", &path.sent);
-    let endpoint = path.sent.parse().map_err(not_found)?;
-    let now = Timestamp::from(jiff::Timestamp::now());
-    api.store.delete_endpoint(caller.0.workspace, actor, endpoint, now).await?;
+    let not_found = |_| HttpError::not_found("webhook endpoint", &path.text);
+    let endpoint = path.text.parse().map_err(not_found)?;
+    api.store.delete_endpoint(caller.0.workspace, actor, endpoint, clock::now()).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-/// The caller as someone who may manage webhooks at this moment.
-fn administrator(caller: &Caller) -> Result<Actor, ApiError> {
-    let bearer = &caller.0;
-    bearer.role.require(Permission::Administer).map_err(|_| {
-        ApiError::forbidden(format!(
-            "Managing webhooks needs the role admin; this token's owner has the role {}",
-            bearer.role
+/// The caller, if the token's owner may manage webhooks.
+fn administrator(caller: &Caller) -> Result<Actor, HttpError> {
+    let token = &caller.0;
+    token.role.require(Permission::Administer).map_err(|_| {
+        HttpError::forbidden(format!(
+            "Managing webhooks requires the role admin; the owner of this token has the role {}",
+            token.role
         ))
     })?;
-    Ok(Actor::Member { person: bearer.person, role: bearer.role })
+    Ok(Actor::Member { person: token.person, role: token.role })
 }
 
-fn read_draft(body: &[u8], allow_http: bool) -> Result<EndpointDraft, ApiError> {
-    let whole = |message: String| vec![Detail { pointer: String::new(), message }];
+fn parse_draft(body: &[u8], allow_http: bool) -> Result<EndpointDraft, HttpError> {
+    let whole = |message: String| vec![ErrorDetail { pointer: String::new(), message }];
     let values = match serde_json::from_slice(body) {
         Ok(Value::Object(values)) => values,
-        Ok(_) => return Err(ApiError::bad_body(whole("The body must be an object".to_owned()))),
+        Ok(_) => {
+            return Err(HttpError::bad_body(whole("The body must be a JSON object".to_owned())));
+        }
         Err(error) => {
-            return Err(ApiError::bad_body(whole(format!("The body must be JSON: {error}"))));
+            return Err(HttpError::bad_body(whole(format!(
+                "The body must be valid JSON: {error}"
+            ))));
         }
     };
-    EndpointDraft::read(&values, allow_http).map_err(|refusal| match refusal {
+    EndpointDraft::read(&values, allow_http).map_err(|error| match error {
         Refusal::Invalid(problems) => {
             let problems = problems.into_iter().take(20);
-            let details = problems
-                .map(|Problem { field, message }| Detail { pointer: format!("/{field}"), message });
-            ApiError::bad_body(details.collect())
+            let details = problems.map(|Problem { field, message }| ErrorDetail {
+                pointer: format!("/{field}"),
+                message,
+            });
+            HttpError::bad_body(details.collect())
         }
-        other => ApiError::bad_request(other.to_string()),
+        other => HttpError::bad_request(other.to_string()),
     })
 }

@@ -128,7 +128,7 @@ fn report(settings: &Settings, database: &Database, findings: &[Finding]) -> Val
     });
     json!({
         "settings": {
-            "service.name": service.name,
+            "service.name": service.header_name(),
             "service.token_prefix": service.token_prefix.as_str(),
             "server.listen": server.listen.to_string(),
             "server.public_url": server.public_url(),

@@ -4,9 +4,12 @@
 use super::{
     Failure,
     files::{Row, Source},
-    now, print, workspace_of,
+    print, workspace_of,
 };
-use crate::cli::{FileKind, Import};
+use crate::{
+    cli::{FileKind, Import},
+    clock::now,
+};
 use groma_domain::{
     Kind, Reference, Refusal, WorkspaceId,
     input::{Field, UNKNOWN_FIELD},

@@ -7,9 +7,10 @@ mod source;
 pub(super) use export::run as export;
 pub(super) use import::run as import;
 
-use super::{Failure, now, print, print_table, workspace_of};
+use super::{Failure, print, print_table, workspace_of};
 use crate::{
     cli::{LayerCommand, LayerFormat},
+    clock::now,
     settings::Settings,
 };
 use groma_domain::{

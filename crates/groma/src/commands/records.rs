@@ -1,7 +1,7 @@
 //! `groma archive folder KEY`, `groma delete KIND KEY`
 
-use super::{Failure, now, workspace_of};
-use crate::cli::At;
+use super::{Failure, workspace_of};
+use crate::{cli::At, clock::now};
 use groma_domain::{
     Kind,
     input::Field,

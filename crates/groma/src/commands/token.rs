@@ -1,7 +1,7 @@
 //! `groma token create|list|revoke`
 
-use super::{Failure, now, print, print_table, workspace_of};
-use crate::{cli::TokenCommand, settings::Settings};
+use super::{Failure, print, print_table, workspace_of};
+use crate::{cli::TokenCommand, clock::now, settings::Settings};
 use groma_domain::{
     Email, Timestamp, WorkspaceId,
     scope::Scopes,

@@ -1,7 +1,7 @@
 //! `groma user add|password`
 
-use super::{Failure, now, print, workspace_of};
-use crate::{cli::UserCommand, password};
+use super::{Failure, print, workspace_of};
+use crate::{cli::UserCommand, clock::now, password};
 use groma_store::{Actor, NewUser, Store};
 use serde_json::json;
 

@@ -1,8 +1,9 @@
 //! `groma webhook create|list|update|delete|enable|disable|rotate|deliveries|redeliver|test|encrypt`
 
-use super::{Failure, now, print, print_table, workspace_of};
+use super::{Failure, print, print_table, workspace_of};
 use crate::{
     cli::{At, DeliveryWords, WebhookCommand},
+    clock::now,
     settings::Settings,
 };
 use groma_domain::{

@@ -1,7 +1,7 @@
 //! `groma workspace create|list|delete`
 
-use super::{Failure, named_workspace, now, print, print_table};
-use crate::{cli::WorkspaceCommand, password};
+use super::{Failure, named_workspace, print, print_table};
+use crate::{cli::WorkspaceCommand, clock::now, password};
 use groma_domain::workspace::Workspace;
 use groma_store::{Actor, NewUser, Store};
 use serde_json::{Value, json};

@@ -1,7 +1,7 @@
 //! What browsers load besides pages: style sheets, scripts, fonts, icons, the base map. All of it is in
 //! the program, made by `web/` (see `build.rs`), under names that hold a hash of the content.
 
-use crate::api::Encoding;
+use crate::http::Encoding;
 use axum::{
     Router,
     body::Body,
@@ -40,10 +40,11 @@ async fn file(Path(name): Path<String>, headers: HeaderMap) -> Response {
         return (StatusCode::NOT_FOUND, "there is no such file\n").into_response();
     };
     let file = &FILES[at];
-    let (encoding, content) = match Encoding::among(&headers, &[Encoding::Brotli, Encoding::Gzip]) {
-        encoding @ Encoding::Brotli => (encoding, file.br),
-        encoding => (encoding, file.gzip.filter(|_| encoding == Encoding::Gzip)),
-    };
+    let (encoding, content) =
+        match Encoding::preferred_of(&headers, &[Encoding::Brotli, Encoding::Gzip]) {
+            encoding @ Encoding::Brotli => (encoding, file.br),
+            encoding => (encoding, file.gzip.filter(|_| encoding == Encoding::Gzip)),
+        };
     let mut response = Response::new(Body::from(Bytes::from_static(content.unwrap_or(file.plain))));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(file.content_type));

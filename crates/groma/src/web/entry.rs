@@ -10,7 +10,10 @@ use super::{
     new_secret, page, shown,
     visit::Visit,
 };
-use crate::{password, tally::Login as Attempt};
+use crate::{
+    metrics::{self, LoginOutcome},
+    password,
+};
 use askama::Template;
 use axum::{
     extract::{Path, State},
@@ -97,7 +100,7 @@ pub(super) async fn login(
     let device = device.filter(|_| is_known);
     let buckets = buckets(&email, &visit.address, device.as_ref());
     if !web.store.begin_attempt(buckets.clone(), visit.now).await? {
-        web.api.tally.login(Attempt::Refused);
+        metrics::login(LoginOutcome::Throttled);
         tracing::warn!(client = visit.address, "a login was refused: too many have failed");
         let message = "Too many attempts have failed. Try again in a quarter of an hour.";
         again.problems.push(message.to_owned());
@@ -106,12 +109,12 @@ pub(super) async fn login(
     let hash = account.as_ref().and_then(|account| account.password_hash.clone());
     let is_right = check_password(&web, hash, form.get("password")).await?;
     let Some(account) = account.filter(|_| is_right) else {
-        web.api.tally.login(Attempt::Failed);
+        metrics::login(LoginOutcome::Failed);
         tracing::info!(client = visit.address, "a login failed");
         again.problems.push("The address or the password is not right.".to_owned());
         return page::entry(&web, &visit, StatusCode::BAD_REQUEST, "Log in", &again);
     };
-    web.api.tally.login(Attempt::Succeeded);
+    metrics::login(LoginOutcome::Succeeded);
     web.store.forget_attempt(buckets, visit.now).await?;
     // An earlier session of this browser ends with the new one.
     if let Some(session) = &visit.session {

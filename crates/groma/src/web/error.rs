@@ -1,7 +1,7 @@
 //! Pages that say what went wrong. What the log is told is another thing.
 
-use super::{assets, headers};
-use crate::api::Cause;
+use super::assets;
+use crate::http::{ErrorCause, security_headers};
 use askama::Template;
 use axum::{
     http::{HeaderValue, StatusCode, header},
@@ -19,7 +19,7 @@ impl Said {
         let Some(Self(message)) = response.extensions().get::<Self>().cloned() else {
             return response;
         };
-        let cause = response.extensions().get::<Cause>().map(|cause| cause.0.clone());
+        let cause = response.extensions().get::<ErrorCause>().map(|cause| cause.0.clone());
         WebError { status: response.status(), message, cause }.json()
     }
 }
@@ -87,7 +87,7 @@ impl WebError {
         let json = HeaderValue::from_static("application/json");
         response.headers_mut().insert(header::CONTENT_TYPE, json);
         if let Some(cause) = self.cause {
-            response.extensions_mut().insert(Cause(cause));
+            response.extensions_mut().insert(ErrorCause(cause));
         }
         response
     }
@@ -153,10 +153,10 @@ impl IntoResponse for WebError {
         let kind = HeaderValue::from_static("text/html; charset=utf-8");
         response.headers_mut().insert(header::CONTENT_TYPE, kind);
         if let Some(cause) = self.cause {
-            response.extensions_mut().insert(Cause(cause));
+            response.extensions_mut().insert(ErrorCause(cause));
         }
         response.extensions_mut().insert(Said(self.message));
-        headers::mark(&mut response);
+        security_headers::mark(&mut response);
         response
     }
 }

@@ -6,14 +6,10 @@ use super::{
     cookies::Cookie,
     error::Said,
     form::{Form, Pairs, encode},
-    headers,
     page::FlashShown,
     visit::Visit,
 };
-use crate::{
-    api::{Encoding, packed},
-    forwarded::Client,
-};
+use crate::http::{Encoding, client_address::Client, compress, security_headers};
 use axum::{
     body::Body,
     extract::{Request, State},
@@ -62,15 +58,15 @@ pub(super) fn session_end(
 /// Lets a request through to its handler, or says why not.
 pub(super) async fn guard(State(guard): State<Guard>, request: Request, next: Next) -> Response {
     let is_script = wants_json(request.headers());
-    let encoding = Encoding::wished(request.headers());
+    let encoding = Encoding::preferred(request.headers());
     let answer = AssertUnwindSafe(guard.admit(request, next)).catch_unwind().await;
     let answer = answer.unwrap_or_else(|_| Err(WebError::internal("a page panicked")));
     let mut response = answer.unwrap_or_else(IntoResponse::into_response);
     if is_script {
         response = Said::as_json(response);
     }
-    let mut response = packed(encoding, response).await;
-    headers::secure(&mut response, guard.web.is_secure, &guard.web.map_hosts);
+    let mut response = compress(encoding, response).await;
+    security_headers::secure(&mut response, guard.web.is_secure, &guard.web.map_hosts);
     response
 }
 

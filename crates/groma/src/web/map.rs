@@ -7,7 +7,6 @@ use super::{
     records::{Doc, Statuses},
     visit::Desk,
 };
-use crate::api;
 use askama::Template;
 use axum::{
     body::Bytes,
@@ -122,8 +121,8 @@ pub(super) async fn tile(
     let tile = tile.ok_or_else(WebError::not_found)?;
     let asked = query.get("r").parse().ok();
     let (parts, _) = request.into_parts();
-    let answer = api::tile_answer(&web.api, desk.id(), layer, tile, asked, parts).await;
-    answer.map_err(|_| WebError::not_found())
+    let response = web.tiles.map_response(&web.store, desk.id(), layer, tile, asked, parts).await?;
+    response.ok_or_else(WebError::not_found)
 }
 
 #[derive(Deserialize)]

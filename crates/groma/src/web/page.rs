@@ -4,10 +4,10 @@ use super::{
     WebError, assets,
     cookies::Cookie,
     flash::Flash,
-    headers,
     shown::{self, Moment},
     visit::{Desk, Visit},
 };
+use crate::http::security_headers;
 use askama::Template;
 use axum::{
     http::{HeaderValue, StatusCode, header},
@@ -233,7 +233,7 @@ fn html(status: StatusCode, body: String) -> Response {
     let mut response = (status, body).into_response();
     let kind = HeaderValue::from_static("text/html; charset=utf-8");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);
-    headers::mark(&mut response);
+    security_headers::mark(&mut response);
     response
 }
 

@@ -4,7 +4,7 @@
 use super::{
     Shared, WebError, account, dashboard, entry,
     guard::{Guard, Needs, guard},
-    headers, map,
+    map,
     records::{
         detail,
         form::{assignments, budgets, expenses, folders},
@@ -198,7 +198,7 @@ pub(super) fn router(web: &Shared) -> Router {
 
 fn no_such_page(is_secure: bool) -> Response {
     let mut response = WebError::not_found().into_response();
-    headers::secure(&mut response, is_secure, &[]);
+    crate::http::security_headers::secure(&mut response, is_secure, &[]);
     response
 }
 

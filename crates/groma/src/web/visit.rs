@@ -1,7 +1,7 @@
 //! Who is there: the session behind a request, the workspace it looks at, and what its user may.
 
 use super::{Shared, Web, WebError, cookies, cookies::Cookie, flash::Flash, new_secret};
-use crate::forwarded::Client;
+use crate::http::client_address::Client;
 use axum::{extract::FromRequestParts, http::request::Parts};
 use groma_domain::{Permission, Timestamp, WorkspaceId, session::Secret, workspace::Workspace};
 use groma_store::{Actor, Membership, Session, Store};
@@ -33,7 +33,7 @@ pub(crate) struct Visit {
 impl Visit {
     pub(crate) async fn of(web: &Web, parts: &Parts) -> Result<Self, WebError> {
         let headers = &parts.headers;
-        let now = crate::commands::now();
+        let now = crate::clock::now();
         let sent = Cookie::Session.read(headers, web.is_secure).and_then(Secret::parse);
         let session = match &sent {
             Some(secret) => web.store.session(&secret.hash(), now).await?.map(Arc::new),

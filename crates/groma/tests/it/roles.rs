@@ -80,10 +80,10 @@ fn the_flag_stands_above_the_setting() {
 fn an_unknown_role_or_none_stops_the_start() {
     let office = Office::closed(Engine::Sqlite, &[]);
     for (roles, message) in [
-        ("main,api", "server.roles: `api` is no role; there are main, geo, deliver and web"),
-        ("Main", "server.roles: `Main` is no role; there are main, geo, deliver and web"),
-        ("", "server.roles: must name at least one of main, geo, deliver and web"),
-        (",", "server.roles: must name at least one of main, geo, deliver and web"),
+        ("main,api", "server.roles: `api` is not a role; use main, geo, deliver or web"),
+        ("Main", "server.roles: `Main` is not a role; use main, geo, deliver or web"),
+        ("", "server.roles: must contain at least one of main, geo, deliver and web"),
+        (",", "server.roles: must contain at least one of main, geo, deliver and web"),
     ] {
         office.groma(&["serve", "--roles", roles]).fails_with(message);
     }

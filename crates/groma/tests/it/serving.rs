@@ -63,10 +63,10 @@ on_both_engines! {
     fn an_unknown_setting_stops_the_start_with_its_name(engine: Engine) {
         let office = Office::closed(engine, &[]);
         for (name, value, message) in [
-            ("GROMA_SERVER__PORT", "1", "GROMA_SERVER__PORT: is not a setting"),
-            ("GROMA_TYPO", "1", "GROMA_TYPO: is not a setting"),
+            ("GROMA_SERVER__PORT", "1", "GROMA_SERVER__PORT: is not a setting; check the spelling"),
+            ("GROMA_TYPO", "1", "GROMA_TYPO: is not a setting; check the spelling"),
             ("GROMA_LIMITS__REQUESTS_PER_MINUTE", "many", "GROMA_LIMITS__REQUESTS_PER_MINUTE: must be a whole number"),
-            ("GROMA_SERVER__LISTEN", "8080", "server.listen: must be an address with a port, not `8080`"),
+            ("GROMA_SERVER__LISTEN", "8080", "server.listen: must be an address with a port, for example 127.0.0.1:8080, not `8080`"),
         ] {
             for command in ["serve", "check"] {
                 let environment = [("GROMA_DATABASE__URL", office.database()), (name, value)];
@@ -74,7 +74,7 @@ on_both_engines! {
             }
         }
         let file = office.file("groma.toml", "[server]\nlisten = \"127.0.0.1:0\"\n\n[limits]\nper_second = 3\n");
-        let message = "limits.per_second: is not a setting";
+        let message = "limits.per_second: is not a setting; check the spelling";
         office.groma(&["serve"]).fails_with(message);
         let environment = [("GROMA_DATABASE__URL", office.database())];
         office::run(&environment, "", &["check", "--config", file.to_str().unwrap()]).fails_with(message);

@@ -1,7 +1,7 @@
 //! Whether the database is there, is the right one, and can be written.
 
 use super::Finding;
-use crate::{commands::now, settings::Settings};
+use crate::{clock::now, settings::Settings};
 use groma_store::{DatabaseUrl, Error, SecretsState, ServerFacts, Store};
 use std::{
     fs::Metadata,

@@ -1,7 +1,7 @@
 //! Whether the program can listen where the settings say.
 
 use super::Finding;
-use crate::{commands::health, roles::Role, settings::Settings};
+use crate::{commands::health, roles::ServerRole, settings::Settings};
 use std::{io::ErrorKind, net::SocketAddr, time::Duration};
 use tokio::net::TcpListener;
 
@@ -12,7 +12,7 @@ const MOMENTS: usize = 10;
 pub(super) async fn look(settings: &Settings) -> Vec<Finding> {
     let server = &settings.server;
     let main = server.roles.have_main_listener().then_some(server.listen);
-    let geo = server.roles.has(Role::Geo).then_some(server.geo_listen);
+    let geo = server.roles.has(ServerRole::Geo).then_some(server.geo_listen);
     let wanted: Vec<_> = [
         ("server.listen", main),
         ("server.geo_listen", geo),

@@ -2,8 +2,8 @@
 
 use super::Finding;
 use crate::{
-    commands::serve,
-    roles::Role,
+    roles::ServerRole,
+    server::webhook_sender,
     settings::{Server, Settings},
 };
 use groma_store::DatabaseUrl;
@@ -12,7 +12,7 @@ use std::{net::IpAddr, os::unix::fs::MetadataExt, path::Path};
 pub(super) fn look(settings: &Settings, file: Option<&Path>) -> Vec<Finding> {
     let mut findings = Vec::new();
     let server = &settings.server;
-    if server.roles.has(Role::Web) {
+    if server.roles.has(ServerRole::Web) {
         findings.extend(public_address(server));
     }
     findings.extend(geo_address(server));
@@ -43,7 +43,7 @@ fn public_address(server: &Server) -> Option<Finding> {
 }
 
 fn geo_address(server: &Server) -> Option<Finding> {
-    let is_lacking = server.roles.has(Role::Geo)
+    let is_lacking = server.roles.has(ServerRole::Geo)
         && server.public_url.is_some()
         && server.geo_public_url.is_none()
         && (server.geo_listen.ip().is_loopback() || server.geo_listen.ip().is_unspecified());
@@ -65,7 +65,8 @@ fn proxies(server: &Server) -> Option<Finding> {
             "name the addresses of your proxies",
         ));
     }
-    let is_behind = server.roles.has(Role::Web) && server.public_url().starts_with("https://");
+    let is_behind =
+        server.roles.has(ServerRole::Web) && server.public_url().starts_with("https://");
     (is_behind && server.trusted_proxies.is_empty()).then(|| {
         Finding::warning(
             "server.trusted_proxies is empty: behind your proxy everybody seems to come from its address, so that strangers who guess passwords keep out others",
@@ -97,16 +98,16 @@ fn webhooks(settings: &Settings) -> Vec<Finding> {
             "whoever may make endpoints can then send requests into those networks; name no more than is needed",
         ));
     }
-    if !settings.server.roles.has(Role::Deliver) {
+    if !settings.server.roles.has(ServerRole::Deliver) {
         if matches!(settings.database, DatabaseUrl::Sqlite(_)) {
             findings.push(Finding::warning(
                 "nobody sends deliveries: server.roles has no `deliver`, and one program alone serves a SQLite file",
                 "add `deliver` to server.roles",
             ));
         }
-    } else if let Err(failure) = serve::sender(settings) {
+    } else if let Err(error) = webhook_sender(settings) {
         findings.push(Finding::error(
-            failure.to_string(),
+            error.to_string(),
             "name a PEM file of certificates that this program may read, or leave it empty",
         ));
     }

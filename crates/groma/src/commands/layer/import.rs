@@ -7,7 +7,8 @@ use super::{
 };
 use crate::{
     cli::ImportLayer,
-    commands::{Failure, now, print, workspace_of},
+    clock::now,
+    commands::{Failure, print, workspace_of},
 };
 use groma_domain::{
     Kind, Layer, LayerId, WorkspaceId, geometry::Posted, layer::LayerKey, reference::Key,

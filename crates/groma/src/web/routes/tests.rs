@@ -3,10 +3,11 @@
 
 use super::*;
 use crate::{
-    api::{self, Api},
-    forwarded::Client,
+    api::Api,
+    http::{self, client_address::Client},
+    server,
     settings::Settings,
-    tally::Tally,
+    tiles::TileCache,
     web::Web,
 };
 use axum::{
@@ -36,14 +37,15 @@ impl House {
         let url = format!("sqlite:{}", folder.path().join("groma.db").display());
         let store = Store::open(&url.parse().unwrap()).await.unwrap();
         let settings = Settings::load(None, [], &[]).unwrap();
-        let api = Arc::new(Api::new(&settings, store.clone()));
-        let web = Arc::new(Web::new(&settings, &api).unwrap());
+        let tiles = Arc::new(TileCache::new(0));
+        let api = Arc::new(Api::new(&settings, store.clone(), tiles.clone()));
+        let web = Arc::new(Web::new(&settings, store.clone(), tiles).unwrap());
         let name = WorkspaceName::parse("Office").unwrap();
         let owner = user("owner@office.test");
         let workspace = store.create_workspace(name, Currency::EUR, owner, now()).await.unwrap().id;
         let mut house = Self {
             _folder: folder,
-            router: api::main_router(&api, &web, &settings.server.roles),
+            router: server::main_router(&api, &web, &settings.server.roles),
             store,
             workspace,
             members: BTreeMap::new(),
@@ -94,7 +96,7 @@ impl House {
         }
         let request = request.body(Body::from(body)).unwrap();
         let client = Client::direct([127, 0, 0, 1].into());
-        let response = api::answer(self.router.clone(), client, &Tally::default(), request).await;
+        let response = http::respond(self.router.clone(), client, request).await;
         let (parts, body) = response.into_parts();
         let body = to_bytes(body, usize::MAX).await.unwrap();
         let text = String::from_utf8_lossy(&body).into_owned();
@@ -120,7 +122,7 @@ struct Answer {
 }
 
 fn now() -> Timestamp {
-    crate::commands::now()
+    crate::clock::now()
 }
 
 fn user(address: &str) -> NewUser {

@@ -53,7 +53,7 @@ pub(in crate::web) async fn page(desk: Desk) -> Result<Response, WebError> {
     let content = Layers {
         nav: SettingsNav::new(&desk, HERE),
         rows: layers.iter().map(row).collect(),
-        geo_url: desk.web.api.geo_url.clone(),
+        geo_url: desk.web.geo_url.clone(),
     };
     desk.page(Meta::new("Layers", Nav::Settings), &content).await
 }

@@ -145,7 +145,7 @@ impl EndpointForm {
         };
         let mut fields = vec![
             Field::line("url", "Address").value(typed.get("url")).needed().hint(
-                if desk.web.api.allow_http_webhooks {
+                if desk.web.allow_http_webhooks {
                     "Where deliveries are posted to, http or https"
                 } else {
                     "Where deliveries are posted to, with https"
@@ -190,7 +190,7 @@ impl EndpointForm {
 fn read(desk: &Desk, form: &Form) -> Result<EndpointDraft, Vec<Problem>> {
     let mut wrong = Vec::new();
     let mut note = |field: &str, message: String| wrong.push(Problem::new(field, message));
-    let url = EndpointUrl::parse(form.get("url").trim(), desk.web.api.allow_http_webhooks);
+    let url = EndpointUrl::parse(form.get("url").trim(), desk.web.allow_http_webhooks);
     let url = url.map_err(|message| note("url", message)).ok();
     let description = webhook::parse_description(form.get("description"));
     let description = description.map_err(|message| note("description", message)).ok();

@@ -1,31 +1,27 @@
-//! The headers that every page has, those that say what went wrong included.
+//! Security headers of the web application and of the API documentation, on error pages too.
 
+use super::FinalResponse;
 use axum::{
     http::{HeaderName, HeaderValue, header},
     response::Response,
 };
 
-/// Nothing but what this application serves itself: no inline script, no inline style, no frame.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
+/// Only files of this application: no inline scripts, no inline styles, no frames.
+const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
      font-src 'self'; connect-src 'self'; worker-src 'self' blob:; form-action 'self'; base-uri 'none'; \
      frame-ancestors 'none'";
 
-/// For the documentation of the API, which is someone else's page: it styles itself, and calls both
-/// addresses.
-const DOCUMENTATION: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
+/// For the API documentation, a third-party page with inline styles that calls both APIs.
+const DOCUMENTATION_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
      img-src 'self' data:; font-src 'self' data:; base-uri 'none'; form-action 'none'; \
      frame-ancestors 'none'; connect-src 'self'";
 
-/// On an answer that the web application made: it is not to be replaced at the edge.
-#[derive(Clone)]
-pub(crate) struct Finished;
-
-/// Says that this answer is one of the web application.
+/// Marks a response of the web application, so that the middleware keeps its body.
 pub(crate) fn mark(response: &mut Response) {
-    response.extensions_mut().insert(Finished);
+    response.extensions_mut().insert(FinalResponse);
 }
 
-/// Puts the headers on. `hosts` are those that the map may load from besides.
+/// Sets the headers of a page. The map may load from `hosts` as well.
 pub(crate) fn secure(response: &mut Response, is_https: bool, hosts: &[String]) {
     mark(response);
     let headers = response.headers_mut();
@@ -33,7 +29,7 @@ pub(crate) fn secure(response: &mut Response, is_https: bool, hosts: &[String]) 
         headers.insert(name, HeaderValue::from_static(value));
     };
     set(header::X_CONTENT_TYPE_OPTIONS, "nosniff");
-    // A form of our own tells where it came from, and nobody else learns where someone was.
+    // The origin check of forms needs the referrer; other sites must not see it.
     set(header::REFERRER_POLICY, "same-origin");
     set(header::X_FRAME_OPTIONS, "DENY");
     set(HeaderName::from_static("cross-origin-opener-policy"), "same-origin");
@@ -47,33 +43,40 @@ pub(crate) fn secure(response: &mut Response, is_https: bool, hosts: &[String]) 
     if !headers.contains_key(header::CACHE_CONTROL) {
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
     }
-    let policy = HeaderValue::from_str(&policy(hosts));
+    let policy = HeaderValue::try_from(content_policy(hosts));
     headers.insert(
         header::CONTENT_SECURITY_POLICY,
-        policy.unwrap_or(HeaderValue::from_static(POLICY)),
+        policy.unwrap_or(HeaderValue::from_static(CONTENT_POLICY)),
     );
 }
 
-/// The same for the documentation of the API, from where `origins` are called. Errors are left to the
-/// edge, which answers them as the API does.
+/// Sets the headers of the API documentation, which calls `origins`. The middleware replaces errors, so
+/// they are left alone.
 pub(crate) fn secure_documentation(response: &mut Response, is_https: bool, origins: &[&str]) {
     let status = response.status();
     if status.is_client_error() || status.is_server_error() {
         return;
     }
     secure(response, is_https, &[]);
-    let policy = format!("{DOCUMENTATION} {}", origins.join(" "));
-    if let Ok(policy) = HeaderValue::from_str(&policy) {
+    let policy = format!("{DOCUMENTATION_POLICY} {}", origins.join(" "));
+    if let Ok(policy) = HeaderValue::try_from(policy) {
         response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
     }
 }
 
-fn policy(hosts: &[String]) -> String {
+fn content_policy(hosts: &[String]) -> String {
     if hosts.is_empty() {
-        return POLICY.to_owned();
+        return CONTENT_POLICY.to_owned();
     }
     let hosts = hosts.join(" ");
-    POLICY
+    CONTENT_POLICY
         .replace("img-src 'self'", &format!("img-src 'self' {hosts}"))
         .replace("connect-src 'self'", &format!("connect-src 'self' {hosts}"))
+}
+
+/// The scheme, host and port of a URL.
+pub(crate) fn origin(url: &str) -> &str {
+    let host = url.find("://").map_or(0, |at| at + 3);
+    let end = url[host..].find('/').map_or(url.len(), |at| host + at);
+    &url[..end]
 }

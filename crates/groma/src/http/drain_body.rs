@@ -1,6 +1,5 @@
-//! The end of a body that nobody read to its end. An answer that goes out while the client is still
-//! sending can be lost with the connection, so what comes is taken and thrown away for a while; and a
-//! client whose body was left lying is told that the connection ends.
+//! Draining request bodies that the handler did not read to the end. If a response is sent while the
+//! client is still sending, closing the connection can destroy the response before the client reads it.
 
 use axum::{
     body::{Body, Bytes, HttpBody},
@@ -18,22 +17,20 @@ use std::{
     time::Duration,
 };
 
-/// How long to wait for a client that has stopped sending: it may be waiting for the answer.
-const SILENCE: Duration = Duration::from_millis(200);
-/// For how long to take what still comes.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// And how much of it.
-const MOST: usize = 128 << 20;
+/// How long to wait for the next piece. A client that sends nothing may be waiting for the response.
+const IDLE_TIMEOUT: Duration = Duration::from_millis(200);
+const TOTAL_TIMEOUT: Duration = Duration::from_secs(5);
+const MAX_BYTES: usize = 128 << 20;
 
-/// The body of a request, for whoever answers it and for afterwards.
-pub(super) struct Rest {
+/// The part of a request body that the handler leaves unread.
+pub(super) struct UnreadBody {
     body: Arc<Mutex<Body>>,
     version: Version,
 }
 
-impl Rest {
-    /// Keeps hold of a request's body; `None` when it has none.
-    pub(super) fn of(request: Request) -> (Request, Option<Self>) {
+impl UnreadBody {
+    /// Shares the body of a request with its handler; `None` if the request has no body.
+    pub(super) fn split(request: Request) -> (Request, Option<Self>) {
         if request.body().is_end_stream() {
             return (request, None);
         }
@@ -44,23 +41,22 @@ impl Rest {
         (Request::from_parts(parts, shared), Some(Self { body, version }))
     }
 
-    /// Takes what still comes, and marks the answer if that was not all.
-    pub(super) async fn settle(self, response: &mut Response) {
+    /// Discards the rest of the body. If it does not end in time, the response closes the connection.
+    pub(super) async fn drain(self, response: &mut Response) {
         let mut body = SharedBody(self.body);
-        let taken = tokio::time::timeout(PATIENCE, drain(&mut body)).await;
-        let is_whole = taken.unwrap_or(false);
-        if !is_whole && self.version <= Version::HTTP_11 {
+        let is_at_end = tokio::time::timeout(TOTAL_TIMEOUT, read_to_end(&mut body)).await;
+        if !is_at_end.unwrap_or(false) && self.version <= Version::HTTP_11 {
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
     }
 }
 
-/// Whether the end of the body came.
-async fn drain(body: &mut SharedBody) -> bool {
-    let mut taken = 0;
-    while taken < MOST && !body.is_end_stream() {
-        match tokio::time::timeout(SILENCE, body.frame()).await {
-            Ok(Some(Ok(frame))) => taken += frame.data_ref().map_or(0, Bytes::len),
+/// Whether the body ended within the limits.
+async fn read_to_end(body: &mut SharedBody) -> bool {
+    let mut read = 0;
+    while read < MAX_BYTES && !body.is_end_stream() {
+        match tokio::time::timeout(IDLE_TIMEOUT, body.frame()).await {
+            Ok(Some(Ok(frame))) => read += frame.data_ref().map_or(0, Bytes::len),
             Ok(Some(Err(_))) | Err(_) => return false,
             Ok(None) => return true,
         }

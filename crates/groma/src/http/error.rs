@@ -1,4 +1,4 @@
-//! Errors at the edge: the one place where something that went wrong becomes an HTTP answer.
+//! Error responses: the one place where an error becomes HTTP.
 
 use axum::{
     body::Body,
@@ -16,21 +16,21 @@ use utoipa::ToSchema;
 pub(crate) struct ErrorBody {
     /// HTTP status code.
     #[schema(example = 404)]
-    pub(crate) status_code: u16,
+    status_code: u16,
     /// Human-readable text.
-    pub(crate) message: String,
+    message: String,
     /// Reason phrase of the status.
     #[schema(example = "Not Found")]
-    pub(crate) error: &'static str,
+    error: &'static str,
     /// Where in the body something is wrong.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) details: Vec<Detail>,
+    details: Vec<ErrorDetail>,
 }
 
 /// A spot in the body and what is wrong there.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ErrorDetail)]
-pub(crate) struct Detail {
+pub(crate) struct ErrorDetail {
     /// JSON pointer to the spot.
     #[schema(example = "/features/3/geometry")]
     pub(crate) pointer: String,
@@ -38,58 +38,55 @@ pub(crate) struct Detail {
     pub(crate) message: String,
 }
 
-/// An error on its way to the client.
+/// An error with the JSON body of the API.
 #[derive(Debug)]
-pub(crate) struct ApiError {
+pub(crate) struct HttpError {
     status: StatusCode,
     message: String,
-    details: Vec<Detail>,
+    details: Vec<ErrorDetail>,
     header: Option<Box<(HeaderName, HeaderValue)>>,
     cause: Option<String>,
 }
 
-/// What the log is told of an error, and the client is not.
+/// The cause of an internal error. It is logged and never sent to the client.
 #[derive(Clone)]
-pub(crate) struct Cause(pub(crate) String);
+pub(crate) struct ErrorCause(pub(crate) String);
 
-impl ApiError {
+impl HttpError {
     fn new(status: StatusCode, message: impl Into<String>) -> Self {
         Self { status, message: message.into(), details: Vec::new(), header: None, cause: None }
     }
 
-    pub(crate) fn no_such_route() -> Self {
+    pub(crate) fn route_not_found() -> Self {
         Self::new(StatusCode::NOT_FOUND, "No such route")
     }
 
-    /// The error for a status that the framework chose; one that the API does not have becomes the
-    /// nearest that it has.
-    pub(crate) fn of_status(status: StatusCode) -> Self {
+    /// The error for a status set by the framework. A status that the API does not use becomes the
+    /// nearest one that it uses.
+    pub(crate) fn from_status(status: StatusCode) -> Self {
         match status {
-            StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED => Self::no_such_route(),
+            StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED => Self::route_not_found(),
             status if status.is_server_error() => Self::internal(status.to_string()),
-            _ => Self::new(
-                StatusCode::BAD_REQUEST,
-                status.canonical_reason().unwrap_or("Bad request"),
-            ),
+            status => Self::bad_request(status.canonical_reason().unwrap_or("Bad request")),
         }
     }
 
-    pub(crate) fn not_found(what: &str, key: &str) -> Self {
+    pub(crate) fn not_found(kind: &str, key: &str) -> Self {
         let key: String = key.chars().filter(|c| !c.is_control()).take(80).collect();
-        Self::new(StatusCode::NOT_FOUND, format!("{what} `{key}` not found"))
+        Self::new(StatusCode::NOT_FOUND, format!("{kind} `{key}` not found"))
     }
 
     pub(crate) fn bad_parameter(problem: &Problem) -> Self {
-        Self::new(StatusCode::BAD_REQUEST, problem.to_string())
+        Self::bad_request(problem.to_string())
     }
 
     pub(crate) fn bad_request(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, message)
     }
 
-    /// A body with something wrong at these spots.
-    pub(crate) fn bad_body(details: Vec<Detail>) -> Self {
-        let first = details.first().map_or_else(String::new, |Detail { pointer, message }| {
+    /// An invalid body. The message repeats the first detail.
+    pub(crate) fn bad_body(details: Vec<ErrorDetail>) -> Self {
+        let first = details.first().map_or_else(String::new, |ErrorDetail { pointer, message }| {
             if pointer.is_empty() { message.clone() } else { format!("{pointer}: {message}") }
         });
         let message = match details.len() {
@@ -100,10 +97,8 @@ impl ApiError {
     }
 
     pub(crate) fn unauthorized(message: &'static str) -> Self {
-        let mut error = Self::new(StatusCode::UNAUTHORIZED, message);
-        error.header =
-            Some(Box::new((header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))));
-        error
+        let header = (header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        Self { header: Some(Box::new(header)), ..Self::new(StatusCode::UNAUTHORIZED, message) }
     }
 
     pub(crate) fn forbidden(message: impl Into<String>) -> Self {
@@ -112,30 +107,28 @@ impl ApiError {
 
     pub(crate) fn too_many_requests(limit: u32, retry_after: u64) -> Self {
         let message = format!("Rate limit exceeded: {limit} requests per minute");
-        let mut error = Self::new(StatusCode::TOO_MANY_REQUESTS, message);
-        error.header = Some(Box::new((header::RETRY_AFTER, HeaderValue::from(retry_after))));
-        error
+        let header = (header::RETRY_AFTER, HeaderValue::from(retry_after));
+        Self { header: Some(Box::new(header)), ..Self::new(StatusCode::TOO_MANY_REQUESTS, message) }
     }
 
     pub(crate) fn internal(cause: impl Into<String>) -> Self {
-        let mut error = Self::new(StatusCode::INTERNAL_SERVER_ERROR, "Internal server error");
-        error.cause = Some(cause.into());
-        error
+        let message = "Internal server error";
+        Self { cause: Some(cause.into()), ..Self::new(StatusCode::INTERNAL_SERVER_ERROR, message) }
     }
 }
 
-impl From<groma_store::Error> for ApiError {
+impl From<groma_store::Error> for HttpError {
     fn from(error: groma_store::Error) -> Self {
         match error.refusal() {
             Some(Refusal::NotFound { what, key }) => Self::not_found(what, key),
-            Some(refusal @ Refusal::Forbidden { .. }) => Self::forbidden(refusal.to_string()),
-            Some(refusal) => Self::new(StatusCode::BAD_REQUEST, refusal.to_string()),
+            Some(error @ Refusal::Forbidden { .. }) => Self::forbidden(error.to_string()),
+            Some(error) => Self::bad_request(error.to_string()),
             None => Self::internal(error.to_string()),
         }
     }
 }
 
-impl IntoResponse for ApiError {
+impl IntoResponse for HttpError {
     fn into_response(self) -> Response {
         let body = ErrorBody {
             status_code: self.status.as_u16(),
@@ -143,7 +136,7 @@ impl IntoResponse for ApiError {
             error: self.status.canonical_reason().unwrap_or_default(),
             details: self.details,
         };
-        // A struct of a number and texts always serialises.
+        // A struct of a number and strings always serializes.
         let mut response = Response::new(Body::from(serde_json::to_vec(&body).unwrap_or_default()));
         *response.status_mut() = self.status;
         if let Some(header) = self.header {
@@ -153,7 +146,7 @@ impl IntoResponse for ApiError {
             .headers_mut()
             .insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         if let Some(cause) = self.cause {
-            response.extensions_mut().insert(Cause(cause));
+            response.extensions_mut().insert(ErrorCause(cause));
         }
         response
     }

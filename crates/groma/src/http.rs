@@ -1,0 +1,15 @@
+//! HTTP code that the API and the web application share. It imports neither of them.
+
+pub(crate) mod body;
+pub(crate) mod client_address;
+mod drain_body;
+mod encoding;
+mod error;
+mod middleware;
+mod response;
+pub(crate) mod security_headers;
+
+pub(crate) use encoding::{Encoding, compress};
+pub(crate) use error::{ErrorBody, ErrorCause, ErrorDetail, HttpError};
+pub(crate) use middleware::{FinalResponse, respond};
+pub(crate) use response::{EncodedBody, ResponseOptions};

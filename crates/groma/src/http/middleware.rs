@@ -1,0 +1,125 @@
+//! The outermost layer of every listener: request ids, CORS, panics, error bodies, and the log of
+//! failed requests.
+
+use super::{
+    client_address::Client,
+    drain_body::UnreadBody,
+    error::{ErrorCause, HttpError},
+};
+use axum::{
+    Router,
+    extract::Request,
+    http::{HeaderName, HeaderValue, Method, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use futures_util::FutureExt;
+use std::panic::AssertUnwindSafe;
+use tower::Service;
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// Marks an error response whose body must reach the client unchanged, such as a page.
+#[derive(Clone)]
+pub(crate) struct FinalResponse;
+
+/// Responds to one request. This wraps the whole router instead of being a layer inside it, because it
+/// must also see the responses of the framework itself.
+pub(crate) async fn respond(mut router: Router, client: Client, mut request: Request) -> Response {
+    let request_id = request_id(&request);
+    let is_api = request.uri().path().starts_with("/api/public/");
+    let address = client.address;
+    // Only the web application needs the client; the API identifies callers by token.
+    if !is_api {
+        request.extensions_mut().insert(client);
+    }
+    let (method, uri) = (request.method().clone(), request.uri().clone());
+    let (request, unread_body) = UnreadBody::split(request);
+    let mut response = AssertUnwindSafe(Service::call(&mut router, request))
+        .catch_unwind()
+        .await
+        .map(|response| response.unwrap_or_else(|never| match never {}))
+        .unwrap_or_else(|panic| HttpError::internal(panic_message(&*panic)).into_response());
+    let is_options = is_api && method == Method::OPTIONS;
+    if is_options && response.status() == StatusCode::METHOD_NOT_ALLOWED {
+        // No route handles OPTIONS, so "method not allowed" means that the route exists.
+        response = preflight();
+    } else if is_framework_error(&response) {
+        response = HttpError::from_status(response.status()).into_response();
+    }
+    if let Some(ErrorCause(cause)) = response.extensions_mut().remove::<ErrorCause>() {
+        let (request_id, path) = (request_id.to_str().unwrap_or("-"), uri.path());
+        tracing::error!(request_id, client = %address, %method, path, %cause, "request failed");
+    }
+    if let Some(unread_body) = unread_body {
+        unread_body.drain(&mut response).await;
+    }
+    let is_client_error = response.status().is_client_error();
+    let headers = response.headers_mut();
+    headers.insert(REQUEST_ID, request_id);
+    if is_client_error {
+        // The framework sets it for a wrong method, which the API reports as an unknown route.
+        headers.remove(header::ALLOW);
+    }
+    if is_api {
+        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+        headers.insert(
+            header::ACCESS_CONTROL_EXPOSE_HEADERS,
+            HeaderValue::from_static(EXPOSED_HEADERS),
+        );
+    }
+    response
+}
+
+/// Whether the framework produced this error, so that its body is not ours.
+fn is_framework_error(response: &Response) -> bool {
+    let status = response.status();
+    let is_json = || {
+        response.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind == "application/json")
+    };
+    let is_final = || response.extensions().get::<FinalResponse>().is_some();
+    (status.is_client_error() || status.is_server_error()) && !is_json() && !is_final()
+}
+
+/// The headers that scripts of other origins may read.
+const EXPOSED_HEADERS: &str = "ETag, X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, \
+                               X-RateLimit-Reset, RateLimit, RateLimit-Policy, Retry-After, \
+                               Idempotent-Replayed";
+
+/// The response to a CORS preflight request. Not by tower-http, whose CORS layer accepts OPTIONS on
+/// unknown routes as well; the contract asks for a 404 there.
+fn preflight() -> Response {
+    let mut response = StatusCode::NO_CONTENT.into_response();
+    let headers = response.headers_mut();
+    headers.insert(
+        header::ACCESS_CONTROL_ALLOW_METHODS,
+        HeaderValue::from_static("GET, HEAD, POST, DELETE, OPTIONS"),
+    );
+    headers.insert(
+        header::ACCESS_CONTROL_ALLOW_HEADERS,
+        HeaderValue::from_static("Authorization, Content-Type, If-None-Match, Idempotency-Key"),
+    );
+    headers.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("86400"));
+    response
+}
+
+/// The client's own request id if it is valid, otherwise a new one. Not by tower-http, which keeps
+/// whatever the client sent.
+fn request_id(request: &Request) -> HeaderValue {
+    let is_valid = |value: &&HeaderValue| {
+        let bytes = value.as_bytes();
+        (1..=128).contains(&bytes.len())
+            && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.:/+=".contains(byte))
+    };
+    if let Some(value) = request.headers().get(REQUEST_ID).filter(is_valid) {
+        return value.clone();
+    }
+    let id = uuid::Uuid::now_v7().to_string();
+    // A UUID is always a valid header value.
+    HeaderValue::try_from(id).unwrap_or(HeaderValue::from_static("-"))
+}
+
+fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+    format!("panic: {}", text.unwrap_or_else(|| "unknown".to_owned()))
+}

@@ -1,0 +1,233 @@
+//! Running the server: the listeners and the delivery loop of its roles, until shutdown.
+
+use super::{
+    App,
+    admin::{self, AdminState},
+    listen,
+    routes::{geo_router, main_router},
+};
+use crate::{
+    api::Api,
+    clock,
+    http::client_address::Proxies,
+    metrics,
+    roles::{Roles, ServerRole},
+    settings::{Settings, Webhooks},
+    tiles::TileCache,
+    web::Web,
+};
+use axum::Router;
+use groma_store::{DatabaseUrl, Store};
+use groma_webhooks::{AddressPolicy, Client, Deliveries, Resolver, Sender};
+use metrics_exporter_prometheus::PrometheusHandle;
+use std::{future::Future, io, net::SocketAddr, sync::Arc};
+use thiserror::Error;
+use tokio::{net::TcpListener, sync::watch};
+
+/// Why the server cannot start or had to stop.
+#[derive(Debug, Error)]
+pub(crate) enum ServeError {
+    /// A listener cannot be opened.
+    #[error("{setting}: cannot listen on {address}: {error}")]
+    Listen { setting: &'static str, address: SocketAddr, error: io::Error },
+    /// The address of a listener cannot be read.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// The database failed.
+    #[error(transparent)]
+    Store(#[from] groma_store::Error),
+    /// The HTTP client of webhooks cannot be created.
+    #[error("{0}")]
+    Webhooks(String),
+    /// The operating system provides no random numbers.
+    #[error("cannot generate secrets: {0}")]
+    Random(getrandom::Error),
+    /// Metrics cannot be recorded.
+    #[error("cannot record metrics: {0}")]
+    Metrics(#[from] metrics_exporter_prometheus::BuildError),
+}
+
+/// A server whose listeners are open, ready to run.
+pub(crate) struct Server {
+    /// With the addresses that are in use.
+    settings: Settings,
+    store: Store,
+    listeners: Listeners,
+    deliveries: Option<Deliveries>,
+    tiles: Arc<TileCache>,
+    api: Arc<Api>,
+    web: Arc<Web>,
+}
+
+impl Server {
+    /// Opens the listeners and prepares everything that can fail.
+    pub(crate) async fn bind(settings: Settings, store: Store) -> Result<Self, ServeError> {
+        store.claim()?;
+        let listeners = Listeners::bind(&settings).await?;
+        let settings = settings.bound(address(&listeners.main)?, address(&listeners.geo)?);
+        let deliveries = if settings.server.roles.has(ServerRole::Deliver) {
+            Some(Deliveries::new(store.clone(), webhook_sender(&settings)?, clock::now))
+        } else {
+            None
+        };
+        let tiles = Arc::new(TileCache::new(settings.limits.tile_cache_bytes));
+        let api = Arc::new(Api::new(&settings, store.clone(), tiles.clone()));
+        let web = Web::new(&settings, store.clone(), tiles.clone()).map_err(ServeError::Random)?;
+        Ok(Self { settings, store, listeners, deliveries, tiles, api, web: Arc::new(web) })
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Where the first user is created; `None` if there are users, or if this server has no web
+    /// application.
+    pub(crate) async fn setup_url(&self) -> Result<Option<String>, ServeError> {
+        if !self.roles().has(ServerRole::Web) {
+            return Ok(None);
+        }
+        Ok(self.web.setup_address().await?)
+    }
+
+    fn roles(&self) -> &Roles {
+        &self.settings.server.roles
+    }
+
+    /// Serves until `shutdown`, then finishes the requests and deliveries in progress.
+    pub(crate) async fn run(self, shutdown: impl Future<Output = ()>) -> Result<(), ServeError> {
+        self.log_start()?;
+        let metrics = self.listeners.admin.is_some().then(metrics::install).transpose()?;
+        let (roles, proxies) = (self.roles().clone(), self.settings.server.proxies());
+        let Self { store, listeners, deliveries, tiles, api, web, .. } = self;
+        let (stop, stopping) = watch::channel(false);
+        let stopped = || {
+            let mut stopping = stopping.clone();
+            async move {
+                // An error means that the sender is gone, which is the end as well.
+                let _ = stopping.wait_for(|is_stopping| *is_stopping).await;
+            }
+        };
+        let admin = AdminState {
+            store: store.clone(),
+            tiles,
+            roles: roles.clone(),
+            pulse: deliveries.as_ref().map(Deliveries::pulse),
+            stopping: stopping.clone(),
+        };
+        let proxies = Arc::new(proxies);
+        let serve = async |listener: Option<TcpListener>, router: Router| {
+            if let Some(listener) = listener {
+                let app = App { router, proxies: proxies.clone(), is_measured: true };
+                listen(listener, app, stopped()).await;
+            }
+        };
+        let serving = async {
+            tokio::join!(
+                serve(listeners.main, main_router(&api, &web, &roles)),
+                serve(listeners.geo, geo_router(&api)),
+            );
+            Ok::<_, ServeError>(())
+        };
+        let delivering = async {
+            match deliveries {
+                Some(deliveries) => deliveries.run(stopped()).await?,
+                None => stopped().await,
+            }
+            Ok(())
+        };
+        let working = async { tokio::try_join!(serving, delivering).map(drop) };
+        let stop_on_signal = async {
+            shutdown.await;
+            tracing::info!("stopping");
+            stop.send_replace(true);
+            std::future::pending::<()>().await;
+        };
+        tokio::select! {
+            result = working => result?,
+            // The admin listener serves to the very end, so that it can report the shutdown.
+            () = serve_admin(listeners.admin, admin, metrics) => {}
+            () = stop_on_signal => {}
+            () = store.tend(clock::now) => {}
+        }
+        store.close(clock::now()).await?;
+        Ok(())
+    }
+
+    fn log_start(&self) -> io::Result<()> {
+        tracing::info!(
+            main = address(&self.listeners.main)?.map(tracing::field::display),
+            geo = address(&self.listeners.geo)?.map(tracing::field::display),
+            admin = address(&self.listeners.admin)?.map(tracing::field::display),
+            roles = %self.roles(),
+            "serving"
+        );
+        if self.deliveries.is_none() && matches!(self.settings.database, DatabaseUrl::Sqlite(_)) {
+            tracing::warn!(
+                "webhook deliveries are not sent: this server does not have the role `deliver`, and \
+                 no other server can use its SQLite database"
+            );
+        }
+        Ok(())
+    }
+}
+
+async fn serve_admin(
+    listener: Option<TcpListener>,
+    state: AdminState,
+    metrics: Option<PrometheusHandle>,
+) {
+    let (Some(listener), Some(metrics)) = (listener, metrics) else {
+        return std::future::pending().await;
+    };
+    let router = admin::router(state, metrics.clone());
+    let app = App { router, proxies: Arc::new(Proxies::default()), is_measured: false };
+    tokio::select! {
+        () = listen(listener, app, std::future::pending()) => {}
+        () = admin::run_upkeep(&metrics) => {}
+    }
+}
+
+/// The listeners that the roles of this server need.
+struct Listeners {
+    main: Option<TcpListener>,
+    geo: Option<TcpListener>,
+    admin: Option<TcpListener>,
+}
+
+impl Listeners {
+    async fn bind(settings: &Settings) -> Result<Self, ServeError> {
+        let server = &settings.server;
+        let has_main = server.roles.have_main_listener();
+        let has_geo = server.roles.has(ServerRole::Geo);
+        Ok(Self {
+            main: bind("server.listen", has_main.then_some(server.listen)).await?,
+            geo: bind("server.geo_listen", has_geo.then_some(server.geo_listen)).await?,
+            admin: bind("server.admin_listen", server.admin_listen).await?,
+        })
+    }
+}
+
+async fn bind(
+    setting: &'static str,
+    address: Option<SocketAddr>,
+) -> Result<Option<TcpListener>, ServeError> {
+    let Some(address) = address else { return Ok(None) };
+    let listener = TcpListener::bind(address).await;
+    listener.map(Some).map_err(|error| ServeError::Listen { setting, address, error })
+}
+
+/// The address in use, which differs from the setting if its port is 0.
+fn address(listener: &Option<TcpListener>) -> io::Result<Option<SocketAddr>> {
+    listener.as_ref().map(TcpListener::local_addr).transpose()
+}
+
+/// The sender of webhook deliveries with these settings.
+pub(crate) fn webhook_sender(settings: &Settings) -> Result<Sender, ServeError> {
+    let Webhooks { allow_networks, extra_roots, .. } = &settings.webhooks;
+    let policy = AddressPolicy::new(allow_networks.clone());
+    let version = env!("CARGO_PKG_VERSION");
+    let client = Client::new(policy, Resolver::System, extra_roots.as_deref(), version)
+        .map_err(|error| ServeError::Webhooks(format!("webhooks.extra_roots: {error}")))?;
+    Sender::new(client, settings.service.header_name())
+        .map_err(|error| ServeError::Webhooks(error.to_string()))
+}

@@ -1,0 +1,150 @@
+//! Loading and rejecting settings.
+
+use super::*;
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+
+fn load(environment: &[(&str, &str)], flags: &[(&str, &str)]) -> Result<Settings, String> {
+    let environment =
+        environment.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    let flags: Vec<_> = flags.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
+    Settings::load(None, environment, &flags).map_err(|error| error.to_string())
+}
+
+#[test]
+fn flags_override_the_environment_which_overrides_the_defaults() {
+    let settings = load(
+        &[
+            ("GROMA_SERVER__LISTEN", "127.0.0.1:1"),
+            ("GROMA_DATABASE__URL", "sqlite:a"),
+            ("HOME", "x"),
+        ],
+        &[("database.url", "sqlite:b")],
+    )
+    .unwrap();
+    assert_eq!(settings.server.listen.port(), 1);
+    assert_eq!(settings.server.geo_listen.port(), 8081);
+    assert_eq!(settings.database, "sqlite:b".parse().unwrap());
+}
+
+#[test]
+fn lists_in_the_environment_are_comma_separated() {
+    let networks = |text: &str| {
+        load(&[("GROMA_WEBHOOKS__ALLOW_NETWORKS", text)], &[])
+            .unwrap()
+            .webhooks
+            .allow_networks
+            .len()
+    };
+    assert_eq!(networks(""), 0);
+    assert_eq!(networks("10.0.0.0/8, ::1"), 2);
+}
+
+#[test]
+fn address_can_be_a_host_name() {
+    let settings = load(&[("GROMA_SERVER__LISTEN", "localhost:8080")], &[]).unwrap();
+    assert!(settings.server.listen.ip().is_loopback());
+    assert_eq!(settings.server.listen.port(), 8080);
+}
+
+#[test]
+fn invalid_settings_are_reported_by_name() {
+    for (name, value, message) in [
+        ("GROMA_LISTEN", "x", "GROMA_LISTEN: is not a setting; check the spelling"),
+        ("GROMA_SERVER__PORT", "1", "GROMA_SERVER__PORT: is not a setting; check the spelling"),
+        (
+            "GROMA_SERVER__LISTEN",
+            "8080",
+            "server.listen: must be an address with a port, for example 127.0.0.1:8080, not `8080`",
+        ),
+        (
+            "GROMA_LIMITS__REQUESTS_PER_MINUTE",
+            "many",
+            "GROMA_LIMITS__REQUESTS_PER_MINUTE: must be a whole number",
+        ),
+        (
+            "GROMA_LIMITS__REQUESTS_PER_MINUTE",
+            "-1",
+            "limits.requests_per_minute: must be from 0 to 1000000",
+        ),
+        (
+            "GROMA_DATABASE__URL",
+            "mysql://x",
+            "database.url: must be `sqlite:PATH` or `postgres://…`",
+        ),
+        (
+            "GROMA_SERVICE__TOKEN_PREFIX",
+            "a_b",
+            "service.token_prefix: must be 1 to 16 lowercase letters or digits",
+        ),
+        (
+            "GROMA_WEBHOOKS__ENCRYPTION_KEY",
+            "0123",
+            "webhooks.encryption_key: must be 32 bytes as 64 hexadecimal digits or as base64",
+        ),
+        (
+            "GROMA_SERVER__ADMIN_LISTEN",
+            "9090",
+            "server.admin_listen: must be an address with a port, for example 127.0.0.1:8080, not `9090`",
+        ),
+        (
+            "GROMA_SERVER__ROLES",
+            "main,deliverer",
+            "server.roles: `deliverer` is not a role; use main, geo, deliver or web",
+        ),
+        (
+            "GROMA_SERVER__ROLES",
+            " , ",
+            "server.roles: must contain at least one of main, geo, deliver and web",
+        ),
+        (
+            "GROMA_SERVER__TRUSTED_PROXIES",
+            "10.0.0.0/8,proxy",
+            "server.trusted_proxies: `proxy` is not a network such as 10.0.0.0/8",
+        ),
+        ("GROMA_LOG__FORMAT", "xml", "log.format: must be auto, text or json"),
+        ("GROMA_WEBHOOKS__ALLOW_HTTP", "yes", "GROMA_WEBHOOKS__ALLOW_HTTP: must be true or false"),
+    ] {
+        assert_eq!(load(&[(name, value)], &[]).unwrap_err(), message);
+    }
+}
+
+#[test]
+fn encryption_key_is_hexadecimal_or_base64_and_never_printed() {
+    for key in ["ab".repeat(32), STANDARD.encode([0xab; 32])] {
+        let settings = load(&[("GROMA_WEBHOOKS__ENCRYPTION_KEY", &key)], &[]).unwrap();
+        assert!(settings.webhooks.encryption_key.is_some());
+        assert!(!format!("{settings:?}").contains(&key));
+    }
+    assert!(load(&[("GROMA_WEBHOOKS__ENCRYPTION_KEY", "")], &[]).is_ok());
+}
+
+#[test]
+fn unknown_setting_in_a_file_is_reported_by_its_dotted_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("groma.toml");
+    let load = |text: &str| {
+        std::fs::write(&path, text).unwrap();
+        Settings::load(Some(&path), [], &[])
+            .map(|settings| settings.server.listen.port())
+            .map_err(|error| error.to_string())
+    };
+    assert_eq!(load("[server]\nlisten = \"127.0.0.1:9\""), Ok(9));
+    assert_eq!(
+        load("[server]\nport = 9"),
+        Err("server.port: is not a setting; check the spelling".into())
+    );
+    assert_eq!(load("[server]\nlisten = 9"), Err("server.listen: must be a string".into()));
+    assert_eq!(load("server = 9"), Err("server: must be a table of settings".into()));
+}
+
+#[test]
+fn service_name_has_a_default_for_headers_and_one_for_users() {
+    let names = |name: &str| {
+        let settings = load(&[("GROMA_SERVICE__NAME", name)], &[]).unwrap();
+        let service = &settings.service;
+        (service.header_name().to_owned(), service.display_name().to_owned())
+    };
+    assert_eq!(names(""), ("Service".to_owned(), "Groma".to_owned()));
+    assert_eq!(names("Service"), ("Service".to_owned(), "Service".to_owned()));
+    assert_eq!(names("Cadastre"), ("Cadastre".to_owned(), "Cadastre".to_owned()));
+}

@@ -1,0 +1,222 @@
+//! Validation: from the merged table to typed settings.
+
+use super::{Limits, LogFormat, Map, Server, Service, Settings, SettingsError, Webhooks};
+use crate::roles::Roles;
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use groma_domain::token::TokenPrefix;
+use groma_store::SealKey;
+use ipnet::IpNet;
+use serde::Deserialize;
+use std::{
+    fmt,
+    net::{SocketAddr, ToSocketAddrs},
+    path::PathBuf,
+};
+use toml::{Table, Value};
+
+/// The settings as written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Raw {
+    service: RawService,
+    server: RawServer,
+    database: RawDatabase,
+    limits: RawLimits,
+    webhooks: RawWebhooks,
+    map: RawMap,
+    log: RawLog,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawService {
+    name: String,
+    token_prefix: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawServer {
+    listen: String,
+    public_url: String,
+    geo_listen: String,
+    geo_public_url: String,
+    admin_listen: String,
+    roles: Vec<String>,
+    trusted_proxies: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawDatabase {
+    url: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawLimits {
+    requests_per_minute: i64,
+    geojson_bytes: i64,
+    tile_cache_bytes: i64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawWebhooks {
+    allow_http: bool,
+    allow_networks: Vec<String>,
+    extra_roots: String,
+    encryption_key: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawMap {
+    style: String,
+    hosts: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawLog {
+    format: String,
+}
+
+/// Checks every setting.
+pub(super) fn validate(merged: Table) -> Result<Settings, SettingsError> {
+    let raw: Raw = serde_path_to_error::deserialize(Value::Table(merged))
+        .map_err(|error| wrong(&error.path().to_string(), error.inner().message()))?;
+    Ok(Settings {
+        service: Service {
+            name: non_empty(&raw.service.name).map(service_name).transpose()?,
+            token_prefix: TokenPrefix::parse(&raw.service.token_prefix)
+                .map_err(|reason| wrong("service.token_prefix", reason))?,
+        },
+        server: Server {
+            listen: address("server.listen", &raw.server.listen)?,
+            public_url: url("server.public_url", &raw.server.public_url)?,
+            geo_listen: address("server.geo_listen", &raw.server.geo_listen)?,
+            geo_public_url: url("server.geo_public_url", &raw.server.geo_public_url)?,
+            admin_listen: non_empty(&raw.server.admin_listen)
+                .map(|text| address("server.admin_listen", text))
+                .transpose()?,
+            roles: Roles::parse(&raw.server.roles)
+                .map_err(|reason| wrong("server.roles", reason))?,
+            trusted_proxies: networks("server.trusted_proxies", &raw.server.trusted_proxies)?,
+        },
+        database: raw.database.url.parse().map_err(|reason| wrong("database.url", reason))?,
+        limits: Limits {
+            requests_per_minute: u32::try_from(raw.limits.requests_per_minute)
+                .ok()
+                .filter(|limit| *limit <= 1_000_000)
+                .ok_or_else(|| wrong("limits.requests_per_minute", "must be from 0 to 1000000"))?,
+            geojson_bytes: u64::try_from(raw.limits.geojson_bytes)
+                .ok()
+                .filter(|bytes| *bytes >= 1024)
+                .ok_or_else(|| wrong("limits.geojson_bytes", "must be at least 1024"))?,
+            tile_cache_bytes: u64::try_from(raw.limits.tile_cache_bytes)
+                .map_err(|_| wrong("limits.tile_cache_bytes", "must be at least 0"))?,
+        },
+        webhooks: Webhooks {
+            allow_http: raw.webhooks.allow_http,
+            allow_networks: networks("webhooks.allow_networks", &raw.webhooks.allow_networks)?,
+            extra_roots: non_empty(&raw.webhooks.extra_roots).map(PathBuf::from),
+            encryption_key: non_empty(&raw.webhooks.encryption_key)
+                .map(encryption_key)
+                .transpose()?,
+        },
+        map: map(&raw.map)?,
+        log: log_format(&raw.log.format)?,
+    })
+}
+
+fn wrong(name: &str, reason: impl fmt::Display) -> SettingsError {
+    SettingsError::new(name, reason)
+}
+
+/// A name that can be part of an HTTP header.
+fn service_name(text: &str) -> Result<String, SettingsError> {
+    let is_valid =
+        text.len() <= 40 && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    if is_valid {
+        Ok(text.to_owned())
+    } else {
+        Err(wrong("service.name", "must be 1 to 40 letters, digits or hyphens"))
+    }
+}
+
+fn non_empty(text: &str) -> Option<&str> {
+    Some(text.trim()).filter(|text| !text.is_empty())
+}
+
+fn encryption_key(text: &str) -> Result<SealKey, SettingsError> {
+    let bytes = hex::decode(text).ok().or_else(|| STANDARD.decode(text).ok());
+    let key: Option<[u8; 32]> = bytes.and_then(|bytes| bytes.try_into().ok());
+    // The message does not repeat the value, which may be a key with a typing error.
+    let expected = "must be 32 bytes as 64 hexadecimal digits or as base64";
+    key.map(SealKey::new).ok_or_else(|| wrong("webhooks.encryption_key", expected))
+}
+
+/// An address with a port. If a host name has several addresses, IPv4 is preferred.
+fn address(name: &str, text: &str) -> Result<SocketAddr, SettingsError> {
+    let addresses = text.to_socket_addrs().ok();
+    let address = addresses.and_then(|addresses| addresses.min_by_key(SocketAddr::is_ipv6));
+    address.ok_or_else(|| {
+        wrong(
+            name,
+            format!("must be an address with a port, for example 127.0.0.1:8080, not `{text}`"),
+        )
+    })
+}
+
+fn url(name: &str, text: &str) -> Result<Option<String>, SettingsError> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let text = text.trim_end_matches('/');
+    let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    match host {
+        Some(host) if !host.is_empty() && !text.contains(['?', '#', ' ']) => {
+            Ok(Some(text.to_owned()))
+        }
+        _ => Err(wrong(name, "must be an http or https URL")),
+    }
+}
+
+/// The map's style and the origins that it loads from.
+fn map(raw: &RawMap) -> Result<Map, SettingsError> {
+    let style = url("map.style", &raw.style)?;
+    let mut hosts = Vec::new();
+    for host in style.iter().chain(&raw.hosts) {
+        let host = url("map.hosts", host)?.unwrap_or_default();
+        let start = host.find("://").map_or(0, |at| at + 3);
+        let end = host[start..].find('/').map_or(host.len(), |at| start + at);
+        let host = host[..end].to_owned();
+        if host.contains([';', ',', '\'', '"']) {
+            return Err(wrong("map.hosts", format!("`{host}` is not a URL")));
+        }
+        if !host.is_empty() && !hosts.contains(&host) {
+            hosts.push(host);
+        }
+    }
+    Ok(Map { style, hosts })
+}
+
+fn networks(name: &str, texts: &[String]) -> Result<Vec<IpNet>, SettingsError> {
+    let network = |text: &String| {
+        let single = || text.parse::<std::net::IpAddr>().map(IpNet::from);
+        text.parse::<IpNet>()
+            .or_else(|_| single())
+            .map_err(|_| wrong(name, format!("`{text}` is not a network such as 10.0.0.0/8")))
+    };
+    texts.iter().map(network).collect()
+}
+
+fn log_format(text: &str) -> Result<LogFormat, SettingsError> {
+    match text {
+        "auto" => Ok(LogFormat::Auto),
+        "text" => Ok(LogFormat::Text),
+        "json" => Ok(LogFormat::Json),
+        _ => Err(wrong("log.format", "must be auto, text or json")),
+    }
+}
