@@ -30,7 +30,7 @@ export function addFolderPoints(
     },
   });
   // The outline distinguishes folders from the points of layers.
-  withPalette(({ ink }) => map.setPaintProperty(FOLDERS, "circle-stroke-color", ink));
+  withPalette(({ text }) => map.setPaintProperty(FOLDERS, "circle-stroke-color", text));
   let isVisible = true;
   let request: AbortController | null = null;
   const load = async () => {

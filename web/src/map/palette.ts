@@ -8,7 +8,7 @@ export interface Palette {
   grid: string;
   label: string;
   halo: string;
-  ink: string;
+  text: string;
   accent: string;
   ring: string;
 }
@@ -20,7 +20,7 @@ const LIGHT: Palette = {
   grid: "#d3d5cd",
   label: "#626b79",
   halo: "#f4f3ec",
-  ink: "#18202b",
+  text: "#18202b",
   accent: "#b83a22",
   ring: "#ffffff",
 };
@@ -32,7 +32,7 @@ const DARK: Palette = {
   grid: "#28313b",
   label: "#929ba8",
   halo: "#1b222b",
-  ink: "#e8eaed",
+  text: "#e8eaed",
   accent: "#f0806a",
   ring: "#12161c",
 };
