@@ -14,7 +14,7 @@ export type ShapeMode = "point" | "linestring" | "polygon";
 
 export function drawingModes(snap: SnapToCustom) {
   const color = palette().accent as HexColor;
-  const outline = palette().ring as HexColor;
+  const outline = palette().outline as HexColor;
   const keyEvents = { cancel: "Escape", finish: "Enter" };
   const snapping = { toCustom: snap };
   const vertexStyles = {

@@ -59,11 +59,11 @@ function addShapes(map: MapLibre, shapes: FeatureCollection): void {
     filter: ["==", ["geometry-type"], "Point"],
     paint: { "circle-radius": 5, "circle-stroke-width": 1.5 },
   });
-  withPalette(({ accent, ring }) => {
+  withPalette(({ accent, outline }) => {
     map.setPaintProperty("folder-area", "fill-color", accent);
     map.setPaintProperty("folder-line", "line-color", accent);
     map.setPaintProperty("folder-point", "circle-color", accent);
-    map.setPaintProperty("folder-point", "circle-stroke-color", ring);
+    map.setPaintProperty("folder-point", "circle-stroke-color", outline);
   });
 }
 

@@ -10,7 +10,7 @@ export interface Palette {
   halo: string;
   text: string;
   accent: string;
-  ring: string;
+  outline: string;
 }
 
 const LIGHT: Palette = {
@@ -22,7 +22,7 @@ const LIGHT: Palette = {
   halo: "#f4f3ec",
   text: "#18202b",
   accent: "#b83a22",
-  ring: "#ffffff",
+  outline: "#ffffff",
 };
 
 const DARK: Palette = {
@@ -34,7 +34,7 @@ const DARK: Palette = {
   halo: "#1b222b",
   text: "#e8eaed",
   accent: "#f0806a",
-  ring: "#12161c",
+  outline: "#12161c",
 };
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
