@@ -3,6 +3,7 @@
 mod backup;
 mod check;
 mod copy;
+mod demo;
 mod export;
 mod files;
 mod health;
@@ -10,7 +11,7 @@ mod import;
 mod layer;
 mod records;
 mod serve;
-pub(crate) mod token;
+mod token;
 mod user;
 mod webhook;
 mod workspace;

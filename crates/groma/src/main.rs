@@ -4,7 +4,6 @@ mod api;
 mod cli;
 mod clock;
 mod commands;
-mod demo;
 mod http;
 mod logging;
 mod metrics;

@@ -27,7 +27,6 @@ mod table;
 mod visit;
 
 pub(crate) use error::WebError;
-pub(crate) use shown::grouped;
 
 use crate::{
     http::{HttpError, security_headers},

@@ -1,14 +1,14 @@
 //! `groma serve`: runs the server until a signal.
 
-use super::{Failure, print};
-use crate::{demo, server::Server, settings::Settings};
+use super::{Failure, demo, print};
+use crate::{server::Server, settings::Settings};
 use groma_store::Store;
 use tokio::signal::unix::{SignalKind, signal};
 
 pub(super) async fn run(settings: Settings, store: Store, with_demo: bool) -> Result<(), Failure> {
     let server = Server::bind(settings, store.clone()).await.map_err(Failure::new)?;
     let mut shutdown = std::pin::pin!(shutdown_signal()?);
-    if with_demo && !demo::fill_when_empty(server.settings(), &store, &mut shutdown).await? {
+    if with_demo && !demo::seed_if_empty(server.settings(), &store, &mut shutdown).await? {
         return Ok(());
     }
     if let Some(url) = server.setup_url().await.map_err(Failure::new)? {

@@ -1,12 +1,12 @@
 //! What a folder costs: slips and invoices as they come in, and the budgets they count against.
 
 use super::{Life, Outing, Pot};
-use crate::demo::{
+use crate::{
     calendar::{Day, at_desk},
-    notes::Thing,
+    job_types::Phase,
     office::Colleague,
     purchases::{self, AT_THE_OFFICE, LUNCH, ON_THE_ROAD, Purchase, ROOM, TOLL},
-    works::Phase,
+    timeline::Thing,
 };
 use groma_domain::{Kind, Timestamp};
 use serde_json::json;

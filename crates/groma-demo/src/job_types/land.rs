@@ -5,7 +5,7 @@ use super::{
     Phase::{Deliver, Field, Office, Prepare},
     Work, subject, task,
 };
-use crate::demo::purchases as buy;
+use crate::purchases as buy;
 
 /// Lines between owners: found, agreed, marked.
 pub(super) const BOUNDARY: Work = Work {

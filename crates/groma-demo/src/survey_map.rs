@@ -1,16 +1,16 @@
 //! The office's atlas: the communes drawn as parcels, streets and points, and what each folder's
 //! work outside adds. The same story always draws the same atlas.
 
-mod country;
 mod fieldwork;
+mod location;
 mod village;
 
 pub(super) use fieldwork::{Fieldwork, Site};
 
 use super::{
     calendar::Day,
-    chance::Chance,
     office::{PLACES, Place},
+    rng::Chance,
 };
 use fieldwork::{Haul, NETWORKS, hundredths};
 use groma_domain::layer::LayerKey;
@@ -291,7 +291,7 @@ mod tests {
                 let (x, y) = (x / count, y / count);
                 let inner = ring.iter().map(|c| (c.x + (x - c.x) * 0.01, c.y + (y - c.y) * 0.01));
                 for (x, y) in inner.chain([(x, y)]) {
-                    let inside = |other: &&Vec<country::Metres>| {
+                    let inside = |other: &&Vec<location::Metres>| {
                         let next = other.iter().cycle().skip(1);
                         let crossed = other.iter().zip(next).filter(|(one, next)| {
                             (one.y > y) != (next.y > y)

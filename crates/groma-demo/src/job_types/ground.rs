@@ -5,7 +5,7 @@ use super::{
     Phase::{Deliver, Field, Office, Prepare},
     Work, subject, task,
 };
-use crate::demo::purchases as buy;
+use crate::purchases as buy;
 
 /// Ground as it lies, before anyone builds.
 pub(super) const TOPOGRAPHY: Work = Work {

@@ -1,6 +1,6 @@
 //! Where the communes lie: on no map, but on the earth, at the distances that the office drives.
 
-use crate::demo::office::{PLACES, Place};
+use crate::office::{PLACES, Place};
 use groma_geo::Position;
 
 /// Longitude and latitude of the office.

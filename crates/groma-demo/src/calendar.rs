@@ -1,7 +1,7 @@
 //! The office's calendar: which days it works, when in the year there is much to do, and when each
 //! colleague sits down to write up what happened.
 
-use super::{chance::Chance, office::Colleague};
+use super::{office::Colleague, rng::Chance};
 use groma_domain::{Timestamp, time::Date};
 
 const DAY_MILLIS: i64 = 86_400_000;

@@ -1,16 +1,16 @@
 //! The life of one folder: quoted, ordered, measured, drawn, delivered, put away.
 
+mod expenses;
 mod schedule;
-mod spending;
 mod tasks;
 
 use super::{
-    atlas::{Fieldwork, Site},
     calendar::{Day, at_desk},
-    chance::Chance,
-    notes::{Notes, Thing},
+    job_types::{Phase, Subject, Work},
     office::{Colleague, PUBLIC, Place},
-    works::{Phase, Subject, Work},
+    rng::Chance,
+    survey_map::{Fieldwork, Site},
+    timeline::{Notes, Thing},
 };
 use groma_domain::{Kind, Timestamp};
 use schedule::Schedule;

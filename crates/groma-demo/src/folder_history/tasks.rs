@@ -1,10 +1,10 @@
 //! A folder's assignments: planned when the order comes in, then done, or not.
 
 use super::{Life, Outing};
-use crate::demo::{
+use crate::{
     calendar::{Day, at_desk},
+    job_types::{Doer, Phase, QUOTE, Task},
     office::Colleague,
-    works::{Doer, Phase, QUOTE, Task},
 };
 use groma_domain::{Kind, Timestamp};
 use serde_json::{Value, json};

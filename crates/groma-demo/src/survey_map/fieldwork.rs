@@ -1,30 +1,29 @@
 //! What a crew brings back: points, lines and parcels of the site of a folder.
 
 use super::{
-    Sheet,
-    country::Metres,
-    feature,
+    Sheet, feature,
+    location::Metres,
     village::{Block, Street, Village},
 };
-use crate::demo::{calendar::Day, chance::Chance};
+use crate::{calendar::Day, rng::Chance};
 use groma_geo::{Geometry, geojson::Feature};
 use serde_json::{Value, json};
 use std::f64::consts::TAU;
 
 /// Work that was done outside for a folder.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::demo) struct Fieldwork {
+pub(crate) struct Fieldwork {
     /// The number of the folder, on which all chance hangs.
-    pub(in crate::demo) number: i64,
+    pub(crate) number: i64,
     /// The commune.
-    pub(in crate::demo) place: &'static str,
-    pub(in crate::demo) day: Day,
-    pub(in crate::demo) site: Site,
+    pub(crate) place: &'static str,
+    pub(crate) day: Day,
+    pub(crate) site: Site,
 }
 
 /// Where the work was done.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::demo) enum Site {
+pub(crate) enum Site {
     /// So many parcels of a section.
     Parcels { section: String, count: usize },
     /// A street with what lies under it.

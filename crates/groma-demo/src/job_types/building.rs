@@ -5,7 +5,7 @@ use super::{
     Phase::{Deliver, Field, Office, Prepare},
     Work, subject, task,
 };
-use crate::demo::purchases as buy;
+use crate::purchases as buy;
 
 /// What was built, as it was built.
 pub(super) const AS_BUILT: Work = Work {

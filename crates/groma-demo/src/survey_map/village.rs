@@ -3,8 +3,8 @@
 //! It is drawn with a ruler and then bent: streets that are straight on the plan sway on the ground,
 //! and what does not overlap on the plan does not overlap there. Neighbours share their corners.
 
-use super::country::{Metres, Origin};
-use crate::demo::{chance::Chance, office::Place};
+use super::location::{Metres, Origin};
+use crate::{office::Place, rng::Chance};
 use groma_domain::layer::Slug;
 use groma_geo::{Geometry, Position};
 use std::f64::consts::{PI, TAU};

@@ -1,9 +1,9 @@
 //! When what is done: as planned, and as it came.
 
-use crate::demo::{
+use crate::{
     calendar::Day,
-    chance::Chance,
-    works::{Phase, Work},
+    job_types::{Phase, Work},
+    rng::Chance,
 };
 
 pub(super) struct Schedule {

@@ -1,14 +1,15 @@
 //! Carries out the story in a workspace: members, records and layers, in the order of time.
 
 use super::{
-    atlas::{Atlas, Sheet},
     calendar::Day,
-    email, hooks,
-    notes::{Chapter, Step},
+    email,
     office::Colleague,
-    story::Story,
+    script::Script,
+    survey_map::{Atlas, Sheet},
+    timeline::{Chapter, Step},
+    webhooks,
 };
-use crate::commands::Failure;
+use crate::Error;
 use futures_util::poll;
 use groma_domain::{
     Kind, Timestamp, WorkspaceId,
@@ -23,26 +24,23 @@ use std::{collections::VecDeque, pin::Pin, task::Poll};
 const BATCH: usize = 10_000;
 
 /// Carries out the story, each chapter at its time and as the one who wrote it.
-pub(super) async fn carry_out(
+pub(super) async fn play(
     store: &Store,
     workspace: WorkspaceId,
-    story: &Story,
-) -> Result<(), Failure> {
-    let members = furnish(store, workspace, story.founded).await?;
-    let steps = story.chapters.iter().flat_map(|chapter| &chapter.steps);
-    let works = steps.filter_map(|step| step.fieldwork.as_ref());
-    let mut atlas = Atlas::draw(story.parcels, &works);
+    script: &Script,
+) -> Result<(), Error> {
+    let members = furnish(store, workspace, script.founded).await?;
+    let works = script.steps().filter_map(|step| step.fieldwork.as_ref());
+    let mut atlas = Atlas::draw(script.parcels, &works);
     let mut queue = Queue::new(store);
-    lay_out(store, workspace, story.founded, &atlas, &mut queue).await?;
-    for Chapter { at, who, steps } in &story.chapters {
+    lay_out(store, workspace, script.founded, &atlas, &mut queue).await?;
+    for Chapter { at, who, steps } in &script.chapters {
         let commands: Result<_, _> = steps.iter().map(Step::command).collect();
-        let commands = commands.map_err(Failure::new)?;
+        let commands = commands.map_err(Error::invalid_data)?;
         let member = members.iter().find(|(member, _)| member == who);
         let actor = member.map_or(Actor::Operator, |(_, actor)| *actor);
         let change = Change { workspace, actor, now: *at, commands };
-        queue
-            .hand_over(async { store.apply(change).await.map(drop).map_err(Failure::from) })
-            .await?;
+        queue.hand_over(async { store.apply(change).await.map(drop).map_err(Error::from) }).await?;
         for step in steps {
             let Some(fieldwork) = &step.fieldwork else { continue };
             let task = step.reference.as_str();
@@ -53,8 +51,8 @@ pub(super) async fn carry_out(
         }
     }
     queue.finish().await?;
-    let end = story.chapters.last().map_or(story.founded, |chapter| chapter.at);
-    hooks::install(store, workspace, end).await
+    let end = script.chapters.last().map_or(script.founded, |chapter| chapter.at);
+    webhooks::install(store, workspace, end).await
 }
 
 /// Adds the members, who then act in the story, and a status for invoices, which are paid, not
@@ -63,7 +61,7 @@ async fn furnish(
     store: &Store,
     workspace: WorkspaceId,
     now: Timestamp,
-) -> Result<Vec<(Colleague, Actor)>, Failure> {
+) -> Result<Vec<(Colleague, Actor)>, Error> {
     let mut members = Vec::new();
     for who in Colleague::ALL {
         let Some(role) = who.role() else { continue };
@@ -92,7 +90,7 @@ async fn lay_out<'s>(
     now: Timestamp,
     atlas: &Atlas,
     queue: &mut Queue<'s>,
-) -> Result<(), Failure> {
+) -> Result<(), Error> {
     let actor = Actor::Operator;
     for sheet in [Sheet::Parcels, Sheet::Points, Sheet::Utilities] {
         let Some((name, _)) = sheet.layer() else { continue };
@@ -129,7 +127,7 @@ impl Upload<'_> {
         self,
         store: &'s Store,
         features: &[Feature],
-    ) -> Result<impl Future<Output = Result<(), Failure>> + 's, Failure> {
+    ) -> Result<impl Future<Output = Result<(), Error>> + 's, Error> {
         let mut spool = Spool::default();
         features.iter().try_for_each(|feature| spool.push(feature))?;
         let geometries = NewGeometries {
@@ -144,12 +142,12 @@ impl Upload<'_> {
         };
         Ok(async {
             let posted = store.post_geometries(geometries).await;
-            posted.map(drop).map_err(Failure::from)
+            posted.map(drop).map_err(Error::from)
         })
     }
 }
 
-type UnderWay<'s> = Pin<Box<dyn Future<Output = Result<(), Failure>> + 's>>;
+type UnderWay<'s> = Pin<Box<dyn Future<Output = Result<(), Error>> + 's>>;
 
 /// Changes that the store is handed in their order, and that are waited for later.
 struct Queue<'s> {
@@ -167,8 +165,8 @@ impl<'s> Queue<'s> {
 
     async fn hand_over(
         &mut self,
-        change: impl Future<Output = Result<(), Failure>> + 's,
-    ) -> Result<(), Failure> {
+        change: impl Future<Output = Result<(), Error>> + 's,
+    ) -> Result<(), Error> {
         let mut change: UnderWay<'s> = Box::pin(change);
         // The first look at it hands it over.
         match poll!(&mut change) {
@@ -181,14 +179,14 @@ impl<'s> Queue<'s> {
         }
     }
 
-    async fn oldest(&mut self) -> Result<(), Failure> {
+    async fn oldest(&mut self) -> Result<(), Error> {
         match self.under_way.pop_front() {
             Some(change) => change.await,
             None => Ok(()),
         }
     }
 
-    async fn finish(mut self) -> Result<(), Failure> {
+    async fn finish(mut self) -> Result<(), Error> {
         while !self.under_way.is_empty() {
             self.oldest().await?;
         }

@@ -2,13 +2,13 @@
 
 use super::{
     calendar::Day,
-    chance::Chance,
-    life::{self, Opening},
-    notes::{Chapter, Notes},
+    folder_history::{self, Opening},
+    job_types::WORKS,
     office::{FIELDS, PLACES, STREETS},
-    works::WORKS,
+    rng::Chance,
+    timeline::{Chapter, Notes, Step},
 };
-use groma_domain::Timestamp;
+use groma_domain::{Kind, Timestamp};
 use std::collections::HashSet;
 
 const SEED: u64 = 1_093;
@@ -17,7 +17,7 @@ const FOLDERS: i64 = 424;
 const PARCELS_PER_FOLDER: usize = 70;
 
 /// What happened, and since when.
-pub(super) struct Story {
+pub(super) struct Script {
     /// When the office began.
     pub(super) founded: Timestamp,
     /// How many parcels the communes have, about.
@@ -25,26 +25,37 @@ pub(super) struct Story {
     pub(super) chapters: Vec<Chapter>,
 }
 
-/// Tells the story up to `now`.
-pub(super) fn tell(now: Timestamp) -> Story {
-    tell_of(FOLDERS, now)
-}
-
-/// Tells a story of so many folders, spread over the same years.
-pub(super) fn tell_of(folders: i64, now: Timestamp) -> Story {
-    let today = Day::of(now);
-    let first = today.plus(-DAYS);
-    let mut chance = Chance::new(SEED);
-    let mut notes = Notes::default();
-    let mut names = HashSet::new();
-    for (number, day) in (1..).zip(opening_days(folders, first, today)) {
-        let mut own = chance.branch();
-        let opening = open(&mut own, number, day, &mut names);
-        life::live(&mut notes, own, &opening);
+impl Script {
+    /// The script up to `now`.
+    pub(super) fn generate(now: Timestamp) -> Self {
+        Self::with_folders(FOLDERS, now)
     }
-    let founded = first.plus(-1).morning().plus_millis(6 * 3_600_000);
-    let parcels = usize::try_from(folders).unwrap_or_default() * PARCELS_PER_FOLDER;
-    Story { founded, parcels, chapters: notes.told_by(now) }
+
+    /// A script with this many folders, spread over the same years.
+    pub(super) fn with_folders(folders: i64, now: Timestamp) -> Self {
+        let today = Day::of(now);
+        let first = today.plus(-DAYS);
+        let mut chance = Chance::new(SEED);
+        let mut notes = Notes::default();
+        let mut names = HashSet::new();
+        for (number, day) in (1..).zip(opening_days(folders, first, today)) {
+            let mut own = chance.branch();
+            let opening = open(&mut own, number, day, &mut names);
+            folder_history::live(&mut notes, own, &opening);
+        }
+        let founded = first.plus(-1).morning().plus_millis(6 * 3_600_000);
+        let parcels = usize::try_from(folders).unwrap_or_default() * PARCELS_PER_FOLDER;
+        Self { founded, parcels, chapters: notes.told_by(now) }
+    }
+
+    pub(super) fn steps(&self) -> impl Iterator<Item = &Step> + Clone {
+        self.chapters.iter().flat_map(|chapter| &chapter.steps)
+    }
+
+    /// How many records of a kind are created.
+    pub(super) fn created(&self, kind: Kind) -> u64 {
+        self.steps().filter(|step| step.is_new && step.kind == kind).count() as u64
+    }
 }
 
 /// The day on which each folder is opened: more of them where there is more to do.
@@ -91,7 +102,7 @@ const SHEET_LETTERS: [char; 12] = ['A', 'B', 'C', 'D', 'E', 'H', 'K', 'L', 'M', 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use groma_domain::{Kind, Permission};
+    use groma_domain::Permission;
 
     fn moment(text: &str) -> Timestamp {
         Timestamp::parse(text).unwrap()
@@ -99,8 +110,8 @@ mod tests {
 
     #[test]
     fn the_same_moment_tells_the_same_story() {
-        let tell = || tell(moment("2026-11-15T05:00:00Z")).chapters;
-        assert_eq!(tell(), tell());
+        let chapters = || Script::generate(moment("2026-11-15T05:00:00Z")).chapters;
+        assert_eq!(chapters(), chapters());
     }
 
     /// Leap days, holidays, weekends and midnight are days like any other.
@@ -114,23 +125,23 @@ mod tests {
             "2031-05-06T17:30:00Z",
         ] {
             let now = moment(now);
-            let Story { founded, chapters, .. } = tell(now);
+            let script = Script::generate(now);
+            let Script { founded, chapters, .. } = &script;
             assert!(chapters.is_sorted_by(|one, next| one.at < next.at));
-            assert!(founded < chapters[0].at && chapters[chapters.len() - 1].at <= now);
+            assert!(*founded < chapters[0].at && chapters[chapters.len() - 1].at <= now);
             let may_write = |chapter: &Chapter| {
                 chapter.who.role().is_some_and(|role| role.may(Permission::ChangeRecords))
             };
             assert!(chapters.iter().all(may_write));
-            let steps = || chapters.iter().flat_map(|chapter| &chapter.steps);
-            assert!(steps().all(|step| step.command().is_ok()));
-            let made = |kind| steps().filter(|step| step.is_new && step.kind == kind).count();
+            assert!(script.steps().all(|step| step.command().is_ok()));
             for (kind, expected) in [
                 (Kind::Folder, 400..=440),
                 (Kind::Assignment, 3_000..=5_000),
                 (Kind::Expense, 4_000..=7_000),
                 (Kind::Budget, 300..=450),
             ] {
-                assert!(expected.contains(&made(kind)), "{now}: {} of {kind}", made(kind));
+                let created = script.created(kind);
+                assert!(expected.contains(&created), "{now}: {created} of {kind}");
             }
         }
     }

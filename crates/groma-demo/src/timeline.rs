@@ -3,7 +3,7 @@
 //! A folder's life is told from beginning to end, even where it goes on behind today; what has not
 //! happened yet is struck out here. So each record stands where its age says, without a rule for it.
 
-use super::{atlas::Fieldwork, office::Colleague};
+use super::{office::Colleague, survey_map::Fieldwork};
 use groma_domain::{Kind, Reference, Refusal, Timestamp, record::Draft, reference::Key};
 use groma_store::{Command, Target};
 use serde_json::{Map, Value};

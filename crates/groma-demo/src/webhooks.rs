@@ -2,8 +2,7 @@
 //! weeks. All are switched off, and their names are those that are reserved for examples, so that
 //! nothing leaves a demonstration.
 
-use super::chance::Chance;
-use crate::commands::Failure;
+use crate::{Error, rng::Chance};
 use groma_domain::{
     Event, Timestamp, WorkspaceId,
     webhook::{EndpointDraft, EndpointUrl, EventFilter},
@@ -14,6 +13,8 @@ use groma_store::{
 };
 
 const SEED: u64 = 4_822;
+/// The delays of the real retry schedule, in seconds.
+const RETRY_DELAYS: [i64; 10] = [5, 60, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400];
 const DAY: i64 = 86_400_000;
 /// How many lines of the audit trail are read at a time.
 const PAGE: u32 = 1_000;
@@ -74,7 +75,7 @@ pub(super) async fn install(
     store: &Store,
     workspace: WorkspaceId,
     now: Timestamp,
-) -> Result<(), Failure> {
+) -> Result<(), Error> {
     let since = LISTENERS.iter().map(|listener| listener.days.0).max().unwrap_or_default();
     let recent = recent_events(store, workspace, now.plus_millis(-since * DAY)).await?;
     let mut chance = Chance::new(SEED);
@@ -89,7 +90,7 @@ async fn recent_events(
     store: &Store,
     workspace: WorkspaceId,
     since: Timestamp,
-) -> Result<Vec<(i64, Event, Timestamp)>, Failure> {
+) -> Result<Vec<(i64, Event, Timestamp)>, Error> {
     let mut recent = Vec::new();
     let mut after = 0;
     loop {
@@ -109,13 +110,13 @@ impl Listener {
         now: Timestamp,
         recent: &[(i64, Event, Timestamp)],
         mut chance: Chance,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), Error> {
         let events = EventFilter::parse(self.events)
-            .map_err(|_| Failure::new("the demonstration asks for an unknown event"))?;
+            .map_err(|_| Error::invalid_data("unknown webhook event"))?;
         let (first, last) =
             (now.plus_millis(-self.days.0 * DAY), now.plus_millis(-self.days.1 * DAY));
         let draft = EndpointDraft {
-            url: Some(EndpointUrl::parse(self.url, false).map_err(Failure::new)?),
+            url: Some(EndpointUrl::parse(self.url, false).map_err(Error::invalid_data)?),
             events: Some(events.clone()),
             description: Some(self.description.to_owned()),
             secret: None,
@@ -173,8 +174,8 @@ impl Temper {
 fn gave_up(chance: &mut Chance, at: Timestamp) -> Vec<PastAttempt> {
     let mut at = at;
     let mut attempts = vec![attempt(at, 15_000, None, "")];
-    for delay in groma_webhooks::schedule::DELAYS {
-        let millis = i64::try_from(delay.as_millis()).unwrap_or_default();
+    for seconds in RETRY_DELAYS {
+        let millis = seconds * 1_000;
         at = at.plus_millis(15_000 + millis * chance.between(90, 110) / 100);
         attempts.push(attempt(at, chance.between(40, 200), Some(502), "Bad Gateway"));
     }
