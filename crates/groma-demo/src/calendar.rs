@@ -1,23 +1,22 @@
-//! The office's calendar: which days it works, when in the year there is much to do, and when each
-//! colleague sits down to write up what happened.
+//! The office's calendar: working days, seasonal demand, and when each member of staff enters data.
 
-use super::{office::Colleague, rng::Chance};
+use super::{office::Staff, rng::Rng};
 use groma_domain::{Timestamp, time::Date};
 
 const DAY_MILLIS: i64 = 86_400_000;
 const MINUTE_MILLIS: i64 = 60_000;
 
-/// A day, counted from 1970.
+/// A day, as the number of days since 1970-01-01.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Day(i64);
 
 impl Day {
-    pub(super) fn of(moment: Timestamp) -> Self {
-        Self(moment.as_millis().div_euclid(DAY_MILLIS))
+    pub(super) fn of(time: Timestamp) -> Self {
+        Self(time.as_millis().div_euclid(DAY_MILLIS))
     }
 
     pub(super) fn date(self) -> Date {
-        self.morning().date()
+        self.start().date()
     }
 
     /// As the API writes it: `2026-11-15`.
@@ -25,32 +24,32 @@ impl Day {
         self.date().to_string()
     }
 
-    /// When it begins, in UTC.
-    pub(super) fn morning(self) -> Timestamp {
+    /// Midnight in UTC.
+    pub(super) fn start(self) -> Timestamp {
         Timestamp::from_millis(self.0 * DAY_MILLIS)
     }
 
-    /// So many days later, weekends included.
+    /// This many calendar days later.
     pub(super) fn plus(self, days: i64) -> Self {
         Self(self.0 + days)
     }
 
-    /// So many working days later; for 0 the day itself, or the next one that the office works.
+    /// This many working days later; for 0, this day or else the next working day.
     pub(super) fn plus_working(self, days: i64) -> Self {
         let mut day = self;
-        while !day.is_worked() {
+        while !day.is_working_day() {
             day.0 += 1;
         }
         for _ in 0..days {
             day.0 += 1;
-            while !day.is_worked() {
+            while !day.is_working_day() {
                 day.0 += 1;
             }
         }
         day
     }
 
-    /// The first day of the month that follows.
+    /// The first day of the next month.
     pub(super) fn next_month(self) -> Self {
         let date = self.date();
         self.plus(i64::from(date.days_in_month()) - i64::from(date.day()) + 1)
@@ -62,7 +61,7 @@ impl Day {
         (self.0 + 3).rem_euclid(7)
     }
 
-    pub(super) fn is_worked(self) -> bool {
+    pub(super) fn is_working_day(self) -> bool {
         let date = self.date();
         let closed = matches!(
             (date.month(), date.day()),
@@ -71,14 +70,12 @@ impl Day {
         self.weekday() < 5 && !closed
     }
 
-    /// How much work comes in, 100 being an ordinary day. Ground is measured in spring and autumn;
-    /// in August nobody answers, and in December everybody hurries home.
+    /// How much work comes in, where 100 is average. Surveys peak in spring and autumn.
     pub(super) fn demand(self) -> i64 {
         const BY_MONTH: [i64; 12] = [70, 90, 130, 135, 120, 125, 85, 40, 130, 125, 105, 60];
-        if self.is_worked() { BY_MONTH[(self.date().month() - 1) as usize] } else { 0 }
+        if self.is_working_day() { BY_MONTH[(self.date().month() - 1) as usize] } else { 0 }
     }
 
-    /// The season, for works that are named after it.
     pub(super) fn season(self) -> &'static str {
         match self.date().month() {
             3..=5 => "spring",
@@ -89,18 +86,18 @@ impl Day {
     }
 }
 
-/// The first moment from `earliest` on at which `who` sits at a desk. All that someone writes up in
-/// one sitting shares a moment, and no two colleagues ever share one.
-pub(super) fn at_desk(who: Colleague, earliest: Timestamp) -> Timestamp {
-    let (weekdays, from_minute) = who.desk();
+/// The first time from `earliest` on at which a member of staff enters data. All their entries of
+/// one day share a time, and no two members of staff ever share one.
+pub(super) fn next_entry_time(staff: Staff, earliest: Timestamp) -> Timestamp {
+    let (weekdays, start_minute) = staff.entry_slot();
     let mut day = Day::of(earliest);
     loop {
-        if day.is_worked() && weekdays.contains(&day.weekday()) {
-            let mut late = Chance::new(day.0.unsigned_abs() << 8 | who as u64);
-            let late = late.between(0, 30 * MINUTE_MILLIS);
-            let moment = day.morning().plus_millis(from_minute * MINUTE_MILLIS + late);
-            if moment >= earliest {
-                return moment;
+        if day.is_working_day() && weekdays.contains(&day.weekday()) {
+            let mut rng = Rng::new(day.0.unsigned_abs() << 8 | staff as u64);
+            let offset = rng.int(0, 30 * MINUTE_MILLIS);
+            let time = day.start().plus_millis(start_minute * MINUTE_MILLIS + offset);
+            if time >= earliest {
+                return time;
             }
         }
         day.0 += 1;
@@ -116,8 +113,8 @@ mod tests {
     }
 
     #[test]
-    fn weekends_and_holidays_are_not_worked() {
-        for (text, worked) in [
+    fn weekends_and_holidays_are_not_working_days() {
+        for (text, expected) in [
             ("2026-11-13", true),
             ("2026-11-14", false),
             ("2026-11-15", false),
@@ -125,7 +122,7 @@ mod tests {
             ("2026-05-01", false),
             ("2025-12-26", false),
         ] {
-            assert_eq!(day(text).is_worked(), worked, "{text}");
+            assert_eq!(day(text).is_working_day(), expected, "{text}");
         }
         assert_eq!(day("2026-11-14").plus_working(0), day("2026-11-16"));
         assert_eq!(day("2026-11-13").plus_working(1), day("2026-11-16"));
@@ -133,17 +130,17 @@ mod tests {
     }
 
     #[test]
-    fn a_sitting_is_one_colleagues_alone() {
-        let earliest = day("2026-03-02").morning();
-        let mut moments: Vec<_> =
-            Colleague::ALL.iter().map(|&who| at_desk(who, earliest)).collect();
-        for (&who, &moment) in Colleague::ALL.iter().zip(&moments) {
-            assert!(moment >= earliest);
-            assert_eq!(at_desk(who, moment), moment, "a sitting is found again from within");
-            assert!(at_desk(who, moment.plus_millis(1)) > moment);
+    fn entry_times_are_unique_to_each_member_of_staff() {
+        let earliest = day("2026-03-02").start();
+        let mut times: Vec<_> =
+            Staff::ALL.iter().map(|&staff| next_entry_time(staff, earliest)).collect();
+        for (&staff, &time) in Staff::ALL.iter().zip(&times) {
+            assert!(time >= earliest);
+            assert_eq!(next_entry_time(staff, time), time);
+            assert!(next_entry_time(staff, time.plus_millis(1)) > time);
         }
-        moments.sort_unstable();
-        moments.dedup();
-        assert_eq!(moments.len(), Colleague::ALL.len());
+        times.sort_unstable();
+        times.dedup();
+        assert_eq!(times.len(), Staff::ALL.len());
     }
 }

@@ -1,5 +1,4 @@
-//! The kinds of work that the office does: what they are called, who orders them, which steps they
-//! take and what is bought for them.
+//! The types of job that the office does: their names, clients, tasks and purchases.
 
 mod building;
 mod ground;
@@ -7,8 +6,7 @@ mod land;
 
 use super::purchases::Purchase;
 
-/// Every kind of work.
-pub(super) const WORKS: [&Work; 12] = [
+pub(super) const JOB_TYPES: [&JobType; 12] = [
     &land::BOUNDARY,
     &land::EASEMENT,
     &land::CADASTRE,
@@ -23,49 +21,44 @@ pub(super) const WORKS: [&Work; 12] = [
     &building::MONITORING,
 ];
 
-/// A kind of work.
 #[derive(Debug)]
-pub(super) struct Work {
-    /// How many in a hundred folders are of it.
+pub(super) struct JobType {
+    /// The percentage of folders with this type.
     pub(super) share: i64,
     pub(super) subjects: &'static [Subject],
     pub(super) tags: &'static [&'static str],
     pub(super) scales: &'static [&'static str],
-    /// How many working days it takes outside when it is small, from and to.
+    /// The range of working days in the field for a small job.
     pub(super) field_days: (i64, i64),
-    pub(super) tasks: &'static [Task],
+    pub(super) tasks: &'static [TaskTemplate],
     pub(super) purchases: &'static [Purchase],
 }
 
-impl Work {
-    /// Whether it is about parcels.
-    pub(super) fn concerns_land(&self) -> bool {
+impl JobType {
+    pub(super) fn is_cadastral(&self) -> bool {
         self.tags.contains(&"cadastre") || self.tags.contains(&"easement")
     }
 }
 
-/// What a folder can be about.
+/// What a folder is about.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Subject {
-    /// What it is called behind the commune's name: `{street}` and `{field}` are a place there,
-    /// `{lot}` a number, `{sheet}` a cadastral sheet, `{season}` the season.
+    /// Follows the commune's name. Placeholders: `{street}`, `{field}`, `{lot}` (a number),
+    /// `{section}` (of the cadastre), `{season}`.
     pub(super) name: &'static str,
-    /// What is to be done; `{parcels}` and `{hectares}` are figures of the folder.
+    /// The job in one sentence. Placeholders: `{parcels}`, `{hectares}`.
     pub(super) brief: &'static str,
-    /// Who orders such a thing.
     pub(super) clients: &'static [&'static str],
 }
 
-/// A step of a work.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Task {
+pub(super) struct TaskTemplate {
     pub(super) phase: Phase,
-    pub(super) doer: Doer,
+    pub(super) role: TaskRole,
     pub(super) title: &'static str,
     pub(super) hours: i64,
 }
 
-/// The part of a work that a task belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     Prepare,
@@ -74,14 +67,14 @@ pub(super) enum Phase {
     Deliver,
 }
 
-/// Who does a task.
+/// The role that a task is assigned to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Doer {
-    /// Whoever answers for the folder.
+pub(super) enum TaskRole {
+    /// The owner of the folder.
     Owner,
-    /// The crew that goes to its commune.
+    /// The field crew of the folder's commune.
     Crew,
-    Drawing,
+    Drafter,
     Analyst,
     Pilot,
     Lawyer,
@@ -96,9 +89,10 @@ const fn subject(
     Subject { name, brief, clients }
 }
 
-const fn task(phase: Phase, doer: Doer, title: &'static str, hours: i64) -> Task {
-    Task { phase, doer, title, hours }
+const fn task(phase: Phase, role: TaskRole, title: &'static str, hours: i64) -> TaskTemplate {
+    TaskTemplate { phase, role, title, hours }
 }
 
-/// The step with which every folder begins.
-pub(super) const QUOTE: Task = task(Phase::Prepare, Doer::Owner, "Site visit and quote", 3);
+/// The first task of every folder.
+pub(super) const QUOTE: TaskTemplate =
+    task(Phase::Prepare, TaskRole::Owner, "Site visit and quote", 3);

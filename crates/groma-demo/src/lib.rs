@@ -21,7 +21,7 @@ use groma_domain::{
     Currency, Email, Kind, Layer, Reference, Timestamp, WorkspaceId, workspace::WorkspaceName,
 };
 use groma_store::{Actor, NewUser, Store};
-use office::Colleague;
+use office::Staff;
 use script::Script;
 use std::fmt;
 
@@ -71,7 +71,7 @@ pub async fn seed(
     cancelled: impl Future<Output = ()>,
 ) -> Result<Option<Summary>, Error> {
     let script = Script::generate(now);
-    let workspace = create_workspace(store, password_hash, script.founded).await?;
+    let workspace = create_workspace(store, password_hash, script.founded_at).await?;
     let seeded = tokio::select! {
         played = seed::play(store, workspace, &script) => played.map(|()| true),
         () = cancelled => Ok(false),
@@ -82,11 +82,11 @@ pub async fn seed(
         }
         return seeded.map(|_| None);
     }
-    let budgets = script.created(Kind::Budget);
+    let budgets = script.record_count(Kind::Budget);
     Ok(Some(Summary {
         workspace,
-        owner: email(Colleague::SurveyLead)?,
-        record_counts: Kind::ALL.map(|kind| (kind, script.created(kind))).to_vec(),
+        owner: email(Staff::SurveyLead)?,
+        record_counts: Kind::ALL.map(|kind| (kind, script.record_count(kind))).to_vec(),
         layers: store.all_layers(workspace).await?,
         // The last ones belong to folders that have only just begun.
         sample_budget: Reference::made(Kind::Budget, budgets.saturating_sub(20).max(1)),
@@ -100,15 +100,15 @@ async fn create_workspace(
 ) -> Result<WorkspaceId, Error> {
     let name = WorkspaceName::parse(WORKSPACE_NAME).map_err(Error::invalid_data)?;
     let owner = NewUser {
-        email: email(Colleague::SurveyLead)?,
-        name: Some(Colleague::SurveyLead.name().to_owned()),
+        email: email(Staff::SurveyLead)?,
+        name: Some(Staff::SurveyLead.name().to_owned()),
         password_hash: Some(password_hash),
     };
     Ok(store.create_workspace(name, Currency::EUR, owner, at).await?.id)
 }
 
-fn email(who: Colleague) -> Result<Email, Error> {
-    Email::parse(&who.email()).map_err(Error::invalid_data)
+fn email(staff: Staff) -> Result<Email, Error> {
+    Email::parse(&staff.email()).map_err(Error::invalid_data)
 }
 
 #[cfg(test)]
@@ -135,7 +135,7 @@ mod tests {
         let store = store(&folder).await;
         // A seventh of the folders, over all the years: the full script is slow in a debug build.
         let script = Script::with_folders(60, Timestamp::parse("2026-11-15T05:00:00Z").unwrap());
-        let workspace = create_workspace(&store, String::new(), script.founded).await.unwrap();
+        let workspace = create_workspace(&store, String::new(), script.founded_at).await.unwrap();
         seed::play(&store, workspace, &script).await.unwrap();
 
         for kind in Kind::ALL {
@@ -149,13 +149,13 @@ mod tests {
             }
             let all = ListParams::default();
             let total = store.list(workspace, kind, &all, Vec::new()).await.unwrap().total;
-            assert_eq!(total, script.created(kind));
+            assert_eq!(total, script.record_count(kind));
         }
 
         let layers = store.all_layers(workspace).await.unwrap();
         let names: Vec<_> = layers.iter().map(|layer| layer.name.as_str()).collect();
         assert_eq!(names, ["Parcels", "Survey points", "Utilities", "Submissions"]);
-        assert!(layers[0].counts.polygons >= script.parcels as u64, "{:?}", layers[0].counts);
+        assert!(layers[0].counts.polygons >= script.parcel_count as u64, "{:?}", layers[0].counts);
 
         let surveyed: Vec<_> = script.steps().filter(|step| step.fieldwork.is_some()).collect();
         assert!(surveyed.len() > 40, "{}", surveyed.len());

@@ -1,13 +1,13 @@
-//! The office: who works there, where, and for whom. People go by their role; the communes are on
-//! no map.
+//! The office: its staff, the communes it works in, and its clients. People go by their role; the
+//! communes are fictitious.
 
 use groma_domain::Role;
 
 pub(super) const NAME: &str = "Demo survey office";
 
-/// Someone who works in the office or for it.
+/// A member of staff or a regular contractor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Colleague {
+pub(super) enum Staff {
     SurveyLead,
     OfficeManager,
     ProjectSurveyor,
@@ -21,7 +21,7 @@ pub(super) enum Colleague {
     LandLawAdviser,
 }
 
-impl Colleague {
+impl Staff {
     pub(super) const ALL: [Self; 11] = [
         Self::SurveyLead,
         Self::OfficeManager,
@@ -47,7 +47,7 @@ impl Colleague {
             Self::GisAnalyst => "GIS analyst",
             Self::DronePilot => "Drone pilot",
             Self::Accounts => "Accounts",
-            // These two are known by their address alone, and the store makes this name of it.
+            // These two have no account: the store derives this name from their email address.
             Self::Trainee => "Trainee",
             Self::LandLawAdviser => "Land law adviser",
         }
@@ -58,7 +58,7 @@ impl Colleague {
         format!("{local}@demo.example.test")
     }
 
-    /// The role of a member; the others are named in records but cannot log in.
+    /// The role in the workspace; `None` for people who are named in records but cannot log in.
     pub(super) fn role(self) -> Option<Role> {
         match self {
             Self::SurveyLead => Some(Role::Owner),
@@ -69,9 +69,9 @@ impl Colleague {
         }
     }
 
-    /// The weekdays (Monday is 0) on which they write up what happened, and the minute of the day
-    /// from which they do. The half hours that follow these minutes do not touch each other.
-    pub(super) fn desk(self) -> (&'static [i64], i64) {
+    /// The weekdays (Monday is 0) on which they enter data, and the minute of the day at which
+    /// their half hour for it starts. These half hours do not overlap.
+    pub(super) fn entry_slot(self) -> (&'static [i64], i64) {
         match self {
             Self::SurveyLead => (&[0, 3], 7 * 60),
             Self::OfficeManager => (&[1, 4], 9 * 60),
@@ -88,31 +88,30 @@ impl Colleague {
     }
 }
 
-/// A commune.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct Commune {
     pub(super) name: &'static str,
-    /// Kilometres of road from the office.
-    pub(super) away: i64,
-    /// Whether the northern crew goes there.
+    /// The distance from the office by road.
+    pub(super) distance_km: i64,
+    /// Whether the northern crew is responsible for it.
     pub(super) is_north: bool,
-    /// Whether it lies across the border, where the currency is another.
+    /// Whether it is across the border, where the currency differs.
     pub(super) is_abroad: bool,
 }
 
-const fn north(name: &'static str, away: i64) -> Place {
-    Place { name, away, is_north: true, is_abroad: false }
+const fn north(name: &'static str, distance_km: i64) -> Commune {
+    Commune { name, distance_km, is_north: true, is_abroad: false }
 }
 
-const fn south(name: &'static str, away: i64) -> Place {
-    Place { name, away, is_north: false, is_abroad: false }
+const fn south(name: &'static str, distance_km: i64) -> Commune {
+    Commune { name, distance_km, is_north: false, is_abroad: false }
 }
 
-const fn abroad(name: &'static str, away: i64) -> Place {
-    Place { name, away, is_north: false, is_abroad: true }
+const fn abroad(name: &'static str, distance_km: i64) -> Commune {
+    Commune { name, distance_km, is_north: false, is_abroad: true }
 }
 
-pub(super) const PLACES: [Place; 44] = [
+pub(super) const COMMUNES: [Commune; 44] = [
     north("Chêne", 9),
     north("Vallorme", 4),
     north("Bois-Chênet", 23),
@@ -178,7 +177,7 @@ pub(super) const STREETS: [&str; 16] = [
     "Rue des Trois Puits",
 ];
 
-/// Fields, and the hamlets that are called after them.
+/// Names of fields and hamlets.
 pub(super) const FIELDS: [&str; 18] = [
     "Les Grands Prés",
     "Le Clos Neuf",
@@ -200,8 +199,8 @@ pub(super) const FIELDS: [&str; 18] = [
     "La Fosse aux Loups",
 ];
 
-/// Clients that are public bodies; their orders carry a number and often a tender.
-pub(super) const PUBLIC: [&str; 11] = [
+/// Clients that are public bodies; their orders have a number.
+pub(super) const PUBLIC_CLIENTS: [&str; 11] = [
     "Town council",
     "Roads department",
     "Water board",

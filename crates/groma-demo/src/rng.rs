@@ -1,50 +1,53 @@
-//! Chance that can be repeated: the same seed deals the same cards, on every machine.
+//! A repeatable random number generator.
+//!
+//! The sequence is defined here rather than by a dependency, so that the demo stays the same when
+//! dependencies are updated.
 
-/// A small generator (SplitMix64). It is for telling stories, not for secrets.
-pub(super) struct Chance(u64);
+/// SplitMix64. Not for secrets.
+pub(super) struct Rng(u64);
 
-impl Chance {
+impl Rng {
     pub(super) fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// A generator of its own, so that what one folder draws does not shift the next.
-    pub(super) fn branch(&mut self) -> Self {
+    /// An independent generator: what one folder draws does not affect the next.
+    pub(super) fn fork(&mut self) -> Self {
         Self(self.next())
     }
 
-    /// A number from `least` to `most`, both included.
-    pub(super) fn between(&mut self, least: i64, most: i64) -> i64 {
-        least + self.below((most - least).unsigned_abs() + 1).cast_signed()
+    /// An integer from `min` to `max`, both included.
+    pub(super) fn int(&mut self, min: i64, max: i64) -> i64 {
+        min + self.below((max - min).unsigned_abs() + 1).cast_signed()
     }
 
-    /// A number between two, to a ten-thousandth of the way.
-    pub(super) fn real(&mut self, least: f64, most: f64) -> f64 {
-        least + (most - least) * self.between(0, 10_000) as f64 / 10_000.0
+    /// A number from `min` to `max`, in steps of a ten-thousandth of the range.
+    pub(super) fn float(&mut self, min: f64, max: f64) -> f64 {
+        min + (max - min) * self.int(0, 10_000) as f64 / 10_000.0
     }
 
-    /// Whether something that happens `percent` times in a hundred happens now.
-    pub(super) fn happens(&mut self, percent: i64) -> bool {
-        self.between(1, 100) <= percent
+    /// `true` in `percent` of a hundred cases.
+    pub(super) fn chance(&mut self, percent: i64) -> bool {
+        self.int(1, 100) <= percent
     }
 
-    /// One of several, which must not be none.
-    pub(super) fn pick<T: Copy>(&mut self, several: &[T]) -> T {
-        several[self.below(several.len() as u64) as usize]
+    /// One of `items`, which must not be empty.
+    pub(super) fn pick<T: Copy>(&mut self, items: &[T]) -> T {
+        items[self.below(items.len() as u64) as usize]
     }
 
-    /// One of several, each as likely as its weight says.
-    pub(super) fn weigh<T: Copy>(&mut self, several: &[(i64, T)]) -> T {
-        let mut left = self.between(1, several.iter().map(|(weight, _)| weight).sum());
-        let mut chosen = several[0].1;
-        for (weight, one) in several {
-            chosen = *one;
-            left -= weight;
-            if left <= 0 {
+    /// One of `items`, which must not be empty; each is as likely as its weight.
+    pub(super) fn pick_weighted<T: Copy>(&mut self, items: &[(i64, T)]) -> T {
+        let mut remaining = self.int(1, items.iter().map(|(weight, _)| weight).sum());
+        let mut picked = items[0].1;
+        for (weight, item) in items {
+            picked = *item;
+            remaining -= weight;
+            if remaining <= 0 {
                 break;
             }
         }
-        chosen
+        picked
     }
 
     fn below(&mut self, bound: u64) -> u64 {
@@ -65,21 +68,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_seed_deals_the_same_cards() {
-        let deal = |seed| {
-            let mut chance = Chance::new(seed);
-            [(); 20].map(|()| chance.between(-3, 900))
+    fn same_seed_gives_the_same_sequence() {
+        let sequence = |seed| {
+            let mut rng = Rng::new(seed);
+            [(); 20].map(|()| rng.int(-3, 900))
         };
-        assert_eq!(deal(7), deal(7));
-        assert_ne!(deal(7), deal(8));
-        assert!(deal(7).iter().all(|number| (-3..=900).contains(number)));
+        assert_eq!(sequence(7), sequence(7));
+        assert_ne!(sequence(7), sequence(8));
+        assert!(sequence(7).iter().all(|number| (-3..=900).contains(number)));
     }
 
     #[test]
-    fn weights_are_kept() {
-        let mut chance = Chance::new(1);
-        let rare = (0..1000).filter(|_| chance.weigh(&[(95, false), (5, true)])).count();
+    fn weighted_pick_follows_the_weights() {
+        let mut rng = Rng::new(1);
+        let rare = (0..1000).filter(|_| rng.pick_weighted(&[(95, false), (5, true)])).count();
         assert!((20..=90).contains(&rare), "{rare}");
-        assert!((0..1000).all(|_| !chance.weigh(&[(1, false), (0, true)])));
+        assert!((0..1000).all(|_| !rng.pick_weighted(&[(1, false), (0, true)])));
     }
 }

@@ -1,15 +1,15 @@
-//! Carries out the story in a workspace: members, records and layers, in the order of time.
+//! Plays the script into a workspace: members, layers and records, in the order of time.
 
 use super::{
+    Error,
     calendar::Day,
     email,
-    office::Colleague,
+    office::Staff,
     script::Script,
-    survey_map::{Atlas, Sheet},
-    timeline::{Chapter, Step},
+    survey_map::{DemoLayer, SurveyMap},
+    timeline::{Batch, Step},
     webhooks,
 };
-use crate::Error;
 use futures_util::poll;
 use groma_domain::{
     Kind, Timestamp, WorkspaceId,
@@ -20,57 +20,66 @@ use groma_geo::geojson::Feature;
 use groma_store::{Actor, Change, Command, NewGeometries, NewUser, Spool, Store};
 use std::{collections::VecDeque, pin::Pin, task::Poll};
 
-/// How many features are written together.
-const BATCH: usize = 10_000;
+const FEATURES_PER_UPLOAD: usize = 10_000;
 
-/// Carries out the story, each chapter at its time and as the one who wrote it.
+/// Applies each batch of the script at its time and as its author.
 pub(super) async fn play(
     store: &Store,
     workspace: WorkspaceId,
     script: &Script,
 ) -> Result<(), Error> {
-    let members = furnish(store, workspace, script.founded).await?;
-    let works = script.steps().filter_map(|step| step.fieldwork.as_ref());
-    let mut atlas = Atlas::draw(script.parcels, &works);
-    let mut queue = Queue::new(store);
-    lay_out(store, workspace, script.founded, &atlas, &mut queue).await?;
-    for Chapter { at, who, steps } in &script.chapters {
+    let members = add_members(store, workspace, script.founded_at).await?;
+    add_paid_status(store, workspace, script.founded_at).await?;
+    let surveys = script.steps().filter_map(|step| step.fieldwork.as_ref());
+    let mut map = SurveyMap::generate(script.parcel_count, &surveys);
+    let mut queue = WriteQueue::new(store);
+    create_layers(store, workspace, script.founded_at, &map, &mut queue).await?;
+    for Batch { at, author, steps } in &script.batches {
         let commands: Result<_, _> = steps.iter().map(Step::command).collect();
         let commands = commands.map_err(Error::invalid_data)?;
-        let member = members.iter().find(|(member, _)| member == who);
+        let member = members.iter().find(|(staff, _)| staff == author);
         let actor = member.map_or(Actor::Operator, |(_, actor)| *actor);
         let change = Change { workspace, actor, now: *at, commands };
-        queue.hand_over(async { store.apply(change).await.map(drop).map_err(Error::from) }).await?;
+        queue.push(async { store.apply(change).await.map(drop).map_err(Error::from) }).await?;
         for step in steps {
             let Some(fieldwork) = &step.fieldwork else { continue };
-            let task = step.reference.as_str();
-            for (sheet, features) in atlas.bring_in(fieldwork, task) {
-                let upload = Upload { workspace, actor, now: *at, sheet, task: Some(task) };
-                queue.hand_over(upload.post(store, &features)?).await?;
+            let assignment = step.reference.as_str();
+            for (layer, features) in map.survey(fieldwork, assignment) {
+                let assignment = Some(assignment);
+                let upload = Upload { workspace, actor, now: *at, layer, assignment };
+                queue.push(upload.post(store, &features)?).await?;
             }
         }
     }
     queue.finish().await?;
-    let end = script.chapters.last().map_or(script.founded, |chapter| chapter.at);
-    webhooks::install(store, workspace, end).await
+    let end = script.batches.last().map_or(script.founded_at, |batch| batch.at);
+    webhooks::create(store, workspace, end).await
 }
 
-/// Adds the members, who then act in the story, and a status for invoices, which are paid, not
-/// reimbursed.
-async fn furnish(
+/// Adds the members of staff who can log in, and returns them with their actors.
+async fn add_members(
     store: &Store,
     workspace: WorkspaceId,
     now: Timestamp,
-) -> Result<Vec<(Colleague, Actor)>, Error> {
+) -> Result<Vec<(Staff, Actor)>, Error> {
     let mut members = Vec::new();
-    for who in Colleague::ALL {
-        let Some(role) = who.role() else { continue };
-        // The owner is a member already; adding them again tells their id.
-        let name = Some(who.name().to_owned());
-        let user = NewUser { email: email(who)?, name, password_hash: None };
+    for staff in Staff::ALL {
+        let Some(role) = staff.role() else { continue };
+        // The owner is already a member; adding them again returns their id.
+        let name = Some(staff.name().to_owned());
+        let user = NewUser { email: email(staff)?, name, password_hash: None };
         let member = store.add_member(workspace, Actor::Operator, user, role, now).await?;
-        members.push((who, Actor::Member { person: member.person.id, role }));
+        members.push((staff, Actor::Member { person: member.person.id, role }));
     }
+    Ok(members)
+}
+
+/// Adds a status for invoices: the office pays them, where it reimburses the expenses of its staff.
+async fn add_paid_status(
+    store: &Store,
+    workspace: WorkspaceId,
+    now: Timestamp,
+) -> Result<(), Error> {
     let input = StatusInput {
         name: Field::Set("Paid".to_owned()),
         applies_to: Field::Set(Kind::Expense),
@@ -80,46 +89,45 @@ async fn furnish(
     };
     let commands = vec![Command::SaveStatus { target: None, input }];
     store.apply(Change { workspace, actor: Actor::Operator, now, commands }).await?;
-    Ok(members)
+    Ok(())
 }
 
-/// Makes the layers, with what was known before the office began.
-async fn lay_out<'s>(
+/// Creates the layers with the data from before the office was founded.
+async fn create_layers<'s>(
     store: &'s Store,
     workspace: WorkspaceId,
     now: Timestamp,
-    atlas: &Atlas,
-    queue: &mut Queue<'s>,
+    map: &SurveyMap,
+    queue: &mut WriteQueue<'s>,
 ) -> Result<(), Error> {
     let actor = Actor::Operator;
-    for sheet in [Sheet::Parcels, Sheet::Points, Sheet::Utilities] {
-        let Some((name, _)) = sheet.layer() else { continue };
+    for layer in [DemoLayer::Parcels, DemoLayer::Points, DemoLayer::Utilities] {
+        let Some((name, _)) = layer.name_and_key() else { continue };
         store.create_layer(workspace, actor, name.to_owned(), now).await?;
-        let mut known: Box<dyn Iterator<Item = Feature>> = match sheet {
-            Sheet::Parcels => Box::new(atlas.cadastre()),
-            Sheet::Points => Box::new(atlas.control(Day::of(now))),
-            _ => Box::new(atlas.networks()),
+        let mut features: Box<dyn Iterator<Item = Feature>> = match layer {
+            DemoLayer::Parcels => Box::new(map.parcels()),
+            DemoLayer::Points => Box::new(map.control_points(Day::of(now))),
+            _ => Box::new(map.utilities()),
         };
         loop {
-            let batch: Vec<Feature> = known.by_ref().take(BATCH).collect();
-            if batch.is_empty() {
+            let chunk: Vec<Feature> = features.by_ref().take(FEATURES_PER_UPLOAD).collect();
+            if chunk.is_empty() {
                 break;
             }
-            let upload = Upload { workspace, actor, now, sheet, task: None };
-            queue.hand_over(upload.post(store, &batch)?).await?;
+            let upload = Upload { workspace, actor, now, layer, assignment: None };
+            queue.push(upload.post(store, &chunk)?).await?;
         }
     }
     Ok(())
 }
 
-/// Features on their way to a layer.
-struct Upload<'t> {
+/// Where features are uploaded to, when and by whom.
+struct Upload<'a> {
     workspace: WorkspaceId,
     actor: Actor,
     now: Timestamp,
-    sheet: Sheet,
-    /// The assignment that they were measured for.
-    task: Option<&'t str>,
+    layer: DemoLayer,
+    assignment: Option<&'a str>,
 }
 
 impl Upload<'_> {
@@ -134,61 +142,55 @@ impl Upload<'_> {
             workspace: self.workspace,
             actor: self.actor,
             now: self.now,
-            layer: self.sheet.layer().map(|(_, key)| key),
+            layer: self.layer.name_and_key().map(|(_, key)| key),
             folder: None,
-            assignment: self.task.map(str::to_owned),
+            assignment: self.assignment.map(str::to_owned),
             features: spool,
             request: None,
         };
-        Ok(async {
-            let posted = store.post_geometries(geometries).await;
-            posted.map(drop).map_err(Error::from)
-        })
+        Ok(async { store.post_geometries(geometries).await.map(drop).map_err(Error::from) })
     }
 }
 
-type UnderWay<'s> = Pin<Box<dyn Future<Output = Result<(), Error>> + 's>>;
+type Write<'s> = Pin<Box<dyn Future<Output = Result<(), Error>> + 's>>;
 
-/// Changes that the store is handed in their order, and that are waited for later.
-struct Queue<'s> {
-    abreast: usize,
-    under_way: VecDeque<UnderWay<'s>>,
+/// Sends writes to the store in order, and awaits them later.
+struct WriteQueue<'s> {
+    capacity: usize,
+    pending: VecDeque<Write<'s>>,
 }
 
-impl<'s> Queue<'s> {
+impl<'s> WriteQueue<'s> {
     fn new(store: &Store) -> Self {
-        // SQLite's writer takes changes in the order in which they are handed over, and shares one
-        // sync of the disk among those that wait; PostgreSQL might let one overtake another.
-        let abreast = if matches!(store, Store::Sqlite(_)) { 64 } else { 1 };
-        Self { abreast, under_way: VecDeque::with_capacity(abreast) }
+        // SQLite's writer thread applies writes in the order of arrival and commits waiting ones
+        // as a group. On PostgreSQL one write could overtake another.
+        let capacity = if matches!(store, Store::Sqlite(_)) { 64 } else { 1 };
+        Self { capacity, pending: VecDeque::with_capacity(capacity) }
     }
 
-    async fn hand_over(
+    async fn push(
         &mut self,
-        change: impl Future<Output = Result<(), Error>> + 's,
+        write: impl Future<Output = Result<(), Error>> + 's,
     ) -> Result<(), Error> {
-        let mut change: UnderWay<'s> = Box::pin(change);
-        // The first look at it hands it over.
-        match poll!(&mut change) {
-            Poll::Ready(outcome) => outcome?,
-            Poll::Pending => self.under_way.push_back(change),
+        let mut write: Write<'s> = Box::pin(write);
+        // The first poll sends the write to the store.
+        match poll!(&mut write) {
+            Poll::Ready(result) => result?,
+            Poll::Pending => self.pending.push_back(write),
         }
-        match self.under_way.len() == self.abreast {
-            true => self.oldest().await,
-            false => Ok(()),
-        }
+        if self.pending.len() == self.capacity { self.await_oldest().await } else { Ok(()) }
     }
 
-    async fn oldest(&mut self) -> Result<(), Error> {
-        match self.under_way.pop_front() {
-            Some(change) => change.await,
+    async fn await_oldest(&mut self) -> Result<(), Error> {
+        match self.pending.pop_front() {
+            Some(write) => write.await,
             None => Ok(()),
         }
     }
 
     async fn finish(mut self) -> Result<(), Error> {
-        while !self.under_way.is_empty() {
-            self.oldest().await?;
+        while !self.pending.is_empty() {
+            self.await_oldest().await?;
         }
         Ok(())
     }

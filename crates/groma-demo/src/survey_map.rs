@@ -1,5 +1,5 @@
-//! The office's atlas: the communes drawn as parcels, streets and points, and what each folder's
-//! work outside adds. The same story always draws the same atlas.
+//! The office's map: parcels, streets and points of the communes, and the features that each
+//! folder's survey adds. The same script always gives the same map.
 
 mod fieldwork;
 mod location;
@@ -9,10 +9,10 @@ pub(super) use fieldwork::{Fieldwork, Site};
 
 use super::{
     calendar::Day,
-    office::{PLACES, Place},
-    rng::Chance,
+    office::{COMMUNES, Commune},
+    rng::Rng,
 };
-use fieldwork::{Haul, NETWORKS, hundredths};
+use fieldwork::{NETWORKS, SurveyFeatures, hundredths};
 use groma_domain::layer::LayerKey;
 use groma_geo::{Geometry, geojson::Feature};
 use serde_json::{Map, Value, json};
@@ -20,22 +20,21 @@ use std::{collections::HashMap, ops::Range};
 use village::{Parcel, Village};
 
 const SEED: u64 = 47_015;
-/// How many parcels a section has, about.
-const SECTION: usize = 300;
+/// The approximate number of parcels in a section.
+const PARCELS_PER_SECTION: usize = 300;
 
-/// A layer of the atlas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sheet {
+pub(super) enum DemoLayer {
     Parcels,
     Points,
     Utilities,
-    /// Where everything goes that names no layer.
+    /// The layer that the store creates for uploads that name none.
     Submissions,
 }
 
-impl Sheet {
-    /// Its name and the key of its layer, if it is made in advance.
-    pub(super) fn layer(self) -> Option<(&'static str, LayerKey)> {
+impl DemoLayer {
+    /// The name and the key of a layer that the demo creates.
+    pub(super) fn name_and_key(self) -> Option<(&'static str, LayerKey)> {
         let slug = |slug: &str| LayerKey::Slug(slug.to_owned());
         match self {
             Self::Parcels => Some(("Parcels", slug("parcels"))),
@@ -46,92 +45,95 @@ impl Sheet {
     }
 }
 
-pub(super) struct Atlas {
+pub(super) struct SurveyMap {
     villages: Vec<Village>,
-    /// How many parcels of a commune's section folders have taken.
-    taken: HashMap<(usize, String), usize>,
+    /// How many parcels of a village's section were assigned to folders.
+    assigned: HashMap<(usize, String), usize>,
 }
 
-impl Atlas {
-    /// Draws communes with about so many parcels in all, and the sections that works are about.
-    pub(super) fn draw<'w>(
-        parcels: usize,
-        works: &(impl Iterator<Item = &'w Fieldwork> + Clone),
+impl SurveyMap {
+    /// Generates communes with about this many parcels in total and the sections of the surveys.
+    pub(super) fn generate<'f>(
+        parcel_count: usize,
+        surveys: &(impl Iterator<Item = &'f Fieldwork> + Clone),
     ) -> Self {
-        let mut chance = Chance::new(SEED);
+        let mut rng = Rng::new(SEED);
         let mut by_size: Vec<(i64, usize)> =
-            (0..PLACES.len()).map(|index| (chance.between(0, 1 << 40), index)).collect();
+            (0..COMMUNES.len()).map(|index| (rng.int(0, 1 << 40), index)).collect();
         by_size.sort_unstable();
-        // A few towns, many villages.
-        let size = |rank: usize| (rank as f64 + 1.0).powf(-0.6);
-        let all: f64 = (0..PLACES.len()).map(size).sum();
         let mut ranks: Vec<(usize, usize)> =
             by_size.iter().enumerate().map(|(rank, (_, index))| (*index, rank)).collect();
         ranks.sort_unstable();
+        // A few towns, many villages.
+        let size = |rank: usize| (rank as f64 + 1.0).powf(-0.6);
+        let total: f64 = (0..COMMUNES.len()).map(size).sum();
         let village = |(index, rank): (usize, usize)| {
-            let lots = ((parcels as f64 * size(rank) / all) as usize).max(20);
-            let sections = sections(PLACES[index], lots.div_ceil(SECTION), works.clone());
-            Village::plan(PLACES[index], lots, &sections, chance.branch())
+            let lots = ((parcel_count as f64 * size(rank) / total) as usize).max(20);
+            let commune = COMMUNES[index];
+            let sections = sections(commune, lots.div_ceil(PARCELS_PER_SECTION), surveys.clone());
+            Village::generate(commune, lots, &sections, rng.fork())
         };
-        Self { villages: ranks.into_iter().map(village).collect(), taken: HashMap::new() }
+        Self { villages: ranks.into_iter().map(village).collect(), assigned: HashMap::new() }
     }
 
-    /// Every parcel.
-    pub(super) fn cadastre(&self) -> impl Iterator<Item = Feature> {
-        self.villages
-            .iter()
-            .flat_map(|village| village.parcels.iter().map(|one| parcel(village, one, None)))
+    /// All parcels.
+    pub(super) fn parcels(&self) -> impl Iterator<Item = Feature> {
+        self.villages.iter().flat_map(|village| {
+            village.parcels.iter().map(|parcel| parcel_feature(village, parcel, None))
+        })
     }
 
-    /// The mains that the operators of the networks handed out.
-    pub(super) fn networks(&self) -> impl Iterator<Item = Feature> {
+    /// The mains under all streets, as the network operators publish them.
+    pub(super) fn utilities(&self) -> impl Iterator<Item = Feature> {
         self.villages.iter().enumerate().flat_map(|(index, village)| {
-            let mut chance = Chance::new(SEED + 1_000 + index as u64);
+            let mut rng = Rng::new(SEED + 1_000 + index as u64);
             let mut lines = Vec::new();
             for street in &village.streets {
                 for network in NETWORKS {
-                    if !chance.happens(network.percent) {
+                    if !rng.chance(network.percent) {
                         continue;
                     }
-                    let depth = chance.between(network.depth.0, network.depth.1);
+                    let depth = rng.int(network.depth_cm.0, network.depth_cm.1);
                     let properties = json!({
                         "network": network.name,
                         "kind": "main",
-                        "material": chance.pick(network.materials),
+                        "material": rng.pick(network.materials),
                         "depth_m": hundredths(depth),
                         "accuracy_class": "C",
                     });
                     let id = format!("{}-N{}", village.slug, lines.len() + 1);
-                    lines.push(feature(Some(id), network.along(village, *street), properties));
+                    lines.push(feature(Some(id), network.main(village, *street), properties));
                 }
             }
             lines
         })
     }
 
-    /// The points that the communes were measured from before there was an office.
-    pub(super) fn control(&self, day: Day) -> impl Iterator<Item = Feature> {
+    /// The control points from before the office was founded on `day`.
+    pub(super) fn control_points(&self, day: Day) -> impl Iterator<Item = Feature> {
         self.villages.iter().enumerate().flat_map(move |(index, village)| {
-            let mut chance = Chance::new(SEED + 2_000 + index as u64);
+            let mut rng = Rng::new(SEED + 2_000 + index as u64);
             (1..=10 + village.parcels.len() / 40).map(move |number| {
-                let street = chance.pick(&village.streets);
-                let end = if chance.happens(50) { street.from } else { street.to };
-                let aside = chance.real(-60.0, 60.0);
-                let mut plan = end;
-                let along = if street.from.y == street.to.y { &mut plan.x } else { &mut plan.y };
-                *along += aside;
+                let street = rng.pick(&village.streets);
+                let mut point = if rng.chance(50) { street.from } else { street.to };
+                let offset = rng.float(-60.0, 60.0);
+                if street.from.y == street.to.y {
+                    point.x += offset;
+                } else {
+                    point.y += offset;
+                }
                 let (class, method, accuracy) = match number % 4 {
-                    0 => ("benchmark", "levelling", chance.between(1, 3)),
-                    _ => ("control", "static GNSS", chance.between(3, 12)),
+                    0 => ("benchmark", "levelling", rng.int(1, 3)),
+                    _ => ("control", "static GNSS", rng.int(3, 12)),
                 };
-                let position = village.measured(village.ground(plan));
+                let position = village.position_with_height(village.to_ground(point));
                 let properties = json!({
                     "class": class,
                     "method": method,
                     "marker": "bolt",
                     "accuracy_mm": accuracy,
                     "height_m": position.z,
-                    "measured_on": day.plus(-chance.between(40, 4_000)).text(),
+                    "measured_on": day.plus(-rng.int(40, 4_000)).text(),
                 });
                 let id = format!("{}-C{number}", village.slug);
                 feature(Some(id), Geometry::Point(position), properties)
@@ -139,54 +141,54 @@ impl Atlas {
         })
     }
 
-    /// What this work brings in; the ids of its features begin with `reference`.
-    pub(super) fn bring_in(
+    /// The features of a survey by layer; their ids start with `reference`.
+    pub(super) fn survey(
         &mut self,
-        work: &Fieldwork,
+        fieldwork: &Fieldwork,
         reference: &str,
-    ) -> Vec<(Sheet, Vec<Feature>)> {
-        let index = self.villages.iter().position(|village| village.place.name == work.place);
+    ) -> Vec<(DemoLayer, Vec<Feature>)> {
+        let mut villages = self.villages.iter();
+        let index = villages.position(|village| village.commune.name == fieldwork.commune);
         let Some(index) = index else { return Vec::new() };
-        let parcels = match &work.site {
-            Site::Parcels { section, count } => self.take(index, section, *count),
+        let parcels = match &fieldwork.site {
+            Site::Parcels { section, count } => self.assign_parcels(index, section, *count),
             _ => 0..0,
         };
-        Haul::new(&self.villages[index], work, reference).bring_in(parcels)
+        SurveyFeatures::new(&self.villages[index], fieldwork, reference).generate(parcels)
     }
 
-    /// Parcels of a section that stand next to each other and that no folder has, if there are any
-    /// left.
-    fn take(&mut self, village: usize, section: &str, count: usize) -> Range<usize> {
+    /// Adjacent parcels of a section that no other folder has, if enough are left.
+    fn assign_parcels(&mut self, village: usize, section: &str, count: usize) -> Range<usize> {
         let parcels = &self.villages[village].parcels;
         let first = parcels.iter().position(|parcel| parcel.section == section).unwrap_or_default();
         let length = parcels.iter().filter(|parcel| parcel.section == section).count();
-        let taken = self.taken.entry((village, section.to_owned())).or_default();
-        if *taken + count > length {
-            *taken = 0;
+        let assigned = self.assigned.entry((village, section.to_owned())).or_default();
+        if *assigned + count > length {
+            *assigned = 0;
         }
-        let start = first + *taken;
-        *taken += count;
+        let start = first + *assigned;
+        *assigned += count;
         start..start + count.min(length)
     }
 }
 
-/// The sections of a commune: those that works are about, and others up to `least`.
-fn sections<'w>(
-    place: Place,
-    least: usize,
-    works: impl Iterator<Item = &'w Fieldwork>,
+/// The sections of a commune: those of the surveys, and others until there are `min_count`.
+fn sections<'f>(
+    commune: Commune,
+    min_count: usize,
+    surveys: impl Iterator<Item = &'f Fieldwork>,
 ) -> Vec<String> {
     let mut sections: Vec<String> = Vec::new();
-    for work in works.filter(|work| work.place == place.name) {
-        if let Site::Parcels { section, .. } = &work.site
+    for fieldwork in surveys.filter(|fieldwork| fieldwork.commune == commune.name) {
+        if let Site::Parcels { section, .. } = &fieldwork.site
             && !sections.contains(section)
         {
             sections.push(section.clone());
         }
     }
-    let more = ('A'..='C').flat_map(|one| ('A'..='Z').map(move |other| format!("{one}{other}")));
+    let more = ('A'..='C').flat_map(|a| ('A'..='Z').map(move |b| format!("{a}{b}")));
     for section in more {
-        if sections.len() >= least.max(1) {
+        if sections.len() >= min_count.max(1) {
             break;
         }
         if !sections.contains(&section) {
@@ -196,21 +198,20 @@ fn sections<'w>(
     sections
 }
 
-/// A parcel, with the day on which its corners were measured if they were.
-fn parcel(village: &Village, parcel: &Parcel, surveyed: Option<Day>) -> Feature {
+fn parcel_feature(village: &Village, parcel: &Parcel, surveyed: Option<Day>) -> Feature {
     let id = format!("{}-{}-{:04}", village.slug, parcel.section, parcel.number);
     let properties = json!({
-        "commune": village.place.name,
+        "commune": village.commune.name,
         "section": parcel.section,
         "number": parcel.number,
-        "area_m2": parcel.square_metres(),
+        "area_m2": parcel.area_m2(),
         "land_use": parcel.land_use,
         "surveyed_on": surveyed.map(Day::text),
     });
-    feature(Some(id), village.area(&parcel.corners), properties)
+    feature(Some(id), village.polygon(&parcel.corners), properties)
 }
 
-/// A feature with these properties, those that are null left out.
+/// A feature with the properties that are not null.
 fn feature(external_id: Option<String>, geometry: Geometry, properties: Value) -> Feature {
     let mut properties = match properties {
         Value::Object(properties) => properties,
@@ -227,43 +228,43 @@ mod tests {
         Bbox,
         geojson::{self, Options, write_geometry},
     };
+    use location::LocalPoint;
 
-    fn work(place: &'static str, site: Site) -> Fieldwork {
+    fn fieldwork(commune: &'static str, site: Site) -> Fieldwork {
         let day = Day::of(groma_domain::Timestamp::parse("2026-03-02T12:00:00Z").unwrap());
-        Fieldwork { number: 8, place, day, site }
+        Fieldwork { folder_number: 8, commune, day, site }
     }
 
-    /// A small atlas with one work of each kind, and everything that is on it.
-    fn atlas() -> (Atlas, Vec<(Sheet, Vec<Feature>)>) {
+    /// A small map with one survey of each kind, and all its features.
+    fn survey_map() -> (SurveyMap, Vec<(DemoLayer, Vec<Feature>)>) {
         let section = || Site::Parcels { section: "ZK".to_owned(), count: 7 };
-        let works = [
-            work("Chêne", section()),
-            work("Chêne", section()),
-            work("Ourcelles", Site::Street),
-            work("Ourcelles", Site::Block),
-            work("Crêt-Dessus", Site::Fields),
+        let surveys = [
+            fieldwork("Chêne", section()),
+            fieldwork("Chêne", section()),
+            fieldwork("Ourcelles", Site::Street),
+            fieldwork("Ourcelles", Site::Village),
+            fieldwork("Crêt-Dessus", Site::Fields),
         ];
-        let mut atlas = Atlas::draw(4_000, &works.iter());
+        let mut map = SurveyMap::generate(4_000, &surveys.iter());
         let mut features = vec![
-            (Sheet::Parcels, atlas.cadastre().collect()),
-            (Sheet::Points, atlas.control(works[0].day).collect()),
-            (Sheet::Utilities, atlas.networks().collect()),
+            (DemoLayer::Parcels, map.parcels().collect()),
+            (DemoLayer::Points, map.control_points(surveys[0].day).collect()),
+            (DemoLayer::Utilities, map.utilities().collect()),
         ];
-        for (number, work) in works.iter().enumerate() {
-            features.extend(atlas.bring_in(work, &format!("A-{number}")));
+        for (number, fieldwork) in surveys.iter().enumerate() {
+            features.extend(map.survey(fieldwork, &format!("A-{number}")));
         }
-        (atlas, features)
+        (map, features)
     }
 
     #[test]
-    fn the_same_works_draw_the_same_atlas() {
-        assert_eq!(atlas().1, atlas().1);
+    fn same_surveys_give_the_same_map() {
+        assert_eq!(survey_map().1, survey_map().1);
     }
 
-    /// What is drawn is what anyone may post, and nothing about it needs to be put right.
     #[test]
-    fn every_shape_is_sound() {
-        for feature in atlas().1.into_iter().flat_map(|(_, features)| features) {
+    fn every_geometry_is_valid_geojson_that_needs_no_repair() {
+        for feature in survey_map().1.into_iter().flat_map(|(_, features)| features) {
             let geometry = feature.geometry.unwrap();
             let mut text = Vec::new();
             write_geometry(&geometry, &mut text);
@@ -278,39 +279,40 @@ mod tests {
     }
 
     #[test]
-    fn no_parcel_lies_upon_another() {
-        for village in atlas().0.villages {
+    fn parcels_do_not_overlap() {
+        for village in survey_map().0.villages {
             let rings: Vec<_> = village.parcels.iter().map(|parcel| &parcel.corners).collect();
             for parcel in &village.parcels {
-                assert!(parcel.square_metres() > 150, "{}", parcel.square_metres());
+                assert!(parcel.area_m2() > 150, "{}", parcel.area_m2());
             }
             for (index, ring) in rings.iter().enumerate() {
-                // Its corners, drawn a hand's breadth towards its middle.
                 let count = ring.len() as f64;
                 let (x, y) = ring.iter().fold((0.0, 0.0), |(x, y), c| (x + c.x, y + c.y));
                 let (x, y) = (x / count, y / count);
+                // The corners, moved slightly towards the centre.
                 let inner = ring.iter().map(|c| (c.x + (x - c.x) * 0.01, c.y + (y - c.y) * 0.01));
                 for (x, y) in inner.chain([(x, y)]) {
-                    let inside = |other: &&Vec<location::Metres>| {
-                        let next = other.iter().cycle().skip(1);
-                        let crossed = other.iter().zip(next).filter(|(one, next)| {
-                            (one.y > y) != (next.y > y)
-                                && x < (next.x - one.x) * (y - one.y) / (next.y - one.y) + one.x
-                        });
-                        crossed.count() % 2 == 1
-                    };
-                    let found = rings.iter().filter(|other| inside(other)).count();
-                    assert_eq!(found, 1, "{} {index}", village.place.name);
+                    let containing = rings.iter().filter(|ring| contains(ring, x, y)).count();
+                    assert_eq!(containing, 1, "{} {index}", village.commune.name);
                 }
             }
         }
     }
 
+    fn contains(ring: &[LocalPoint], x: f64, y: f64) -> bool {
+        let next = ring.iter().cycle().skip(1);
+        let crossings = ring.iter().zip(next).filter(|(one, next)| {
+            (one.y > y) != (next.y > y)
+                && x < (next.x - one.x) * (y - one.y) / (next.y - one.y) + one.x
+        });
+        crossings.count() % 2 == 1
+    }
+
     #[test]
-    fn works_about_parcels_have_their_own_ones_of_the_section() {
-        let (_, features) = atlas();
+    fn each_cadastral_survey_gets_its_own_parcels_of_the_section() {
+        let (_, features) = survey_map();
         let surveyed: Vec<_> =
-            features[3..].iter().filter(|(sheet, _)| *sheet == Sheet::Parcels).collect();
+            features[3..].iter().filter(|(layer, _)| *layer == DemoLayer::Parcels).collect();
         let mut ids = Vec::new();
         for (_, parcels) in surveyed {
             assert_eq!(parcels.len(), 7);
@@ -321,19 +323,19 @@ mod tests {
                 ids.push(parcel.external_id.clone().unwrap());
             }
         }
-        let known = |id: &String| features[0].1.iter().any(|f| f.external_id.as_ref() == Some(id));
-        assert!(ids.iter().all(known));
+        let exists = |id: &String| features[0].1.iter().any(|f| f.external_id.as_ref() == Some(id));
+        assert!(ids.iter().all(exists));
         ids.sort_unstable();
         ids.dedup();
         assert_eq!(ids.len(), 14);
     }
 
     #[test]
-    fn everything_lies_where_the_office_works() {
-        for (sheet, features) in atlas().1 {
+    fn all_features_are_in_the_region_of_the_office() {
+        for (layer, features) in survey_map().1 {
             for feature in features {
                 let Bbox([west, south, east, north]) = feature.geometry.unwrap().bbox().unwrap();
-                assert!(west > 5.0 && east < 7.2 && south > 46.5 && north < 47.8, "{sheet:?}");
+                assert!(west > 5.0 && east < 7.2 && south > 46.5 && north < 47.8, "{layer:?}");
             }
         }
     }

@@ -1,56 +1,55 @@
-//! What happened in the office, noted in any order and then put in that of time.
+//! Everything that happens in the office, recorded in any order and then sorted by time.
 //!
-//! A folder's life is told from beginning to end, even where it goes on behind today; what has not
-//! happened yet is struck out here. So each record stands where its age says, without a rule for it.
+//! A folder's history is written from start to end, even if it continues into the future. Entries
+//! later than now are dropped here, so that every record is in the state that its age implies.
 
-use super::{office::Colleague, survey_map::Fieldwork};
+use super::{office::Staff, survey_map::Fieldwork};
 use groma_domain::{Kind, Reference, Refusal, Timestamp, record::Draft, reference::Key};
 use groma_store::{Command, Target};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, HashMap};
 
-/// A record of the story, before it has a reference.
+/// Identifies a record before it has a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Thing {
+pub(super) struct RecordHandle {
     kind: Kind,
     number: usize,
 }
 
-/// All that happened.
 #[derive(Default)]
-pub(super) struct Notes {
-    notes: Vec<Note>,
-    things: usize,
+pub(super) struct Timeline {
+    entries: Vec<Entry>,
+    record_count: usize,
 }
 
-struct Note {
+struct Entry {
     at: Timestamp,
-    who: Colleague,
-    thing: Thing,
+    author: Staff,
+    record: RecordHandle,
     is_new: bool,
-    links: Vec<(&'static str, Thing)>,
+    links: Vec<(&'static str, RecordHandle)>,
     values: Map<String, Value>,
     fieldwork: Option<Fieldwork>,
 }
 
-/// What one colleague wrote up in one sitting.
+/// What one author entered at one time.
 #[derive(Debug, PartialEq)]
-pub(super) struct Chapter {
+pub(super) struct Batch {
     pub(super) at: Timestamp,
-    pub(super) who: Colleague,
+    pub(super) author: Staff,
     pub(super) steps: Vec<Step>,
 }
 
-/// One record made or changed.
+/// One record created or updated.
 #[derive(Debug, PartialEq)]
 pub(super) struct Step {
     pub(super) kind: Kind,
-    /// The reference that it has, or that the store will make for it.
+    /// The record's reference; for a new record, the one that the store will assign.
     pub(super) reference: Reference,
     pub(super) is_new: bool,
-    /// Its fields, named as in the API.
+    /// The fields, named as in the API.
     pub(super) values: Map<String, Value>,
-    /// What was measured for it, which goes to the map with this step.
+    /// The survey whose features are uploaded with this step.
     pub(super) fieldwork: Option<Fieldwork>,
 }
 
@@ -65,75 +64,76 @@ impl Step {
     }
 }
 
-impl Notes {
-    /// A record that will be made; when, [`Notes::make`] tells.
-    pub(super) fn thing(&mut self, kind: Kind) -> Thing {
-        self.things += 1;
-        Thing { kind, number: self.things }
+impl Timeline {
+    /// Reserves a record, which [`Timeline::create`] then creates.
+    pub(super) fn new_record(&mut self, kind: Kind) -> RecordHandle {
+        self.record_count += 1;
+        RecordHandle { kind, number: self.record_count }
     }
 
-    /// Someone made a record that belongs to others, all made before.
-    pub(super) fn make(
+    /// An author creates a record that links to records created earlier.
+    pub(super) fn create(
         &mut self,
-        thing: Thing,
-        (at, who): (Timestamp, Colleague),
-        links: &[(&'static str, Thing)],
+        record: RecordHandle,
+        (at, author): (Timestamp, Staff),
+        links: &[(&'static str, RecordHandle)],
         values: Value,
     ) {
         let (links, values) = (links.to_vec(), object(values));
-        self.notes.push(Note { at, who, thing, is_new: true, links, values, fieldwork: None });
+        let entry = Entry { at, author, record, is_new: true, links, values, fieldwork: None };
+        self.entries.push(entry);
     }
 
-    /// Someone changed a record.
-    pub(super) fn change(
+    /// An author updates a record.
+    pub(super) fn update(
         &mut self,
-        thing: Thing,
-        (at, who): (Timestamp, Colleague),
+        record: RecordHandle,
+        (at, author): (Timestamp, Staff),
         values: Value,
     ) {
-        self.bring_in(thing, (at, who), values, None);
+        self.update_with_fieldwork(record, (at, author), values, None);
     }
 
-    /// Someone changed a record and brought in what was measured for it.
-    pub(super) fn bring_in(
+    /// An author updates a record and uploads what was surveyed for it.
+    pub(super) fn update_with_fieldwork(
         &mut self,
-        thing: Thing,
-        (at, who): (Timestamp, Colleague),
+        record: RecordHandle,
+        (at, author): (Timestamp, Staff),
         values: Value,
         fieldwork: Option<Fieldwork>,
     ) {
         let (links, values) = (Vec::new(), object(values));
-        self.notes.push(Note { at, who, thing, is_new: false, links, values, fieldwork });
+        self.entries.push(Entry { at, author, record, is_new: false, links, values, fieldwork });
     }
 
-    /// What has happened by `now`, a chapter for each sitting, oldest first.
-    pub(super) fn told_by(mut self, now: Timestamp) -> Vec<Chapter> {
-        self.notes.retain(|note| note.at <= now);
-        // Stable: what was noted first for the same sitting stays first.
-        self.notes.sort_by_key(|note| note.at);
-        let mut references: HashMap<Thing, Reference> = HashMap::new();
-        let mut made: BTreeMap<Kind, u64> = BTreeMap::new();
-        let mut chapters: Vec<Chapter> = Vec::new();
-        for Note { at, who, thing, is_new, links, mut values, fieldwork } in self.notes {
+    /// The entries up to `now`, oldest first, grouped by time.
+    pub(super) fn batches_until(mut self, now: Timestamp) -> Vec<Batch> {
+        self.entries.retain(|entry| entry.at <= now);
+        // A stable sort: entries of one time keep their order.
+        self.entries.sort_by_key(|entry| entry.at);
+        let mut references: HashMap<RecordHandle, Reference> = HashMap::new();
+        let mut counts: BTreeMap<Kind, u64> = BTreeMap::new();
+        let mut batches: Vec<Batch> = Vec::new();
+        for Entry { at, author, record, is_new, links, mut values, fieldwork } in self.entries {
             if is_new {
-                // Counts as the store does when it makes the references of a new workspace.
-                let number = made.entry(thing.kind).or_default();
-                *number += 1;
-                references.insert(thing, Reference::made(thing.kind, *number));
+                // The store numbers the references of a new workspace in the same way.
+                let count = counts.entry(record.kind).or_default();
+                *count += 1;
+                references.insert(record, Reference::made(record.kind, *count));
             }
             for (name, link) in links {
                 if let Some(reference) = references.get(&link) {
                     values.insert(name.to_owned(), reference.as_str().into());
                 }
             }
-            let Some(reference) = references.get(&thing).cloned() else { continue };
-            let step = Step { kind: thing.kind, reference, is_new, values, fieldwork };
-            match chapters.last_mut() {
-                Some(chapter) if chapter.at == at => chapter.steps.push(step),
-                _ => chapters.push(Chapter { at, who, steps: vec![step] }),
+            let Some(reference) = references.get(&record).cloned() else { continue };
+            let step = Step { kind: record.kind, reference, is_new, values, fieldwork };
+            match batches.last_mut() {
+                Some(batch) if batch.at == at => batch.steps.push(step),
+                _ => batches.push(Batch { at, author, steps: vec![step] }),
             }
         }
-        chapters
+        batches
     }
 }
 

@@ -1,258 +1,281 @@
-//! What a folder costs: slips and invoices as they come in, and the budgets they count against.
+//! A folder's expenses, and the budgets they count against.
 
-use super::{Life, Outing, Pot};
+use super::{FieldTask, FolderHistory, PlannedBudget};
 use crate::{
-    calendar::{Day, at_desk},
+    calendar::{Day, next_entry_time},
     job_types::Phase,
-    office::Colleague,
-    purchases::{self, AT_THE_OFFICE, LUNCH, ON_THE_ROAD, Purchase, ROOM, TOLL},
-    timeline::Thing,
+    office::Staff,
+    purchases::{self, FIELD_EXTRAS, MEAL, OFFICE_EXTRAS, OVERNIGHT_STAY, Purchase, TOLL},
+    timeline::RecordHandle,
 };
 use groma_domain::{Kind, Timestamp};
 use serde_json::json;
 
-/// When something was paid for, who handed it in, and for which task.
+/// The day of an expense, who submits it, and the task it belongs to.
 #[derive(Clone, Copy)]
 struct Occasion {
     day: Day,
-    by: Colleague,
-    outing: Option<Outing>,
+    submitted_by: Staff,
+    task: Option<FieldTask>,
 }
 
-/// What it says on the slip.
-struct Slip {
+struct Receipt {
     category: &'static str,
-    line: String,
+    description: String,
     vendor: Option<&'static str>,
     quantity: i64,
-    cents: i64,
+    unit_cents: i64,
     billable: bool,
 }
 
-impl Life<'_> {
-    /// Notes every expense, and budgets that fit them more or less.
-    pub(super) fn spend(&mut self, outings: &[Outing]) {
+impl Receipt {
+    fn total_cents(&self) -> i64 {
+        self.quantity * self.unit_cents
+    }
+}
+
+impl FolderHistory<'_> {
+    /// Adds all expenses, and budgets that roughly match them.
+    pub(super) fn add_expenses(&mut self, field_tasks: &[FieldTask]) {
         let budgets = match self.schedule.size {
-            1 => i64::from(self.chance.happens(62)),
-            2 => 1 + i64::from(self.chance.happens(30)),
+            1 => i64::from(self.rng.chance(62)),
+            2 => 1 + i64::from(self.rng.chance(30)),
             _ => 2,
         };
         for _ in 0..budgets {
-            let thing = self.notes.thing(Kind::Budget);
-            self.pots.push(Pot { thing, cents: 0 });
+            let record = self.timeline.new_record(Kind::Budget);
+            self.budgets.push(PlannedBudget { record, spent_cents: 0 });
         }
-        for outing in outings {
-            self.spend_outside(*outing);
+        for task in field_tasks {
+            self.add_field_expenses(*task);
         }
         let office = self.schedule.actual(Phase::Office);
-        self.buy_in(outings, office);
-        for purchase in AT_THE_OFFICE {
-            if self.chance.happens(30) {
-                let day = office.0.plus_working(self.chance.between(0, 6)).min(office.1);
-                self.buy(purchase, Occasion { day, by: Colleague::DrawingOffice, outing: None });
+        self.add_job_purchases(field_tasks, office);
+        for purchase in OFFICE_EXTRAS {
+            if self.rng.chance(30) {
+                let day = office.0.plus_working(self.rng.int(0, 6)).min(office.1);
+                let submitted_by = Staff::DrawingOffice;
+                self.add_purchase(purchase, Occasion { day, submitted_by, task: None });
             }
         }
-        // Nobody asks for money that nothing is to be bought with.
-        self.pots.retain(|pot| pot.cents > 0);
-        self.set_budgets(office.1);
+        self.budgets.retain(|budget| budget.spent_cents > 0);
+        self.create_budgets(office.1);
     }
 
-    fn spend_outside(&mut self, outing: Outing) {
-        let away = self.opening.place.away;
-        let mut day = outing.first;
-        for _ in 0..self.chance.between(1, 2).min(self.schedule.size) {
-            let occasion = Occasion { day, by: outing.doer, outing: Some(outing) };
-            if self.chance.happens(86) {
-                let slip = self.drive(day);
-                self.hand_in(&slip, occasion);
+    fn add_field_expenses(&mut self, task: FieldTask) {
+        let distance_km = self.new.commune.distance_km;
+        let mut day = task.first;
+        for _ in 0..self.rng.int(1, 2).min(self.schedule.size) {
+            let occasion = Occasion { day, submitted_by: task.assignee, task: Some(task) };
+            if self.rng.chance(86) {
+                let receipt = self.mileage(day);
+                self.submit(&receipt, occasion);
             }
-            if away > 30 && self.chance.happens(30) {
-                self.buy(&TOLL, occasion);
+            if distance_km > 30 && self.rng.chance(30) {
+                self.add_purchase(&TOLL, occasion);
             }
-            if self.chance.happens(44) {
-                self.buy(&LUNCH, occasion);
+            if self.rng.chance(44) {
+                self.add_purchase(&MEAL, occasion);
             }
-            if away > 55 && self.chance.happens(40) {
-                self.buy(&ROOM, occasion);
+            if distance_km > 55 && self.rng.chance(40) {
+                self.add_purchase(&OVERNIGHT_STAY, occasion);
             }
-            if self.chance.happens(32) {
-                let extra = self.chance.pick(ON_THE_ROAD);
-                self.buy(&extra, occasion);
+            if self.rng.chance(32) {
+                let extra = self.rng.pick(FIELD_EXTRAS);
+                self.add_purchase(&extra, occasion);
             }
-            day = day.plus_working(1).min(outing.last);
+            day = day.plus_working(1).min(task.last);
         }
     }
 
-    /// What this kind of work needs: things for a day outside, papers when it is drawn.
-    fn buy_in(&mut self, outings: &[Outing], office: (Day, Day)) {
-        for purchase in self.opening.work.purchases {
+    /// The purchases that are typical of the job type.
+    fn add_job_purchases(&mut self, field_tasks: &[FieldTask], office: (Day, Day)) {
+        for purchase in self.new.job_type.purchases {
             for _ in 0..self.schedule.size.min(3) {
-                if outings.is_empty() || !self.chance.happens(54) {
+                if field_tasks.is_empty() || !self.rng.chance(54) {
                     continue;
                 }
-                let by = self.chance.weigh(&[(70, Colleague::OfficeManager), (30, self.owner)]);
-                let occasion = if purchase.is_paper() {
-                    let day = office.0.plus_working(self.chance.between(0, 4)).min(office.1);
-                    Occasion { day, by, outing: None }
+                let submitted_by =
+                    self.rng.pick_weighted(&[(70, Staff::OfficeManager), (30, self.owner)]);
+                let occasion = if purchase.is_office_cost() {
+                    let day = office.0.plus_working(self.rng.int(0, 4)).min(office.1);
+                    Occasion { day, submitted_by, task: None }
                 } else {
-                    let outing = self.chance.pick(outings);
-                    Occasion { day: outing.first, by, outing: Some(outing) }
+                    let task = self.rng.pick(field_tasks);
+                    Occasion { day: task.first, submitted_by, task: Some(task) }
                 };
-                self.buy(purchase, occasion);
+                self.add_purchase(purchase, occasion);
             }
         }
     }
 
-    fn buy(&mut self, purchase: &Purchase, occasion: Occasion) {
-        let chance = &mut self.chance;
-        let cents = chance.between(purchase.price.0, purchase.price.1);
-        let quantity = chance.between(purchase.quantity.0, purchase.quantity.1);
-        let slip = Slip {
+    fn add_purchase(&mut self, purchase: &Purchase, occasion: Occasion) {
+        let rng = &mut self.rng;
+        let cents = rng.int(purchase.unit_cents.0, purchase.unit_cents.1);
+        let quantity = rng.int(purchase.quantity.0, purchase.quantity.1);
+        let receipt = Receipt {
             category: purchase.category,
-            line: chance.pick(purchase.lines).replace("{place}", self.opening.place.name),
-            vendor: Some(chance.pick(purchase.vendors)),
-            quantity: if purchase.grows() { quantity * self.schedule.size } else { quantity },
-            // Prices above fifty are round ones.
-            cents: if cents > 5_000 { cents / 100 * 100 } else { cents },
-            billable: chance.happens(purchase.billable),
+            description: rng
+                .pick(purchase.descriptions)
+                .replace("{commune}", self.new.commune.name),
+            vendor: Some(rng.pick(purchase.vendors)),
+            quantity: if purchase.scales_with_size() {
+                quantity * self.schedule.size
+            } else {
+                quantity
+            },
+            // Prices above 50 are whole amounts.
+            unit_cents: if cents > 5_000 { cents / 100 * 100 } else { cents },
+            billable: rng.chance(purchase.billable_percent),
         };
-        self.hand_in(&slip, occasion);
+        self.submit(&receipt, occasion);
     }
 
-    /// The way to the site and back, by the kilometre; the rate goes up by a cent a year.
-    fn drive(&mut self, day: Day) -> Slip {
-        let place = self.opening.place;
-        let line = self.chance.pick(&["Van to {place} and back", "Mileage, site {place}"]);
-        Slip {
+    /// The trip to the site and back. The rate per kilometre rises by one cent a year.
+    fn mileage(&mut self, day: Day) -> Receipt {
+        let commune = self.new.commune;
+        let description = self.rng.pick(&["Van to {commune} and back", "Mileage, site {commune}"]);
+        Receipt {
             category: purchases::TRAVEL,
-            line: line.replace("{place}", place.name),
+            description: description.replace("{commune}", commune.name),
             vendor: None,
-            quantity: place.away * 2 + self.chance.between(0, 5),
-            cents: 30 + i64::from(day.date().year() % 100),
-            billable: self.chance.happens(60),
+            quantity: commune.distance_km * 2 + self.rng.int(0, 5),
+            unit_cents: 30 + i64::from(day.date().year() % 100),
+            billable: self.rng.chance(60),
         }
     }
 
-    fn hand_in(&mut self, slip: &Slip, occasion: Occasion) {
-        // Across the border some things are still paid at home.
-        let currency = (self.opening.place.is_abroad && self.chance.happens(12)).then_some("EUR");
-        let pot = usize::from(self.pots.len() > 1 && purchases::is_bought_in(slip.category));
-        let is_counted = currency.is_none() && self.chance.happens(88);
-        let pot = (is_counted && pot < self.pots.len()).then_some(pot);
-        let refund = purchases::refund(slip.category).filter(|_| self.chance.happens(5));
-        let refund = refund.map(|word| Slip {
-            line: format!("{word}: {}", slip.line),
+    /// Records an expense, and sometimes a partial refund of it.
+    fn submit(&mut self, receipt: &Receipt, occasion: Occasion) {
+        // Abroad, some expenses are still paid in the home currency.
+        let currency = (self.new.commune.is_abroad && self.rng.chance(12)).then_some("EUR");
+        let budget =
+            usize::from(self.budgets.len() > 1 && purchases::is_external(receipt.category));
+        let is_budgeted = currency.is_none() && self.rng.chance(88);
+        let budget = (is_budgeted && budget < self.budgets.len()).then_some(budget);
+        let refund_label = purchases::refund_label(receipt.category).filter(|_| self.rng.chance(5));
+        let refund = refund_label.map(|label| Receipt {
+            description: format!("{label}: {}", receipt.description),
             quantity: 1,
-            cents: -(slip.quantity * slip.cents * self.chance.between(15, 60) / 100).max(100),
-            category: slip.category,
-            vendor: slip.vendor,
-            billable: slip.billable,
+            unit_cents: -(receipt.total_cents() * self.rng.int(15, 60) / 100).max(100),
+            category: receipt.category,
+            vendor: receipt.vendor,
+            billable: receipt.billable,
         });
-        self.enter(slip, occasion, currency, pot);
+        self.create_expense(receipt, occasion, currency, budget);
         if let Some(refund) = refund {
-            let day = occasion.day.plus_working(self.chance.between(3, 14));
-            self.enter(&refund, Occasion { day, ..occasion }, currency, pot);
+            let day = occasion.day.plus_working(self.rng.int(3, 14));
+            self.create_expense(&refund, Occasion { day, ..occasion }, currency, budget);
         }
     }
 
-    fn enter(
+    fn create_expense(
         &mut self,
-        slip: &Slip,
-        Occasion { day, by, outing }: Occasion,
+        receipt: &Receipt,
+        Occasion { day, submitted_by, task }: Occasion,
         currency: Option<&str>,
-        pot: Option<usize>,
+        budget: Option<usize>,
     ) {
         let mut links = vec![("folder", self.folder)];
-        let mut known = self.ordered;
-        if let Some(outing) = outing {
-            links.push(("assignment", outing.thing));
-            known = known.max(outing.noted);
+        let mut earliest = self.ordered_at;
+        if let Some(task) = task {
+            links.push(("assignment", task.record));
+            earliest = earliest.max(task.created_at);
         }
-        if let Some(pot) = pot.and_then(|pot| self.pots.get_mut(pot)) {
-            links.push(("budget", pot.thing));
-            pot.cents += slip.quantity * slip.cents;
+        if let Some(budget) = budget.and_then(|index| self.budgets.get_mut(index)) {
+            links.push(("budget", budget.record));
+            budget.spent_cents += receipt.total_cents();
         }
-        let entered = day.plus(self.chance.between(0, 6)).morning().max(known.plus_millis(1));
-        let entered = at_desk(Colleague::OfficeManager, entered);
-        let custom = match slip.vendor {
+        let received = day.plus(self.rng.int(0, 6)).start().max(earliest.plus_millis(1));
+        let created_at = next_entry_time(Staff::OfficeManager, received);
+        let custom = match receipt.vendor {
             Some(_) => {
-                let number = self.chance.between(1, 99_999);
+                let number = self.rng.int(1, 99_999);
                 json!({ "receipt": format!("{}-{number:05}", day.date().year()) })
             }
-            None => json!({ "vehicle": self.chance.pick(&VEHICLES) }),
+            None => json!({ "vehicle": self.rng.pick(&VEHICLES) }),
         };
-        let is_own_money = purchases::is_own_money(slip.category);
-        // What is small needs no signature.
-        let is_signed = (slip.quantity * slip.cents).abs() < 8_000;
+        // Small amounts need no approval.
+        let is_approved = receipt.total_cents().abs() < 8_000;
         let values = json!({
-            "category": slip.category,
-            "description": slip.line,
-            "vendor": slip.vendor,
-            "quantity": slip.quantity,
-            "unitAmount": money(slip.cents),
+            "category": receipt.category,
+            "description": receipt.description,
+            "vendor": receipt.vendor,
+            "quantity": receipt.quantity,
+            "unitAmount": money(receipt.unit_cents),
             "currency": currency,
             "incurredOn": day.text(),
-            "submittedBy": by.email(),
-            "billable": slip.billable,
-            "status": if is_signed { "Approved" } else { "Submitted" },
+            "submittedBy": submitted_by.email(),
+            "billable": receipt.billable,
+            "status": if is_approved { "Approved" } else { "Submitted" },
             "customFields": custom,
         });
-        let thing = self.notes.thing(Kind::Expense);
-        self.notes.make(thing, (entered, Colleague::OfficeManager), &links, values);
-        let paid = if is_own_money { "Reimbursed" } else { "Paid" };
-        self.settle(thing, entered, is_signed, paid);
+        let record = self.timeline.new_record(Kind::Expense);
+        self.timeline.create(record, (created_at, Staff::OfficeManager), &links, values);
+        let is_reimbursed = purchases::is_reimbursed(receipt.category);
+        let paid_status = if is_reimbursed { "Reimbursed" } else { "Paid" };
+        self.approve_and_pay(record, created_at, is_approved, paid_status);
     }
 
-    /// An expense is signed, and paid with all others when the month is over.
-    fn settle(&mut self, thing: Thing, entered: Timestamp, is_signed: bool, paid: &str) {
-        let mut signed = entered;
-        if !is_signed {
-            let day = Day::of(entered).plus_working(self.chance.between(1, 9));
-            signed = at_desk(Colleague::SurveyLead, day.morning());
-            if self.chance.happens(2) {
-                // What is refused counts against no budget.
+    /// An expense is approved or rejected; approved ones are paid at the start of the next month.
+    fn approve_and_pay(
+        &mut self,
+        expense: RecordHandle,
+        created_at: Timestamp,
+        is_approved: bool,
+        paid_status: &str,
+    ) {
+        let mut approved_at = created_at;
+        if !is_approved {
+            let day = Day::of(created_at).plus_working(self.rng.int(1, 9));
+            approved_at = next_entry_time(Staff::SurveyLead, day.start());
+            let decision = (approved_at, Staff::SurveyLead);
+            if self.rng.chance(2) {
+                // Rejected expenses do not count against a budget.
                 let values = json!({ "status": "Rejected", "budget": null });
-                self.notes.change(thing, (signed, Colleague::SurveyLead), values);
+                self.timeline.update(expense, decision, values);
                 return;
             }
-            let values = json!({ "status": "Approved" });
-            self.notes.change(thing, (signed, Colleague::SurveyLead), values);
+            self.timeline.update(expense, decision, json!({ "status": "Approved" }));
         }
-        let pay_day = at_desk(Colleague::OfficeManager, Day::of(signed).next_month().morning());
-        self.notes.change(thing, (pay_day, Colleague::OfficeManager), json!({ "status": paid }));
-        self.over = self.over.max(pay_day);
+        let month_start = Day::of(approved_at).next_month().start();
+        let paid_at = next_entry_time(Staff::OfficeManager, month_start);
+        let values = json!({ "status": paid_status });
+        self.timeline.update(expense, (paid_at, Staff::OfficeManager), values);
+        self.last_activity = self.last_activity.max(paid_at);
     }
 
-    /// Budgets are guesses: most hold, some are exceeded, a few were far too large.
-    fn set_budgets(&mut self, end: Day) {
-        let start = Day::of(self.ordered);
-        for index in 0..self.pots.len() {
-            let Pot { thing, cents } = self.pots[index];
-            let (least, most) =
-                self.chance.weigh(&[(8, (30, 55)), (76, (60, 98)), (16, (101, 138))]);
-            let used = self.chance.between(least, most);
-            let step = if cents > 200_000 { 25_000 } else { 5_000 };
-            let amount = (cents * 100 / used / step * step).max(40_000);
-            let (names, category) = match (index, self.pots.len()) {
+    /// Most budgets are sufficient, some are exceeded, a few are far too large.
+    fn create_budgets(&mut self, end: Day) {
+        let start = Day::of(self.ordered_at);
+        for index in 0..self.budgets.len() {
+            let PlannedBudget { record, spent_cents } = self.budgets[index];
+            let (min, max) =
+                self.rng.pick_weighted(&[(8, (30, 55)), (76, (60, 98)), (16, (101, 138))]);
+            let used_percent = self.rng.int(min, max);
+            let step = if spent_cents > 200_000 { 25_000 } else { 5_000 };
+            let amount = (spent_cents * 100 / used_percent / step * step).max(40_000);
+            let (names, category) = match (index, self.budgets.len()) {
                 (0, 1) => (&["Expenses", "Field and office", "Survey costs"][..], "Costs"),
                 (0, _) => (&["Field work", "Field costs"][..], "Field work"),
-                _ => (&["Hire and subcontractors", "Bought in"][..], "Bought in"),
+                _ => (&["Hire and subcontractors", "External services"][..], "External services"),
             };
-            let terms = self.chance.happens(25);
+            let has_terms = self.rng.chance(25);
             let values = json!({
-                "name": format!("{}, {}", self.chance.pick(names), self.opening.place.name),
-                "description": terms.then(|| self.chance.pick(&TERMS)),
+                "name": format!("{}, {}", self.rng.pick(names), self.new.commune.name),
+                "description": has_terms.then(|| self.rng.pick(&TERMS)),
                 "category": category,
                 "amount": money(amount),
                 "startDate": start.text(),
                 "endDate": end.plus_working(20).text(),
                 "customFields": { "costCentre": if index == 0 { "FIELD" } else { "EXTERNAL" } },
             });
-            let planned = (self.ordered, self.owner);
-            self.notes.make(thing, planned, &[("folder", self.folder)], values);
-            let approved = start.plus_working(self.chance.between(1, 5)).morning();
-            let manager = (at_desk(Colleague::OfficeManager, approved), Colleague::OfficeManager);
-            self.notes.change(thing, manager, json!({ "status": "Approved" }));
+            let created = (self.ordered_at, self.owner);
+            self.timeline.create(record, created, &[("folder", self.folder)], values);
+            let day = start.plus_working(self.rng.int(1, 5));
+            let approved_at = next_entry_time(Staff::OfficeManager, day.start());
+            let approved = (approved_at, Staff::OfficeManager);
+            self.timeline.update(record, approved, json!({ "status": "Approved" }));
         }
     }
 }
@@ -275,7 +298,7 @@ const TERMS: [&str; 4] = [
 #[cfg(test)]
 mod tests {
     #[test]
-    fn money_is_written_with_its_cents() {
+    fn money_has_two_decimals() {
         assert_eq!(
             [5, 125_000, -1_250, -7].map(super::money),
             ["0.05", "1250.00", "-12.50", "-0.07"]

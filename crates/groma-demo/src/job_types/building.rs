@@ -1,14 +1,14 @@
-//! Works about what is built, above and below the ground.
+//! Jobs about buildings, roads and networks.
 
 use super::{
-    Doer::{Analyst, Crew, Drawing, Manager, Owner},
+    JobType,
     Phase::{Deliver, Field, Office, Prepare},
-    Work, subject, task,
+    TaskRole::{Analyst, Crew, Drafter, Manager, Owner},
+    subject, task,
 };
 use crate::purchases as buy;
 
-/// What was built, as it was built.
-pub(super) const AS_BUILT: Work = Work {
+pub(super) const AS_BUILT: JobType = JobType {
     share: 11,
     subjects: &[
         subject(
@@ -37,21 +37,20 @@ pub(super) const AS_BUILT: Work = Work {
     field_days: (3, 9),
     tasks: &[
         task(Prepare, Owner, "Site access and safety plan", 3),
-        task(Prepare, Drawing, "Project model into field tablets", 4),
+        task(Prepare, Drafter, "Project model into field tablets", 4),
         task(Field, Crew, "Traverse along the works", 6),
         task(Field, Crew, "Kerbs and edges", 10),
         task(Field, Crew, "Manholes and drains, levels", 8),
         task(Field, Crew, "Signs, lights and trees", 6),
-        task(Office, Drawing, "Comparison with the project", 8),
-        task(Office, Drawing, "As-built plan", 14),
+        task(Office, Drafter, "Comparison with the project", 8),
+        task(Office, Drafter, "As-built plan", 14),
         task(Office, Analyst, "Asset list for the register", 6),
         task(Deliver, Owner, "Acceptance meeting", 3),
     ],
     purchases: &[buy::ROAD_PERMIT, buy::TRAFFIC, buy::LEVEL_HIRE, buy::SCANNER_HIRE],
 };
 
-/// Plans brought to the ground.
-pub(super) const SET_OUT: Work = Work {
+pub(super) const SET_OUT: JobType = JobType {
     share: 9,
     subjects: &[
         subject(
@@ -79,21 +78,20 @@ pub(super) const SET_OUT: Work = Work {
     scales: &["1:50", "1:100"],
     field_days: (2, 7),
     tasks: &[
-        task(Prepare, Drawing, "Set-out file from the architect's plan", 4),
+        task(Prepare, Drafter, "Set-out file from the architect's plan", 4),
         task(Prepare, Owner, "Check of the permit plan", 2),
         task(Field, Crew, "Site control and level", 4),
         task(Field, Crew, "Excavation limits", 4),
         task(Field, Crew, "Axes on batter boards", 6),
         task(Field, Crew, "Check of the foundations", 4),
         task(Field, Crew, "Axes on the slab", 5),
-        task(Office, Drawing, "Set-out record", 3),
+        task(Office, Drafter, "Set-out record", 3),
         task(Deliver, Owner, "Handover to the site manager", 2),
     ],
     purchases: &[buy::LEVEL_HIRE],
 };
 
-/// Pipes and cables, above and below.
-pub(super) const UTILITIES: Work = Work {
+pub(super) const UTILITIES: JobType = JobType {
     share: 8,
     subjects: &[
         subject(
@@ -129,14 +127,13 @@ pub(super) const UTILITIES: Work = Work {
         task(Field, Crew, "Survey of the marks", 8),
         task(Office, Analyst, "Network topology", 9),
         task(Office, Analyst, "Attributes and pictures", 8),
-        task(Office, Drawing, "Network plan", 10),
+        task(Office, Drafter, "Network plan", 10),
         task(Deliver, Owner, "Data delivery and class report", 4),
     ],
     purchases: &[buy::LOCATOR_HIRE, buy::ROAD_PERMIT, buy::TRAFFIC, buy::LOCATING],
 };
 
-/// Whether it moves.
-pub(super) const MONITORING: Work = Work {
+pub(super) const MONITORING: JobType = JobType {
     share: 3,
     subjects: &[
         subject(

@@ -1,14 +1,14 @@
-//! Works about the shape of the ground.
+//! Jobs about the terrain.
 
 use super::{
-    Doer::{Analyst, Crew, Drawing, Manager, Owner, Pilot},
+    JobType,
     Phase::{Deliver, Field, Office, Prepare},
-    Work, subject, task,
+    TaskRole::{Analyst, Crew, Drafter, Manager, Owner, Pilot},
+    subject, task,
 };
 use crate::purchases as buy;
 
-/// Ground as it lies, before anyone builds.
-pub(super) const TOPOGRAPHY: Work = Work {
+pub(super) const TOPOGRAPHY: JobType = JobType {
     share: 15,
     subjects: &[
         subject(
@@ -41,21 +41,20 @@ pub(super) const TOPOGRAPHY: Work = Work {
     scales: &["1:100", "1:200", "1:500"],
     field_days: (2, 8),
     tasks: &[
-        task(Prepare, Drawing, "Request for network plans", 2),
+        task(Prepare, Drafter, "Request for network plans", 2),
         task(Field, Crew, "Control points and benchmarks", 4),
         task(Field, Crew, "Detail survey, ground and breaklines", 11),
         task(Field, Crew, "Facades and thresholds", 6),
         task(Field, Crew, "Trees and hedges", 4),
-        task(Office, Drawing, "Terrain model and contours", 6),
-        task(Office, Drawing, "Topographic plan", 12),
-        task(Office, Drawing, "Sections", 5),
+        task(Office, Drafter, "Terrain model and contours", 6),
+        task(Office, Drafter, "Topographic plan", 12),
+        task(Office, Drafter, "Sections", 5),
         task(Deliver, Owner, "Check and delivery", 3),
     ],
     purchases: &[buy::GNSS_HIRE, buy::SCANNER_HIRE, buy::CLOUD, buy::CLEARING],
 };
 
-/// Points that all others hang on.
-pub(super) const CONTROL: Work = Work {
+pub(super) const CONTROL: JobType = JobType {
     share: 6,
     subjects: &[
         subject(
@@ -90,14 +89,13 @@ pub(super) const CONTROL: Work = Work {
         task(Field, Crew, "Static GNSS, second session", 5),
         task(Field, Crew, "Precise levelling", 10),
         task(Office, Analyst, "Adjustment", 7),
-        task(Office, Drawing, "Point descriptions", 5),
+        task(Office, Drafter, "Point descriptions", 5),
         task(Deliver, Owner, "Report and delivery", 4),
     ],
     purchases: &[buy::GNSS_HIRE, buy::LEVEL_HIRE, buy::MARKERS],
 };
 
-/// Pictures and point clouds from the air.
-pub(super) const DRONE: Work = Work {
+pub(super) const DRONE: JobType = JobType {
     share: 10,
     subjects: &[
         subject(
@@ -138,8 +136,7 @@ pub(super) const DRONE: Work = Work {
     purchases: &[buy::FLIGHT_PERMIT, buy::DRONE_PARTS, buy::CLOUD, buy::MODELLING],
 };
 
-/// What was dug out or piled up.
-pub(super) const VOLUMES: Work = Work {
+pub(super) const VOLUMES: JobType = JobType {
     share: 7,
     subjects: &[
         subject(
@@ -173,14 +170,13 @@ pub(super) const VOLUMES: Work = Work {
         task(Field, Crew, "Toe and crest lines by GNSS", 5),
         task(Office, Pilot, "Surface model", 5),
         task(Office, Analyst, "Volumes and differences", 5),
-        task(Office, Drawing, "Plan of differences", 4),
+        task(Office, Drafter, "Plan of differences", 4),
         task(Deliver, Owner, "Volume statement", 2),
     ],
     purchases: &[buy::DRONE_PARTS, buy::GNSS_HIRE, buy::CLOUD],
 };
 
-/// Rivers, banks and ponds.
-pub(super) const WATER: Work = Work {
+pub(super) const WATER: JobType = JobType {
     share: 4,
     subjects: &[
         subject(
@@ -208,7 +204,7 @@ pub(super) const WATER: Work = Work {
         task(Field, Crew, "Bank profiles", 9),
         task(Field, Crew, "Soundings", 10),
         task(Field, Crew, "Bridges, weirs and outlets", 5),
-        task(Office, Drawing, "Cross sections", 10),
+        task(Office, Drafter, "Cross sections", 10),
         task(Office, Analyst, "Bed model and water line", 7),
         task(Deliver, Owner, "Delivery to the hydraulic engineer", 2),
     ],

@@ -1,14 +1,14 @@
-//! Works about who owns what.
+//! Jobs about land ownership.
 
 use super::{
-    Doer::{Analyst, Crew, Drawing, Lawyer, Manager, Owner},
+    JobType,
     Phase::{Deliver, Field, Office, Prepare},
-    Work, subject, task,
+    TaskRole::{Analyst, Crew, Drafter, Lawyer, Manager, Owner},
+    subject, task,
 };
 use crate::purchases as buy;
 
-/// Lines between owners: found, agreed, marked.
-pub(super) const BOUNDARY: Work = Work {
+pub(super) const BOUNDARY: JobType = JobType {
     share: 18,
     subjects: &[
         subject(
@@ -48,14 +48,13 @@ pub(super) const BOUNDARY: Work = Work {
         task(Field, Crew, "Survey of fences and walls", 7),
         task(Field, Crew, "Stake out new corners", 5),
         task(Office, Lawyer, "Neighbour hearing, minutes", 4),
-        task(Office, Drawing, "Boundary plan", 9),
+        task(Office, Drafter, "Boundary plan", 9),
         task(Deliver, Owner, "Signatures and filing", 3),
     ],
     purchases: &[buy::MARKERS, buy::EXTRACT, buy::FILING, buy::CLEARING],
 };
 
-/// Rights across other people's land.
-pub(super) const EASEMENT: Work = Work {
+pub(super) const EASEMENT: JobType = JobType {
     share: 4,
     subjects: &[
         subject(
@@ -82,24 +81,23 @@ pub(super) const EASEMENT: Work = Work {
         task(Prepare, Manager, "Letters to the owners", 2),
         task(Field, Crew, "Survey of the strip", 6),
         task(Field, Crew, "Marking of the axis", 4),
-        task(Office, Drawing, "Easement plan", 7),
+        task(Office, Drafter, "Easement plan", 7),
         task(Office, Lawyer, "Wording for the deed", 4),
         task(Deliver, Owner, "Handover to the notary", 2),
     ],
     purchases: &[buy::EXTRACT, buy::FILING, buy::CLEARING],
 };
 
-/// The land registry's sheets, kept up.
-pub(super) const CADASTRE: Work = Work {
+pub(super) const CADASTRE: JobType = JobType {
     share: 5,
     subjects: &[
         subject(
-            "cadastral update, sheet {sheet}",
+            "cadastral update, sheet {section}",
             "Bring the sheet up to date: new buildings, demolished ones, {parcels} parcels renumbered.",
             &["Land registry"],
         ),
         subject(
-            "cadastral reform, sheet {sheet}",
+            "cadastral reform, sheet {section}",
             "Compare the sheet with the orthophoto, survey what differs, file the changes.",
             &["Land registry"],
         ),
@@ -117,7 +115,7 @@ pub(super) const CADASTRE: Work = Work {
         task(Prepare, Manager, "Notice in the town hall", 1),
         task(Field, Crew, "Survey of new buildings", 9),
         task(Field, Crew, "Check of doubtful limits", 6),
-        task(Office, Drawing, "Changes to the sheet", 9),
+        task(Office, Drafter, "Changes to the sheet", 9),
         task(Office, Analyst, "Parcel areas and numbering", 5),
         task(Office, Lawyer, "Answers to objections", 4),
         task(Deliver, Owner, "Filing with the land registry", 3),

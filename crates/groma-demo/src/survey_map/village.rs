@@ -1,273 +1,297 @@
-//! The plan of a commune: blocks of lots with streets between them.
+//! The layout of a commune: groups of lots with streets between them.
 //!
-//! It is drawn with a ruler and then bent: streets that are straight on the plan sway on the ground,
-//! and what does not overlap on the plan does not overlap there. Neighbours share their corners.
+//! The layout is generated as a rectangular plan and then distorted, so that streets curve on the
+//! ground. Lots that do not overlap on the plan do not overlap on the ground. Neighbouring lots
+//! share their corners.
 
-use super::location::{Metres, Origin};
-use crate::{office::Place, rng::Chance};
+use super::location::{LocalPoint, Origin};
+use crate::{office::Commune, rng::Rng};
 use groma_domain::layer::Slug;
 use groma_geo::{Geometry, Position};
 use std::f64::consts::{PI, TAU};
 
-/// What a lot takes of a village, with its share of the streets.
-const SQUARE_METRES: f64 = 800.0;
+/// The average area of a lot, including its share of the streets.
+const M2_PER_LOT: f64 = 800.0;
 
 pub(super) struct Village {
-    pub(super) place: Place,
-    /// Its name in ids.
+    pub(super) commune: Commune,
+    /// The prefix of feature ids.
     pub(super) slug: String,
     pub(super) parcels: Vec<Parcel>,
-    pub(super) blocks: Vec<Block>,
+    /// The rectangles of lots between streets, on the plan.
+    pub(super) lot_groups: Vec<Rect>,
     pub(super) streets: Vec<Street>,
-    /// How far it reaches, about.
+    /// The approximate radius in metres.
     pub(super) radius: f64,
     origin: Origin,
-    bend: Bend,
+    transform: GroundTransform,
 }
 
-/// A parcel of the cadastre.
 pub(super) struct Parcel {
     pub(super) section: String,
     pub(super) number: usize,
     pub(super) land_use: &'static str,
-    /// Its corners on the ground, counter-clockwise.
-    pub(super) corners: Vec<Metres>,
+    /// The corners on the ground, counter-clockwise.
+    pub(super) corners: Vec<LocalPoint>,
 }
 
-/// What lies between four streets, on the plan.
+/// A rectangle on the plan, in metres.
 #[derive(Clone, Copy)]
-pub(super) struct Block {
+pub(super) struct Rect {
     pub(super) west: f64,
     pub(super) east: f64,
     pub(super) south: f64,
     pub(super) north: f64,
 }
 
-/// The middle of a street, straight on the plan.
+/// The centre line of a street, straight on the plan.
 #[derive(Clone, Copy)]
 pub(super) struct Street {
-    pub(super) from: Metres,
-    pub(super) to: Metres,
+    pub(super) from: LocalPoint,
+    pub(super) to: LocalPoint,
 }
 
 impl Village {
-    /// A village of about this many lots, in these sections.
-    pub(super) fn plan(place: Place, lots: usize, sections: &[String], mut chance: Chance) -> Self {
-        let side = (lots as f64 * SQUARE_METRES).sqrt();
+    /// A village with about this many lots, divided into these sections.
+    pub(super) fn generate(
+        commune: Commune,
+        lot_count: usize,
+        sections: &[String],
+        mut rng: Rng,
+    ) -> Self {
+        let side = (lot_count as f64 * M2_PER_LOT).sqrt();
         let radius = side / PI.sqrt();
-        let bend = Bend::draw(&mut chance);
-        let columns = strips(&mut chance, side * 1.7, (95.0, 150.0));
-        let rows = strips(&mut chance, side * 1.7, (50.0, 72.0));
-        let mut built = Vec::new();
+        let transform = GroundTransform::generate(&mut rng);
+        let columns = strips(&mut rng, side * 1.7, (95.0, 150.0));
+        let rows = strips(&mut rng, side * 1.7, (50.0, 72.0));
+        let mut groups = Vec::new();
         let mut count = 0;
-        for (reach, block) in from_the_middle(&columns, &rows, radius, &mut chance) {
-            let lots_of_block = bend.divide(block, reach, &mut chance);
-            count += lots_of_block.len();
-            built.push((block, lots_of_block));
-            if count >= lots {
+        for (remoteness, rect) in rects_from_centre(&columns, &rows, radius, &mut rng) {
+            let lots = transform.divide(rect, remoteness, &mut rng);
+            count += lots.len();
+            groups.push((rect, lots));
+            if count >= lot_count {
                 break;
             }
         }
-        let blocks: Vec<Block> = built.iter().map(|(block, _)| *block).collect();
-        // Sections are slices of the village, seen from its middle.
-        let angle = |block: &Block| block.middle().y.atan2(block.middle().x);
-        built.sort_by(|(one, _), (other, _)| angle(one).total_cmp(&angle(other)));
-        let lots_in_order = built.into_iter().flat_map(|(_, lots)| lots);
-        let in_section = count.div_ceil(sections.len().max(1)).max(1);
+        let lot_groups: Vec<Rect> = groups.iter().map(|(rect, _)| *rect).collect();
+        // Sections are slices of the village around its centre.
+        let angle = |rect: &Rect| rect.centre().y.atan2(rect.centre().x);
+        groups.sort_by(|(one, _), (other, _)| angle(one).total_cmp(&angle(other)));
+        let lots = groups.into_iter().flat_map(|(_, lots)| lots);
+        let section_size = count.div_ceil(sections.len().max(1)).max(1);
         let parcel = |(index, lot): (usize, Lot)| Parcel {
-            section: sections.get(index / in_section).cloned().unwrap_or_default(),
-            number: index % in_section + 1,
+            section: sections.get(index / section_size).cloned().unwrap_or_default(),
+            number: index % section_size + 1,
             land_use: lot.land_use,
             corners: lot.corners,
         };
         Self {
-            place,
-            slug: Slug::of_name(place.name)
+            commune,
+            slug: Slug::of_name(commune.name)
                 .map_or_else(|_| "commune".to_owned(), |slug| slug.as_str().to_owned()),
-            parcels: lots_in_order.enumerate().map(parcel).collect(),
-            streets: streets(&blocks),
-            blocks,
+            parcels: lots.enumerate().map(parcel).collect(),
+            streets: streets(&lot_groups),
+            lot_groups,
             radius,
-            origin: Origin::of(place),
-            bend,
+            origin: Origin::of(commune),
+            transform,
         }
     }
 
-    /// A point of the plan on the ground.
-    pub(super) fn ground(&self, plan: Metres) -> Metres {
-        self.bend.ground(plan)
+    pub(super) fn to_ground(&self, plan: LocalPoint) -> LocalPoint {
+        self.transform.to_ground(plan)
     }
 
-    /// A point of the ground on the earth.
-    pub(super) fn position(&self, ground: Metres) -> Position {
+    /// The longitude and latitude of a point on the ground.
+    pub(super) fn position(&self, ground: LocalPoint) -> Position {
         self.origin.position(ground, None)
     }
 
-    /// A point of the ground on the earth, with its height.
-    pub(super) fn measured(&self, ground: Metres) -> Position {
+    pub(super) fn position_with_height(&self, ground: LocalPoint) -> Position {
         self.origin.position(ground, Some(self.origin.height(ground)))
     }
 
-    /// A line that is straight on the plan, on the earth.
-    pub(super) fn line(&self, from: Metres, to: Metres) -> Geometry {
+    /// A line that is straight on the plan.
+    pub(super) fn line(&self, from: LocalPoint, to: LocalPoint) -> Geometry {
         let (east, north) = (to.x - from.x, to.y - from.y);
         let steps = (east.hypot(north) / 40.0).ceil().max(1.0);
-        let at =
-            |step: f64| Metres::new(from.x + east * step / steps, from.y + north * step / steps);
-        let points = (0..=steps as u32).map(|step| self.position(self.ground(at(step.into()))));
+        let at = |step: f64| {
+            LocalPoint::new(from.x + east * step / steps, from.y + north * step / steps)
+        };
+        let points = (0..=steps as u32).map(|step| self.position(self.to_ground(at(step.into()))));
         Geometry::LineString(points.collect())
     }
 
-    /// A ring of corners, on the earth.
-    pub(super) fn area(&self, corners: &[Metres]) -> Geometry {
+    /// A polygon with these corners on the ground.
+    pub(super) fn polygon(&self, corners: &[LocalPoint]) -> Geometry {
         let ring = corners.iter().chain(corners.first()).map(|corner| self.position(*corner));
         Geometry::Polygon(vec![ring.collect()])
     }
 }
 
 impl Parcel {
-    pub(super) fn square_metres(&self) -> i64 {
+    pub(super) fn area_m2(&self) -> i64 {
         let next = self.corners.iter().cycle().skip(1);
-        let twice: f64 =
+        let doubled: f64 =
             self.corners.iter().zip(next).map(|(one, next)| one.x * next.y - next.x * one.y).sum();
-        (twice / 2.0).round() as i64
+        (doubled / 2.0).round() as i64
     }
 }
 
-impl Block {
-    pub(super) fn middle(&self) -> Metres {
-        Metres::new((self.west + self.east) / 2.0, (self.south + self.north) / 2.0)
+impl Rect {
+    pub(super) fn centre(&self) -> LocalPoint {
+        LocalPoint::new((self.west + self.east) / 2.0, (self.south + self.north) / 2.0)
     }
 }
 
-/// How the plan lies on the ground: it sways both ways, too little to fold, and is turned.
-struct Bend {
+/// Maps the plan to the ground: a rotation, and waves too flat to fold the plan.
+struct GroundTransform {
     sine: f64,
     cosine: f64,
-    sway: [(f64, f64, f64); 2],
+    waves: [Wave; 2],
 }
 
-impl Bend {
-    fn draw(chance: &mut Chance) -> Self {
-        let (sine, cosine) = chance.real(-0.75, 0.75).sin_cos();
-        let mut sway =
-            || (chance.real(12.0, 26.0), chance.real(150.0, 260.0), chance.real(0.0, TAU));
-        Self { sine, cosine, sway: [sway(), sway()] }
+struct Wave {
+    amplitude: f64,
+    length: f64,
+    phase: f64,
+}
+
+impl Wave {
+    fn generate(rng: &mut Rng) -> Self {
+        Self {
+            amplitude: rng.float(12.0, 26.0),
+            length: rng.float(150.0, 260.0),
+            phase: rng.float(0.0, TAU),
+        }
     }
 
-    fn ground(&self, Metres { x, y }: Metres) -> Metres {
-        let [(wide, long, from), (high, deep, to)] = self.sway;
-        let (x, y) = (x + wide * (y / long + from).sin(), y + high * (x / deep + to).sin());
-        Metres::new(x * self.cosine - y * self.sine, x * self.sine + y * self.cosine)
+    fn at(&self, position: f64) -> f64 {
+        self.amplitude * (position / self.length + self.phase).sin()
+    }
+}
+
+impl GroundTransform {
+    fn generate(rng: &mut Rng) -> Self {
+        let (sine, cosine) = rng.float(-0.75, 0.75).sin_cos();
+        Self { sine, cosine, waves: [Wave::generate(rng), Wave::generate(rng)] }
     }
 
-    /// A point of the plan on the ground, where nobody measured to the centimetre.
-    fn near(&self, x: f64, y: f64, chance: &mut Chance) -> Metres {
-        self.ground(Metres::new(x + chance.real(-0.7, 0.7), y + chance.real(-0.7, 0.7)))
+    fn to_ground(&self, LocalPoint { x, y }: LocalPoint) -> LocalPoint {
+        let (x, y) = (x + self.waves[0].at(y), y + self.waves[1].at(x));
+        LocalPoint::new(x * self.cosine - y * self.sine, x * self.sine + y * self.cosine)
     }
 
-    /// The lots of a block that lies at `reach` between the middle (0) and the edge (1).
-    fn divide(&self, block: Block, reach: f64, chance: &mut Chance) -> Vec<Lot> {
-        let Block { west, east, south, north } = block;
-        let whole = match reach {
-            ..0.15 => chance.happens(30).then_some("public"),
-            ..0.75 => chance.happens(4).then_some("public"),
-            _ => chance.happens(9).then_some("agricultural"),
+    /// A corner on the ground, moved at random by less than a metre.
+    fn corner(&self, x: f64, y: f64, rng: &mut Rng) -> LocalPoint {
+        self.to_ground(LocalPoint::new(x + rng.float(-0.7, 0.7), y + rng.float(-0.7, 0.7)))
+    }
+
+    /// Divides a rectangle into lots. `remoteness` is 0 at the centre and 1 at the edge.
+    fn divide(&self, rect: Rect, remoteness: f64, rng: &mut Rng) -> Vec<Lot> {
+        let Rect { west, east, south, north } = rect;
+        let single_use = match remoteness {
+            ..0.15 => rng.chance(30).then_some("public"),
+            ..0.75 => rng.chance(4).then_some("public"),
+            _ => rng.chance(9).then_some("agricultural"),
         };
-        if let Some(land_use) = whole {
-            let around = [(west, south), (east, south), (east, north), (west, north)];
-            let corners = around.map(|(x, y)| self.near(x, y, chance)).to_vec();
+        if let Some(land_use) = single_use {
+            let corners = [(west, south), (east, south), (east, north), (west, north)];
+            let corners = corners.map(|(x, y)| self.corner(x, y, rng)).to_vec();
             return vec![Lot { land_use, corners }];
         }
-        let front = match reach {
-            ..0.35 => chance.real(18.5, 21.0),
-            ..0.7 => chance.real(21.0, 28.0),
-            _ => chance.real(28.0, 44.0),
+        let frontage = match remoteness {
+            ..0.35 => rng.float(18.5, 21.0),
+            ..0.7 => rng.float(21.0, 28.0),
+            _ => rng.float(28.0, 44.0),
         };
-        let below = splits(chance, (west, east), front);
-        let mut above = splits(chance, (west, east), front);
-        // Two corners that nearly meet on the line behind the gardens are one.
-        for x in &mut above {
-            if let Some(near) = below.iter().find(|other| (*x - **other).abs() < 4.0) {
+        let south_splits = splits(rng, (west, east), frontage);
+        let mut north_splits = splits(rng, (west, east), frontage);
+        // Merge corners that nearly meet on the line between the two rows of lots.
+        for x in &mut north_splits {
+            if let Some(near) = south_splits.iter().find(|other| (*x - **other).abs() < 4.0) {
                 *x = *near;
             }
         }
-        let behind = (south + north) / 2.0 + chance.real(-3.0, 3.0);
-        let mut line: Vec<f64> = below.iter().chain(&above).copied().collect();
-        line.sort_by(f64::total_cmp);
-        line.dedup();
-        let line: Vec<_> = line.into_iter().map(|x| (x, self.near(x, behind, chance))).collect();
-        let mut fronts = |splits: &[f64], y: f64| -> Vec<Metres> {
-            splits.iter().map(|x| self.near(*x, y, chance)).collect()
+        let back = (south + north) / 2.0 + rng.float(-3.0, 3.0);
+        let mut back_splits: Vec<f64> = south_splits.iter().chain(&north_splits).copied().collect();
+        back_splits.sort_by(f64::total_cmp);
+        back_splits.dedup();
+        let back_corners: Vec<_> =
+            back_splits.into_iter().map(|x| (x, self.corner(x, back, rng))).collect();
+        let mut front_corners = |splits: &[f64], y: f64| -> Vec<LocalPoint> {
+            splits.iter().map(|x| self.corner(*x, y, rng)).collect()
         };
-        let (south_front, north_front) = (fronts(&below, south), fronts(&above, north));
+        let south_corners = front_corners(&south_splits, south);
+        let north_corners = front_corners(&north_splits, north);
         let mut lots = Vec::new();
-        for (ends, front) in below.windows(2).zip(south_front.windows(2)) {
-            let backs = line.iter().rev().filter(|(x, _)| (ends[0]..=ends[1]).contains(x));
+        for (ends, front) in south_splits.windows(2).zip(south_corners.windows(2)) {
+            let backs = back_corners.iter().rev().filter(|(x, _)| (ends[0]..=ends[1]).contains(x));
             let corners = front.iter().copied().chain(backs.map(|(_, corner)| *corner));
-            lots.push(Lot { land_use: land_use(chance, reach), corners: corners.collect() });
+            lots.push(Lot { land_use: land_use(rng, remoteness), corners: corners.collect() });
         }
-        for (ends, front) in above.windows(2).zip(north_front.windows(2)) {
-            let backs = line.iter().filter(|(x, _)| (ends[0]..=ends[1]).contains(x));
+        for (ends, front) in north_splits.windows(2).zip(north_corners.windows(2)) {
+            let backs = back_corners.iter().filter(|(x, _)| (ends[0]..=ends[1]).contains(x));
             let corners = backs.map(|(_, corner)| *corner).chain(front.iter().rev().copied());
-            lots.push(Lot { land_use: land_use(chance, reach), corners: corners.collect() });
+            lots.push(Lot { land_use: land_use(rng, remoteness), corners: corners.collect() });
         }
         lots
     }
 }
 
-/// A parcel before it has a number.
+/// A parcel without a number.
 struct Lot {
     land_use: &'static str,
-    corners: Vec<Metres>,
+    corners: Vec<LocalPoint>,
 }
 
-fn land_use(chance: &mut Chance, reach: f64) -> &'static str {
-    chance.weigh(match reach {
+fn land_use(rng: &mut Rng, remoteness: f64) -> &'static str {
+    rng.pick_weighted(match remoteness {
         ..0.35 => &[(45, "residential"), (38, "mixed"), (13, "commercial"), (4, "vacant")],
         ..0.7 => &[(80, "residential"), (8, "garden"), (5, "commercial"), (7, "vacant")],
         _ => &[(50, "residential"), (26, "agricultural"), (14, "garden"), (10, "vacant")],
     })
 }
 
-/// Strips of these widths with streets between them, around nought.
-fn strips(chance: &mut Chance, whole: f64, (least, most): (f64, f64)) -> Vec<(f64, f64)> {
+/// Strips of these widths with streets between them, centred on 0.
+fn strips(rng: &mut Rng, total: f64, (min, max): (f64, f64)) -> Vec<(f64, f64)> {
     let mut strips = Vec::new();
-    let mut at = -whole / 2.0;
-    while at < whole / 2.0 {
-        let width = chance.real(least, most);
+    let mut at = -total / 2.0;
+    while at < total / 2.0 {
+        let width = rng.float(min, max);
         strips.push((at, at + width));
-        at += width + chance.real(8.0, 11.0);
+        at += width + rng.float(8.0, 11.0);
     }
     strips
 }
 
-/// The blocks where strips cross, each with how far out it lies, from the middle on. A village is no
-/// circle, so some sides reach further than others.
-fn from_the_middle(
+/// The intersections of the strips with their remoteness, starting at the centre. The village is
+/// not a circle: it extends further on some sides.
+fn rects_from_centre(
     columns: &[(f64, f64)],
     rows: &[(f64, f64)],
     radius: f64,
-    chance: &mut Chance,
-) -> Vec<(f64, Block)> {
-    let (lobes, from) = (chance.between(2, 4) as f64, chance.real(0.0, TAU));
-    let mut blocks = Vec::new();
+    rng: &mut Rng,
+) -> Vec<(f64, Rect)> {
+    let (lobes, phase) = (rng.int(2, 4) as f64, rng.float(0.0, TAU));
+    let mut rects = Vec::new();
     for &(west, east) in columns {
         for &(south, north) in rows {
-            let block = Block { west, east, south, north };
-            let middle = block.middle();
-            let lobe = 1.0 + 0.22 * (lobes * middle.y.atan2(middle.x) + from).sin();
-            blocks.push((middle.distance() / radius * lobe * chance.real(0.92, 1.08), block));
+            let rect = Rect { west, east, south, north };
+            let centre = rect.centre();
+            let lobe = 1.0 + 0.22 * (lobes * centre.y.atan2(centre.x) + phase).sin();
+            rects.push((centre.distance() / radius * lobe * rng.float(0.92, 1.08), rect));
         }
     }
-    blocks.sort_by(|(one, _), (other, _)| one.total_cmp(other));
-    blocks
+    rects.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+    rects
 }
 
-/// Where fences meet a street: from end to end, about `front` apart.
-fn splits(chance: &mut Chance, (from, to): (f64, f64), front: f64) -> Vec<f64> {
-    let count = ((to - from) / front).round().max(1.0) as usize;
-    let widths: Vec<f64> = (0..count).map(|_| chance.real(0.85, 1.2)).collect();
+/// Where lot boundaries meet a street: from end to end, about `frontage` apart.
+fn splits(rng: &mut Rng, (from, to): (f64, f64), frontage: f64) -> Vec<f64> {
+    let count = ((to - from) / frontage).round().max(1.0) as usize;
+    let widths: Vec<f64> = (0..count).map(|_| rng.float(0.85, 1.2)).collect();
     let unit = (to - from) / widths.iter().sum::<f64>();
     let mut splits = vec![from];
     let mut at = from;
@@ -279,24 +303,27 @@ fn splits(chance: &mut Chance, (from, to): (f64, f64), front: f64) -> Vec<f64> {
     splits
 }
 
-/// The streets south and west of each block, in one piece where blocks stand in a row.
-fn streets(blocks: &[Block]) -> Vec<Street> {
-    /// Half the width of a street.
-    const HALF: f64 = 4.5;
-    let mut along: Vec<(f64, f64, f64)> = Vec::new();
-    let mut across: Vec<(f64, f64, f64)> = Vec::new();
-    let grow = |streets: &mut Vec<(f64, f64, f64)>, at: f64, from: f64, to: f64| match streets
+/// The streets south and west of each group of lots, joined where they continue each other.
+fn streets(lot_groups: &[Rect]) -> Vec<Street> {
+    const HALF_WIDTH: f64 = 4.5;
+    let mut horizontal: Vec<(f64, f64, f64)> = Vec::new();
+    let mut vertical: Vec<(f64, f64, f64)> = Vec::new();
+    let extend = |streets: &mut Vec<(f64, f64, f64)>, at: f64, from: f64, to: f64| match streets
         .iter_mut()
         .find(|(other, ..)| (*other - at).abs() < 1.0)
     {
-        Some((_, least, most)) => (*least, *most) = (least.min(from), most.max(to)),
+        Some((_, min, max)) => (*min, *max) = (min.min(from), max.max(to)),
         None => streets.push((at, from, to)),
     };
-    for block in blocks {
-        grow(&mut along, block.south - HALF, block.west - HALF, block.east + HALF);
-        grow(&mut across, block.west - HALF, block.south - HALF, block.north + HALF);
+    for Rect { west, east, south, north } in lot_groups {
+        extend(&mut horizontal, south - HALF_WIDTH, west - HALF_WIDTH, east + HALF_WIDTH);
+        extend(&mut vertical, west - HALF_WIDTH, south - HALF_WIDTH, north + HALF_WIDTH);
     }
-    let along = along.into_iter().map(|(y, from, to)| (Metres::new(from, y), Metres::new(to, y)));
-    let across = across.into_iter().map(|(x, from, to)| (Metres::new(x, from), Metres::new(x, to)));
-    along.chain(across).map(|(from, to)| Street { from, to }).collect()
+    let horizontal = horizontal
+        .into_iter()
+        .map(|(y, from, to)| Street { from: LocalPoint::new(from, y), to: LocalPoint::new(to, y) });
+    let vertical = vertical
+        .into_iter()
+        .map(|(x, from, to)| Street { from: LocalPoint::new(x, from), to: LocalPoint::new(x, to) });
+    horizontal.chain(vertical).collect()
 }
