@@ -34,6 +34,9 @@ pub enum Error {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] groma_store::Error),
+    /// The features could not be written to a temporary file.
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
     /// A value of the script does not follow the rules of the domain: a bug in this crate.
     #[error("invalid demo data: {0}")]
     InvalidData(String),

@@ -35,7 +35,7 @@ pub(crate) enum Site {
 /// Generates the features of a survey.
 pub(super) struct SurveyFeatures<'a> {
     village: &'a Village,
-    fieldfieldwork: &'a Fieldwork,
+    fieldwork: &'a Fieldwork,
     /// The prefix of the feature ids.
     reference: &'a str,
     rng: Rng,
