@@ -1,14 +1,13 @@
 //! The command line.
 
-mod files;
+mod import_export;
 mod webhooks;
 
-pub(crate) use files::{
-    Export, ExportCommand, ExportLayer, FileKind, Format, Import, ImportCommand, ImportLayer,
-    LayerFormat,
+pub(crate) use import_export::{
+    ExportCommand, ExportLayer, ExportRecords, ImportCommand, ImportLayer, ImportRecords,
+    LayerFormat, RecordFileKind, RecordFormat,
 };
-
-pub(crate) use webhooks::{DeliveryWords, WebhookCommand};
+pub(crate) use webhooks::{DeliveriesArgs, WebhookCommand};
 
 use clap::{Args, Parser, Subcommand};
 use groma_domain::{
@@ -17,14 +16,14 @@ use groma_domain::{
 use groma_store::DatabaseUrl;
 use std::path::PathBuf;
 
-/// Automates GIS projects: records, tokens, webhooks and map layers of an office, in one program.
+/// Self-hosted service for GIS projects: records, API tokens, webhooks and map layers.
 #[derive(Debug, Parser)]
 #[command(name = "groma", version)]
 pub(crate) struct Cli {
-    /// Settings file; without it ./groma.toml is read when there is one.
+    /// Settings file. Default: ./groma.toml, if it exists.
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Database: sqlite:PATH or postgres://…
+    /// Database URL: sqlite:PATH or postgres://USER@HOST/NAME.
     #[arg(long, global = true, value_name = "URL")]
     pub(crate) database: Option<String>,
     #[command(subcommand)]
@@ -33,70 +32,71 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Serve the APIs and the web application, and send deliveries.
+    /// Start the server: the APIs, the web app and webhook delivery.
     Serve {
-        /// Fill an empty database with a demonstration office.
+        /// Seed an empty database with demo data.
         #[arg(long)]
         demo: bool,
-        /// What to do of it, with commas between: main, geo, deliver, web; all when left out.
+        /// Comma-separated roles of this process: main, geo, deliver, web. Default: all.
         #[arg(long, value_name = "ROLES")]
         roles: Option<String>,
     },
-    /// Workspaces.
+    /// Manage workspaces.
     #[command(subcommand)]
     Workspace(WorkspaceCommand),
-    /// Users and members.
+    /// Manage users and workspace members.
     #[command(subcommand)]
     User(UserCommand),
-    /// Personal access tokens.
+    /// Manage personal access tokens.
     #[command(subcommand)]
     Token(TokenCommand),
-    /// Webhook endpoints and their deliveries.
+    /// Manage webhook endpoints and deliveries.
     #[command(subcommand)]
     Webhook(WebhookCommand),
-    /// Map layers.
+    /// Manage map layers.
     #[command(subcommand)]
     Layer(LayerCommand),
-    /// Import records from a CSV, JSON or NDJSON file, or features into a layer from GeoJSON.
+    /// Import records from CSV, JSON or NDJSON, or features from GeoJSON into a layer.
     Import(ImportCommand),
-    /// Export records to a CSV, JSON or NDJSON file, or the features of a layer to GeoJSON.
+    /// Export records to CSV, JSON or NDJSON, or the features of a layer to GeoJSON.
     Export(ExportCommand),
     /// Archive a folder.
     #[command(subcommand)]
     Archive(ArchiveCommand),
-    /// Delete a record and what it holds.
+    /// Delete a record and everything in it.
     Delete {
         /// folder, assignment, expense or budget
-        #[arg(value_parser = kind)]
+        #[arg(value_parser = parse_kind)]
         kind: Kind,
-        /// Id or reference.
+        /// ID or reference.
         key: String,
         #[command(flatten)]
-        at: At,
+        workspace: WorkspaceArg,
     },
-    /// Write a backup of the SQLite database, while it is served or not.
+    /// Back up the SQLite database. The server may keep running.
     Backup {
-        /// The file to write; it appears when it is whole and was checked.
+        /// The file to write. It appears once the backup is complete and verified.
         file: PathBuf,
         #[command(flatten)]
-        how: Keeping,
+        options: BackupOptions,
     },
-    /// Put a backup in the place of the SQLite database, which nobody may serve meanwhile.
+    /// Restore the SQLite database from a backup. Stop the server first.
     Restore {
-        /// The backup.
+        /// The backup file.
         file: PathBuf,
         #[command(flatten)]
-        how: Keeping,
+        options: BackupOptions,
     },
-    /// Copy everything into an empty database, of either engine; nobody may serve one of the two.
+    /// Copy all data into an empty database, SQLite or PostgreSQL. Stop the server first.
     Copy {
-        /// The database to copy; the one of the settings when left out.
-        #[arg(long, value_name = "URL", value_parser = database, required_unless_present = "to")]
+        /// The database to copy from. Default: the one in the settings.
+        #[arg(long, value_name = "URL", value_parser = parse_database_url, required_unless_present = "to")]
         from: Option<DatabaseUrl>,
-        /// The empty database; the one of the settings when left out.
-        #[arg(long, value_name = "URL", value_parser = database)]
+        /// The empty database to copy to. Default: the one in the settings.
+        #[arg(long, value_name = "URL", value_parser = parse_database_url)]
         to: Option<DatabaseUrl>,
-        /// Copy a database that is in use, to try things out: webhooks are disabled in the copy.
+        /// Copy a database while the server uses it, for a trial run. Webhooks are disabled in the
+        /// copy.
         #[arg(long)]
         rehearsal: bool,
         /// Print JSON.
@@ -105,21 +105,20 @@ pub(crate) enum Command {
     },
     /// Print the OpenAPI document.
     Openapi,
-    /// Check settings, database and listeners, and say what to do about what is found. Ends with 1 when
-    /// something does not work; what should be otherwise is only told.
+    /// Check settings, database and listeners, and suggest a fix for each problem. Exits with 1 if
+    /// there are errors. Warnings do not change the exit code.
     Check {
         /// Print JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Ask the server that runs beside whether it is ready, on server.admin_listen.
+    /// Check whether the local server is ready, through server.admin_listen.
     Health,
 }
 
-/// How a backup is written or put in place.
 #[derive(Debug, Args)]
-pub(crate) struct Keeping {
-    /// Replace what is there.
+pub(crate) struct BackupOptions {
+    /// Overwrite an existing file or database.
     #[arg(long)]
     pub(crate) overwrite: bool,
     /// Print JSON.
@@ -127,26 +126,26 @@ pub(crate) struct Keeping {
     pub(crate) json: bool,
 }
 
-/// Which workspace a command is about.
 #[derive(Debug, Args)]
-pub(crate) struct At {
-    /// Workspace, by name or key; may be left out when there is only one.
-    #[arg(long, value_name = "W")]
-    pub(crate) workspace: Option<String>,
+pub(crate) struct WorkspaceArg {
+    /// Name or key of the workspace. Required if there are several.
+    #[arg(long = "workspace", value_name = "WORKSPACE")]
+    pub(crate) name_or_key: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum WorkspaceCommand {
-    /// Make a workspace; a new owner's password is the first line of standard input.
+    /// Create a workspace. A new owner's password is read from a prompt or from the first line of
+    /// standard input.
     Create {
-        /// Its name.
+        /// Name of the workspace.
         #[arg(value_parser = WorkspaceName::parse)]
         name: WorkspaceName,
-        /// Its owner's e-mail address.
-        #[arg(long, value_parser = email)]
+        /// Email address of the owner.
+        #[arg(long, value_parser = parse_email)]
         owner: Email,
-        /// Currency of folders that name none.
-        #[arg(long, default_value = "EUR", value_parser = currency)]
+        /// Default currency of folders.
+        #[arg(long, default_value = "EUR", value_parser = parse_currency)]
         currency: Currency,
         /// Print JSON.
         #[arg(long)]
@@ -158,62 +157,62 @@ pub(crate) enum WorkspaceCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Delete a workspace and all it holds.
+    /// Delete a workspace and everything in it.
     Delete {
-        /// Its name or key.
+        /// Name or key of the workspace.
         #[arg(required_unless_present = "workspace", conflicts_with = "workspace")]
         name: Option<String>,
-        /// The same, as other commands take it.
-        #[arg(long, value_name = "W")]
+        /// Same as NAME.
+        #[arg(long, value_name = "WORKSPACE")]
         workspace: Option<String>,
     },
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum UserCommand {
-    /// Make someone a member, or give a member another role; a new user's password is the first line
-    /// of standard input (empty: none yet).
+    /// Add a member to a workspace, or change a member's role. A new user's password is read from a
+    /// prompt or from the first line of standard input; leave it empty to set it later.
     Add {
-        /// E-mail address.
-        #[arg(value_parser = email)]
+        /// Email address of the user.
+        #[arg(value_parser = parse_email)]
         email: Email,
         #[command(flatten)]
-        at: At,
+        workspace: WorkspaceArg,
         /// viewer, editor, admin or owner
         #[arg(long)]
         role: Role,
-        /// Name, in this workspace; for someone new it is made from the address when left out.
+        /// Name in this workspace. Default for a new member: derived from the email address.
         #[arg(long, value_parser = person::parse_name)]
         name: Option<String>,
         /// Print JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Set a password: the first line of standard input, or asked for.
+    /// Set a user's password, read from a prompt or from the first line of standard input.
     Password {
-        /// E-mail address.
-        #[arg(value_parser = email)]
+        /// Email address of the user.
+        #[arg(value_parser = parse_email)]
         email: Email,
     },
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TokenCommand {
-    /// Make a token and print it, once.
+    /// Create a token and print it. It is not shown again.
     Create {
         #[command(flatten)]
-        at: At,
-        /// Owner's e-mail address.
-        #[arg(long, value_parser = email)]
+        workspace: WorkspaceArg,
+        /// Email address of the token's owner.
+        #[arg(long, value_parser = parse_email)]
         user: Email,
-        /// Its name.
+        /// Name of the token.
         #[arg(long, value_parser = token::parse_name)]
         name: String,
-        /// Scopes with commas between them; empty for none.
+        /// Comma-separated scopes, for example READ_FOLDER,READ_BUDGET. Empty for none.
         #[arg(long, value_parser = Scopes::parse)]
         scopes: Scopes,
-        /// When it ends: 90d, 12h, …; never when left out.
-        #[arg(long, value_name = "TIME", value_parser = lifetime)]
+        /// Lifetime, for example 90d or 12h. Default: the token does not expire.
+        #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
         expires: Option<i64>,
         /// Print JSON.
         #[arg(long)]
@@ -222,26 +221,26 @@ pub(crate) enum TokenCommand {
     /// List tokens.
     List {
         #[command(flatten)]
-        at: At,
+        workspace: WorkspaceArg,
         /// Print JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Revoke a token, at once.
+    /// Revoke a token immediately.
     Revoke {
-        /// Its id.
+        /// ID of the token.
         id: TokenId,
     },
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum LayerCommand {
-    /// Make a layer and print its id.
+    /// Create a layer and print its ID.
     Create {
-        /// Its name; the short name in addresses is made from it.
+        /// Name of the layer. Its slug in URLs is derived from the name.
         name: String,
         #[command(flatten)]
-        at: At,
+        workspace: WorkspaceArg,
         /// Print JSON.
         #[arg(long)]
         json: bool,
@@ -249,17 +248,17 @@ pub(crate) enum LayerCommand {
     /// List layers.
     List {
         #[command(flatten)]
-        at: At,
+        workspace: WorkspaceArg,
         /// Print JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Delete a layer and all that is in it.
+    /// Delete a layer and all its features.
     Delete {
-        /// Id or slug.
+        /// ID or slug of the layer.
         key: String,
         #[command(flatten)]
-        at: At,
+        workspace: WorkspaceArg,
     },
 }
 
@@ -267,14 +266,14 @@ pub(crate) enum LayerCommand {
 pub(crate) enum ArchiveCommand {
     /// Archive a folder.
     Folder {
-        /// Id or reference.
+        /// ID or reference.
         key: String,
         #[command(flatten)]
-        at: At,
+        workspace: WorkspaceArg,
     },
 }
 
-fn kind(text: &str) -> Result<Kind, String> {
+fn parse_kind(text: &str) -> Result<Kind, String> {
     let singular = text.strip_suffix('s').unwrap_or(text);
     let found = Kind::WORDS.iter().find(|(word, _)| *word == singular);
     found
@@ -282,29 +281,29 @@ fn kind(text: &str) -> Result<Kind, String> {
         .ok_or_else(|| "must be folder, assignment, expense or budget".to_owned())
 }
 
-fn database(text: &str) -> Result<DatabaseUrl, String> {
+fn parse_database_url(text: &str) -> Result<DatabaseUrl, String> {
     text.parse().map_err(|error: groma_store::Error| error.to_string())
 }
 
-fn email(text: &str) -> Result<Email, String> {
+fn parse_email(text: &str) -> Result<Email, String> {
     Email::parse(text).map_err(str::to_owned)
 }
 
-/// The milliseconds of `90d`, `12h`, `30m`, `45s`.
-fn lifetime(text: &str) -> Result<i64, String> {
-    let wrong = || "must be a time such as 90d or 12h".to_owned();
-    let unit = text.chars().last().ok_or_else(wrong)?;
+/// `90d`, `12h`, `30m` or `45s` in milliseconds.
+fn parse_duration(text: &str) -> Result<i64, String> {
+    let invalid = || "must be a duration, for example 90d or 12h".to_owned();
+    let unit = text.chars().last().ok_or_else(invalid)?;
     let millis = match unit {
         'd' => 86_400_000,
         'h' => 3_600_000,
         'm' => 60_000,
         's' => 1_000,
-        _ => return Err(wrong()),
+        _ => return Err(invalid()),
     };
-    let count: i64 = text[..text.len() - unit.len_utf8()].parse().map_err(|_| wrong())?;
-    if (1..=1_000_000).contains(&count) { Ok(count * millis) } else { Err(wrong()) }
+    let count: i64 = text[..text.len() - unit.len_utf8()].parse().map_err(|_| invalid())?;
+    if (1..=1_000_000).contains(&count) { Ok(count * millis) } else { Err(invalid()) }
 }
 
-fn currency(text: &str) -> Result<Currency, String> {
+fn parse_currency(text: &str) -> Result<Currency, String> {
     text.parse().map_err(str::to_owned)
 }

@@ -1,14 +1,16 @@
-//! The commands: each reads its arguments, asks the store, prints.
+//! The commands: each reads its arguments, calls the store and prints the result.
 
 mod backup;
 mod check;
 mod copy;
 mod demo;
 mod export;
-mod files;
 mod health;
 mod import;
 mod layer;
+mod progress;
+mod prompt;
+mod record_file;
 mod records;
 mod serve;
 mod token;
@@ -17,63 +19,72 @@ mod webhook;
 mod workspace;
 
 use crate::{
-    cli::{ArchiveCommand, At, Cli, Command, ExportCommand, ImportCommand, WorkspaceCommand},
-    logging, server,
+    cli::{
+        ArchiveCommand, Cli, Command, ExportCommand, ImportCommand, WorkspaceArg, WorkspaceCommand,
+    },
+    logging, password, server,
     settings::Settings,
 };
-use groma_domain::workspace::Workspace;
+use groma_domain::{
+    Timestamp,
+    workspace::{Workspace, WorkspaceName},
+};
 use groma_store::{Store, WorkspaceFilter};
 use std::{fmt, io::Write, process::ExitCode};
 
-/// Why a command failed, in one line.
+/// Why a command failed, in one line, and its exit code.
 #[derive(Debug)]
-pub(crate) struct Failure {
-    reason: String,
-    code: u8,
+pub(crate) struct CommandError {
+    message: String,
+    exit_code: u8,
 }
 
-impl Failure {
-    pub(crate) fn new(reason: impl fmt::Display) -> Self {
-        // One line, whatever the reason looked like.
-        Self { reason: reason.to_string().replace('\n', " "), code: 1 }
+impl CommandError {
+    pub(crate) fn new(message: impl fmt::Display) -> Self {
+        Self { message: message.to_string().replace('\n', " "), exit_code: 1 }
     }
 
-    /// A failure that lies in how the command was written.
-    pub(crate) fn wrong_usage(reason: impl fmt::Display) -> Self {
-        Self { code: 2, ..Self::new(reason) }
+    /// A mistake in the arguments.
+    pub(crate) fn usage(message: impl fmt::Display) -> Self {
+        Self { exit_code: 2, ..Self::new(message) }
     }
 
     pub(crate) fn exit_code(&self) -> ExitCode {
-        ExitCode::from(self.code)
+        ExitCode::from(self.exit_code)
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for CommandError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.reason)
+        f.write_str(&self.message)
     }
 }
 
-impl From<std::io::Error> for Failure {
+impl From<std::io::Error> for CommandError {
     fn from(error: std::io::Error) -> Self {
         Self::new(error)
     }
 }
 
-impl From<groma_store::Error> for Failure {
+impl From<groma_store::Error> for CommandError {
     fn from(error: groma_store::Error) -> Self {
         Self::new(error)
     }
 }
 
-impl From<crate::settings::SettingsError> for Failure {
+impl From<password::Error> for CommandError {
+    fn from(error: password::Error) -> Self {
+        Self::new(error)
+    }
+}
+
+impl From<crate::settings::SettingsError> for CommandError {
     fn from(error: crate::settings::SettingsError) -> Self {
         Self::new(error)
     }
 }
 
-/// Does what the command line says.
-pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
+pub(crate) async fn run(cli: Cli) -> Result<(), CommandError> {
     let mut flags: Vec<_> = cli.database.into_iter().map(|url| ("database.url", url)).collect();
     if let Command::Serve { roles: Some(roles), .. } = &cli.command {
         flags.push(("server.roles", roles.clone()));
@@ -82,7 +93,7 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
     logging::start(matches!(cli.command, Command::Serve { .. }), settings.log);
     if let Command::Openapi = cli.command {
         let document = server::openapi_document(&settings);
-        return print(&serde_json::to_string_pretty(&document).map_err(Failure::new)?);
+        return print(&serde_json::to_string_pretty(&document).map_err(CommandError::new)?);
     }
     if let Command::Check { json } = cli.command {
         return check::run(&settings, cli.config.as_deref(), json).await;
@@ -90,10 +101,14 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
     if let Command::Health = cli.command {
         return health::run(&settings).await;
     }
-    // These open files and databases in ways of their own.
+    // These commands open files and databases themselves.
     let command = match cli.command {
-        Command::Backup { file, how } => return backup::backup(&settings, &file, &how).await,
-        Command::Restore { file, how } => return backup::restore(&settings, &file, &how).await,
+        Command::Backup { file, options } => {
+            return backup::backup(&settings, &file, &options).await;
+        }
+        Command::Restore { file, options } => {
+            return backup::restore(&settings, &file, &options).await;
+        }
         Command::Copy { from, to, rehearsal, json } => {
             return copy::run(&settings, from, to, rehearsal, json).await;
         }
@@ -103,7 +118,7 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
         Command::Serve { .. } | Command::Workspace(WorkspaceCommand::Create { .. }) => {
             Store::open(&settings.database).await?
         }
-        // What others do needs something that is there. A mistyped path is no new database.
+        // Other commands do not create a database: the path may be mistyped.
         _ => Store::open_existing(&settings.database).await?,
     };
     store.set_seal_key(settings.webhooks.encryption_key.clone());
@@ -118,10 +133,12 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
         Command::Import(ImportCommand::Layer(import)) => layer::import(&store, import).await,
         Command::Export(ExportCommand::Records(export)) => export::run(&store, export).await,
         Command::Export(ExportCommand::Layer(export)) => layer::export(&store, export).await,
-        Command::Archive(ArchiveCommand::Folder { key, at }) => {
-            records::archive(&store, &key, &at).await
+        Command::Archive(ArchiveCommand::Folder { key, workspace }) => {
+            records::archive(&store, &key, &workspace).await
         }
-        Command::Delete { kind, key, at } => records::delete(&store, kind, &key, &at).await,
+        Command::Delete { kind, key, workspace } => {
+            records::delete(&store, kind, &key, &workspace).await
+        }
         Command::Openapi
         | Command::Check { .. }
         | Command::Health
@@ -131,52 +148,57 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
     }
 }
 
-/// The workspace that a command is about.
-async fn workspace_of(store: &Store, at: &At) -> Result<Workspace, Failure> {
-    if let Some(named) = &at.workspace {
-        return Ok(store.find_workspace(&named_workspace(named)?).await?);
+/// The workspace named by `--workspace`, or else the only one.
+async fn find_workspace(store: &Store, arg: &WorkspaceArg) -> Result<Workspace, CommandError> {
+    if let Some(name_or_key) = &arg.name_or_key {
+        return Ok(store.find_workspace(&workspace_filter(name_or_key)?).await?);
     }
     let mut workspaces = store.workspaces().await?;
     match (workspaces.pop(), workspaces.is_empty()) {
         (Some(only), true) => Ok(only),
         (Some(_), false) => {
-            Err(Failure::wrong_usage("--workspace is needed: there are several workspaces"))
+            Err(CommandError::usage("there are several workspaces; choose one with --workspace"))
         }
-        (None, _) => {
-            Err(Failure::new("there is no workspace yet; `groma workspace create` makes one"))
-        }
+        (None, _) => Err(CommandError::new(
+            "there is no workspace yet; create one with `groma workspace create`",
+        )),
     }
 }
 
-fn named_workspace(text: &str) -> Result<WorkspaceFilter, Failure> {
-    match text.parse() {
+fn workspace_filter(name_or_key: &str) -> Result<WorkspaceFilter, CommandError> {
+    match name_or_key.parse() {
         Ok(id) => Ok(WorkspaceFilter::Id(id)),
-        Err(_) => groma_domain::workspace::WorkspaceName::parse(text)
+        Err(_) => WorkspaceName::parse(name_or_key)
             .map(WorkspaceFilter::Name)
-            .map_err(|refusal| Failure::wrong_usage(format!("workspace {refusal}"))),
+            .map_err(|error| CommandError::usage(format!("workspace {error}"))),
     }
 }
 
-/// Prints a line; a reader that went away is no failure.
-fn print(line: &str) -> Result<(), Failure> {
+/// Prints a line. A closed pipe is not an error.
+fn print(line: &str) -> Result<(), CommandError> {
     match writeln!(std::io::stdout(), "{line}") {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(()),
     }
 }
 
-/// Prints rows under a heading, in columns.
-fn print_table(heading: &[&str], rows: &[Vec<String>]) -> Result<(), Failure> {
+/// A time as a table cell.
+fn time_cell(time: Option<Timestamp>) -> String {
+    time.map_or_else(|| "-".to_owned(), |time| time.to_string())
+}
+
+/// Prints a table with aligned columns.
+fn print_table(header: &[&str], rows: &[Vec<String>]) -> Result<(), CommandError> {
     let width = |column: usize| {
         let cells = rows.iter().map(|row| row[column].chars().count());
-        cells.chain([heading[column].len()]).max().unwrap_or(0)
+        cells.chain([header[column].len()]).max().unwrap_or(0)
     };
-    let widths: Vec<_> = (0..heading.len()).map(width).collect();
+    let widths: Vec<_> = (0..header.len()).map(width).collect();
     let line = |cells: &mut dyn Iterator<Item = &str>| {
         let padded: Vec<_> =
             cells.zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
         print(padded.join("  ").trim_end())
     };
-    line(&mut heading.iter().copied())?;
+    line(&mut header.iter().copied())?;
     rows.iter().try_for_each(|row| line(&mut row.iter().map(String::as_str)))
 }

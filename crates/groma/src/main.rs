@@ -33,13 +33,13 @@ fn main() -> ExitCode {
     let result = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
-        .map_err(commands::Failure::from)
+        .map_err(commands::CommandError::from)
         .and_then(|runtime| runtime.block_on(commands::run(cli)));
     match result {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            eprintln!("groma: {failure}");
-            failure.exit_code()
+        Err(error) => {
+            eprintln!("groma: {error}");
+            error.exit_code()
         }
     }
 }

@@ -1,39 +1,26 @@
-//! Passwords: asked for or read from standard input, hashed with Argon2id.
+//! Password hashing with Argon2id.
 
-use crate::commands::Failure;
 use argon2::{Argon2, PasswordHash, PasswordHasher, PasswordVerifier};
 use groma_domain::password::Password;
-use std::{
-    io::{BufRead, IsTerminal},
-    sync::OnceLock,
-};
+use std::sync::OnceLock;
 
-/// A new password: asked for twice on a terminal, otherwise the first line of standard input.
-/// `None` when that line is empty.
-pub(crate) fn read_new() -> Result<Option<Password>, Failure> {
-    let text = if std::io::stdin().is_terminal() {
-        let first = rpassword::prompt_password("Password: ")?;
-        if rpassword::prompt_password("Once more: ")? != first {
-            return Err(Failure::new("the two passwords differ"));
-        }
-        first
-    } else {
-        let mut line = String::new();
-        std::io::stdin().lock().read_line(&mut line)?;
-        line.trim_end_matches(['\r', '\n']).to_owned()
-    };
-    if text.is_empty() {
-        return Ok(None);
-    }
-    Password::new(&text).map(Some).map_err(|reason| Failure::new(format!("the password {reason}")))
+/// Why a password could not be generated, hashed or verified.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    #[error("the system's random number generator failed: {0}")]
+    Random(#[from] getrandom::Error),
+    #[error("the password could not be hashed: {0}")]
+    Hash(argon2::password_hash::Error),
+    #[error("password hashing was interrupted: {0}")]
+    Interrupted(#[from] tokio::task::JoinError),
 }
 
 /// A random password that is easy to read aloud: 54 bits in nine syllables.
-pub(crate) fn generate() -> Result<String, Failure> {
+pub(crate) fn generate() -> Result<String, Error> {
     const CONSONANTS: &[u8; 16] = b"bdfghjklmnprstvz";
     const VOWELS: &[u8; 4] = b"aiou";
     let mut random = [0_u8; 9];
-    getrandom::fill(&mut random).map_err(Failure::new)?;
+    getrandom::fill(&mut random)?;
     let mut password = String::new();
     for (index, byte) in random.into_iter().enumerate() {
         if index > 0 && index % 3 == 0 {
@@ -45,33 +32,32 @@ pub(crate) fn generate() -> Result<String, Failure> {
     Ok(password)
 }
 
-/// The hash to be stored.
-pub(crate) async fn hash(password: Password) -> Result<String, Failure> {
+pub(crate) async fn hash(password: Password) -> Result<String, Error> {
     let mut salt = [0; 16];
-    getrandom::fill(&mut salt).map_err(Failure::new)?;
-    // Tens of milliseconds of work: not on a thread that serves.
+    getrandom::fill(&mut salt)?;
+    // Hashing takes tens of milliseconds, too long for a thread that serves requests.
     let hashed = tokio::task::spawn_blocking(move || {
         Argon2::default()
             .hash_password_with_salt(password.reveal(), &salt)
             .map(|hash| hash.to_string())
     });
-    hashed.await.map_err(Failure::new)?.map_err(Failure::new)
+    hashed.await?.map_err(Error::Hash)
 }
 
-/// Whether a typed password is the one of this hash. Without a hash it never is, which takes just as
-/// long to find out.
-pub(crate) async fn is_right(hash: Option<String>, typed: String) -> Result<bool, Failure> {
-    static NOBODYS: OnceLock<String> = OnceLock::new();
-    let checked = tokio::task::spawn_blocking(move || {
-        let nobodys = || {
-            let hash = Argon2::default().hash_password_with_salt(b"nobody", b"nobody has this.");
+/// Whether a password matches a hash. A user without a hash never matches, after the same time as
+/// a wrong password, so that the response time does not reveal which users exist.
+pub(crate) async fn verify(hash: Option<String>, password: String) -> Result<bool, Error> {
+    static DUMMY_HASH: OnceLock<String> = OnceLock::new();
+    let verified = tokio::task::spawn_blocking(move || {
+        let dummy_hash = || {
+            let hash = Argon2::default().hash_password_with_salt(b"dummy", b"salt of no user.");
             hash.map(|hash| hash.to_string()).unwrap_or_default()
         };
-        let compared = hash.as_deref().unwrap_or_else(|| NOBODYS.get_or_init(nobodys));
-        let Ok(compared) = PasswordHash::new(compared) else { return false };
-        Argon2::default().verify_password(typed.as_bytes(), &compared).is_ok() && hash.is_some()
+        let expected = hash.as_deref().unwrap_or_else(|| DUMMY_HASH.get_or_init(dummy_hash));
+        let Ok(expected) = PasswordHash::new(expected) else { return false };
+        Argon2::default().verify_password(password.as_bytes(), &expected).is_ok() && hash.is_some()
     });
-    checked.await.map_err(Failure::new)
+    Ok(verified.await?)
 }
 
 #[cfg(test)]

@@ -1,125 +1,128 @@
-//! The command line of webhooks.
+//! The arguments of `groma webhook`.
 
-use super::{At, lifetime};
+use super::{WorkspaceArg, parse_duration};
+use crate::clock;
 use clap::{Args, Subcommand};
 use groma_domain::{DeliveryId, EndpointId, Event, Timestamp};
 use groma_store::DeliveryState;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum WebhookCommand {
-    /// Make an endpoint; prints its id and, this once, its secret.
+    /// Create an endpoint and print its ID and secret. The secret is not shown again.
     Create {
-        /// Where deliveries go.
+        /// The URL that receives deliveries.
         url: String,
         #[command(flatten)]
-        at: At,
-        /// Events with commas between them: folder.created, folder.*, *; all when left out.
+        workspace: WorkspaceArg,
+        /// Comma-separated events, for example folder.created,expense.*. Default: all events.
         #[arg(long, value_delimiter = ',')]
         events: Vec<String>,
-        /// What it is for.
+        /// Description of the endpoint.
         #[arg(long)]
         description: Option<String>,
-        /// Take the first line of standard input for the secret, instead of making one.
+        /// Read the secret from the first line of standard input instead of generating it.
         #[arg(long)]
         secret_from_stdin: bool,
         /// Print JSON.
         #[arg(long)]
         json: bool,
     },
-    /// List endpoints and how they fare.
+    /// List endpoints and their health.
     List {
         #[command(flatten)]
-        at: At,
+        workspace: WorkspaceArg,
         /// Print JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Change an endpoint's address, events or description.
+    /// Change an endpoint's URL, events or description.
     Update {
-        /// Its id.
+        /// ID of the endpoint.
         id: EndpointId,
         #[command(flatten)]
-        at: At,
-        /// Where deliveries go.
+        workspace: WorkspaceArg,
+        /// The URL that receives deliveries.
         #[arg(long)]
         url: Option<String>,
-        /// Events with commas between them.
+        /// Comma-separated events, for example folder.created,expense.*.
         #[arg(long, value_delimiter = ',')]
         events: Vec<String>,
-        /// What it is for; empty: nothing.
+        /// Description of the endpoint. Empty to remove it.
         #[arg(long)]
         description: Option<String>,
     },
-    /// Delete an endpoint and all that waits for it.
+    /// Delete an endpoint and its pending deliveries.
     Delete {
-        /// Its id.
+        /// ID of the endpoint.
         id: EndpointId,
         #[command(flatten)]
-        at: At,
+        workspace: WorkspaceArg,
     },
-    /// Deliver to an endpoint again; what waited goes on.
+    /// Enable an endpoint and resume its pending deliveries.
     Enable {
-        /// Its id.
+        /// ID of the endpoint.
         id: EndpointId,
         #[command(flatten)]
-        at: At,
+        workspace: WorkspaceArg,
     },
-    /// Deliver nothing to an endpoint until it is enabled.
+    /// Disable an endpoint. Its deliveries wait until it is enabled again.
     Disable {
-        /// Its id.
+        /// ID of the endpoint.
         id: EndpointId,
         #[command(flatten)]
-        at: At,
-        /// Why, for those who look at it.
+        workspace: WorkspaceArg,
+        /// The reason, shown with the endpoint.
         #[arg(long, default_value = "Disabled by the operator")]
         reason: String,
     },
-    /// Give an endpoint another secret and print it, once; for a while both sign.
+    /// Replace an endpoint's secret and print the new one. It is not shown again. Deliveries are
+    /// signed with both secrets during the overlap.
     Rotate {
-        /// Its id.
+        /// ID of the endpoint.
         id: EndpointId,
         #[command(flatten)]
-        at: At,
-        /// How long the old one signs too: 24h, 7d, …
-        #[arg(long, value_name = "TIME", default_value = "24h", value_parser = lifetime)]
+        workspace: WorkspaceArg,
+        /// How long the old secret stays valid, for example 24h or 7d.
+        #[arg(long, value_name = "DURATION", default_value = "24h", value_parser = parse_duration)]
         overlap: i64,
-        /// Take the first line of standard input for the secret, instead of making one.
+        /// Read the secret from the first line of standard input instead of generating it.
         #[arg(long)]
         secret_from_stdin: bool,
         /// Print JSON.
         #[arg(long)]
         json: bool,
     },
-    /// List deliveries, newest first; with --delivery, one of them with every attempt.
-    Deliveries(DeliveryWords),
-    /// Send again: one delivery, or all of an endpoint that failed.
+    /// List deliveries, newest first, or show one delivery with all its attempts.
+    Deliveries(DeliveriesArgs),
+    /// Redeliver one delivery, or all failed deliveries of an endpoint.
     Redeliver {
-        /// The delivery's id.
+        /// ID of the delivery.
         #[arg(required_unless_present = "endpoint", conflicts_with = "endpoint")]
         delivery: Option<DeliveryId>,
-        /// All failed deliveries of this endpoint …
+        /// Redeliver the failed deliveries of this endpoint. Requires --failed-since.
         #[arg(long, requires = "failed_since")]
         endpoint: Option<EndpointId>,
-        /// … that were made since then: a moment, or a time before now such as 24h.
-        #[arg(long, value_name = "WHEN", value_parser = moment, requires = "endpoint")]
+        /// Only deliveries created since this time: a timestamp, or a duration before now such as
+        /// 24h.
+        #[arg(long, value_name = "TIME", value_parser = parse_time, requires = "endpoint")]
         failed_since: Option<Timestamp>,
         #[command(flatten)]
-        at: At,
+        workspace: WorkspaceArg,
         /// Print JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Send a sample to an endpoint; prints the delivery's id.
+    /// Send a test event to an endpoint and print the ID of the delivery.
     Test {
-        /// Its id.
+        /// ID of the endpoint.
         id: EndpointId,
         #[command(flatten)]
-        at: At,
+        workspace: WorkspaceArg,
         /// Print JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Seal the secrets that lie open in the database, with webhooks.encryption_key.
+    /// Encrypt the plain-text secrets in the database with webhooks.encryption_key.
     Encrypt {
         /// Print JSON.
         #[arg(long)]
@@ -127,29 +130,28 @@ pub(crate) enum WebhookCommand {
     },
 }
 
-/// Which deliveries to list.
 #[derive(Debug, Args)]
-pub(crate) struct DeliveryWords {
-    /// Of this endpoint; of all when left out.
+pub(crate) struct DeliveriesArgs {
+    /// ID of the endpoint. Default: all endpoints.
     pub(crate) endpoint: Option<EndpointId>,
     #[command(flatten)]
-    pub(crate) at: At,
-    /// This one, with what is sent and every attempt.
+    pub(crate) workspace: WorkspaceArg,
+    /// Show this delivery with its body and all attempts.
     #[arg(long, value_name = "ID", conflicts_with_all = ["endpoint", "state", "event", "since", "until"])]
     pub(crate) delivery: Option<DeliveryId>,
-    /// waiting, sending, delivered or failed
-    #[arg(long, value_parser = state)]
+    /// Only deliveries in this state: waiting, sending, delivered or failed.
+    #[arg(long, value_parser = parse_state)]
     pub(crate) state: Option<DeliveryState>,
-    /// Of this event.
-    #[arg(long, value_parser = event)]
+    /// Only deliveries of this event, for example folder.created.
+    #[arg(long, value_parser = parse_event)]
     pub(crate) event: Option<Event>,
-    /// Made since then: a moment, or a time before now such as 24h.
-    #[arg(long, value_name = "WHEN", value_parser = moment)]
+    /// Only deliveries created since this time: a timestamp, or a duration before now such as 24h.
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub(crate) since: Option<Timestamp>,
-    /// Made before then.
-    #[arg(long, value_name = "WHEN", value_parser = moment)]
+    /// Only deliveries created before this time.
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub(crate) until: Option<Timestamp>,
-    /// How many.
+    /// The maximum number of deliveries.
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) limit: u32,
     /// Print JSON.
@@ -157,24 +159,24 @@ pub(crate) struct DeliveryWords {
     pub(crate) json: bool,
 }
 
-fn state(text: &str) -> Result<DeliveryState, String> {
+fn parse_state(text: &str) -> Result<DeliveryState, String> {
     let found = DeliveryState::WORDS.iter().find(|(word, _)| *word == text);
     found
         .map(|(_, state)| *state)
         .ok_or_else(|| "must be waiting, sending, delivered or failed".to_owned())
 }
 
-fn event(text: &str) -> Result<Event, String> {
-    Event::named(text).ok_or_else(|| "must be an event such as folder.created".to_owned())
+fn parse_event(text: &str) -> Result<Event, String> {
+    Event::named(text).ok_or_else(|| "must be an event, for example folder.created".to_owned())
 }
 
-/// A moment, or so long before now.
-fn moment(text: &str) -> Result<Timestamp, String> {
-    if let Ok(moment) = Timestamp::parse(text) {
-        return Ok(moment);
+/// A timestamp, or a duration before now.
+fn parse_time(text: &str) -> Result<Timestamp, String> {
+    if let Ok(time) = Timestamp::parse(text) {
+        return Ok(time);
     }
-    let wrong =
-        |_| "must be a moment such as 2026-11-15T05:00:00Z, or a time such as 24h".to_owned();
-    let now = Timestamp::from(jiff::Timestamp::now());
-    lifetime(text).map(|millis| now.plus_millis(-millis)).map_err(wrong)
+    let millis = parse_duration(text).map_err(|_| {
+        "must be a timestamp such as 2026-11-15T05:00:00Z, or a duration such as 24h".to_owned()
+    })?;
+    Ok(clock::now().plus_millis(-millis))
 }

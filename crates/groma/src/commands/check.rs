@@ -1,24 +1,22 @@
-//! `groma check`: looks at settings, database and listeners, changes nothing, and explains each problem
-//! with what to do about it.
+//! `groma check`: inspects settings, database and listeners without changing anything, and suggests
+//! a fix for each problem.
 
 mod database;
 mod listeners;
 mod settings;
 
-use super::{Failure, print};
+use super::{CommandError, print};
 use crate::settings::Settings;
 use database::Database;
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// How much a finding matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Severity {
-    /// Good to know.
     Note,
-    /// It works, and something is not as it should be.
+    /// The server works, but the setup should be improved.
     Warning,
-    /// It does not work, or not all of it.
+    /// The server or a part of it does not work.
     Error,
 }
 
@@ -32,7 +30,7 @@ impl Severity {
     }
 }
 
-/// Something that was found, and what to do about it.
+/// A problem and its remedy.
 #[derive(Debug)]
 struct Finding {
     severity: Severity,
@@ -66,22 +64,22 @@ pub(super) async fn run(
     settings: &Settings,
     file: Option<&Path>,
     as_json: bool,
-) -> Result<(), Failure> {
-    let mut findings = settings::look(settings, file);
-    let database = database::look(settings, &mut findings).await;
-    findings.extend(listeners::look(settings).await);
+) -> Result<(), CommandError> {
+    let mut findings = settings::inspect(settings, file);
+    let database = database::inspect(settings, &mut findings).await;
+    findings.extend(listeners::inspect(settings).await);
     if as_json {
-        print(&report(settings, &database, &findings).to_string())?;
+        print(&json_report(settings, &database, &findings).to_string())?;
     } else {
         print_report(&database, &findings)?;
     }
-    verdict(&findings)
+    result(&findings)
 }
 
-fn print_report(database: &Database, findings: &[Finding]) -> Result<(), Failure> {
-    print("settings    read")?;
-    let reached = if database.is_reached { "reached" } else { "not reached" };
-    print(&format!("database    {} at {}: {reached}", database.engine, database.at))?;
+fn print_report(database: &Database, findings: &[Finding]) -> Result<(), CommandError> {
+    print("settings    valid")?;
+    let state = if database.is_reachable { "reachable" } else { "not reachable" };
+    print(&format!("database    {} at {}: {state}", database.engine, database.address))?;
     if let Some(pending) = &database.pending {
         let state = if pending.is_empty() { "up to date" } else { "pending" };
         print(&format!("migrations  {state}"))?;
@@ -96,8 +94,8 @@ fn print_report(database: &Database, findings: &[Finding]) -> Result<(), Failure
     Ok(())
 }
 
-/// Fails where something does not work; what should be otherwise is only said.
-fn verdict(findings: &[Finding]) -> Result<(), Failure> {
+/// Fails with the first error. Warnings do not change the exit code.
+fn result(findings: &[Finding]) -> Result<(), CommandError> {
     let mut errors = findings.iter().filter(|finding| finding.severity == Severity::Error);
     let Some(first) = errors.next() else { return Ok(()) };
     let more = match errors.count() {
@@ -105,12 +103,12 @@ fn verdict(findings: &[Finding]) -> Result<(), Failure> {
         1 => " (and 1 more error)".to_owned(),
         count => format!(" (and {count} more errors)"),
     };
-    Err(Failure::new(first.line() + &more))
+    Err(CommandError::new(first.line() + &more))
 }
 
-fn report(settings: &Settings, database: &Database, findings: &[Finding]) -> Value {
+fn json_report(settings: &Settings, database: &Database, findings: &[Finding]) -> Value {
     let Settings { service, server, limits, webhooks, map, .. } = settings;
-    let texts = |networks: &[ipnet::IpNet]| -> Vec<String> {
+    let strings = |networks: &[ipnet::IpNet]| -> Vec<String> {
         networks.iter().map(ToString::to_string).collect()
     };
     let has_key = webhooks.encryption_key.is_some();
@@ -122,9 +120,12 @@ fn report(settings: &Settings, database: &Database, findings: &[Finding]) -> Val
     let secrets = database.secrets.map(|secrets| {
         json!({ "open": secrets.plain, "sealed": secrets.sealed, "unreadable": secrets.unreadable })
     });
-    let found = findings.iter().map(|finding| {
-        json!({ "severity": finding.severity.name(), "problem": finding.problem,
-            "remedy": finding.remedy })
+    let findings = findings.iter().map(|finding| {
+        json!({
+            "severity": finding.severity.name(),
+            "problem": finding.problem,
+            "remedy": finding.remedy,
+        })
     });
     json!({
         "settings": {
@@ -134,20 +135,20 @@ fn report(settings: &Settings, database: &Database, findings: &[Finding]) -> Val
             "server.public_url": server.public_url(),
             "server.geo_listen": server.geo_listen.to_string(),
             "server.geo_public_url": server.geo_public_url(),
-            "server.admin_listen": server.admin_listen.map(|at| at.to_string()),
+            "server.admin_listen": server.admin_listen.map(|address| address.to_string()),
             "server.roles": server.roles.to_string(),
-            "server.trusted_proxies": texts(&server.trusted_proxies),
+            "server.trusted_proxies": strings(&server.trusted_proxies),
             "limits.requests_per_minute": limits.requests_per_minute,
             "limits.geojson_bytes": limits.geojson_bytes,
             "limits.tile_cache_bytes": limits.tile_cache_bytes,
             "webhooks.allow_http": webhooks.allow_http,
-            "webhooks.allow_networks": texts(&webhooks.allow_networks),
+            "webhooks.allow_networks": strings(&webhooks.allow_networks),
             "webhooks.encryption_key": if has_key { "set" } else { "not set" },
             "map.style": map.style,
         },
-        "database": { "engine": database.engine, "at": database.at, "migrations": migrations },
+        "database": { "engine": database.engine, "at": database.address, "migrations": migrations },
         "workspaces": database.workspaces,
         "webhookSecrets": secrets,
-        "findings": found.collect::<Vec<_>>(),
+        "findings": findings.collect::<Vec<_>>(),
     })
 }

@@ -1,10 +1,6 @@
-//! `groma copy`: everything from one database into another.
+//! `groma copy`: copies all data from one database to another.
 
-use super::{
-    Failure,
-    backup::{progress, show},
-    print,
-};
+use super::{CommandError, print, progress};
 use crate::settings::Settings;
 use groma_store::{DatabaseUrl, Store};
 use serde_json::{Map, Value, json};
@@ -15,15 +11,18 @@ pub(super) async fn run(
     to: Option<DatabaseUrl>,
     rehearsal: bool,
     as_json: bool,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let from = from.unwrap_or_else(|| settings.database.clone());
     let to = to.unwrap_or_else(|| settings.database.clone());
     if from == to {
-        return Err(Failure::wrong_usage("--from and --to name the same database"));
+        return Err(CommandError::usage("--from and --to must name different databases"));
     }
-    let bar = progress("Copying", "rows");
-    let shown = bar.clone();
-    let report = Store::copy(&from, &to, rehearsal, move |progress| show(&shown, progress)).await;
+    let bar = progress::bar("Copying", "rows");
+    let on_progress = {
+        let bar = bar.clone();
+        move |progress| progress::update(&bar, progress)
+    };
+    let report = Store::copy(&from, &to, rehearsal, on_progress).await;
     bar.finish_and_clear();
     let tables = report?.tables;
     let rows: u64 = tables.iter().map(|(_, rows)| rows).sum();
@@ -33,5 +32,5 @@ pub(super) async fn run(
         return print(&json!({ "rows": rows, "tables": tables }).to_string());
     }
     let tables = tables.iter().filter(|(_, rows)| *rows > 0).count();
-    print(&format!("{rows} rows of {tables} tables copied, and counted on both sides"))
+    print(&format!("{rows} rows in {tables} tables copied and verified."))
 }

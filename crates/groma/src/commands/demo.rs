@@ -1,7 +1,10 @@
 //! `groma serve --demo`: seeds an empty database and prints how to use it.
 
-use super::{Failure, print, token};
-use crate::{clock::now, password, settings::Settings};
+use super::{
+    CommandError, print,
+    token::{self, TokenRequest},
+};
+use crate::{clock, password, settings::Settings};
 use groma_demo::Summary;
 use groma_domain::{Scope, password::Password, token::Token};
 use groma_store::Store;
@@ -13,7 +16,7 @@ pub(super) async fn seed_if_empty(
     settings: &Settings,
     store: &Store,
     cancelled: impl Future<Output = ()>,
-) -> Result<bool, Failure> {
+) -> Result<bool, CommandError> {
     let workspaces = store.workspaces().await?.len();
     if workspaces > 0 {
         let count = HumanCount(workspaces as u64);
@@ -26,17 +29,18 @@ pub(super) async fn seed_if_empty(
     }
     tracing::info!("seeding the empty database with the demo office");
     let password = password::generate()?;
-    let hash = password::hash(Password::new(&password).map_err(Failure::new)?).await?;
-    let seeded = groma_demo::seed(store, hash, now(), cancelled).await.map_err(Failure::new)?;
+    let hash = password::hash(Password::new(&password).map_err(CommandError::new)?).await?;
+    let seeded =
+        groma_demo::seed(store, hash, clock::now(), cancelled).await.map_err(CommandError::new)?;
     let Some(summary) = seeded else { return Ok(false) };
-    let wanted = token::Wanted {
+    let request = TokenRequest {
         workspace: summary.workspace,
         owner: summary.owner.clone(),
         name: "Demo token",
         scopes: Scope::ALL.into_iter().collect(),
         expires_at: None,
     };
-    let (_, token) = token::create(settings, store, wanted).await?;
+    let (_, token) = token::create(settings, store, request).await?;
     print(&welcome(settings, &summary, &password, &token))?;
     Ok(true)
 }
@@ -89,7 +93,7 @@ mod tests {
         let name = WorkspaceName::parse("Existing").unwrap();
         let email = Email::parse("owner@example.test").unwrap();
         let owner = NewUser { email, name: None, password_hash: None };
-        store.create_workspace(name, Currency::EUR, owner, now()).await.unwrap();
+        store.create_workspace(name, Currency::EUR, owner, clock::now()).await.unwrap();
         let settings = Settings::load(None, [], &[]).unwrap();
         assert!(seed_if_empty(&settings, &store, std::future::pending()).await.unwrap());
         assert_eq!(store.workspaces().await.unwrap().len(), 1);

@@ -1,8 +1,9 @@
-//! `groma export`: what `groma import` reads back. Links are written by reference, statuses by name,
-//! people by address, so that a file also makes sense in another workspace.
+//! `groma export`: writes a file that `groma import` can read. Linked records are identified by
+//! reference, statuses by name and people by email address, so that the file can be imported into
+//! another workspace.
 
-use super::{Failure, files, workspace_of};
-use crate::cli::{Export, Format};
+use super::{CommandError, find_workspace, record_file::file_format};
+use crate::cli::{ExportRecords, RecordFormat};
 use groma_domain::{Kind, ListParams, RecordId, WorkspaceId, list::MAX_LIMIT, reference::Key};
 use groma_store::Store;
 use serde_json::{Map, Value};
@@ -13,57 +14,58 @@ use std::{
     path::Path,
 };
 
-/// How many records are read at a time.
-const CHUNK: u32 = 1_000;
-/// How many references are remembered.
-const REMEMBERED: usize = 100_000;
+/// The number of records read at a time.
+const CHUNK_SIZE: u32 = 1_000;
+/// The maximum number of cached references.
+const MAX_CACHED_REFERENCES: usize = 100_000;
 
-pub(super) async fn run(store: &Store, export: Export) -> Result<(), Failure> {
-    let workspace = workspace_of(store, &export.at).await?.id;
+pub(super) async fn run(store: &Store, export: ExportRecords) -> Result<(), CommandError> {
+    let workspace = find_workspace(store, &export.workspace).await?.id;
     let to_stdout = export.file.as_os_str() == "-";
     let format = match export.format {
-        None if to_stdout => Format::Ndjson,
-        given => files::format_of(&export.file, given)?,
+        None if to_stdout => RecordFormat::Ndjson,
+        format => file_format(&export.file, format)?,
     };
     if to_stdout {
         let mut out = Output::new(format, std::io::stdout().lock());
         return write(store, workspace, &export, &mut out).await.and_then(|()| out.finish());
     }
-    // The file appears when it is whole.
+    // The file appears once it is complete.
     let part = export.file.with_added_extension("part");
-    let named = |error: std::io::Error| Failure::new(format!("{}: {error}", export.file.display()));
-    let mut out = Output::new(format, BufWriter::new(File::create(&part).map_err(named)?));
+    let with_path =
+        |error: std::io::Error| CommandError::new(format!("{}: {error}", export.file.display()));
+    let mut out = Output::new(format, BufWriter::new(File::create(&part).map_err(with_path)?));
     write(store, workspace, &export, &mut out).await?;
     out.finish()?;
-    std::fs::rename(&part, Path::new(&export.file)).map_err(named)
+    std::fs::rename(&part, Path::new(&export.file)).map_err(with_path)
 }
 
 async fn write<W: Write>(
     store: &Store,
     workspace: WorkspaceId,
-    export: &Export,
+    export: &ExportRecords,
     out: &mut Output<W>,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let statuses = statuses(store, workspace).await?;
-    let Some(kind) = export.kind.record() else {
-        return statuses.into_iter().try_for_each(|status| out.row(status));
+    let Some(kind) = export.kind.record_kind() else {
+        return statuses.into_iter().try_for_each(|status| out.write_row(status));
     };
-    let mut names =
-        Names { store, workspace, statuses: HashMap::new(), references: HashMap::new() };
+    let mut resolver =
+        NameResolver { store, workspace, statuses: HashMap::new(), references: HashMap::new() };
     for status in &statuses {
         let text =
             |name: &str| status.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
-        names.statuses.insert(text("id"), text("name"));
+        resolver.statuses.insert(text("id"), text("name"));
     }
     let mut after = 0;
     loop {
-        let records = store.export(workspace, kind, after, CHUNK).await?;
+        let records = store.export(workspace, kind, after, CHUNK_SIZE).await?;
         let Some(last) = records.last() else { return Ok(()) };
         after = last.seq;
         for record in records {
             let fields: Map<String, Value> =
-                serde_json::from_slice(&record.json).map_err(Failure::new)?;
-            out.row(names.named(fields).await?)?;
+                serde_json::from_slice(&record.json).map_err(CommandError::new)?;
+            out.write_row(resolver.add_names(fields).await?)?;
         }
     }
 }
@@ -71,63 +73,70 @@ async fn write<W: Write>(
 async fn statuses(
     store: &Store,
     workspace: WorkspaceId,
-) -> Result<Vec<Map<String, Value>>, Failure> {
+) -> Result<Vec<Map<String, Value>>, CommandError> {
     let mut statuses: Vec<Map<String, Value>> = Vec::new();
     for page in 1.. {
         let params = ListParams { page, limit: MAX_LIMIT, term: None };
-        let mut found = store.statuses(workspace, &params, b"[".to_vec()).await?;
-        found.body.push(b']');
-        let found: Vec<_> = serde_json::from_slice(&found.body).map_err(Failure::new)?;
-        if found.is_empty() {
+        let mut page = store.statuses(workspace, &params, b"[".to_vec()).await?;
+        page.body.push(b']');
+        let page: Vec<_> = serde_json::from_slice(&page.body).map_err(CommandError::new)?;
+        if page.is_empty() {
             break;
         }
-        statuses.extend(found);
+        statuses.extend(page);
     }
     Ok(statuses)
 }
 
-/// Finds the names of what ids point at.
-struct Names<'s> {
+/// Resolves the IDs of linked records and statuses to references and names.
+struct NameResolver<'s> {
     store: &'s Store,
     workspace: WorkspaceId,
     statuses: HashMap<String, String>,
     references: HashMap<RecordId, String>,
 }
 
-impl Names<'_> {
-    /// The record with names beside its ids.
-    async fn named(&mut self, fields: Map<String, Value>) -> Result<Map<String, Value>, Failure> {
-        let mut named = Map::new();
+impl NameResolver<'_> {
+    /// Adds the references and names of linked records and statuses to a record.
+    async fn add_names(
+        &mut self,
+        fields: Map<String, Value>,
+    ) -> Result<Map<String, Value>, CommandError> {
+        let mut record = Map::new();
         for (name, value) in fields {
             let id = value.as_str();
-            let beside = match name.as_str() {
+            let resolved = match name.as_str() {
                 "statusId" => Some(("status", id.and_then(|id| self.statuses.get(id)).cloned())),
                 "folderId" => Some(("folder", self.reference(Kind::Folder, id).await?)),
                 "assignmentId" => Some(("assignment", self.reference(Kind::Assignment, id).await?)),
                 "budgetId" => Some(("budget", self.reference(Kind::Budget, id).await?)),
                 _ => None,
             };
-            named.insert(name, value);
-            if let Some((name, value)) = beside {
-                named.insert(name.to_owned(), value.map_or(Value::Null, Value::String));
+            record.insert(name, value);
+            if let Some((name, value)) = resolved {
+                record.insert(name.to_owned(), value.map_or(Value::Null, Value::String));
             }
         }
-        Ok(named)
+        Ok(record)
     }
 
-    async fn reference(&mut self, kind: Kind, id: Option<&str>) -> Result<Option<String>, Failure> {
+    async fn reference(
+        &mut self,
+        kind: Kind,
+        id: Option<&str>,
+    ) -> Result<Option<String>, CommandError> {
         let Some(id) = id.and_then(|id| id.parse::<RecordId>().ok()) else { return Ok(None) };
-        if let Some(known) = self.references.get(&id) {
-            return Ok(Some(known.clone()));
+        if let Some(reference) = self.references.get(&id) {
+            return Ok(Some(reference.clone()));
         }
         let Some(document) = self.store.get(self.workspace, kind, &Key::Id(id)).await? else {
             return Ok(None);
         };
         let document: Map<String, Value> =
-            serde_json::from_slice(&document.text).map_err(Failure::new)?;
+            serde_json::from_slice(&document.text).map_err(CommandError::new)?;
         let reference =
             document.get("reference").and_then(Value::as_str).unwrap_or_default().to_owned();
-        if self.references.len() >= REMEMBERED {
+        if self.references.len() >= MAX_CACHED_REFERENCES {
             self.references.clear();
         }
         self.references.insert(id, reference.clone());
@@ -137,35 +146,35 @@ impl Names<'_> {
 
 /// Writes rows in one of the formats.
 enum Output<W: Write> {
-    Csv { writer: Box<csv::Writer<W>>, has_heading: bool },
+    Csv { writer: Box<csv::Writer<W>>, has_header: bool },
     Json { writer: W, rows: u64 },
     Ndjson { writer: W },
 }
 
 impl<W: Write> Output<W> {
-    fn new(format: Format, writer: W) -> Self {
+    fn new(format: RecordFormat, writer: W) -> Self {
         match format {
-            Format::Csv => {
-                Self::Csv { writer: Box::new(csv::Writer::from_writer(writer)), has_heading: false }
+            RecordFormat::Csv => {
+                Self::Csv { writer: Box::new(csv::Writer::from_writer(writer)), has_header: false }
             }
-            Format::Json => Self::Json { writer, rows: 0 },
-            Format::Ndjson => Self::Ndjson { writer },
+            RecordFormat::Json => Self::Json { writer, rows: 0 },
+            RecordFormat::Ndjson => Self::Ndjson { writer },
         }
     }
 
-    fn row(&mut self, mut fields: Map<String, Value>) -> Result<(), Failure> {
+    fn write_row(&mut self, mut fields: Map<String, Value>) -> Result<(), CommandError> {
         match self {
-            Self::Csv { writer, has_heading } => {
-                // In a table the ids of what is named would only be in the way.
+            Self::Csv { writer, has_header } => {
+                // A table names linked records and statuses by their reference and name only.
                 for id in ["statusId", "folderId", "assignmentId", "budgetId"] {
                     fields.shift_remove(id);
                 }
-                if !*has_heading {
-                    writer.write_record(fields.keys()).map_err(Failure::new)?;
-                    *has_heading = true;
+                if !*has_header {
+                    writer.write_record(fields.keys()).map_err(CommandError::new)?;
+                    *has_header = true;
                 }
                 let cells = fields.iter().map(|(name, value)| cell(name, value));
-                writer.write_record(cells).map_err(Failure::new)
+                writer.write_record(cells).map_err(CommandError::new)
             }
             Self::Json { writer, rows } => {
                 write!(
@@ -181,7 +190,7 @@ impl<W: Write> Output<W> {
         }
     }
 
-    fn finish(self) -> Result<(), Failure> {
+    fn finish(self) -> Result<(), CommandError> {
         match self {
             Self::Csv { mut writer, .. } => Ok(writer.flush()?),
             Self::Json { mut writer, rows } => {
@@ -193,12 +202,12 @@ impl<W: Write> Output<W> {
     }
 }
 
-/// A value as one cell of a table.
+/// A value as a table cell.
 fn cell(name: &str, value: &Value) -> String {
     match value {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),
-        // A person is their address.
+        // A person is identified by email address.
         Value::Object(person) if name != "customFields" => {
             person.get("email").and_then(Value::as_str).unwrap_or_default().to_owned()
         }

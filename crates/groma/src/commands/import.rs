@@ -1,14 +1,13 @@
-//! `groma import`: the whole file is checked first, then written in batches, so that other writers
-//! go on in between.
+//! `groma import`: checks the whole file first, then writes it in batches, so that it does not
+//! block other writers.
 
 use super::{
-    Failure,
-    files::{Row, Source},
-    print, workspace_of,
+    CommandError, find_workspace, print, progress,
+    record_file::{RecordFile, Row},
 };
 use crate::{
-    cli::{FileKind, Import},
-    clock::now,
+    cli::{ImportRecords, RecordFileKind},
+    clock,
 };
 use groma_domain::{
     Kind, Reference, Refusal, WorkspaceId,
@@ -18,7 +17,6 @@ use groma_domain::{
     text::fold,
 };
 use groma_store::{Actor, Change, Command, Done, Reserved, Store, Target};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Map, Value, json};
 use std::{
     collections::{HashMap, HashSet},
@@ -26,21 +24,21 @@ use std::{
 };
 use tokio::sync::mpsc;
 
-/// How many rows are written in one transaction.
-const BATCH: usize = 500;
+/// The number of rows written in one transaction.
+const BATCH_SIZE: usize = 500;
 
-pub(super) async fn run(store: &Store, import: Import) -> Result<(), Failure> {
-    let workspace = workspace_of(store, &import.at).await?.id;
-    let (file, format) = (import.file.clone(), import.format);
-    let opened = tokio::task::spawn_blocking(move || Source::open(&file, format)).await;
-    let source = Arc::new(opened.map_err(Failure::new)??);
-    refuse_unknown_columns(&source, &import)?;
-    let mut job = Job { store, workspace, import: &import, source, report: Report::default() };
-    let Checked { total, reserved, expected } = job.check().await?;
-    let clean = job.report.rejected.is_empty();
+pub(super) async fn run(store: &Store, import: ImportRecords) -> Result<(), CommandError> {
+    let workspace = find_workspace(store, &import.workspace).await?.id;
+    let (path, format) = (import.file.clone(), import.format);
+    let file = tokio::task::spawn_blocking(move || RecordFile::open(&path, format)).await;
+    let file = Arc::new(file.map_err(CommandError::new)??);
+    reject_unknown_columns(&file, &import)?;
+    let mut job = ImportJob { store, workspace, import: &import, file, report: Report::default() };
+    let CheckResult { total, reserved, expected } = job.check().await?;
+    let is_valid = job.report.rejected.is_empty();
     if import.dry_run {
         job.report.counts = expected;
-    } else if clean || import.keep_good {
+    } else if is_valid || import.keep_good {
         job.write(total, Arc::new(reserved)).await?;
     }
     let report = job.report;
@@ -48,12 +46,13 @@ pub(super) async fn run(store: &Store, import: Import) -> Result<(), Failure> {
         eprintln!("{}:{}: {}", import.file.display(), rejected.line, rejected.message);
     }
     if import.json {
-        print(&report.shown().to_string())?;
+        print(&report.to_json().to_string())?;
     } else if import.dry_run {
         let Counts { created, updated, unchanged } = report.counts;
         let rejected = report.rejected.len();
         print(&format!(
-            "{total} rows checked, {rejected} rejected; {created} would be created, {updated} updated, {unchanged} unchanged"
+            "{total} rows checked, {rejected} rejected. The import would create {created} and \
+             update {updated}; {unchanged} are unchanged."
         ))?;
     } else {
         print(&report.summary())?;
@@ -61,50 +60,51 @@ pub(super) async fn run(store: &Store, import: Import) -> Result<(), Failure> {
     match report.rejected.len() {
         0 => Ok(()),
         _ if import.keep_good && !import.dry_run => Ok(()),
-        1 => Err(Failure::new("1 row was rejected; nothing was kept")),
-        rejected => Err(Failure::new(format!("{rejected} rows were rejected; nothing was kept"))),
+        1 => Err(CommandError::new("1 row was rejected; nothing was imported")),
+        rejected => {
+            Err(CommandError::new(format!("{rejected} rows were rejected; nothing was imported")))
+        }
     }
 }
 
-/// Tells once what would be wrong with every row of a table.
-fn refuse_unknown_columns(source: &Source, import: &Import) -> Result<(), Failure> {
-    let Some(columns) = source.columns()? else { return Ok(()) };
+/// Reports an unknown column once instead of for every row.
+fn reject_unknown_columns(file: &RecordFile, import: &ImportRecords) -> Result<(), CommandError> {
+    let Some(columns) = file.columns()? else { return Ok(()) };
     let empty = columns.into_iter().map(|name| (name, Value::Null)).collect();
-    let Err(Refusal::Invalid(problems)) = read_command(import.kind, &empty) else { return Ok(()) };
+    let Err(Refusal::Invalid(problems)) = parse_command(import.kind, &empty) else { return Ok(()) };
     let unknown = problems.iter().filter(|problem| problem.message == UNKNOWN_FIELD);
     let unknown: Vec<_> = unknown.map(|problem| format!("`{}`", problem.field)).collect();
-    let what = match unknown.len() {
+    let noun = match unknown.len() {
         0 => return Ok(()),
         1 => "unknown column",
         _ => "unknown columns",
     };
     let (file, unknown) = (import.file.display(), unknown.join(", "));
-    Err(Failure::new(format!("{file}: {what} {unknown}; nothing was kept")))
+    Err(CommandError::new(format!("{file}: {noun} {unknown}; nothing was imported")))
 }
 
-struct Job<'a> {
+struct ImportJob<'a> {
     store: &'a Store,
     workspace: WorkspaceId,
-    import: &'a Import,
-    source: Arc<Source>,
+    import: &'a ImportRecords,
+    file: Arc<RecordFile>,
     report: Report,
 }
 
-/// What the check of a file tells.
 #[derive(Default)]
-struct Checked {
-    /// How many rows there are.
+struct CheckResult {
+    /// The number of rows.
     total: u64,
-    /// References that rows ask for, and that must not be made for another row before.
+    /// References in the file, which must not be generated for an earlier row.
     reserved: HashSet<Reference>,
-    /// What would come of the good rows.
+    /// What importing the valid rows would do.
     expected: Counts,
 }
 
 #[derive(Default)]
 struct Report {
     counts: Counts,
-    rejected: Vec<Rejected>,
+    rejected: Vec<RejectedRow>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -114,100 +114,105 @@ struct Counts {
     unchanged: u64,
 }
 
-struct Rejected {
-    /// Its place among the rows: several may stand on one line.
+struct RejectedRow {
+    /// Unlike the line, this is unique: a line can contain several rows.
     index: u64,
     line: u64,
     message: String,
 }
 
 /// A row that can be read.
-struct Good {
+struct ValidRow {
     index: u64,
     line: u64,
     command: Command,
 }
 
-impl Good {
-    fn rejected(&self, refusal: &Refusal) -> Rejected {
-        Rejected { index: self.index, line: self.line, message: refusal.to_string() }
+impl ValidRow {
+    fn reject(&self, refusal: &Refusal) -> RejectedRow {
+        RejectedRow { index: self.index, line: self.line, message: refusal.to_string() }
     }
 }
 
-impl Job<'_> {
-    /// Tries every row.
-    async fn check(&mut self) -> Result<Checked, Failure> {
-        let bar = progress(None, "checking");
-        let mut checked = Checked::default();
-        let mut seen = Seen::default();
+impl ImportJob<'_> {
+    /// Dry-runs every row.
+    async fn check(&mut self) -> Result<CheckResult, CommandError> {
+        let bar = progress::counter("Checking", "rows");
+        let mut result = CheckResult::default();
+        let mut duplicates = DuplicateCheck::default();
         let mut rows = self.rows();
         while let Some(batch) = next_batch(&mut rows).await? {
-            checked.total += batch.len() as u64;
+            result.total += batch.len() as u64;
             bar.inc(batch.len() as u64);
-            let mut good = Vec::with_capacity(batch.len());
+            let mut valid = Vec::with_capacity(batch.len());
             for row in batch {
-                match self.read(row, &mut seen) {
-                    Ok(row) => good.push(row),
+                match self.parse(row, &mut duplicates) {
+                    Ok(row) => valid.push(row),
                     Err(rejected) => self.report.rejected.push(rejected),
                 }
             }
-            let commands: Vec<_> = good.iter().map(|good| good.command.clone()).collect();
-            checked.reserved.extend(commands.iter().filter_map(Command::like_made).cloned());
+            let commands: Vec<_> = valid.iter().map(|row| row.command.clone()).collect();
+            result.reserved.extend(commands.iter().filter_map(Command::like_made).cloned());
             let outcomes = self.store.check(self.change(commands)).await?;
-            for (good, outcome) in good.iter().zip(outcomes) {
+            for (row, outcome) in valid.iter().zip(outcomes) {
                 match outcome {
-                    Ok(done) => checked.expected.count(&done),
-                    Err(refusal) => self.report.rejected.push(good.rejected(&refusal)),
+                    Ok(done) => result.expected.count(&done),
+                    Err(refusal) => self.report.rejected.push(row.reject(&refusal)),
                 }
             }
         }
-        self.report.rejected.sort_by_key(|rejected| rejected.index);
+        self.report.rejected.sort_by_key(|row| row.index);
         bar.finish_and_clear();
-        Ok(checked)
+        Ok(result)
     }
 
     /// Writes the rows that were not rejected.
-    async fn write(&mut self, total: u64, reserved: Reserved) -> Result<(), Failure> {
-        let bar = progress(Some(total), "writing");
-        let skip: HashSet<u64> =
-            self.report.rejected.iter().map(|rejected| rejected.index).collect();
-        let mut seen = Seen::default();
+    async fn write(&mut self, total: u64, reserved: Reserved) -> Result<(), CommandError> {
+        let bar = progress::bar("Writing", "rows");
+        bar.set_length(total);
+        let rejected: HashSet<u64> = self.report.rejected.iter().map(|row| row.index).collect();
+        let mut duplicates = DuplicateCheck::default();
         let mut rows = self.rows();
         while let Some(batch) = next_batch(&mut rows).await? {
             let size = batch.len() as u64;
-            let wanted = batch.into_iter().filter(|row| !skip.contains(&row.index));
-            let good: Vec<_> = wanted.filter_map(|row| self.read(row, &mut seen).ok()).collect();
-            self.write_batch(good, &reserved).await?;
+            let rows = batch.into_iter().filter(|row| !rejected.contains(&row.index));
+            let rows = rows.filter_map(|row| self.parse(row, &mut duplicates).ok()).collect();
+            self.write_batch(rows, &reserved).await?;
             bar.inc(size);
         }
         bar.finish_and_clear();
         Ok(())
     }
 
-    async fn write_batch(&mut self, good: Vec<Good>, reserved: &Reserved) -> Result<(), Failure> {
-        let commands: Vec<_> = good.iter().map(|good| good.command.clone()).collect();
+    async fn write_batch(
+        &mut self,
+        rows: Vec<ValidRow>,
+        reserved: &Reserved,
+    ) -> Result<(), CommandError> {
+        let commands: Vec<_> = rows.iter().map(|row| row.command.clone()).collect();
         match self.store.apply_part(self.change(commands), reserved.clone()).await {
             Ok(applied) => applied.iter().for_each(|done| self.report.counts.count(done)),
-            // Someone else changed what the check had seen: go row by row.
+            // The data changed since the check: find the rows that are no longer valid.
             Err(groma_store::Error::Refused { .. }) if self.import.keep_good => {
-                for good in good {
-                    let change = self.change(vec![good.command.clone()]);
+                for row in rows {
+                    let change = self.change(vec![row.command.clone()]);
                     match self.store.apply_part(change, reserved.clone()).await {
                         Ok(applied) => {
                             applied.iter().for_each(|done| self.report.counts.count(done));
                         }
                         Err(groma_store::Error::Refused { refusal, .. }) => {
-                            self.report.rejected.push(good.rejected(&refusal));
+                            self.report.rejected.push(row.reject(&refusal));
                         }
                         Err(error) => return Err(error.into()),
                     }
                 }
             }
             Err(groma_store::Error::Refused { refusal, index }) => {
-                let line = good.get(index).map_or(0, |good| good.line);
-                let kept = self.report.summary();
-                return Err(Failure::new(format!(
-                    "line {line}: {refusal}; it passed the check, so something changed meanwhile; kept so far: {kept}"
+                let line = rows.get(index).map_or(0, |row| row.line);
+                let summary = self.report.summary();
+                return Err(CommandError::new(format!(
+                    "line {line}: {refusal}; the data changed after the check, and the import \
+                     stopped after {summary}; run it again"
                 )));
             }
             Err(error) => return Err(error.into()),
@@ -216,52 +221,50 @@ impl Job<'_> {
     }
 
     fn change(&self, commands: Vec<Command>) -> Change {
-        Change { workspace: self.workspace, actor: Actor::Operator, now: now(), commands }
+        Change { workspace: self.workspace, actor: Actor::Operator, now: clock::now(), commands }
     }
 
-    fn read(&self, row: Row, seen: &mut Seen) -> Result<Good, Rejected> {
+    fn parse(&self, row: Row, duplicates: &mut DuplicateCheck) -> Result<ValidRow, RejectedRow> {
         let Row { index, line, values } = row;
         let command = values.and_then(|values| {
-            let command = read_command(self.import.kind, &values);
+            let command = parse_command(self.import.kind, &values);
             let command = command.map_err(|refusal| refusal.to_string())?;
-            seen.note(&command, line)?;
+            duplicates.check(&command, line)?;
             Ok(command)
         });
         match command {
-            Ok(command) => Ok(Good { index, line, command }),
-            Err(message) => Err(Rejected { index, line, message }),
+            Ok(command) => Ok(ValidRow { index, line, command }),
+            Err(message) => Err(RejectedRow { index, line, message }),
         }
     }
 
-    /// The rows of the file, read on a thread of their own.
-    fn rows(&self) -> mpsc::Receiver<Result<Row, Failure>> {
-        let (send, rows) = mpsc::channel(BATCH * 2);
-        let source = self.source.clone();
+    /// The rows of the file, read on a separate thread.
+    fn rows(&self) -> mpsc::Receiver<Result<Row, CommandError>> {
+        let (sender, rows) = mpsc::channel(BATCH_SIZE * 2);
+        let file = self.file.clone();
         tokio::task::spawn_blocking(move || {
-            let outcome = source.read(&mut |row| {
-                send.blocking_send(Ok(row))
-                    .map_err(|_| Failure::new("nobody reads the rows any more"))
+            let result = file.read(&mut |row| {
+                sender.blocking_send(Ok(row)).map_err(|_| CommandError::new("import stopped"))
             });
-            if let Err(failure) = outcome {
-                let _ = send.blocking_send(Err(failure));
+            if let Err(error) = result {
+                let _ = sender.blocking_send(Err(error));
             }
         });
         rows
     }
 }
 
-/// What stood in the file already: a row that names it again is rejected, since which of the two
-/// should win is a guess.
+/// Rejects rows that repeat a record of an earlier row, because it is unclear which one should win.
 #[derive(Default)]
-struct Seen {
-    /// References, or kinds with names of statuses.
+struct DuplicateCheck {
+    /// The line of each reference, or of each kind and name of a status.
     lines: HashMap<String, u64>,
-    /// Default statuses.
+    /// The line of the default status of each kind.
     defaults: HashMap<Kind, u64>,
 }
 
-impl Seen {
-    fn note(&mut self, command: &Command, line: u64) -> Result<(), String> {
+impl DuplicateCheck {
+    fn check(&mut self, command: &Command, line: u64) -> Result<(), String> {
         let key = match command {
             Command::Save { draft, .. } => draft.reference().map(ToString::to_string),
             Command::SaveStatus { input, .. } => match (&input.applies_to, &input.name) {
@@ -272,22 +275,22 @@ impl Seen {
         };
         let Some(key) = key else { return Ok(()) };
         if let Some(first) = self.lines.get(&key) {
-            return Err(format!("`{key}` stands on line {first} already"));
+            return Err(format!("`{key}` is already on line {first}"));
         }
         if let Command::SaveStatus { input, .. } = command
             && let (Field::Set(kind), Field::Set(true)) = (&input.applies_to, &input.is_default)
             && let Some(first) = self.defaults.insert(*kind, line)
         {
             self.defaults.insert(*kind, first);
-            return Err(format!("isDefault is true for a {kind} on line {first} already"));
+            return Err(format!("line {first} already sets isDefault for the kind {kind}"));
         }
         self.lines.insert(key, line);
         Ok(())
     }
 }
 
-fn read_command(kind: FileKind, values: &Map<String, Value>) -> Result<Command, Refusal> {
-    match kind.record() {
+fn parse_command(kind: RecordFileKind, values: &Map<String, Value>) -> Result<Command, Refusal> {
+    match kind.record_kind() {
         Some(kind) => {
             let draft = Box::new(Draft::read(kind, values)?);
             Ok(Command::Save { target: Target::ByReference, draft })
@@ -297,10 +300,10 @@ fn read_command(kind: FileKind, values: &Map<String, Value>) -> Result<Command, 
 }
 
 async fn next_batch(
-    rows: &mut mpsc::Receiver<Result<Row, Failure>>,
-) -> Result<Option<Vec<Row>>, Failure> {
-    let mut batch = Vec::with_capacity(BATCH);
-    while batch.len() < BATCH {
+    rows: &mut mpsc::Receiver<Result<Row, CommandError>>,
+) -> Result<Option<Vec<Row>>, CommandError> {
+    let mut batch = Vec::with_capacity(BATCH_SIZE);
+    while batch.len() < BATCH_SIZE {
         match rows.recv().await {
             Some(row) => batch.push(row?),
             None => break,
@@ -328,7 +331,7 @@ impl Report {
         )
     }
 
-    fn shown(&self) -> Value {
+    fn to_json(&self) -> Value {
         let rejected: Vec<_> =
             self.rejected.iter().map(|r| json!({ "line": r.line, "message": r.message })).collect();
         json!({
@@ -338,18 +341,4 @@ impl Report {
             "rejected": rejected,
         })
     }
-}
-
-/// A bar on a terminal, nothing elsewhere.
-fn progress(total: Option<u64>, what: &'static str) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr());
-    let template = match total {
-        Some(_) => "{msg} {wide_bar} {human_pos} of {human_len} rows, {eta} left",
-        None => "{msg} {human_pos} rows, {per_sec}",
-    };
-    if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style);
-    }
-    bar.set_message(what);
-    bar
 }

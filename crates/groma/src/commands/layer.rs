@@ -1,16 +1,16 @@
-//! `groma layer create|list|delete`, and what `import` and `export` do with layers.
+//! `groma layer create|list|delete`, and the import and export of layers.
 
 mod export;
+mod feature_file;
 mod import;
-mod source;
 
 pub(super) use export::run as export;
 pub(super) use import::run as import;
 
-use super::{Failure, print, print_table, workspace_of};
+use super::{CommandError, find_workspace, print, print_table};
 use crate::{
     cli::{LayerCommand, LayerFormat},
-    clock::now,
+    clock,
     settings::Settings,
 };
 use groma_domain::{
@@ -25,20 +25,20 @@ pub(super) async fn run(
     settings: &Settings,
     store: &Store,
     command: LayerCommand,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let geo_url = settings.server.geo_public_url();
     match command {
-        LayerCommand::Create { name, at, json } => {
-            let workspace = workspace_of(store, &at).await?.id;
-            let layer = store.create_layer(workspace, Actor::Operator, name, now()).await?;
+        LayerCommand::Create { name, workspace, json } => {
+            let workspace = find_workspace(store, &workspace).await?.id;
+            let layer = store.create_layer(workspace, Actor::Operator, name, clock::now()).await?;
             if json {
                 print(&json!(layer.document(&geo_url)).to_string())
             } else {
                 print(&layer.id.to_string())
             }
         }
-        LayerCommand::List { at, json } => {
-            let workspace = workspace_of(store, &at).await?.id;
+        LayerCommand::List { workspace, json } => {
+            let workspace = find_workspace(store, &workspace).await?.id;
             let layers = store.all_layers(workspace).await?;
             if json {
                 let documents: Vec<_> =
@@ -48,10 +48,10 @@ pub(super) async fn run(
             let rows: Vec<_> = layers.iter().map(|layer| row(layer, &geo_url)).collect();
             print_table(&["ID", "SLUG", "NAME", "TYPE", "FEATURES", "UPDATED"], &rows)
         }
-        LayerCommand::Delete { key, at } => {
-            let workspace = workspace_of(store, &at).await?.id;
+        LayerCommand::Delete { key, workspace } => {
+            let workspace = find_workspace(store, &workspace).await?.id;
             let key = LayerKey::parse(&key);
-            store.delete_layer(workspace, Actor::Operator, key, now()).await?;
+            store.delete_layer(workspace, Actor::Operator, key, clock::now()).await?;
             Ok(())
         }
     }
@@ -76,17 +76,18 @@ fn row(layer: &Layer, geo_url: &str) -> Vec<String> {
     ]
 }
 
-/// The format of a file of features, by its ending unless it is given.
-fn format_of(path: &Path, given: Option<LayerFormat>) -> Result<LayerFormat, Failure> {
-    let ending = path.extension().and_then(|ending| ending.to_str()).map(str::to_ascii_lowercase);
-    match (given, ending.as_deref()) {
+/// The format of a file: the given one, or else that of its extension.
+fn file_format(path: &Path, format: Option<LayerFormat>) -> Result<LayerFormat, CommandError> {
+    let extension =
+        path.extension().and_then(|extension| extension.to_str()).map(str::to_ascii_lowercase);
+    match (format, extension.as_deref()) {
         (Some(format), _) => Ok(format),
         (None, Some("geojson" | "json")) => Ok(LayerFormat::GeoJson),
         (None, Some("geojsonl" | "geojsons" | "geojsonseq" | "ndjson" | "jsonl")) => {
             Ok(LayerFormat::GeoJsonSeq)
         }
-        _ => Err(Failure::new(format!(
-            "{}: name the format with --format geojson|geojsonseq",
+        _ => Err(CommandError::new(format!(
+            "{}: unknown format; set --format to geojson or geojsonseq",
             path.display()
         ))),
     }

@@ -1,7 +1,7 @@
 //! `groma archive folder KEY`, `groma delete KIND KEY`
 
-use super::{Failure, workspace_of};
-use crate::{cli::At, clock::now};
+use super::{CommandError, find_workspace};
+use crate::{cli::WorkspaceArg, clock};
 use groma_domain::{
     Kind,
     input::Field,
@@ -10,10 +10,14 @@ use groma_domain::{
 };
 use groma_store::{Actor, Change, Command, Store, Target};
 
-pub(super) async fn archive(store: &Store, key: &str, at: &At) -> Result<(), Failure> {
-    let now = now();
+pub(super) async fn archive(
+    store: &Store,
+    key: &str,
+    workspace: &WorkspaceArg,
+) -> Result<(), CommandError> {
+    let now = clock::now();
     let key = parse_key(Kind::Folder, key)?;
-    let workspace = workspace_of(store, at).await?.id;
+    let workspace = find_workspace(store, workspace).await?.id;
     let input = FolderInput { archived_at: Field::Set(Some(now)), ..FolderInput::default() };
     let target = Target::Existing { key, version: None };
     let command = Command::Save { target, draft: Box::new(Draft::Folder(input)) };
@@ -21,14 +25,19 @@ pub(super) async fn archive(store: &Store, key: &str, at: &At) -> Result<(), Fai
     Ok(())
 }
 
-pub(super) async fn delete(store: &Store, kind: Kind, key: &str, at: &At) -> Result<(), Failure> {
+pub(super) async fn delete(
+    store: &Store,
+    kind: Kind,
+    key: &str,
+    workspace: &WorkspaceArg,
+) -> Result<(), CommandError> {
     let key = parse_key(kind, key)?;
-    let workspace = workspace_of(store, at).await?.id;
+    let workspace = find_workspace(store, workspace).await?.id;
     let commands = vec![Command::Delete { kind, key, version: None }];
-    store.apply(Change { workspace, actor: Actor::Operator, now: now(), commands }).await?;
+    store.apply(Change { workspace, actor: Actor::Operator, now: clock::now(), commands }).await?;
     Ok(())
 }
 
-fn parse_key(kind: Kind, text: &str) -> Result<Key, Failure> {
-    Key::parse(text).ok_or_else(|| Failure::new(format!("{kind} `{text}` not found")))
+fn parse_key(kind: Kind, text: &str) -> Result<Key, CommandError> {
+    Key::parse(text).ok_or_else(|| CommandError::new(format!("{kind} `{text}` not found")))
 }

@@ -1,9 +1,9 @@
 //! `groma token create|list|revoke`
 
-use super::{Failure, print, print_table, workspace_of};
-use crate::{cli::TokenCommand, clock::now, settings::Settings};
+use super::{CommandError, find_workspace, print, print_table, time_cell};
+use crate::{cli::TokenCommand, clock, settings::Settings};
 use groma_domain::{
-    Email, Timestamp, WorkspaceId,
+    Email, Timestamp, TokenId, WorkspaceId,
     scope::Scopes,
     token::{self, Token},
 };
@@ -14,51 +14,28 @@ pub(super) async fn run(
     settings: &Settings,
     store: &Store,
     command: TokenCommand,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     match command {
-        TokenCommand::Create { at, user, name, scopes, expires, json } => {
-            let workspace = workspace_of(store, &at).await?;
-            let expires_at = expires.map(|millis| now().plus_millis(millis));
-            let wanted =
-                Wanted { workspace: workspace.id, owner: user, name: &name, scopes, expires_at };
-            let (id, token) = create(settings, store, wanted).await?;
+        TokenCommand::Create { workspace, user, name, scopes, expires, json } => {
+            let workspace = find_workspace(store, &workspace).await?.id;
+            let expires_at = expires.map(|millis| clock::now().plus_millis(millis));
+            let request = TokenRequest { workspace, owner: user, name: &name, scopes, expires_at };
+            let (id, token) = create(settings, store, request).await?;
             if !json {
                 return print(token.reveal());
             }
             print(&json!({ "id": id, "name": name, "token": token.reveal() }).to_string())
         }
-        TokenCommand::List { at, json } => {
-            let workspace = match at.workspace {
-                Some(_) => Some(workspace_of(store, &at).await?.id),
+        TokenCommand::List { workspace, json } => {
+            let workspace = match workspace.name_or_key {
+                Some(_) => Some(find_workspace(store, &workspace).await?.id),
                 None => None,
             };
             let tokens = store.tokens(workspace).await?;
             if json {
-                return print(&Value::from_iter(tokens.iter().map(shown)).to_string());
+                return print(&Value::from_iter(tokens.iter().map(to_json)).to_string());
             }
-            let moment = |moment: Option<Timestamp>| {
-                moment.map_or("-".to_owned(), |moment| moment.to_string())
-            };
-            let rows: Vec<_> = tokens
-                .iter()
-                .map(|t| {
-                    let state = if t.revoked_at.is_some() {
-                        "revoked".to_owned()
-                    } else {
-                        moment(t.expires_at)
-                    };
-                    let (scopes, used) = (t.scopes.to_string(), moment(t.last_used_at));
-                    vec![
-                        t.id.to_string(),
-                        t.name.clone(),
-                        t.owner.clone(),
-                        t.workspace.clone(),
-                        scopes,
-                        state,
-                        used,
-                    ]
-                })
-                .collect();
+            let rows: Vec<_> = tokens.iter().map(row).collect();
             print_table(
                 &["ID", "NAME", "OWNER", "WORKSPACE", "SCOPES", "EXPIRES", "LAST USED"],
                 &rows,
@@ -66,45 +43,61 @@ pub(super) async fn run(
         }
         TokenCommand::Revoke { id } => {
             let workspace = store.workspace_of_token(id).await?;
-            Ok(store.revoke_token(workspace, id, Actor::Operator, now()).await?)
+            Ok(store.revoke_token(workspace, id, Actor::Operator, clock::now()).await?)
         }
     }
 }
 
-/// A token to be made.
-pub(crate) struct Wanted<'a> {
-    pub(crate) workspace: WorkspaceId,
-    pub(crate) owner: Email,
-    pub(crate) name: &'a str,
-    pub(crate) scopes: Scopes,
-    pub(crate) expires_at: Option<Timestamp>,
+fn row(token: &TokenRow) -> Vec<String> {
+    let expires = match token.revoked_at {
+        Some(_) => "revoked".to_owned(),
+        None => time_cell(token.expires_at),
+    };
+    vec![
+        token.id.to_string(),
+        token.name.clone(),
+        token.owner.clone(),
+        token.workspace.clone(),
+        token.scopes.to_string(),
+        expires,
+        time_cell(token.last_used_at),
+    ]
 }
 
-/// Makes a token and stores its hash.
-pub(crate) async fn create(
+/// A token to create.
+pub(super) struct TokenRequest<'a> {
+    pub(super) workspace: WorkspaceId,
+    pub(super) owner: Email,
+    pub(super) name: &'a str,
+    pub(super) scopes: Scopes,
+    pub(super) expires_at: Option<Timestamp>,
+}
+
+/// Generates a token and stores its hash.
+pub(super) async fn create(
     settings: &Settings,
     store: &Store,
-    wanted: Wanted<'_>,
-) -> Result<(groma_domain::TokenId, Token), Failure> {
-    let name = token::parse_name(wanted.name)
-        .map_err(|reason| Failure::new(format!("--name {reason}")))?;
+    request: TokenRequest<'_>,
+) -> Result<(TokenId, Token), CommandError> {
+    let name = token::parse_name(request.name)
+        .map_err(|reason| CommandError::new(format!("--name {reason}")))?;
     let mut random = [0; 24];
-    getrandom::fill(&mut random).map_err(Failure::new)?;
+    getrandom::fill(&mut random).map_err(CommandError::new)?;
     let token = Token::new(&settings.service.token_prefix, random);
     let new = NewToken {
         id: None,
-        workspace: wanted.workspace,
-        owner: wanted.owner,
+        workspace: request.workspace,
+        owner: request.owner,
         name,
         hash: token.hash(),
         hint: token.hint(),
-        scopes: wanted.scopes,
-        expires_at: wanted.expires_at,
+        scopes: request.scopes,
+        expires_at: request.expires_at,
     };
-    Ok((store.create_token(new, Actor::Operator, now()).await?, token))
+    Ok((store.create_token(new, Actor::Operator, clock::now()).await?, token))
 }
 
-fn shown(token: &TokenRow) -> Value {
+fn to_json(token: &TokenRow) -> Value {
     json!({
         "id": token.id,
         "name": token.name,

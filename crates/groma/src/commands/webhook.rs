@@ -1,13 +1,13 @@
 //! `groma webhook create|list|update|delete|enable|disable|rotate|deliveries|redeliver|test|encrypt`
 
-use super::{Failure, print, print_table, workspace_of};
+use super::{CommandError, find_workspace, print, print_table, prompt, time_cell};
 use crate::{
-    cli::{At, DeliveryWords, WebhookCommand},
-    clock::now,
+    cli::{DeliveriesArgs, WebhookCommand, WorkspaceArg},
+    clock,
     settings::Settings,
 };
 use groma_domain::{
-    DeliveryId, EndpointId, Problem, Timestamp, WorkspaceId,
+    DeliveryId, EndpointId, Problem, WorkspaceId,
     webhook::{self, EndpointDraft, EndpointUrl, EventFilter, Secret},
 };
 use groma_store::{
@@ -15,7 +15,6 @@ use groma_store::{
     EndpointOutcome, NewEndpoint, Redeliver, Store, shown_with_secret,
 };
 use serde_json::{Value, json};
-use std::io::BufRead;
 
 const OPERATOR: Actor = Actor::Operator;
 
@@ -23,13 +22,14 @@ pub(super) async fn run(
     settings: &Settings,
     store: &Store,
     command: WebhookCommand,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     match command {
-        WebhookCommand::Create { url, at, events, description, secret_from_stdin, json } => {
+        WebhookCommand::Create { url, workspace, events, description, secret_from_stdin, json } => {
             let mut draft = read_draft(settings, Some(url), &events, description)?;
             draft.secret = read_secret(secret_from_stdin)?;
-            let workspace = workspace_of(store, &at).await?.id;
-            let new = NewEndpoint { workspace, actor: OPERATOR, now: now(), draft, request: None };
+            let workspace = find_workspace(store, &workspace).await?.id;
+            let new =
+                NewEndpoint { workspace, actor: OPERATOR, now: clock::now(), draft, request: None };
             match store.create_endpoint(new).await? {
                 EndpointOutcome::Created(endpoint, secret) if json => {
                     print(&shown_with_secret(&endpoint, &secret).to_string())
@@ -40,64 +40,68 @@ pub(super) async fn run(
                 EndpointOutcome::Replayed(_) => Ok(()),
             }
         }
-        WebhookCommand::List { at, json } => {
-            let workspace = workspace_of(store, &at).await?.id;
-            list(&store.endpoints(workspace).await?, json)
+        WebhookCommand::List { workspace, json } => {
+            let workspace = find_workspace(store, &workspace).await?.id;
+            print_endpoints(&store.endpoints(workspace).await?, json)
         }
-        WebhookCommand::Update { id, at, url, events, description } => {
-            let given = description.clone();
+        WebhookCommand::Update { id, workspace, url, events, description } => {
+            let has_description = description.is_some();
             let mut draft = read_draft(settings, url, &events, description)?;
-            // An empty one takes the old one away.
-            draft.description = given.map(|_| draft.description.unwrap_or_default());
-            change(store, &at, id, EndpointChange::Edit(draft)).await
+            // An empty description removes the current one.
+            if has_description {
+                draft.description.get_or_insert_default();
+            }
+            change(store, &workspace, id, EndpointChange::Edit(draft)).await
         }
-        WebhookCommand::Delete { id, at } => {
-            let workspace = workspace_of(store, &at).await?.id;
-            Ok(store.delete_endpoint(workspace, OPERATOR, id, now()).await?)
+        WebhookCommand::Delete { id, workspace } => {
+            let workspace = find_workspace(store, &workspace).await?.id;
+            Ok(store.delete_endpoint(workspace, OPERATOR, id, clock::now()).await?)
         }
-        WebhookCommand::Enable { id, at } => change(store, &at, id, EndpointChange::Enable).await,
-        WebhookCommand::Disable { id, at, reason } => {
+        WebhookCommand::Enable { id, workspace } => {
+            change(store, &workspace, id, EndpointChange::Enable).await
+        }
+        WebhookCommand::Disable { id, workspace, reason } => {
             let reason = groma_domain::text::line(&reason, 200)
-                .map_err(|wrong| Failure::wrong_usage(format!("--reason {wrong}")))?;
-            change(store, &at, id, EndpointChange::Disable(reason)).await
+                .map_err(|reason| CommandError::usage(format!("--reason {reason}")))?;
+            change(store, &workspace, id, EndpointChange::Disable(reason)).await
         }
-        WebhookCommand::Rotate { id, at, overlap, secret_from_stdin, json } => {
+        WebhookCommand::Rotate { id, workspace, overlap, secret_from_stdin, json } => {
             let secret = read_secret(secret_from_stdin)?;
-            let workspace = workspace_of(store, &at).await?.id;
+            let workspace = find_workspace(store, &workspace).await?.id;
             let rotated =
-                store.rotate_secret(workspace, OPERATOR, id, secret, overlap, now()).await?;
+                store.rotate_secret(workspace, OPERATOR, id, secret, overlap, clock::now()).await?;
             if !json {
                 return print(rotated.secret.reveal());
             }
-            let until = rotated.previous_until;
-            let shown =
-                json!({ "id": id, "secret": rotated.secret.reveal(), "previousUntil": until });
-            print(&shown.to_string())
+            let (secret, until) = (rotated.secret.reveal(), rotated.previous_until);
+            print(&json!({ "id": id, "secret": secret, "previousUntil": until }).to_string())
         }
-        WebhookCommand::Deliveries(words) => {
-            let workspace = workspace_of(store, &words.at).await?.id;
-            match words.delivery {
-                Some(delivery) => detail(store, workspace, delivery, words.json).await,
-                None => deliveries(store, workspace, &words).await,
+        WebhookCommand::Deliveries(args) => {
+            let workspace = find_workspace(store, &args.workspace).await?.id;
+            match args.delivery {
+                Some(delivery) => print_delivery(store, workspace, delivery, args.json).await,
+                None => print_deliveries(store, workspace, &args).await,
             }
         }
-        WebhookCommand::Redeliver { delivery, endpoint, failed_since, at, json } => {
-            let which = match (delivery, endpoint.zip(failed_since)) {
+        WebhookCommand::Redeliver { delivery, endpoint, failed_since, workspace, json } => {
+            let target = match (delivery, endpoint.zip(failed_since)) {
                 (Some(delivery), _) => Redeliver::One(delivery),
                 (None, Some((endpoint, since))) => Redeliver::FailedSince(endpoint, since),
-                (None, None) => return Err(Failure::wrong_usage("name a delivery or an endpoint")),
+                (None, None) => {
+                    return Err(CommandError::usage("a delivery or --endpoint is required"));
+                }
             };
-            let workspace = workspace_of(store, &at).await?.id;
-            let sent = store.redeliver(workspace, OPERATOR, which, now()).await?;
+            let workspace = find_workspace(store, &workspace).await?.id;
+            let count = store.redeliver(workspace, OPERATOR, target, clock::now()).await?;
             if json {
-                print(&json!({ "redelivered": sent }).to_string())
+                print(&json!({ "redelivered": count }).to_string())
             } else {
-                print(&sent.to_string())
+                print(&count.to_string())
             }
         }
-        WebhookCommand::Test { id, at, json } => {
-            let workspace = workspace_of(store, &at).await?.id;
-            let delivery = store.test_endpoint(workspace, OPERATOR, id, now()).await?;
+        WebhookCommand::Test { id, workspace, json } => {
+            let workspace = find_workspace(store, &workspace).await?.id;
+            let delivery = store.test_endpoint(workspace, OPERATOR, id, clock::now()).await?;
             if json {
                 print(&json!({ "id": delivery }).to_string())
             } else {
@@ -106,20 +110,23 @@ pub(super) async fn run(
         }
         WebhookCommand::Encrypt { json } => {
             if settings.webhooks.encryption_key.is_none() {
-                return Err(Failure::new("webhooks.encryption_key is not set"));
+                return Err(CommandError::new(
+                    "webhooks.encryption_key is not set; set it to the key to encrypt with",
+                ));
             }
             let state = store.secrets_state().await?;
             if state.unreadable > 0 {
-                return Err(Failure::new(format!(
-                    "{} secrets are sealed with another key than webhooks.encryption_key",
+                return Err(CommandError::new(format!(
+                    "{} secrets are encrypted with another key; restore the previous \
+                     webhooks.encryption_key",
                     state.unreadable
                 )));
             }
-            let sealed = store.seal_secrets().await?;
+            let encrypted = store.seal_secrets().await?;
             if json {
-                print(&json!({ "sealed": sealed }).to_string())
+                print(&json!({ "sealed": encrypted }).to_string())
             } else {
-                print(&sealed.to_string())
+                print(&encrypted.to_string())
             }
         }
     }
@@ -130,49 +137,47 @@ fn read_draft(
     url: Option<String>,
     events: &[String],
     description: Option<String>,
-) -> Result<EndpointDraft, Failure> {
+) -> Result<EndpointDraft, CommandError> {
     let url = url
         .map(|url| EndpointUrl::parse(&url, settings.webhooks.allow_http))
         .transpose()
-        .map_err(|wrong| Failure::wrong_usage(format!("the address {wrong}")))?;
-    let told = |problems: Vec<Problem>| {
-        let told: Vec<_> = problems.into_iter().map(|problem| problem.message).collect();
-        Failure::wrong_usage(format!("--events: {}", told.join("; ")))
+        .map_err(|reason| CommandError::usage(format!("the URL {reason}")))?;
+    let invalid_events = |problems: Vec<Problem>| {
+        let messages: Vec<_> = problems.into_iter().map(|problem| problem.message).collect();
+        CommandError::usage(format!("--events: {}", messages.join("; ")))
     };
     let events = (!events.is_empty()).then(|| EventFilter::parse(events));
-    let events = events.transpose().map_err(told)?;
+    let events = events.transpose().map_err(invalid_events)?;
     let description = description
         .map(|text| webhook::parse_description(&text))
         .transpose()
-        .map_err(|wrong| Failure::wrong_usage(format!("--description {wrong}")))?;
+        .map_err(|reason| CommandError::usage(format!("--description {reason}")))?;
     Ok(EndpointDraft { url, events, description: description.flatten(), secret: None })
 }
 
-/// A secret from standard input: never an argument, which others on the machine could read.
-fn read_secret(wanted: bool) -> Result<Option<Secret>, Failure> {
-    if !wanted {
+fn read_secret(from_stdin: bool) -> Result<Option<Secret>, CommandError> {
+    if !from_stdin {
         return Ok(None);
     }
-    let mut line = String::new();
-    std::io::stdin().lock().read_line(&mut line)?;
-    let secret = Secret::parse(line.trim_end_matches(['\r', '\n']));
-    secret.map(Some).map_err(|wrong| Failure::new(format!("the secret {wrong}")))
+    Secret::parse(&prompt::read_line()?)
+        .map(Some)
+        .map_err(|reason| CommandError::new(format!("the secret {reason}")))
 }
 
 async fn change(
     store: &Store,
-    at: &At,
+    workspace: &WorkspaceArg,
     id: EndpointId,
     change: EndpointChange,
-) -> Result<(), Failure> {
-    let workspace = workspace_of(store, at).await?.id;
-    store.change_endpoint(workspace, OPERATOR, id, change, now()).await?;
+) -> Result<(), CommandError> {
+    let workspace = find_workspace(store, workspace).await?.id;
+    store.change_endpoint(workspace, OPERATOR, id, change, clock::now()).await?;
     Ok(())
 }
 
-fn list(endpoints: &[EndpointHealth], as_json: bool) -> Result<(), Failure> {
+fn print_endpoints(endpoints: &[EndpointHealth], as_json: bool) -> Result<(), CommandError> {
     if as_json {
-        return print(&Value::from_iter(endpoints.iter().map(shown_endpoint)).to_string());
+        return print(&Value::from_iter(endpoints.iter().map(endpoint_json)).to_string());
     }
     let rows: Vec<_> = endpoints
         .iter()
@@ -189,7 +194,7 @@ fn list(endpoints: &[EndpointHealth], as_json: bool) -> Result<(), Failure> {
                 endpoint.id.to_string(),
                 endpoint.url.as_str().to_owned(),
                 endpoint.events.to_string(),
-                moment(health.last_success_at),
+                time_cell(health.last_success_at),
                 state,
             ]
         })
@@ -197,48 +202,48 @@ fn list(endpoints: &[EndpointHealth], as_json: bool) -> Result<(), Failure> {
     print_table(&["ID", "URL", "EVENTS", "LAST SUCCESS", "STATE"], &rows)
 }
 
-/// An endpoint as the API shows it, with a name and how it fares.
-fn shown_endpoint(health: &EndpointHealth) -> Value {
+/// An endpoint as in the API, with its name and health.
+fn endpoint_json(health: &EndpointHealth) -> Value {
     let endpoint = &health.endpoint;
-    let mut shown = json!(endpoint);
-    shown["name"] = json!(endpoint.description.as_deref().unwrap_or(endpoint.url.as_str()));
-    shown["lastSuccessAt"] = json!(health.last_success_at);
-    shown["failingSince"] = json!(health.failing_since);
-    shown["previousSecretUntil"] = json!(health.previous_secret_until);
-    shown
+    let mut json = json!(endpoint);
+    json["name"] = json!(endpoint.description.as_deref().unwrap_or(endpoint.url.as_str()));
+    json["lastSuccessAt"] = json!(health.last_success_at);
+    json["failingSince"] = json!(health.failing_since);
+    json["previousSecretUntil"] = json!(health.previous_secret_until);
+    json
 }
 
-async fn deliveries(
+async fn print_deliveries(
     store: &Store,
     workspace: WorkspaceId,
-    words: &DeliveryWords,
-) -> Result<(), Failure> {
-    let endpoints = match words.endpoint {
+    args: &DeliveriesArgs,
+) -> Result<(), CommandError> {
+    let endpoints = match args.endpoint {
         Some(endpoint) => vec![endpoint],
         None => {
             let all = store.endpoints(workspace).await?;
             all.iter().map(|health| health.endpoint.id).collect()
         }
     };
-    let mut found = Vec::new();
+    let mut deliveries = Vec::new();
     for endpoint in endpoints {
         let filter = DeliveryFilter {
             endpoint,
-            state: words.state,
-            event: words.event,
-            since: words.since,
-            until: words.until,
+            state: args.state,
+            event: args.event,
+            since: args.since,
+            until: args.until,
             before: None,
-            limit: words.limit,
+            limit: args.limit,
         };
-        found.extend(store.deliveries(workspace, filter).await?);
+        deliveries.extend(store.deliveries(workspace, filter).await?);
     }
-    found.sort_by_key(|delivery| std::cmp::Reverse(delivery.id));
-    found.truncate(words.limit as usize);
-    if words.json {
-        return print(&Value::from_iter(found.iter().map(shown_delivery)).to_string());
+    deliveries.sort_by_key(|delivery| std::cmp::Reverse(delivery.id));
+    deliveries.truncate(args.limit as usize);
+    if args.json {
+        return print(&Value::from_iter(deliveries.iter().map(delivery_json)).to_string());
     }
-    let rows: Vec<_> = found
+    let rows: Vec<_> = deliveries
         .iter()
         .map(|delivery| {
             let last = match (&delivery.last_status, &delivery.last_error) {
@@ -250,15 +255,15 @@ async fn deliveries(
                 delivery.event.to_string(),
                 delivery.state.name().to_owned(),
                 delivery.attempts.to_string(),
-                moment(delivery.due_at),
+                time_cell(delivery.due_at),
                 last,
             ]
         })
         .collect();
-    print_table(&["ID", "EVENT", "STATE", "ATTEMPTS", "DUE", "LAST ANSWER"], &rows)
+    print_table(&["ID", "EVENT", "STATE", "ATTEMPTS", "DUE", "LAST RESPONSE"], &rows)
 }
 
-fn shown_delivery(delivery: &DeliveryRow) -> Value {
+fn delivery_json(delivery: &DeliveryRow) -> Value {
     json!({
         "id": delivery.id,
         "name": delivery.event.name(),
@@ -275,18 +280,18 @@ fn shown_delivery(delivery: &DeliveryRow) -> Value {
     })
 }
 
-async fn detail(
+async fn print_delivery(
     store: &Store,
     workspace: WorkspaceId,
     delivery: DeliveryId,
     as_json: bool,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let detail = store.delivery(workspace, delivery).await?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     if as_json {
-        let mut shown = shown_delivery(&detail.delivery);
-        shown["body"] = json!(text(&detail.body));
-        shown["tried"] = Value::from_iter(detail.attempts.iter().map(|attempt| {
+        let mut json = delivery_json(&detail.delivery);
+        json["body"] = json!(text(&detail.body));
+        json["tried"] = Value::from_iter(detail.attempts.iter().map(|attempt| {
             json!({
                 "no": attempt.no,
                 "at": attempt.at,
@@ -296,7 +301,7 @@ async fn detail(
                 "answer": text(&attempt.answer),
             })
         }));
-        return print(&shown.to_string());
+        return print(&json.to_string());
     }
     print(&format!("{} {}", detail.delivery.event, detail.delivery.state.name()))?;
     print(&text(&detail.body))?;
@@ -310,9 +315,5 @@ async fn detail(
         ]
     };
     let rows: Vec<_> = detail.attempts.iter().map(row).collect();
-    print_table(&["NO", "AT", "TOOK", "STATUS", "ERROR"], &rows)
-}
-
-fn moment(moment: Option<Timestamp>) -> String {
-    moment.map_or("-".to_owned(), |moment| moment.to_string())
+    print_table(&["NO", "AT", "DURATION", "STATUS", "ERROR"], &rows)
 }

@@ -60,7 +60,7 @@ on_both_engines! {
         let office = closed(engine);
         let found = found(&office.groma(&["check", "--json"]));
         // The databases of tests are not synced to the disk, which is a note.
-        let others: Vec<_> = found.iter().filter(|(_, problem)| !problem.contains("power cut")).collect();
+        let others: Vec<_> = found.iter().filter(|(_, problem)| !problem.contains("a power failure can lose")).collect();
         assert!(others.is_empty(), "{others:?}");
         assert_eq!(office.groma(&["check"]).code, Some(0));
     }
@@ -72,8 +72,8 @@ on_both_engines! {
         let url = "GROMA_SERVER__PUBLIC_URL";
         let geo = ("GROMA_SERVER__GEO_PUBLIC_URL", "https://geo.example.org");
         let proxies = "GROMA_SERVER__TRUSTED_PROXIES";
-        check(&[(url, "http://api.example.org"), geo], "warning", "in the clear");
-        check(&[("GROMA_SERVER__LISTEN", "0.0.0.0:0")], "warning", "nobody can open");
+        check(&[(url, "http://api.example.org"), geo], "warning", "are sent unencrypted");
+        check(&[("GROMA_SERVER__LISTEN", "0.0.0.0:0")], "warning", "cannot be opened");
         check(&[(url, "https://api.example.org"), geo], "warning", "server.trusted_proxies is empty");
         check(&[(url, "https://api.example.org"), (proxies, "127.0.0.1")], "warning", "server.geo_public_url is not set");
         check(&[(proxies, "0.0.0.0/0")], "warning", "any client can claim any address");
@@ -96,7 +96,7 @@ on_both_engines! {
         office.set("GROMA_SERVER__LISTEN", "127.0.0.1:0");
         office.open();
         let at = office.main().authority();
-        finds(&mut office, &[("GROMA_SERVER__LISTEN", &at)], "note", "a groma listens on");
+        finds(&mut office, &[("GROMA_SERVER__LISTEN", &at)], "note", "a Groma server already listens on");
     }
 
     fn several_problems_are_all_told_and_the_first_is_the_line(engine: Engine) {
@@ -124,12 +124,12 @@ fn the_rights_and_the_time_of_a_file_are_looked_at() {
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
     };
     mode(0o644);
-    finds(&mut office, &[], "warning", "may be read or written by others");
+    finds(&mut office, &[], "warning", "other users of this machine can read or write");
     mode(0o600);
     assert_eq!(office.groma(&["check"]).code, Some(0));
     let ahead = SystemTime::now() + std::time::Duration::from_secs(7_200);
     std::fs::File::options().write(true).open(&path).unwrap().set_modified(ahead).unwrap();
-    finds(&mut office, &[], "warning", "clock has gone back");
+    finds(&mut office, &[], "warning", "clock was set back");
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn a_settings_file_with_a_secret_is_for_its_owner_alone() {
     let mode =
         |mode| std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
     mode(0o644);
-    finds(&mut office, &[], "warning", "groma.toml has a secret in it");
+    finds(&mut office, &[], "warning", "groma.toml contains a secret");
     mode(0o640);
     assert_eq!(office.groma(&["check"]).code, Some(0));
 }
@@ -148,7 +148,7 @@ fn a_settings_file_with_a_secret_is_for_its_owner_alone() {
 #[test]
 fn nobody_who_delivers_is_told_on_sqlite() {
     let roles = [("GROMA_SERVER__ROLES", "main,geo,web")];
-    finds(&mut closed(Engine::Sqlite), &roles, "warning", "nobody sends deliveries");
+    finds(&mut closed(Engine::Sqlite), &roles, "warning", "webhook deliveries are not sent");
     let mut office = closed(Engine::Postgres);
     office.set(roles[0].0, roles[0].1);
     assert_eq!(office.groma(&["check"]).code, Some(0), "another replica may");
@@ -160,8 +160,8 @@ fn a_server_that_is_not_there_or_has_no_such_database_is_told_apart() {
     let line = |office: &Office| office.groma(&["check"]).fails();
     let nowhere = office.database().to_owned() + "_none";
     office.set("GROMA_DATABASE__URL", &nowhere);
-    assert!(line(&office).ends_with("(3D000); make it: createdb"), "{}", line(&office));
+    assert!(line(&office).ends_with("(3D000); create it with createdb"), "{}", line(&office));
     office.set("GROMA_DATABASE__URL", "postgres://nobody@127.0.0.1:1/none");
     let message = line(&office);
-    assert!(message.contains("see to it that the server runs"), "{message}");
+    assert!(message.contains("check that the server runs"), "{message}");
 }

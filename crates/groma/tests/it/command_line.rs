@@ -45,7 +45,7 @@ on_both_engines! {
     fn a_new_owner_needs_a_password_on_standard_input(engine: Engine) {
         let office = Office::closed(engine, &[]);
         let create = ["workspace", "create", "One", "--owner", OWNER];
-        office.groma(&create).fails_with("a new owner needs a password: the first line of standard input");
+        office.groma(&create).fails_with("a new owner needs a password; write it to the first line of standard input");
         office.groma_with("short\n", &create).fails_with("the password must have at least 8 characters");
         assert_eq!(office.groma(&["workspace", "list", "--json"]).json(), json!([]), "nothing was kept");
         office.groma_with(PASSWORD, &create).succeeds();
@@ -80,7 +80,7 @@ on_both_engines! {
         let again = office.groma(&[&add[..], &["editor", "--json"]].concat()).json();
         assert_eq!((&again["id"], &again["role"]), (&added["id"], &json!("editor")));
         office.groma_with(PASSWORD, &["user", "password", "FIELD.CREW@example.test"]).succeeds();
-        office.groma_with("", &["user", "password", "field.crew@example.test"]).fails_with("the password is empty");
+        office.groma_with("", &["user", "password", "field.crew@example.test"]).fails_with("the password is empty; write it to the first line of standard input");
         office.groma_with("short\n", &["user", "password", OWNER]).fails_with("the password must have at least 8 characters");
         let stranger = office.groma_with(PASSWORD, &["user", "password", "stranger@example.test"]);
         stranger.fails_with("user `stranger@example.test` not found");
@@ -120,7 +120,7 @@ on_both_engines! {
         ] {
             let done = office.groma(command);
             done.is_wrong_usage();
-            assert_eq!(done.stderr, "groma: --workspace is needed: there are several workspaces\n");
+            assert_eq!(done.stderr, "groma: there are several workspaces; choose one with --workspace\n");
             let named = [command, &["--workspace", "nowhere"]].concat();
             office.groma(&named).fails_with("workspace `nowhere` not found");
         }
@@ -263,7 +263,7 @@ fn without_a_database_a_command_says_so_and_makes_none() {
     office.create_workspace("One");
     office.groma(&["check"]).succeeds();
     office.groma(&["workspace", "delete", "One"]).succeeds();
-    let none = "there is no workspace yet; `groma workspace create` makes one";
+    let none = "there is no workspace yet; create one with `groma workspace create`";
     office.groma(&["export", "folders", "-"]).fails_with(none);
 }
 

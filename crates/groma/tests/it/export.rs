@@ -183,6 +183,6 @@ on_both_engines! {
         let office = Office::start(engine);
         let message = office.groma(&["export", "folders", "/nowhere/x.csv"]).fails();
         assert!(message.starts_with("/nowhere/x.csv: "), "{message}");
-        office.groma(&["export", "folders", "x.txt"]).fails_with("x.txt: name the format with --format csv|json|ndjson");
+        office.groma(&["export", "folders", "x.txt"]).fails_with("x.txt: unknown format; set --format to csv, json or ndjson");
     }
 }

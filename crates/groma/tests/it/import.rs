@@ -104,7 +104,7 @@ on_both_engines! {
     fn the_format_may_be_named(engine: Engine) {
         let office = Office::start(engine);
         let done = office.import_file("folders", "rows.txt", "name\nx\n", &[]);
-        done.fails_with("rows.txt: name the format with --format csv|json|ndjson");
+        done.fails_with("rows.txt: unknown format; set --format to csv, json or ndjson");
         let report = office.import_file("folders", "rows.txt", "name\nx\n", &["--format", "csv"]).json();
         assert_eq!(counts(&report), [1, 0, 0]);
         let report = office.import_file("folders", "rows.csv", "{\"name\":\"y\"}\n", &["--format", "ndjson"]).json();
@@ -160,7 +160,7 @@ on_both_engines! {
         let token = office.token(&["READ_FOLDER"]);
         let import = ["import", "folders", "-", "--workspace", WORKSPACE, "--json"];
         let done = office.groma_with("name\nx\n", &import);
-        done.fails_with("-: name the format with --format csv|json|ndjson");
+        done.fails_with("-: unknown format; set --format to csv, json or ndjson");
         for (format, input) in [("csv", "name\nx\n"), ("json", "[{\"name\":\"x\"}]"), ("ndjson", "{\"name\":\"x\"}\n")] {
             let done = office.groma_with(input, &[&import[..], &["--format", format]].concat());
             assert_eq!(counts(&done.json()), [1, 0, 0], "{format}");
@@ -246,15 +246,15 @@ on_both_engines! {
     fn an_unknown_column_is_told_once_for_the_file(engine: Engine) {
         let office = Office::start(engine);
         let done = office.import_file("folders", "rows.csv", "name,colour\nx,red\ny,\n", &["--keep-good"]);
-        done.fails_with("rows.csv: unknown column `colour`; nothing was kept");
+        done.fails_with("rows.csv: unknown column `colour`; nothing was imported");
         let done = office.import_file("statuses", "rows.csv", "name,color,a,customFields.x\n", &[]);
-        done.fails_with("rows.csv: unknown columns `a`, `customFields.x`; nothing was kept");
+        done.fails_with("rows.csv: unknown columns `a`, `customFields.x`; nothing was imported");
         assert_eq!(office.get("/folders", &office.token(&["READ_FOLDER"])).ok()["total"], 0);
         // Objects name their fields each for itself.
         let done = office.import_file("folders", "rows.json", r#"[{"name":"x"},{"colour":1}]"#, &[]);
         assert_eq!(done.rejected(), [(1, "colour is not a field of this kind".to_owned())]);
         let done = office.import_file("folders", "rows.csv", "name,name\nx,y\n", &[]);
-        done.fails_with("rows.csv: the column `name` stands there twice");
+        done.fails_with("rows.csv: column `name` appears twice");
     }
 
     fn one_bad_row_and_nothing_is_kept(engine: Engine) {
@@ -265,7 +265,7 @@ on_both_engines! {
         let done = office.try_import("folders", &rows);
         assert_eq!(done.code, Some(1));
         assert_eq!(done.rejected(), [(1101, "startDate must be a date, YYYY-MM-DD".to_owned())]);
-        assert!(done.stderr.ends_with("groma: 1 row was rejected; nothing was kept\n"), "{}", done.stderr);
+        assert!(done.stderr.ends_with("groma: 1 row was rejected; nothing was imported\n"), "{}", done.stderr);
         let report: Value = serde_json::from_str(&done.stdout).unwrap();
         assert_eq!(counts(&report), [0, 0, 0]);
         assert_eq!(office.get("/folders", &token).ok()["total"], 0);
@@ -288,11 +288,11 @@ on_both_engines! {
             (5, "name must not be empty".to_owned()),
             (6, "startDate must be a date, YYYY-MM-DD".to_owned()),
             (7, "dueDate must not be before startDate".to_owned()),
-            (8, "`ok` stands on line 2 already".to_owned()),
-            (9, "has 2 cells where the heading has 6".to_owned()),
+            (8, "`ok` is already on line 2".to_owned()),
+            (9, "has 2 cells, but the header has 6".to_owned()),
             (10, "reference must not have the shape of a UUID".to_owned()),
         ]);
-        assert!(done.stderr.ends_with("groma: 7 rows were rejected; nothing was kept\n"));
+        assert!(done.stderr.ends_with("groma: 7 rows were rejected; nothing was imported\n"));
         let ndjson = "{\"name\":\"fine\"}\n\nnot json\n[1]\n{\"name\":1}\n{\"name\":\"x\",\"tags\":7}\n";
         let lines: Vec<_> = office.import_file("folders", "rows.ndjson", ndjson, &[]).rejected();
         let lines: Vec<_> = lines.into_iter().map(|(line, _)| line).collect();
@@ -375,7 +375,7 @@ on_both_engines! {
         let done = office.import_file("folders", "rows.csv", "name\nA\n\"\"\n", &["--dry-run", "--keep-good"]);
         assert_eq!((done.code, done.rejected().len()), (Some(1), 1));
         let told = office.groma(&["import", "folders", "rows.csv", "--dry-run", "--workspace", WORKSPACE]);
-        assert_eq!(told.stdout, "2 rows checked, 1 rejected; 1 would be created, 0 updated, 0 unchanged\n");
+        assert_eq!(told.stdout, "2 rows checked, 1 rejected. The import would create 1 and update 0; 0 are unchanged.\n");
         assert_eq!(everything(&office, &token), before);
     }
 

@@ -271,7 +271,7 @@ on_both_engines! {
         let status = |name: &str, kind: &str| json!({ "name": name, "appliesTo": kind, "isDefault": true });
         let rows = [status("Drawing", "folder"), status("Review", "assignment"), status("Review", "folder")];
         let done = office.try_import("statuses", &rows);
-        assert_eq!(done.rejected(), [(3, "isDefault is true for a folder on line 1 already".to_owned())]);
+        assert_eq!(done.rejected(), [(3, "line 1 already sets isDefault for the kind folder".to_owned())]);
         office.import("statuses", &rows[..2]);
         let again = office.import("statuses", &rows[..2]);
         assert_eq!((&again["updated"], &again["unchanged"]), (&json!(0), &json!(2)));

@@ -200,7 +200,7 @@ on_both_engines! {
             assert_eq!(counts(&done), [2, 0, 0, 0], "{name}");
         }
         let done = import(&office, "a.txt", &one, &[]);
-        done.fails_with("a.txt: name the format with --format geojson|geojsonseq");
+        done.fails_with("a.txt: unknown format; set --format to geojson or geojsonseq");
         assert_eq!(counts(&import(&office, "a.txt", &one, &["--format", "geojson"])), [2, 0, 0, 0]);
         assert_eq!(counts(&import(&office, "a.txt", &many, &["--format", "geojsonseq"])), [0, 0, 2, 0]);
         import(&office, "nothing.geojson", collection(&[]), &[]).succeeds();
@@ -214,7 +214,7 @@ on_both_engines! {
         let import = ["import", "layer", "-", "--layer", "Piped", "--format", "geojsonseq", "--json"];
         assert_eq!(counts(&office.groma_with(&file, &import)), [2, 0, 0, 0]);
         assert_eq!(layer(&office, "piped")["featureCount"], 2);
-        office.groma_with(&file, &["import", "layer", "-", "--layer", "Piped"]).fails_with("-: name the format with --format geojson|geojsonseq");
+        office.groma_with(&file, &["import", "layer", "-", "--layer", "Piped"]).fails_with("-: unknown format; set --format to geojson or geojsonseq");
     }
 
     fn a_bad_feature_is_told_by_its_line_and_nothing_is_kept(engine: Engine) {
@@ -238,7 +238,7 @@ on_both_engines! {
                 let message = text(&rejected["message"]);
                 assert_eq!(told[index], format!("{name}:{line}: {pointer}: {message}"));
             }
-            assert_eq!(told[2], "groma: 2 features were rejected; nothing was kept");
+            assert_eq!(told[2], "groma: 2 features were rejected; nothing was imported");
             assert_eq!(layers(&office), [] as [Value; 0], "not even the layer is made");
         }
     }
@@ -268,7 +268,7 @@ on_both_engines! {
             assert_eq!(done.stderr.lines().count(), 2, "{}", done.stderr);
         }
         let done = import(&office, "cut.geojson", "no JSON at all", &["--keep-good"]);
-        assert!(done.stderr.ends_with("\ngroma: cut.geojson: could not be read to its end; nothing was kept\n"), "{}", done.stderr);
+        assert!(done.stderr.ends_with("\ngroma: cut.geojson: the file could not be read to the end; nothing was imported\n"), "{}", done.stderr);
         assert_eq!(layers(&office), [] as [Value; 0]);
     }
 
@@ -278,7 +278,7 @@ on_both_engines! {
         let done = import(&office, "dry.geojson", &file, &["--dry-run"]);
         assert_eq!((done.code, counts(&done)), (Some(0), [0, 0, 0, 0]));
         let done = office.groma(&["import", "layer", "dry.geojson", "--dry-run"]);
-        assert_eq!(done.succeeds(), "2 features checked, 0 rejected");
+        assert_eq!(done.succeeds(), "2 features checked, 0 rejected.");
         assert_eq!(layers(&office), [] as [Value; 0]);
         let bad = file.replace("[1.0,2.0]", "[1.0]");
         let done = import(&office, "dry.geojson", bad, &["--dry-run", "--keep-good"]);
@@ -361,7 +361,7 @@ on_both_engines! {
         assert_eq!(features(&office, "empty"), [] as [Value; 0]);
         assert_eq!(office.groma(&["export", "layer", "-", "--layer", "empty", "--format", "geojsonseq"]).succeeds(), "");
         office.groma(&["export", "layer", "-", "--layer", "nothing"]).fails_with("layer `nothing` not found");
-        office.groma(&["export", "layer", "x.txt", "--layer", "empty"]).fails_with("x.txt: name the format with --format geojson|geojsonseq");
+        office.groma(&["export", "layer", "x.txt", "--layer", "empty"]).fails_with("x.txt: unknown format; set --format to geojson or geojsonseq");
     }
 
     fn a_large_file_goes_in_in_parts(engine: Engine) {

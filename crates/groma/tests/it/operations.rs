@@ -83,7 +83,7 @@ on_both_engines! {
         let message = office.groma(&["health"]).fails();
         assert!(message.starts_with(&everywhere), "{message}");
         office.set("GROMA_SERVER__ADMIN_LISTEN", "");
-        office.groma(&["health"]).fails_with("server.admin_listen is not set, and that is where health is told");
+        office.groma(&["health"]).fails_with("server.admin_listen is not set; set it to an address such as 127.0.0.1:9464");
     }
 
     fn the_list_of_metrics_is_what_is_told(engine: Engine) {

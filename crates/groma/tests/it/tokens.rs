@@ -116,7 +116,7 @@ on_both_engines! {
             let expires = format!("--expires={wrong}");
             let done = office.groma(&[&create[..], &[&expires]].concat());
             done.is_wrong_usage();
-            assert!(done.stderr.contains("must be a time such as 90d or 12h"), "{}", done.stderr);
+            assert!(done.stderr.contains("must be a duration, for example 90d or 12h"), "{}", done.stderr);
         }
     }
 

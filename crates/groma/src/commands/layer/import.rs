@@ -1,77 +1,81 @@
-//! `groma import layer`: the whole file is checked first, then written in batches, so that other
-//! writers go on in between.
+//! `groma import layer`: checks the whole file first, then writes it in batches, so that it does
+//! not block other writers.
 
 use super::{
-    format_of,
-    source::{MAX_FAULTS, Source},
+    feature_file::{FeatureFile, MAX_ERRORS},
+    file_format,
 };
 use crate::{
     cli::ImportLayer,
-    clock::now,
-    commands::{Failure, print, workspace_of},
+    clock,
+    commands::{CommandError, find_workspace, print, progress},
 };
 use groma_domain::{
     Kind, Layer, LayerId, WorkspaceId, geometry::Posted, layer::LayerKey, reference::Key,
 };
 use groma_geo::geojson::{Feature, ReadError, Spot};
 use groma_store::{Actor, NewGeometries, Outcome, Spool, Store};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
 use std::{path::Path, sync::Arc};
 use tokio::sync::mpsc;
 
-/// What is written in one transaction at most.
+/// The limits of one transaction.
 const BATCH_FEATURES: u64 = 10_000;
 const BATCH_VERTICES: u64 = 1_000_000;
 
-pub(in crate::commands) async fn run(store: &Store, import: ImportLayer) -> Result<(), Failure> {
-    let format = format_of(&import.file, import.format)?;
-    let workspace = workspace_of(store, &import.at).await?.id;
-    let job = Job { store, workspace, import: &import };
+pub(in crate::commands) async fn run(
+    store: &Store,
+    import: ImportLayer,
+) -> Result<(), CommandError> {
+    let format = file_format(&import.file, import.format)?;
+    let workspace = find_workspace(store, &import.workspace).await?.id;
+    let job = ImportJob { store, workspace, import: &import };
     let target = job.target().await?;
     job.check_links().await?;
     let (path, crs) = (import.file.clone(), import.crs.clone());
-    let mut source = Arc::new(apart(move || Source::open(&path, format, crs)).await??);
-    let mut checked = job.check(&source).await?;
+    let mut file = Arc::new(run_blocking(move || FeatureFile::open(&path, format, crs)).await??);
+    let mut checked = job.check(&file).await?;
     if checked.rejected.iter().any(|spot| spot.strays) {
-        let first = source.clone();
-        if let Some(elsewhere) = apart(move || first.elsewhere()).await?? {
-            source = Arc::new(elsewhere);
-            checked = job.check(&source).await?;
+        let first = file.clone();
+        if let Some(reprojected) = run_blocking(move || first.with_declared_crs()).await?? {
+            file = Arc::new(reprojected);
+            checked = job.check(&file).await?;
         }
     }
-    let is_clean = checked.rejected.is_empty();
+    let is_valid = checked.rejected.is_empty();
     let mut report = Report { layer: target.id(), rejected: checked.rejected, ..Report::default() };
-    if checked.is_whole && !import.dry_run && (is_clean || import.keep_good) {
-        job.write(&source, target, &mut report).await?;
+    if checked.is_complete && !import.dry_run && (is_valid || import.keep_good) {
+        job.write(&file, target, &mut report).await?;
     }
-    report.tell(&import, checked.total)?;
+    report.print(&import, checked.total)?;
     match report.rejected.len() {
         0 => Ok(()),
-        _ if import.keep_good && !checked.is_whole => Err(Failure::new(format!(
-            "{}: could not be read to its end; nothing was kept",
+        _ if import.keep_good && !checked.is_complete => Err(CommandError::new(format!(
+            "{}: the file could not be read to the end; nothing was imported",
             import.file.display()
         ))),
         _ if import.keep_good && !import.dry_run => Ok(()),
-        1 => Err(Failure::new("1 feature was rejected; nothing was kept")),
-        count => Err(Failure::new(format!("{count} features were rejected; nothing was kept"))),
+        1 => Err(CommandError::new("1 feature was rejected; nothing was imported")),
+        count => {
+            Err(CommandError::new(format!("{count} features were rejected; nothing was imported")))
+        }
     }
 }
 
-struct Job<'a> {
+struct ImportJob<'a> {
     store: &'a Store,
     workspace: WorkspaceId,
     import: &'a ImportLayer,
 }
 
-/// Where the features go.
-enum Target {
+/// The layer to import into.
+enum TargetLayer {
     Existing(LayerId),
-    /// A layer of this name, to be made when all is checked.
+    /// The name of a layer to create once the file is checked.
     New(String),
 }
 
-impl Target {
+impl TargetLayer {
     fn id(&self) -> Option<LayerId> {
         match self {
             Self::Existing(id) => Some(*id),
@@ -80,107 +84,110 @@ impl Target {
     }
 }
 
-/// What a first reading found.
-struct Checked {
-    /// How many features there are, good or bad.
+struct CheckResult {
+    /// The number of features, valid or not.
     total: u64,
     rejected: Vec<Spot>,
-    /// Whether the file was read to its end.
-    is_whole: bool,
+    /// Whether the file was read to the end.
+    is_complete: bool,
 }
 
-impl Job<'_> {
-    /// The layer that is named by id, slug or name, or else by the file's name.
-    async fn target(&self) -> Result<Target, Failure> {
+impl ImportJob<'_> {
+    /// Finds the layer by ID, slug or name; the default name is that of the file.
+    async fn target(&self) -> Result<TargetLayer, CommandError> {
         let name = match &self.import.layer {
             Some(key) => {
                 let key = LayerKey::parse(key);
                 if let Some(layer) = self.store.layer(self.workspace, &key).await? {
-                    return Ok(Target::Existing(layer.id));
+                    return Ok(TargetLayer::Existing(layer.id));
                 }
                 match key {
                     LayerKey::Id(id) => {
-                        return Err(Failure::new(format!("layer `{id}` not found")));
+                        return Err(CommandError::new(format!("layer `{id}` not found")));
                     }
                     LayerKey::Slug(name) => name,
                 }
             }
             None => self.import.file.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
         };
-        let now = now();
-        let unmade = Layer::new(LayerId::new(now, [0; 10]), &name, 0, now)
-            .map_err(|refusal| Failure::new(format!("layer `{name}`: {refusal}")))?;
-        let slug = LayerKey::Slug(unmade.slug.as_str().to_owned());
-        let found = self.store.layer(self.workspace, &slug).await?;
-        Ok(found.map_or(Target::New(unmade.name), |layer| Target::Existing(layer.id)))
+        let now = clock::now();
+        let new = Layer::new(LayerId::new(now, [0; 10]), &name, 0, now)
+            .map_err(|refusal| CommandError::new(format!("layer `{name}`: {refusal}")))?;
+        let slug = LayerKey::Slug(new.slug.as_str().to_owned());
+        let layer = self.store.layer(self.workspace, &slug).await?;
+        Ok(layer.map_or(TargetLayer::New(new.name), |layer| TargetLayer::Existing(layer.id)))
     }
 
-    /// Finds a wrong key before a large file is read. Everything else about links is for the store.
-    async fn check_links(&self) -> Result<(), Failure> {
+    /// Rejects an unknown folder or assignment before reading a large file. The store checks the
+    /// rest.
+    async fn check_links(&self) -> Result<(), CommandError> {
         let ImportLayer { folder, assignment, .. } = self.import;
         for (kind, key) in [(Kind::Folder, folder), (Kind::Assignment, assignment)] {
             let Some(text) = key else { continue };
-            let found = match Key::parse(text) {
+            let record = match Key::parse(text) {
                 Some(key) => self.store.get(self.workspace, kind, &key).await?,
                 None => None,
             };
-            if found.is_none() {
-                return Err(Failure::new(format!("{kind} `{text}` not found")));
+            if record.is_none() {
+                return Err(CommandError::new(format!("{kind} `{text}` not found")));
             }
         }
         Ok(())
     }
 
-    /// Reads everything and keeps nothing.
-    async fn check(&self, source: &Arc<Source>) -> Result<Checked, Failure> {
-        let bar = progress(source.len()?, "checking");
-        let source = source.clone();
-        let outcome = apart(move || {
-            let mut good = 0;
+    /// Reads the file without writing anything.
+    async fn check(&self, file: &Arc<FeatureFile>) -> Result<CheckResult, CommandError> {
+        let bar = progress::byte_bar("Checking");
+        bar.set_length(file.len()?);
+        let file = file.clone();
+        let (valid, result) = run_blocking(move || {
+            let mut valid = 0;
             let count = |_: Feature| {
-                good += 1;
-                Ok::<(), Failure>(())
+                valid += 1;
+                Ok::<(), CommandError>(())
             };
-            let outcome = source.read(&bar, count);
+            let result = file.read(&bar, count);
             bar.finish_and_clear();
-            (good, outcome)
-        });
-        let (good, outcome) = outcome.await?;
-        let rejected = faults(outcome, &self.import.file)?;
-        let is_whole = rejected.len() < MAX_FAULTS && !rejected.iter().any(|spot| spot.is_last);
-        Ok(Checked { total: good + rejected.len() as u64, rejected, is_whole })
+            (valid, result)
+        })
+        .await?;
+        let rejected = rejected_features(result, &self.import.file)?;
+        let is_complete = rejected.len() < MAX_ERRORS && !rejected.iter().any(|spot| spot.is_last);
+        Ok(CheckResult { total: valid + rejected.len() as u64, rejected, is_complete })
     }
 
-    /// Writes the features that are good.
+    /// Writes the valid features.
     async fn write(
         &self,
-        source: &Arc<Source>,
-        target: Target,
+        file: &Arc<FeatureFile>,
+        target: TargetLayer,
         report: &mut Report,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), CommandError> {
         let (layer, is_new) = match target {
-            Target::Existing(id) => (id, false),
-            Target::New(name) => {
-                let made = self.store.create_layer(self.workspace, Actor::Operator, name, now());
-                (made.await?.id, true)
+            TargetLayer::Existing(id) => (id, false),
+            TargetLayer::New(name) => {
+                let (workspace, actor) = (self.workspace, Actor::Operator);
+                let layer = self.store.create_layer(workspace, actor, name, clock::now()).await?;
+                (layer.id, true)
             }
         };
         report.layer = Some(layer);
-        let bar = progress(source.len()?, "writing");
-        let (send, mut batches) = mpsc::channel(1);
-        let source = source.clone();
-        let reading = tokio::task::spawn_blocking(move || {
-            let mut batch = Batch { send, spool: Spool::default(), vertices: 0 };
-            let outcome = source.read(&bar, |feature| batch.push(&feature));
-            let sent = batch.hand_over();
+        let bar = progress::byte_bar("Writing");
+        bar.set_length(file.len()?);
+        let (sender, mut batches) = mpsc::channel(1);
+        let file = file.clone();
+        let reader = tokio::task::spawn_blocking(move || {
+            let mut batch = Batch { sender, spool: Spool::default(), vertices: 0 };
+            let result = file.read(&bar, |feature| batch.push(&feature));
+            let sent = batch.send();
             bar.finish_and_clear();
-            (outcome, sent)
+            (result, sent)
         });
         while let Some(features) = batches.recv().await {
             let posted = self.store.post_geometries(NewGeometries {
                 workspace: self.workspace,
                 actor: Actor::Operator,
-                now: now(),
+                now: clock::now(),
                 layer: Some(LayerKey::Id(layer)),
                 folder: self.import.folder.clone(),
                 assignment: self.import.assignment.clone(),
@@ -190,14 +197,14 @@ impl Job<'_> {
             match posted.await {
                 Ok(Outcome::Posted(posted)) => report.count(&posted),
                 Ok(Outcome::Replayed(_)) => {}
-                Err(error) => return Err(self.stopped(error, layer, is_new, report).await),
+                Err(error) => return Err(self.write_error(error, layer, is_new, report).await),
             }
         }
-        let (outcome, sent) = reading.await.map_err(Failure::new)?;
+        let (result, sent) = reader.await.map_err(CommandError::new)?;
         sent?;
-        if faults(outcome, &self.import.file)? != report.rejected {
-            return Err(Failure::new(format!(
-                "{}: changed while it was read; kept so far: {}",
+        if rejected_features(result, &self.import.file)? != report.rejected {
+            return Err(CommandError::new(format!(
+                "{}: the file changed during the import, which stopped after {}",
                 self.import.file.display(),
                 report.summary()
             )));
@@ -205,65 +212,72 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// What to say when the store does not take a batch that passed the check.
-    async fn stopped(
+    /// The error for a valid batch that the store rejected. Deletes a new layer that is still empty.
+    async fn write_error(
         &self,
         error: groma_store::Error,
         layer: LayerId,
         is_new: bool,
         report: &Report,
-    ) -> Failure {
+    ) -> CommandError {
         if report.created + report.updated + report.unchanged > 0 {
-            return Failure::new(format!("{error}; kept so far: {}", report.summary()));
+            return CommandError::new(format!(
+                "{error}; the import stopped after {}",
+                report.summary()
+            ));
         }
-        // The layer was made for this, and is empty.
         if is_new {
             let key = LayerKey::Id(layer);
-            let deleted = self.store.delete_layer(self.workspace, Actor::Operator, key, now());
-            if let Err(second) = deleted.await {
-                return Failure::new(format!("{error}; the new layer stays: {second}"));
+            let (workspace, actor) = (self.workspace, Actor::Operator);
+            let deleted = self.store.delete_layer(workspace, actor, key, clock::now()).await;
+            if let Err(second) = deleted {
+                return CommandError::new(format!(
+                    "{error}; the new empty layer could not be deleted: {second}"
+                ));
             }
         }
         error.into()
     }
 }
 
-/// Features on their way to the store.
+/// Collects features until they fill a transaction.
 struct Batch {
-    send: mpsc::Sender<Spool>,
+    sender: mpsc::Sender<Spool>,
     spool: Spool,
     vertices: u64,
 }
 
 impl Batch {
-    fn push(&mut self, feature: &Feature) -> Result<(), Failure> {
+    fn push(&mut self, feature: &Feature) -> Result<(), CommandError> {
         if let Some(geometry) = &feature.geometry {
             geometry.each_position(&mut |_| self.vertices += 1);
         }
         self.spool.push(feature)?;
-        match self.spool.len() >= BATCH_FEATURES || self.vertices >= BATCH_VERTICES {
-            true => self.hand_over(),
-            false => Ok(()),
-        }
+        let is_full = self.spool.len() >= BATCH_FEATURES || self.vertices >= BATCH_VERTICES;
+        if is_full { self.send() } else { Ok(()) }
     }
 
-    fn hand_over(&mut self) -> Result<(), Failure> {
+    fn send(&mut self) -> Result<(), CommandError> {
         self.vertices = 0;
         let features = std::mem::take(&mut self.spool);
         if features.is_empty() {
             return Ok(());
         }
-        self.send.blocking_send(features).map_err(|_| Failure::new("nobody writes any more"))
+        self.sender.blocking_send(features).map_err(|_| CommandError::new("import stopped"))
     }
 }
 
-/// What was wrong in a file that was read.
-fn faults(outcome: Result<u64, ReadError<Failure>>, path: &Path) -> Result<Vec<Spot>, Failure> {
-    match outcome {
+fn rejected_features(
+    result: Result<u64, ReadError<CommandError>>,
+    path: &Path,
+) -> Result<Vec<Spot>, CommandError> {
+    match result {
         Ok(_) => Ok(Vec::new()),
         Err(ReadError::Refused(spots)) => Ok(spots),
-        Err(ReadError::Input(error)) => Err(Failure::new(format!("{}: {error}", path.display()))),
-        Err(ReadError::Stopped(failure)) => Err(failure),
+        Err(ReadError::Input(error)) => {
+            Err(CommandError::new(format!("{}: {error}", path.display())))
+        }
+        Err(ReadError::Stopped(error)) => Err(error),
     }
 }
 
@@ -283,15 +297,15 @@ impl Report {
         self.unchanged += posted.unchanged;
     }
 
-    fn tell(&self, import: &ImportLayer, total: u64) -> Result<(), Failure> {
+    fn print(&self, import: &ImportLayer, total: u64) -> Result<(), CommandError> {
         for Spot { pointer, line, message, .. } in &self.rejected {
             let at = if pointer.is_empty() { String::new() } else { format!("{pointer}: ") };
             eprintln!("{}:{line}: {at}{message}", import.file.display());
         }
         if import.json {
-            print(&self.shown().to_string())
+            print(&self.to_json().to_string())
         } else if import.dry_run {
-            print(&format!("{total} features checked, {} rejected", self.rejected.len()))
+            print(&format!("{total} features checked, {} rejected.", self.rejected.len()))
         } else {
             print(&self.summary())
         }
@@ -305,7 +319,7 @@ impl Report {
         )
     }
 
-    fn shown(&self) -> Value {
+    fn to_json(&self) -> Value {
         let rejected = self.rejected.iter().map(
             |spot| json!({ "line": spot.line, "pointer": spot.pointer, "message": spot.message }),
         );
@@ -319,18 +333,8 @@ impl Report {
     }
 }
 
-/// Runs what takes long on a thread of its own.
-async fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Failure> {
-    tokio::task::spawn_blocking(work).await.map_err(Failure::new)
-}
-
-/// A bar on a terminal, nothing elsewhere.
-fn progress(bytes: u64, what: &'static str) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(bytes), ProgressDrawTarget::stderr());
-    let template = "{msg} {wide_bar} {bytes} of {total_bytes}, {eta} left";
-    if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style);
-    }
-    bar.set_message(what);
-    bar
+async fn run_blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, CommandError> {
+    tokio::task::spawn_blocking(work).await.map_err(CommandError::new)
 }

@@ -94,11 +94,11 @@ on_both_engines! {
         assert!(holds(&office, &secret));
         let note = office.groma(&["check"]).succeeds();
         assert!(note.contains("webhooks.encryption_key is not set"), "{note}");
-        webhook_encrypt(&office).fails_with("webhooks.encryption_key is not set");
+        webhook_encrypt(&office).fails_with("webhooks.encryption_key is not set; set it to the key to encrypt with");
         office.close();
         office.set("GROMA_WEBHOOKS__ENCRYPTION_KEY", KEY);
         let note = office.groma(&["check"]).succeeds();
-        assert!(note.contains("1 webhook secrets lie open"), "{note}");
+        assert!(note.contains("1 webhook secrets are stored unencrypted"), "{note}");
         assert_eq!(webhook_encrypt(&office).succeeds(), "1");
         assert_eq!(webhook_encrypt(&office).succeeds(), "0");
         office.open();

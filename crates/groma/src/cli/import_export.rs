@@ -1,0 +1,325 @@
+//! The arguments of `groma import` and `groma export`. Records and layers share the two commands but
+//! not all flags: a flag that does not apply to the kind is a usage error.
+
+use super::WorkspaceArg;
+use clap::{
+    ArgMatches, Args, Command, Error, FromArgMatches, ValueEnum, builder::PossibleValue,
+    error::ErrorKind,
+};
+use groma_domain::Kind;
+use groma_geo::Crs;
+use std::path::PathBuf;
+
+#[derive(Debug)]
+pub(crate) enum ImportCommand {
+    Records(ImportRecords),
+    Layer(ImportLayer),
+}
+
+#[derive(Debug)]
+pub(crate) struct ImportRecords {
+    pub(crate) kind: RecordFileKind,
+    pub(crate) file: PathBuf,
+    pub(crate) workspace: WorkspaceArg,
+    pub(crate) format: Option<RecordFormat>,
+    pub(crate) dry_run: bool,
+    pub(crate) keep_good: bool,
+    pub(crate) json: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct ImportLayer {
+    pub(crate) file: PathBuf,
+    pub(crate) workspace: WorkspaceArg,
+    pub(crate) format: Option<LayerFormat>,
+    /// ID, slug or name; `None` for the name of the file.
+    pub(crate) layer: Option<String>,
+    pub(crate) crs: Crs,
+    pub(crate) folder: Option<String>,
+    pub(crate) assignment: Option<String>,
+    pub(crate) dry_run: bool,
+    pub(crate) keep_good: bool,
+    pub(crate) json: bool,
+}
+
+#[derive(Debug)]
+pub(crate) enum ExportCommand {
+    Records(ExportRecords),
+    Layer(ExportLayer),
+}
+
+#[derive(Debug)]
+pub(crate) struct ExportRecords {
+    pub(crate) kind: RecordFileKind,
+    pub(crate) file: PathBuf,
+    pub(crate) workspace: WorkspaceArg,
+    pub(crate) format: Option<RecordFormat>,
+}
+
+#[derive(Debug)]
+pub(crate) struct ExportLayer {
+    pub(crate) file: PathBuf,
+    pub(crate) workspace: WorkspaceArg,
+    pub(crate) format: Option<LayerFormat>,
+    /// ID or slug.
+    pub(crate) layer: String,
+}
+
+/// The content of a file of records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RecordFileKind {
+    Folders,
+    Assignments,
+    Expenses,
+    Budgets,
+    Statuses,
+}
+
+impl RecordFileKind {
+    /// The kind of record; `None` for statuses.
+    pub(crate) fn record_kind(self) -> Option<Kind> {
+        match self {
+            Self::Folders => Some(Kind::Folder),
+            Self::Assignments => Some(Kind::Assignment),
+            Self::Expenses => Some(Kind::Expense),
+            Self::Budgets => Some(Kind::Budget),
+            Self::Statuses => None,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RecordFormat {
+    Csv,
+    Json,
+    Ndjson,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LayerFormat {
+    /// One object, usually a FeatureCollection.
+    GeoJson,
+    /// One object per line, or each after a record separator.
+    GeoJsonSeq,
+}
+
+/// The arguments as clap parses them, before the kind is known.
+#[derive(Args)]
+struct ImportArgs {
+    /// What to import.
+    kind: AnyKind,
+    /// The file, or `-` for standard input. Its extension determines the format.
+    file: PathBuf,
+    #[command(flatten)]
+    workspace: WorkspaceArg,
+    /// The format, if the extension does not determine it.
+    #[arg(long)]
+    format: Option<AnyFormat>,
+    /// ID, slug or name of the layer. Created if no layer has this name. Default: the file name.
+    #[arg(long, value_name = "KEY")]
+    layer: Option<String>,
+    /// Coordinate reference system of a layer, for example EPSG:2154. Default: WGS 84.
+    #[arg(long, value_parser = Crs::parse)]
+    crs: Option<Crs>,
+    /// ID or reference of the folder that a layer's features belong to.
+    #[arg(long, value_name = "KEY")]
+    folder: Option<String>,
+    /// ID or reference of the assignment that a layer's features belong to.
+    #[arg(long, value_name = "KEY")]
+    assignment: Option<String>,
+    /// Check the file without importing it.
+    #[arg(long)]
+    dry_run: bool,
+    /// Import valid rows or features even if others are rejected.
+    #[arg(long)]
+    keep_good: bool,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args)]
+struct ExportArgs {
+    /// What to export.
+    kind: AnyKind,
+    /// The file, or `-` for standard output. Its extension determines the format.
+    file: PathBuf,
+    #[command(flatten)]
+    workspace: WorkspaceArg,
+    /// The format, if the extension does not determine it.
+    #[arg(long)]
+    format: Option<AnyFormat>,
+    /// ID or slug of the layer to export.
+    #[arg(long, value_name = "KEY")]
+    layer: Option<String>,
+}
+
+impl ImportArgs {
+    fn into_command(self) -> Result<ImportCommand, Error> {
+        let Self { file, workspace, format, layer, crs, folder, assignment, .. } = self;
+        let (dry_run, keep_good, json) = (self.dry_run, self.keep_good, self.json);
+        let AnyKind::Records(kind) = self.kind else {
+            if layer.is_none() && file.as_os_str() == "-" {
+                let message = "Standard input has no file name: name the layer with --layer.";
+                return Err(usage_error(ErrorKind::MissingRequiredArgument, message));
+            }
+            let (format, crs) = (layer_format(format)?, crs.unwrap_or(Crs::WGS84));
+            return Ok(ImportCommand::Layer(ImportLayer {
+                file,
+                workspace,
+                format,
+                layer,
+                crs,
+                folder,
+                assignment,
+                dry_run,
+                keep_good,
+                json,
+            }));
+        };
+        for (name, is_given) in [
+            ("--layer", layer.is_some()),
+            ("--crs", crs.is_some()),
+            ("--folder", folder.is_some()),
+            ("--assignment", assignment.is_some()),
+        ] {
+            if is_given {
+                return Err(layers_only(name));
+            }
+        }
+        let format = record_format(format)?;
+        Ok(ImportCommand::Records(ImportRecords {
+            kind,
+            file,
+            workspace,
+            format,
+            dry_run,
+            keep_good,
+            json,
+        }))
+    }
+}
+
+impl ExportArgs {
+    fn into_command(self) -> Result<ExportCommand, Error> {
+        let Self { kind, file, workspace, format, layer } = self;
+        match (kind, layer) {
+            (AnyKind::Records(kind), None) => {
+                let format = record_format(format)?;
+                Ok(ExportCommand::Records(ExportRecords { kind, file, workspace, format }))
+            }
+            (AnyKind::Records(_), Some(_)) => Err(layers_only("--layer")),
+            (AnyKind::Layer, Some(layer)) => {
+                let format = layer_format(format)?;
+                Ok(ExportCommand::Layer(ExportLayer { file, workspace, format, layer }))
+            }
+            (AnyKind::Layer, None) => Err(usage_error(
+                ErrorKind::MissingRequiredArgument,
+                "Name the layer to export with --layer.",
+            )),
+        }
+    }
+}
+
+fn layers_only(flag: &str) -> Error {
+    let message = format!("{flag} can only be used with the kind `layer`.");
+    usage_error(ErrorKind::ArgumentConflict, &message)
+}
+
+fn usage_error(kind: ErrorKind, message: &str) -> Error {
+    Error::raw(kind, format!("{message}\n"))
+}
+
+#[derive(Clone, Copy)]
+enum AnyKind {
+    Records(RecordFileKind),
+    Layer,
+}
+
+impl ValueEnum for AnyKind {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[
+            Self::Records(RecordFileKind::Folders),
+            Self::Records(RecordFileKind::Assignments),
+            Self::Records(RecordFileKind::Expenses),
+            Self::Records(RecordFileKind::Budgets),
+            Self::Records(RecordFileKind::Statuses),
+            Self::Layer,
+        ]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        match self {
+            Self::Records(kind) => kind.to_possible_value(),
+            Self::Layer => Some(PossibleValue::new("layer")),
+        }
+    }
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum AnyFormat {
+    Csv,
+    Json,
+    Ndjson,
+    /// Layers only.
+    Geojson,
+    /// Layers only: one object per line.
+    #[value(alias = "geojsonl", alias = "geojsons")]
+    Geojsonseq,
+}
+
+fn record_format(format: Option<AnyFormat>) -> Result<Option<RecordFormat>, Error> {
+    match format {
+        None => Ok(None),
+        Some(AnyFormat::Csv) => Ok(Some(RecordFormat::Csv)),
+        Some(AnyFormat::Json) => Ok(Some(RecordFormat::Json)),
+        Some(AnyFormat::Ndjson) => Ok(Some(RecordFormat::Ndjson)),
+        Some(AnyFormat::Geojson | AnyFormat::Geojsonseq) => Err(usage_error(
+            ErrorKind::InvalidValue,
+            "The format of records must be csv, json or ndjson.",
+        )),
+    }
+}
+
+fn layer_format(format: Option<AnyFormat>) -> Result<Option<LayerFormat>, Error> {
+    match format {
+        None => Ok(None),
+        Some(AnyFormat::Json | AnyFormat::Geojson) => Ok(Some(LayerFormat::GeoJson)),
+        Some(AnyFormat::Ndjson | AnyFormat::Geojsonseq) => Ok(Some(LayerFormat::GeoJsonSeq)),
+        Some(AnyFormat::Csv) => Err(usage_error(
+            ErrorKind::InvalidValue,
+            "The format of a layer must be geojson or geojsonseq.",
+        )),
+    }
+}
+
+/// Lets clap parse a command through its arguments.
+macro_rules! parse_through {
+    ($($args:ident => $command:ident)*) => {$(
+        impl FromArgMatches for $command {
+            fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+                $args::from_arg_matches(matches)?.into_command()
+            }
+
+            fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+                *self = Self::from_arg_matches(matches)?;
+                Ok(())
+            }
+        }
+
+        impl Args for $command {
+            fn augment_args(command: Command) -> Command {
+                $args::augment_args(command)
+            }
+
+            fn augment_args_for_update(command: Command) -> Command {
+                $args::augment_args_for_update(command)
+            }
+        }
+    )*};
+}
+
+parse_through! {
+    ImportArgs => ImportCommand
+    ExportArgs => ExportCommand
+}
