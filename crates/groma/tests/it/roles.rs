@@ -63,7 +63,7 @@ fn each_role_does_its_part_and_no_other() {
             let log = program.log();
             if log.contains("\"stopping\"") { Ok(()) } else { Err(log) }
         });
-        let is_told = program.log().contains("nobody sends deliveries");
+        let is_told = program.log().contains("webhook deliveries are not sent");
         assert_eq!(is_told, !roles.contains("deliver"), "{roles}");
     }
 }
