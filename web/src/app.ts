@@ -1,4 +1,4 @@
-// Behaviour added to every page. Pages work without script: links are links and forms are forms.
+// Behavior added to every page. Pages work without script: links are links and forms are forms.
 // Listeners are attached to the document, so content that htmx inserts later behaves the same.
 
 import { initCopyButtons } from "./app/copy-button";

@@ -5,19 +5,17 @@ import { reloadWithToast, showToast } from "../app/toasts";
 import { el } from "../dom";
 import { t } from "../messages";
 import { createCard } from "./card";
-import { boundsOf, type Bounds, type FeatureDetails, type MapConfig, type ShapeChange } from "./config";
+import { boundsOf, type Bounds, type MapConfig, type ShapeChange } from "./config";
 import { createMap } from "./create-map";
-import { createDrawing, isEditable, type Drawing } from "./drawing";
-import { createDrawingToolbar } from "./drawing-toolbar";
 import { addFolderPoints } from "./folder-points";
 import { createLayerPanel, type LayerPanel } from "./layer-panel";
-import { addLayer, refreshLayer, styleLayerIds } from "./layers";
-import { formatPosition, formatSize } from "./measure";
+import { addLayer, refreshLayer } from "./layers";
+import { formatPosition } from "./measure";
 import { showMapError } from "./placeholder";
 import { expandUrl, postJson } from "./requests";
-import { showSaveForm } from "./save";
 import { initialView, saveViewOnMove, type View } from "./saved-state";
 import { createSelection } from "./selection";
+import { createShapeEditor } from "./shape-editor";
 import { reloadOnUrlChange, urlHasPosition } from "./url-state";
 
 export async function showFullMap(element: HTMLElement, config: MapConfig): Promise<void> {
@@ -41,64 +39,6 @@ export async function showFullMap(element: HTMLElement, config: MapConfig): Prom
     : null;
   panel = createLayerPanel(map, config.layers, folders);
 
-  let drawing: Drawing | null = null;
-  let edited: FeatureDetails | null = null;
-  let isDrawing = false;
-  const startDrawing = (): Drawing => {
-    isDrawing = true;
-    element.classList.add("drawing");
-    return getDrawing();
-  };
-  const stopDrawing = () => {
-    drawing?.stop();
-    edited = null;
-    isDrawing = false;
-    toolbar.reset();
-    element.classList.remove("drawing", "saving");
-  };
-  const card = createCard(() => {
-    selection.clear();
-    stopDrawing();
-  });
-  const selection = createSelection(map, config, card, () => isDrawing, {
-    edit(feature) {
-      const { geometry } = feature;
-      if (!isEditable(geometry)) {
-        showToast(t("script-map-shape-not-editable"));
-        return;
-      }
-      card.hide();
-      edited = feature;
-      startDrawing().edit(geometry);
-      toolbar.showEditing();
-    },
-    async delete(feature) {
-      const change = await postJson<ShapeChange>(expandUrl(config.delete, { id: feature.id }), {});
-      card.hide();
-      showChange(change, t("script-map-shape-deleted"));
-    },
-  });
-  const toolbar = createDrawingToolbar({
-    start(mode) {
-      card.hide();
-      startDrawing().start(mode);
-    },
-    addVertex: () => getDrawing().addVertex(),
-    finish: () => getDrawing().finish(),
-    undo: () => getDrawing().undo(),
-    cancel: stopDrawing,
-  });
-  const getDrawing = (): Drawing =>
-    (drawing ??= createDrawing(map, () => config.layers.flatMap(styleLayerIds), {
-      onChange: (shape) => toolbar.setSize(shape ? formatSize(shape) : ""),
-      onFinish(shape) {
-        element.classList.add("saving");
-        showSaveForm(config, card, shape, edited, (change) => {
-          card.hide();
-          showChange(change, t("script-map-shape-saved"));
-        });
-      },
-    }));
   const showChange = ({ layerId, revision }: ShapeChange, message: string) => {
     const layer = config.layers.find(({ id }) => id === layerId);
     // The server created the layer: this page does not know it yet.
@@ -109,17 +49,27 @@ export async function showFullMap(element: HTMLElement, config: MapConfig): Prom
     refreshLayer(map, layer, revision);
     showToast(message);
   };
+  const card = createCard(() => {
+    selection.clear();
+    editor.stop();
+  });
+  const editor = createShapeEditor(map, element, config, card, (change) =>
+    showChange(change, t("script-map-shape-saved")),
+  );
+  const selection = createSelection(map, config, card, editor.isActive, {
+    edit: editor.edit,
+    async delete(feature) {
+      const change = await postJson<ShapeChange>(expandUrl(config.delete, { id: feature.id }), {});
+      card.hide();
+      showChange(change, t("script-map-shape-deleted"));
+    },
+  });
 
   const sidebar = el("div", { class: "map-sidebar" }, panel.element);
-  if (config.canEdit) sidebar.append(toolbar.element);
+  if (config.canEdit) sidebar.append(editor.toolbar);
   element.append(sidebar, card.element, el("div", { class: "map-crosshair", "aria-hidden": "true" }));
   const coordinates = coordinateDisplay(map);
   map.addControl({ onAdd: () => coordinates, onRemove: () => coordinates.remove() }, "bottom-left");
-  map.getCanvas().addEventListener("keydown", (event) => {
-    if (!isDrawing || event.key !== " ") return;
-    event.preventDefault();
-    getDrawing().addVertex();
-  });
   void selection.restore();
   reloadOnUrlChange();
 }
