@@ -1,7 +1,7 @@
-//! Makes what browsers load of the web application (`web/dist`) when it is missing or older than its
-//! sources, and writes the list of its files, which `src/web/assets.rs` embeds.
+//! Builds the files that browsers load (`web/dist`) if they are missing or older than their sources, and
+//! writes the list of them that `src/web/assets.rs` embeds.
 //!
-//! Cargo runs this again only when something under `web/` changed: a change of Rust code costs nothing.
+//! Cargo runs this script again only after a change under `web/`, not after a change of Rust code.
 
 use std::{
     collections::BTreeMap,
@@ -14,14 +14,14 @@ use std::{
     time::SystemTime,
 };
 
-/// What `web/dist` is made from, under `web/`.
+/// The sources of `web/dist`, under `web/`.
 const SOURCES: [&str; 4] = ["src", "build.mjs", "package.json", "package-lock.json"];
 
 fn main() -> ExitCode {
     match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
-            // The one line that cargo shows of a build script without being asked for more.
+            // Cargo shows this line even without `-vv`.
             println!("cargo::error={message}");
             ExitCode::FAILURE
         }
@@ -29,7 +29,8 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<(), String> {
-    let web = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web");
+    let manifest_dir = env::var_os("CARGO_MANIFEST_DIR").ok_or("CARGO_MANIFEST_DIR is not set")?;
+    let web = Path::new(&manifest_dir).join("../../web");
     let dist = web.join("dist");
     let manifest = dist.join("manifest.json");
     for source in SOURCES {
@@ -39,25 +40,25 @@ fn run() -> Result<(), String> {
 
     let mut newest = SystemTime::UNIX_EPOCH;
     for source in SOURCES {
-        newest = newest.max(modified(&web.join(source)).map_err(said(&web.join(source)))?);
+        newest = newest.max(modified(&web.join(source)).map_err(with_path(&web.join(source)))?);
     }
-    if modified(&manifest).map_or(true, |made| made < newest) {
-        make(&web)?;
-        // As old as what it was made from, not as this run: to cargo, a file that is younger than the
-        // run that watches it has changed.
-        let file = File::options().append(true).open(&manifest).map_err(said(&manifest))?;
-        file.set_modified(newest).map_err(said(&manifest))?;
+    if modified(&manifest).map_or(true, |built| built < newest) {
+        build(&web)?;
+        // The manifest gets the time of its sources. Otherwise it would be newer than this run, and
+        // cargo would run the script again next time.
+        let file = File::options().append(true).open(&manifest).map_err(with_path(&manifest))?;
+        file.set_modified(newest).map_err(with_path(&manifest))?;
     }
 
-    let text = fs::read_to_string(&manifest).map_err(said(&manifest))?;
+    let text = fs::read_to_string(&manifest).map_err(with_path(&manifest))?;
     let names: BTreeMap<String, String> =
         serde_json::from_str(&text).map_err(|error| format!("{}: {error}", manifest.display()))?;
-    let out = env::var_os("OUT_DIR").map(PathBuf::from).ok_or("cargo gives no OUT_DIR")?;
+    let out = env::var_os("OUT_DIR").map(PathBuf::from).ok_or("OUT_DIR is not set")?;
     let list = out.join("assets.rs");
-    fs::write(&list, listed(&dist, &names)?).map_err(said(&list))
+    fs::write(&list, file_list(&dist, &names)?).map_err(with_path(&list))
 }
 
-/// When the youngest file of a folder, or a file, was changed.
+/// When a file, or the newest file in a folder, was modified.
 fn modified(path: &Path) -> io::Result<SystemTime> {
     let metadata = fs::metadata(path)?;
     let mut newest = metadata.modified()?;
@@ -69,19 +70,20 @@ fn modified(path: &Path) -> io::Result<SystemTime> {
     Ok(newest)
 }
 
-/// Installs the packages, unless they are those of the lock file, and bundles.
-fn make(web: &Path) -> Result<(), String> {
+/// Installs the npm packages if the lock file changed, and bundles.
+fn build(web: &Path) -> Result<(), String> {
     let installed = modified(&web.join("node_modules/.package-lock.json"));
-    let wanted = modified(&web.join("package-lock.json"));
-    let current = matches!((installed, wanted), (Ok(installed), Ok(wanted)) if installed >= wanted);
-    if !current {
+    let locked = modified(&web.join("package-lock.json"));
+    let is_current =
+        matches!((installed, locked), (Ok(installed), Ok(locked)) if installed >= locked);
+    if !is_current {
         npm(web, &["ci", "--omit=dev", "--no-audit", "--no-fund", "--loglevel=error"])?;
     }
     npm(web, &["run", "build", "--silent"])
 }
 
 fn npm(web: &Path, arguments: &[&str]) -> Result<(), String> {
-    let what = format!("npm {} in web/", arguments[..1].join(" "));
+    let command = format!("npm {} in web/", arguments[..1].join(" "));
     let output = Command::new("npm")
         .args(arguments)
         .current_dir(web)
@@ -89,37 +91,37 @@ fn npm(web: &Path, arguments: &[&str]) -> Result<(), String> {
         .output()
         .map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => {
-                "the web application is built with npm, which is missing: install Node.js 20 or newer \
-                 (scripts/setup build does it on Debian)"
+                "npm is not installed; install Node.js 20 or newer to build the web application (on \
+                 Debian: scripts/setup build)"
                     .to_owned()
             }
-            _ => format!("{what}: {error}"),
+            _ => format!("{command}: {error}"),
         })?;
     if output.status.success() {
         return Ok(());
     }
     eprint!("{}", String::from_utf8_lossy(&output.stdout));
     eprint!("{}", String::from_utf8_lossy(&output.stderr));
-    Err(format!("{what} failed; what it said is above"))
+    Err(format!("{command} failed; its output is above"))
 }
 
-/// The Rust source of two lists: the files by name, and the names by what they are called in pages.
-fn listed(dist: &Path, names: &BTreeMap<String, String>) -> Result<String, String> {
+/// The Rust source of two lists: the files by name, and the file names by the names that pages use.
+fn file_list(dist: &Path, names: &BTreeMap<String, String>) -> Result<String, String> {
     let mut files: Vec<&str> = names.values().map(String::as_str).collect();
     files.sort_unstable();
     let mut text = String::from("const FILES: &[File] = &[\n");
     for name in files {
         let kind =
-            content_type(name).ok_or_else(|| format!("web/dist/{name}: of no known kind"))?;
-        let compressed = |ending: &str| {
-            let name = format!("{name}.{ending}");
+            content_type(name).ok_or_else(|| format!("web/dist/{name}: unknown file type"))?;
+        let compressed = |extension: &str| {
+            let name = format!("{name}.{extension}");
             if dist.join(&name).exists() {
-                format!("Some({})", included(&name))
+                format!("Some({})", include_bytes(&name))
             } else {
                 "None".into()
             }
         };
-        let (plain, br, gzip) = (included(name), compressed("br"), compressed("gz"));
+        let (plain, br, gzip) = (include_bytes(name), compressed("br"), compressed("gz"));
         let _ = writeln!(
             text,
             "File {{ name: {name:?}, content_type: {kind:?}, plain: {plain}, br: {br}, gzip: {gzip} }},"
@@ -133,7 +135,7 @@ fn listed(dist: &Path, names: &BTreeMap<String, String>) -> Result<String, Strin
     Ok(text)
 }
 
-fn included(name: &str) -> String {
+fn include_bytes(name: &str) -> String {
     format!("include_bytes!(concat!(env!(\"CARGO_MANIFEST_DIR\"), \"/../../web/dist/{name}\"))")
 }
 
@@ -149,6 +151,6 @@ fn content_type(name: &str) -> Option<&'static str> {
     })
 }
 
-fn said(path: &Path) -> impl Fn(io::Error) -> String + use<'_> {
+fn with_path(path: &Path) -> impl Fn(io::Error) -> String + use<'_> {
     move |error| format!("{}: {error}", path.display())
 }

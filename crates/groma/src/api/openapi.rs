@@ -24,9 +24,10 @@ use utoipa::{
     openapi::{ComponentsBuilder, InfoBuilder, OpenApi, Paths},
 };
 
-const DESCRIPTION: &str = "Read project records by personal access token. Every request needs \
-    `Authorization: Bearer <token>`; a token is made in the web application under Settings > API Tokens, \
-    or with `groma token create`. Lists have `page`, `limit` and `term`, and come in an envelope.";
+const DESCRIPTION: &str = "Read the records of a workspace, post geometries, and manage webhook endpoints. \
+    Every request needs a personal access token: `Authorization: Bearer <token>`. To create a token, open \
+    Settings > API Tokens in the web application, or run `groma token create`. Lists take `page`, `limit` \
+    and `term`, and return an envelope.";
 
 /// The document of the public API with these settings.
 pub(crate) fn document(settings: &Settings) -> Value {
@@ -57,21 +58,21 @@ pub(crate) fn document(settings: &Settings) -> Value {
         .build();
     let mut document = OpenApi::new(info, paths);
     document.components = Some(ComponentsBuilder::new().schemas_from_iter(schemas).build());
-    // Plain data always serialises.
+    // Plain data always serializes.
     let mut document = serde_json::to_value(document).unwrap_or_default();
     document["servers"] =
         json!([{ "url": settings.server.public_url(), "description": "Main API" }]);
     let components = &mut document["components"];
     components["securitySchemes"] = json!({ "token": {
         "type": "http", "scheme": "bearer", "bearerFormat": format!("{}_ and 48 hexadecimal characters", settings.service.token_prefix.as_str()),
-        "description": "A personal access token, made under Settings > API Tokens." } });
+        "description": "A personal access token, created under Settings > API Tokens." } });
     components["schemas"]["GeoJson"] = geojson_schema();
     webhooks::add_schemas(&mut components["schemas"], settings.webhooks.allow_http);
     components["responses"] = shared_responses(requests_per_minute);
     components["headers"] = shared_headers();
     components["parameters"] = shared_parameters();
     for (name, schema) in components["schemas"].as_object_mut().into_iter().flatten() {
-        require_all(name, schema);
+        require_fields(name, schema);
         if let Some(item) = name.strip_prefix("Envelope_") {
             let item = format!("#/components/schemas/{item}");
             schema["properties"]["content"]["items"] = json!({ "$ref": item });
@@ -80,7 +81,7 @@ pub(crate) fn document(settings: &Settings) -> Value {
     for (path, scope, is_geo) in routes {
         let operations = document["paths"][&path].as_object_mut();
         for (method, operation) in operations.into_iter().flatten() {
-            complete(operation, method, &path, scope);
+            complete_operation(operation, method, &path, scope);
         }
         if is_geo {
             document["paths"][&path]["servers"] =
@@ -91,8 +92,8 @@ pub(crate) fn document(settings: &Settings) -> Value {
     document
 }
 
-/// Every field is always present, but for these.
-const OPTIONAL: [(&str, &str); 6] = [
+/// The fields that may be missing. All others are always present.
+const OPTIONAL_FIELDS: [(&str, &str); 6] = [
     ("Error", "details"),
     ("TileJson", "description"),
     ("TileJson", "bounds"),
@@ -101,82 +102,39 @@ const OPTIONAL: [(&str, &str); 6] = [
     ("NewWebhookEndpoint", "secret"),
 ];
 
-fn require_all(name: &str, schema: &mut Value) {
+fn require_fields(name: &str, schema: &mut Value) {
     let Some(fields) = schema["properties"].as_object() else { return };
-    let is_required = |field: &&String| !OPTIONAL.contains(&(name, field.as_str()));
+    let is_required = |field: &&String| !OPTIONAL_FIELDS.contains(&(name, field.as_str()));
     schema["required"] = fields.keys().filter(is_required).cloned().collect();
 }
 
-/// Writes into an operation what follows from its route.
-fn complete(operation: &mut Value, method: &str, path: &str, scope: Option<Scope>) {
+/// Adds what follows from the route of an operation.
+fn complete_operation(operation: &mut Value, method: &str, path: &str, scope: Option<Scope>) {
     let name = operation["operationId"].as_str().map(camel_case).unwrap_or_default();
     operation["operationId"] = json!(name);
-    let reference =
-        |group: &str, name: &str| json!({ "$ref": format!("#/components/{group}/{name}") });
-    operation["parameters"] = if path.ends_with("{key}") {
-        json!([key_parameter(path)])
-    } else if path.contains("{id}") {
-        let tile = ["z", "x", "y"].iter().filter(|_| path.contains("/mvt/")).copied();
-        let names = std::iter::once("layer").chain(tile);
-        names.map(|name| reference("parameters", name)).collect()
-    } else if path.contains("/webhooks/") {
-        json!([reference("parameters", "idempotencyKey")])
-    } else if method == "post" {
-        ["intoLayer", "folder", "assignment", "idempotencyKey"]
-            .map(|name| reference("parameters", name))
-            .to_vec()
-            .into()
-    } else {
-        ["page", "limit", "term"].map(|name| reference("parameters", name)).to_vec().into()
-    };
+    operation["parameters"] = parameters(method, path);
     operation["security"] =
         json!([{ "token": scope.iter().map(|scope| scope.name()).collect::<Vec<_>>() }]);
     if let Some(scope) = scope {
-        operation["description"] = json!(format!("Needs the scope `{scope}`."));
+        operation["description"] = json!(format!("Requires the scope `{scope}`."));
     }
-    let (gets, posts) = (method == "get", method == "post");
-    let body = if path.contains("/webhooks/") { "NewWebhookEndpoint" } else { "GeoJson" };
-    let sent = operation.pointer_mut("/requestBody/content").and_then(Value::as_object_mut);
-    for (_, sent) in sent.into_iter().flatten() {
-        *sent = json!({ "schema": reference("schemas", body) });
-    }
-    if posts {
+    if method == "post" {
+        let body = if path.contains("/webhooks/") { "NewWebhookEndpoint" } else { "GeoJson" };
+        let content = operation.pointer_mut("/requestBody/content").and_then(Value::as_object_mut);
+        for (_, content) in content.into_iter().flatten() {
+            *content = json!({ "schema": reference("schemas", body) });
+        }
         operation["requestBody"]["required"] = json!(true);
     }
-    let own: &[&str] = match method {
-        "get" => &["ETag"],
-        "post" => &["Idempotent-Replayed"],
-        _ => &[],
-    };
-    let status = if method == "delete" { "204" } else { "200" };
-    let success = &mut operation["responses"][status];
-    if posts && path.contains("/webhooks/") {
-        success["content"]["application/json"] =
-            json!({ "schema": reference("schemas", "CreatedWebhookEndpoint") });
-    }
-    for (kind, answered) in
-        success.get_mut("content").and_then(Value::as_object_mut).into_iter().flatten()
-    {
-        if kind != "application/json" {
-            *answered = json!({}); // bytes have no schema
-        }
-    }
-    let shared =
-        ["X-Request-Id", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"];
-    success["headers"] = own
-        .iter()
-        .chain(&shared)
-        .map(|name| ((*name).to_owned(), reference("headers", name)))
-        .collect::<Map<_, _>>()
-        .into();
+    complete_success(operation, method, path);
     let mut add =
         |status: &str, name: &str| operation["responses"][status] = reference("responses", name);
-    if gets {
+    if method == "get" {
         add("304", "NotModified");
     }
     add("400", "BadRequest");
     add("401", "Unauthorized");
-    if scope.is_some() || posts {
+    if scope.is_some() || method == "post" {
         add("403", "Forbidden");
     }
     if path.contains('{') {
@@ -186,7 +144,57 @@ fn complete(operation: &mut Value, method: &str, path: &str, scope: Option<Scope
     add("500", "InternalServerError");
 }
 
-/// What may be posted, as far as a schema says it; the rest is in RFC 7946.
+fn reference(group: &str, name: &str) -> Value {
+    json!({ "$ref": format!("#/components/{group}/{name}") })
+}
+
+fn parameters(method: &str, path: &str) -> Value {
+    let names: &[&str] = if path.ends_with("{key}") {
+        return json!([key_parameter(path)]);
+    } else if path.contains("/mvt/") {
+        &["layer", "z", "x", "y"]
+    } else if path.contains("{id}") {
+        &["layer"]
+    } else if path.contains("/webhooks/") {
+        &["idempotencyKey"]
+    } else if method == "post" {
+        &["intoLayer", "folder", "assignment", "idempotencyKey"]
+    } else {
+        &["page", "limit", "term"]
+    };
+    names.iter().map(|name| reference("parameters", name)).collect()
+}
+
+/// Completes the response of a successful request.
+fn complete_success(operation: &mut Value, method: &str, path: &str) {
+    let status = if method == "delete" { "204" } else { "200" };
+    let success = &mut operation["responses"][status];
+    if method == "post" && path.contains("/webhooks/") {
+        success["content"]["application/json"] =
+            json!({ "schema": reference("schemas", "CreatedWebhookEndpoint") });
+    }
+    let content = success.get_mut("content").and_then(Value::as_object_mut);
+    for (media_type, content) in content.into_iter().flatten() {
+        if media_type != "application/json" {
+            *content = json!({}); // binary data has no schema
+        }
+    }
+    let own: &[&str] = match method {
+        "get" => &["ETag"],
+        "post" => &["Idempotent-Replayed"],
+        _ => &[],
+    };
+    let shared =
+        ["X-Request-Id", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"];
+    success["headers"] = own
+        .iter()
+        .chain(&shared)
+        .map(|name| ((*name).to_owned(), reference("headers", name)))
+        .collect::<Map<_, _>>()
+        .into();
+}
+
+/// The outline of a GeoJSON body; RFC 7946 has the rest.
 fn geojson_schema() -> Value {
     let types = [
         "Point",
@@ -201,7 +209,7 @@ fn geojson_schema() -> Value {
     ];
     json!({
         "type": "object",
-        "description": "Any object of GeoJSON (RFC 7946)",
+        "description": "Any GeoJSON object (RFC 7946)",
         "required": ["type"],
         "properties": { "type": { "type": "string", "enum": types } },
         "example": { "type": "Feature", "id": "AB-12", "properties": { "owner": "Mairie de Chêne" },
@@ -224,33 +232,33 @@ fn shared_responses(limit: u32) -> Value {
     unauthorized["headers"] =
         json!({ "WWW-Authenticate": { "schema": { "type": "string", "const": "Bearer" } } });
     let mut too_many = error(
-        "The rate is used up",
+        "The rate limit is exceeded",
         429,
         "Too Many Requests",
         &format!("Rate limit exceeded: {limit} requests per minute"),
     );
     too_many["headers"] = json!({ "Retry-After": {
-        "description": "Seconds until one more request is accepted", "schema": { "type": "integer", "minimum": 1 } } });
+        "description": "Seconds until the next request is accepted", "schema": { "type": "integer", "minimum": 1 } } });
     json!({
-        "NotModified": { "description": "The client has it: `If-None-Match` named the current ETag" },
-        "BadRequest": error("A parameter is out of bounds", 400, "Bad Request", "limit must be a whole number from 1 to 100"),
+        "NotModified": { "description": "`If-None-Match` contains the current ETag" },
+        "BadRequest": error("A parameter or the body is invalid", 400, "Bad Request", "limit must be a whole number from 1 to 100"),
         "Unauthorized": unauthorized,
-        "Forbidden": error("The token lacks the scope", 403, "Forbidden", "Token missing required scope: READ_FOLDER"),
-        "NotFound": error("There is no such record in this workspace", 404, "Not Found", "folder `F-000123` not found"),
+        "Forbidden": error("The token does not have the required scope, or its owner does not have the required role", 403, "Forbidden", "Token missing required scope: READ_FOLDER"),
+        "NotFound": error("Not found in this workspace", 404, "Not Found", "folder `F-000123` not found"),
         "TooManyRequests": too_many,
-        "InternalServerError": error("Something failed inside", 500, "Internal Server Error", "Internal server error"),
+        "InternalServerError": error("An internal error; the log has its cause under the request id", 500, "Internal Server Error", "Internal server error"),
     })
 }
 
 fn shared_headers() -> Value {
     let header = |description: &str, kind: &str| json!({ "description": description, "schema": { "type": kind } });
     json!({
-        "Idempotent-Replayed": header("`true` when an earlier answer is given again", "string"),
-        "ETag": header("Hash of the answer; send it back in `If-None-Match`", "string"),
-        "X-Request-Id": header("Names this request in the log", "string"),
+        "Idempotent-Replayed": header("`true` if this is the stored response to an earlier request with the same key", "string"),
+        "ETag": header("Hash of the response; send it in `If-None-Match`", "string"),
+        "X-Request-Id": header("Identifies this request in the log", "string"),
         "X-RateLimit-Limit": header("Requests accepted in any 60 seconds", "integer"),
-        "X-RateLimit-Remaining": header("Requests left now", "integer"),
-        "X-RateLimit-Reset": header("Epoch seconds when one more is accepted", "integer"),
+        "X-RateLimit-Remaining": header("Requests left in the current window", "integer"),
+        "X-RateLimit-Reset": header("Unix time in seconds when the next request is accepted", "integer"),
     })
 }
 
@@ -258,39 +266,39 @@ fn shared_parameters() -> Value {
     let query = |name: &str, description: &str, schema: Value| json!({ "name": name, "in": "query", "required": false, "description": description, "schema": schema });
     let path = |name: &str, description: &str, schema: Value| json!({ "name": name, "in": "path", "required": true, "description": description, "schema": schema });
     json!({
-        "layer": path("id", "The layer's id", json!({ "type": "string", "format": "uuid" })),
-        "z": path("z", "Zoom", json!({ "type": "integer", "minimum": 0, "maximum": TileId::MAX_ZOOM })),
-        "x": path("x", "Column, from 0 to 2^z − 1", json!({ "type": "integer", "minimum": 0 })),
-        "y": path("y", "Row, from 0 to 2^z − 1, from the north", json!({ "type": "integer", "minimum": 0 })),
-        "intoLayer": query("layer", "The layer's id or slug; left out: the layer `submissions`, made when first needed",
+        "layer": path("id", "Id of the layer", json!({ "type": "string", "format": "uuid" })),
+        "z": path("z", "Zoom level", json!({ "type": "integer", "minimum": 0, "maximum": TileId::MAX_ZOOM })),
+        "x": path("x", "Tile column, 0 to 2^z − 1", json!({ "type": "integer", "minimum": 0 })),
+        "y": path("y", "Tile row, 0 to 2^z − 1, from north to south", json!({ "type": "integer", "minimum": 0 })),
+        "intoLayer": query("layer", "Id or slug of the layer. Default: the layer `submissions`, which is created if necessary",
             json!({ "type": "string" })),
-        "folder": query("folder", "The folder that the geometries belong to, by id or reference", json!({ "type": "string" })),
-        "assignment": query("assignment", "The assignment that the geometries belong to, by id or reference",
+        "folder": query("folder", "Id or reference of the folder that the geometries belong to", json!({ "type": "string" })),
+        "assignment": query("assignment", "Id or reference of the assignment that the geometries belong to",
             json!({ "type": "string" })),
         "idempotencyKey": { "name": "Idempotency-Key", "in": "header", "required": false,
-            "description": "With the same key and body within 24 hours the first answer is given again",
+            "description": "Makes a retry safe: a request with the same key and body within 24 hours returns the first response again",
             "schema": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$" } },
         "page": query("page", "Page number",
             json!({ "type": "integer", "minimum": 1, "maximum": MAX_PAGE, "default": 1 })),
         "limit": query("limit", "Items per page",
             json!({ "type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT })),
-        "term": query("term", "What the items must contain, without regard to case or accents",
+        "term": query("term", "Text that the items must contain, ignoring case and accents",
             json!({ "type": "string", "maxLength": MAX_TERM })),
     })
 }
 
-/// The `:key` of a route, with a reference of its kind as the example.
+/// The `{key}` of a route, with a reference of the right kind as the example.
 fn key_parameter(path: &str) -> Value {
     if path.contains("/webhooks/") {
         return json!({ "name": "key", "in": "path", "required": true,
-            "description": "The endpoint's id", "schema": { "type": "string", "format": "uuid" } });
+            "description": "Id of the endpoint", "schema": { "type": "string", "format": "uuid" } });
     }
     let kind = Kind::ALL.into_iter().find(|kind| path.contains(kind.plural()));
     json!({
         "name": "key",
         "in": "path",
         "required": true,
-        "description": "The record's id or its reference",
+        "description": "Id or reference of the record",
         "schema": { "type": "string", "minLength": 1 },
         "example": kind.map(|kind| Reference::made(kind, 123)),
     })

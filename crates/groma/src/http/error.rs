@@ -9,7 +9,7 @@ use groma_domain::{Problem, Refusal};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// What every error of the API looks like.
+/// The body of every error of the API.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = Error)]
@@ -17,21 +17,21 @@ pub(crate) struct ErrorBody {
     /// HTTP status code.
     #[schema(example = 404)]
     status_code: u16,
-    /// Human-readable text.
+    /// Human-readable message.
     message: String,
     /// Reason phrase of the status.
     #[schema(example = "Not Found")]
     error: &'static str,
-    /// Where in the body something is wrong.
+    /// The errors in the body.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     details: Vec<ErrorDetail>,
 }
 
-/// A spot in the body and what is wrong there.
+/// An error in the body.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ErrorDetail)]
 pub(crate) struct ErrorDetail {
-    /// JSON pointer to the spot.
+    /// JSON pointer to the invalid value.
     #[schema(example = "/features/3/geometry")]
     pub(crate) pointer: String,
     /// What is wrong.

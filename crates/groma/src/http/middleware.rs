@@ -34,6 +34,7 @@ pub(crate) async fn respond(mut router: Router, client: Client, mut request: Req
     }
     let (method, uri) = (request.method().clone(), request.uri().clone());
     let (request, unread_body) = UnreadBody::split(request);
+    // Not by tower-http, whose panic layer would wrap every response body in a second box.
     let mut response = AssertUnwindSafe(Service::call(&mut router, request))
         .catch_unwind()
         .await

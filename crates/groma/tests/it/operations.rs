@@ -278,7 +278,7 @@ fn collect(value: &Value, queries: &mut Vec<String>) {
 fn without_its_database_it_is_not_ready_and_then_again() {
     let office = Office::start_with(Engine::Postgres, &[ADMIN, NO_LIMIT]);
     office.without_database(|| {
-        wait_for_readiness(&office, 503, "the database does not answer");
+        wait_for_readiness(&office, 503, "the database does not respond");
         let metrics = office.admin().ask("GET", "/metrics").send().text();
         assert!(metrics.contains("groma_database_up 0\n"), "{metrics}");
     });
@@ -291,9 +291,9 @@ fn a_file_that_was_moved_away_is_not_its_database_any_more() {
     let path = office.database().strip_prefix("sqlite:").unwrap().to_owned();
     let aside = format!("{path}.aside");
     std::fs::rename(&path, &aside).unwrap();
-    wait_for_readiness(&office, 503, "the database does not answer");
+    wait_for_readiness(&office, 503, "the database does not respond");
     std::fs::copy(&aside, &path).unwrap();
-    wait_for_readiness(&office, 503, "the database does not answer");
+    wait_for_readiness(&office, 503, "the database does not respond");
     std::fs::rename(&aside, &path).unwrap();
     wait_for_readiness(&office, 200, "ready");
 }

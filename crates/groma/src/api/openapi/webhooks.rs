@@ -1,4 +1,4 @@
-//! What the document says of webhooks: what an endpoint is made of, and what is sent to it.
+//! The webhook parts of the OpenAPI document: endpoints, and the deliveries sent to them.
 
 use groma_domain::{
     Event, Kind,
@@ -6,32 +6,32 @@ use groma_domain::{
 };
 use serde_json::{Map, Value, json};
 
-/// The schemas that no route gives by itself.
+/// Adds the schemas that no route refers to.
 pub(super) fn add_schemas(schemas: &mut Value, allow_http: bool) {
     let scheme = if allow_http { "https?" } else { "https" };
     let words: Vec<_> = event_words().collect();
     schemas["NewWebhookEndpoint"] = json!({
         "type": "object",
-        "description": "A webhook endpoint to be made",
+        "description": "A webhook endpoint to create",
         "required": ["url"],
         "properties": {
             "url": { "type": "string", "format": "uri", "maxLength": MAX_URL, "pattern": format!("^{scheme}://[^#]+$"),
-                "description": "Where deliveries go; without credentials and without a fragment" },
+                "description": "Where deliveries are sent, without credentials and fragment" },
             "events": { "type": ["array", "null"], "minItems": 1, "uniqueItems": true,
                 "items": { "type": "string", "enum": words },
-                "description": "Names of events, `folder.*` and the like, or `*`; left out: all" },
-            "description": { "type": ["string", "null"], "maxLength": MAX_DESCRIPTION, "description": "What it is for" },
+                "description": "Event names, patterns such as `folder.*`, or `*`. Default: all events" },
+            "description": { "type": ["string", "null"], "maxLength": MAX_DESCRIPTION, "description": "Purpose of the endpoint" },
             "secret": { "type": ["string", "null"], "minLength": SECRET_LENGTHS.start(), "maxLength": SECRET_LENGTHS.end(),
                 "pattern": "^[!-~]([ -~]*[!-~])?$",
-                "description": "What deliveries are signed with: printable ASCII, no space at either end; left out: one is made" },
+                "description": "Key that signs deliveries: printable ASCII, no spaces at the start or end. Default: a generated secret" },
         },
         "example": { "url": "https://hooks.example.org/groma", "events": ["folder.*", "expense.created"],
             "description": "Ledger" },
     });
     let mut created = schemas["WebhookEndpoint"].clone();
-    created["description"] = json!("A webhook endpoint, in the answer that creates it");
+    created["description"] = json!("A webhook endpoint as returned when it is created");
     created["properties"]["secret"] = json!({ "type": "string",
-        "description": "What deliveries are signed with. It is shown here and nowhere after" });
+        "description": "Key that signs deliveries. Only this response contains it" });
     schemas["CreatedWebhookEndpoint"] = created;
     for kind in Kind::ALL {
         let record = record_name(kind);
@@ -62,7 +62,7 @@ fn record_name(kind: Kind) -> &'static str {
     }
 }
 
-/// The events that are sent to endpoints, one by one.
+/// The `webhooks` section: one operation for each event.
 pub(super) fn section(service: &str) -> Value {
     let header = |name: String, required: bool, description: &str| {
         json!({ "name": name, "in": "header", "required": required, "description": description,
@@ -72,25 +72,21 @@ pub(super) fn section(service: &str) -> Value {
         header(
             format!("X-{service}-Signature"),
             true,
-            "`sha256=` and the HMAC-SHA256 of the raw body in lowercase hexadecimal, keyed with the endpoint's secret as shown"
+            "`sha256=` followed by the HMAC-SHA256 of the raw body in lowercase hexadecimal. The key is the endpoint's secret as shown"
         ),
-        header(format!("X-{service}-Event"), true, "The event's name"),
-        header(format!("X-{service}-Delivery"), true, "The delivery's id"),
-        header(
-            format!("X-{service}-Test"),
-            false,
-            "`true` when someone only tries the endpoint out"
-        ),
+        header(format!("X-{service}-Event"), true, "Name of the event"),
+        header(format!("X-{service}-Delivery"), true, "Id of the delivery"),
+        header(format!("X-{service}-Test"), false, "`true` for a test delivery"),
         header(
             "webhook-id".to_owned(),
             false,
-            "Standard Webhooks, for a secret that begins with `whsec_`"
+            "Id of the delivery by Standard Webhooks, if the secret starts with `whsec_`"
         ),
-        header("webhook-timestamp".to_owned(), false, "Seconds since 1970 of this attempt"),
+        header("webhook-timestamp".to_owned(), false, "Unix time of this attempt in seconds"),
         header(
             "webhook-signature".to_owned(),
             false,
-            "`v1,` and base64; two of them while a secret is replaced"
+            "`v1,` followed by the signature in base64; two of them while a secret is being replaced"
         ),
     ]);
     let operation = |event: Event| {
@@ -102,9 +98,9 @@ pub(super) fn section(service: &str) -> Value {
             "parameters": headers,
             "requestBody": { "required": true, "content": { "application/json": { "schema": { "$ref": body } } } },
             "responses": {
-                "2XX": { "description": "Delivered, whatever the body then is" },
-                "410": { "description": "The endpoint is disabled, and nothing more is sent" },
-                "default": { "description": "Tried again, up to ten times over three days; `Retry-After` is honoured" },
+                "2XX": { "description": "Delivered; the response body is ignored" },
+                "410": { "description": "The endpoint is gone: it is disabled and receives no more deliveries" },
+                "default": { "description": "Retried up to ten times over three days; `Retry-After` is respected" },
             },
         } })
     };
