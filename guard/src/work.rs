@@ -8,9 +8,9 @@ use groma_domain::{DeliveryId, Timestamp, webhook::Secret};
 use groma_geo::{
     attributes, geojson,
     grid::{TileId, project},
-    shape::Drawing,
-    thin,
     tile::{self, Candidate},
+    tile_shape::TileShape,
+    zoom_selection,
 };
 use groma_webhooks::signature;
 use std::{convert::Infallible, fmt::Write as _, hint::black_box};
@@ -84,7 +84,8 @@ fn draw(times: u64) -> Outcome {
     let fields = ["section", "number", "use", "area"];
     let mut stored = Vec::new();
     for feature in &village {
-        let drawing = feature.geometry.as_ref().and_then(Drawing::of).ok_or("not drawn")?;
+        let drawing =
+            feature.geometry.as_ref().and_then(TileShape::from_geometry).ok_or("not drawn")?;
         let attributes = attributes::encode((0..).zip(feature.properties.values()));
         stored.push((drawing, attributes));
     }
@@ -92,8 +93,8 @@ fn draw(times: u64) -> Outcome {
         let numbered = (1..).zip(&stored);
         let all = numbered.map(|(n, (drawing, attributes))| Candidate {
             id: n * 4,
-            band: 0,
-            rank: thin::rank(drawing.class, n),
+            min_zoom: 0,
+            rank: zoom_selection::rank(drawing.size_class, n),
             shape: drawing.bytes.as_slice(),
             attributes: attributes.as_slice(),
         });

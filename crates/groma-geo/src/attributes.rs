@@ -1,17 +1,18 @@
-//! The properties of a feature as a tile writes them: made once, when they change.
+//! The properties of a feature as they appear in tiles. They are encoded once, when the feature is
+//! written.
 //!
-//! Each is a varint field number of its layer, a varint length, and so many bytes of an MVT `Value`
-//! message, which go into a tile as they are.
+//! Each property is the varint number of its field in the layer, a varint length, and that many bytes
+//! of an MVT `Value` message, which a tile copies unchanged.
 
 use crate::varint;
 use serde_json::{Number, Value};
 
-/// What longer text is cut to in a tile, at a character's end. JSON text cut so is no longer JSON;
-/// the exact properties are elsewhere.
-const MAX_TEXT: usize = 4096;
+/// The most bytes of text in a tile. Longer text is truncated between characters, even if it is the
+/// JSON of an array or object. The store keeps the complete properties separately.
+const MAX_TEXT_BYTES: usize = 4096;
 
-/// The heads of the fields of an MVT `Value`.
-mod head {
+/// Protobuf field headers of an MVT `Value`: field number and wire type.
+mod header {
     pub(super) const STRING: u8 = 1 << 3 | 2;
     pub(super) const DOUBLE: u8 = 3 << 3 | 1;
     pub(super) const UNSIGNED: u8 = 5 << 3;
@@ -22,7 +23,7 @@ mod head {
 /// The type of a field in a tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FieldKind {
-    /// Text; arrays and objects too, as their JSON.
+    /// Text. Arrays and objects are text too: their JSON.
     String,
     /// A number.
     Number,
@@ -30,9 +31,9 @@ pub enum FieldKind {
     Boolean,
 }
 
-/// The type of a property in a tile; `None` for null, which is left out.
+/// The type of a property in a tile; `None` for null, which tiles omit.
 #[must_use]
-pub fn kind_of(value: &Value) -> Option<FieldKind> {
+pub fn field_kind(value: &Value) -> Option<FieldKind> {
     match value {
         Value::Null => None,
         Value::Bool(_) => Some(FieldKind::Boolean),
@@ -41,7 +42,7 @@ pub fn kind_of(value: &Value) -> Option<FieldKind> {
     }
 }
 
-/// Writes properties, each with the number its field has in the layer. Nulls are left out.
+/// Encodes properties, each with the number of its field in the layer. Omits nulls.
 pub fn encode<'a>(fields: impl Iterator<Item = (u32, &'a Value)>) -> Vec<u8> {
     let mut out = Vec::new();
     let mut message = Vec::new();
@@ -49,7 +50,7 @@ pub fn encode<'a>(fields: impl Iterator<Item = (u32, &'a Value)>) -> Vec<u8> {
         message.clear();
         match value {
             Value::Null => continue,
-            Value::Bool(value) => message.extend([head::BOOLEAN, u8::from(*value)]),
+            Value::Bool(value) => message.extend([header::BOOLEAN, u8::from(*value)]),
             Value::Number(number) => put_number(&mut message, number),
             Value::String(text) => put_text(&mut message, text),
             Value::Array(_) | Value::Object(_) => put_text(&mut message, &value.to_string()),
@@ -61,44 +62,45 @@ pub fn encode<'a>(fields: impl Iterator<Item = (u32, &'a Value)>) -> Vec<u8> {
     out
 }
 
-/// Integers stay integers where they fit 64 bits; a number beyond every float is the last of them.
+/// Integers stay integers if they fit into 64 bits. Numbers beyond the range of a double are clamped.
 fn put_number(message: &mut Vec<u8>, number: &Number) {
     if let Some(value) = number.as_i64().filter(|value| *value < 0) {
-        message.push(head::SIGNED);
+        message.push(header::SIGNED);
         varint::put(message, varint::zigzag(value));
     } else if let Some(value) = number.as_u64().or(number.as_i64().map(i64::unsigned_abs)) {
-        message.push(head::UNSIGNED);
+        message.push(header::UNSIGNED);
         varint::put(message, value);
     } else {
         let value: f64 = number.to_string().parse().unwrap_or(0.0);
-        message.push(head::DOUBLE);
+        message.push(header::DOUBLE);
         message.extend_from_slice(&value.clamp(f64::MIN, f64::MAX).to_le_bytes());
     }
 }
 
 fn put_text(message: &mut Vec<u8>, text: &str) {
-    let text = &text[..text.floor_char_boundary(MAX_TEXT)];
-    message.push(head::STRING);
+    let text = &text[..text.floor_char_boundary(MAX_TEXT_BYTES)];
+    message.push(header::STRING);
     varint::put(message, text.len() as u64);
     message.extend_from_slice(text.as_bytes());
 }
 
-/// The field numbers of what [`encode`] gave, each with the type of its value.
-pub fn kinds(mut bytes: &[u8]) -> impl Iterator<Item = (u64, FieldKind)> {
+/// The field numbers of encoded properties, each with the type of its value.
+pub fn field_kinds(mut bytes: &[u8]) -> impl Iterator<Item = (u64, FieldKind)> {
     std::iter::from_fn(move || {
         let (field, message) = take(&mut bytes)?;
         let kind = match *message.first()? {
-            head::STRING => FieldKind::String,
-            head::BOOLEAN => FieldKind::Boolean,
+            header::STRING => FieldKind::String,
+            header::BOOLEAN => FieldKind::Boolean,
             _ => FieldKind::Number,
         };
         Some((field, kind))
     })
 }
 
-/// What [`encode`] gave, with other field numbers: `numbers` has the new one of each old one.
+/// Replaces the field numbers of encoded properties: `numbers[old]` is the new number. Drops fields
+/// that have no new number.
 #[must_use]
-pub fn renumbered(mut bytes: &[u8], numbers: &[u32]) -> Vec<u8> {
+pub fn renumber_fields(mut bytes: &[u8], numbers: &[u32]) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len() + 8);
     while let Some((field, message)) = take(&mut bytes) {
         let number = usize::try_from(field).ok().and_then(|field| numbers.get(field));
@@ -111,8 +113,8 @@ pub fn renumbered(mut bytes: &[u8], numbers: &[u32]) -> Vec<u8> {
     out
 }
 
-/// Takes the next property off the front: its field number and its `Value`. `None` when the bytes
-/// are damaged.
+/// Takes the next property from the front: its field number and its `Value`. `None` if the bytes are
+/// damaged.
 #[inline]
 pub(crate) fn take<'a>(bytes: &mut &'a [u8]) -> Option<(u64, &'a [u8])> {
     let field = varint::take(bytes)?;
@@ -122,14 +124,14 @@ pub(crate) fn take<'a>(bytes: &mut &'a [u8]) -> Option<(u64, &'a [u8])> {
     Some((field, message))
 }
 
-/// Whether this is one of the messages that [`encode`] writes, as far as its form tells; another in
-/// a tile could make all of it unreadable.
+/// Whether this looks like a message that [`encode`] writes. Any other message could make the whole
+/// tile unreadable.
 pub(crate) fn is_value(message: &[u8]) -> bool {
-    let Some((&head, mut rest)) = message.split_first() else { return false };
-    match head {
-        head::STRING => varint::take(&mut rest).is_some_and(|length| length == rest.len() as u64),
-        head::DOUBLE => rest.len() == 8,
-        head::UNSIGNED | head::SIGNED | head::BOOLEAN => varint::is_one(rest),
+    let Some((&header, mut rest)) = message.split_first() else { return false };
+    match header {
+        header::STRING => varint::take(&mut rest).is_some_and(|length| length == rest.len() as u64),
+        header::DOUBLE => rest.len() == 8,
+        header::UNSIGNED | header::SIGNED | header::BOOLEAN => varint::is_single(rest),
         _ => false,
     }
 }
@@ -140,7 +142,7 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
-    /// The message of one property.
+    /// The `Value` message of one property.
     fn message(value: &Value) -> Vec<u8> {
         let bytes = encode(std::iter::once((300, value)));
         let mut rest = bytes.as_slice();
@@ -159,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn each_type_has_its_own_value() {
+    fn each_json_type_has_its_value_type() {
         assert_eq!(message(&json!("Chêne")), b"\x0a\x06Ch\xc3\xaane");
         assert_eq!(message(&json!("")), [0x0a, 0]);
         assert_eq!(message(&json!(true)), [0x38, 1]);
@@ -169,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_number_stays_whole_as_far_as_64_bits_go() {
+    fn integers_up_to_64_bits_stay_integers() {
         assert_eq!(number("0"), [0x28, 0]);
         assert_eq!(number("-0"), [0x28, 0]);
         assert_eq!(number("300"), [0x28, 0xac, 0x02]);
@@ -186,17 +188,17 @@ mod tests {
     }
 
     #[test]
-    fn null_is_left_out() {
+    fn null_is_omitted() {
         let (null, one) = (Value::Null, json!(1));
         assert_eq!(encode([(0, &null), (7, &one)].into_iter()), [7, 2, 0x28, 1]);
-        assert_eq!(kind_of(&null), None);
-        assert_eq!(kind_of(&one), Some(FieldKind::Number));
-        assert_eq!(kind_of(&json!([])), Some(FieldKind::String));
-        assert_eq!(kind_of(&json!(false)), Some(FieldKind::Boolean));
+        assert_eq!(field_kind(&null), None);
+        assert_eq!(field_kind(&one), Some(FieldKind::Number));
+        assert_eq!(field_kind(&json!([])), Some(FieldKind::String));
+        assert_eq!(field_kind(&json!(false)), Some(FieldKind::Boolean));
     }
 
     #[test]
-    fn long_text_is_cut_between_characters() {
+    fn long_text_is_truncated_between_characters() {
         let message = message(&Value::String(format!("a{}", "é".repeat(4000))));
         let text = std::str::from_utf8(&message[3..]).unwrap();
         assert_eq!(text, format!("a{}", "é".repeat(2047)));
@@ -204,7 +206,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn damaged_bytes_are_read_without_panic(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
+        fn damaged_bytes_do_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
             let mut rest = bytes.as_slice();
             while let Some((_, message)) = take(&mut rest) {
                 is_value(message);

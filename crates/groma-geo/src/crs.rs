@@ -1,4 +1,6 @@
-//! Reference systems by their EPSG code, and the way from them to WGS 84.
+//! Coordinate reference systems by EPSG code, and the transformation from them to WGS 84.
+//!
+//! Only systems that need no grid file are supported. Heights are not transformed.
 
 use proj4rs::{Proj, transform::transform};
 use std::{
@@ -7,45 +9,48 @@ use std::{
 };
 use thiserror::Error;
 
-/// The reference system of some coordinates. They are always in the order x, y: east before north,
-/// longitude before latitude, as everybody writes GeoJSON, whatever the order of the EPSG register.
+/// A coordinate reference system. Coordinates are always in the order x, y (east before north,
+/// longitude before latitude), as is usual in GeoJSON, even where the EPSG register says otherwise.
 #[derive(Clone)]
 pub struct Crs(Option<Arc<System>>);
 
-/// A name that stands for no reference system that can be read.
+/// A name that is not the name of a supported reference system.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("`{0}` is no reference system that can be read; write it like EPSG:2154")]
+#[error("`{0}` is not a supported reference system; use an EPSG code, for example EPSG:2154")]
 pub struct UnknownCrs(String);
 
 /// A reference system other than WGS 84.
 struct System {
     code: u16,
-    /// From its plane to its own longitudes and latitudes; `None` when it has no plane.
-    plane: Option<Proj>,
-    /// Its own longitudes and latitudes.
-    globe: Proj,
+    /// The projection; `None` if coordinates are degrees already.
+    projection: Option<Proj>,
+    /// Longitude and latitude in the system's own datum.
+    geographic: Proj,
 }
 
-/// Its definition is a constant that a test reads, so it is never `None`.
+/// Never `None`: the definition is a constant, and the tests parse it.
 static WGS84: LazyLock<Option<Proj>> =
     LazyLock::new(|| Proj::from_proj_string(crs_definitions::EPSG_4326.proj4).ok());
 
-/// Reprojected degrees are rounded to a thousandth of a millimetre: what lies behind is the noise of
-/// the computation, and would make every stored number two digits longer.
+/// Transformed degrees are rounded to a thousandth of a millimetre. Further digits are rounding noise
+/// and would make every stored number two digits longer.
 const STEPS_PER_DEGREE: f64 = 1e11;
 
-/// How far from itself, in units of its plane, a point may come back.
-const LOST: f64 = 0.1;
+/// How far a point may be from itself, in projected units, after the transformation and back.
+const MAX_ROUND_TRIP_ERROR: f64 = 0.1;
 
 impl Crs {
-    /// Longitudes and latitudes in WGS 84.
+    /// Longitude and latitude in WGS 84.
     pub const WGS84: Self = Self(None);
 
-    /// Reads `EPSG:2154`, or the longer names of it that legacy GeoJSON has.
+    /// Parses a name such as `EPSG:2154`, or one of its longer forms (URN, URL) as used in legacy
+    /// GeoJSON.
     pub fn parse(name: &str) -> Result<Self, UnknownCrs> {
-        const LONGEST: usize = 100;
+        const MAX_QUOTED_CHARACTERS: usize = 100;
         Self::by_name(name.trim()).ok_or_else(|| {
-            UnknownCrs(name.chars().filter(|c| !c.is_control()).take(LONGEST).collect())
+            UnknownCrs(
+                name.chars().filter(|c| !c.is_control()).take(MAX_QUOTED_CHARACTERS).collect(),
+            )
         })
     }
 
@@ -84,57 +89,57 @@ impl Crs {
         }
         let definition = crs_definitions::from_code(code)?.proj4;
         let parameters = || definition.split_ascii_whitespace();
-        // Grids are files, and there are none. Geocentric coordinates are no map.
-        let has_grid =
+        // Grid files are not available, and geocentric coordinates cannot be shown on a map.
+        let needs_grid_file =
             parameters().any(|one| one.starts_with("+nadgrids=") && one != "+nadgrids=@null");
-        if has_grid || parameters().any(|one| one == "+proj=geocent") {
+        if needs_grid_file || parameters().any(|one| one == "+proj=geocent") {
             return None;
         }
-        const OF_THE_GLOBE: [&str; 9] =
+        const DATUM_PARAMETERS: [&str; 9] =
             ["+datum=", "+ellps=", "+a=", "+b=", "+rf=", "+R=", "+towgs84=", "+nadgrids=", "+pm="];
-        let globe = parameters()
-            .filter(|one| OF_THE_GLOBE.iter().any(|name| one.starts_with(name)))
-            .fold("+proj=longlat +no_defs".to_owned(), |globe, one| format!("{globe} {one}"));
-        // Over: a longitude beyond 180 stays there, so that a shape across the antimeridian stays in
-        // one piece until it is cut.
-        let plane = match parameters().any(|one| one == "+proj=longlat") {
+        let geographic = parameters()
+            .filter(|one| DATUM_PARAMETERS.iter().any(|name| one.starts_with(name)))
+            .fold("+proj=longlat +no_defs".to_owned(), |all, one| format!("{all} {one}"));
+        // `+over` keeps longitudes beyond 180, so that a shape across the antimeridian stays in one
+        // piece until it is split.
+        let projection = match parameters().any(|one| one == "+proj=longlat") {
             true => None,
             false => Some(Proj::from_proj_string(&format!("{definition} +over")).ok()?),
         };
-        let globe = Proj::from_proj_string(&globe).ok()?;
-        Some(Self(Some(Arc::new(System { code, plane, globe }))))
+        let geographic = Proj::from_proj_string(&geographic).ok()?;
+        Some(Self(Some(Arc::new(System { code, projection, geographic }))))
     }
 
-    /// Whether its coordinates are degrees of WGS 84 as they stand.
+    /// Whether coordinates need no transformation.
     #[must_use]
     pub fn is_wgs84(&self) -> bool {
         self.0.is_none()
     }
 
-    /// Longitude and latitude in WGS 84 of a point; `None` where this system has no point. Heights
-    /// are none of its business: they are above a sea that it does not know.
+    /// Longitude and latitude of a point in WGS 84; `None` if it lies outside the area in which this
+    /// system can be used.
     #[must_use]
     pub fn to_wgs84(&self, x: f64, y: f64) -> Option<(f64, f64)> {
         let Some(system) = &self.0 else { return Some((x, y)) };
         let mut point = (x, y, 0.0);
-        match &system.plane {
-            Some(plane) => {
-                transform(plane, &system.globe, &mut point).ok()?;
-                // Far outside of where a projection makes sense, the way there is not the way back.
+        match &system.projection {
+            Some(projection) => {
+                transform(projection, &system.geographic, &mut point).ok()?;
+                // Far outside its area of use, a projection cannot be inverted.
                 let mut back = point;
-                transform(&system.globe, plane, &mut back).ok()?;
-                let lost = (back.0 - x).hypot(back.1 - y);
-                if lost.is_nan() || lost > LOST {
+                transform(&system.geographic, projection, &mut back).ok()?;
+                let error = (back.0 - x).hypot(back.1 - y);
+                if error.is_nan() || error > MAX_ROUND_TRIP_ERROR {
                     return None;
                 }
             }
             None => point = (x.to_radians(), y.to_radians(), 0.0),
         }
-        let unshifted = point.0;
-        transform(&system.globe, WGS84.as_ref()?, &mut point).ok()?;
+        let longitude_before = point.0;
+        transform(&system.geographic, WGS84.as_ref()?, &mut point).ok()?;
         let round = |degrees: f64| (degrees * STEPS_PER_DEGREE).round() / STEPS_PER_DEGREE;
-        // A change of datum moves a point by metres, but may answer on the other side of ±180.
-        let turns = ((unshifted - point.0) / std::f64::consts::TAU).round();
+        // A datum shift moves a point by metres, but can wrap it to the other side of ±180.
+        let turns = ((longitude_before - point.0) / std::f64::consts::TAU).round();
         let longitude = round(point.0.to_degrees() + turns * 360.0);
         let latitude = round(point.1.to_degrees());
         (longitude.is_finite() && latitude.is_finite()).then_some((longitude, latitude))
@@ -169,8 +174,8 @@ impl fmt::Debug for Crs {
 mod tests {
     use super::*;
 
-    /// Points and what PROJ 9.1 (`cs2cs`) makes of them, with how many metres they may differ: not every
-    /// datum is shifted by the same formula there.
+    /// Points, their coordinates according to PROJ 9.1 (`cs2cs`), and how many metres the result may
+    /// differ: PROJ shifts some datums by another formula.
     const KNOWN: [(&str, [f64; 2], [f64; 2], f64); 15] = [
         ("EPSG:2154", [652469.02, 6862035.26], [2.3521999630, 48.8566000050], 0.001),
         ("EPSG:2154", [700000.0, 6600000.0], [3.0, 46.5], 0.001),
@@ -190,7 +195,7 @@ mod tests {
     ];
 
     #[test]
-    fn known_points_are_where_proj_puts_them() {
+    fn known_points_agree_with_proj() {
         for (name, [x, y], [longitude, latitude], metres) in KNOWN {
             let (east, north) = Crs::parse(name).unwrap().to_wgs84(x, y).unwrap();
             let away = 111_320.0
@@ -200,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn every_name_of_a_system_is_read() {
+    fn all_forms_of_a_name_are_parsed() {
         let lambert = Crs::parse("EPSG:2154").unwrap();
         assert_eq!(lambert.to_string(), "EPSG:2154");
         for name in [
@@ -228,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_system_that_nobody_knows_or_that_needs_a_file_is_refused() {
+    fn unknown_and_unsupported_systems_are_rejected() {
         for name in [
             "",
             "EPSG",
@@ -248,23 +253,23 @@ mod tests {
     }
 
     #[test]
-    fn a_plane_across_the_antimeridian_stays_in_one_piece() {
+    fn longitudes_beyond_the_antimeridian_are_not_wrapped() {
         let longitude = |name, x, y| Crs::parse(name).unwrap().to_wgs84(x, y).unwrap().0;
         assert!((longitude("EPSG:3857", 21_000_000.0, 0.0) - 188.646).abs() < 0.001);
         assert!((longitude("EPSG:32760", 900_000.0, 8_000_000.0) - 180.78).abs() < 0.01);
-        // Fiji 1986 is shifted to WGS 84 by a formula that knows no 181.
+        // The datum shift of Fiji 1986 to WGS 84 wraps longitudes beyond 180.
         assert!((longitude("EPSG:3460", 2_200_000.0, 4_000_000.0) - 180.6).abs() < 0.1);
     }
 
     #[test]
-    fn a_point_far_outside_of_a_system_is_refused() {
+    fn point_far_outside_the_area_of_use_is_rejected() {
         let lambert = Crs::parse("EPSG:2154").unwrap();
         assert_eq!(lambert.to_wgs84(1e12, 1e12), None);
         assert_eq!(lambert.to_wgs84(f64::NAN, 0.0), None);
     }
 
     #[test]
-    fn no_point_of_any_system_does_harm() {
+    fn every_system_gives_finite_degrees_or_none() {
         let ordinates = [0.0, 2.0, 90.0, -181.0, 5e5, -5e6, 2.1e7, 1e9, -1e12];
         let systems: Vec<Crs> = (0..=u16::MAX).filter_map(Crs::by_code).collect();
         assert!(systems.len() > 5_000);

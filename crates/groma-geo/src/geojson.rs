@@ -1,17 +1,18 @@
-//! GeoJSON (RFC 7946), read as a stream and written.
+//! Reads and writes GeoJSON (RFC 7946).
 //!
-//! Reading takes memory for the largest feature, never for their number: each is handed on as soon
-//! as it is complete, in WGS 84, put right where that needs no guess ([`crate::repair`]). What is
-//! refused is named by its place. All or nothing is for the one who takes the features: what was
-//! handed on before a fault was found has to be undone there.
+//! Documents are read as a stream: memory depends on the largest feature, not on their number. Each
+//! feature is passed to a callback as soon as it is complete, transformed to WGS 84 and
+//! [repaired](crate::repair). Errors name their location by JSON pointer. The callback has to undo
+//! what it did if an error follows.
 
 mod coordinates;
-mod fault;
 mod id;
-mod number;
-mod object;
+mod object_type;
+mod parse_error;
 mod properties;
-mod scan;
+mod reader;
+mod scanner;
+mod to_wgs84;
 mod write;
 
 #[cfg(test)]
@@ -20,173 +21,170 @@ mod tests;
 pub use write::write_geometry;
 
 use crate::{Crs, Geometry};
-use fault::{Fault, Mark};
-use object::Reader;
+use parse_error::{ErrorDetail, ParseError, ParseResult};
+use reader::Reader;
 use serde_json::{Map, Value};
 use std::io;
 use thiserror::Error;
 
-/// The most positions of one feature.
+/// The most positions of a feature.
 pub const MAX_VERTICES: usize = 1_000_000;
-/// The most rings of one feature.
+/// The most rings of a feature.
 pub const MAX_RINGS: usize = 100_000;
-/// The most geometries in the collections of one feature.
+/// The most geometries in the collections of a feature.
 pub const MAX_PARTS: usize = 100_000;
-/// The most keys in the `properties` of one feature, and members of any other object.
+/// The most keys in the `properties` of a feature, and unknown members of any other object.
 pub const MAX_KEYS: usize = 1_000;
-/// The most memory that the `properties` of one feature may take, in bytes.
-pub const MAX_PROPERTIES: usize = 16 << 20;
-/// How deep GeometryCollections may nest.
-pub const MAX_COLLECTIONS: usize = 4;
-/// The most faults that are told at once.
-pub const MAX_SPOTS: usize = 20;
+/// The most memory that the `properties` of a feature can take, in bytes.
+pub const MAX_PROPERTIES_BYTES: usize = 16 << 20;
+/// How deep GeometryCollections can be nested.
+pub const MAX_COLLECTION_DEPTH: usize = 4;
+/// The default of [`Options::max_errors`].
+pub const MAX_ERRORS: usize = 20;
 
-/// How to read.
+/// How to read a document.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The reference system of coordinates that name no other.
+    /// The reference system of coordinates if the document does not name one.
     pub crs: Crs,
-    /// After how many faults to stop.
-    pub max_spots: usize,
+    /// Reading stops after this many errors.
+    pub max_errors: usize,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { crs: Crs::WGS84, max_spots: MAX_SPOTS }
+        Self { crs: Crs::WGS84, max_errors: MAX_ERRORS }
     }
 }
 
-/// A Feature, or a bare geometry taken for one.
+/// A Feature. A bare geometry is read as a Feature without properties.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Feature {
-    /// Its own `id`, as text.
+    /// Its `id` as text.
     pub external_id: Option<String>,
-    /// Where it is; `None` where it says `null`.
+    /// Its geometry; `None` if it is null.
     pub geometry: Option<Geometry>,
-    /// What is known of it, with numbers as they were written.
+    /// Its properties. Numbers keep all their digits.
     pub properties: Map<String, Value>,
-    /// Its place among the `features` of its FeatureCollection; `None` when it stands alone.
+    /// Its index in the `features` of a FeatureCollection.
     pub index: Option<usize>,
-    /// The line it begins in, from 1.
+    /// The line on which it starts, from 1.
     pub line: u64,
 }
 
 impl Feature {
-    /// Where it is in its document, as a JSON pointer.
+    /// Its location in the document as a JSON pointer.
     #[must_use]
     pub fn pointer(&self) -> String {
         self.index.map_or_else(String::new, |index| format!("/features/{index}"))
     }
 }
 
-/// A place in a document and what is wrong there.
+/// An error in a document and its location.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Spot {
-    /// The place as a JSON pointer (RFC 6901): `/features/3/geometry/coordinates/0/2`.
+pub struct DocumentError {
+    /// The location as a JSON pointer (RFC 6901), for example `/features/3/geometry/coordinates/0/2`.
     pub pointer: String,
     /// The line that was being read, from 1.
     pub line: u64,
-    /// What is wrong, without the place.
+    /// What is wrong, without the location.
     pub message: String,
-    /// Whether reading ended there: nothing behind it was looked at.
-    pub is_last: bool,
-    /// Whether another reference system would explain it, such as one that is named only behind
-    /// the features ([`named_crs`]).
-    pub strays: bool,
+    /// Whether reading stopped here, so that the rest of the document was not checked.
+    pub is_fatal: bool,
+    /// Whether coordinates in another reference system would explain the error, for example one
+    /// that is named after the features. See [`find_crs`].
+    pub suggests_other_crs: bool,
 }
 
-impl From<Mark> for Spot {
-    fn from(mark: Mark) -> Self {
-        let (pointer, message) = (mark.pointer(), mark.message.into_owned());
-        Self { pointer, line: mark.line, message, is_last: false, strays: mark.strays }
+impl From<ErrorDetail> for DocumentError {
+    fn from(detail: ErrorDetail) -> Self {
+        Self {
+            pointer: detail.pointer(),
+            line: detail.line,
+            message: detail.message.into_owned(),
+            is_fatal: false,
+            suggests_other_crs: detail.suggests_other_crs,
+        }
     }
 }
 
-/// Why a document was not read to its end, or not all of it was taken.
+/// Why reading failed.
 #[derive(Debug, Error)]
 pub enum ReadError<E> {
-    /// It is not what it should be. There is at least one spot, in the order of the document.
-    #[error("{} at `{}`", .0.first().map_or("", |spot| &spot.message), .0.first().map_or("", |spot| &spot.pointer))]
-    Refused(Vec<Spot>),
-    /// The input failed.
+    /// The document has errors: at least one, in document order.
+    #[error("{} at `{}`", .0.first().map_or("", |error| &error.message), .0.first().map_or("", |error| &error.pointer))]
+    Invalid(Vec<DocumentError>),
+    /// The input could not be read.
     #[error(transparent)]
     Input(io::Error),
-    /// The one who takes the features stopped the reading.
+    /// The callback returned an error.
     #[error("stopped")]
     Stopped(E),
 }
 
-/// Reads one GeoJSON object of any type and hands its features to `take`, which may stop it. The
-/// answer is how many there were.
+/// Reads one GeoJSON object of any type and passes its features to `on_feature`, which can stop the
+/// reading. Returns the number of features.
 ///
-/// A fault in one feature does not hold back the next ones, so that several can be told at once:
-/// features are handed on after it too.
+/// After an error in a feature, reading continues with the next feature so that several errors can
+/// be reported at once. Features are therefore passed on even after an error.
 pub fn read<E>(
     input: impl io::Read,
     options: &Options,
-    take: impl FnMut(Feature) -> Result<(), E>,
+    on_feature: impl FnMut(Feature) -> Result<(), E>,
 ) -> Result<u64, ReadError<E>> {
-    drive(input, options, take, Texts::One)
+    read_with(|reader| reader.read_document(), input, options, on_feature)
 }
 
-/// The legacy `crs` of a GeoJSON object, wherever among its members it stands. [`read`] can go by it
-/// only where it comes before the features, so who meets one that [strays](Spot::strays) looks for it, and
-/// reads again with that in its [`Options`].
-pub fn named_crs(mut input: impl io::Read) -> Option<Crs> {
-    let options = Options::default();
-    Reader::new(&mut input, &options, &mut |_| false).root_crs().ok().flatten()
-}
-
-/// Reads a sequence of GeoJSON objects, one a line (NDJSON) or each behind a record separator
-/// (RFC 8142). Here even text that is no JSON does not hold back the next line. Pointers lead from
-/// the root of the line's own object.
-pub fn read_seq<E>(
+/// Reads a sequence of GeoJSON objects: one per line (NDJSON), or each after a record separator
+/// (RFC 8142). A text that is not valid JSON does not prevent the next from being read. Pointers
+/// start at the root of each object.
+pub fn read_sequence<E>(
     input: impl io::Read,
     options: &Options,
-    take: impl FnMut(Feature) -> Result<(), E>,
+    on_feature: impl FnMut(Feature) -> Result<(), E>,
 ) -> Result<u64, ReadError<E>> {
-    drive(input, options, take, Texts::Many)
+    read_with(|reader| reader.read_sequence(), input, options, on_feature)
 }
 
-/// How many JSON texts an input is.
-#[derive(Clone, Copy)]
-enum Texts {
-    One,
-    Many,
+/// Finds the `crs` (GeoJSON 2008) of a document, wherever in the outermost object it is.
+///
+/// [`read`] respects a `crs` only if it comes before the features. If an error
+/// [suggests another reference system](DocumentError::suggests_other_crs), call this function and
+/// read the document again with the result in [`Options::crs`].
+pub fn find_crs(mut input: impl io::Read) -> Option<Crs> {
+    let options = Options::default();
+    Reader::new(&mut input, &options, &mut |_| false).read_root_crs().ok().flatten()
 }
 
-fn drive<E>(
+fn read_with<E>(
+    read: impl FnOnce(&mut Reader<'_>) -> ParseResult<()>,
     mut input: impl io::Read,
     options: &Options,
-    mut take: impl FnMut(Feature) -> Result<(), E>,
-    texts: Texts,
+    mut on_feature: impl FnMut(Feature) -> Result<(), E>,
 ) -> Result<u64, ReadError<E>> {
-    let mut stopped = None;
-    let mut take = |feature| match take(feature) {
+    let mut callback_error = None;
+    let mut on_feature = |feature| match on_feature(feature) {
         Ok(()) => true,
         Err(error) => {
-            stopped = Some(error);
+            callback_error = Some(error);
             false
         }
     };
-    let mut reader = Reader::new(&mut input, options, &mut take);
-    let outcome = match texts {
-        Texts::One => reader.document(),
-        Texts::Many => reader.sequence(),
-    };
-    let (count, mut spots) = reader.into_result();
-    if let Err(fault) = outcome {
-        match *fault {
-            Fault::Input(error) => return Err(ReadError::Input(error)),
-            Fault::Broken(mark) | Fault::Wrong(mark) => {
-                spots.push(Spot { is_last: true, ..mark.into() });
+    let mut reader = Reader::new(&mut input, options, &mut on_feature);
+    let result = read(&mut reader);
+    let (count, mut errors) = reader.into_result();
+    if let Err(error) = result {
+        match *error {
+            ParseError::Input(error) => return Err(ReadError::Input(error)),
+            ParseError::Syntax(detail) | ParseError::Invalid(detail) => {
+                errors.push(DocumentError { is_fatal: true, ..detail.into() });
             }
-            Fault::Enough | Fault::Stopped => {}
+            ParseError::TooManyErrors | ParseError::Stopped => {}
         }
     }
-    match stopped {
+    match callback_error {
         Some(error) => Err(ReadError::Stopped(error)),
-        None if spots.is_empty() => Ok(count),
-        None => Err(ReadError::Refused(spots)),
+        None if errors.is_empty() => Ok(count),
+        None => Err(ReadError::Invalid(errors)),
     }
 }

@@ -1,8 +1,8 @@
-//! Shapes in WGS 84: what is read, kept and handed out exactly.
+//! Geometries in WGS 84, with exact coordinates as they were received.
 
 use crate::Bbox;
 
-/// A point of the earth: longitude and latitude in degrees, and a height where one was given.
+/// A position on the earth: longitude and latitude in degrees, with an optional height.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Position {
     /// Longitude, −180 to 180.
@@ -24,22 +24,22 @@ pub type Rings = Vec<Line>;
 pub enum Geometry {
     /// One position.
     Point(Position),
-    /// Several.
+    /// Any number of positions.
     MultiPoint(Vec<Position>),
-    /// Two positions or more.
+    /// Two or more positions.
     LineString(Line),
-    /// Several lines.
+    /// Any number of lines.
     MultiLineString(Vec<Line>),
     /// An outer ring, counter-clockwise, and its holes, clockwise.
     Polygon(Rings),
-    /// Several polygons.
+    /// Any number of polygons.
     MultiPolygon(Vec<Rings>),
-    /// Geometries of any kind.
+    /// Geometries of any type.
     Collection(Vec<Geometry>),
 }
 
 impl Geometry {
-    /// Its name in GeoJSON.
+    /// The name of its type in GeoJSON.
     #[must_use]
     pub fn type_name(&self) -> &'static str {
         match self {
@@ -53,7 +53,7 @@ impl Geometry {
         }
     }
 
-    /// The box around it; `None` when it has no position.
+    /// The bounding box; `None` if the geometry has no position.
     #[must_use]
     pub fn bbox(&self) -> Option<Bbox> {
         let mut bounds: Option<[f64; 4]> = None;
@@ -64,7 +64,7 @@ impl Geometry {
         bounds.map(Bbox)
     }
 
-    /// Visits every position in the order it is written in.
+    /// Visits every position in document order.
     pub fn each_position(&self, visit: &mut impl FnMut(Position)) {
         let mut line = |line: &Line| line.iter().copied().for_each(&mut *visit);
         match self {

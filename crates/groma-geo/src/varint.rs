@@ -1,9 +1,9 @@
-//! Variable-length integers, as protocol buffers write them.
+//! Variable-length integers in the encoding of Protocol Buffers.
 
-/// Appends a number: seven bits a byte, the lowest first.
+/// Appends a number: seven bits per byte, the lowest first.
 #[inline]
 pub(crate) fn put(out: &mut Vec<u8>, mut value: u64) {
-    // Most numbers in a tile are of one byte or two.
+    // Most numbers in a tile take one or two bytes.
     if value < 0x80 {
         out.push(value as u8);
     } else if value < 0x4000 {
@@ -17,14 +17,15 @@ pub(crate) fn put(out: &mut Vec<u8>, mut value: u64) {
     }
 }
 
-/// How many bytes [`put`] appends.
+/// The number of bytes that [`put`] appends.
 #[inline]
 pub(crate) fn length(value: u64) -> usize {
-    // A seventh of the bits, rounded up: for as few as 64 this is the same, and no division.
+    // The number of bits divided by 7, rounded up. For up to 64 bits this is the same, without a
+    // division.
     ((value | 1).ilog2() as usize * 9 + 73) / 64
 }
 
-/// Takes a number off the front; `None` when it is cut off or longer than 64 bits.
+/// Takes a number from the front; `None` if it is truncated or longer than 64 bits.
 #[inline]
 pub(crate) fn take(bytes: &mut &[u8]) -> Option<u64> {
     let (&first, rest) = bytes.split_first()?;
@@ -35,7 +36,7 @@ pub(crate) fn take(bytes: &mut &[u8]) -> Option<u64> {
     take_long(bytes)
 }
 
-/// The same for a number of several bytes. Up to eight are taken at once.
+/// Takes a number of several bytes, up to eight of them at once.
 #[inline]
 fn take_long(bytes: &mut &[u8]) -> Option<u64> {
     let Some(chunk) = bytes.first_chunk() else { return take_bytewise(bytes) };
@@ -44,7 +45,8 @@ fn take_long(bytes: &mut &[u8]) -> Option<u64> {
     if ends == 0 {
         return take_bytewise(bytes);
     }
-    // The last byte is the first without its highest bit. What is behind it goes, then those bits.
+    // The number ends at the first byte whose highest bit is clear. Clear what follows it, then close
+    // the gaps that the highest bits leave.
     let last = ends.trailing_zeros() / 8;
     let word = word & (u64::MAX >> (56 - 8 * last));
     let word = word & 0x007f_007f_007f_007f | (word & 0x7f00_7f00_7f00_7f00) >> 1;
@@ -69,21 +71,21 @@ fn take_bytewise(bytes: &mut &[u8]) -> Option<u64> {
     None
 }
 
-/// Whether these bytes are a number that [`take`] takes, and nothing else.
+/// Whether the bytes are exactly one number that [`take`] accepts.
 #[inline]
-pub(crate) fn is_one(bytes: &[u8]) -> bool {
+pub(crate) fn is_single(bytes: &[u8]) -> bool {
     let [more @ .., last] = bytes else { return false };
     let fits = more.len() < 9 || more.len() == 9 && *last <= 1;
     fits && *last < 0x80 && more.iter().all(|byte| *byte >= 0x80)
 }
 
-/// A signed number as an unsigned one that is small when it is near zero.
+/// Maps a signed number to an unsigned one that is small if the number is near zero.
 #[inline]
 pub(crate) fn zigzag(value: i64) -> u64 {
     ((value << 1) ^ (value >> 63)) as u64
 }
 
-/// The signed number behind a [`zigzag`].
+/// The inverse of [`zigzag`].
 #[inline]
 pub(crate) fn unzigzag(value: u64) -> i64 {
     (value >> 1) as i64 ^ -((value & 1) as i64)
@@ -95,9 +97,9 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_number_that_is_cut_off_or_too_long_is_none() {
+    fn truncated_and_overlong_numbers_are_rejected() {
         assert_eq!(take(&mut [].as_slice()), None);
-        assert!(!is_one(&[]) && !is_one(&[0x80]) && !is_one(&[0, 0]));
+        assert!(!is_single(&[]) && !is_single(&[0x80]) && !is_single(&[0, 0]));
         assert_eq!(take(&mut [0x80, 0x80].as_slice()), None);
         assert_eq!(take(&mut [0xff; 11].as_slice()), None);
         assert_eq!(take(&mut [&[0xff; 9][..], &[2]].concat().as_slice()), None);
@@ -105,13 +107,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_put_is_taken(bits in 0_u32..64, value: u64) {
+        fn number_round_trips(bits in 0_u32..64, value: u64) {
             let value = value >> bits;
             let mut out = Vec::new();
             put(&mut out, value);
             prop_assert_eq!(out.len(), length(value));
             prop_assert_eq!(take(&mut out.as_slice()), Some(value));
-            // With something behind it, too.
+            // Also with bytes after it.
             let length = out.len();
             out.extend([0xff; 8]);
             let mut rest = out.as_slice();
@@ -121,13 +123,13 @@ mod tests {
         }
 
         #[test]
-        fn one_number_is_what_is_taken_whole(
+        fn is_single_agrees_with_take(
             more in prop::collection::vec(0x7e_u8.., 0..11), last in 0_u8..4,
         ) {
             let bytes = [more, vec![last]].concat();
             let mut rest = bytes.as_slice();
             let taken = take(&mut rest);
-            prop_assert_eq!(is_one(&bytes), taken.is_some() && rest.is_empty());
+            prop_assert_eq!(is_single(&bytes), taken.is_some() && rest.is_empty());
         }
     }
 }

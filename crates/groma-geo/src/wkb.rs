@@ -1,25 +1,25 @@
-//! Well-known binary: how shapes are kept. Written as PostGIS writes it (little-endian, its flag for
-//! heights); read in that form, in ISO's and in either byte order.
+//! Well-known binary (WKB), the format in which geometries are stored. Written like PostGIS does
+//! (little-endian, EWKB flags). Reads EWKB and ISO WKB in either byte order.
 
-use crate::{Geometry, Line, Position, geojson::MAX_COLLECTIONS};
+use crate::{Geometry, Line, Position, geojson::MAX_COLLECTION_DEPTH};
 use thiserror::Error;
 
-/// The flags of PostGIS in a type code.
+/// The EWKB flags in a type code.
 const HAS_Z: u32 = 0x8000_0000;
 const HAS_M: u32 = 0x4000_0000;
 const HAS_SRID: u32 = 0x2000_0000;
 
-/// WGS 84 in PostGIS.
+/// The SRID of WGS 84.
 const SRID: u32 = 4326;
 
-/// The geometry as WKB. Where some position has a height, those without get 0: the format has heights
-/// for all or for none.
+/// The geometry as WKB. WKB has heights for all positions or for none: if some position has a height,
+/// the others get the height 0.
 #[must_use]
 pub fn to_wkb(geometry: &Geometry) -> Vec<u8> {
     encode(geometry, None)
 }
 
-/// The geometry as WKB that names its reference system, as PostGIS takes it for a parameter.
+/// The geometry as EWKB with an SRID, as PostGIS accepts it as a parameter.
 #[must_use]
 pub fn to_ewkb(geometry: &Geometry) -> Vec<u8> {
     encode(geometry, Some(SRID))
@@ -53,7 +53,7 @@ impl Writer {
             Geometry::MultiPolygon(_) => 6,
             Geometry::Collection(_) => 7,
         };
-        self.head(code | flags);
+        self.header(code | flags);
         if let Some(srid) = srid {
             self.out.extend_from_slice(&srid.to_le_bytes());
         }
@@ -61,39 +61,39 @@ impl Writer {
         match geometry {
             Geometry::Point(position) => self.position(position),
             Geometry::LineString(line) => self.line(line),
-            Geometry::Polygon(rings) => self.each(rings, Self::line),
-            Geometry::MultiPoint(positions) => self.each(positions, |writer, position| {
-                writer.head(1 | part);
+            Geometry::Polygon(rings) => self.list(rings, Self::line),
+            Geometry::MultiPoint(positions) => self.list(positions, |writer, position| {
+                writer.header(1 | part);
                 writer.position(position);
             }),
-            Geometry::MultiLineString(lines) => self.each(lines, |writer, line| {
-                writer.head(2 | part);
+            Geometry::MultiLineString(lines) => self.list(lines, |writer, line| {
+                writer.header(2 | part);
                 writer.line(line);
             }),
-            Geometry::MultiPolygon(polygons) => self.each(polygons, |writer, rings| {
-                writer.head(3 | part);
-                writer.each(rings, Self::line);
+            Geometry::MultiPolygon(polygons) => self.list(polygons, |writer, rings| {
+                writer.header(3 | part);
+                writer.list(rings, Self::line);
             }),
             Geometry::Collection(parts) => {
-                self.each(parts, |writer, part| writer.geometry(part, None));
+                self.list(parts, |writer, part| writer.geometry(part, None));
             }
         }
     }
 
-    fn head(&mut self, code: u32) {
+    fn header(&mut self, code: u32) {
         self.out.push(1);
         self.out.extend_from_slice(&code.to_le_bytes());
     }
 
-    fn each<T>(&mut self, items: &[T], write: impl Fn(&mut Self, &T)) {
-        // What is read has far fewer parts than this; more memory than there is would be needed.
+    fn list<T>(&mut self, items: &[T], write: impl Fn(&mut Self, &T)) {
+        // The limits of `geojson` keep counts far below this.
         let count = u32::try_from(items.len()).unwrap_or(u32::MAX);
         self.out.extend_from_slice(&count.to_le_bytes());
         items.iter().for_each(|item| write(self, item));
     }
 
     fn line(&mut self, line: &Line) {
-        self.each(line, Self::position);
+        self.list(line, Self::position);
     }
 
     fn position(&mut self, at: &Position) {
@@ -105,30 +105,30 @@ impl Writer {
     }
 }
 
-/// Why bytes are no geometry.
+/// Why bytes are not a valid geometry.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum WkbError {
-    /// They end before the geometry does.
-    #[error("the geometry is cut off")]
-    CutOff,
-    /// They go on after it.
-    #[error("there are bytes after the geometry")]
+    /// The bytes end before the geometry does.
+    #[error("the geometry is truncated")]
+    Truncated,
+    /// Bytes follow the geometry.
+    #[error("the geometry is followed by unexpected bytes")]
     Trailing,
-    /// A geometry of a kind that is not known, or not allowed where it is.
-    #[error("the geometry has a part of the unexpected type {0}")]
+    /// A geometry type that is unknown, or not allowed in its place.
+    #[error("the geometry contains the unexpected type {0}")]
     Type(u32),
-    /// It is not in WGS 84.
-    #[error("the geometry is in the reference system {0}")]
+    /// The geometry is not in WGS 84.
+    #[error("the geometry has the SRID {0} instead of 4326")]
     Srid(u32),
-    /// It has an ordinate that is no number; so an empty point is written.
-    #[error("the geometry has an ordinate that is not finite")]
+    /// A coordinate is infinite or NaN. Empty points are encoded like this.
+    #[error("the geometry has a coordinate that is not finite")]
     NotFinite,
-    /// Collections in collections in collections.
-    #[error("the geometry is nested too deep")]
+    /// Collections are nested deeper than [`MAX_COLLECTION_DEPTH`].
+    #[error("the geometry has collections nested too deeply")]
     TooDeep,
 }
 
-/// Reads what [`to_wkb`] and [`to_ewkb`] write, and any other WKB in WGS 84. Measures are dropped.
+/// Reads WKB or EWKB in WGS 84. Measures (M) are dropped.
 pub fn from_wkb(bytes: &[u8]) -> Result<Geometry, WkbError> {
     let mut reader = Reader { bytes };
     let geometry = reader.geometry(0)?;
@@ -139,125 +139,127 @@ struct Reader<'a> {
     bytes: &'a [u8],
 }
 
-/// How the numbers of one geometry are written.
+/// Byte order and dimensions of one geometry.
 #[derive(Clone, Copy)]
-struct Form {
+struct Layout {
     little_endian: bool,
     has_z: bool,
     has_m: bool,
 }
 
-impl Form {
-    /// How many bytes a position takes.
-    fn position(self) -> usize {
+impl Layout {
+    fn position_size(self) -> usize {
         8 * (2 + usize::from(self.has_z) + usize::from(self.has_m))
     }
 }
 
-/// The fewest bytes that a geometry within another takes: its head and a count.
-const SMALLEST_PART: usize = 9;
+/// The fewest bytes that a nested geometry takes: its header and a count.
+const MIN_PART_SIZE: usize = 9;
 
 impl Reader<'_> {
     fn geometry(&mut self, depth: usize) -> Result<Geometry, WkbError> {
-        let (code, form) = self.head()?;
+        let (code, layout) = self.header()?;
         Ok(match code {
-            1 => Geometry::Point(self.position(form)?),
-            2 => Geometry::LineString(self.line(form)?),
-            3 => Geometry::Polygon(self.rings(form)?),
-            4 => Geometry::MultiPoint(self.parts(form, 1, Self::position)?),
-            5 => Geometry::MultiLineString(self.parts(form, 2, Self::line)?),
-            6 => Geometry::MultiPolygon(self.parts(form, 3, Self::rings)?),
-            7 if depth == MAX_COLLECTIONS => return Err(WkbError::TooDeep),
+            1 => Geometry::Point(self.position(layout)?),
+            2 => Geometry::LineString(self.line(layout)?),
+            3 => Geometry::Polygon(self.rings(layout)?),
+            4 => Geometry::MultiPoint(self.parts(layout, 1, Self::position)?),
+            5 => Geometry::MultiLineString(self.parts(layout, 2, Self::line)?),
+            6 => Geometry::MultiPolygon(self.parts(layout, 3, Self::rings)?),
+            7 if depth == MAX_COLLECTION_DEPTH => return Err(WkbError::TooDeep),
             7 => Geometry::Collection(
-                self.each(form, SMALLEST_PART, |reader| reader.geometry(depth + 1))?,
+                self.list(layout, MIN_PART_SIZE, |reader| reader.geometry(depth + 1))?,
             ),
             other => return Err(WkbError::Type(other)),
         })
     }
 
-    fn head(&mut self) -> Result<(u32, Form), WkbError> {
+    fn header(&mut self) -> Result<(u32, Layout), WkbError> {
         let little_endian = match self.take::<1>()? {
             [0] => false,
             [1] => true,
             [other] => return Err(WkbError::Type(u32::from(other))),
         };
-        let mut form = Form { little_endian, has_z: false, has_m: false };
-        let code = self.count(form)?;
+        let mut layout = Layout { little_endian, has_z: false, has_m: false };
+        let code = self.count(layout)?;
         let plain = code & !(HAS_Z | HAS_M | HAS_SRID);
-        // ISO: 1001 has heights, 2001 measures, 3001 both.
-        form.has_z = code & HAS_Z != 0 || matches!(plain / 1000, 1 | 3);
-        form.has_m = code & HAS_M != 0 || matches!(plain / 1000, 2 | 3);
+        // ISO WKB: 1001 has heights, 2001 measures, 3001 both.
+        layout.has_z = code & HAS_Z != 0 || matches!(plain / 1000, 1 | 3);
+        layout.has_m = code & HAS_M != 0 || matches!(plain / 1000, 2 | 3);
         if code & HAS_SRID != 0 {
-            match self.count(form)? {
+            match self.count(layout)? {
                 0 | SRID => {}
                 other => return Err(WkbError::Srid(other)),
             }
         }
         match plain {
-            0..4000 => Ok((plain % 1000, form)),
+            0..4000 => Ok((plain % 1000, layout)),
             _ => Err(WkbError::Type(plain)),
         }
     }
 
-    /// The parts of a Multi geometry: each is a geometry of its own, of one type.
+    /// The parts of a Multi geometry. Each is a complete geometry of the type `code`.
     fn parts<T>(
         &mut self,
-        form: Form,
+        layout: Layout,
         code: u32,
-        read: fn(&mut Self, Form) -> Result<T, WkbError>,
+        read: fn(&mut Self, Layout) -> Result<T, WkbError>,
     ) -> Result<Vec<T>, WkbError> {
-        self.each(form, SMALLEST_PART, |reader| match reader.head()? {
-            (found, form) if found == code => read(reader, form),
+        self.list(layout, MIN_PART_SIZE, |reader| match reader.header()? {
+            (found, layout) if found == code => read(reader, layout),
             (other, _) => Err(WkbError::Type(other)),
         })
     }
 
-    fn rings(&mut self, form: Form) -> Result<Vec<Line>, WkbError> {
-        self.each(form, 4, |reader| reader.line(form))
+    fn rings(&mut self, layout: Layout) -> Result<Vec<Line>, WkbError> {
+        self.list(layout, 4, |reader| reader.line(layout))
     }
 
-    fn line(&mut self, form: Form) -> Result<Line, WkbError> {
-        self.each(form, form.position(), |reader| reader.position(form))
+    fn line(&mut self, layout: Layout) -> Result<Line, WkbError> {
+        self.list(layout, layout.position_size(), |reader| reader.position(layout))
     }
 
-    /// Reads as many items as the count before them says, if so many of at least `smallest` bytes
-    /// can follow: a count alone takes no memory.
-    fn each<T>(
+    /// Reads a count and that many items. Rejects a count for which the remaining bytes cannot
+    /// suffice before it allocates any memory: an item takes at least `min_size` bytes.
+    fn list<T>(
         &mut self,
-        form: Form,
-        smallest: usize,
+        layout: Layout,
+        min_size: usize,
         mut read: impl FnMut(&mut Self) -> Result<T, WkbError>,
     ) -> Result<Vec<T>, WkbError> {
-        let count = usize::try_from(self.count(form)?).map_err(|_| WkbError::CutOff)?;
-        if count > self.bytes.len() / smallest {
-            return Err(WkbError::CutOff);
+        let count = usize::try_from(self.count(layout)?).map_err(|_| WkbError::Truncated)?;
+        if count > self.bytes.len() / min_size {
+            return Err(WkbError::Truncated);
         }
         (0..count).map(|_| read(self)).collect()
     }
 
-    fn position(&mut self, form: Form) -> Result<Position, WkbError> {
-        let (x, y) = (self.ordinate(form)?, self.ordinate(form)?);
-        let z = if form.has_z { Some(self.ordinate(form)?) } else { None };
-        if form.has_m {
+    fn position(&mut self, layout: Layout) -> Result<Position, WkbError> {
+        let (x, y) = (self.ordinate(layout)?, self.ordinate(layout)?);
+        let z = if layout.has_z { Some(self.ordinate(layout)?) } else { None };
+        if layout.has_m {
             self.take::<8>()?;
         }
         Ok(Position { x, y, z })
     }
 
-    fn ordinate(&mut self, form: Form) -> Result<f64, WkbError> {
+    fn ordinate(&mut self, layout: Layout) -> Result<f64, WkbError> {
         let bytes = self.take()?;
-        let ordinate =
-            if form.little_endian { f64::from_le_bytes(bytes) } else { f64::from_be_bytes(bytes) };
+        let ordinate = if layout.little_endian {
+            f64::from_le_bytes(bytes)
+        } else {
+            f64::from_be_bytes(bytes)
+        };
         if ordinate.is_finite() { Ok(ordinate) } else { Err(WkbError::NotFinite) }
     }
 
-    fn count(&mut self, form: Form) -> Result<u32, WkbError> {
+    fn count(&mut self, layout: Layout) -> Result<u32, WkbError> {
         let bytes = self.take()?;
-        Ok(if form.little_endian { u32::from_le_bytes(bytes) } else { u32::from_be_bytes(bytes) })
+        Ok(if layout.little_endian { u32::from_le_bytes(bytes) } else { u32::from_be_bytes(bytes) })
     }
 
     fn take<const N: usize>(&mut self) -> Result<[u8; N], WkbError> {
-        let (taken, rest) = self.bytes.split_first_chunk().ok_or(WkbError::CutOff)?;
+        let (taken, rest) = self.bytes.split_first_chunk().ok_or(WkbError::Truncated)?;
         self.bytes = rest;
         Ok(*taken)
     }
@@ -278,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_geometry_is_written_as_postgis_does() {
+    fn geometry_is_written_like_postgis() {
         let point = Geometry::Point(at(1.0, 2.0, None));
         assert_eq!(to_wkb(&point), bytes("0101000000000000000000F03F0000000000000040"));
         assert_eq!(to_ewkb(&point), bytes("0101000020E6100000000000000000F03F0000000000000040"));
@@ -290,14 +292,14 @@ mod tests {
     }
 
     #[test]
-    fn a_height_that_is_missing_among_others_is_nought() {
+    fn missing_height_among_others_becomes_zero() {
         let line = Geometry::LineString(vec![at(1.0, 2.0, Some(3.0)), at(4.0, 5.0, None)]);
         let read = Geometry::LineString(vec![at(1.0, 2.0, Some(3.0)), at(4.0, 5.0, Some(0.0))]);
         assert_eq!(from_wkb(&to_wkb(&line)), Ok(read));
     }
 
     #[test]
-    fn iso_codes_big_endian_and_measures_are_read() {
+    fn iso_codes_big_endian_and_measures_are_accepted() {
         let point = Ok(Geometry::Point(at(1.0, 2.0, None)));
         let high = Ok(Geometry::Point(at(1.0, 2.0, Some(3.0))));
         let (x, y, z) = ("3FF0000000000000", "4000000000000000", "4008000000000000");
@@ -309,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_geometry_are_refused() {
+    fn invalid_bytes_are_rejected() {
         let square = [(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 0.0)];
         let ring: Line = square.iter().map(|(x, y)| at(*x, *y, Some(1.0))).collect();
         let geometry = Geometry::Collection(vec![
@@ -318,7 +320,7 @@ mod tests {
         ]);
         let whole = to_ewkb(&geometry);
         for end in 0..whole.len() {
-            assert_eq!(from_wkb(&whole[..end]), Err(WkbError::CutOff), "{end}");
+            assert_eq!(from_wkb(&whole[..end]), Err(WkbError::Truncated), "{end}");
         }
         let more = [&whole[..], &[0]].concat();
         assert_eq!(from_wkb(&more), Err(WkbError::Trailing));
@@ -329,8 +331,8 @@ mod tests {
             ("01040000000100000001020000000000000000", WkbError::Type(2)),
             ("01010000206A080000", WkbError::Srid(2154)),
             ("0101000000000000000000F87F000000000000F87F", WkbError::NotFinite),
-            ("0102000000FFFFFFFF", WkbError::CutOff),
-            ("0106000000FFFFFFFF", WkbError::CutOff),
+            ("0102000000FFFFFFFF", WkbError::Truncated),
+            ("0106000000FFFFFFFF", WkbError::Truncated),
         ] {
             assert_eq!(from_wkb(&bytes(hex)), Err(error), "{hex}");
         }
@@ -340,9 +342,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_bytes_do_harm(head in 0_u32..8, bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        fn arbitrary_bytes_do_not_panic(type_code in 0_u32..8, bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             let _ = from_wkb(&bytes);
-            let _ = from_wkb(&[&[1], &head.to_le_bytes()[..], &bytes].concat());
+            let _ = from_wkb(&[&[1], &type_code.to_le_bytes()[..], &bytes].concat());
         }
     }
 }

@@ -4,11 +4,11 @@
 use crate::{geometries::ShelfRanges, tx::StoredLayer};
 use groma_domain::{Layer, LayerId, WorkspaceId};
 use groma_geo::{
-    block::{self, Glimpse},
     grid::{self, GridBox, TileId},
-    shape,
-    thin::{self, Gathering},
     tile::{self, Candidate},
+    tile_block::{self, BlockEntryRef},
+    tile_shape, zoom_selection,
+    zoom_tier::{self, SmallFeatureTier},
 };
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
@@ -83,8 +83,8 @@ pub(crate) struct Plan {
     zoom: u8,
     area: GridBox,
     own_shelf: u8,
-    max_band: u8,
-    gathering: Option<Gathering>,
+    zoom_cutoff: u8,
+    small_feature_tier: Option<SmallFeatureTier>,
     /// What it always reads.
     pub(crate) ranges: ShelfRanges,
     /// What it reads besides when the first shows few.
@@ -102,23 +102,24 @@ impl Plan {
         if !(layer.min_zoom..=layer.max_zoom).contains(&zoom) {
             return None;
         }
-        let (shelves, max_band) = thin::shelves_of_tile(zoom, layer.max_zoom);
-        let own_shelf = thin::shelf(zoom, layer.max_zoom);
-        let gathering = Some(Gathering::of(layer.max_zoom));
-        let gathering = gathering.filter(|gathering| layer.gathers && gathering.serves(zoom));
+        let (shelves, zoom_cutoff) = zoom_tier::tiers_for_tile(zoom, layer.max_zoom);
+        let own_shelf = zoom_tier::tier_of(zoom, layer.max_zoom);
+        let small_feature_tier = Some(SmallFeatureTier::new(layer.max_zoom));
+        let small_feature_tier =
+            small_feature_tier.filter(|small| layer.gathers && small.serves_zoom(zoom));
         let (mut ranges, mut further) = (ShelfRanges::new(), ShelfRanges::new());
         for shelf in shelves {
             let Some(class) = layer.reach.get(&shelf) else { continue };
             // All that ever stood there is gathered.
-            if gathering.is_some_and(|gathering| gathering.takes(shelf, *class)) {
+            if small_feature_tier.is_some_and(|small| small.includes(shelf, *class)) {
                 continue;
             }
-            let reached = area.grown(1 << class);
+            let reached = area.expanded(1 << class);
             // Where little stands, passing over more is cheaper than looking in more places.
             let is_sparse = shelf.saturating_mul(2).saturating_add(4) < zoom;
-            let pieces = grid::ranges(reached, if is_sparse { 2 } else { 4 });
+            let pieces = grid::morton_ranges(reached, if is_sparse { 2 } else { 4 });
             let is_ahead = shelf > own_shelf;
-            let narrow = match thin::codes_of(shelf, PASSED_OVER) {
+            let narrow = match zoom_tier::code_span(shelf, PASSED_OVER) {
                 // Nobody knows how many stand there.
                 0 => 0,
                 codes => codes.max(stride.codes(zoom, is_ahead)),
@@ -133,7 +134,15 @@ impl Plan {
             }
         }
         let has_some = !ranges.is_empty() || !further.is_empty();
-        has_some.then_some(Self { zoom, area, own_shelf, max_band, gathering, ranges, further })
+        has_some.then_some(Self {
+            zoom,
+            area,
+            own_shelf,
+            zoom_cutoff,
+            small_feature_tier,
+            ranges,
+            further,
+        })
     }
 
     /// Whether so many candidates of the first ranges leave room for those of the further ones.
@@ -158,15 +167,16 @@ impl Plan {
     }
 
     /// The features of a block that may be shown.
-    fn shown<'b>(&self, block: &'b [u8]) -> impl Iterator<Item = Glimpse<'b>> {
-        let Self { area, max_band, gathering, .. } = *self;
-        block::glimpses(block).filter_map(move |mut glimpse| {
-            if let Some(gathering) = gathering {
-                glimpse.band = gathering.band(glimpse.band, glimpse.class)?;
+    fn shown<'b>(&self, block: &'b [u8]) -> impl Iterator<Item = BlockEntryRef<'b>> {
+        let Self { area, zoom_cutoff, small_feature_tier, .. } = *self;
+        tile_block::entry_refs(block).filter_map(move |mut entry| {
+            if let Some(small_feature_tier) = small_feature_tier {
+                entry.min_zoom =
+                    small_feature_tier.effective_min_zoom(entry.min_zoom, entry.size_class)?;
             }
-            let is_shown = glimpse.band <= max_band
-                && shape::bounds(glimpse.drawing()).is_some_and(|bounds| bounds.meets(area));
-            is_shown.then_some(glimpse)
+            let is_shown = entry.min_zoom <= zoom_cutoff
+                && tile_shape::bounds(entry.shape()).is_some_and(|bounds| bounds.intersects(area));
+            is_shown.then_some(entry)
         })
     }
 
@@ -177,12 +187,12 @@ impl Plan {
     ) -> Vec<Candidate<'b>> {
         let mut candidates = Vec::with_capacity(blocks.len() * 16);
         for block in blocks {
-            candidates.extend(self.shown(block).map(|glimpse| Candidate {
-                id: feature_id(glimpse.place.1),
-                band: glimpse.band,
-                rank: thin::rank(glimpse.class, glimpse.place.1),
-                shape: glimpse.drawing(),
-                attributes: glimpse.attributes(),
+            candidates.extend(self.shown(block).map(|entry| Candidate {
+                id: feature_id(entry.key.1),
+                min_zoom: entry.min_zoom,
+                rank: zoom_selection::rank(entry.size_class, entry.key.1),
+                shape: entry.shape(),
+                attributes: entry.attributes(),
             }));
         }
         candidates
@@ -190,7 +200,7 @@ impl Plan {
 
     /// The numbers of those candidates whose shapes are kept apart.
     pub(crate) fn long(&self, candidates: &[Candidate<'_>]) -> Vec<u64> {
-        let long = candidates.iter().filter(|c| shape::needs_level(c.shape, self.zoom));
+        let long = candidates.iter().filter(|c| tile_shape::needs_detail_level(c.shape, self.zoom));
         long.map(number).collect()
     }
 }
@@ -243,8 +253,8 @@ pub(crate) struct Gathered {
 /// Where a feature's drawing and its attributes behind it are.
 struct Feature {
     seq: u64,
-    band: u8,
-    class: u8,
+    min_zoom: u8,
+    size_class: u8,
     drawing: usize,
     attributes: usize,
     end: usize,
@@ -276,15 +286,15 @@ impl Gathered {
     /// Adds what the tile may show of a block.
     pub(crate) fn take(&mut self, plan: &Plan, block: &[u8]) {
         self.blocks += 1;
-        for glimpse in plan.shown(block) {
+        for entry in plan.shown(block) {
             let start = self.bytes.len();
-            self.bytes.extend_from_slice(glimpse.body);
+            self.bytes.extend_from_slice(entry.body);
             self.features.push(Feature {
-                seq: glimpse.place.1,
-                band: glimpse.band,
-                class: glimpse.class,
+                seq: entry.key.1,
+                min_zoom: entry.min_zoom,
+                size_class: entry.size_class,
                 drawing: start,
-                attributes: start + glimpse.drawing().len(),
+                attributes: start + entry.shape().len(),
                 end: self.bytes.len(),
             });
         }
@@ -308,8 +318,8 @@ impl Gathered {
     pub(crate) fn candidates(&self) -> Vec<Candidate<'_>> {
         let candidate = |feature: &Feature| Candidate {
             id: feature_id(feature.seq),
-            band: feature.band,
-            rank: thin::rank(feature.class, feature.seq),
+            min_zoom: feature.min_zoom,
+            rank: zoom_selection::rank(feature.size_class, feature.seq),
             shape: &self.bytes[feature.drawing..feature.attributes],
             attributes: &self.bytes[feature.attributes..feature.end],
         };

@@ -18,7 +18,7 @@ use groma_domain::{
 };
 use groma_geo::{
     Bbox,
-    block::{Block, Place as BlockPlace},
+    tile_block::{TierKey, TileBlock},
 };
 use std::future::Future;
 use uuid::Uuid;
@@ -428,8 +428,8 @@ pub(crate) enum LayerWrite {
     RemoveFeature { layer: u64, seq: u64, external_id: Option<String> },
     GrowExtent { layer: u64, part: u64, bounds: Bbox },
     SetExtent { layer: u64, part: u64, bounds: Option<Bbox> },
-    SaveBlock { layer: u64, shelf: u8, is_new: bool, block: Block },
-    RemoveBlock { layer: u64, shelf: u8, key: BlockPlace },
+    SaveBlock { layer: u64, shelf: u8, is_new: bool, block: TileBlock },
+    RemoveBlock { layer: u64, shelf: u8, key: TierKey },
     SaveLong { layer: u64, seq: u64, zoom: u8, shape: Vec<u8> },
     RemoveLong { layer: u64, seq: u64 },
 }
@@ -468,7 +468,7 @@ pub(crate) struct FeatureRow {
 /// A block of a shelf.
 pub(crate) struct StoredBlock {
     pub(crate) shelf: u8,
-    pub(crate) key: BlockPlace,
+    pub(crate) key: TierKey,
     pub(crate) block: Vec<u8>,
 }
 

@@ -11,8 +11,8 @@ use crate::{
 };
 use groma_geo::{
     grid::{GridBox, TileId},
-    shape, thin,
     tile::{self, Candidate},
+    tile_shape, zoom_tier,
 };
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -72,7 +72,7 @@ pub struct Vicinity {
 struct Feature {
     id: u64,
     rank: u64,
-    band: u8,
+    min_zoom: u8,
     /// Where its shape begins; where that ends and its attributes begin; and where these end.
     shape: u32,
     attributes: u32,
@@ -100,8 +100,8 @@ impl Vicinity {
         }
         let mut bytes = Vec::with_capacity(size);
         let mut features = Vec::with_capacity(candidates.len());
-        for candidate in tile::by_importance(candidates) {
-            let Some(bounds) = shape::bounds(candidate.shape) else { continue };
+        for candidate in tile::sort_by_importance(candidates) {
+            let Some(bounds) = tile_shape::bounds(candidate.shape) else { continue };
             let index = u32::try_from(features.len()).ok()?;
             let shape = u32::try_from(bytes.len()).ok()?;
             bytes.extend_from_slice(shape_of(&candidate).map_or(candidate.shape, Vec::as_slice));
@@ -109,12 +109,12 @@ impl Vicinity {
             bytes.extend_from_slice(candidate.attributes);
             let end = u32::try_from(bytes.len()).ok()?;
             for (of_tile, area) in of_tiles.iter_mut().zip(&areas) {
-                if bounds.meets(*area) {
+                if bounds.intersects(*area) {
                     of_tile.push(index);
                 }
             }
-            let Candidate { id, rank, band, .. } = candidate;
-            features.push(Feature { id, rank, band, shape, attributes, end });
+            let Candidate { id, rank, min_zoom, .. } = candidate;
+            features.push(Feature { id, rank, min_zoom, shape, attributes, end });
         }
         Some(Self { stored, bytes, features, of_tiles: of_tiles.map(Vec::into_boxed_slice) })
     }
@@ -147,7 +147,7 @@ impl Vicinity {
     fn draw(&self, tile: TileId) -> Tile {
         let candidate = |feature: &Feature| Candidate {
             id: feature.id,
-            band: feature.band,
+            min_zoom: feature.min_zoom,
             rank: feature.rank,
             shape: &self.bytes[feature.shape as usize..feature.attributes as usize],
             attributes: &self.bytes[feature.attributes as usize..feature.end as usize],
@@ -163,9 +163,10 @@ impl Vicinity {
         let index = tile.y() % SIDE * SIDE + tile.x() % SIDE;
         let listed = &*self.of_tiles[index as usize];
         let max_zoom = self.stored.layer.max_zoom;
-        let own_shelf = thin::shelf(tile.z(), max_zoom);
-        let is_near =
-            |index: &u32| thin::shelf(self.features[*index as usize].band, max_zoom) <= own_shelf;
+        let own_shelf = zoom_tier::tier_of(tile.z(), max_zoom);
+        let is_near = |index: &u32| {
+            zoom_tier::tier_of(self.features[*index as usize].min_zoom, max_zoom) <= own_shelf
+        };
         let near = listed.partition_point(is_near);
         let shown = if near < ENOUGH { listed } else { &listed[..near] };
         shown.iter().map(|index| &self.features[*index as usize])

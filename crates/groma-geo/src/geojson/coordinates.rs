@@ -1,20 +1,19 @@
-//! The member `coordinates`: arrays of numbers, and the shape that a `type` makes of them. The two
-//! may come in either order, so what is read here knows only how deep its arrays go.
+//! The member `coordinates`: nested arrays of numbers, and the geometry that a `type` makes of them.
+//! The two members can come in either order, so coordinates are read by the depth of their arrays.
 
 use super::{
     MAX_RINGS, MAX_VERTICES,
-    fault::{At, Fault, Read},
-    number::number,
-    scan::{Kind, Scanner},
+    parse_error::{ErrorPath, ParseError, ParseResult},
+    scanner::{Scanner, ValueKind},
 };
 use crate::{Geometry, Line, Position, Rings};
 
-/// The largest ordinate that makes sense, in whatever unit.
-const MAX_ORDINATE: f64 = 1e12;
+/// The largest number that is accepted as a coordinate, in any unit.
+const MAX_COORDINATE: f64 = 1e12;
 
-/// The geometries that have coordinates.
+/// The geometry types that have coordinates: all but GeometryCollection.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Shape {
+pub(super) enum GeometryType {
     Point,
     MultiPoint,
     LineString,
@@ -23,9 +22,9 @@ pub(super) enum Shape {
     MultiPolygon,
 }
 
-impl Shape {
-    /// How deep its arrays go.
-    fn level(self) -> usize {
+impl GeometryType {
+    /// The depth of the arrays in its `coordinates`.
+    fn depth(self) -> usize {
         match self {
             Self::Point => 1,
             Self::MultiPoint | Self::LineString => 2,
@@ -35,7 +34,7 @@ impl Shape {
     }
 }
 
-/// Nested arrays of numbers.
+/// Nested arrays of numbers, by depth.
 #[derive(Debug)]
 pub(super) enum Coordinates {
     Empty,
@@ -46,8 +45,7 @@ pub(super) enum Coordinates {
 }
 
 impl Coordinates {
-    /// How deep its arrays go.
-    fn level(&self) -> usize {
+    fn depth(&self) -> usize {
         match self {
             Self::Empty => 0,
             Self::Position(_) => 1,
@@ -57,101 +55,119 @@ impl Coordinates {
         }
     }
 
-    /// The geometry of this shape. `json` lends its place to the faults.
-    pub(super) fn into_geometry(self, shape: Shape, json: &Scanner<'_>) -> Read<Geometry> {
-        match (shape, self) {
-            (Shape::Point, Self::Position(position)) => Ok(Geometry::Point(position)),
-            (Shape::MultiPoint, Self::Empty) => Ok(Geometry::MultiPoint(Vec::new())),
-            (Shape::MultiPoint, Self::Line(positions)) => Ok(Geometry::MultiPoint(positions)),
-            (Shape::LineString, Self::Line(line)) => {
+    /// The geometry of this type. `json` provides the line number of errors.
+    pub(super) fn into_geometry(
+        self,
+        geometry_type: GeometryType,
+        json: &Scanner<'_>,
+    ) -> ParseResult<Geometry> {
+        use GeometryType::{LineString, MultiLineString, MultiPoint, MultiPolygon, Point, Polygon};
+        match (geometry_type, self) {
+            (Point, Self::Position(position)) => Ok(Geometry::Point(position)),
+            (MultiPoint, Self::Empty) => Ok(Geometry::MultiPoint(Vec::new())),
+            (MultiPoint, Self::Line(positions)) => Ok(Geometry::MultiPoint(positions)),
+            (LineString, Self::Line(line)) => {
                 check_line(&line, json)?;
                 Ok(Geometry::LineString(line))
             }
-            (Shape::MultiLineString, Self::Empty) => Ok(Geometry::MultiLineString(Vec::new())),
-            (Shape::MultiLineString, Self::Lines(lines)) => {
+            (MultiLineString, Self::Empty) => Ok(Geometry::MultiLineString(Vec::new())),
+            (MultiLineString, Self::Lines(lines)) => {
                 for (index, line) in lines.iter().enumerate() {
-                    check_line(line, json).at(index)?;
+                    check_line(line, json).at_index(index)?;
                 }
                 Ok(Geometry::MultiLineString(lines))
             }
-            (Shape::Polygon, Self::Lines(mut rings)) => {
-                close_rings(&mut rings, json)?;
+            (Polygon, Self::Lines(mut rings)) => {
+                check_rings(&mut rings, json)?;
                 Ok(Geometry::Polygon(rings))
             }
-            (Shape::MultiPolygon, Self::Empty) => Ok(Geometry::MultiPolygon(Vec::new())),
-            (Shape::MultiPolygon, Self::Polygons(mut polygons)) => {
+            (MultiPolygon, Self::Empty) => Ok(Geometry::MultiPolygon(Vec::new())),
+            (MultiPolygon, Self::Polygons(mut polygons)) => {
                 for (index, rings) in polygons.iter_mut().enumerate() {
-                    close_rings(rings, json).at(index)?;
+                    check_rings(rings, json).at_index(index)?;
                 }
                 Ok(Geometry::MultiPolygon(polygons))
             }
-            (Shape::Point | Shape::LineString | Shape::Polygon, Self::Empty) => {
-                Err(json.wrong("must not be empty; a geometry that is not there is null"))
+            (Point | LineString | Polygon, Self::Empty) => {
+                Err(json
+                    .invalid("must not be empty; for a missing geometry, set `geometry` to null"))
             }
-            (shape, other) => Err(misfit(&other, shape, json)),
+            (geometry_type, other) => Err(wrong_depth(&other, geometry_type, json)),
         }
     }
 }
 
-/// Arrays that go too deep, or not deep enough: told at the first place where it shows.
-fn misfit(coordinates: &Coordinates, shape: Shape, json: &Scanner<'_>) -> Box<Fault> {
-    let (found, wanted) = (coordinates.level(), shape.level());
-    let message = if found > wanted { "must be a number" } else { "must be an array" };
-    (0..found.min(wanted)).fold(json.wrong(message), |fault, _| fault.at(0))
+/// The error for arrays that are nested too deeply or not deeply enough, at the first item that
+/// shows it.
+fn wrong_depth(
+    coordinates: &Coordinates,
+    geometry_type: GeometryType,
+    json: &Scanner<'_>,
+) -> Box<ParseError> {
+    let (found, expected) = (coordinates.depth(), geometry_type.depth());
+    let message = if found > expected { "must be a number" } else { "must be an array" };
+    (0..found.min(expected)).fold(json.invalid(message), |error, _| error.at_index(0))
 }
 
-fn check_line(line: &Line, json: &Scanner<'_>) -> Read<()> {
+fn check_line(line: &Line, json: &Scanner<'_>) -> ParseResult<()> {
     if line.len() < 2 {
-        return Err(json.wrong("a line needs two positions or more"));
+        return Err(json.invalid("a line needs at least two positions"));
     }
     Ok(())
 }
 
-fn close_rings(rings: &mut Rings, json: &Scanner<'_>) -> Read<()> {
+fn check_rings(rings: &mut Rings, json: &Scanner<'_>) -> ParseResult<()> {
     for (index, ring) in rings.iter_mut().enumerate() {
-        close_ring(ring, json).at(index)?;
+        check_ring(ring, json).at_index(index)?;
     }
     Ok(())
 }
 
-/// A ring ends where it begins. Only its heights may differ there; the first one holds.
-fn close_ring(ring: &mut Line, json: &Scanner<'_>) -> Read<()> {
+/// Checks that a ring is closed. If only the heights of its ends differ, the first one is used.
+fn check_ring(ring: &mut Line, json: &Scanner<'_>) -> ParseResult<()> {
     if ring.len() < 4 {
-        return Err(json.wrong("a ring needs four positions or more"));
+        return Err(json.invalid("a ring needs at least four positions"));
     }
     if let [first, .., last] = ring.as_mut_slice() {
         if (first.x, first.y) != (last.x, last.y) {
-            return Err(json.wrong("a ring must be closed: its last position is not its first"));
+            return Err(
+                json.invalid("a ring must be closed: its last position must equal its first")
+            );
         }
         *last = *first;
     }
     Ok(())
 }
 
-/// Reads coordinates and counts what they hold.
+/// Reads coordinates and enforces the limits of a feature.
 #[derive(Default)]
-pub(super) struct Tally {
+pub(super) struct CoordinateReader {
+    /// How many positions and rings the current feature has so far.
     vertices: usize,
     rings: usize,
-    /// Where lines are put together before they take the room they need.
-    line: Line,
+    /// Lines are collected here first, so that they take no more memory than they need.
+    line_buffer: Line,
 }
 
-impl Tally {
-    /// A new feature begins.
-    pub(super) fn reset(&mut self) {
+impl CoordinateReader {
+    pub(super) fn begin_feature(&mut self) {
         (self.vertices, self.rings) = (0, 0);
     }
 
-    /// Counts the rings of a geometry, whose `coordinates` are read.
-    pub(super) fn count_rings(&mut self, geometry: &Geometry, json: &Scanner<'_>) -> Read<()> {
+    /// Counts the rings of a geometry of the current feature.
+    pub(super) fn count_rings(
+        &mut self,
+        geometry: &Geometry,
+        json: &Scanner<'_>,
+    ) -> ParseResult<()> {
         let left = MAX_RINGS.saturating_sub(self.rings);
-        let over = || json.wrong(format!("is one ring more than the {MAX_RINGS} of a feature"));
+        let too_many =
+            || json.invalid(format!("exceeds the limit of {MAX_RINGS} rings per feature"));
         match geometry {
             Geometry::Polygon(rings) => {
                 self.rings += rings.len();
                 if rings.len() > left {
-                    return Err(over().at(left));
+                    return Err(too_many().at_index(left));
                 }
             }
             Geometry::MultiPolygon(polygons) => {
@@ -159,7 +175,7 @@ impl Tally {
                 for (index, rings) in polygons.iter().enumerate() {
                     self.rings += rings.len();
                     if rings.len() > left {
-                        return Err(over().at(left).at(index));
+                        return Err(too_many().at_index(left).at_index(index));
                     }
                     left -= rings.len();
                 }
@@ -169,17 +185,18 @@ impl Tally {
         Ok(())
     }
 
-    /// Reads the `coordinates` that come: those of `shape`, or of whichever they turn out to be.
+    /// Reads the next value as `coordinates`: those of `geometry_type` if it is known, otherwise of
+    /// any depth.
     pub(super) fn read(
         &mut self,
-        shape: Option<Shape>,
+        geometry_type: Option<GeometryType>,
         json: &mut Scanner<'_>,
-    ) -> Read<Coordinates> {
-        enter(json)?;
+    ) -> ParseResult<Coordinates> {
+        json.require_array()?;
         match json.next_item()? {
             false => Ok(Coordinates::Empty),
-            true => match shape.map(Shape::level) {
-                None => self.read_any(json),
+            true => match geometry_type.map(GeometryType::depth) {
+                None => self.any_from_first(json),
                 Some(1) => self.position_from_first(json).map(Coordinates::Position),
                 Some(2) => self.line_from_first(json).map(Coordinates::Line),
                 Some(3) => self.lines_from_first(json).map(Coordinates::Lines),
@@ -188,16 +205,17 @@ impl Tally {
         }
     }
 
-    /// Reads an array, of which the first item comes, without knowing how deep it goes.
-    fn read_any(&mut self, json: &mut Scanner<'_>) -> Read<Coordinates> {
-        if json.kind().at(0)? != Kind::Array {
+    // The scanner is at the first item of an open array in all functions `…_from_first`.
+
+    fn any_from_first(&mut self, json: &mut Scanner<'_>) -> ParseResult<Coordinates> {
+        if json.kind().at_index(0)? != ValueKind::Array {
             return self.position_from_first(json).map(Coordinates::Position);
         }
-        let deeper = |tally: &mut Self, json: &mut Scanner<'_>| {
-            enter_filled(json)?;
-            tally.read_any(json)
+        let first = |reader: &mut Self, json: &mut Scanner<'_>| {
+            open_nonempty_array(json)?;
+            reader.any_from_first(json)
         };
-        match deeper(self, json).at(0)? {
+        match first(self, json).at_index(0)? {
             Coordinates::Position(first) => self.rest_of_line(first, json).map(Coordinates::Line),
             Coordinates::Line(first) => {
                 self.rest_of(vec![first], json, Self::line).map(Coordinates::Lines)
@@ -206,28 +224,28 @@ impl Tally {
                 self.rest_of(vec![first], json, Self::lines).map(Coordinates::Polygons)
             }
             Coordinates::Polygons(_) | Coordinates::Empty => {
-                Err(json.wrong("has arrays that are nested too deep"))
+                Err(json.invalid("arrays are nested too deeply"))
             }
         }
     }
 
-    fn lines(&mut self, json: &mut Scanner<'_>) -> Read<Vec<Line>> {
-        enter_filled(json)?;
+    fn lines(&mut self, json: &mut Scanner<'_>) -> ParseResult<Vec<Line>> {
+        open_nonempty_array(json)?;
         self.lines_from_first(json)
     }
 
-    fn line(&mut self, json: &mut Scanner<'_>) -> Read<Line> {
-        enter_filled(json)?;
+    fn line(&mut self, json: &mut Scanner<'_>) -> ParseResult<Line> {
+        open_nonempty_array(json)?;
         self.line_from_first(json)
     }
 
-    fn polygons_from_first(&mut self, json: &mut Scanner<'_>) -> Read<Vec<Rings>> {
-        let first = self.lines(json).at(0)?;
+    fn polygons_from_first(&mut self, json: &mut Scanner<'_>) -> ParseResult<Vec<Rings>> {
+        let first = self.lines(json).at_index(0)?;
         self.rest_of(vec![first], json, Self::lines)
     }
 
-    fn lines_from_first(&mut self, json: &mut Scanner<'_>) -> Read<Vec<Line>> {
-        let first = self.line(json).at(0)?;
+    fn lines_from_first(&mut self, json: &mut Scanner<'_>) -> ParseResult<Vec<Line>> {
+        let first = self.line(json).at_index(0)?;
         self.rest_of(vec![first], json, Self::line)
     }
 
@@ -235,54 +253,56 @@ impl Tally {
         &mut self,
         mut items: Vec<T>,
         json: &mut Scanner<'_>,
-        item: fn(&mut Self, &mut Scanner<'_>) -> Read<T>,
-    ) -> Read<Vec<T>> {
+        item: fn(&mut Self, &mut Scanner<'_>) -> ParseResult<T>,
+    ) -> ParseResult<Vec<T>> {
         while json.next_item()? {
-            items.push(item(self, json).at(items.len())?);
+            items.push(item(self, json).at_index(items.len())?);
         }
         Ok(items)
     }
 
-    fn line_from_first(&mut self, json: &mut Scanner<'_>) -> Read<Line> {
-        let first = self.position(json).at(0)?;
+    fn line_from_first(&mut self, json: &mut Scanner<'_>) -> ParseResult<Line> {
+        let first = self.position(json).at_index(0)?;
         self.rest_of_line(first, json)
     }
 
-    fn rest_of_line(&mut self, first: Position, json: &mut Scanner<'_>) -> Read<Line> {
-        self.line.clear();
-        self.line.push(first);
+    fn rest_of_line(&mut self, first: Position, json: &mut Scanner<'_>) -> ParseResult<Line> {
+        self.line_buffer.clear();
+        self.line_buffer.push(first);
         while json.next_item()? {
-            let position = self.position(json).at(self.line.len())?;
-            self.line.push(position);
+            let position = self.position(json).at_index(self.line_buffer.len())?;
+            self.line_buffer.push(position);
         }
-        Ok(self.line.clone())
+        Ok(self.line_buffer.clone())
     }
 
-    fn position(&mut self, json: &mut Scanner<'_>) -> Read<Position> {
-        enter(json)?;
+    fn position(&mut self, json: &mut Scanner<'_>) -> ParseResult<Position> {
+        json.require_array()?;
         if !json.next_item()? {
-            return Err(too_short(json));
+            return Err(position_too_short(json));
         }
         self.position_from_first(json)
     }
 
-    /// Reads a position whose first ordinate comes. What follows the height is checked and dropped.
-    fn position_from_first(&mut self, json: &mut Scanner<'_>) -> Read<Position> {
+    /// Numbers after the height are checked and dropped.
+    fn position_from_first(&mut self, json: &mut Scanner<'_>) -> ParseResult<Position> {
         self.vertices += 1;
         if self.vertices > MAX_VERTICES {
-            return Err(json.wrong(format!("has more than {MAX_VERTICES} positions")));
+            return Err(
+                json.invalid(format!("exceeds the limit of {MAX_VERTICES} positions per feature"))
+            );
         }
-        let x = ordinate(json).at(0)?;
+        let x = read_coordinate(json).at_index(0)?;
         if !json.next_item()? {
-            return Err(too_short(json));
+            return Err(position_too_short(json));
         }
-        let y = ordinate(json).at(1)?;
+        let y = read_coordinate(json).at_index(1)?;
         let mut position = Position { x, y, z: None };
         if json.next_item()? {
-            position.z = Some(ordinate(json).at(2)?);
+            position.z = Some(read_coordinate(json).at_index(2)?);
             let mut index = 3;
             while json.next_item()? {
-                ordinate(json).at(index)?;
+                read_coordinate(json).at_index(index)?;
                 index += 1;
             }
         }
@@ -290,30 +310,23 @@ impl Tally {
     }
 }
 
-fn ordinate(json: &mut Scanner<'_>) -> Read<f64> {
-    let ordinate = number(json)?;
-    if ordinate.abs() > MAX_ORDINATE {
-        return Err(json.wrong("is larger than any coordinate"));
+fn read_coordinate(json: &mut Scanner<'_>) -> ParseResult<f64> {
+    let coordinate = json.double()?;
+    if coordinate.abs() > MAX_COORDINATE {
+        return Err(json.invalid("is too large for a coordinate"));
     }
-    Ok(ordinate)
+    Ok(coordinate)
 }
 
-fn too_short(json: &Scanner<'_>) -> Box<Fault> {
-    json.wrong("a position needs two numbers or more")
+fn position_too_short(json: &Scanner<'_>) -> Box<ParseError> {
+    json.invalid("a position needs at least two numbers")
 }
 
-fn enter(json: &mut Scanner<'_>) -> Read<()> {
-    match json.kind()? {
-        Kind::Array => json.open_array(),
-        _ => Err(json.wrong("must be an array")),
-    }
-}
-
-/// Enters an array that must not be empty, and goes to its first item.
-fn enter_filled(json: &mut Scanner<'_>) -> Read<()> {
-    enter(json)?;
+/// Opens an array that must not be empty, and moves to its first item.
+fn open_nonempty_array(json: &mut Scanner<'_>) -> ParseResult<()> {
+    json.require_array()?;
     match json.next_item()? {
         true => Ok(()),
-        false => Err(json.wrong("must not be empty")),
+        false => Err(json.invalid("must not be empty")),
     }
 }

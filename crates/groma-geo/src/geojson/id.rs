@@ -1,33 +1,31 @@
-//! The member `id` of a Feature, as one kind of text: `1`, `"1"` and `1.0` are the same.
+//! The member `id` of a Feature, normalised to text: `1`, `"1"` and `1.0` are the same id.
 
 use super::{
-    fault::Read,
-    number::checked_number,
-    scan::{Kind, Scanner},
+    parse_error::ParseResult,
+    scanner::{Scanner, ValueKind},
 };
 
-/// The longest id, in characters.
 const MAX_CHARACTERS: usize = 255;
 
-/// Reads the id that comes.
-pub(super) fn id(json: &mut Scanner<'_>) -> Read<String> {
+/// Reads the next value as an id.
+pub(super) fn read_id(json: &mut Scanner<'_>) -> ParseResult<String> {
     let id = match json.kind()? {
-        // A character has four bytes at most.
-        Kind::String => json.string(4 * MAX_CHARACTERS)?.to_owned(),
-        Kind::Number => checked_number(json, plain)?,
-        _ => return Err(json.wrong("must be a string or a number")),
+        // A character takes at most four bytes.
+        ValueKind::String => json.string(4 * MAX_CHARACTERS)?.to_owned(),
+        ValueKind::Number => json.number(canonical_number)?,
+        _ => return Err(json.invalid("must be a string or a number")),
     };
-    let complaint = match id.chars().count() {
+    let message = match id.chars().count() {
         0 => "must not be empty",
         256.. => "must have at most 255 characters",
         _ if id.chars().any(char::is_control) => "must not contain control characters",
         _ => return Ok(id),
     };
-    Err(json.wrong(complaint))
+    Err(json.invalid(message))
 }
 
-/// A number written out without an exponent and without zeros that say nothing.
-fn plain(number: &str) -> Option<String> {
+/// A number without an exponent and without leading or trailing zeros.
+fn canonical_number(number: &str) -> Option<String> {
     let (sign, number) = match number.strip_prefix('-') {
         Some(number) => ("-", number),
         None => ("", number),
@@ -40,7 +38,8 @@ fn plain(number: &str) -> Option<String> {
     if digits.is_empty() {
         return Some("0".to_owned());
     }
-    // How many of the digits stand before the point; none or fewer when zeros come first.
+    // How many of the digits come before the decimal point. Zero or less if the number starts with
+    // zeros after the point.
     let before = i64::try_from(whole.len()).ok()? + exponent.parse::<i64>().ok()?
         - i64::try_from(leading).ok()?;
     let zeros = |count: i64| "0".repeat(usize::try_from(count).unwrap_or(0));
@@ -56,11 +55,11 @@ fn plain(number: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::plain;
+    use super::canonical_number;
 
     #[test]
-    fn a_number_has_one_spelling() {
-        for (spellings, one) in [
+    fn equal_numbers_have_one_spelling() {
+        for (spellings, canonical) in [
             (&["1", "1.0", "1.00", "1e0", "10e-1", "0.1E+1", "0.01e2"][..], "1"),
             (&["-0", "0", "0.0", "0e5"], "0"),
             (&["1500", "1.5e3", "15e2"], "1500"),
@@ -69,7 +68,7 @@ mod tests {
             (&["9007199254740993", "9007199254740993.0"], "9007199254740993"),
         ] {
             for spelling in spellings {
-                assert_eq!(plain(spelling).as_deref(), Some(one), "{spelling}");
+                assert_eq!(canonical_number(spelling).as_deref(), Some(canonical), "{spelling}");
             }
         }
     }

@@ -1,52 +1,57 @@
-//! The member `properties`: any JSON object, kept as it was sent.
+//! The member `properties`: any JSON object, kept exactly as it was sent.
 
 use super::{
-    MAX_KEYS, MAX_PROPERTIES,
-    fault::{At, Read},
-    number::checked_number,
-    scan::{Kind, Scanner},
+    MAX_KEYS, MAX_PROPERTIES_BYTES,
+    parse_error::{ErrorPath, ParseResult},
+    scanner::{Scanner, ValueKind},
 };
 use serde_json::{Map, Number, Value, map::Entry};
 
-/// Reads the object that comes.
-pub(super) fn properties(json: &mut Scanner<'_>) -> Read<Map<String, Value>> {
-    object(json, &mut Budget(MAX_PROPERTIES), MAX_KEYS)
+/// The message for a member that occurs twice in an object.
+pub(super) const DUPLICATE_MEMBER: &str = "must not appear twice in the same object";
+
+/// Reads the next value, which must be an object.
+pub(super) fn read_properties(json: &mut Scanner<'_>) -> ParseResult<Map<String, Value>> {
+    read_object(json, &mut MemoryBudget(MAX_PROPERTIES_BYTES), MAX_KEYS)
 }
 
-/// Reads the value that comes.
-pub(super) fn value(json: &mut Scanner<'_>) -> Read<Value> {
-    any(json, &mut Budget(MAX_PROPERTIES))
+/// Reads the next value, whatever it is.
+pub(super) fn read_value(json: &mut Scanner<'_>) -> ParseResult<Value> {
+    read_any(json, &mut MemoryBudget(MAX_PROPERTIES_BYTES))
 }
 
-/// How many bytes of memory the values of a feature may still take.
-struct Budget(usize);
+/// How many bytes of memory the properties may still take.
+struct MemoryBudget(usize);
 
-impl Budget {
-    fn take(&mut self, json: &Scanner<'_>, bytes: usize) -> Read<()> {
+impl MemoryBudget {
+    fn spend(&mut self, json: &Scanner<'_>, bytes: usize) -> ParseResult<()> {
         self.0 = self.0.checked_sub(bytes + size_of::<Value>()).ok_or_else(|| {
-            json.wrong(format!("`properties` take more than {} MiB", MAX_PROPERTIES >> 20))
+            let limit = MAX_PROPERTIES_BYTES >> 20;
+            json.invalid(format!("`properties` exceed the limit of {limit} MiB per feature"))
         })?;
         Ok(())
     }
 }
 
-fn object(
+fn read_object(
     json: &mut Scanner<'_>,
-    budget: &mut Budget,
+    budget: &mut MemoryBudget,
     max_keys: usize,
-) -> Read<Map<String, Value>> {
+) -> ParseResult<Map<String, Value>> {
     let mut object = Map::new();
     json.open_object()?;
     while let Some(name) = json.next_key()? {
         let name = name.to_owned();
-        budget.take(json, name.len())?;
+        budget.spend(json, name.len())?;
         if object.len() == max_keys {
-            return Err(json.wrong(format!("has more than {max_keys} keys")));
+            return Err(json.invalid(format!("has more than {max_keys} keys")));
         }
         match object.entry(name) {
-            Entry::Occupied(entry) => return Err(json.wrong(TWICE)).within(entry.key()),
+            Entry::Occupied(entry) => {
+                return Err(json.invalid(DUPLICATE_MEMBER)).at_member(entry.key());
+            }
             Entry::Vacant(entry) => {
-                let value = any(json, budget).within(entry.key())?;
+                let value = read_any(json, budget).at_member(entry.key())?;
                 entry.insert(value);
             }
         }
@@ -54,36 +59,34 @@ fn object(
     Ok(object)
 }
 
-fn any(json: &mut Scanner<'_>, budget: &mut Budget) -> Read<Value> {
+fn read_any(json: &mut Scanner<'_>, budget: &mut MemoryBudget) -> ParseResult<Value> {
     let kind = json.kind()?;
-    budget.take(json, 0)?;
+    budget.spend(json, 0)?;
     Ok(match kind {
-        Kind::Object => Value::Object(object(json, budget, usize::MAX)?),
-        Kind::Array => {
+        ValueKind::Object => Value::Object(read_object(json, budget, usize::MAX)?),
+        ValueKind::Array => {
             let mut items = Vec::new();
             json.open_array()?;
             while json.next_item()? {
-                items.push(any(json, budget).at(items.len())?);
+                items.push(read_any(json, budget).at_index(items.len())?);
             }
             Value::Array(items)
         }
-        Kind::String => {
+        ValueKind::String => {
             let text = json.string(budget.0)?.to_owned();
-            budget.take(json, text.len())?;
+            budget.spend(json, text.len())?;
             Value::String(text)
         }
-        Kind::Number => {
+        ValueKind::Number => {
             let (number, length) =
-                checked_number(json, |text| Some((text.parse::<Number>().ok()?, text.len())))?;
-            budget.take(json, length)?;
+                json.number(|text| Some((text.parse::<Number>().ok()?, text.len())))?;
+            budget.spend(json, length)?;
             Value::Number(number)
         }
-        Kind::Bool => Value::Bool(json.bool()?),
-        Kind::Null => {
+        ValueKind::Bool => Value::Bool(json.bool()?),
+        ValueKind::Null => {
             json.null()?;
             Value::Null
         }
     })
 }
-
-pub(super) const TWICE: &str = "is given twice";

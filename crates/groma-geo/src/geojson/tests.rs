@@ -1,11 +1,11 @@
-//! The promises of the contract (§ 7) and of «What Groma holds out against», line by line.
+//! Tests of reading GeoJSON through the public functions.
 
 mod accepted;
-mod anything;
-mod refused;
+mod crs;
+mod errors;
+mod fuzz;
+mod rejected;
 mod sequences;
-mod systems;
-mod told;
 
 use super::*;
 use crate::{Line, Position, repair, wkb};
@@ -27,41 +27,41 @@ fn features(text: impl AsRef<[u8]>) -> Vec<Feature> {
     features_with(&Options::default(), text.as_ref()).unwrap()
 }
 
-fn one(text: impl AsRef<[u8]>) -> Feature {
+fn single_feature(text: impl AsRef<[u8]>) -> Feature {
     let mut features = features(text);
     assert_eq!(features.len(), 1);
     features.remove(0)
 }
 
 fn geometry(text: &str) -> Geometry {
-    one(text).geometry.unwrap()
+    single_feature(text).geometry.unwrap()
 }
 
-fn spots(input: impl io::Read) -> Vec<Spot> {
+fn errors(input: impl io::Read) -> Vec<DocumentError> {
     match read(input, &Options::default(), |_| Ok::<_, Infallible>(())) {
-        Err(ReadError::Refused(spots)) => spots,
-        other => panic!("not refused: {other:?}"),
+        Err(ReadError::Invalid(errors)) => errors,
+        other => panic!("not rejected: {other:?}"),
     }
 }
 
-/// The pointer of the one spot that this text is refused for.
-fn spot(text: impl AsRef<[u8]>) -> String {
+/// The pointer of the only error in this text.
+fn error_pointer(text: impl AsRef<[u8]>) -> String {
     let text = text.as_ref();
-    let spots = spots(text);
-    assert_eq!(spots.len(), 1, "{} {spots:?}", String::from_utf8_lossy(text));
-    assert!(!spots[0].message.is_empty());
-    spots[0].pointer.clone()
+    let errors = errors(text);
+    assert_eq!(errors.len(), 1, "{} {errors:?}", String::from_utf8_lossy(text));
+    assert!(!errors[0].message.is_empty());
+    errors[0].pointer.clone()
 }
 
-/// A collection of one good feature and this one, which is at `/features/1`.
-fn second(feature: &str) -> String {
+/// A FeatureCollection of a valid feature and this one, which is at `/features/1`.
+fn as_second_feature(feature: &str) -> String {
     let first = r#"{"type":"Feature","geometry":null,"properties":null}"#;
     format!(r#"{{"type":"FeatureCollection","features":[{first},{feature}]}}"#)
 }
 
-/// A Feature of this type with these coordinates.
-fn shaped(r#type: &str, coordinates: &str) -> String {
-    second(&format!(
+/// A FeatureCollection whose second feature has a geometry of this type with these coordinates.
+fn with_geometry(r#type: &str, coordinates: &str) -> String {
+    as_second_feature(&format!(
         r#"{{"type":"Feature","properties":{{}},"geometry":{{"type":"{type}","coordinates":{coordinates}}}}}"#
     ))
 }
@@ -74,38 +74,39 @@ fn with_id(id: &str) -> String {
     format!(r#"{{"type":"Feature","id":{id},"geometry":null,"properties":null}}"#)
 }
 
-fn at(x: f64, y: f64) -> Position {
+fn position(x: f64, y: f64) -> Position {
     Position { x, y, z: None }
 }
 
-fn written(geometry: &Geometry) -> String {
+fn to_json(geometry: &Geometry) -> String {
     let mut text = Vec::new();
     write_geometry(geometry, &mut text);
     String::from_utf8(text).unwrap()
 }
 
-/// The text with `item` `count` times in place of `*`, commas between, never held as a whole.
+/// Replaces `*` in the text by `item`, repeated `count` times with commas between. The text is
+/// generated while it is read and never held in memory as a whole.
 fn repeated(text: &str, item: &str, count: usize) -> impl io::Read + use<> {
     let (before, after) = text.split_once('*').unwrap();
     let (before, after) = (before.to_owned(), after.to_owned());
     let item = iter::once(item.to_owned()).chain(iter::repeat_n(format!(",{item}"), count - 1));
-    Pieces {
-        pieces: iter::once(before).chain(item).chain(iter::once(after)),
-        rest: io::Cursor::default(),
+    Chunks {
+        chunks: iter::once(before).chain(item).chain(iter::once(after)),
+        current: io::Cursor::default(),
     }
 }
 
-struct Pieces<I> {
-    pieces: I,
-    rest: io::Cursor<Vec<u8>>,
+struct Chunks<I> {
+    chunks: I,
+    current: io::Cursor<Vec<u8>>,
 }
 
-impl<I: Iterator<Item = String>> io::Read for Pieces<I> {
+impl<I: Iterator<Item = String>> io::Read for Chunks<I> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
-            match self.rest.read(buffer)? {
-                0 => match self.pieces.next() {
-                    Some(piece) => self.rest = io::Cursor::new(piece.into_bytes()),
+            match self.current.read(buffer)? {
+                0 => match self.chunks.next() {
+                    Some(chunk) => self.current = io::Cursor::new(chunk.into_bytes()),
                     None => return Ok(0),
                 },
                 read => return Ok(read),

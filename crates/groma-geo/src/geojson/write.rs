@@ -1,8 +1,8 @@
-//! Geometries as GeoJSON text.
+//! Writes geometries as GeoJSON.
 
 use crate::{Geometry, Line, Position};
 
-/// Writes the geometry as a GeoJSON object: every ordinate with the fewest digits that read back as
+/// Appends the geometry as a GeoJSON object. Each coordinate has the fewest digits that read back as
 /// the same number.
 pub fn write_geometry(geometry: &Geometry, out: &mut Vec<u8>) {
     out.extend_from_slice(b"{\"type\":\"");

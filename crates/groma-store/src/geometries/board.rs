@@ -5,9 +5,10 @@ use crate::tx::{LayerWrite, StoredBlock};
 use bytes::Bytes;
 use groma_domain::Layer;
 use groma_geo::{
-    block::{self, Entry, Place},
-    shape::Drawing,
-    thin::{self, Entrant, GATHERED, Gathering, LAST_SHELF},
+    tile_block::{self, BlockEntry, TierKey},
+    tile_shape::TileShape,
+    zoom_selection::{self, RankedFeature},
+    zoom_tier::{self, COPY_MIN_ZOOM, LAST_TIER, SmallFeatureTier},
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,26 +17,26 @@ pub(crate) type ShelfRanges = Vec<(u8, (u64, u64))>;
 
 pub(super) struct Board {
     max_zoom: u8,
-    gathering: Option<Gathering>,
+    small_feature_tier: Option<SmallFeatureTier>,
     shelves: BTreeMap<u8, Shelf>,
-    neighbours: Vec<Entrant>,
-    stands: Vec<(u8, Place)>,
+    neighbours: Vec<RankedFeature>,
+    stands: Vec<(u8, TierKey)>,
 }
 
 #[derive(Default)]
 struct Shelf {
-    entries: BTreeMap<Place, Entry>,
+    entries: BTreeMap<TierKey, BlockEntry>,
     /// The keys of the blocks that were read.
-    blocks: BTreeSet<Place>,
+    blocks: BTreeSet<TierKey>,
     /// The keys of those that differ now; `None` for what stands before the first.
-    dirty: BTreeSet<Option<Place>>,
+    dirty: BTreeSet<Option<TierKey>>,
 }
 
 impl Board {
     pub(super) fn new(layer: &Layer) -> Self {
         Self {
             max_zoom: layer.max_zoom,
-            gathering: layer.gathers.then(|| Gathering::of(layer.max_zoom)),
+            small_feature_tier: layer.gathers.then(|| SmallFeatureTier::new(layer.max_zoom)),
             shelves: BTreeMap::new(),
             neighbours: Vec::new(),
             stands: Vec::new(),
@@ -49,7 +50,7 @@ impl Board {
         // In the order of the centres, and so in that of the codes on each shelf.
         let mut shelves: BTreeMap<u8, Vec<(u64, u64)>> = BTreeMap::new();
         for centre in centres {
-            for (shelf, (first, last)) in thin::neighbourhoods(centre, self.max_zoom) {
+            for (shelf, (first, last)) in zoom_tier::affected_ranges(centre, self.max_zoom) {
                 let ranges = shelves.entry(shelf).or_default();
                 match ranges.last_mut() {
                     // Those that touch are read together.
@@ -68,25 +69,25 @@ impl Board {
         for StoredBlock { shelf, key, block } in blocks {
             let shelf = self.shelves.entry(shelf).or_default();
             if shelf.blocks.insert(key) {
-                shelf.entries.extend(block::read(&Bytes::from(block)));
+                shelf.entries.extend(tile_block::read_entries(&Bytes::from(block)));
             }
         }
     }
 
     /// Puts a feature on the board.
-    pub(super) fn enter(&mut self, seq: u64, drawing: &Drawing, attributes: &[u8]) {
-        self.gather(drawing.centre, |shelf| shelf != LAST_SHELF);
-        let mut new = Entrant::new(drawing.centre, drawing.class, seq, self.max_zoom);
+    pub(super) fn enter(&mut self, seq: u64, drawing: &TileShape, attributes: &[u8]) {
+        self.gather(drawing.centre, |shelf| shelf != LAST_TIER);
+        let mut new = RankedFeature::new(drawing.centre, drawing.size_class, seq, self.max_zoom);
         let mut moves = Vec::new();
-        thin::enter(&mut new, &self.neighbours, self.max_zoom, |index, band| {
-            moves.push((index, band));
+        zoom_selection::insert(&mut new, &self.neighbours, self.max_zoom, |index, min_zoom| {
+            moves.push((index, min_zoom));
         });
         self.move_all(&moves);
-        let entry = Entry::new(new.band, drawing.class, &drawing.bytes, attributes);
+        let entry = BlockEntry::new(new.min_zoom, drawing.size_class, &drawing.bytes, attributes);
         let place = (drawing.centre, seq);
         let on = self.home(&entry);
         if let Some(besides) = self.besides(on, &entry) {
-            self.put(besides, place, Entry { band: GATHERED, ..entry.clone() });
+            self.put(besides, place, BlockEntry { min_zoom: COPY_MIN_ZOOM, ..entry.clone() });
         }
         self.put(on, place, entry);
     }
@@ -100,12 +101,12 @@ impl Board {
         if let Some(besides) = self.besides(on, &entry) {
             self.take(besides, place);
         }
-        let mut gone = Entrant::new(centre, entry.class, seq, self.max_zoom);
-        gone.band = entry.band;
+        let mut gone = RankedFeature::new(centre, entry.size_class, seq, self.max_zoom);
+        gone.min_zoom = entry.min_zoom;
         self.gather(centre, |_| true);
         let mut moves = Vec::new();
-        thin::leave(&gone, &self.neighbours, self.max_zoom, |index, band| {
-            moves.push((index, band));
+        zoom_selection::remove(&gone, &self.neighbours, self.max_zoom, |index, min_zoom| {
+            moves.push((index, min_zoom));
         });
         self.move_all(&moves);
     }
@@ -113,7 +114,7 @@ impl Board {
     /// The largest class on each shelf that was touched.
     pub(super) fn reach(&self) -> impl Iterator<Item = (u8, u8)> {
         self.shelves.iter().filter_map(|(on, shelf)| {
-            shelf.entries.values().map(|entry| entry.class).max().map(|class| (*on, class))
+            shelf.entries.values().map(|entry| entry.size_class).max().map(|class| (*on, class))
         })
     }
 
@@ -128,7 +129,7 @@ impl Board {
                 };
                 let start = key.map_or(UNBOUNDED, std::ops::Bound::Included);
                 let end = next.map_or(UNBOUNDED, |next| exclusive(*next));
-                let blocks = block::write_all(*key, shelf.entries.range((start, end)));
+                let blocks = tile_block::write_blocks(*key, shelf.entries.range((start, end)));
                 if blocks.is_empty()
                     && let Some(key) = key
                 {
@@ -149,12 +150,13 @@ impl Board {
     fn gather(&mut self, centre: u64, counts: impl Fn(u8) -> bool) {
         self.neighbours.clear();
         self.stands.clear();
-        for (on, (first, last)) in thin::neighbourhoods(centre, self.max_zoom) {
+        for (on, (first, last)) in zoom_tier::affected_ranges(centre, self.max_zoom) {
             let Some(shelf) = self.shelves.get(&on).filter(|_| counts(on)) else { continue };
             let standing = shelf.entries.range((first, 0)..=(last, u64::MAX));
-            for (place, entry) in standing.filter(|(_, entry)| entry.band != GATHERED) {
-                let mut entrant = Entrant::new(place.0, entry.class, place.1, self.max_zoom);
-                entrant.band = entry.band;
+            for (place, entry) in standing.filter(|(_, entry)| entry.min_zoom != COPY_MIN_ZOOM) {
+                let mut entrant =
+                    RankedFeature::new(place.0, entry.size_class, place.1, self.max_zoom);
+                entrant.min_zoom = entry.min_zoom;
                 self.neighbours.push(entrant);
                 self.stands.push((on, *place));
             }
@@ -162,16 +164,20 @@ impl Board {
     }
 
     fn move_all(&mut self, moves: &[(usize, u8)]) {
-        for (index, band) in moves {
+        for (index, min_zoom) in moves {
             let (on, place) = self.stands[*index];
             let Some(mut entry) = self.take(on, place) else { continue };
-            entry.band = *band;
+            entry.min_zoom = *min_zoom;
             let to = self.home(&entry);
             // Who moves between the shelves before it may stand far from here; nothing differs there.
             match (self.besides(on, &entry), self.besides(to, &entry)) {
                 (Some(besides), None) => drop(self.take(besides, place)),
                 (None, Some(besides)) => {
-                    self.put(besides, place, Entry { band: GATHERED, ..entry.clone() });
+                    self.put(
+                        besides,
+                        place,
+                        BlockEntry { min_zoom: COPY_MIN_ZOOM, ..entry.clone() },
+                    );
                 }
                 _ => {}
             }
@@ -180,23 +186,24 @@ impl Board {
     }
 
     /// The shelf that an entry belongs on.
-    fn home(&self, entry: &Entry) -> u8 {
-        thin::shelf(entry.band, self.max_zoom)
+    fn home(&self, entry: &BlockEntry) -> u8 {
+        zoom_tier::tier_of(entry.min_zoom, self.max_zoom)
     }
 
     /// The shelf on which an entry stands besides the one that it is on.
-    fn besides(&self, on: u8, entry: &Entry) -> Option<u8> {
-        let gathering = self.gathering.filter(|gathering| gathering.takes(on, entry.class));
-        gathering.map(|gathering| gathering.shelf)
+    fn besides(&self, on: u8, entry: &BlockEntry) -> Option<u8> {
+        let small_feature_tier =
+            self.small_feature_tier.filter(|small| small.includes(on, entry.size_class));
+        small_feature_tier.map(|small| small.tier)
     }
 
-    fn put(&mut self, on: u8, place: Place, entry: Entry) {
+    fn put(&mut self, on: u8, place: TierKey, entry: BlockEntry) {
         let shelf = self.shelves.entry(on).or_default();
         shelf.touch(place);
         shelf.entries.insert(place, entry);
     }
 
-    fn take(&mut self, on: u8, place: Place) -> Option<Entry> {
+    fn take(&mut self, on: u8, place: TierKey) -> Option<BlockEntry> {
         let shelf = self.shelves.get_mut(&on)?;
         shelf.touch(place);
         shelf.entries.remove(&place)
@@ -205,15 +212,15 @@ impl Board {
 
 impl Shelf {
     /// Marks the block in which a place is.
-    fn touch(&mut self, place: Place) {
+    fn touch(&mut self, place: TierKey) {
         let key = self.blocks.range(..=place).next_back().copied();
         self.dirty.insert(key);
     }
 }
 
-const UNBOUNDED: std::ops::Bound<Place> = std::ops::Bound::Unbounded;
+const UNBOUNDED: std::ops::Bound<TierKey> = std::ops::Bound::Unbounded;
 
-fn exclusive(place: Place) -> std::ops::Bound<Place> {
+fn exclusive(place: TierKey) -> std::ops::Bound<TierKey> {
     std::ops::Bound::Excluded(place)
 }
 
@@ -225,7 +232,7 @@ mod tests {
 
     /// What the database would keep.
     #[derive(Default)]
-    struct Kept(BTreeMap<(u8, Place), Vec<u8>>);
+    struct Kept(BTreeMap<(u8, TierKey), Vec<u8>>);
 
     impl Kept {
         /// The blocks that begin in one of these ranges, and the one before it.
@@ -236,7 +243,7 @@ mod tests {
                 let inside = self.0.range((*shelf, (*first, 0))..=(*shelf, (*last, u64::MAX)));
                 found.extend(before.into_iter().chain(inside));
             }
-            let stored = |((shelf, key), block): (&(u8, Place), &Vec<u8>)| StoredBlock {
+            let stored = |((shelf, key), block): (&(u8, TierKey), &Vec<u8>)| StoredBlock {
                 shelf: *shelf,
                 key: *key,
                 block: block.clone(),
@@ -259,9 +266,9 @@ mod tests {
             }
         }
 
-        fn entries(&self) -> BTreeMap<(u8, Place), Entry> {
-            let of_block = |((shelf, _), block): (&(u8, Place), &Vec<u8>)| {
-                let entries = block::read(&Bytes::from(block.clone()));
+        fn entries(&self) -> BTreeMap<(u8, TierKey), BlockEntry> {
+            let of_block = |((shelf, _), block): (&(u8, TierKey), &Vec<u8>)| {
+                let entries = tile_block::read_entries(&Bytes::from(block.clone()));
                 entries
                     .into_iter()
                     .map(|(place, entry)| ((*shelf, place), entry))
@@ -280,7 +287,7 @@ mod tests {
             let now = Timestamp::from_millis(0);
             let mut layer = Layer::new(LayerId::new(now, [0; 10]), "x", 0, now).unwrap();
             (layer.max_zoom, layer.gathers) = (max_zoom, true);
-            let gathering = Gathering::of(max_zoom);
+            let small_feature_tier = SmallFeatureTier::new(max_zoom);
             let (mut kept, mut known) = (Kept::default(), HashMap::new());
             let mut met = 0;
             for seq in 1..1_500_u64 {
@@ -296,8 +303,12 @@ mod tests {
                     board.leave(seq, at);
                 }
                 let class = random.u8(4..22);
-                let drawing =
-                    Drawing { centre, class, bytes: vec![seq as u8; 3], levels: Vec::new() };
+                let drawing = TileShape {
+                    centre,
+                    size_class: class,
+                    bytes: vec![seq as u8; 3],
+                    levels: Vec::new(),
+                };
                 board.enter(seq, &drawing, &seq.to_be_bytes());
                 known.insert(seq, centre);
                 kept.write(board.finish(1));
@@ -305,15 +316,16 @@ mod tests {
                     continue;
                 }
                 let entries = kept.entries();
-                let own = entries.iter().filter(|(_, entry)| entry.band != GATHERED);
-                let wanted =
-                    own.clone().filter(|((on, _), entry)| gathering.takes(*on, entry.class));
-                let wanted: BTreeMap<Place, Bytes> =
+                let own = entries.iter().filter(|(_, entry)| entry.min_zoom != COPY_MIN_ZOOM);
+                let wanted = own
+                    .clone()
+                    .filter(|((on, _), entry)| small_feature_tier.includes(*on, entry.size_class));
+                let wanted: BTreeMap<TierKey, Bytes> =
                     wanted.map(|((_, place), entry)| (*place, entry.body.clone())).collect();
-                let found = entries.iter().filter(|(_, entry)| entry.band == GATHERED);
-                let found: BTreeMap<Place, Bytes> = found
+                let found = entries.iter().filter(|(_, entry)| entry.min_zoom == COPY_MIN_ZOOM);
+                let found: BTreeMap<TierKey, Bytes> = found
                     .map(|((on, place), entry)| {
-                        assert_eq!(*on, gathering.shelf);
+                        assert_eq!(*on, small_feature_tier.tier);
                         (*place, entry.body.clone())
                     })
                     .collect();

@@ -18,7 +18,7 @@ use groma_domain::{
     layer::{LayerKey, SUBMISSIONS},
     reference::Key,
 };
-use groma_geo::{Bbox, attributes, shape::Drawing};
+use groma_geo::{Bbox, attributes, tile_shape::TileShape};
 use std::{
     collections::{BTreeMap, HashMap},
     thread,
@@ -168,7 +168,7 @@ struct Step {
     /// Whether there was one of this number before.
     is_known: bool,
     old_centre: Option<u64>,
-    drawing: Option<Drawing>,
+    drawing: Option<TileShape>,
     attributes: Vec<u8>,
 }
 
@@ -224,7 +224,7 @@ impl<'t, T: Tx> Posting<'t, T> {
         }
         let (layer, seq) = (self.layer, old.seq);
         let remove = LayerWrite::RemoveFeature { layer, seq, external_id: old.external_id.clone() };
-        let old_centre = geometry.as_ref().and_then(Drawing::centre_of);
+        let old_centre = geometry.as_ref().and_then(TileShape::centre_of);
         let gone = Step { seq, is_known: true, old_centre, drawing: None, attributes: Vec::new() };
         self.write_and_draw(vec![Write::Layer(remove)], vec![gone]).await
     }
@@ -304,7 +304,7 @@ impl<'t, T: Tx> Posting<'t, T> {
             self.posted.unchanged += 1;
             return Ok(None);
         }
-        let attributes = attributes::renumbered(&attributes, &self.fields);
+        let attributes = attributes::renumber_fields(&attributes, &self.fields);
         let mut old_centre = None;
         match old {
             None => {
@@ -314,7 +314,7 @@ impl<'t, T: Tx> Posting<'t, T> {
             Some(old) => {
                 self.posted.updated += 1;
                 let geometry = self.tally.remove(old)?;
-                old_centre = geometry.as_ref().and_then(Drawing::centre_of);
+                old_centre = geometry.as_ref().and_then(TileShape::centre_of);
                 if let (Some(folder), Some(_)) = (old.folder, geometry) {
                     self.folders.insert(folder, None);
                 }
@@ -442,7 +442,7 @@ fn draw(mut board: Board, layer: u64, steps: Vec<Step>) -> Drawn {
         writes.extend(drawing.levels.into_iter().map(|level| LayerWrite::SaveLong {
             layer,
             seq,
-            zoom: level.zoom,
+            zoom: level.max_zoom,
             shape: level.bytes,
         }));
     }

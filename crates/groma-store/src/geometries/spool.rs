@@ -6,7 +6,7 @@ use super::tally::Sort;
 use groma_geo::{
     Geometry, attributes,
     geojson::Feature,
-    shape::{Drawing, Level},
+    tile_shape::{DetailLevel, TileShape},
     wkb,
 };
 use parking_lot::Mutex;
@@ -64,11 +64,16 @@ struct PreparedDrawing {
 
 impl Prepared {
     /// What is drawn of it.
-    pub(super) fn drawing(&mut self) -> Option<Drawing> {
+    pub(super) fn drawing(&mut self) -> Option<TileShape> {
         let PreparedDrawing { centre, class, bytes, levels } =
             self.geometry.as_mut()?.drawing.take()?;
-        let level = |(zoom, bytes)| Level { zoom, bytes };
-        Some(Drawing { centre, class, bytes, levels: levels.into_iter().map(level).collect() })
+        let level = |(max_zoom, bytes)| DetailLevel { max_zoom, bytes };
+        Some(TileShape {
+            centre,
+            size_class: class,
+            bytes,
+            levels: levels.into_iter().map(level).collect(),
+        })
     }
 }
 
@@ -92,11 +97,11 @@ impl PreparedGeometry {
         let mut has_heights = false;
         geometry.each_position(&mut |position| has_heights |= position.z.is_some());
         let kind = KINDS.iter().position(|(name, _)| *name == geometry.type_name());
-        let drawing = Drawing::of(geometry).map(|drawing| PreparedDrawing {
+        let drawing = TileShape::from_geometry(geometry).map(|drawing| PreparedDrawing {
             centre: drawing.centre,
-            class: drawing.class,
+            class: drawing.size_class,
             bytes: drawing.bytes,
-            levels: drawing.levels.into_iter().map(|level| (level.zoom, level.bytes)).collect(),
+            levels: drawing.levels.into_iter().map(|level| (level.max_zoom, level.bytes)).collect(),
         });
         Self {
             kind: kind.unwrap_or_default() as u8,

@@ -52,7 +52,7 @@ impl Tally {
         attributes: &[u8],
     ) {
         *sort_count(&mut self.layer, sort) += 1;
-        for (field, kind) in attributes::kinds(attributes) {
+        for (field, kind) in attributes::field_kinds(attributes) {
             let field = usize::try_from(field).ok();
             if let Some(field) = field.and_then(|field| self.layer.fields.get_mut(field)) {
                 *kind_count(field, kind) += 1;
@@ -73,7 +73,7 @@ impl Tally {
         let properties: Map<String, Value> = serde_json::from_str(&feature.properties)?;
         for (name, value) in &properties {
             let field = self.numbers.get(name).and_then(|no| self.layer.fields.get_mut(*no));
-            if let (Some(field), Some(kind)) = (field, attributes::kind_of(value)) {
+            if let (Some(field), Some(kind)) = (field, attributes::field_kind(value)) {
                 let count = kind_count(field, kind);
                 *count = count.saturating_sub(1);
             }

@@ -13,7 +13,7 @@ use crate::{
     webhooks::{EventWrite, StoredEndpoint, event_number},
 };
 use groma_domain::{Kind, Layer, Role, Timestamp, WorkspaceId, text::fold};
-use groma_geo::{Bbox, block::Block, grid::GridBox};
+use groma_geo::{Bbox, grid::GridBox, tile_block::TileBlock};
 use tokio_postgres::types::{IsNull, ToSql, Type};
 use uuid::Uuid;
 
@@ -238,8 +238,11 @@ fn layer_statement(ws: Uuid, write: LayerWrite) -> Call {
             (sql::REMOVE_EXTENT, params![ws, int(layer), int(part)])
         }
         LayerWrite::SaveBlock { layer, shelf, is_new, block } => {
-            let Block { key: (centre, seq), bounds: GridBox { min_x, min_y, max_x, max_y }, bytes } =
-                block;
+            let TileBlock {
+                key: (centre, seq),
+                bounds: GridBox { min_x, min_y, max_x, max_y },
+                bytes,
+            } = block;
             (
                 if is_new { sql::INSERT_DRAWINGS } else { sql::UPDATE_DRAWINGS },
                 params![

@@ -15,8 +15,8 @@ use crate::{
 };
 use groma_domain::{GeometryId, Layer, LayerId, RecordId, WorkspaceId, layer::LayerKey};
 use groma_geo::{
-    block::Place,
     grid::{GridBox, TileId},
+    tile_block::TierKey,
 };
 use rusqlite::{Connection, OptionalExtension, params};
 use rustc_hash::FxHashMap;
@@ -292,7 +292,7 @@ pub(super) fn each_block(
     connection: &Connection,
     layer: i64,
     ranges: &ShelfRanges,
-    mut take: impl FnMut(u8, Place, &[u8]),
+    mut take: impl FnMut(u8, TierKey, &[u8]),
 ) -> Result<()> {
     let everywhere = GridBox { min_x: i64::MIN, min_y: i64::MIN, max_x: i64::MAX, max_y: i64::MAX };
     each_block_while(connection, layer, ranges, everywhere, |shelf, key, block| {
@@ -307,7 +307,7 @@ fn each_block_while(
     layer: i64,
     ranges: &ShelfRanges,
     GridBox { min_x, min_y, max_x, max_y }: GridBox,
-    mut take: impl FnMut(u8, Place, &[u8]) -> bool,
+    mut take: impl FnMut(u8, TierKey, &[u8]) -> bool,
 ) -> Result<()> {
     let mut up_to = connection.prepare_cached(sql::DRAWINGS_UP_TO)?;
     let mut last_met = None;

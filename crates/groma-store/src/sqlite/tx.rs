@@ -25,7 +25,7 @@ use groma_domain::{
     text::fold,
     workspace::{Workspace, WorkspaceName},
 };
-use groma_geo::{Bbox, block::Block, grid::GridBox};
+use groma_geo::{Bbox, grid::GridBox, tile_block::TileBlock};
 use rusqlite::{CachedStatement, Connection, OptionalExtension, ToSql, params};
 use uuid::Uuid;
 
@@ -293,7 +293,7 @@ impl<'c> SqliteTx<'c> {
                 self.execute(sql::REMOVE_EXTENT, params![int(layer), int(part)])
             }
             LayerWrite::SaveBlock { layer, shelf, is_new, block } => {
-                let Block {
+                let TileBlock {
                     key: (centre, seq),
                     bounds: GridBox { min_x, min_y, max_x, max_y },
                     bytes,

@@ -21,7 +21,7 @@ use axum::{
 use groma_domain::{Permission, geometry::Posted, layer::LayerKey};
 use groma_geo::{
     Crs,
-    geojson::{self, Options, ReadError, Spot},
+    geojson::{self, DocumentError, Options, ReadError},
 };
 use groma_store::{Actor, NewGeometries, Outcome, Spool};
 use std::io::{self, Read};
@@ -57,7 +57,7 @@ async fn post(api: ApiState, caller: Caller, request: Request) -> Result<Respons
     let limit = api.max_geojson_bytes;
     let (features, hash) = body::read(&parts.headers, body, limit, read_features).await?;
     let features = features.map_err(|error| match error {
-        ReadError::Refused(spots) => HttpError::bad_body(spots.into_iter().map(detail).collect()),
+        ReadError::Invalid(spots) => HttpError::bad_body(spots.into_iter().map(detail).collect()),
         ReadError::Input(error) => body::read_error(&error, limit),
         ReadError::Stopped(error) => HttpError::internal(error.to_string()),
     })?;
@@ -81,12 +81,12 @@ async fn post(api: ApiState, caller: Caller, request: Request) -> Result<Respons
 fn read_features(body: &mut dyn Read) -> Result<Spool, ReadError<io::Error>> {
     let mut body = RewindableBody::new(body);
     let first = read_features_in(Crs::WGS84, &mut body);
-    let Err(ReadError::Refused(spots)) = &first else { return first };
-    if !spots.iter().any(|spot| spot.strays) {
+    let Err(ReadError::Invalid(spots)) = &first else { return first };
+    if !spots.iter().any(|spot| spot.suggests_other_crs) {
         return first;
     }
     body.rewind().map_err(ReadError::Input)?;
-    let Some(crs) = geojson::named_crs(&mut body) else { return first };
+    let Some(crs) = geojson::find_crs(&mut body) else { return first };
     body.rewind().map_err(ReadError::Input)?;
     read_features_in(crs, &mut body)
 }
@@ -100,6 +100,6 @@ fn read_features_in(
     geojson::read(body, &options, |feature| spool.push(&feature)).map(|_| spool)
 }
 
-fn detail(Spot { pointer, message, .. }: Spot) -> ErrorDetail {
+fn detail(DocumentError { pointer, message, .. }: DocumentError) -> ErrorDetail {
     ErrorDetail { pointer, message }
 }

@@ -365,7 +365,7 @@ fn spooled(feature: &Value) -> Result<Spool, WebError> {
     match read {
         Ok(1) => Ok(spool),
         Ok(_) => Err(WebError::bad("One shape at a time.")),
-        Err(ReadError::Refused(spots)) => {
+        Err(ReadError::Invalid(spots)) => {
             let first = spots.into_iter().next();
             Err(WebError::bad(first.map_or_else(String::new, |spot| spot.message)))
         }

@@ -1,4 +1,4 @@
-//! A reader of tiles that trusts nothing: it panics on what MVT 2.1 forbids.
+//! A strict decoder of MVT 2.1: it panics on everything that the specification forbids.
 
 use crate::varint;
 
@@ -26,7 +26,7 @@ pub(super) enum Value {
     Boolean(bool),
 }
 
-/// Rings are in the order of the tile; a hole has a negative area.
+/// Rings are in the order of the tile. Holes have a negative area.
 #[derive(Debug, PartialEq)]
 pub(super) enum Geometry {
     Points(Path),
@@ -34,14 +34,14 @@ pub(super) enum Geometry {
     Polygons(Vec<Path>),
 }
 
-/// The layer of a tile; `None` when the tile is empty.
+/// The layer of a tile; `None` if the tile is empty.
 pub(super) fn tile(bytes: &[u8]) -> Option<Layer> {
     let mut layers = fields(bytes).into_iter().map(|field| match field {
         (3, Field::Bytes(layer)) => layer_of(layer),
-        other => panic!("a tile has layers only, not {other:?}"),
+        other => panic!("unexpected field of a tile: {other:?}"),
     });
     let layer = layers.next();
-    assert!(layers.next().is_none(), "one layer");
+    assert!(layers.next().is_none(), "more than one layer");
     layer
 }
 
@@ -60,8 +60,8 @@ enum Field<'a> {
 fn fields(mut bytes: &[u8]) -> Vec<(u64, Field<'_>)> {
     let mut fields = Vec::new();
     while !bytes.is_empty() {
-        let head = varint::take(&mut bytes).unwrap();
-        let field = match head & 7 {
+        let header = varint::take(&mut bytes).unwrap();
+        let field = match header & 7 {
             0 => Field::Number(varint::take(&mut bytes).unwrap()),
             1 => {
                 let (fixed, rest) = bytes.split_first_chunk().unwrap();
@@ -76,7 +76,7 @@ fn fields(mut bytes: &[u8]) -> Vec<(u64, Field<'_>)> {
             }
             other => panic!("wire type {other}"),
         };
-        fields.push((head >> 3, field));
+        fields.push((header >> 3, field));
     }
     fields
 }
@@ -92,17 +92,17 @@ fn layer_of(bytes: &[u8]) -> Layer {
             (4, Field::Bytes(value)) => values.push(value),
             (5, Field::Number(number)) => extent = Some(number),
             (15, Field::Number(number)) => version = Some(number),
-            other => panic!("a layer has no {other:?}"),
+            other => panic!("unexpected field of a layer: {other:?}"),
         }
     }
     assert_eq!((extent, version), (Some(4096), Some(2)));
     assert!(!features.is_empty());
     for (index, key) in keys.iter().enumerate() {
-        assert!(!keys[..index].contains(key), "{key} twice");
+        assert!(!keys[..index].contains(key), "duplicate key {key}");
     }
     let mut sorted = values.clone();
     sorted.sort_unstable();
-    assert!(sorted.windows(2).all(|pair| pair[0] != pair[1]), "a value twice");
+    assert!(sorted.windows(2).all(|pair| pair[0] != pair[1]), "duplicate value");
     let values: Vec<Value> = values.into_iter().map(value_of).collect();
     let features = features.into_iter().map(|feature| feature_of(feature, &keys, &values));
     Layer { name: name.unwrap(), features: features.collect() }
@@ -115,19 +115,19 @@ fn value_of(bytes: &[u8]) -> Value {
         [(5, Field::Number(number))] => Value::Unsigned(number),
         [(6, Field::Number(number))] => Value::Signed(varint::unzigzag(number)),
         [(7, Field::Number(number))] => Value::Boolean(number != 0),
-        ref other => panic!("a value is no {other:?}"),
+        ref other => panic!("unexpected value: {other:?}"),
     }
 }
 
 fn feature_of(bytes: &[u8], keys: &[String], values: &[Value]) -> Feature {
-    let (mut id, mut tags, mut kind, mut geometry) = (None, Vec::new(), None, Vec::new());
+    let (mut id, mut tags, mut geom_type, mut geometry) = (None, Vec::new(), None, Vec::new());
     for field in fields(bytes) {
         match field {
             (1, Field::Number(number)) => id = Some(number),
             (2, Field::Bytes(packed)) => tags = numbers(packed),
-            (3, Field::Number(number)) => kind = Some(number),
+            (3, Field::Number(number)) => geom_type = Some(number),
             (4, Field::Bytes(packed)) => geometry = numbers(packed),
-            other => panic!("a feature has no {other:?}"),
+            other => panic!("unexpected field of a feature: {other:?}"),
         }
     }
     assert_eq!(tags.len() % 2, 0);
@@ -135,7 +135,7 @@ fn feature_of(bytes: &[u8], keys: &[String], values: &[Value]) -> Feature {
     Feature {
         id: id.unwrap(),
         properties: tags.chunks_exact(2).map(property).collect(),
-        geometry: geometry_of(kind.unwrap(), &geometry),
+        geometry: geometry_of(geom_type.unwrap(), &geometry),
     }
 }
 
@@ -147,12 +147,12 @@ fn numbers(mut packed: &[u8]) -> Vec<u64> {
     numbers
 }
 
-fn geometry_of(kind: u64, numbers: &[u64]) -> Geometry {
+fn geometry_of(geom_type: u64, numbers: &[u64]) -> Geometry {
     let mut commands = Commands { numbers, at: (0, 0) };
-    match kind {
+    match geom_type {
         1 => {
-            let points = commands.steps(1);
-            assert!(commands.numbers.is_empty(), "points are one command");
+            let points = commands.points(1);
+            assert!(commands.numbers.is_empty(), "more than one command for points");
             Geometry::Points(points)
         }
         2 => {
@@ -167,13 +167,13 @@ fn geometry_of(kind: u64, numbers: &[u64]) -> Geometry {
             let mut rings: Vec<Path> = Vec::new();
             while !commands.numbers.is_empty() {
                 let ring = commands.path();
-                assert_eq!(commands.command(), (7, 1), "a ring is closed");
+                assert_eq!(commands.command(), (7, 1), "ring is not closed");
                 assert!(ring.len() >= 3, "{ring:?}");
-                assert_ne!(ring.first(), ring.last(), "a ring does not repeat its first point");
-                assert_ne!(doubled_area(&ring), 0, "a ring has an area: {ring:?}");
+                assert_ne!(ring.first(), ring.last(), "ring repeats its first point");
+                assert_ne!(doubled_area(&ring), 0, "ring without area: {ring:?}");
                 rings.push(ring);
             }
-            assert!(doubled_area(&rings[0]) > 0, "an outer ring is first");
+            assert!(doubled_area(&rings[0]) > 0, "first ring is a hole");
             Geometry::Polygons(rings)
         }
         other => panic!("geometry type {other}"),
@@ -197,27 +197,31 @@ impl Commands<'_> {
         (number & 7, number >> 3)
     }
 
-    /// The points of one command of this kind.
-    fn steps(&mut self, expected: u64) -> Path {
+    /// The points of one command with this id.
+    fn points(&mut self, expected: u64) -> Path {
         let (command, count) = self.command();
         assert_eq!(command, expected);
         assert!(count > 0);
-        let step = |_| {
+        let point = |_| {
             self.at.0 += varint::unzigzag(self.number());
             self.at.1 += varint::unzigzag(self.number());
-            let frame = -64..=4160;
-            assert!(frame.contains(&self.at.0) && frame.contains(&self.at.1), "{:?}", self.at);
+            let clip_box = -64..=4160;
+            assert!(
+                clip_box.contains(&self.at.0) && clip_box.contains(&self.at.1),
+                "{:?}",
+                self.at
+            );
             self.at
         };
-        (0..count).map(step).collect()
+        (0..count).map(point).collect()
     }
 
     /// A `MoveTo` and a `LineTo`.
     fn path(&mut self) -> Path {
-        let mut path = self.steps(1);
+        let mut path = self.points(1);
         assert_eq!(path.len(), 1);
-        path.extend(self.steps(2));
-        assert!(path.windows(2).all(|pair| pair[0] != pair[1]), "a point twice: {path:?}");
+        path.extend(self.points(2));
+        assert!(path.windows(2).all(|pair| pair[0] != pair[1]), "repeated point: {path:?}");
         path
     }
 }

@@ -44,7 +44,7 @@ impl FeatureFile {
         let mut file = &self.file;
         file.rewind()?;
         let declared = match self.format {
-            LayerFormat::GeoJson => geojson::named_crs(file),
+            LayerFormat::GeoJson => geojson::find_crs(file),
             LayerFormat::GeoJsonSeq => None,
         };
         let Some(crs) = declared.filter(|crs| *crs != self.crs) else { return Ok(None) };
@@ -60,10 +60,10 @@ impl FeatureFile {
         let mut file = &self.file;
         file.rewind().map_err(ReadError::Input)?;
         let input = bar.wrap_read(file);
-        let options = Options { crs: self.crs.clone(), max_spots: MAX_ERRORS };
+        let options = Options { crs: self.crs.clone(), max_errors: MAX_ERRORS };
         match self.format {
             LayerFormat::GeoJson => geojson::read(input, &options, on_feature),
-            LayerFormat::GeoJsonSeq => geojson::read_seq(input, &options, on_feature),
+            LayerFormat::GeoJsonSeq => geojson::read_sequence(input, &options, on_feature),
         }
     }
 }

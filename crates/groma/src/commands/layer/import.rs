@@ -13,7 +13,7 @@ use crate::{
 use groma_domain::{
     Kind, Layer, LayerId, WorkspaceId, geometry::Posted, layer::LayerKey, reference::Key,
 };
-use groma_geo::geojson::{Feature, ReadError, Spot};
+use groma_geo::geojson::{DocumentError, Feature, ReadError};
 use groma_store::{Actor, NewGeometries, Outcome, Spool, Store};
 use serde_json::{Value, json};
 use std::{path::Path, sync::Arc};
@@ -35,7 +35,7 @@ pub(in crate::commands) async fn run(
     let (path, crs) = (import.file.clone(), import.crs.clone());
     let mut file = Arc::new(run_blocking(move || FeatureFile::open(&path, format, crs)).await??);
     let mut checked = job.check(&file).await?;
-    if checked.rejected.iter().any(|spot| spot.strays) {
+    if checked.rejected.iter().any(|spot| spot.suggests_other_crs) {
         let first = file.clone();
         if let Some(reprojected) = run_blocking(move || first.with_declared_crs()).await?? {
             file = Arc::new(reprojected);
@@ -87,7 +87,7 @@ impl TargetLayer {
 struct CheckResult {
     /// The number of features, valid or not.
     total: u64,
-    rejected: Vec<Spot>,
+    rejected: Vec<DocumentError>,
     /// Whether the file was read to the end.
     is_complete: bool,
 }
@@ -152,7 +152,7 @@ impl ImportJob<'_> {
         })
         .await?;
         let rejected = rejected_features(result, &self.import.file)?;
-        let is_complete = rejected.len() < MAX_ERRORS && !rejected.iter().any(|spot| spot.is_last);
+        let is_complete = rejected.len() < MAX_ERRORS && !rejected.iter().any(|spot| spot.is_fatal);
         Ok(CheckResult { total: valid + rejected.len() as u64, rejected, is_complete })
     }
 
@@ -270,10 +270,10 @@ impl Batch {
 fn rejected_features(
     result: Result<u64, ReadError<CommandError>>,
     path: &Path,
-) -> Result<Vec<Spot>, CommandError> {
+) -> Result<Vec<DocumentError>, CommandError> {
     match result {
         Ok(_) => Ok(Vec::new()),
-        Err(ReadError::Refused(spots)) => Ok(spots),
+        Err(ReadError::Invalid(spots)) => Ok(spots),
         Err(ReadError::Input(error)) => {
             Err(CommandError::new(format!("{}: {error}", path.display())))
         }
@@ -287,7 +287,7 @@ struct Report {
     created: u64,
     updated: u64,
     unchanged: u64,
-    rejected: Vec<Spot>,
+    rejected: Vec<DocumentError>,
 }
 
 impl Report {
@@ -298,7 +298,7 @@ impl Report {
     }
 
     fn print(&self, import: &ImportLayer, total: u64) -> Result<(), CommandError> {
-        for Spot { pointer, line, message, .. } in &self.rejected {
+        for DocumentError { pointer, line, message, .. } in &self.rejected {
             let at = if pointer.is_empty() { String::new() } else { format!("{pointer}: ") };
             eprintln!("{}:{line}: {at}{message}", import.file.display());
         }

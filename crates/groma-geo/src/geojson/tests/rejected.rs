@@ -1,9 +1,9 @@
-//! What is refused, and where it is said to be wrong.
+//! Documents that are rejected, and the pointers of their errors.
 
 use super::*;
 
 #[test]
-fn coordinates_that_are_no_coordinates_are_refused_where_they_are() {
+fn invalid_coordinates_are_rejected() {
     const AT: &str = "/features/1/geometry/coordinates";
     for (r#type, coordinates, below) in [
         ("Point", "[NaN,0]", "/0"),
@@ -47,7 +47,7 @@ fn coordinates_that_are_no_coordinates_are_refused_where_they_are() {
         ("MultiPolygon", "[[[[0,0],[9,0],[9,99],[0,0]]]]", "/0/0/2/1"),
         ("Point", "[541,0]", "/0"),
         ("Point", "[-540.1,0]", "/0"),
-        // Arrays that go too deep or not deep enough.
+        // Arrays that are nested too deeply or not deeply enough.
         ("Point", "[[1,2]]", "/0"),
         ("Point", "[[[1,2]]]", "/0"),
         ("LineString", "[1,2]", "/0"),
@@ -58,18 +58,18 @@ fn coordinates_that_are_no_coordinates_are_refused_where_they_are() {
         ("MultiPolygon", "[[[0,0],[1,0],[1,1],[0,0]]]", "/0/0/0"),
         ("MultiPolygon", "[[[[[0,0]]]]]", "/0/0/0/0"),
     ] {
-        let text = shaped(r#type, coordinates);
-        assert_eq!(spot(&text), format!("{AT}{below}"), "{type} {coordinates}");
-        // The same when `type` comes last, although the place may be told less closely.
-        let text = second(&format!(
+        let text = with_geometry(r#type, coordinates);
+        assert_eq!(error_pointer(&text), format!("{AT}{below}"), "{type} {coordinates}");
+        // The same if `type` comes last, although the pointer may be less precise.
+        let text = as_second_feature(&format!(
             r#"{{"geometry":{{"coordinates":{coordinates},"type":"{type}"}},"properties":{{}},"type":"Feature"}}"#
         ));
-        assert!(spot(&text).starts_with(AT), "{type} {coordinates}");
+        assert!(error_pointer(&text).starts_with(AT), "{type} {coordinates}");
     }
 }
 
 #[test]
-fn objects_that_are_no_geojson_are_refused_where_they_are() {
+fn invalid_objects_are_rejected() {
     for (text, pointer) in [
         // Types
         (r#"{}"#, ""),
@@ -81,7 +81,7 @@ fn objects_that_are_no_geojson_are_refused_where_they_are() {
         (r#"[]"#, ""),
         (r#"null"#, ""),
         (r#""Feature""#, ""),
-        // Members that are missing or null
+        // Missing and null members
         (r#"{"type":"FeatureCollection"}"#, ""),
         (r#"{"type":"FeatureCollection","features":null}"#, "/features"),
         (r#"{"type":"FeatureCollection","features":{}}"#, "/features"),
@@ -97,7 +97,7 @@ fn objects_that_are_no_geojson_are_refused_where_they_are() {
         (r#"{"type":"Feature","geometry":null,"properties":[]}"#, "/properties"),
         (r#"{"type":"Feature","geometry":null,"properties":"a"}"#, "/properties"),
         (r#"{"type":"Feature","geometry":{"type":"Point"},"properties":{}}"#, "/geometry"),
-        // Members that make it something else
+        // Members of other types
         (
             r#"{"type":"Feature","geometry":null,"properties":{},"coordinates":[0,0]}"#,
             "/coordinates",
@@ -116,24 +116,24 @@ fn objects_that_are_no_geojson_are_refused_where_they_are() {
             r#"{"type":"GeometryCollection","geometries":[{"type":"Feature"}]}"#,
             "/geometries/0/type",
         ),
-        // Keys that come twice
+        // Duplicate members
         (r#"{"type":"Point","type":"Point","coordinates":[0,0]}"#, "/type"),
         (r#"{"type":"Point","coordinates":[0,0],"coordinates":[1,1]}"#, "/coordinates"),
         (r#"{"type":"Point","coordinates":[0,0],"note":1,"n\u006fte":2}"#, "/note"),
         (r#"{"type":"FeatureCollection","features":[],"features":[]}"#, "/features"),
-        // Boxes
+        // Bounding boxes
         (r#"{"type":"Point","coordinates":[0,0],"bbox":[0,0,0]}"#, "/bbox"),
         (r#"{"type":"Point","coordinates":[0,0],"bbox":[]}"#, "/bbox"),
         (r#"{"type":"Point","coordinates":[0,0],"bbox":[0,0,0,0,0]}"#, "/bbox"),
         (r#"{"type":"Point","coordinates":[0,0],"bbox":[0,0,0,"0"]}"#, "/bbox/3"),
         (r#"{"type":"Point","coordinates":[0,0],"bbox":"world"}"#, "/bbox"),
     ] {
-        assert_eq!(spot(text), pointer, "{text}");
+        assert_eq!(error_pointer(text), pointer, "{text}");
     }
 }
 
 #[test]
-fn members_of_a_collection_are_features_and_nothing_else() {
+fn feature_collection_contains_only_features() {
     for (feature, pointer) in [
         (r#"{"type":"Point","coordinates":[0,0]}"#, "/features/1/type"),
         (r#"{"coordinates":[0,0],"type":"Point"}"#, "/features/1/coordinates"),
@@ -145,35 +145,41 @@ fn members_of_a_collection_are_features_and_nothing_else() {
         (r#"{"type":"Feature","properties":null}"#, "/features/1"),
         (r#"{"type":"Feature","type":"Feature"}"#, "/features/1/type"),
     ] {
-        assert_eq!(spot(second(feature)), pointer, "{feature}");
+        assert_eq!(error_pointer(as_second_feature(feature)), pointer, "{feature}");
     }
 }
 
 #[test]
-fn keys_that_come_twice_are_refused_at_any_depth_of_properties() {
-    assert_eq!(spot(with_properties(r#"{"a":1,"b":2,"a":3}"#)), "/properties/a");
-    assert_eq!(spot(with_properties(r#"{"a":{"b":[{"c":1,"\u0063":2}]}}"#)), "/properties/a/b/0/c");
-    assert_eq!(spot(with_properties(r#"{"a/b~c":{"d":1,"d":1}}"#)), "/properties/a~1b~0c/d");
-    assert_eq!(spot(with_properties(r#"{"":0,"":0}"#)), "/properties/");
+fn duplicate_keys_are_rejected_at_any_depth_of_properties() {
+    assert_eq!(error_pointer(with_properties(r#"{"a":1,"b":2,"a":3}"#)), "/properties/a");
+    assert_eq!(
+        error_pointer(with_properties(r#"{"a":{"b":[{"c":1,"\u0063":2}]}}"#)),
+        "/properties/a/b/0/c"
+    );
+    assert_eq!(
+        error_pointer(with_properties(r#"{"a/b~c":{"d":1,"d":1}}"#)),
+        "/properties/a~1b~0c/d"
+    );
+    assert_eq!(error_pointer(with_properties(r#"{"":0,"":0}"#)), "/properties/");
 }
 
 #[test]
-fn an_id_is_a_short_line_or_a_number() {
+fn id_is_a_number_or_a_short_string_without_control_characters() {
     for id in ["null", "{}", "[1]", "true", r#""""#, r#""a\nb""#, r#""\u0085""#, "1e400", "1e300"] {
-        assert_eq!(spot(with_id(id)), "/id", "{id}");
+        assert_eq!(error_pointer(with_id(id)), "/id", "{id}");
     }
-    assert_eq!(spot(with_id(&format!("\"{}\"", "é".repeat(256)))), "/id");
-    assert_eq!(spot(with_id(&format!("\"{}\"", "x".repeat(10_000)))), "/id");
+    assert_eq!(error_pointer(with_id(&format!("\"{}\"", "é".repeat(256)))), "/id");
+    assert_eq!(error_pointer(with_id(&format!("\"{}\"", "x".repeat(10_000)))), "/id");
     for (id, text) in [("1", "1"), ("1.0", "1"), (r#""1""#, "1"), (r#""1.0""#, "1.0"), ("-7", "-7")]
     {
-        assert_eq!(one(with_id(id)).external_id.as_deref(), Some(text));
+        assert_eq!(single_feature(with_id(id)).external_id.as_deref(), Some(text));
     }
     let longest = "é".repeat(255);
-    assert_eq!(one(with_id(&format!("\"{longest}\""))).external_id, Some(longest));
+    assert_eq!(single_feature(with_id(&format!("\"{longest}\""))).external_id, Some(longest));
 }
 
 #[test]
-fn the_same_id_twice_is_refused_at_the_second() {
+fn duplicate_id_is_rejected_at_the_second_feature() {
     for (first, second) in [("1", "1"), ("1", r#""1""#), ("1.0", "1"), (r#""a""#, r#""\u0061""#)] {
         let text = format!(
             r#"{{"type":"FeatureCollection","features":[{},{},{}]}}"#,
@@ -181,12 +187,12 @@ fn the_same_id_twice_is_refused_at_the_second() {
             with_id("99"),
             with_id(second)
         );
-        assert_eq!(spot(text), "/features/2/id");
+        assert_eq!(error_pointer(text), "/features/2/id");
     }
 }
 
 #[test]
-fn text_that_is_no_json_is_refused_where_it_breaks() {
+fn invalid_json_is_rejected_at_the_syntax_error() {
     for (text, pointer) in [
         (&br#""#[..], ""),
         (b"  \n", ""),
@@ -211,7 +217,7 @@ fn text_that_is_no_json_is_refused_where_it_breaks() {
         (br#"{"type":"Point","note":tru}"#, "/note"),
         (br#"{"type":"Point","note":"\x"}"#, "/note"),
         (b"{\"type\":\"Point\",\"note\":\"a\nb\"}", "/note"),
-        // Not UTF-8: a stray byte, an overlong form, a surrogate, a character cut short.
+        // Invalid UTF-8: a stray byte, an overlong form, a surrogate, a truncated character.
         (b"{\"type\":\"Point\",\"note\":\"\xff\"}", "/note"),
         (b"{\"type\":\"Point\",\"note\":\"\xc0\x80\"}", "/note"),
         (b"{\"type\":\"Point\",\"note\":\"\xed\xa0\x80\"}", "/note"),
@@ -220,14 +226,15 @@ fn text_that_is_no_json_is_refused_where_it_breaks() {
         (b"{\"type\":\"Feature\",\"geometry\":null,\"properties\":{\"a\":\"\xff\"}}", "/properties/a"),
         (b"\xff\xfe{\0}\0", ""),
     ] {
-        assert_eq!(spot(text), pointer, "{}", String::from_utf8_lossy(text));
+        assert_eq!(error_pointer(text), pointer, "{}", String::from_utf8_lossy(text));
     }
 }
 
 #[test]
-fn what_is_not_kept_must_be_sound_all_the_same() {
-    let foreign = |value: &str| format!(r#"{{"type":"Point","coordinates":[1,2],"x":{value}}}"#);
-    for bad in [
+fn skipped_values_must_be_valid_too() {
+    let unknown_member =
+        |value: &str| format!(r#"{{"type":"Point","coordinates":[1,2],"x":{value}}}"#);
+    for invalid in [
         r#""\ud800""#,
         r#""a\u0000b""#,
         "1e400",
@@ -236,41 +243,47 @@ fn what_is_not_kept_must_be_sound_all_the_same() {
         r#"[{"a":{"y":1,"z":[],"y":2}}]"#,
         r#"{"\ud800":1}"#,
     ] {
-        assert_eq!(spot(foreign(bad)), "/x", "{bad}");
+        assert_eq!(error_pointer(unknown_member(invalid)), "/x", "{invalid}");
     }
     for good in
         [r#"{"y":{"y":1},"z":[{"y":1},{"y":2}]}"#, r#"["\ud83d\ude00",1e300,{}]"#, "[[],[{}]]"]
     {
-        assert_eq!(geometry(&foreign(good)), Geometry::Point(at(1.0, 2.0)), "{good}");
+        assert_eq!(geometry(&unknown_member(good)), Geometry::Point(position(1.0, 2.0)), "{good}");
     }
-    let long = foreign(&format!("\"{}\"", "é".repeat(100_000)));
-    assert_eq!(geometry(&long), Geometry::Point(at(1.0, 2.0)));
+    let long = unknown_member(&format!("\"{}\"", "é".repeat(100_000)));
+    assert_eq!(geometry(&long), Geometry::Point(position(1.0, 2.0)));
 }
 
 #[test]
-fn lone_surrogates_and_nul_are_refused_where_they_would_be_kept() {
+fn unpaired_surrogates_and_nul_are_rejected() {
     for text in [r"\ud800", r"\udc00", r"\ud800\ud800", r"\ud83dx", r"\u0000", r"a\u0000b"] {
-        assert_eq!(spot(with_properties(&format!(r#"{{"a":"{text}"}}"#))), "/properties/a");
-        assert_eq!(spot(with_properties(&format!(r#"{{"{text}":1}}"#))), "/properties");
-        assert_eq!(spot(with_id(&format!("\"{text}\""))), "/id");
+        assert_eq!(
+            error_pointer(with_properties(&format!(r#"{{"a":"{text}"}}"#))),
+            "/properties/a"
+        );
+        assert_eq!(error_pointer(with_properties(&format!(r#"{{"{text}":1}}"#))), "/properties");
+        assert_eq!(error_pointer(with_id(&format!("\"{text}\""))), "/id");
     }
-    let kept = one(with_properties(r#"{"a":"\ud83d\ude00 \u00e9\/\"\\\b\f\n\r\t"}"#));
-    assert_eq!(kept.properties["a"], "😀 é/\"\\\u{8}\u{c}\n\r\t");
+    let decoded = single_feature(with_properties(r#"{"a":"\ud83d\ude00 \u00e9\/\"\\\b\f\n\r\t"}"#));
+    assert_eq!(decoded.properties["a"], "😀 é/\"\\\u{8}\u{c}\n\r\t");
 }
 
 #[test]
-fn nesting_has_an_end() {
+fn nesting_depth_is_limited() {
     let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
-    // Two are open around it: the feature and its properties.
-    one(with_properties(&format!(r#"{{"a":{}}}"#, nested(30))));
-    let pointer = spot(with_properties(&format!(r#"{{"a":{}}}"#, nested(31))));
+    // The feature and its properties count as two levels.
+    single_feature(with_properties(&format!(r#"{{"a":{}}}"#, nested(30))));
+    let pointer = error_pointer(with_properties(&format!(r#"{{"a":{}}}"#, nested(31))));
     assert_eq!(pointer, format!("/properties/a{}", "/0".repeat(30)));
-    assert!(spot(format!(r#"{{"note":{}"#, "[".repeat(1_000_000))).starts_with("/note"));
-    assert!(spot(format!(r#"{{"coordinates":{}"#, "[".repeat(1_000_000))).starts_with("/coord"));
+    assert!(error_pointer(format!(r#"{{"note":{}"#, "[".repeat(1_000_000))).starts_with("/note"));
+    assert!(
+        error_pointer(format!(r#"{{"coordinates":{}"#, "[".repeat(1_000_000)))
+            .starts_with("/coord")
+    );
 }
 
 #[test]
-fn collections_nest_four_deep() {
+fn collections_can_be_nested_four_levels_deep() {
     let nested = |depth: usize| {
         iter::repeat_n((), depth)
             .fold(r#"{"type":"Point","coordinates":[1,2]}"#.to_owned(), |inner, ()| {
@@ -278,54 +291,57 @@ fn collections_nest_four_deep() {
             })
     };
     geometry(&nested(4));
-    assert_eq!(spot(nested(5)), format!("{}/geometries", "/geometries/0".repeat(4)));
+    assert_eq!(error_pointer(nested(5)), format!("{}/geometries", "/geometries/0".repeat(4)));
 }
 
 #[test]
-fn a_number_has_an_end() {
+fn number_length_and_range_are_limited() {
     let digits = "9".repeat(1_000_000);
     assert_eq!(
-        spot(shaped("Point", &format!("[{digits},0]"))),
+        error_pointer(with_geometry("Point", &format!("[{digits},0]"))),
         "/features/1/geometry/coordinates/0"
     );
-    assert_eq!(spot(with_properties(&format!(r#"{{"a":0.{digits}}}"#))), "/properties/a");
-    assert_eq!(spot(with_properties(r#"{"a":1e400}"#)), "/properties/a");
-    assert_eq!(spot(with_properties(r#"{"a":1e-99999}"#)), "/properties/a");
-    assert_eq!(spot(with_id(&digits)), "/id");
+    assert_eq!(error_pointer(with_properties(&format!(r#"{{"a":0.{digits}}}"#))), "/properties/a");
+    assert_eq!(error_pointer(with_properties(r#"{"a":1e400}"#)), "/properties/a");
+    assert_eq!(error_pointer(with_properties(r#"{"a":1e-99999}"#)), "/properties/a");
+    assert_eq!(error_pointer(with_id(&digits)), "/id");
 }
 
 #[test]
-fn a_feature_has_an_end() {
+fn size_of_a_feature_is_limited() {
     const POINTS: &str = r#"{"type":"MultiPoint","coordinates":[*]}"#;
-    let most = repeated(POINTS, "[1,2]", MAX_VERTICES);
-    assert!(read(most, &Options::default(), |_| Ok::<_, ()>(())).is_ok());
-    let over = spots(repeated(POINTS, "[1,2]", MAX_VERTICES + 1));
-    assert_eq!(over[0].pointer, "/coordinates/1000000");
+    let largest = repeated(POINTS, "[1,2]", MAX_VERTICES);
+    assert!(read(largest, &Options::default(), |_| Ok::<_, ()>(())).is_ok());
+    let errors_over = errors(repeated(POINTS, "[1,2]", MAX_VERTICES + 1));
+    assert_eq!(errors_over[0].pointer, "/coordinates/1000000");
 
     const RINGS: &str = r#"{"type":"Polygon","coordinates":[*]}"#;
     let ring = "[[0,0],[1,0],[1,1],[0,0]]";
-    let over = spots(repeated(RINGS, ring, MAX_RINGS + 1));
-    let told = (over[0].pointer.as_str(), over[0].message.contains("ring"));
-    assert_eq!(told, ("/coordinates/100000", true));
+    let errors_over = errors(repeated(RINGS, ring, MAX_RINGS + 1));
+    assert_eq!(errors_over[0].pointer, "/coordinates/100000");
+    assert!(errors_over[0].message.contains("rings"), "{}", errors_over[0].message);
 
     const PARTS: &str = r#"{"type":"GeometryCollection","geometries":[*]}"#;
     let empty = r#"{"type":"MultiPoint","coordinates":[]}"#;
-    let over = spots(repeated(PARTS, empty, MAX_PARTS + 1));
-    assert_eq!(over[0].pointer, "/geometries/100000");
+    let errors_over = errors(repeated(PARTS, empty, MAX_PARTS + 1));
+    assert_eq!(errors_over[0].pointer, "/geometries/100000");
 }
 
 #[test]
-fn properties_have_an_end() {
+fn size_of_properties_is_limited() {
     let keys = |count: usize| {
         let keys: Vec<String> = (0..count).map(|key| format!("\"{key}\":null")).collect();
         with_properties(&format!("{{{}}}", keys.join(",")))
     };
-    assert_eq!(one(keys(1_000)).properties.len(), 1_000);
-    assert_eq!(spot(keys(1_001)), "/properties");
-    let large = format!(r#"{{"a":"{}"}}"#, "x".repeat(MAX_PROPERTIES));
-    assert_eq!(spot(with_properties(&large)), "/properties/a");
+    assert_eq!(single_feature(keys(1_000)).properties.len(), 1_000);
+    assert_eq!(error_pointer(keys(1_001)), "/properties");
+    let large = format!(r#"{{"a":"{}"}}"#, "x".repeat(MAX_PROPERTIES_BYTES));
+    assert_eq!(error_pointer(with_properties(&large)), "/properties/a");
     let many = repeated(r#"{"type":"Feature","properties":{"a":[*]}}"#, "0", 1_000_000);
-    assert!(spots(many)[0].pointer.starts_with("/properties/a/"));
+    assert!(errors(many)[0].pointer.starts_with("/properties/a/"));
     let members: String = (0..1_001).map(|member| format!("\"{member}\":0,")).collect();
-    assert_eq!(spot(format!(r#"{{{members}"type":"Point","coordinates":[0,0]}}"#)), "/1000");
+    assert_eq!(
+        error_pointer(format!(r#"{{{members}"type":"Point","coordinates":[0,0]}}"#)),
+        "/1000"
+    );
 }

@@ -1,19 +1,20 @@
-//! Bytes in the making: what the hot loops write to.
+//! A growable byte buffer for the inner loops of the tile encoder. Bounds are checked once per group
+//! of writes instead of once per byte.
 
 use crate::varint;
 
-/// A store is of eight bytes, whatever is written, and so may run over by nearly as many.
+/// [`ByteBuffer::put`] always stores eight bytes, whatever it appends. This is the room for the rest.
 const SLACK: usize = 8;
 
-/// Appended bytes. The vector is longer than what is written.
+/// Appends bytes. The vector is longer than what has been written.
 #[derive(Default)]
-pub(super) struct Buffer {
+pub(super) struct ByteBuffer {
     bytes: Vec<u8>,
     length: usize,
 }
 
-impl Buffer {
-    pub(super) fn with_room(bytes: usize) -> Self {
+impl ByteBuffer {
+    pub(super) fn with_capacity(bytes: usize) -> Self {
         Self { bytes: vec![0; bytes + SLACK], length: 0 }
     }
 
@@ -26,13 +27,14 @@ impl Buffer {
         self.length
     }
 
-    /// Takes back what was written beyond that length.
+    /// Discards everything beyond this length.
     #[inline]
     pub(super) fn truncate(&mut self, length: usize) {
         self.length = self.length.min(length);
     }
 
-    /// Makes room for that many bytes. All that follows relies on it.
+    /// Makes room for this many bytes. Must precede [`ByteBuffer::put_varint`] and
+    /// [`ByteBuffer::put_pair`].
     #[inline]
     pub(super) fn reserve(&mut self, bytes: usize) {
         let needed = self.length + bytes + SLACK;
@@ -41,9 +43,9 @@ impl Buffer {
         }
     }
 
-    /// Appends the lowest bytes of a word.
+    /// Appends the lowest `count` bytes of a word.
     #[inline]
-    pub(super) fn put(&mut self, word: u64, count: usize) {
+    fn put(&mut self, word: u64, count: usize) {
         self.bytes[self.length..self.length + 8].copy_from_slice(&word.to_le_bytes());
         self.length += count;
     }
@@ -64,38 +66,38 @@ impl Buffer {
         self.put(value, 1);
     }
 
-    /// Appends two varints, each under 2¹⁴.
+    /// Appends two varints, each below 2¹⁴.
     #[inline]
     pub(super) fn put_pair(&mut self, pair: (u32, u32)) {
-        let (varints, [more_of_first, more_of_second]) = short_varints(pair);
+        let (varints, [extra_first, extra_second]) = short_varints(pair);
         let (first, second) = (varints & 0xffff, varints >> 16);
-        let word = first | second << (8 + 8 * more_of_first);
-        self.put(u64::from(word), (2 + more_of_first + more_of_second) as usize);
+        let word = first | second << (8 + 8 * extra_first);
+        self.put(u64::from(word), (2 + extra_first + extra_second) as usize);
     }
 
-    /// Appends a few bytes.
+    /// Appends up to 255 bytes.
     #[inline]
-    pub(super) fn put_few(&mut self, write: impl FnOnce(&mut Few<'_>)) {
-        self.reserve(Few::ROOM);
+    pub(super) fn put_small(&mut self, write: impl FnOnce(&mut SmallWriter<'_>)) {
+        self.reserve(SmallWriter::CAPACITY);
         let Some(room) = self.bytes[self.length..].first_chunk_mut() else { return };
-        let mut few = Few { room, length: 0 };
-        write(&mut few);
-        self.length += usize::from(few.length);
+        let mut writer = SmallWriter { room, length: 0 };
+        write(&mut writer);
+        self.length += usize::from(writer.length);
     }
 }
 
-/// A few bytes in the making, 255 at most. The room ends behind the last place that a byte can tell,
-/// so that nothing has to be checked where it is written to.
-pub(super) struct Few<'b> {
-    room: &'b mut [u8; Few::ROOM],
+/// Appends up to 255 bytes to a [`ByteBuffer`]. The array is longer than any `u8` index, so the
+/// compiler can omit the bounds checks.
+pub(super) struct SmallWriter<'b> {
+    room: &'b mut [u8; SmallWriter::CAPACITY],
     length: u8,
 }
 
-impl Few<'_> {
-    const ROOM: usize = u8::MAX as usize + 1 + 4;
+impl SmallWriter<'_> {
+    const CAPACITY: usize = u8::MAX as usize + 1 + 4;
 
-    /// So many pairs fit in any case.
-    pub(super) const PAIRS: usize = 32;
+    /// How many pairs fit in any case.
+    pub(super) const MAX_PAIRS: usize = 32;
 
     #[inline]
     pub(super) fn length(&self) -> u8 {
@@ -117,47 +119,47 @@ impl Few<'_> {
         self.put_byte(value as u8);
     }
 
-    /// Appends two varints, each under 2¹⁴.
+    /// Appends two varints, each below 2¹⁴.
     #[inline]
     pub(super) fn put_pair(&mut self, pair: (u32, u32)) {
-        let (varints, [more_of_first, more_of_second]) = short_varints(pair);
+        let (varints, [extra_first, extra_second]) = short_varints(pair);
         let at = usize::from(self.length);
         self.room[at..at + 2].copy_from_slice(&(varints as u16).to_le_bytes());
-        let at = at + 1 + more_of_first as usize;
+        let at = at + 1 + extra_first as usize;
         self.room[at..at + 2].copy_from_slice(&((varints >> 16) as u16).to_le_bytes());
-        self.length += (2 + more_of_first + more_of_second) as u8;
+        self.length += (2 + extra_first + extra_second) as u8;
     }
 
-    /// Appends a field of a message: its head, and a number or that of the bytes that follow.
+    /// Appends the header of a protobuf field and its value, or its length if bytes follow.
     #[inline]
-    pub(super) fn put_number(&mut self, head: u8, number: u64) {
-        self.put_byte(head);
-        self.put_varint(number);
+    pub(super) fn put_field(&mut self, header: u8, value: u64) {
+        self.put_byte(header);
+        self.put_varint(value);
     }
 
-    /// Replaces a byte that is written.
+    /// Replaces a byte.
     #[inline]
     pub(super) fn replace(&mut self, at: u8, byte: u8) {
         self.room[usize::from(at)] = byte;
     }
 }
 
-/// What a field of so many bytes takes in a message, with its head and their number.
+/// The size of a length-delimited protobuf field: header, length and bytes.
 #[inline]
 pub(super) fn field_size(bytes: usize) -> usize {
     1 + varint::length(bytes as u64) + bytes
 }
 
-/// Two varints of one byte or two, each in a half of a word, and how many more than one byte each
-/// has. There is no branch, as it would be hard to foresee.
+/// Two varints of one or two bytes, each in one half of a word, and how many bytes more than one each
+/// takes. Free of branches, which would be hard to predict.
 #[inline]
 fn short_varints((first, second): (u32, u32)) -> (u32, [u32; 2]) {
-    /// Of what a varint's second byte holds, in both halves.
+    /// The bits that go into the second byte of a varint, in both halves.
     const UPPER: u32 = 0x3f80_3f80;
     let both = first | second << 16;
     let upper = both & UPPER;
-    // Where it is not nothing, this carries into the bit above it; which then goes to where a byte
-    // says that another follows.
+    // If any upper bit is set, the addition carries into the bit above. Shifted, the carry becomes the
+    // continuation bit of the first byte.
     let more = (upper + UPPER) >> 7 & 0x0080_0080;
     (both + upper + more, [more >> 7 & 1, more >> 23])
 }

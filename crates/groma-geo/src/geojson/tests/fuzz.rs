@@ -1,4 +1,4 @@
-//! Any shape, any bytes.
+//! Properties that hold for any geometry and any bytes.
 
 use super::*;
 
@@ -27,8 +27,8 @@ fn any_geometry() -> impl Strategy<Value = Geometry> {
     shape.prop_recursive(3, 12, 3, |part| vec(part, 0..4).prop_map(Geometry::Collection))
 }
 
-/// The type and the positions, where a height that is missing among others is 0.
-fn levelled(geometry: &Geometry) -> (String, Vec<Position>) {
+/// The structure and the positions of a geometry. If some positions have a height, the others get 0.
+fn with_uniform_heights(geometry: &Geometry) -> (String, Vec<Position>) {
     let mut positions = Vec::new();
     geometry.each_position(&mut |at| positions.push(at));
     let has_z = positions.iter().any(|at| at.z.is_some());
@@ -36,27 +36,27 @@ fn levelled(geometry: &Geometry) -> (String, Vec<Position>) {
         positions.iter_mut().for_each(|at| at.z = at.z.or(Some(0.0)));
     }
     let brackets =
-        written(geometry).replace(|c: char| !"[]{}".contains(c) && !c.is_alphabetic(), "");
+        to_json(geometry).replace(|c: char| !"[]{}".contains(c) && !c.is_alphabetic(), "");
     (brackets, positions)
 }
 
 fn document() -> impl Strategy<Value = Vec<u8>> {
     const TEMPLATE: &str = r#"{"type":"FeatureCollection","note":{"a":[null,true,"é\u00e9"]},"bbox":[0,0,1,1],"features":[{"type":"Feature","id":7,"properties":{"a\n":-1.5e3,"b":{"c":["😀",false]}},"geometry":*},{"type":"Feature","geometry":null,"properties":null}]}"#;
-    any_geometry().prop_map(|geometry| TEMPLATE.replace('*', &written(&geometry)).into_bytes())
+    any_geometry().prop_map(|geometry| TEMPLATE.replace('*', &to_json(&geometry)).into_bytes())
 }
 
-/// Gives a byte at a time.
-struct Drip<'a>(&'a [u8]);
+/// Returns one byte per read.
+struct OneByteReader<'a>(&'a [u8]);
 
-impl io::Read for Drip<'_> {
+impl io::Read for OneByteReader<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let length = buffer.len().min(1);
         io::Read::read(&mut self.0, &mut buffer[..length])
     }
 }
 
-/// Everything there is to see of a reading.
-fn seen(input: impl io::Read, as_sequence: bool) -> String {
+/// Everything that reading an input returns.
+fn read_result(input: impl io::Read, as_sequence: bool) -> String {
     let mut features = Vec::new();
     let mut take = |feature| {
         features.push(feature);
@@ -64,7 +64,7 @@ fn seen(input: impl io::Read, as_sequence: bool) -> String {
     };
     let outcome = match as_sequence {
         false => read(input, &Options::default(), &mut take),
-        true => read_seq(input, &Options::default(), &mut take),
+        true => read_sequence(input, &Options::default(), &mut take),
     };
     format!("{outcome:?} {features:?}")
 }
@@ -73,38 +73,38 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn a_geometry_is_the_same_after_geojson_and_wkb(geometry in any_geometry()) {
-        let geometry = repair::put_right(geometry);
-        let read = self::geometry(&written(&geometry));
+    fn geometry_round_trips_through_geojson_and_wkb(geometry in any_geometry()) {
+        let geometry = repair::repair_geometry(geometry);
+        let read = self::geometry(&to_json(&geometry));
         prop_assert_eq!(&read, &geometry);
-        let kept = wkb::from_wkb(&wkb::to_wkb(&read)).unwrap();
-        prop_assert_eq!(&wkb::from_wkb(&wkb::to_ewkb(&read)).unwrap(), &kept);
-        prop_assert_eq!(levelled(&kept), levelled(&geometry));
+        let stored = wkb::from_wkb(&wkb::to_wkb(&read)).unwrap();
+        prop_assert_eq!(&wkb::from_wkb(&wkb::to_ewkb(&read)).unwrap(), &stored);
+        prop_assert_eq!(with_uniform_heights(&stored), with_uniform_heights(&geometry));
     }
 
     #[test]
-    fn a_byte_at_a_time_reads_the_same(document in document(), cut in any::<prop::sample::Index>()) {
+    fn reading_byte_by_byte_gives_the_same_result(document in document(), cut in any::<prop::sample::Index>()) {
         for text in [&document[..], &document[..cut.index(document.len())]] {
             for as_sequence in [false, true] {
-                prop_assert_eq!(seen(Drip(text), as_sequence), seen(text, as_sequence));
+                prop_assert_eq!(read_result(OneByteReader(text), as_sequence), read_result(text, as_sequence));
             }
         }
     }
 
     #[test]
-    fn no_bytes_do_harm(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-        seen(&bytes[..], false);
-        seen(&bytes[..], true);
+    fn arbitrary_bytes_do_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        read_result(&bytes[..], false);
+        read_result(&bytes[..], true);
     }
 
     #[test]
-    fn no_json_like_text_does_harm(text in r#"([\[\]{},:" \n]|"type"|"Point"|"coordinates"|"features"|"geometry"|null|-?[0-9.e]{1,6}|\\u[d0][0-9a-f]{3}){0,60}"#) {
-        seen(text.as_bytes(), false);
-        seen(text.as_bytes(), true);
+    fn json_like_text_does_not_panic(text in r#"([\[\]{},:" \n]|"type"|"Point"|"coordinates"|"features"|"geometry"|null|-?[0-9.e]{1,6}|\\u[d0][0-9a-f]{3}){0,60}"#) {
+        read_result(text.as_bytes(), false);
+        read_result(text.as_bytes(), true);
     }
 
     #[test]
-    fn no_change_to_a_document_does_harm(
+    fn changed_documents_do_not_panic(
         mut document in document(),
         changes in prop::collection::vec((any::<prop::sample::Index>(), prop_oneof![
             any::<u8>(),
@@ -115,8 +115,8 @@ proptest! {
             let index = index.index(document.len());
             document[index] = byte;
         }
-        prop_assert_eq!(seen(Drip(&document), false), seen(&document[..], false));
-        seen(&document[..], true);
+        prop_assert_eq!(read_result(OneByteReader(&document), false), read_result(&document[..], false));
+        read_result(&document[..], true);
     }
 }
 
@@ -124,11 +124,11 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(10))]
 
     #[test]
-    fn a_document_cut_off_anywhere_is_refused(document in document()) {
-        prop_assert!(seen(&document[..], false).starts_with("Ok(2)"));
+    fn truncated_document_is_rejected(document in document()) {
+        prop_assert!(read_result(&document[..], false).starts_with("Ok(2)"));
         for cut in 0..document.len() {
-            let spots = spots(&document[..cut]);
-            prop_assert_eq!(spots.len(), 1);
+            let errors = errors(&document[..cut]);
+            prop_assert_eq!(errors.len(), 1);
         }
     }
 }

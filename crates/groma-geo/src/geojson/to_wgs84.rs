@@ -1,0 +1,79 @@
+//! Transforms the positions of a geometry to WGS 84 and checks that they lie on the earth.
+
+use super::{
+    object_type::Member,
+    parse_error::{ErrorPath, ParseError, ParseResult},
+    scanner::Scanner,
+};
+use crate::{Crs, Geometry, Line, Position, repair};
+
+/// Beyond this, a number is certainly not meant in degrees.
+const MAX_PLAUSIBLE_DEGREES: f64 = 1000.0;
+
+pub(super) struct ToWgs84<'a, 'b> {
+    /// The reference system of the positions.
+    pub(super) crs: &'a Crs,
+    /// Provides the line number of errors.
+    pub(super) json: &'a Scanner<'b>,
+}
+
+impl ToWgs84<'_, '_> {
+    pub(super) fn geometry(&self, geometry: &mut Geometry) -> ParseResult<()> {
+        let result = match geometry {
+            Geometry::Point(position) => self.position(position),
+            Geometry::MultiPoint(positions) | Geometry::LineString(positions) => {
+                self.line(positions)
+            }
+            Geometry::MultiLineString(lines) | Geometry::Polygon(lines) => self.lines(lines),
+            Geometry::MultiPolygon(polygons) => each_item(polygons, |rings| self.lines(rings)),
+            Geometry::Collection(parts) => {
+                return each_item(parts, |part| self.geometry(part))
+                    .at_member(Member::Geometries.name());
+            }
+        };
+        result.at_member(Member::Coordinates.name())
+    }
+
+    fn lines(&self, lines: &mut [Line]) -> ParseResult<()> {
+        each_item(lines, |line| self.line(line))
+    }
+
+    fn line(&self, line: &mut Line) -> ParseResult<()> {
+        each_item(line, |position| self.position(position))
+    }
+
+    fn position(&self, position: &mut Position) -> ParseResult<()> {
+        if !self.crs.is_wgs84() {
+            (position.x, position.y) =
+                self.crs.to_wgs84(position.x, position.y).ok_or_else(|| {
+                    let crs = self.crs;
+                    self.json.invalid(format!("is outside the area in which {crs} can be used"))
+                })?;
+        }
+        if position.x.abs() > repair::MAX_LONGITUDE {
+            return Err(self.out_of_range("longitude", position.x, repair::MAX_LONGITUDE))
+                .at_index(0);
+        }
+        if position.y.abs() > 90.0 {
+            return Err(self.out_of_range("latitude", position.y, 90.0)).at_index(1);
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn out_of_range(&self, name: &str, found: f64, limit: f64) -> Box<ParseError> {
+        let hint = match found.abs() > MAX_PLAUSIBLE_DEGREES && self.crs.is_wgs84() {
+            true => "; if the coordinates are not in WGS 84, name their reference system in `crs`",
+            false => "",
+        };
+        let message = format!("a {name} must be between -{limit} and {limit} degrees{hint}");
+        self.json.invalid(message).suggesting_other_crs()
+    }
+}
+
+fn each_item<T>(
+    items: &mut [T],
+    mut check: impl FnMut(&mut T) -> ParseResult<()>,
+) -> ParseResult<()> {
+    items.iter_mut().enumerate().try_for_each(|(index, item)| check(item).at_index(index))
+}
