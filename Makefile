@@ -1,7 +1,7 @@
 # Each target installs what it needs (scripts/setup). The scripts can also be run directly.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint audit sbom fmt bench bench-growth guard chaos fuzz screenshots setup
+.PHONY: help run test lint audit sbom fmt bench bench-growth instruction-counts chaos fuzz screenshots setup
 
 help: ## List all targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 28
@@ -33,8 +33,8 @@ bench-growth: ## Measure how cost grows up to ten million records and features (
 	@scripts/setup build
 	cargo run --release --locked -p bench -- growth
 
-guard: ## Count the CPU instructions of the hot paths and compare them with the recorded values
-	@scripts/guard
+instruction-counts: ## Count the CPU instructions of the hot paths and compare them with the recorded values
+	@scripts/instruction-counts
 
 chaos: ## Run the failure tests and write docs/reliability.md
 	@scripts/chaos
@@ -48,4 +48,4 @@ screenshots: ## Take the screenshots in docs/images
 
 # Installs the system packages for all targets, for example for a CI image.
 setup:
-	@scripts/setup build lint postgres python node browser bench guard chaos
+	@scripts/setup build lint postgres python node browser bench instruction-counts chaos

@@ -1,12 +1,12 @@
-//! Datasette, a peer in records: its published package over a SQLite file that it is told will not change,
-//! with the counts written down before and full-text search, as its documentation says for speed.
+//! Datasette: its published package with an immutable SQLite file, precomputed counts and full-text
+//! search, as its documentation recommends for speed.
 
 use crate::{
-    Outcome,
-    effort::Effort,
+    Result,
     folders::{self, COLUMNS, Peer, SEARCHED},
-    machine::said,
+    machine::first_line,
     process::{Process, installed},
+    profile::Profile,
 };
 use groma_domain::WorkspaceId;
 use groma_store::Store;
@@ -16,9 +16,13 @@ use std::process::Command;
 pub(crate) const SETTINGS: &str = "`-i` (immutable, counts from `inspect`), facets off, no threads for SQL (its fastest here), key as \
     primary key, FTS5 over the searched fields; a page by its `_next`";
 
-pub(crate) async fn start(effort: &Effort, store: &Store, workspace: WorkspaceId) -> Outcome<Peer> {
-    let file = format!("{}/datasette.db", effort.folder()?);
-    fill(&file, effort.sizes.folders, store, workspace).await?;
+pub(crate) async fn start(
+    profile: &Profile,
+    store: &Store,
+    workspace: WorkspaceId,
+) -> Result<Peer> {
+    let file = format!("{}/datasette.db", profile.directory()?);
+    fill(&file, profile.sizes.folders, store, workspace).await?;
     let program = installed("python/bin/datasette")?;
     let counts = format!("{file}.json");
     let inspected =
@@ -55,13 +59,13 @@ pub(crate) async fn start(effort: &Effort, store: &Store, workspace: WorkspaceId
     })
 }
 
-pub(crate) fn version() -> Outcome<String> {
-    let said = said(&installed("python/bin/datasette")?.to_string_lossy(), &["--version"])?;
-    Ok(said.rsplit(' ').next().unwrap_or_default().to_owned())
+pub(crate) fn version() -> Result<String> {
+    let output = first_line(&installed("python/bin/datasette")?.to_string_lossy(), &["--version"])?;
+    Ok(output.rsplit(' ').next().unwrap_or_default().to_owned())
 }
 
-/// One table with the folders, unless it has them.
-async fn fill(file: &str, folders: u64, store: &Store, workspace: WorkspaceId) -> Outcome {
+/// Creates a table with the folders unless it exists.
+async fn fill(file: &str, folders: u64, store: &Store, workspace: WorkspaceId) -> Result {
     let database = Connection::open(file)?;
     let count = "SELECT count(*) FROM folders";
     if database.query_row(count, [], |row| row.get::<_, i64>(0)).is_ok_and(|n| n as u64 == folders)
@@ -89,12 +93,8 @@ async fn fill(file: &str, folders: u64, store: &Store, workspace: WorkspaceId) -
     Ok(())
 }
 
-/// Writes the folders into a table that has their columns.
-pub(crate) async fn insert(
-    database: &Connection,
-    store: &Store,
-    workspace: WorkspaceId,
-) -> Outcome {
+/// Inserts the folders into a table with their columns.
+pub(crate) async fn insert(database: &Connection, store: &Store, workspace: WorkspaceId) -> Result {
     let places = vec!["?"; COLUMNS.len()].join(", ");
     let columns = COLUMNS.map(|column| format!("\"{column}\"")).join(", ");
     let mut insert =

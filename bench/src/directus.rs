@@ -1,13 +1,13 @@
-//! Directus, a peer in records: its published package on SQLite and on PostgreSQL, with a collection of the
-//! same fields made over its API and filled by SQL, asked with the static token of its administrator,
-//! for whom no permissions are looked up.
+//! Directus: its published package on SQLite and PostgreSQL, with a collection of the same fields that is
+//! created over its API and filled by SQL. Requests use the static token of an administrator, which needs
+//! no permission lookups.
 
 use crate::{
-    Outcome, datasette,
-    effort::{Effort, psql},
+    Result, datasette,
     folders::{self, COLUMNS, Peer, SEARCHED},
-    machine::said,
+    machine::first_line,
     process::{self, Process, installed},
+    profile::{Profile, psql},
 };
 use groma_domain::WorkspaceId;
 use groma_store::Store;
@@ -25,21 +25,21 @@ const TOKEN: &str = "bench-static-token";
 pub(crate) const SETTINGS: &str = "`NODE_ENV=production`, static token of an administrator, no limiters, no \
     cache, no telemetry, key as primary key, only the searched fields `searchable`";
 
-/// Where Directus keeps its tables.
+/// The database of Directus.
 pub(crate) enum Home {
     Sqlite(String),
     Postgres(String),
 }
 
 pub(crate) async fn start(
-    effort: &Effort,
+    profile: &Profile,
     home: &Home,
     store: &Store,
     workspace: WorkspaceId,
-) -> Outcome<Peer> {
+) -> Result<Peer> {
     let (name, folders) = match home {
-        Home::Sqlite(_) => ("Directus on SQLite", effort.sizes.folders),
-        Home::Postgres(_) => ("Directus on PostgreSQL", effort.postgres_folders),
+        Home::Sqlite(_) => ("Directus on SQLite", profile.sizes.folders),
+        Home::Postgres(_) => ("Directus on PostgreSQL", profile.postgres_folders),
     };
     let program = installed("directus/node_modules/directus/cli.js")?;
     let ready = directus(&program, home, "bootstrap")?.output()?;
@@ -53,7 +53,7 @@ pub(crate) async fn start(
     })?;
     if count(home) != Some(folders) {
         println!("Filling {name}, once");
-        make_collection(process.address)?;
+        create_collection(process.address)?;
         fill(home, store, workspace).await?;
     }
     Ok(Peer {
@@ -69,14 +69,15 @@ pub(crate) async fn start(
     })
 }
 
-pub(crate) fn version() -> Outcome<String> {
+pub(crate) fn version() -> Result<String> {
     let package = std::fs::read(installed("directus/node_modules/directus/package.json")?)?;
     let package: Value = serde_json::from_slice(&package)?;
-    let node = said(&installed("node/node_modules/.bin/node")?.to_string_lossy(), &["--version"])?;
+    let node =
+        first_line(&installed("node/node_modules/.bin/node")?.to_string_lossy(), &["--version"])?;
     Ok(format!("{} on Node {node}", package["version"].as_str().unwrap_or_default()))
 }
 
-fn directus(program: &Path, home: &Home, verb: &str) -> Outcome<Command> {
+fn directus(program: &Path, home: &Home, verb: &str) -> Result<Command> {
     let mut command = Command::new(installed("node/node_modules/.bin/node")?);
     command.arg(program).arg(verb).current_dir(installed("directus")?);
     match home {
@@ -104,7 +105,7 @@ fn directus(program: &Path, home: &Home, verb: &str) -> Outcome<Command> {
     Ok(command)
 }
 
-/// How many folders it has; none when there is no such table.
+/// The number of folders; `None` without the table.
 fn count(home: &Home) -> Option<u64> {
     let sql = "SELECT count(*) FROM folders";
     match home {
@@ -116,8 +117,8 @@ fn count(home: &Home) -> Option<u64> {
     }
 }
 
-/// Makes the collection anew.
-fn make_collection(address: SocketAddr) -> Outcome {
+/// Creates the collection again.
+fn create_collection(address: SocketAddr) -> Result {
     let fields: Vec<Value> = COLUMNS
         .iter()
         .map(|column| {
@@ -148,7 +149,7 @@ fn make_collection(address: SocketAddr) -> Outcome {
     process::get(address, "/items/folders?limit=1", TOKEN).map(drop)
 }
 
-async fn fill(home: &Home, store: &Store, workspace: WorkspaceId) -> Outcome {
+async fn fill(home: &Home, store: &Store, workspace: WorkspaceId) -> Result {
     match home {
         Home::Sqlite(file) => {
             let database = Connection::open(file)?;
@@ -164,7 +165,7 @@ async fn fill(home: &Home, store: &Store, workspace: WorkspaceId) -> Outcome {
                 .spawn()?;
             let mut input = std::io::BufWriter::new(copy.stdin.take().ok_or("no input")?);
             folders::each(store, workspace, |values| {
-                let values: Vec<String> = values.into_iter().map(copied).collect();
+                let values: Vec<String> = values.into_iter().map(copy_value).collect();
                 Ok(writeln!(input, "{}", values.join("\t"))?)
             })
             .await?;
@@ -177,8 +178,8 @@ async fn fill(home: &Home, store: &Store, workspace: WorkspaceId) -> Outcome {
     }
 }
 
-/// A value as COPY reads it.
-fn copied(value: Option<String>) -> String {
+/// A value in the format of COPY.
+fn copy_value(value: Option<String>) -> String {
     let Some(value) = value else { return "\\N".to_owned() };
     value.replace('\\', "\\\\").replace('\t', "\\t").replace('\n', "\\n")
 }

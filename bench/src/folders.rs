@@ -1,12 +1,12 @@
-//! The folders of a loaded workspace as peers keep them: one table, a column a field, what is not a plain
-//! value as JSON text. And the question whether a peer answers with the same ones.
+//! The folders of a loaded workspace for other software: one table with a column per field, and JSON text
+//! for structured values. Also checks that another server returns the same folders.
 
-use crate::{Outcome, office::Office, process};
+use crate::{Result, process, server::Server};
 use groma_domain::{Kind, ListParams, WorkspaceId};
 use groma_store::Store;
 use serde_json::Value;
 
-/// The fields of a folder, its key first.
+/// The fields of a folder, starting with its key.
 pub(crate) const COLUMNS: [&str; 19] = [
     "reference",
     "id",
@@ -29,18 +29,18 @@ pub(crate) const COLUMNS: [&str; 19] = [
     "archivedAt",
 ];
 
-/// The fields that a term is looked for in.
+/// The searched fields.
 pub(crate) const SEARCHED: [&str; 3] = ["reference", "name", "description"];
 
-/// A word that is in fifty folders.
+/// A word that occurs in fifty folders.
 pub(crate) const TERM: &str = "lighthouse";
 
-/// Hands over every folder, as the values of the columns.
+/// Calls a function with the column values of every folder.
 pub(crate) async fn each(
     store: &Store,
     workspace: WorkspaceId,
-    mut take: impl FnMut(Vec<Option<String>>) -> Outcome,
-) -> Outcome {
+    mut take: impl FnMut(Vec<Option<String>>) -> Result,
+) -> Result {
     for page in 1.. {
         let params = ListParams { page, limit: 1_000, term: None };
         let page = store.list(workspace, Kind::Folder, &params, Vec::new()).await?;
@@ -63,30 +63,30 @@ fn text(value: &Value) -> Option<String> {
     }
 }
 
-/// A running peer that answers for the same folders.
+/// A running peer with the same folders.
 pub(crate) struct Peer {
     pub(crate) name: &'static str,
     pub(crate) process: process::Process,
     pub(crate) token: &'static str,
-    /// The paths of a folder by its reference, of a page of fifty, of a term.
+    /// The paths of a folder by reference, of a page of fifty, and of a search.
     pub(crate) detail: fn(&str) -> String,
     pub(crate) page: fn(u64) -> String,
     pub(crate) term: fn(&str) -> String,
-    /// Where in an answer the folder is, the folders are, and how many there are in all.
+    /// The JSON pointers of the folder, the folders and the total in a response.
     pub(crate) folder_at: &'static str,
     pub(crate) folders_at: &'static str,
     pub(crate) total_at: &'static str,
 }
 
 impl Peer {
-    /// Fails unless detail, pages and term carry the same folders as ours do.
-    pub(crate) fn agrees_with(&self, office: &Office, token: &str, folders: u64) -> Outcome {
-        let ours = |path: &str| -> Outcome<Value> {
+    /// Fails unless detail, pages and search return the same folders as Groma.
+    pub(crate) fn check_agreement(&self, server: &Server, token: &str, folders: u64) -> Result {
+        let ours = |path: &str| -> Result<Value> {
             Ok(serde_json::from_slice(
-                &office.get(&format!("/api/public/v1/folders{path}"), token)?,
+                &server.get(&format!("/api/public/v1/folders{path}"), token)?,
             )?)
         };
-        let theirs = |path: &str| -> Outcome<Value> {
+        let theirs = |path: &str| -> Result<Value> {
             Ok(serde_json::from_slice(&process::get(self.process.address, path, self.token)?)?)
         };
         let mut compared = Vec::new();
@@ -110,7 +110,7 @@ impl Peer {
         Ok(())
     }
 
-    /// Totals and names of both, in the order they came unless that is left to each.
+    /// The totals and names of both, sorted if the order is undefined.
     fn names(&self, ours: &Value, theirs: &Value, sorted: bool) -> (Listed, Listed) {
         let listed = |folders: Option<&Value>, total: Option<&Value>| {
             let folders = folders.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
@@ -127,7 +127,7 @@ impl Peer {
     }
 }
 
-/// How many there are in all, and which came.
+/// The total and the names of a page.
 type Listed = (u64, Vec<String>);
 
 fn name(folder: Option<&Value>) -> String {

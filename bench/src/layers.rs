@@ -1,11 +1,11 @@
-//! Groma's two layers of the land: loading them, and the program that serves them.
+//! Groma with the two layers of the dataset.
 
 use crate::{
-    Outcome,
-    effort::CONNECTIONS,
-    land::{Cover, Land},
+    Result,
+    dataset::{Cover, Dataset},
     load,
-    office::Office,
+    profile::CONNECTIONS,
+    server::Server,
     wrk,
 };
 use groma_domain::{Timestamp, WorkspaceId, layer::LayerKey};
@@ -13,17 +13,17 @@ use groma_geo::grid::{TileId, project};
 use groma_store::{Actor, DatabaseUrl, NewGeometries, Outcome as Posted, Spool, Store};
 use std::time::Instant;
 
-/// How many features are written in one transaction.
+/// The number of features per transaction.
 const BATCH: u64 = 10_000;
 
-/// A running Groma and its two layers.
-pub(crate) struct Server {
-    pub(crate) office: Office,
+/// A running server and its two layers.
+pub(crate) struct TileServer {
+    pub(crate) groma: Server,
     layers: [(Cover, String); 2],
 }
 
-impl Server {
-    pub(crate) async fn start(database: &str, settings: &[(&str, &str)]) -> Outcome<Self> {
+impl TileServer {
+    pub(crate) async fn start(database: &str, settings: &[(&str, &str)]) -> Result<Self> {
         let store = Store::open(&database.parse()?).await?;
         let workspace = load::workspace(&store).await?;
         let mut ids = Vec::new();
@@ -33,7 +33,7 @@ impl Server {
             ids.push((cover, layer.id.to_string()));
         }
         let layers = ids.try_into().map_err(|_| "layers")?;
-        Ok(Self { office: Office::start_with(database, settings)?, layers })
+        Ok(Self { groma: Server::start_with(database, settings)?, layers })
     }
 
     pub(crate) fn paths(&self, cover: Cover, tiles: &[TileId]) -> Vec<String> {
@@ -44,32 +44,32 @@ impl Server {
         tiles.iter().map(path).collect()
     }
 
-    pub(crate) fn measure(&self, cover: Cover, tiles: &[TileId], seconds: u32) -> Outcome<f64> {
+    pub(crate) fn measure(&self, cover: Cover, tiles: &[TileId], seconds: u32) -> Result<f64> {
         let paths = self.paths(cover, tiles);
-        let token = self.office.token()?;
-        Ok(wrk::run(self.office.geo, &token, &paths, CONNECTIONS, seconds)?.per_second)
+        let token = self.groma.create_token()?;
+        Ok(wrk::run(self.groma.geo, &token, &paths, CONNECTIONS, seconds)?.per_second)
     }
 
-    pub(crate) fn millis(&self, cover: Cover, tiles: &[TileId], seconds: u32) -> Outcome<f64> {
+    pub(crate) fn millis(&self, cover: Cover, tiles: &[TileId], seconds: u32) -> Result<f64> {
         let paths = self.paths(cover, tiles);
-        let token = self.office.token()?;
-        Ok(wrk::run(self.office.geo, &token, &paths, CONNECTIONS, seconds)?.millis)
+        let token = self.groma.create_token()?;
+        Ok(wrk::run(self.groma.geo, &token, &paths, CONNECTIONS, seconds)?.millis)
     }
 
-    /// Bytes of the largest of some tiles.
-    pub(crate) fn largest(&self, cover: Cover, tiles: &[TileId]) -> Outcome<usize> {
-        let token = self.office.token()?;
+    /// The size of the largest tile in bytes.
+    pub(crate) fn largest(&self, cover: Cover, tiles: &[TileId]) -> Result<usize> {
+        let token = self.groma.create_token()?;
         let mut largest = 0;
         for path in self.paths(cover, tiles) {
-            largest = largest.max(self.office.get_from(self.office.geo, &path, &token, &[])?.len());
+            largest = largest.max(self.groma.get_from(self.groma.geo, &path, &token, &[])?.len());
         }
         Ok(largest)
     }
 }
 
-/// Tiles of a zoom in which there is something: where the towns are, the more the larger they are.
-pub(crate) fn tiles_over(
-    land: &Land,
+/// Tiles with features at a zoom, more of them in larger towns.
+pub(crate) fn tiles_with_features(
+    dataset: &Dataset,
     cover: Cover,
     features: u64,
     zoom: u8,
@@ -77,7 +77,7 @@ pub(crate) fn tiles_over(
 ) -> Vec<TileId> {
     let mut tiles = Vec::new();
     for n in 0..count {
-        let ((x, y), _) = land.place(cover, load::mix(n + 17) % features, features);
+        let ((x, y), _) = dataset.place(cover, load::mix(n + 17) % features, features);
         let (x, y) = project(x, y);
         let cell = |value: u32| if zoom == 0 { 0 } else { value >> (32 - u32::from(zoom)) };
         tiles.extend(TileId::new(zoom, cell(x), cell(y)));
@@ -89,8 +89,8 @@ pub(crate) fn tiles_over(
     tiles
 }
 
-/// Fills both layers; what is there already stays.
-pub(crate) async fn load(database: &DatabaseUrl, land: &Land, count: u64) -> Outcome {
+/// Loads the missing features of both layers.
+pub(crate) async fn load(database: &DatabaseUrl, dataset: &Dataset, count: u64) -> Result {
     let store = Store::open(database).await?;
     let workspace = load::workspace(&store).await?;
     for cover in Cover::ALL {
@@ -103,19 +103,19 @@ pub(crate) async fn load(database: &DatabaseUrl, land: &Land, count: u64) -> Out
                 0
             }
         };
-        let begun = Instant::now();
+        let start = Instant::now();
         let mut next = there;
         while next < count {
             let end = (next + BATCH).min(count);
             let mut features = Spool::default();
             for n in next..end {
-                features.push(&land.feature(cover, n, count))?;
+                features.push(&dataset.feature(cover, n, count))?;
             }
             post(&store, workspace, key.clone(), features).await?;
             next = end;
         }
         if there < count {
-            let seconds = begun.elapsed().as_secs_f64();
+            let seconds = start.elapsed().as_secs_f64();
             let per_second = (count - there) as f64 / seconds;
             println!(
                 "{database:?}: {} {} in {seconds:.0} s, {per_second:.0}/s",
@@ -127,7 +127,7 @@ pub(crate) async fn load(database: &DatabaseUrl, land: &Land, count: u64) -> Out
     Ok(())
 }
 
-async fn post(store: &Store, workspace: WorkspaceId, layer: LayerKey, features: Spool) -> Outcome {
+async fn post(store: &Store, workspace: WorkspaceId, layer: LayerKey, features: Spool) -> Result {
     let outcome = store.post_geometries(NewGeometries {
         workspace,
         actor: Actor::Operator,
@@ -140,6 +140,6 @@ async fn post(store: &Store, workspace: WorkspaceId, layer: LayerKey, features: 
     });
     match outcome.await? {
         Posted::Posted(_) => Ok(()),
-        Posted::Replayed(_) => Err("nothing was to be replayed".into()),
+        Posted::Replayed(_) => Err("unexpected replayed response".into()),
     }
 }

@@ -1,6 +1,6 @@
-//! The large workspace: made of plain drafts through `store.apply`, as everything is.
+//! A large workspace, created with `store.apply`.
 
-use crate::{Outcome, changes::now};
+use crate::{Result, changes::now};
 use clap::Args;
 use groma_domain::{
     Currency, Email, Kind, ListParams, Scope, Term, Timestamp, WorkspaceId,
@@ -16,12 +16,12 @@ use groma_store::{
 };
 use std::time::Instant;
 
-/// The name of the loaded workspace.
+/// The name of the workspace.
 pub(crate) const WORKSPACE: &str = "Bench";
-/// Its owner.
+/// The owner of the workspace.
 pub(crate) const OWNER: &str = "owner@example.test";
 
-/// How many records of each kind.
+/// The number of records of each kind.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Sizes {
     /// Folders.
@@ -44,11 +44,11 @@ impl Sizes {
     }
 }
 
-/// How many records are written in one transaction.
+/// The number of records per transaction.
 const BATCH: u64 = 1_000;
 
-/// Fills the workspace up to the sizes; what is there already stays.
-pub(crate) async fn run(database: &DatabaseUrl, sizes: &Sizes) -> Outcome {
+/// Loads the missing records up to the sizes.
+pub(crate) async fn run(database: &DatabaseUrl, sizes: &Sizes) -> Result {
     let store = Store::open(database).await?;
     let workspace = workspace(&store).await?;
     for (kind, wanted) in [
@@ -58,7 +58,7 @@ pub(crate) async fn run(database: &DatabaseUrl, sizes: &Sizes) -> Outcome {
         (Kind::Expense, sizes.expenses),
     ] {
         let there = count(&store, workspace, kind).await?;
-        let begun = Instant::now();
+        let start = Instant::now();
         let mut next = there;
         while next < wanted {
             let end = (next + BATCH).min(wanted);
@@ -67,7 +67,7 @@ pub(crate) async fn run(database: &DatabaseUrl, sizes: &Sizes) -> Outcome {
             store.apply(change).await?;
             next = end;
         }
-        let (made, seconds) = (next - there, begun.elapsed().as_secs_f64());
+        let (made, seconds) = (next - there, start.elapsed().as_secs_f64());
         if made > 0 {
             println!("{made} {} in {seconds:.1} s: {:.0}/s", kind.plural(), made as f64 / seconds);
         }
@@ -75,8 +75,8 @@ pub(crate) async fn run(database: &DatabaseUrl, sizes: &Sizes) -> Outcome {
     Ok(())
 }
 
-/// Writes a word that no other folder has into fifty of them, all over the workspace.
-pub(crate) async fn mark(store: &Store, folders: u64, word: &str) -> Outcome {
+/// Writes a word into fifty folders, spread over the workspace.
+pub(crate) async fn mark(store: &Store, folders: u64, word: &str) -> Result {
     const MARKED: u64 = 50;
     let workspace = workspace(store).await?;
     let params = ListParams {
@@ -102,8 +102,8 @@ pub(crate) async fn mark(store: &Store, folders: u64, word: &str) -> Outcome {
     Ok(())
 }
 
-/// The workspace to fill.
-pub(crate) async fn workspace(store: &Store) -> Outcome<WorkspaceId> {
+/// Finds or creates the workspace.
+pub(crate) async fn workspace(store: &Store) -> Result<WorkspaceId> {
     let name = WorkspaceName::parse(WORKSPACE)?;
     if let Ok(workspace) = store.find_workspace(&WorkspaceFilter::Name(name.clone())).await {
         return Ok(workspace.id);
@@ -112,12 +112,12 @@ pub(crate) async fn workspace(store: &Store) -> Outcome<WorkspaceId> {
     Ok(store.create_workspace(name, Currency::EUR, owner, now()).await?.id)
 }
 
-/// New tokens that may read everything, so that each run has rate windows of its own.
+/// New tokens with all read scopes, so that each run has new rate windows.
 pub(crate) async fn tokens(
     store: &Store,
     workspace: WorkspaceId,
     count: u64,
-) -> Outcome<Vec<Token>> {
+) -> Result<Vec<Token>> {
     let prefix = TokenPrefix::parse("svc")?;
     let start = u64::try_from(jiff::Timestamp::now().as_nanosecond() & i128::from(u64::MAX))?;
     let mut tokens = Vec::new();
@@ -143,7 +143,7 @@ pub(crate) async fn tokens(
     Ok(tokens)
 }
 
-async fn count(store: &Store, workspace: WorkspaceId, kind: Kind) -> Outcome<u64> {
+async fn count(store: &Store, workspace: WorkspaceId, kind: Kind) -> Result<u64> {
     let params = ListParams { page: 1, limit: 1, term: None };
     Ok(store.list(workspace, kind, &params, Vec::new()).await?.total)
 }
@@ -154,12 +154,12 @@ fn save(draft: Draft) -> Command {
 
 fn draft(kind: Kind, n: u64, sizes: &Sizes) -> Draft {
     let place = PLACES[mix(n) as usize % PLACES.len()];
-    let work = WORKS[mix(n ^ 0x5bd1) as usize % WORKS.len()];
+    let work = JOB_TYPES[mix(n ^ 0x5bd1) as usize % JOB_TYPES.len()];
     let text = |text: String| Field::Set(Some(text));
-    // Neighbours share a folder, as they do when an office works.
+    // Consecutive records share a folder, as in real use.
     let folder =
         |of: u64, folders: u64| Field::Set(by_number(Kind::Folder, n * folders / of.max(1)));
-    // And days go by, give or take a fortnight.
+    // The dates advance, with a deviation of up to two weeks.
     let day = |of: u64| day(n * DAYS / of.max(1) + mix(n) % 14);
     match kind {
         Kind::Folder => Draft::Folder(FolderInput {
@@ -201,7 +201,7 @@ fn draft(kind: Kind, n: u64, sizes: &Sizes) -> Draft {
     }
 }
 
-/// The key of the n-th record, whose reference was made.
+/// The key of the n-th record with a generated reference.
 fn by_number(kind: Kind, n: u64) -> Key {
     Key::Reference(Reference::made(kind, n + 1))
 }
@@ -212,14 +212,14 @@ fn person(n: u64) -> PersonRef {
     PersonRef::Email(email.expect("an address"))
 }
 
-/// Over how many days the records are spread.
+/// The number of days over which the records are spread.
 const DAYS: u64 = 900;
 
 fn day(n: u64) -> groma_domain::time::Date {
     Timestamp::from_millis(1_700_000_000_000 + n as i64 * 86_400_000).date()
 }
 
-/// Spreads consecutive numbers.
+/// Hashes a number.
 pub(crate) fn mix(n: u64) -> u64 {
     let n = (n ^ (n >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let n = (n ^ (n >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -240,7 +240,7 @@ const PLACES: [&str; 12] = [
     "Beaulieu",
     "Orgelet",
 ];
-const WORKS: [&str; 8] = [
+const JOB_TYPES: [&str; 8] = [
     "boundary survey",
     "as-built plan",
     "topographic survey",

@@ -1,27 +1,27 @@
-//! What is compared with whom: `bench run` measures, keeps the figures under `target/bench` and writes the
-//! table of `bench/RESULTS.md`; `bench load` fills a workspace with as many records as one likes.
+//! Benchmarks: `bench run` measures, stores the results under `target/bench` and writes
+//! `bench/RESULTS.md`; `bench load` fills a workspace with any number of records.
 
 mod bare;
 mod changes;
+mod dataset;
 mod datasette;
 mod directus;
-mod effort;
 mod folders;
 mod growth;
-mod land;
 mod layers;
 mod load;
 mod machine;
 mod martin;
 mod mvt;
-mod office;
 mod plot;
 mod postgres;
 mod posts;
 mod process;
+mod profile;
 mod receiver;
 mod records;
 mod report;
+mod server;
 mod start;
 mod table;
 mod tiles;
@@ -30,16 +30,15 @@ mod webhooks;
 mod wrk;
 
 use clap::{Parser, Subcommand, ValueEnum};
-use effort::Effort;
 use groma_store::DatabaseUrl;
+use groma_testkit::Result;
+use profile::Profile;
 
-/// As in the program, whose code runs here too.
+/// The same allocator as in the program.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
-
-/// Measures Groma beside its peers and its limits.
+/// Measures Groma and comparable software.
 #[derive(Parser)]
 struct Cli {
     #[command(subcommand)]
@@ -48,73 +47,73 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Measure all parts or some, and write the table (needs `TEST_POSTGRES_URL`).
+    /// Measure all or some parts and write the table (needs `TEST_POSTGRES_URL`).
     Run {
-        /// Small data and short rounds: whether everything runs, not how fast it is.
+        /// Use small data and short rounds, to check that everything runs.
         #[arg(long)]
         quick: bool,
-        /// All, when none is named.
-        parts: Vec<Measured>,
+        /// The parts to measure; all by default.
+        parts: Vec<PartName>,
     },
-    /// Fill a workspace named «Bench».
+    /// Fill a workspace named Bench.
     Load {
-        /// Database to fill.
+        /// The database to fill.
         #[arg(long, default_value = "sqlite:target/bench/groma.db")]
         database: DatabaseUrl,
         #[command(flatten)]
         sizes: load::Sizes,
     },
-    /// Measure how costs grow with size, on SQLite, and write `bench/GROWTH.md`.
+    /// Measure how costs grow with the size of the data, on SQLite, and write `bench/GROWTH.md`.
     Growth(growth::Scale),
-    /// Receive deliveries, for `webhooks`.
+    /// Receive deliveries for the part `webhooks`.
     #[command(hide = true)]
     Receive,
 }
 
 /// The parts, in the order of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Measured {
-    /// Detail, list and search on SQLite beside a bare handler, Datasette and Directus.
+enum PartName {
+    /// Detail, list and search on SQLite, compared with a bare handler, Datasette and Directus.
     Records,
-    /// The same on PostgreSQL beside pgbench and Directus.
+    /// The same on PostgreSQL, compared with pgbench and Directus.
     Postgres,
-    /// Tiles on both beside Martin and TiPg, and geometries posted.
+    /// Tiles on both engines, compared with Martin and TiPg, and posted geometries.
     Tiles,
-    /// Durable changes on both beside the disk.
+    /// Durable changes on both engines, compared with the disk.
     Changes,
-    /// Deliveries on both.
+    /// Deliveries on both engines.
     Webhooks,
     /// Start and memory.
     Start,
 }
 
 #[tokio::main]
-async fn main() -> Outcome {
+async fn main() -> Result {
     match Cli::parse().command {
         Command::Load { database, sizes } => load::run(&database, &sizes).await,
         Command::Growth(scale) => growth::run(&scale).await,
         Command::Receive => receiver::run().await,
         Command::Run { quick, parts } => {
-            run(&if quick { Effort::quick() } else { Effort::whole() }, &parts).await
+            run(&if quick { Profile::quick() } else { Profile::full() }, &parts).await
         }
     }
 }
 
-async fn run(effort: &Effort, parts: &[Measured]) -> Outcome {
-    let machine = machine::Machine::look(effort)?;
-    let all = Measured::value_variants();
+async fn run(profile: &Profile, parts: &[PartName]) -> Result {
+    let machine = machine::Machine::inspect(profile)?;
+    let all = PartName::value_variants();
     let names = ["records", "postgres", "tiles", "changes", "webhooks", "start"];
     for part in if parts.is_empty() { all } else { parts } {
         let part = match part {
-            Measured::Records => records::run(effort).await?,
-            Measured::Postgres => postgres::run(effort).await?,
-            Measured::Tiles => tiles::run(effort).await?,
-            Measured::Changes => changes::run(effort).await?,
-            Measured::Webhooks => webhooks::run(effort).await?,
-            Measured::Start => start::run(effort).await?,
+            PartName::Records => records::run(profile).await?,
+            PartName::Postgres => postgres::run(profile).await?,
+            PartName::Tiles => tiles::run(profile).await?,
+            PartName::Changes => changes::run(profile).await?,
+            PartName::Webhooks => webhooks::run(profile).await?,
+            PartName::Start => start::run(profile).await?,
         };
-        part.keep(effort)?;
-        table::write(effort, &machine, &names)?;
+        part.save(profile)?;
+        table::write(profile, &machine, &names)?;
     }
     Ok(())
 }

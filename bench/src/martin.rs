@@ -1,12 +1,12 @@
-//! Martin, a peer in tiles: its published crate over PostGIS, with a table and a GiST index for each
-//! layer, as its documentation says.
+//! Martin: its published crate on PostGIS, with a table and a GiST index for each layer, as its
+//! documentation recommends.
 
 use crate::{
-    Outcome,
-    effort::{CONNECTIONS, psql, quiet},
-    land::{Cover, Land},
-    machine::said,
+    Result,
+    dataset::{Cover, Dataset},
+    machine::first_line,
     process::{Process, installed},
+    profile::{CONNECTIONS, psql, wait_until_idle},
     wrk,
 };
 use groma_geo::{grid::TileId, wkb};
@@ -18,7 +18,7 @@ use std::{
 pub(crate) const SETTINGS: &str = "`--workers 2 --pool-size 20`, a table with a GiST index for each layer; its cache off, and \
     with 512 MB where cached tiles are compared";
 
-/// Two running Martins: one that keeps nothing, one with its cache.
+/// Two running servers: one without and one with its cache.
 pub(crate) struct Martin {
     database: String,
     pub(crate) uncached: Process,
@@ -26,7 +26,7 @@ pub(crate) struct Martin {
 }
 
 impl Martin {
-    pub(crate) fn start(database: &str) -> Outcome<Self> {
+    pub(crate) fn start(database: &str) -> Result<Self> {
         let program = installed("bin/martin")?;
         let spawn = |name: &str, cache: &str| {
             Process::start(name, "/health", |port| {
@@ -46,22 +46,22 @@ impl Martin {
         tiles.iter().map(path).collect()
     }
 
-    pub(crate) fn measure(&self, cover: Cover, tiles: &[TileId], seconds: u32) -> Outcome<f64> {
+    pub(crate) fn measure(&self, cover: Cover, tiles: &[TileId], seconds: u32) -> Result<f64> {
         let paths = self.paths(cover, tiles);
         let address = self.uncached.address;
         let rate = wrk::run(address, "none", &paths, CONNECTIONS, seconds)?.per_second;
-        quiet(&self.database)?;
+        wait_until_idle(&self.database)?;
         Ok(rate)
     }
 }
 
-pub(crate) fn version() -> Outcome<String> {
-    let said = said(&installed("bin/martin")?.to_string_lossy(), &["--version"])?;
-    Ok(said.rsplit(' ').next().unwrap_or_default().to_owned())
+pub(crate) fn version() -> Result<String> {
+    let output = first_line(&installed("bin/martin")?.to_string_lossy(), &["--version"])?;
+    Ok(output.rsplit(' ').next().unwrap_or_default().to_owned())
 }
 
-/// Copies a layer into a table of its own, unless it is there.
-pub(crate) fn fill(database: &str, land: &Land, cover: Cover, count: u64) -> Outcome {
+/// Copies a layer into a table unless it exists.
+pub(crate) fn fill(database: &str, dataset: &Dataset, cover: Cover, count: u64) -> Result {
     let table = cover.name();
     let columns = match cover {
         Cover::Parcels => "section text, number integer, use text, area double precision",
@@ -85,7 +85,7 @@ pub(crate) fn fill(database: &str, land: &Land, cover: Cover, count: u64) -> Out
         .spawn()?;
     let mut input = std::io::BufWriter::new(copy.stdin.take().ok_or("no input")?);
     for n in 0..count {
-        let feature = land.feature(cover, n, count);
+        let feature = dataset.feature(cover, n, count);
         let geometry = feature.geometry.as_ref().ok_or("no geometry")?;
         write!(input, "{n}\t")?;
         for byte in wkb::to_ewkb(geometry) {

@@ -1,6 +1,6 @@
-//! As much of a tile's format as it takes to count what is drawn.
+//! Counts the features of a tile, also of a peer's that is not strictly valid.
 
-/// How many features a tile has: the fields 2 in its fields 3.
+/// The number of features: the fields 2 in the tile's fields 3.
 pub(crate) fn features(tile: &[u8]) -> usize {
     fields(tile)
         .filter(|(field, _)| *field == 3)
@@ -48,6 +48,6 @@ mod tests {
             0x1a, 2, 0x12, 0,
         ];
         assert_eq!(features(&tile), 3);
-        assert_eq!(features(&tile[..13]), 0, "a layer that is cut short is none");
+        assert_eq!(features(&tile[..13]), 0, "a truncated layer does not count");
     }
 }

@@ -1,34 +1,33 @@
-//! Plots of cost against size as SVG: both axes logarithmic, one line a cost. They are read by eye in
-//! light and in dark, by shape where colours are alike, and by ear: the title says what is shown, the
-//! description every figure.
+//! SVG plots of cost against size with logarithmic axes. They support light and dark mode, distinguish
+//! lines by shape as well as by colour, and describe all values for screen readers.
 
 use std::fmt::Write as _;
 
 /// A plot.
 pub(crate) struct Plot {
     pub(crate) title: String,
-    /// What the sizes are.
+    /// The label of the horizontal axis.
     pub(crate) across: String,
-    /// What the costs are, with their unit.
+    /// The label of the vertical axis, with its unit.
     pub(crate) up: String,
     pub(crate) lines: Vec<Line>,
 }
 
-/// A cost at some sizes.
+/// A line of a plot.
 pub(crate) struct Line {
     pub(crate) name: String,
-    /// Size and cost, both above 0, in the order of size.
+    /// The positive sizes and costs, sorted by size.
     pub(crate) points: Vec<(f64, f64)>,
 }
 
 const WIDTH: f64 = 760.0;
 const HEIGHT: f64 = 430.0;
-/// Where the lines are: left, top, right, bottom.
+/// The plot area: left, top, right, bottom.
 const FIELD: [f64; 4] = [84.0, 52.0, 540.0, 372.0];
-/// The least distance between two names beside the lines.
+/// The minimum distance between two labels.
 const NAME_HEIGHT: f64 = 17.0;
 
-/// Told apart by those who see colours differently (Okabe and Ito), in light and in dark.
+/// The palette of Okabe and Ito for colour blindness, in light and dark mode.
 const COLOURS: [(&str, &str); 7] = [
     ("#0072b2", "#56b4e9"),
     ("#b34d00", "#e69f00"),
@@ -41,7 +40,7 @@ const COLOURS: [(&str, &str); 7] = [
 const DASHES: [&str; 7] = ["none", "7 3", "2 3", "10 3 2 3", "5 5", "1 2", "12 4"];
 
 impl Plot {
-    /// The plot as a document of its own; nothing when no line has a point.
+    /// The plot as an SVG document; `None` without points.
     pub(crate) fn svg(&self) -> Option<String> {
         let across = Axis::around(self.points().map(|(size, _)| size), FIELD[0], FIELD[2])?;
         let up = Axis::around(self.points().map(|(_, cost)| cost), FIELD[3], FIELD[1])?;
@@ -49,10 +48,10 @@ impl Plot {
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" \
              aria-labelledby=\"title desc\">\n<title id=\"title\">{}</title>\n<desc id=\"desc\">{}</desc>\n{}",
             escaped(&self.title),
-            escaped(&self.described()),
+            escaped(&self.description()),
             style(),
         );
-        // A piece that cannot be written to a text does not exist.
+        // Writing to a string cannot fail.
         let _ = self.draw_field(&mut svg, &across, &up);
         let _ = self.draw_lines(&mut svg, &across, &up);
         svg.push_str("</svg>\n");
@@ -63,8 +62,8 @@ impl Plot {
         self.lines.iter().flat_map(|line| line.points.iter().copied())
     }
 
-    /// What is seen, in words.
-    fn described(&self) -> String {
+    /// The description for screen readers.
+    fn description(&self) -> String {
         let mut text = format!("{} against {}, both on logarithmic axes.", self.up, self.across);
         for line in &self.lines {
             let figures: Vec<String> = line
@@ -111,7 +110,7 @@ impl Plot {
             .iter()
             .map(|line| line.points.last().map_or(FIELD[3], |(_, cost)| up.place(*cost)))
             .collect();
-        let names = apart(&ends);
+        let names = label_positions(&ends);
         for (n, line) in self.lines.iter().enumerate() {
             let class = n % COLOURS.len();
             let at = |(size, cost): &(f64, f64)| (across.place(*size), up.place(*cost));
@@ -122,7 +121,7 @@ impl Plot {
             for (x, y) in &places {
                 writeln!(svg, "<path class=\"mark c{class}\" d=\"{}\"/>", mark(n, *x, *y))?;
             }
-            // From the end of the line to its name, which stands where there is room for it.
+            // From the end of the line to its label.
             let (x, y) = (FIELD[2] + 18.0, names[n]);
             writeln!(
                 svg,
@@ -145,7 +144,7 @@ struct Axis {
 }
 
 impl Axis {
-    /// The axis that all values fit on, between two places; `None` without values.
+    /// The axis for these values between two positions; `None` without values.
     fn around(values: impl Iterator<Item = f64>, from: f64, to: f64) -> Option<Self> {
         let logs: Vec<f64> = values.filter(|value| *value > 0.0).map(f64::log10).collect();
         let least = logs.iter().copied().reduce(f64::min)?.floor() as i32;
@@ -163,8 +162,8 @@ impl Axis {
     }
 }
 
-/// Where names stand: each as near to the end of its line as the others allow.
-fn apart(ends: &[f64]) -> Vec<f64> {
+/// The positions of the labels, each as close to the end of its line as possible.
+fn label_positions(ends: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..ends.len()).collect();
     order.sort_by(|a, b| ends[*a].total_cmp(&ends[*b]));
     let mut places = ends.to_vec();
@@ -173,7 +172,7 @@ fn apart(ends: &[f64]) -> Vec<f64> {
         places[n] = ends[n].max(above + NAME_HEIGHT);
         above = places[n];
     }
-    // What was pushed below the field pushes back.
+    // Move labels up that are below the plot area.
     let mut below = FIELD[3] + NAME_HEIGHT;
     for &n in order.iter().rev() {
         places[n] = places[n].min(below - NAME_HEIGHT);
@@ -182,7 +181,7 @@ fn apart(ends: &[f64]) -> Vec<f64> {
     places
 }
 
-/// A shape around a point; lines that cross are told apart by it.
+/// A marker shape, to distinguish crossing lines.
 fn mark(n: usize, x: f64, y: f64) -> String {
     match n % 4 {
         0 => format!("M{:.1} {y:.1}a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z", x - 4.0),
@@ -214,7 +213,7 @@ fn coloured(n: usize, colour: &str) -> String {
     format!(".line.c{n},.lead.c{n}{{stroke:{colour}}}.mark.c{n},.name.c{n}{{fill:{colour}}}")
 }
 
-/// A figure with as many digits as say something.
+/// A number with its significant digits.
 pub(crate) fn short(value: f64) -> String {
     if value >= 1_000.0 {
         return grouped(value.round() as u64);
@@ -236,7 +235,7 @@ pub(crate) fn short(value: f64) -> String {
     }
 }
 
-/// A whole number with its thousands apart.
+/// An integer with separated thousands.
 pub(crate) fn grouped(value: u64) -> String {
     let digits = value.to_string();
     let mut text = String::new();
@@ -266,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plot_says_in_words_what_it_shows() {
+    fn plot_has_a_text_description() {
         let svg = plot(vec![line("first", &[(1e4, 0.08), (1e5, 0.09)])]).svg().unwrap();
         assert!(svg.contains("<title id=\"title\">Pages &amp; &lt;more&gt;</title>"), "{svg}");
         assert!(svg.contains("first: 0.08 at 10,000, 0.09 at 100,000."), "{svg}");
@@ -275,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn ten_times_the_cost_is_a_decade_up() {
+    fn axes_are_logarithmic() {
         let axis = Axis::around([0.2, 30.0].into_iter(), 300.0, 0.0).unwrap();
         assert_eq!(axis.ticks().collect::<Vec<_>>(), [0.1, 1.0, 10.0, 100.0]);
         assert!((axis.place(0.1) - 300.0).abs() < 1e-9);
@@ -283,8 +282,8 @@ mod tests {
     }
 
     #[test]
-    fn names_of_lines_that_end_alike_stand_apart_and_inside() {
-        let places = apart(&[360.0, 361.0, 362.0, 100.0]);
+    fn labels_do_not_overlap_and_stay_inside() {
+        let places = label_positions(&[360.0, 361.0, 362.0, 100.0]);
         let mut sorted = places.clone();
         sorted.sort_by(f64::total_cmp);
         assert!(sorted.windows(2).all(|pair| pair[1] - pair[0] >= NAME_HEIGHT - 1e-9));
@@ -292,13 +291,13 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_drawn_of_nothing() {
+    fn plot_without_points_is_none() {
         assert!(plot(Vec::new()).svg().is_none());
         assert!(plot(vec![line("empty", &[])]).svg().is_none());
     }
 
     #[test]
-    fn figures_have_the_digits_that_say_something() {
+    fn numbers_have_their_significant_digits() {
         let shown = [0.0, 0.0123, 0.08, 1.0, 2.345, 45.67, 123.4, 1_234_567.0].map(short);
         assert_eq!(shown, ["0", "0.0123", "0.08", "1", "2.35", "45.7", "123", "1,234,567"]);
     }

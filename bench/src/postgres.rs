@@ -1,15 +1,15 @@
-//! Records on PostgreSQL, beside pgbench that sends the same statements to the same database, and beside
+//! Records on PostgreSQL, compared with pgbench on the same database with the same statements, and with
 //! Directus on the same server.
 
 use crate::{
-    Outcome, directus,
-    effort::{CONNECTIONS, Effort, HOME, psql, quiet, settle},
+    Result, directus,
     folders::TERM,
     load::{self, Sizes},
-    machine::said,
-    office::Office,
-    records::{Asked, Key, measure, terms},
+    machine::first_line,
+    profile::{CONNECTIONS, DIRECTORY, Profile, psql, vacuum, wait_until_idle},
+    records::{Key, Requested, measure, measure_search},
     report::{Goal, Part, Row, Unit, in_turns},
+    server::Server,
     table::number,
     wrk,
 };
@@ -17,35 +17,37 @@ use groma_domain::token::Token;
 use groma_store::{HotReads, Store};
 use std::process::Command;
 
-/// The rate of the seed; there are so many tokens that none of them meets it.
+/// The default rate limit. There are so many tokens that none reaches it.
 const RATE_LIMIT: &str = "100";
 
-pub(crate) async fn run(effort: &Effort) -> Outcome<Part> {
+pub(crate) async fn run(profile: &Profile) -> Result<Part> {
     let mut part = Part::new("postgres", "Records on PostgreSQL");
-    let (folders, tokens) = (effort.postgres_folders, effort.tokens);
-    let database = effort.postgres("records")?;
+    let (folders, tokens) = (profile.postgres_folders, profile.tokens);
+    let database = profile.postgres("records")?;
     let sizes = Sizes { folders, assignments: 0, expenses: 0, budgets: 0 };
     load::run(&database.parse()?, &sizes).await?;
     let store = Store::open(&database.parse()?).await?;
     load::mark(&store, folders, TERM).await?;
     let workspace = load::workspace(&store).await?;
-    settle(&database)?;
-    let home = directus::Home::Postgres(effort.postgres("directus")?);
-    let directus = directus::start(effort, &home, &store, workspace).await?;
-    let office =
-        Office::start_with(&database, &[("GROMA_LIMITS__REQUESTS_PER_MINUTE", RATE_LIMIT)])?;
-    directus.agrees_with(&office, &office.token()?, folders)?;
+    vacuum(&database)?;
+    let home = directus::Home::Postgres(profile.postgres("directus")?);
+    let directus = directus::start(profile, &home, &store, workspace).await?;
+    let server =
+        Server::start_with(&database, &[("GROMA_LIMITS__REQUESTS_PER_MINUTE", RATE_LIMIT)])?;
+    directus.check_agreement(&server, &server.create_token()?, folders)?;
     part.note(format!(
-        "{} folders, in Groma and Directus alike; {CONNECTIONS} connections, {tokens} tokens with the rate of \
-         {RATE_LIMIT} a minute, which the program and pgbench count alike. Synced to the disk (fsync on).",
+        "{} folders in Groma and Directus; {CONNECTIONS} connections, {tokens} tokens with a limit of \
+         {RATE_LIMIT} requests per minute, which Groma and pgbench both count; fsync is on.",
         number(folders as f64)
     ));
     let version = psql(&database, "SHOW server_version")?;
-    part.peer("PostgreSQL", version, "as it comes, fsync on; one server for everybody");
+    part.peer("PostgreSQL", version, "default settings, fsync on; one server for all");
     part.peer(
         "pgbench",
-        said("pgbench", &["--version"])?.trim_start_matches("pgbench (PostgreSQL) ").to_owned(),
-        "`-M prepared -j1 -c16`, the statements that the program sends for the same request",
+        first_line("pgbench", &["--version"])?
+            .trim_start_matches("pgbench (PostgreSQL) ")
+            .to_owned(),
+        "`-M prepared -j1 -c16`, the statements that Groma sends for the same request",
     );
     part.peer("Directus", directus::version()?, directus::SETTINGS);
 
@@ -59,23 +61,23 @@ pub(crate) async fn run(effort: &Effort) -> Outcome<Part> {
         folders / 50 - 1,
         bound(reads.page, &[&format!("'{workspace}'"), ":n * 50", "50", "0"])
     );
-    let asked = Asked::of(folders);
+    let requested = Requested::of(folders);
     for (work, keys, statement) in [
-        ("detail", &asked.details, Some(detail)),
-        ("list of 50, any page", &asked.pages, Some(page)),
-        ("list of 50, first pages", &asked.first_pages, None),
+        ("detail", &requested.details, Some(detail)),
+        ("list of 50, any page", &requested.pages, Some(page)),
+        ("list of 50, first pages", &requested.first_pages, None),
     ] {
         let made = load::tokens(&store, workspace, tokens).await?;
         let sent: Vec<&str> = made.iter().map(Token::reveal).collect();
-        // As many paths as tokens, however few are asked for.
+        // At least as many paths as tokens.
         let paths: Vec<String> = keys.iter().map(Key::ours).cycle().take(sent.len()).collect();
-        let ours = || -> Outcome<f64> {
-            Ok(wrk::run_with(office.main, &sent, &[], &paths, CONNECTIONS, effort.seconds)?
+        let ours = || -> Result<f64> {
+            Ok(wrk::run_with(server.main, &sent, &[], &paths, CONNECTIONS, profile.seconds)?
                 .per_second)
         };
-        let theirs = || -> Outcome<f64> {
-            let rate = measure(&directus, keys, effort)?;
-            quiet(&database)?;
+        let theirs = || -> Result<f64> {
+            let rate = measure(&directus, keys, profile)?;
+            wait_until_idle(&database)?;
             Ok(rate)
         };
         let (rates, figures) = if let Some(statement) = statement {
@@ -85,28 +87,28 @@ pub(crate) async fn run(effort: &Effort) -> Outcome<Part> {
             let limit = format!("ARRAY[{RATE_LIMIT}]");
             let admit = bound(reads.admit, &[&hash, "ARRAY[1]", &limit, "ARRAY[0]"]);
             let script = format!("\\set t random(1, {tokens})\n{admit};\n{statement}");
-            let limit = || pgbench(&database, &script, effort.seconds);
-            let [rates, limits, figures] = in_turns(effort.rounds, [&ours, &limit, &theirs])?;
-            let row = Row::new(work, Unit::PerSecond, &rates).beside("pgbench, same SQL", &limits);
+            let limit = || pgbench(&database, &script, profile.seconds);
+            let [rates, limits, figures] = in_turns(profile.rounds, [&ours, &limit, &theirs])?;
+            let row =
+                Row::new(work, Unit::PerSecond, &rates).compared_with("pgbench, same SQL", &limits);
             part.row(row.goal(Goal::RatioAtLeast(0.7)));
             (rates, figures)
         } else {
-            in_turns(effort.rounds, [&ours, &theirs])?.into()
+            in_turns(profile.rounds, [&ours, &theirs])?.into()
         };
-        part.row(Row::new(work, Unit::PerSecond, &rates).beside(directus.name, &figures));
+        part.row(Row::new(work, Unit::PerSecond, &rates).compared_with(directus.name, &figures));
     }
-    terms(effort, &mut part, &office, std::slice::from_ref(&directus))?;
-    let (all, own) = office.memory()?;
+    measure_search(profile, &mut part, &server, std::slice::from_ref(&directus))?;
+    let (all, own) = server.memory()?;
     part.row(
-        Row::new("memory after that, its own", Unit::Megabytes, &[own as f64])
-            .goal(Goal::AtMost(300.0)),
+        Row::new("memory afterwards, private", Unit::Megabytes, &[own as f64])
+            .goal(Goal::AtMost(200.0)),
     );
-    part.row(Row::new("memory after that, in all", Unit::Megabytes, &[all as f64]));
+    part.row(Row::new("memory afterwards, all", Unit::Megabytes, &[all as f64]));
     Ok(part)
 }
 
-/// A statement with values in the places of its parameters; the highest first, so that `$1` does not
-/// match the head of `$10`.
+/// A statement with its parameters replaced, the highest first, because `$1` is a prefix of `$10`.
 fn bound(sql: &str, values: &[&str]) -> String {
     let numbered = values.iter().enumerate().rev();
     let bound =
@@ -119,8 +121,8 @@ fn sql_hash(token: &Token) -> String {
     format!("'\\x{hex}'::bytea")
 }
 
-fn pgbench(database: &str, script: &str, seconds: u32) -> Outcome<f64> {
-    let path = format!("{HOME}/pgbench.sql");
+fn pgbench(database: &str, script: &str, seconds: u32) -> Result<f64> {
+    let path = format!("{DIRECTORY}/pgbench.sql");
     std::fs::write(&path, script)?;
     let output = Command::new("pgbench")
         .args(["-n", "-M", "prepared", "-j1", &format!("-c{CONNECTIONS}"), &format!("-T{seconds}")])

@@ -1,10 +1,14 @@
-//! A receiver of deliveries that costs next to nothing: reads a request, notes when its first byte
-//! came and the name in its document, answers 204. It runs as a process of its own.
+//! A cheap webhook receiver in a process of its own. It records when the first byte of each delivery
+//! arrived and the name of its record.
 
-use crate::Outcome;
+use crate::Result;
+use groma_testkit::{
+    Client,
+    http::Request,
+    receiver::{ReceivedRequest, Reply, listen},
+};
 use std::{
     io::{BufRead, BufReader},
-    net::SocketAddr,
     process::{Child, Command, Stdio},
     sync::{
         Arc, Mutex,
@@ -12,54 +16,50 @@ use std::{
     },
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
-use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
-    net::{TcpListener, TcpStream},
-};
 
-/// The process; ended when dropped.
+/// The receiver process, killed when dropped.
 pub(crate) struct Receiver {
     child: Child,
-    address: SocketAddr,
+    client: Client,
 }
 
-/// One delivery as it came.
+/// A delivery.
 pub(crate) struct Arrival {
     /// Microseconds since 1970.
     pub(crate) at: u64,
-    /// The name of the record that it is about.
+    /// The name of the record.
     pub(crate) name: String,
 }
 
 impl Receiver {
-    pub(crate) fn start() -> Outcome<Self> {
+    pub(crate) fn start() -> Result<Self> {
         let mut child =
             Command::new(std::env::current_exe()?).arg("receive").stdout(Stdio::piped()).spawn()?;
         let mut line = String::new();
         BufReader::new(child.stdout.take().ok_or("no output")?).read_line(&mut line)?;
-        Ok(Self { child, address: line.trim().parse()? })
+        Ok(Self { child, client: Client::new(line.trim().parse()?) })
     }
 
     pub(crate) fn url(&self, path: &str) -> String {
-        format!("http://{}{path}", self.address)
+        format!("http://{}{path}", self.client.authority())
     }
 
-    /// How many came so far.
-    pub(crate) fn count(&self) -> Outcome<u64> {
-        Ok(self.ask("/count")?.trim().parse()?)
+    /// The number of deliveries so far.
+    pub(crate) fn count(&self) -> Result<u64> {
+        Ok(self.query("/count")?.trim().parse()?)
     }
 
-    /// Waits until so many came.
-    pub(crate) async fn wait_for(&self, count: u64) -> Outcome {
+    /// Waits for this number of deliveries.
+    pub(crate) async fn wait_for(&self, count: u64) -> Result {
         while self.count()? < count {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         Ok(())
     }
 
-    /// What came since the last time this was asked.
-    pub(crate) fn take(&self) -> Outcome<Vec<Arrival>> {
-        let text = self.ask("/take")?;
+    /// The deliveries since the last call.
+    pub(crate) fn take(&self) -> Result<Vec<Arrival>> {
+        let text = self.query("/take")?;
         let arrival = |line: &str| {
             let (at, name) = line.split_once(' ')?;
             Some(Arrival { at: at.parse().ok()?, name: name.to_owned() })
@@ -67,13 +67,8 @@ impl Receiver {
         Ok(text.lines().filter_map(arrival).collect())
     }
 
-    fn ask(&self, path: &str) -> Outcome<String> {
-        use std::io::{Read, Write};
-        let mut stream = std::net::TcpStream::connect(self.address)?;
-        stream.write_all(format!("GET {path} HTTP/1.1\r\nContent-Length: 0\r\n\r\n").as_bytes())?;
-        let mut text = String::new();
-        stream.read_to_string(&mut text)?;
-        Ok(text.split_once("\r\n\r\n").map(|(_, body)| body.to_owned()).unwrap_or_default())
+    fn query(&self, path: &str) -> Result<String> {
+        Ok(self.client.send(&Request::new("GET", path))?.text())
     }
 }
 
@@ -84,82 +79,52 @@ impl Drop for Receiver {
     }
 }
 
-/// Microseconds since 1970.
+/// The current time in microseconds since 1970.
 pub(crate) fn micros() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    micros_of(SystemTime::now())
+}
+
+fn micros_of(time: SystemTime) -> u64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_micros()).unwrap_or_default()
 }
 
 #[derive(Default)]
-struct Ledger {
+struct Arrivals {
     count: AtomicU64,
     lines: Mutex<String>,
 }
 
-/// Receives until it is ended.
-pub(crate) async fn run() -> Outcome {
-    let listener = TcpListener::bind("127.0.0.1:0").await?;
-    println!("{}", listener.local_addr()?);
-    let ledger = Arc::new(Ledger::default());
-    loop {
-        let (stream, _) = listener.accept().await?;
-        let _ = stream.set_nodelay(true);
-        tokio::spawn(serve(stream, ledger.clone()));
-    }
+/// Receives deliveries until the process is killed.
+pub(crate) async fn run() -> Result {
+    let arrivals = Arrivals::default();
+    println!("{}", listen(None, Arc::default(), move |request| arrivals.handle(&request)));
+    std::future::pending().await
 }
 
-async fn serve(mut stream: TcpStream, ledger: Arc<Ledger>) {
-    let mut buffer = Vec::with_capacity(16 * 1024);
-    loop {
-        buffer.clear();
-        let mut first_byte = 0;
-        let (head, length) = loop {
-            match stream.read_buf(&mut buffer).await {
-                Ok(0) | Err(_) => return,
-                Ok(_) => {}
+impl Arrivals {
+    fn handle(&self, request: &ReceivedRequest) -> Reply {
+        match request.path.as_str() {
+            "/count" => Reply::with_body(200, &self.count.load(Ordering::Relaxed).to_string()),
+            "/take" => {
+                let lines = self.lines.lock().map(|mut lines| std::mem::take(&mut *lines));
+                Reply::with_body(200, &lines.unwrap_or_default())
             }
-            if first_byte == 0 {
-                first_byte = micros();
-            }
-            if let Some(end) = find(&buffer, b"\r\n\r\n") {
-                let head = String::from_utf8_lossy(&buffer[..end]).to_ascii_lowercase();
-                let length = head.split("content-length: ").nth(1);
-                let length = length.and_then(|rest| rest.split("\r\n").next()?.parse().ok());
-                break (end + 4, length.unwrap_or(0_usize));
-            }
-        };
-        while buffer.len() < head + length {
-            match stream.read_buf(&mut buffer).await {
-                Ok(0) | Err(_) => return,
-                Ok(_) => {}
+            path if path.starts_with("/hang") => Reply::Hang,
+            path => {
+                self.count.fetch_add(1, Ordering::Relaxed);
+                if path.starts_with("/time") {
+                    let body = String::from_utf8_lossy(&request.body);
+                    let name = body.split("\"name\":\"").nth(1).and_then(|t| t.split('"').next());
+                    let line = format!(
+                        "{} {}\n",
+                        micros_of(request.received_at),
+                        name.unwrap_or_default()
+                    );
+                    let _ = self.lines.lock().map(|mut lines| lines.push_str(&line));
+                }
+                Reply::status(204)
             }
         }
-        let text = String::from_utf8_lossy(&buffer);
-        let path = text.split(' ').nth(1).unwrap_or_default();
-        let body = match path {
-            "/count" => ledger.count.load(Ordering::Relaxed).to_string(),
-            "/take" => ledger.lines.lock().map(|mut l| std::mem::take(&mut *l)).unwrap_or_default(),
-            path => {
-                if path.starts_with("/hang") {
-                    std::future::pending::<()>().await;
-                }
-                ledger.count.fetch_add(1, Ordering::Relaxed);
-                if path.starts_with("/time") {
-                    let name = text.split("\"name\":\"").nth(1).and_then(|t| t.split('"').next());
-                    let line = format!("{first_byte} {}\n", name.unwrap_or_default());
-                    let _ = ledger.lines.lock().map(|mut lines| lines.push_str(&line));
-                }
-                if stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").await.is_err() {
-                    return;
-                }
-                continue;
-            }
-        };
-        let _ = stream.write_all(format!("HTTP/1.1 200 OK\r\n\r\n{body}").as_bytes()).await;
-        return;
     }
-}
-
-fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
-    bytes.windows(wanted.len()).position(|part| part == wanted)
 }

@@ -1,143 +1,141 @@
-//! Records on SQLite: the whole stack beside a bare handler with the same bytes, and beside Datasette and
-//! Directus with the same folders.
+//! Records on SQLite, compared with a bare handler that returns the same bytes, and with Datasette and
+//! Directus on the same folders.
 
 use crate::{
-    Outcome, bare, datasette, directus,
-    effort::{CONNECTIONS, Effort},
+    Result, bare, datasette, directus,
     folders::{Peer, TERM},
     load::{self, mix},
-    machine,
-    office::Office,
-    process,
+    machine, process,
+    profile::{CONNECTIONS, Profile},
     report::{Goal, Part, Row, Unit, in_turns},
+    server::Server,
     table::number,
     wrk,
 };
 use groma_store::Store;
 
-/// How many different paths are asked for.
+/// The number of different paths.
 const PATHS: u64 = 2_000;
-/// Who looks at a list looks at its first pages.
+/// The pages that users usually read.
 const FIRST_PAGES: u64 = 20;
 
 pub(crate) const BARE: &str = "bare axum handler";
 const LISTS: &str = "/api/public/v1/folders";
 
-pub(crate) async fn run(effort: &Effort) -> Outcome<Part> {
+pub(crate) async fn run(profile: &Profile) -> Result<Part> {
     let mut part = Part::new("records", "Records on SQLite");
-    let database = load(effort).await?;
-    let folders = effort.sizes.folders;
+    let database = load(profile).await?;
+    let folders = profile.sizes.folders;
     let store = Store::open(&database.parse()?).await?;
     let workspace = load::workspace(&store).await?;
-    let home = directus::Home::Sqlite(format!("{}/directus.db", effort.folder()?));
+    let home = directus::Home::Sqlite(format!("{}/directus.db", profile.directory()?));
     let peers = [
-        datasette::start(effort, &store, workspace).await?,
-        directus::start(effort, &home, &store, workspace).await?,
+        datasette::start(profile, &store, workspace).await?,
+        directus::start(profile, &home, &store, workspace).await?,
     ];
     drop(store);
     part.note(format!(
-        "{} folders with all their fields, in Groma, Datasette and Directus alike; wrk with \
-         {CONNECTIONS} connections. That ids, names and totals agree is checked before anything is measured.",
+        "{} folders with all fields in Groma, Datasette and Directus; wrk with {CONNECTIONS} \
+         connections. Ids, names and totals are compared before the measurement.",
         number(folders as f64)
     ));
     part.peer(
         "axum",
         machine::locked("axum")?,
-        "a handler that returns the same bytes, in the process of the bench",
+        "a handler that returns the same bytes, in the benchmark process",
     );
     part.peer("Datasette", datasette::version()?, datasette::SETTINGS);
     part.peer("Directus", directus::version()?, directus::SETTINGS);
 
-    bring_to_memory(&database)?;
-    let office = Office::start(&database)?;
-    let token = office.token()?;
+    warm_page_cache(&database)?;
+    let server = Server::start(&database)?;
+    let token = server.create_token()?;
     for peer in &peers {
-        peer.agrees_with(&office, &token, folders)?;
+        peer.check_agreement(&server, &token, folders)?;
     }
-    let asked = Asked::of(folders);
-    let lists = Goals { bare: 0.55, peers: 100.0 };
-    let details = Goals { bare: 0.6, peers: 50.0 };
+    let requested = Requested::of(folders);
+    let lists = Goals { bare: 0.35, peers: 30.0 };
+    let details = Goals { bare: 0.4, peers: 30.0 };
     for (work, keys, goals) in [
-        ("detail", &asked.details, &details),
-        ("list of 50, any page", &asked.pages, &lists),
-        ("list of 50, first pages", &asked.first_pages, &lists),
+        ("detail", &requested.details, &details),
+        ("list of 50, any page", &requested.pages, &lists),
+        ("list of 50, first pages", &requested.first_pages, &lists),
     ] {
-        compare(effort, &mut part, &office, &peers, work, keys, goals).await?;
+        compare(profile, &mut part, &server, &peers, work, keys, goals).await?;
     }
-    let (all, own) = office.memory()?;
+    let (all, own) = server.memory()?;
     part.row(
-        Row::new("memory after that, its own", Unit::Megabytes, &[own as f64])
-            .goal(Goal::AtMost(300.0)),
+        Row::new("memory afterwards, private", Unit::Megabytes, &[own as f64])
+            .goal(Goal::AtMost(200.0)),
     );
-    part.row(Row::new("memory after that, with the mapped file", Unit::Megabytes, &[all as f64]));
-    terms(effort, &mut part, &office, &peers)?;
-    alone(effort, &office, &mut part)?;
+    part.row(Row::new("memory afterwards, with mapped files", Unit::Megabytes, &[all as f64]));
+    measure_search(profile, &mut part, &server, &peers)?;
+    measure_latency(profile, &server, &mut part)?;
     Ok(part)
 }
 
-/// Reads a database file once: another part may have emptied the system's memory of files, and what is
-/// measured here is not the disk.
-fn bring_to_memory(database: &str) -> Outcome {
+/// Reads a database file into the page cache, because this part does not measure the disk.
+fn warm_page_cache(database: &str) -> Result {
     let path = database.strip_prefix("sqlite:").ok_or("no file")?;
     std::io::copy(&mut std::fs::File::open(path)?, &mut std::io::sink())?;
     Ok(())
 }
 
-/// What is wanted of one kind of request, as ratios.
+/// The goals for one kind of request, as ratios.
 struct Goals {
     bare: f64,
     peers: f64,
 }
 
-/// Requests as fast as they go, beside a handler with the same bytes and beside the peers.
+/// Measures throughput, compared with a bare handler and with the peers.
 async fn compare(
-    effort: &Effort,
+    profile: &Profile,
     part: &mut Part,
-    office: &Office,
+    server: &Server,
     peers: &[Peer; 2],
     work: &str,
     keys: &[Key],
     goals: &Goals,
-) -> Outcome {
-    let token = office.token()?;
+) -> Result {
+    let token = server.create_token()?;
     let paths: Vec<String> = keys.iter().map(Key::ours).collect();
-    let answer = office.get(&paths[0], &token)?;
-    let bare = bare::serve(answer.clone()).await?;
-    let ours = |seconds: u32| -> Outcome<f64> {
-        Ok(wrk::run(office.main, &office.token()?, &paths, CONNECTIONS, seconds)?.per_second)
+    let body = server.get(&paths[0], &token)?;
+    let bare = bare::serve(body.clone()).await?;
+    let ours = |seconds: u32| -> Result<f64> {
+        Ok(wrk::run(server.main, &server.create_token()?, &paths, CONNECTIONS, seconds)?.per_second)
     };
     let limit = || Ok(wrk::run(bare, &token, &paths, CONNECTIONS, 1)?.per_second);
-    let [rates, limits] = in_turns(effort.short_rounds, [&|| ours(1), &limit])?;
-    let row = Row::new(work, Unit::PerSecond, &rates).beside(BARE, &limits);
+    let [rates, limits] = in_turns(profile.short_rounds, [&|| ours(1), &limit])?;
+    let row = Row::new(work, Unit::PerSecond, &rates).compared_with(BARE, &limits);
     part.row(row.goal(Goal::RatioAtLeast(goals.bare)));
-    let theirs = peers.each_ref().map(|peer| move || measure(peer, keys, effort));
-    let [beside, first, second] =
-        in_turns(effort.rounds, [&|| ours(effort.seconds), &theirs[0], &theirs[1]])?;
+    let theirs = peers.each_ref().map(|peer| move || measure(peer, keys, profile));
+    let [long_rates, first, second] =
+        in_turns(profile.rounds, [&|| ours(profile.seconds), &theirs[0], &theirs[1]])?;
     for (peer, figures) in peers.iter().zip([first, second]) {
-        let row = Row::new(work, Unit::PerSecond, &beside).beside(peer.name, &figures);
+        let row = Row::new(work, Unit::PerSecond, &long_rates).compared_with(peer.name, &figures);
         part.row(row.goal(Goal::RatioAtLeast(goals.peers)));
     }
     if work == "list of 50, any page" {
-        let bytes: Vec<f64> = rates.iter().map(|rate| rate * answer.len() as f64 / 1e6).collect();
-        let copies: Vec<f64> = rates.iter().map(|_| machine::copy_rate(&answer)).collect();
-        let row = Row::new("the same in bytes", Unit::MegabytesPerSecond, &bytes);
-        part.row(row.beside("memory copy of the answer", &copies));
+        let bytes: Vec<f64> = rates.iter().map(|rate| rate * body.len() as f64 / 1e6).collect();
+        let copies: Vec<f64> = rates.iter().map(|_| machine::copy_rate(&body)).collect();
+        let row = Row::new("list of 50, bytes", Unit::MegabytesPerSecond, &bytes);
+        part.row(row.compared_with("memory copy of the response", &copies));
     }
     Ok(())
 }
 
-/// Loads what is missing; the address of the database.
-pub(crate) async fn load(effort: &Effort) -> Outcome<String> {
-    let database = effort.sqlite("groma")?;
-    load::run(&database.parse()?, &effort.sizes).await?;
+/// Loads the missing records and returns the URL of the database.
+pub(crate) async fn load(profile: &Profile) -> Result<String> {
+    let database = profile.sqlite("groma")?;
+    load::run(&database.parse()?, &profile.sizes).await?;
     let store = Store::open(&database.parse()?).await?;
-    load::mark(&store, effort.sizes.folders, TERM).await?;
+    load::mark(&store, profile.sizes.folders, TERM).await?;
     Ok(database)
 }
 
-/// One request at a time.
-fn alone(effort: &Effort, office: &Office, part: &mut Part) -> Outcome {
-    let last = effort.sizes.folders.div_ceil(50);
+/// Measures single requests.
+fn measure_latency(profile: &Profile, server: &Server, part: &mut Part) -> Result {
+    let last = profile.sizes.folders.div_ceil(50);
     let paths = [
         format!("{LISTS}?limit=50"),
         format!("{LISTS}?limit=50&page={}", last / 2),
@@ -145,12 +143,12 @@ fn alone(effort: &Effort, office: &Office, part: &mut Part) -> Outcome {
         format!("{LISTS}?term=easement"),
         format!("{LISTS}?term=ut"),
     ];
-    let measure = |path: &String| -> Outcome<f64> {
+    let measure = |path: &String| -> Result<f64> {
         let paths = std::slice::from_ref(path);
-        Ok(wrk::run(office.main, &office.token()?, paths, 1, effort.seconds.min(2))?.millis)
+        Ok(wrk::run(server.main, &server.create_token()?, paths, 1, profile.seconds.min(2))?.millis)
     };
     let [first, middle, last, many, two_letters] = in_turns(
-        effort.rounds,
+        profile.rounds,
         [
             &|| measure(&paths[0]),
             &|| measure(&paths[1]),
@@ -162,43 +160,50 @@ fn alone(effort: &Effort, office: &Office, part: &mut Part) -> Outcome {
     let row = |work: &str, figures: &[f64]| {
         Row::new(format!("{work}, one at a time"), Unit::Millis, figures)
     };
-    part.row(row("middle page", &middle).beside("first page", &first));
-    part.row(row("last page", &last).beside("first page", &first).goal(Goal::RatioAtMost(2.0)));
+    part.row(row("middle page", &middle).compared_with("first page", &first));
+    part.row(
+        row("last page", &last).compared_with("first page", &first).goal(Goal::RatioAtMost(2.0)),
+    );
     part.row(row("term, an eighth of all", &many));
     part.row(row("term of two letters", &two_letters));
     Ok(())
 }
 
-/// A term, one request at a time: sixteen at once would keep a peer that reads all its records busy for
-/// long after the round.
-pub(crate) fn terms(effort: &Effort, part: &mut Part, office: &Office, peers: &[Peer]) -> Outcome {
-    let ours = || process::millis(office.main, &Key::Term.ours(), &office.token()?);
+/// Measures single searches. Sixteen at once would keep a peer that scans all records busy after the
+/// round.
+pub(crate) fn measure_search(
+    profile: &Profile,
+    part: &mut Part,
+    server: &Server,
+    peers: &[Peer],
+) -> Result {
+    let ours = || process::millis(server.main, &Key::Term.ours(), &server.create_token()?);
     for peer in peers {
         let theirs = || process::millis(peer.process.address, &Key::Term.theirs(peer), peer.token);
-        let [ours, theirs] = in_turns(effort.rounds, [&ours, &theirs])?;
+        let [ours, theirs] = in_turns(profile.rounds, [&ours, &theirs])?;
         let row = Row::new("term, 50 hits, one at a time", Unit::Millis, &ours);
-        part.row(row.beside(peer.name, &theirs).goal(Goal::AtMost(5.0)));
+        part.row(row.compared_with(peer.name, &theirs).goal(Goal::AtMost(5.0)));
     }
     Ok(())
 }
 
-pub(crate) fn measure(peer: &Peer, keys: &[Key], effort: &Effort) -> Outcome<f64> {
+pub(crate) fn measure(peer: &Peer, keys: &[Key], profile: &Profile) -> Result<f64> {
     let paths: Vec<String> = keys.iter().map(|key| key.theirs(peer)).collect();
     let address = peer.process.address;
-    let rate = wrk::run(address, peer.token, &paths, CONNECTIONS, effort.seconds)?.per_second;
-    // It goes on with what nobody waits for any more; the next one is measured when that is done.
+    let rate = wrk::run(address, peer.token, &paths, CONNECTIONS, profile.seconds)?.per_second;
+    // A peer may continue to work on cancelled requests; wait until it is idle.
     process::get(address, &paths[0], peer.token)?;
     Ok(rate)
 }
 
-/// What everybody is asked for.
-pub(crate) struct Asked {
+/// The requested records.
+pub(crate) struct Requested {
     pub(crate) details: Vec<Key>,
     pub(crate) pages: Vec<Key>,
     pub(crate) first_pages: Vec<Key>,
 }
 
-impl Asked {
+impl Requested {
     pub(crate) fn of(folders: u64) -> Self {
         let pages = (folders / 50).max(1);
         Self {

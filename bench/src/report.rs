@@ -1,26 +1,25 @@
-//! What was measured, as data: every part fills a `Part` with rows, which is kept under `target/bench`, so
-//! that a run of one part leaves the others as they were, each with the commit and the day it is of. How
-//! it looks as a table is `table.rs`.
+//! The results as data. Every part is stored under `target/bench` with its commit and date, so that a run
+//! of one part keeps the others. `table.rs` formats them.
 
-use crate::{Outcome, effort::Effort, machine};
+use crate::{Result, machine, profile::Profile};
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
 
-/// One line of the table: what we do, whom it is held beside, and what was to be reached.
+/// A row of the table: our figures, those of a peer, and the goal.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Row {
     pub(crate) work: String,
     pub(crate) unit: Unit,
-    /// One figure a round.
+    /// One figure per round.
     pub(crate) ours: Vec<f64>,
-    pub(crate) beside: Option<Beside>,
+    pub(crate) comparison: Option<Comparison>,
     pub(crate) goal: Option<Goal>,
 }
 
-/// The other one, in the same rounds.
+/// The figures of a peer in the same rounds.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Beside {
-    pub(crate) whom: String,
+pub(crate) struct Comparison {
+    pub(crate) peer: String,
     pub(crate) figures: Vec<f64>,
 }
 
@@ -33,7 +32,7 @@ pub(crate) enum Unit {
     MegabytesPerSecond,
 }
 
-/// What is to be reached, by our figure or by the ratio of ours to theirs.
+/// A goal for our figure or for its ratio to the peer's.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) enum Goal {
     AtLeast(f64),
@@ -42,7 +41,7 @@ pub(crate) enum Goal {
     RatioAtMost(f64),
 }
 
-/// The median of some rounds, with the lowest and the highest.
+/// The median, minimum and maximum of some rounds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spread {
     pub(crate) low: f64,
@@ -52,11 +51,11 @@ pub(crate) struct Spread {
 
 impl Row {
     pub(crate) fn new(work: impl Into<String>, unit: Unit, ours: &[f64]) -> Self {
-        Self { work: work.into(), unit, ours: ours.to_vec(), beside: None, goal: None }
+        Self { work: work.into(), unit, ours: ours.to_vec(), comparison: None, goal: None }
     }
 
-    pub(crate) fn beside(mut self, whom: &str, figures: &[f64]) -> Self {
-        self.beside = Some(Beside { whom: whom.to_owned(), figures: figures.to_vec() });
+    pub(crate) fn compared_with(mut self, peer: &str, figures: &[f64]) -> Self {
+        self.comparison = Some(Comparison { peer: peer.to_owned(), figures: figures.to_vec() });
         self
     }
 
@@ -65,18 +64,18 @@ impl Row {
         self
     }
 
-    /// Ours to theirs, round by round where both were measured in the same ones.
+    /// The ratio of our figures to the peer's, per round if both have the same rounds.
     pub(crate) fn ratio(&self) -> Option<Spread> {
-        let theirs = &self.beside.as_ref()?.figures;
+        let theirs = &self.comparison.as_ref()?.figures;
         let middle = median(theirs);
         let is_paired = theirs.len() == self.ours.len();
-        let beside = |round: usize| if is_paired { theirs[round] } else { middle };
+        let denominator = |round: usize| if is_paired { theirs[round] } else { middle };
         let ratios: Vec<f64> =
-            self.ours.iter().enumerate().map(|(round, ours)| ours / beside(round)).collect();
+            self.ours.iter().enumerate().map(|(round, ours)| ours / denominator(round)).collect();
         Some(Spread::of(&ratios)).filter(|ratio| ratio.high.is_finite())
     }
 
-    /// Whether the goal was reached; none where there is no goal, or nothing to hold it against.
+    /// Whether the goal was reached; `None` without a goal or without figures to compare.
     pub(crate) fn is_met(&self) -> Option<bool> {
         let ours = median(&self.ours);
         match self.goal? {
@@ -101,16 +100,16 @@ pub(crate) fn median(figures: &[f64]) -> f64 {
     Spread::of(figures).median
 }
 
-/// Someone or something that we are held beside.
+/// Software that we compare with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Peer {
     pub(crate) name: String,
     pub(crate) version: String,
-    /// How it is run.
+    /// Its configuration.
     pub(crate) settings: String,
 }
 
-/// What one part of the bench found.
+/// The results of one part of the benchmark.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Part {
     pub(crate) name: String,
@@ -122,7 +121,7 @@ pub(crate) struct Part {
     pub(crate) peers: Vec<Peer>,
     pub(crate) rows: Vec<Row>,
     #[serde(skip)]
-    begun: Option<Instant>,
+    start: Option<Instant>,
 }
 
 impl Part {
@@ -137,17 +136,17 @@ impl Part {
             notes: Vec::new(),
             peers: Vec::new(),
             rows: Vec::new(),
-            begun: Some(Instant::now()),
+            start: Some(Instant::now()),
         }
     }
 
-    /// Adds a row, and shows it to whoever waits.
+    /// Adds a row and prints it.
     pub(crate) fn row(&mut self, row: Row) {
         println!("  {}", crate::table::line(&row));
         self.rows.push(row);
     }
 
-    /// Something that a reader of the rows must know.
+    /// Adds a note for the reader.
     pub(crate) fn note(&mut self, text: impl Into<String>) {
         self.notes.push(text.into());
     }
@@ -157,26 +156,29 @@ impl Part {
         self.peers.push(Peer { name, version: version.into(), settings });
     }
 
-    pub(crate) fn keep(mut self, effort: &Effort) -> Outcome {
-        self.seconds = self.begun.map_or(0.0, |begun| begun.elapsed().as_secs_f64());
-        let folder = format!("{}/results", effort.folder()?);
-        std::fs::create_dir_all(&folder)?;
-        std::fs::write(format!("{folder}/{}.json", self.name), serde_json::to_vec_pretty(&self)?)?;
+    pub(crate) fn save(mut self, profile: &Profile) -> Result {
+        self.seconds = self.start.map_or(0.0, |start| start.elapsed().as_secs_f64());
+        let directory = format!("{}/results", profile.directory()?);
+        std::fs::create_dir_all(&directory)?;
+        std::fs::write(
+            format!("{directory}/{}.json", self.name),
+            serde_json::to_vec_pretty(&self)?,
+        )?;
         Ok(())
     }
 
-    /// What is known of a part, if it was ever measured, and by a bench that kept it in this shape.
-    pub(crate) fn kept(effort: &Effort, name: &str) -> Outcome<Option<Self>> {
-        let kept = std::fs::read(format!("{}/results/{name}.json", effort.folder()?));
-        Ok(kept.ok().and_then(|kept| serde_json::from_slice(&kept).ok()))
+    /// The stored results of a part; `None` if there are none in this format.
+    pub(crate) fn load(profile: &Profile, name: &str) -> Result<Option<Self>> {
+        let stored = std::fs::read(format!("{}/results/{name}.json", profile.directory()?));
+        Ok(stored.ok().and_then(|stored| serde_json::from_slice(&stored).ok()))
     }
 }
 
-/// Measures each in turn, the order turned around every other round.
+/// Runs the measurements in turn, in reverse order in every second round.
 pub(crate) fn in_turns<const N: usize>(
     rounds: usize,
-    measures: [&dyn Fn() -> Outcome<f64>; N],
-) -> Outcome<[Vec<f64>; N]> {
+    measures: [&dyn Fn() -> Result<f64>; N],
+) -> Result<[Vec<f64>; N]> {
     let mut figures = [const { Vec::new() }; N];
     for round in 0..rounds {
         let mut order: Vec<usize> = (0..N).collect();
@@ -195,27 +197,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_ratio_is_the_median_of_the_rounds_ratios() {
-        let row =
-            Row::new("x", Unit::PerSecond, &[10.0, 40.0, 30.0]).beside("y", &[10.0, 20.0, 10.0]);
+    fn ratio_is_the_median_of_the_ratios_per_round() {
+        let row = Row::new("x", Unit::PerSecond, &[10.0, 40.0, 30.0])
+            .compared_with("y", &[10.0, 20.0, 10.0]);
         let ratio = row.ratio().unwrap();
         assert_eq!((ratio.low, ratio.median, ratio.high), (1.0, 2.0, 3.0));
-        let once = Row::new("x", Unit::Millis, &[10.0, 40.0, 30.0]).beside("y", &[10.0]);
+        let once = Row::new("x", Unit::Millis, &[10.0, 40.0, 30.0]).compared_with("y", &[10.0]);
         assert_eq!(once.ratio().unwrap().median, 3.0);
     }
 
     #[test]
-    fn a_goal_without_a_figure_to_hold_it_against_is_open() {
+    fn goal_without_a_figure_to_compare_is_undecided() {
         let row = |goal| Row::new("x", Unit::PerSecond, &[5.0]).goal(goal);
         assert_eq!(row(Goal::AtLeast(5.0)).is_met(), Some(true));
         assert_eq!(row(Goal::AtMost(4.0)).is_met(), Some(false));
         assert_eq!(row(Goal::RatioAtLeast(1.0)).is_met(), None);
-        assert_eq!(row(Goal::RatioAtLeast(1.0)).beside("y", &[0.0]).is_met(), None);
-        assert_eq!(row(Goal::RatioAtMost(2.0)).beside("y", &[1.0]).is_met(), Some(false));
+        assert_eq!(row(Goal::RatioAtLeast(1.0)).compared_with("y", &[0.0]).is_met(), None);
+        assert_eq!(row(Goal::RatioAtMost(2.0)).compared_with("y", &[1.0]).is_met(), Some(false));
     }
 
     #[test]
-    fn every_other_round_turns_the_order_around() {
+    fn every_second_round_reverses_the_order() {
         let order = std::cell::RefCell::new(String::new());
         let measure = |name| {
             let order = &order;

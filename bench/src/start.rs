@@ -1,62 +1,61 @@
-//! How long the program takes from its start to its first answer with all the records there, and what it
-//! takes while nobody asks.
+//! The time from the start of the program to its first response with all records, and its idle memory.
 
 use crate::{
-    Outcome,
-    effort::Effort,
-    office::{self, Office},
+    Result,
+    profile::Profile,
     records,
     report::{Goal, Part, Row, Unit},
+    server::{self, Server},
     table::number,
 };
 use std::{process::Command, time::Instant};
 
 const PATH: &str = "/api/public/v1/folders/F-000001";
 
-pub(crate) async fn run(effort: &Effort) -> Outcome<Part> {
+pub(crate) async fn run(profile: &Profile) -> Result<Part> {
     let mut part = Part::new("start", "Start and rest");
-    let database = records::load(effort).await?;
-    part.note(format!("{} records on SQLite.", number(effort.sizes.all() as f64)));
-    let token = office::token(&database)?;
-    // Builds it, so that no build is in the figures.
-    drop(Office::start(&database)?);
+    let database = records::load(profile).await?;
+    part.note(format!("{} records on SQLite.", number(profile.sizes.all() as f64)));
+    let token = server::create_token(&database)?;
+    // Builds the program before the measurement.
+    drop(Server::start(&database)?);
 
     let (mut warm, mut own, mut resident) = (Vec::new(), Vec::new(), Vec::new());
-    for _ in 0..effort.rounds {
-        let (office, millis) = first_answer(&database, &token)?;
+    for _ in 0..profile.rounds {
+        let (server, millis) = first_response(&database, &token)?;
         warm.push(millis);
-        let (all, its_own) = office.memory()?;
+        let (all, its_own) = server.memory()?;
         own.push(its_own as f64);
         resident.push(all as f64);
     }
-    let first = "start to first answer";
+    let first = "start to first response";
     part.row(Row::new(first, Unit::Millis, &warm).goal(Goal::AtMost(300.0)));
     let mut cold = Vec::new();
-    for _ in 0..effort.rounds {
-        if forget_files() {
-            cold.push(first_answer(&database, &token)?.1);
+    for _ in 0..profile.rounds {
+        if drop_page_cache() {
+            cold.push(first_response(&database, &token)?.1);
         }
     }
     if cold.is_empty() {
-        part.note("The system's cache of files can be emptied by root alone, so it was not.");
+        part.note("Only root can empty the page cache, so the cold start was not measured.");
     } else {
-        let work = format!("{first}, no file in the system's cache");
+        let work = format!("{first}, empty page cache");
         part.row(Row::new(work, Unit::Millis, &cold).goal(Goal::AtMost(300.0)));
     }
-    part.row(Row::new("memory idle, its own", Unit::Megabytes, &own).goal(Goal::AtMost(60.0)));
-    part.row(Row::new("memory idle, with the mapped file", Unit::Megabytes, &resident));
+    part.row(Row::new("idle memory, private", Unit::Megabytes, &own).goal(Goal::AtMost(60.0)));
+    part.row(Row::new("idle memory, with mapped files", Unit::Megabytes, &resident));
     Ok(part)
 }
 
-fn first_answer(database: &str, token: &str) -> Outcome<(Office, f64)> {
-    let begun = Instant::now();
-    let office = Office::launch(database, &[])?;
-    office.get(PATH, token)?;
-    Ok((office, begun.elapsed().as_secs_f64() * 1_000.0))
+fn first_response(database: &str, token: &str) -> Result<(Server, f64)> {
+    let start = Instant::now();
+    let server = Server::launch(database, &[])?;
+    server.get(PATH, token)?;
+    Ok((server, start.elapsed().as_secs_f64() * 1_000.0))
 }
 
-/// Empties the system's cache of files, where that is allowed.
-fn forget_files() -> bool {
+/// Empties the page cache, if allowed.
+fn drop_page_cache() -> bool {
     let _ = Command::new("sync").status();
     std::fs::write("/proc/sys/vm/drop_caches", "3").is_ok()
 }

@@ -1,53 +1,52 @@
-//! The table of `bench/RESULTS.md`, written anew from everything that is kept.
+//! The table of `bench/RESULTS.md`, written from all stored results.
 
 use crate::{
-    Outcome,
-    effort::Effort,
+    Result,
     machine::Machine,
+    profile::Profile,
     report::{Goal, Part, Peer, Row, Spread, Unit},
 };
 use std::{fmt::Write as _, path::Path};
 
-/// Writes the table and says where.
-pub(crate) fn write(effort: &Effort, machine: &Machine, names: &[&str]) -> Outcome {
+/// Writes the table and prints its path.
+pub(crate) fn write(profile: &Profile, machine: &Machine, names: &[&str]) -> Result {
     let mut parts = Vec::new();
     for name in names {
-        parts.extend(Part::kept(effort, name)?);
+        parts.extend(Part::load(profile, name)?);
     }
-    // A quick look is nobody's result.
-    let path = if effort.quick {
-        format!("{}/RESULTS.md", effort.folder()?)
+    // The results of a quick run are not meaningful.
+    let path = if profile.is_quick {
+        format!("{}/RESULTS.md", profile.directory()?)
     } else {
         "bench/RESULTS.md".to_owned()
     };
-    std::fs::write(&path, page(effort, machine, &parts)?)?;
-    println!("\n{path} is written");
+    std::fs::write(&path, page(profile, machine, &parts)?)?;
+    println!("\nwrote {path}");
     Ok(())
 }
 
-fn page(effort: &Effort, machine: &Machine, parts: &[Part]) -> Outcome<String> {
+fn page(profile: &Profile, machine: &Machine, parts: &[Part]) -> Result<String> {
     let mut page = String::from("# Results\n\n");
-    if effort.quick {
-        page.push_str("**A quick look: small data, one round of one second. Not a result.**\n\n");
+    if profile.is_quick {
+        page.push_str("**Quick run: small data, one round of one second. The results are not meaningful.**\n\n");
     }
     writeln!(
         page,
-        "Written by `make bench`; [README.md](README.md) says what is measured and how. {} of {} s each, \
-         in turns, the order turned around every other round (z14 tiles have {}, and what is held beside a bare \
-         handler {} of a second); shown are medians, with half of the distance \
-         between the lowest and the highest round (±) or both of them. Load and peers are on the same cores. \
-         Absolute figures are of this machine on its day; the ratios (ours to theirs) are what is claimed.\n",
-        if effort.rounds == 1 {
+        "`make bench` writes this page; [README.md](README.md) describes the method. {} of {} s each, in turn, in \
+         reverse order in every second round (z14 tiles: {} rounds; comparisons with a bare handler: {} rounds of one \
+         second). The figures are medians, with half of the range (±) or the whole range. Load generator and servers \
+         share the cores. Absolute figures depend on this machine and day; compare the ratios.\n",
+        if profile.rounds == 1 {
             "One round".to_owned()
         } else {
-            format!("{} rounds", effort.rounds)
+            format!("{} rounds", profile.rounds)
         },
-        effort.seconds,
-        effort.tile_rounds,
-        effort.short_rounds
+        profile.seconds,
+        profile.tile_rounds,
+        profile.short_rounds
     )?;
     if Path::new("bench/GROWTH.md").exists() {
-        page.push_str("How costs grow with size is in [GROWTH.md](GROWTH.md).\n\n");
+        page.push_str("[GROWTH.md](GROWTH.md) shows how costs grow with the size of the data.\n\n");
     }
     goals(&mut page, parts)?;
 
@@ -61,7 +60,7 @@ fn page(effort: &Effort, machine: &Machine, parts: &[Part]) -> Outcome<String> {
             peers.push(peer);
         }
     }
-    writeln!(page, "\n## Whom it is held beside\n\n| | version | run as |\n| --- | --- | --- |")?;
+    writeln!(page, "\n## Compared software\n\n| | version | configuration |\n| --- | --- | --- |")?;
     for peer in peers {
         writeln!(page, "| {} | {} | {} |", peer.name, peer.version, peer.settings)?;
     }
@@ -71,8 +70,8 @@ fn page(effort: &Effort, machine: &Machine, parts: &[Part]) -> Outcome<String> {
     Ok(page)
 }
 
-/// How many goals were reached, and which were not.
-fn goals(page: &mut String, parts: &[Part]) -> Outcome {
+/// The number of goals that were reached, and the missed ones.
+fn goals(page: &mut String, parts: &[Part]) -> Result {
     let count = |met: bool| {
         let rows = parts.iter().flat_map(|part| &part.rows);
         rows.filter(|row| row.is_met() == Some(met)).count()
@@ -80,8 +79,8 @@ fn goals(page: &mut String, parts: &[Part]) -> Outcome {
     writeln!(page, "Goals: {} met, {} missed.\n", count(true), count(false))?;
     for part in parts {
         for row in part.rows.iter().filter(|row| row.is_met() == Some(false)) {
-            let whom = match &row.beside {
-                Some(beside) => format!(" beside {}", beside.whom),
+            let peer = match &row.comparison {
+                Some(comparison) => format!(" compared with {}", comparison.peer),
                 None => String::new(),
             };
             let reached = match row.goal {
@@ -90,7 +89,7 @@ fn goals(page: &mut String, parts: &[Part]) -> Outcome {
             };
             writeln!(
                 page,
-                "- missed in {}: {}{whom}: {reached}, goal {}",
+                "- missed in {}: {}{peer}: {reached}, goal {}",
                 part.name,
                 row.work,
                 goal(row)
@@ -101,7 +100,7 @@ fn goals(page: &mut String, parts: &[Part]) -> Outcome {
     Ok(())
 }
 
-fn section(page: &mut String, part: &Part) -> Outcome {
+fn section(page: &mut String, part: &Part) -> Result {
     writeln!(page, "\n## {}\n", part.title)?;
     writeln!(
         page,
@@ -111,13 +110,13 @@ fn section(page: &mut String, part: &Part) -> Outcome {
     for note in &part.notes {
         writeln!(page, "{note}")?;
     }
-    page.push_str("\n| work | Groma | beside | theirs | ratio | goal | |\n");
+    page.push_str("\n| work | Groma | compared with | result | ratio | goal | |\n");
     page.push_str("| --- | ---: | --- | ---: | ---: | --- | --- |\n");
     for row in &part.rows {
-        let (whom, theirs) = beside(row);
+        let (peer, theirs) = comparison(row);
         writeln!(
             page,
-            "| {} | {} | {whom} | {theirs} | {} | {} | {} |",
+            "| {} | {} | {peer} | {theirs} | {} | {} | {} |",
             row.work,
             figure(row.unit, &row.ours),
             ratio(row),
@@ -128,11 +127,11 @@ fn section(page: &mut String, part: &Part) -> Outcome {
     Ok(())
 }
 
-/// A row in a line, for the terminal.
+/// A row for the terminal.
 pub(crate) fn line(row: &Row) -> String {
-    let (whom, theirs) = beside(row);
+    let (peer, theirs) = comparison(row);
     format!(
-        "{:<44} {:>16}  {whom:<28} {theirs:>16}  {:<20} {} {}",
+        "{:<44} {:>16}  {peer:<28} {theirs:>16}  {:<20} {} {}",
         row.work,
         figure(row.unit, &row.ours),
         ratio(row),
@@ -141,9 +140,9 @@ pub(crate) fn line(row: &Row) -> String {
     )
 }
 
-fn beside(row: &Row) -> (&str, String) {
-    match &row.beside {
-        Some(beside) => (&beside.whom, figure(row.unit, &beside.figures)),
+fn comparison(row: &Row) -> (&str, String) {
+    match &row.comparison {
+        Some(comparison) => (&comparison.peer, figure(row.unit, &comparison.figures)),
         None => ("", String::new()),
     }
 }
@@ -192,7 +191,7 @@ fn verdict(row: &Row) -> &'static str {
     }
 }
 
-/// Three figures that count, and thousands apart.
+/// A number with three significant digits and separated thousands.
 pub(crate) fn number(value: f64) -> String {
     let digits = match value.abs() {
         value if value == 0.0 || value >= 99.5 => 0,
@@ -218,15 +217,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_have_three_figures_that_count() {
+    fn numbers_have_three_significant_digits() {
         let numbers = [1_234_567.8, 999.6, 12.34, 1.234, 0.123, 0.0123, 0.001].map(number);
         assert_eq!(numbers, ["1,234,568", "1,000", "12.3", "1.23", "0.12", "0.012", "0.0010"]);
     }
 
     #[test]
-    fn a_row_says_what_was_reached() {
+    fn row_shows_whether_the_goal_was_reached() {
         let row = Row::new("detail", Unit::PerSecond, &[900.0, 1_000.0, 1_100.0])
-            .beside("bare", &[2_000.0, 2_000.0, 2_000.0])
+            .compared_with("bare", &[2_000.0, 2_000.0, 2_000.0])
             .goal(Goal::RatioAtLeast(0.6));
         let line = line(&row);
         for part in ["1,000/s ± 10 %", "bare", "0.50 (0.45–0.55)", "ratio ≥ 0.6", "**missed**"]

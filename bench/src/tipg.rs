@@ -1,12 +1,12 @@
-//! TiPg, a peer in tiles: its published package over the tables that Martin reads, two workers, as many
-//! connections as Martin has, and every feature of a tile.
+//! TiPg: its published package with the tables that Martin reads, two workers, the same number of
+//! connections as Martin, and no feature limit.
 
 use crate::{
-    Outcome,
-    effort::{CONNECTIONS, quiet},
-    land::Cover,
-    machine::said,
+    Result,
+    dataset::Cover,
+    machine::first_line,
     process::{Process, installed},
+    profile::{CONNECTIONS, wait_until_idle},
     wrk,
 };
 use groma_geo::grid::TileId;
@@ -21,7 +21,7 @@ pub(crate) struct Tipg {
 }
 
 impl Tipg {
-    pub(crate) fn start(database: &str) -> Outcome<Self> {
+    pub(crate) fn start(database: &str) -> Result<Self> {
         let program = installed("python/bin/uvicorn")?;
         let process = Process::start("tipg", "/collections/public.parcels", |port| {
             let mut command = Command::new(program);
@@ -54,15 +54,15 @@ impl Tipg {
         tiles.iter().map(path).collect()
     }
 
-    pub(crate) fn measure(&self, cover: Cover, tiles: &[TileId], seconds: u32) -> Outcome<f64> {
+    pub(crate) fn measure(&self, cover: Cover, tiles: &[TileId], seconds: u32) -> Result<f64> {
         let paths = self.paths(cover, tiles);
         let rate = wrk::run(self.process.address, "none", &paths, CONNECTIONS, seconds)?.per_second;
-        quiet(&self.database)?;
+        wait_until_idle(&self.database)?;
         Ok(rate)
     }
 }
 
-pub(crate) fn version() -> Outcome<String> {
+pub(crate) fn version() -> Result<String> {
     let python = installed("python/bin/python")?;
-    said(&python.to_string_lossy(), &["-c", "import tipg; print(tipg.__version__)"])
+    first_line(&python.to_string_lossy(), &["-c", "import tipg; print(tipg.__version__)"])
 }

@@ -1,28 +1,28 @@
-//! Load by wrk: one thread, 16 connections, paths from a list at random.
+//! Load with wrk: one thread, 16 connections, random paths from a list.
 
-use crate::Outcome;
+use crate::Result;
 use std::{fmt::Write as _, net::SocketAddr, path::Path, process::Command};
 
-/// One measurement.
+/// A measurement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rate {
     pub(crate) per_second: f64,
-    /// Average latency in milliseconds.
+    /// The average latency in milliseconds.
     pub(crate) millis: f64,
 }
 
-/// Sends requests for a few seconds.
+/// Sends requests for some seconds.
 pub(crate) fn run(
     address: SocketAddr,
     token: &str,
     paths: &[String],
     connections: u32,
     seconds: u32,
-) -> Outcome<Rate> {
+) -> Result<Rate> {
     run_with(address, &[token], &[], paths, connections, seconds)
 }
 
-/// The same, with several tokens in turn, and headers.
+/// Sends requests with several tokens in turn and with headers.
 pub(crate) fn run_with(
     address: SocketAddr,
     tokens: &[&str],
@@ -30,7 +30,7 @@ pub(crate) fn run_with(
     paths: &[String],
     connections: u32,
     seconds: u32,
-) -> Outcome<Rate> {
+) -> Result<Rate> {
     let script = Path::new("target/bench/wrk.lua");
     std::fs::create_dir_all("target/bench")?;
     std::fs::write(script, lua(tokens, headers, paths)?)?;
@@ -49,8 +49,8 @@ pub(crate) fn run_with(
     Ok(Rate { per_second, millis })
 }
 
-/// Requests are formatted once, so that the load costs the same whoever answers.
-fn lua(tokens: &[&str], headers: &[(&str, &str)], paths: &[String]) -> Outcome<String> {
+/// Requests are formatted once, so that the load has the same cost for every server.
+fn lua(tokens: &[&str], headers: &[(&str, &str)], paths: &[String]) -> Result<String> {
     let mut script = String::from("local requests = {}\nlocal headers = {}\nlocal tokens = {\n");
     for token in tokens {
         writeln!(script, "'Bearer {token}',")?;

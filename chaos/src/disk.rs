@@ -1,18 +1,17 @@
-//! A disk that is full, and one that fails.
+//! A full disk, and a disk that fails to sync.
 
 use crate::{
-    Outcome, Scale, ensure,
-    http::Ask,
+    Result, Scale, ensure,
+    event_receiver::{Behavior, EventReceiver},
+    fixture::Fixture,
     is_installed,
     ledger::{FOLDERS, Ledger, feature},
     load::Load,
-    office::{Engine, Office},
-    receiver::{Manner, Receiver},
-    report::Proof,
-    server::is_root,
+    postgres_server::is_root,
+    report::ScenarioResult,
     trace::Trace,
-    wait_until,
 };
+use groma_testkit::{Engine, http::Request, wait::retry};
 use std::{
     io::Write,
     path::{Path, PathBuf},
@@ -22,14 +21,14 @@ use std::{
 };
 
 const FULL: &str = "disk full";
-const FAILING: &str = "write error (every sync fails)";
+const FAILING: &str = "failing disk (every sync returns an error)";
 const PATIENCE: Duration = Duration::from_secs(60);
 
-pub(crate) async fn run(scale: Scale) -> Outcome<Vec<Proof>> {
+pub(crate) async fn run(scale: Scale) -> Result<Vec<ScenarioResult>> {
     Ok(vec![full(scale.pick(2, 10)).await?, failing(scale.pick(2, 10)).await?])
 }
 
-/// A small file system in memory; gone when dropped.
+/// A small file system in memory, unmounted when dropped.
 struct Tmpfs(PathBuf);
 
 impl Tmpfs {
@@ -44,17 +43,17 @@ impl Tmpfs {
 impl Drop for Tmpfs {
     fn drop(&mut self) {
         let _ = Command::new("umount").arg("--lazy").arg(&self.0).status();
-        // What could not be removed while it was mounted.
+        // The directory could not be removed while it was mounted.
         let _ = self.0.parent().map(std::fs::remove_dir_all);
     }
 }
 
-/// Takes up all the room there is.
-fn fill(folder: &Path) -> Outcome<PathBuf> {
+/// Fills the file system completely.
+fn fill(folder: &Path) -> Result<PathBuf> {
     let path = folder.join("filler");
     let mut file = std::fs::File::create(&path)?;
     let mut block = vec![0; 1 << 20];
-    // Down to the last page.
+    // Smaller blocks fill the last page.
     while !block.is_empty() {
         while file.write_all(&block).is_ok() {}
         block.truncate(block.len() / 2);
@@ -62,110 +61,114 @@ fn fill(folder: &Path) -> Outcome<PathBuf> {
     Ok(path)
 }
 
-async fn full(rounds: u64) -> Outcome<Proof> {
+async fn full(rounds: u64) -> Result<ScenarioResult> {
     let on = Engine::Sqlite;
     if !is_root() {
-        return Ok(Proof::skipped(FULL, &on, "only root can mount a small file system"));
+        return Ok(ScenarioResult::skipped(FULL, &on, "mounting a small file system needs root"));
     }
     let folder = tempfile::tempdir()?;
     let data = folder.path().join("data");
     let Some(disk) = Tmpfs::mount(data.clone()) else {
-        return Ok(Proof::skipped(FULL, &on, "no small file system can be mounted here"));
+        return Ok(ScenarioResult::skipped(
+            FULL,
+            &on,
+            "a small file system cannot be mounted here",
+        ));
     };
-    let office = Office::open_in(on, folder, &data).await?;
-    let receiver = Receiver::start(Manner::Content).await?;
-    office.endpoint(&receiver.url())?;
+    let fixture = Fixture::new_in(on, folder, &data);
+    let receiver = EventReceiver::start(Behavior::Accept);
+    fixture.create_endpoint(&receiver.url())?;
     let ledger = Arc::new(Ledger::default());
-    let program = office.serve().await?;
-    let load = Load::start(&ledger, office.token(), &[program.geo]);
+    let server = fixture.serve().await?;
+    let load = Load::start(&ledger, fixture.token(), &[server.geo().address()]);
     let (mut recovery, mut reads) = (Duration::ZERO, 0_u64);
     for _ in 0..rounds {
         ledger.wait_for(ledger.acknowledged(), 20).await?;
         let filler = fill(&disk.0)?;
-        let before = ledger.refused();
-        wait_until(PATIENCE, async || {
-            let refused = ledger.refused() - before;
-            ensure(refused >= FOLDERS as u64, || format!("{refused} refused"))
+        let before = ledger.errors();
+        retry(PATIENCE, async || {
+            let failed = ledger.errors() - before;
+            ensure(failed >= FOLDERS as u64, || format!("{failed} writes failed"))
         })
         .await?;
-        reads += read_on(&office, program.main).await?;
+        reads += check_reads(&fixture, server.main().address()).await?;
         std::fs::remove_file(filler)?;
-        let begun = Instant::now();
+        let start = Instant::now();
         ledger.wait_for(ledger.acknowledged(), 1).await?;
-        recovery = recovery.max(begun.elapsed());
+        recovery = recovery.max(start.elapsed());
     }
     load.stop().await;
-    let settled = ledger.settle(&office, &program, &receiver).await?;
-    drop((program, office));
-    Ok(Proof {
+    let verified = ledger.verify(&fixture, &server, &receiver).await?;
+    drop((server, fixture));
+    Ok(ScenarioResult {
         acknowledged: ledger.acknowledged(),
-        repeats: Some((settled.repeats, settled.delivered)),
+        repeats: Some((verified.repeats, verified.delivered)),
         recovery: Some(recovery),
-        seen: format!("{} writes answered 500; {reads} reads went on", ledger.refused()),
-        ..Proof::new(FULL, &on, rounds)
+        details: format!("{} writes got a 500; {reads} reads succeeded", ledger.errors()),
+        ..ScenarioResult::new(FULL, &on, rounds)
     })
 }
 
-/// Every sync that the program asks for fails, by strace.
-async fn failing(rounds: u64) -> Outcome<Proof> {
+/// Makes every sync of the process fail, with strace.
+async fn failing(rounds: u64) -> Result<ScenarioResult> {
     let on = Engine::Sqlite;
     if !is_installed("strace") {
-        return Ok(Proof::skipped(FAILING, &on, "strace is not installed"));
+        return Ok(ScenarioResult::skipped(FAILING, &on, "strace is not installed"));
     }
-    let office = Office::open(on).await?;
-    let receiver = Receiver::start(Manner::Content).await?;
-    office.endpoint(&receiver.url())?;
+    let fixture = Fixture::new(on);
+    let receiver = EventReceiver::start(Behavior::Accept);
+    fixture.create_endpoint(&receiver.url())?;
     let ledger = Ledger::default();
-    let program = office.serve().await?;
+    let server = fixture.serve().await?;
     let (mut recovery, mut reads) = (Duration::ZERO, 0_u64);
-    let write = async || -> Outcome<u16> {
+    let write = async || -> Result<u16> {
         let n = ledger.begin(0);
         let path = "/geometries/geojson?folder=F0";
-        let ask = Ask::post(path, office.token(), &feature(0, n));
-        let begun = Instant::now();
-        let answer = ask.send(program.geo).await?;
-        match answer.status {
+        let request = Request::post(path, fixture.token(), &feature(0, n));
+        let start = Instant::now();
+        let response = request.send(server.geo().address()).await?;
+        match response.status {
             200 => ledger.acknowledge(0, n),
-            status => ledger.refuse(status, begun.elapsed(), &answer.text()),
+            status => ledger.record_error(status, start.elapsed(), &response.text()),
         }
-        Ok(answer.status)
+        Ok(response.status)
     };
     for _ in 0..rounds {
         for _ in 0..5 {
-            ensure(write().await? == 200, || "a write before the fault was refused".to_owned())?;
+            ensure(write().await? == 200, || "a write before the fault failed".to_owned())?;
         }
         let inject = ["-e", "trace=fsync,fdatasync", "-e", "inject=fsync,fdatasync:error=EIO"];
-        let trace = Trace::attach(&[program.id()], &inject, Path::new("/dev/null")).await?;
+        let trace = Trace::attach(&[server.id()], &inject, Path::new("/dev/null")).await?;
         for _ in 0..5 {
             let status = write().await?;
-            ensure(status == 500, || format!("a write that was not synced was answered {status}"))?;
+            ensure(status == 500, || format!("a write that was not synced got {status}"))?;
         }
-        reads += read_on(&office, program.main).await?;
+        reads += check_reads(&fixture, server.main().address()).await?;
         trace.detach()?;
-        let begun = Instant::now();
-        wait_until(PATIENCE, async || {
+        let start = Instant::now();
+        retry(PATIENCE, async || {
             let status = write().await?;
-            ensure(status == 200, || format!("answered {status}"))
+            ensure(status == 200, || format!("got {status}"))
         })
         .await?;
-        recovery = recovery.max(begun.elapsed());
+        recovery = recovery.max(start.elapsed());
     }
-    let settled = ledger.settle(&office, &program, &receiver).await?;
-    Ok(Proof {
+    let verified = ledger.verify(&fixture, &server, &receiver).await?;
+    Ok(ScenarioResult {
         acknowledged: ledger.acknowledged(),
-        repeats: Some((settled.repeats, settled.delivered)),
+        repeats: Some((verified.repeats, verified.delivered)),
         recovery: Some(recovery),
-        seen: format!("{} writes answered 500; {reads} reads went on", ledger.refused()),
-        ..Proof::new(FAILING, &on, rounds)
+        details: format!("{} writes got a 500; {reads} reads succeeded", ledger.errors()),
+        ..ScenarioResult::new(FAILING, &on, rounds)
     })
 }
 
-/// Reads lists and records, which must all be there; gives how many.
-async fn read_on(office: &Office, main: std::net::SocketAddr) -> Outcome<u64> {
+/// Reads lists and records, which must succeed, and returns their number.
+async fn check_reads(fixture: &Fixture, main: std::net::SocketAddr) -> Result<u64> {
     let paths = ["/folders", "/folders/F0", "/folders?term=F", "/statuses"];
     for path in paths {
-        let answer = Ask::get(path, office.token()).send(main).await?;
-        ensure(answer.status == 200, || format!("{path}: {}", answer.text()))?;
+        let response = Request::get(path, fixture.token()).send(main).await?;
+        ensure(response.status == 200, || format!("{path}: {}", response.text()))?;
     }
     Ok(paths.len() as u64)
 }

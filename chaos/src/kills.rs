@@ -1,58 +1,59 @@
-//! Killed at any moment, again and again, under writes.
+//! The process is killed again and again during writes.
 
 use crate::{
-    Outcome, Scale,
+    Result, Scale,
+    event_receiver::{Behavior, EventReceiver},
+    fixture::Fixture,
     ledger::Ledger,
     load::Load,
-    office::{Engine, Office},
-    receiver::{Manner, Receiver},
-    report::{Proof, grouped},
+    report::{ScenarioResult, grouped},
 };
+use groma_testkit::Engine;
 use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
 
-const FAULT: &str = "kill -9 at any moment, again and again, under writes";
+const FAULT: &str = "kill -9 at random moments during writes";
 
-pub(crate) async fn run(scale: Scale) -> Outcome<Vec<Proof>> {
-    let mut proofs = Vec::new();
-    for engine in Engine::BOTH {
-        proofs.push(kill(engine, scale.pick(5, 50)).await?);
+pub(crate) async fn run(scale: Scale) -> Result<Vec<ScenarioResult>> {
+    let mut results = Vec::new();
+    for engine in Engine::ALL {
+        results.push(kill(engine, scale.pick(5, 50)).await?);
     }
-    Ok(proofs)
+    Ok(results)
 }
 
-async fn kill(engine: Engine, rounds: u64) -> Outcome<Proof> {
-    let office = Office::open(engine).await?;
-    let receiver = Receiver::start(Manner::Content).await?;
-    office.endpoint(&receiver.url())?;
+async fn kill(engine: Engine, rounds: u64) -> Result<ScenarioResult> {
+    let fixture = Fixture::new(engine);
+    let receiver = EventReceiver::start(Behavior::Accept);
+    fixture.create_endpoint(&receiver.url())?;
     let ledger = Arc::new(Ledger::default());
-    let mut program = office.serve().await?;
-    let load = Load::start(&ledger, office.token(), &[program.geo]);
+    let mut server = fixture.serve().await?;
+    let load = Load::start(&ledger, fixture.token(), &[server.geo().address()]);
     let mut recovery = Duration::ZERO;
     for round in 0..rounds {
-        // In the middle, at another point each round.
+        // At a different moment in each round.
         ledger.wait_for(ledger.acknowledged(), 5 + round * 7 % 23).await?;
-        program.kill()?;
-        office.check_killed()?;
-        let begun = Instant::now();
-        program = office.serve().await?;
-        load.point_to(&[program.geo]);
+        drop(server);
+        fixture.check_killed()?;
+        let start = Instant::now();
+        server = fixture.serve().await?;
+        load.point_to(&[server.geo().address()]);
         ledger.wait_for(ledger.acknowledged(), 1).await?;
-        recovery = recovery.max(begun.elapsed());
+        recovery = recovery.max(start.elapsed());
     }
     load.stop().await;
-    let settled = ledger.settle(&office, &program, &receiver).await?;
-    Ok(Proof {
+    let verified = ledger.verify(&fixture, &server, &receiver).await?;
+    Ok(ScenarioResult {
         acknowledged: ledger.acknowledged(),
-        repeats: Some((settled.repeats, settled.delivered)),
+        repeats: Some((verified.repeats, verified.delivered)),
         recovery: Some(recovery),
-        seen: format!(
-            "of {} writes {} had no answer; clean after each kill; every event of a committed change came",
+        details: format!(
+            "of {} writes {} got no response; the database was intact after each kill; every event of a committed change arrived",
             grouped(ledger.attempted()),
-            grouped(ledger.broken())
+            grouped(ledger.disconnected())
         ),
-        ..Proof::new(FAULT, &engine, rounds)
+        ..ScenarioResult::new(FAULT, &engine, rounds)
     })
 }

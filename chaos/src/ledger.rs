@@ -1,10 +1,11 @@
-//! What was acknowledged, and what became of it.
+//! A record of all writes, to compare with the database and the received events.
 //!
-//! Every write is a point with an id of its own that makes a folder's box grow: one feature, one version
-//! of the folder, one event. So three things are known of each at the end: whether it was acknowledged,
-//! whether it is there, and whether its event came.
+//! Every write is a point with its own id that extends a folder's box: one feature, one version of the
+//! folder, one event. So each write can be verified: whether it was acknowledged, whether it is stored,
+//! and whether its event arrived.
 
-use crate::{Outcome, http::Ask, office::Office, office::Program, receiver::Receiver, wait_until};
+use crate::{Result, event_receiver::EventReceiver, fixture::Fixture};
+use groma_testkit::{ServerProcess, http::Request, wait::retry};
 use parking_lot::Mutex;
 use serde_json::Value;
 use std::{
@@ -13,10 +14,10 @@ use std::{
     time::Duration,
 };
 
-/// How many folders are written to, each by a writer of its own.
+/// The number of folders, each with its own writer.
 pub(crate) const FOLDERS: usize = 6;
 
-/// Longer than any delivery may take to be made good, a lease that has to end included.
+/// Longer than any delivery can take, including a lease that has to expire.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 #[derive(Default)]
@@ -24,14 +25,14 @@ pub(crate) struct Ledger {
     next: [AtomicU64; FOLDERS],
     attempted: AtomicU64,
     acknowledged: Mutex<BTreeSet<String>>,
-    /// Answers that say that it was not done.
-    refused: AtomicU64,
-    /// Requests without an answer.
-    broken: AtomicU64,
-    /// The longest that a refusal took, in milliseconds.
-    slowest_refusal: AtomicU64,
-    /// Answers that there must not be.
-    odd: Mutex<Vec<String>>,
+    /// Error responses.
+    errors: AtomicU64,
+    /// Requests without a response.
+    disconnected: AtomicU64,
+    /// The longest time until an error response, in milliseconds.
+    slowest_error: AtomicU64,
+    /// Responses that must not occur.
+    unexpected: Mutex<Vec<String>>,
 }
 
 impl Ledger {
@@ -45,17 +46,17 @@ impl Ledger {
         self.acknowledged.lock().insert(feature_id(folder, n));
     }
 
-    pub(crate) fn refuse(&self, status: u16, after: Duration, text: &str) {
+    pub(crate) fn record_error(&self, status: u16, after: Duration, text: &str) {
         if status != 500 {
-            self.odd.lock().push(format!("{status}: {text}"));
+            self.unexpected.lock().push(format!("{status}: {text}"));
         }
         let millis = u64::try_from(after.as_millis()).unwrap_or(u64::MAX);
-        self.slowest_refusal.fetch_max(millis, Ordering::Relaxed);
-        self.refused.fetch_add(1, Ordering::Relaxed);
+        self.slowest_error.fetch_max(millis, Ordering::Relaxed);
+        self.errors.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(crate) fn lose_touch(&self) {
-        self.broken.fetch_add(1, Ordering::Relaxed);
+    pub(crate) fn record_disconnect(&self) {
+        self.disconnected.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(crate) fn attempted(&self) -> u64 {
@@ -66,83 +67,82 @@ impl Ledger {
         self.acknowledged.lock().len() as u64
     }
 
-    pub(crate) fn refused(&self) -> u64 {
-        self.refused.load(Ordering::Relaxed)
+    pub(crate) fn errors(&self) -> u64 {
+        self.errors.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn broken(&self) -> u64 {
-        self.broken.load(Ordering::Relaxed)
+    pub(crate) fn disconnected(&self) -> u64 {
+        self.disconnected.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn slowest_refusal(&self) -> Duration {
-        Duration::from_millis(self.slowest_refusal.load(Ordering::Relaxed))
+    pub(crate) fn slowest_error(&self) -> Duration {
+        Duration::from_millis(self.slowest_error.load(Ordering::Relaxed))
     }
 
-    /// Waits until so many more are acknowledged than at `before`; gives how long that took.
-    pub(crate) async fn wait_for(&self, before: u64, more: u64) -> Outcome<Duration> {
-        let begun = std::time::Instant::now();
-        wait_until(PATIENCE, async || {
+    /// Waits for this number of acknowledged writes after `before`.
+    pub(crate) async fn wait_for(&self, before: u64, more: u64) -> Result<Duration> {
+        let start = std::time::Instant::now();
+        retry(PATIENCE, async || {
             let now = self.acknowledged() - before;
             if now >= more { Ok(()) } else { Err(format!("{now} acknowledged of {more}").into()) }
         })
         .await?;
-        Ok(begun.elapsed())
+        Ok(start.elapsed())
     }
 
-    /// Compares it with the database and with what the receiver has got. An error when something is
-    /// lost.
-    pub(crate) async fn settle(
+    /// Compares the writes with the database and the received events, and fails if anything is lost.
+    pub(crate) async fn verify(
         &self,
-        office: &Office,
-        program: &Program,
-        receiver: &Receiver,
-    ) -> Outcome<Settled> {
-        if let Some(odd) = self.odd.lock().first() {
-            return Err(format!("an answer that there must not be: {odd}").into());
+        fixture: &Fixture,
+        server: &ServerProcess,
+        receiver: &EventReceiver,
+    ) -> Result<Verified> {
+        if let Some(unexpected) = self.unexpected.lock().first() {
+            return Err(format!("unexpected response: {unexpected}").into());
         }
         let mut expected = BTreeSet::new();
         for folder in 0..FOLDERS {
             let reference = format!("F{folder}");
-            let ask = Ask::get(&format!("/folders/{reference}"), office.token());
-            let answer = ask.send(program.main).await?;
-            let last = answer.json()["version"].as_u64().ok_or_else(|| answer.text())?;
+            let request = Request::get(&format!("/folders/{reference}"), fixture.token());
+            let response = request.send(server.main().address()).await?;
+            let last = response.json()["version"].as_u64().ok_or_else(|| response.text())?;
             expected.extend((2..=last).map(|version| (reference.clone(), version)));
         }
-        let there = self.find_all(office)?;
-        if (expected.len() as u64) < there.len() as u64 {
-            let counts = format!("{} features, {} events", there.len(), expected.len());
+        let stored = self.check_acknowledged(fixture)?;
+        if (expected.len() as u64) < stored.len() as u64 {
+            let counts = format!("{} features, {} events", stored.len(), expected.len());
             return Err(format!("a change without its event: {counts}").into());
         }
-        wait_until(PATIENCE, async || {
-            let came = receiver.versions();
-            let missing = expected.difference(&came).count();
-            if missing == 0 { Ok(()) } else { Err(format!("{missing} events did not come").into()) }
+        retry(PATIENCE, async || {
+            let received = receiver.versions();
+            let missing = expected.difference(&received).count();
+            if missing == 0 { Ok(()) } else { Err(format!("{missing} events are missing").into()) }
         })
         .await?;
         if receiver.versions() != expected {
-            return Err("an event came that was not committed".into());
+            return Err("an event of an uncommitted change arrived".into());
         }
-        office.check_database().await?;
+        fixture.check_database()?;
         let (deliveries, hits) = receiver.counts();
-        Ok(Settled { delivered: deliveries, repeats: hits - deliveries })
+        Ok(Verified { delivered: deliveries, repeats: hits - deliveries })
     }
 
-    /// Finds every write that was acknowledged; gives the ids of all that are there.
-    pub(crate) fn find_all(&self, office: &Office) -> Outcome<BTreeSet<String>> {
-        let there = features(office)?;
-        let lost = self.acknowledged.lock().difference(&there).count();
+    /// Verifies that all acknowledged writes are stored, and returns the ids of all features.
+    pub(crate) fn check_acknowledged(&self, fixture: &Fixture) -> Result<BTreeSet<String>> {
+        let stored = features(fixture)?;
+        let lost = self.acknowledged.lock().difference(&stored).count();
         if lost > 0 {
             return Err(format!("{lost} acknowledged writes are lost").into());
         }
-        Ok(there)
+        Ok(stored)
     }
 }
 
-/// What came of it all.
-pub(crate) struct Settled {
-    /// Deliveries, each counted once.
+/// The events of verified writes.
+pub(crate) struct Verified {
+    /// The number of deliveries.
     pub(crate) delivered: u64,
-    /// How often one came again.
+    /// The number of repeated requests.
     pub(crate) repeats: u64,
 }
 
@@ -150,7 +150,7 @@ fn feature_id(folder: usize, n: u64) -> String {
     format!("w{folder}-{n}")
 }
 
-/// The feature of a write: further east than all before it.
+/// The feature of a write, which is east of all earlier ones.
 pub(crate) fn feature(folder: usize, n: u64) -> Value {
     let at = [n as f64 * 0.000_1 - 170.0, folder as f64];
     serde_json::json!({
@@ -161,13 +161,13 @@ pub(crate) fn feature(folder: usize, n: u64) -> Value {
     })
 }
 
-/// The ids of all features that there are.
-fn features(office: &Office) -> Outcome<BTreeSet<String>> {
-    let file = office.folder().join("features.geojson");
+/// The ids of all stored features.
+fn features(fixture: &Fixture) -> Result<BTreeSet<String>> {
+    let file = fixture.directory().join("features.geojson");
     let _ = std::fs::remove_file(&file);
-    let name = file.to_str().ok_or("a name")?;
-    if office.groma(&["export", "layer", name, "--layer", "submissions"]).is_err() {
-        // Without any post there is no layer.
+    let name = file.to_str().ok_or("a valid path")?;
+    if fixture.run_in_workspace(&["export", "layer", name, "--layer", "submissions"]).is_err() {
+        // Before the first post there is no layer.
         return Ok(BTreeSet::new());
     }
     let document: Value = serde_json::from_slice(&std::fs::read(file)?)?;

@@ -1,9 +1,7 @@
-//! Writers that go on whatever happens, and note what they were told.
+//! Writers that continue through every fault and record each response.
 
-use crate::{
-    http::{Ask, Connection},
-    ledger::{FOLDERS, Ledger, feature},
-};
+use crate::ledger::{FOLDERS, Ledger, feature};
+use groma_testkit::http::{Connection, Request};
 use parking_lot::RwLock;
 use std::{
     net::SocketAddr,
@@ -15,7 +13,7 @@ use std::{
 };
 use tokio::task::JoinHandle;
 
-/// How long a writer waits after it found nobody there.
+/// The pause after a failed connection or an error.
 const PAUSE: Duration = Duration::from_millis(10);
 
 pub(crate) struct Load {
@@ -26,33 +24,33 @@ pub(crate) struct Load {
 struct Shared {
     ledger: Arc<Ledger>,
     token: String,
-    /// The geo addresses to write to, and how often they were others.
+    /// The geo addresses to write to, and how often they have changed.
     addresses: RwLock<(u64, Vec<SocketAddr>)>,
-    is_over: AtomicBool,
+    is_stopped: AtomicBool,
 }
 
 impl Load {
-    /// One writer for each folder.
+    /// Starts one writer for each folder.
     pub(crate) fn start(ledger: &Arc<Ledger>, token: &str, addresses: &[SocketAddr]) -> Self {
         let shared = Arc::new(Shared {
             ledger: ledger.clone(),
             token: token.to_owned(),
             addresses: RwLock::new((0, addresses.to_vec())),
-            is_over: AtomicBool::new(false),
+            is_stopped: AtomicBool::new(false),
         });
         let writer = |folder| tokio::spawn(write(shared.clone(), folder));
         Self { writers: (0..FOLDERS).map(writer).collect(), shared }
     }
 
-    /// Writes elsewhere from now on.
+    /// Changes the addresses.
     pub(crate) fn point_to(&self, addresses: &[SocketAddr]) {
         let mut known = self.shared.addresses.write();
         *known = (known.0 + 1, addresses.to_vec());
     }
 
-    /// Ends when every request that is under way has its answer.
+    /// Stops after the responses to all pending requests.
     pub(crate) async fn stop(self) {
-        self.shared.is_over.store(true, Ordering::Relaxed);
+        self.shared.is_stopped.store(true, Ordering::Relaxed);
         for writer in self.writers {
             let _ = writer.await;
         }
@@ -62,7 +60,7 @@ impl Load {
 async fn write(shared: Arc<Shared>, folder: usize) {
     let mut kept: Option<(u64, Connection)> = None;
     let mut turn = folder;
-    while !shared.is_over.load(Ordering::Relaxed) {
+    while !shared.is_stopped.load(Ordering::Relaxed) {
         let (generation, address) = {
             let known = shared.addresses.read();
             (known.0, known.1.get(turn % known.1.len().max(1)).copied())
@@ -84,19 +82,19 @@ async fn write(shared: Arc<Shared>, folder: usize) {
         };
         let n = shared.ledger.begin(folder);
         let path = format!("/geometries/geojson?folder=F{folder}");
-        let ask = Ask::post(&path, &shared.token, &feature(folder, n));
-        let begun = Instant::now();
-        match connection.send(&ask).await {
-            Ok(answer) if answer.status == 200 => {
+        let request = Request::post(&path, &shared.token, &feature(folder, n));
+        let start = Instant::now();
+        match connection.send(&request).await {
+            Ok(response) if response.status == 200 => {
                 shared.ledger.acknowledge(folder, n);
                 kept = Some((generation, connection));
             }
-            Ok(answer) => {
-                shared.ledger.refuse(answer.status, begun.elapsed(), &answer.text());
+            Ok(response) => {
+                shared.ledger.record_error(response.status, start.elapsed(), &response.text());
                 kept = Some((generation, connection));
                 tokio::time::sleep(PAUSE).await;
             }
-            Err(_) => shared.ledger.lose_touch(),
+            Err(_) => shared.ledger.record_disconnect(),
         }
     }
 }

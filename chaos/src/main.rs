@@ -1,52 +1,55 @@
-//! What holds when things break. Each scenario does one thing to the real program, again and again, while
-//! writers go on, and compares at the end what was acknowledged with what is there and what came.
+//! Fault injection. Each scenario breaks one thing around the program, again and again, while writers
+//! continue, and finally compares the acknowledged writes with the database and the received events.
 //!
-//! `make chaos` runs all of them and writes `docs/reliability.md`; `make test` runs them shortly.
+//! `make chaos` runs all scenarios and writes `docs/reliability.md`; `make test` runs a short version.
+
+#![expect(clippy::expect_used, reason = "a scenario fails by panicking when its setup fails")]
 
 mod clients;
 mod clock;
 mod disk;
-mod ending;
-mod http;
+mod event_receiver;
+mod fixture;
 mod kills;
 mod ledger;
 mod load;
+mod memory;
 mod network;
-mod office;
 mod outage;
+mod postgres_server;
 mod power;
 mod proxy;
-mod receiver;
+mod rate_window;
 mod receivers;
 mod replicas;
 mod report;
-mod server;
+mod shutdown;
 mod trace;
 
 use clap::Parser;
-use report::Proof;
+use groma_testkit::{Result, postgres};
+use report::ScenarioResult;
 use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
     path::PathBuf,
     process::ExitCode,
-    time::{Duration, Instant},
+    time::Instant,
 };
 
-type Outcome<T = ()> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
-
-/// Breaks things around Groma and looks at what holds.
+/// Breaks things around Groma and verifies that it recovers.
 #[derive(Parser)]
 struct Cli {
-    /// Fewer times, several at once: for every run of the tests.
+    /// Run fewer rounds, several scenarios at once, and skip those that wait for minutes.
     #[arg(long)]
     short: bool,
-    /// Write the page here, when all held.
+    /// Write the report to this file if all scenarios pass.
     #[arg(long)]
     report: Option<PathBuf>,
-    /// Only these scenarios.
+    /// Run only these scenarios.
     only: Vec<String>,
 }
 
-/// How often things are done.
+/// The number of rounds: few in a short run, many otherwise.
 #[derive(Clone, Copy)]
 pub(crate) struct Scale {
     is_short: bool,
@@ -58,39 +61,41 @@ impl Scale {
     }
 }
 
-/// One fault and what is proved about it.
+/// A fault and its verification.
 struct Scenario {
     name: &'static str,
-    run: fn(Scale) -> Outcome<Vec<Proof>>,
-    /// Whether it needs PostgreSQL for itself: it takes it away, or looks at all that it does.
-    is_alone: bool,
+    run: fn(Scale) -> Result<Vec<ScenarioResult>>,
+    /// Whether no other scenario can use PostgreSQL at the same time.
+    is_exclusive: bool,
+    /// Whether a short run skips it.
+    is_long: bool,
 }
 
 macro_rules! scenario {
-    ($name:literal, $module:ident) => {
-        scenario!($name, $module, false)
-    };
-    ($name:literal, $module:ident, $is_alone:expr) => {
+    ($module:ident) => {
         Scenario {
-            name: $name,
+            name: stringify!($module),
             run: |scale| runtime()?.block_on($module::run(scale)),
-            is_alone: $is_alone,
+            is_exclusive: false,
+            is_long: false,
         }
     };
 }
 
-/// In the order of the page.
-const SCENARIOS: [Scenario; 10] = [
-    scenario!("kills", kills),
-    scenario!("power", power, true),
-    scenario!("disk", disk),
-    scenario!("outage", outage, true),
-    scenario!("network", network),
-    scenario!("replicas", replicas),
-    scenario!("receivers", receivers),
-    scenario!("clients", clients),
-    scenario!("clock", clock),
-    scenario!("ending", ending),
+/// In the order of the report.
+const SCENARIOS: [Scenario; 12] = [
+    scenario!(kills),
+    Scenario { is_exclusive: true, ..scenario!(power) },
+    scenario!(disk),
+    Scenario { is_exclusive: true, ..scenario!(outage) },
+    scenario!(network),
+    scenario!(replicas),
+    scenario!(receivers),
+    scenario!(clients),
+    scenario!(clock),
+    Scenario { is_long: true, ..scenario!(rate_window) },
+    scenario!(memory),
+    scenario!(shutdown),
 ];
 
 fn main() -> ExitCode {
@@ -98,31 +103,32 @@ fn main() -> ExitCode {
     let unknown = cli.only.iter().find(|name| SCENARIOS.iter().all(|known| known.name != **name));
     if let Some(name) = unknown {
         let known: Vec<_> = SCENARIOS.iter().map(|scenario| scenario.name).collect();
-        eprintln!("chaos: no scenario `{name}`; there are {}", known.join(", "));
+        eprintln!("chaos: unknown scenario `{name}`. Choose from {}.", known.join(", "));
         return ExitCode::from(2);
     }
-    let is_wanted = |scenario: &&Scenario| {
-        cli.only.is_empty() || cli.only.iter().any(|name| name == scenario.name)
+    let is_selected = |scenario: &&Scenario| match cli.only.is_empty() {
+        true => !(cli.short && scenario.is_long),
+        false => cli.only.iter().any(|name| name == scenario.name),
     };
-    let wanted: Vec<&Scenario> = SCENARIOS.iter().filter(is_wanted).collect();
-    let told = run_all(&wanted, Scale { is_short: cli.short });
-    let mut proofs = Vec::new();
+    let selected: Vec<&Scenario> = SCENARIOS.iter().filter(is_selected).collect();
+    let outcomes = run_all(&selected, Scale { is_short: cli.short });
+    let mut results = Vec::new();
     let mut has_failed = false;
-    for (scenario, outcome) in wanted.iter().zip(told) {
+    for (scenario, outcome) in selected.iter().zip(outcomes) {
         match outcome {
-            Ok(found) => proofs.extend(found),
+            Ok(found) => results.extend(found),
             Err(error) => {
                 eprintln!("chaos: {}: {error}", scenario.name);
                 has_failed = true;
             }
         }
     }
-    print!("{}", report::table(&proofs));
+    print!("{}", report::table(&results));
     if has_failed {
         return ExitCode::FAILURE;
     }
     if let Some(path) = cli.report
-        && let Err(error) = write_page(&path, &proofs, cli.short)
+        && let Err(error) = write_report(&path, &results, cli.short)
     {
         eprintln!("chaos: {}: {error}", path.display());
         return ExitCode::FAILURE;
@@ -130,78 +136,63 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Runs those that need PostgreSQL for themselves first, then the others, when it is to be short four
-/// at a time.
-fn run_all(wanted: &[&Scenario], scale: Scale) -> Vec<Outcome<Vec<Proof>>> {
-    let mut told: Vec<_> = wanted.iter().map(|_| None).collect();
-    let (alone, together): (Vec<_>, Vec<_>) =
-        wanted.iter().enumerate().partition(|(_, scenario)| scenario.is_alone);
-    for (place, scenario) in alone {
-        told[place] = Some(run_one(scenario, scale));
+/// Runs the exclusive scenarios first, then the others, four at a time in a short run.
+fn run_all(selected: &[&Scenario], scale: Scale) -> Vec<Result<Vec<ScenarioResult>>> {
+    let mut outcomes: Vec<_> = selected.iter().map(|_| None).collect();
+    let (exclusive, shared): (Vec<_>, Vec<_>) =
+        selected.iter().enumerate().partition(|(_, scenario)| scenario.is_exclusive);
+    for (index, scenario) in exclusive {
+        outcomes[index] = Some(run_one(scenario, scale));
     }
-    let next = parking_lot::Mutex::new(together.into_iter());
-    let slots = parking_lot::Mutex::new(&mut told);
+    let queue = parking_lot::Mutex::new(shared.into_iter());
+    let slots = parking_lot::Mutex::new(&mut outcomes);
     std::thread::scope(|scope| {
         for _ in 0..scale.pick(4, 1) {
             scope.spawn(|| {
                 loop {
-                    let Some((place, scenario)) = next.lock().next() else { return };
+                    let Some((index, scenario)) = queue.lock().next() else { return };
                     let outcome = run_one(scenario, scale);
-                    slots.lock()[place] = Some(outcome);
+                    slots.lock()[index] = Some(outcome);
                 }
             });
         }
     });
-    told.into_iter().map(|outcome| outcome.unwrap_or_else(|| Err("it panicked".into()))).collect()
+    outcomes.into_iter().map(|outcome| outcome.unwrap_or_else(|| Err("not run".into()))).collect()
 }
 
-fn run_one(scenario: &Scenario, scale: Scale) -> Outcome<Vec<Proof>> {
-    let begun = Instant::now();
-    let outcome = (scenario.run)(scale);
-    let word = if outcome.is_ok() { "held" } else { "FAILED" };
-    eprintln!("chaos: {} {word} after {}", scenario.name, report::seconds(begun.elapsed()));
+fn run_one(scenario: &Scenario, scale: Scale) -> Result<Vec<ScenarioResult>> {
+    let start = Instant::now();
+    // A panic is the failure of this scenario only; its message is on standard error already.
+    let outcome = catch_unwind(AssertUnwindSafe(|| (scenario.run)(scale)))
+        .unwrap_or_else(|_| Err("panicked".into()));
+    let word = if outcome.is_ok() { "passed" } else { "FAILED" };
+    eprintln!("chaos: {} {word} after {}", scenario.name, report::format_time(start.elapsed()));
     outcome
 }
 
-fn write_page(path: &std::path::Path, proofs: &[Proof], is_short: bool) -> Outcome {
+fn write_report(path: &std::path::Path, results: &[ScenarioResult], is_short: bool) -> Result {
     let version = "SELECT 'PostgreSQL ' || current_setting('server_version')";
-    let postgres = runtime()?.block_on(office::text(&office::server()?, version))?;
+    let postgres = postgres::query_text(&postgres::server_url()?, version)?;
     let postgres = postgres.split(" (").next().unwrap_or_default();
-    // The folder that a program was built into has the name of its profile.
-    let program = std::env::current_exe()?;
-    let built = program.parent().and_then(|folder| folder.file_name()?.to_str());
+    // The directory of a built executable has the name of its profile.
+    let executable = std::env::current_exe()?;
+    let profile = executable.parent().and_then(|directory| directory.file_name()?.to_str());
     let sqlite = rusqlite::version();
-    let page = report::page(proofs, is_short, built.unwrap_or_default(), postgres, sqlite);
+    let page = report::page(results, is_short, profile.unwrap_or_default(), postgres, sqlite);
     Ok(std::fs::write(path, page)?)
 }
 
-fn runtime() -> Outcome<tokio::runtime::Runtime> {
+fn runtime() -> Result<tokio::runtime::Runtime> {
     Ok(tokio::runtime::Builder::new_multi_thread().worker_threads(4).enable_all().build()?)
 }
 
-/// Tries until it works, for as long as it may take.
-async fn wait_until<T>(
-    patience: Duration,
-    mut attempt: impl AsyncFnMut() -> Outcome<T>,
-) -> Outcome<T> {
-    let deadline = Instant::now() + patience;
-    loop {
-        let is_late = Instant::now() >= deadline;
-        match attempt().await {
-            Ok(found) => return Ok(found),
-            Err(error) if is_late => return Err(format!("not within {patience:?}: {error}").into()),
-            Err(_) => tokio::time::sleep(Duration::from_millis(5)).await,
-        }
-    }
-}
-
-/// Fails with these words unless it is so.
-fn ensure(is_so: bool, words: impl FnOnce() -> String) -> Outcome {
-    if is_so { Ok(()) } else { Err(words().into()) }
+/// Fails with a message unless a condition holds.
+fn ensure(condition: bool, message: impl FnOnce() -> String) -> Result {
+    if condition { Ok(()) } else { Err(message().into()) }
 }
 
 /// Whether a program is installed.
 fn is_installed(name: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|folder| folder.join(name).is_file())
+    std::env::split_paths(&path).any(|directory| directory.join(name).is_file())
 }

@@ -1,16 +1,17 @@
-//! The way to PostgreSQL is slow, drips, is cut, or swallows everything.
+//! A network to PostgreSQL that is slow, drops connections, or loses all packets.
 
 use crate::{
-    Outcome, Scale, ensure,
+    Result, Scale, ensure,
+    event_receiver::{Behavior, EventReceiver},
+    fixture::Fixture,
     ledger::{FOLDERS, Ledger},
     load::Load,
-    office::{Engine, Office},
-    outage::FAILS_WITHIN,
+    outage::MAX_FAILURE_TIME,
+    postgres_server,
     proxy::{Fault, Proxy},
-    receiver::{Manner, Receiver},
-    report::{Proof, seconds},
-    server, wait_until,
+    report::{ScenarioResult, format_time},
 };
+use groma_testkit::{Engine, wait::retry};
 use std::{
     sync::Arc,
     time::{Duration, Instant},
@@ -18,80 +19,80 @@ use std::{
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What is done to the connections, and whether requests still succeed.
+/// The faults, and whether requests still succeed.
 const FAULTS: [(&str, Fault, bool); 4] = [
     (
-        "the way to PostgreSQL is slow (20 ms each way)",
+        "slow network to PostgreSQL (20 ms each way)",
         Fault::Latency(Duration::from_millis(20)),
         true,
     ),
     (
-        "the way to PostgreSQL drips (256 bytes a millisecond)",
-        Fault::Drip { bytes: 256, every: Duration::from_millis(1) },
+        "slow network to PostgreSQL (256 bytes per millisecond)",
+        Fault::Throttle { bytes: 256, every: Duration::from_millis(1) },
         true,
     ),
     ("connections to PostgreSQL are reset", Fault::Reset, false),
-    ("the way to PostgreSQL swallows everything", Fault::BlackHole, false),
+    ("network to PostgreSQL loses everything", Fault::BlackHole, false),
 ];
 
-pub(crate) async fn run(scale: Scale) -> Outcome<Vec<Proof>> {
+pub(crate) async fn run(scale: Scale) -> Result<Vec<ScenarioResult>> {
     let rounds = scale.pick(1, 5);
-    let mut office = Office::open(Engine::Postgres).await?;
-    let receiver = Receiver::start(Manner::Content).await?;
-    office.endpoint(&receiver.url())?;
-    let direct = office.database().to_owned();
-    let upstream = server::address(&direct)?;
+    let mut fixture = Fixture::new(Engine::Postgres);
+    let receiver = EventReceiver::start(Behavior::Accept);
+    fixture.create_endpoint(&receiver.url())?;
+    let direct = fixture.database_url().to_owned();
+    let upstream = postgres_server::address(&direct)?;
     let proxy = Proxy::start(upstream).await?;
     let proxied = direct.replace(&upstream.to_string(), &proxy.address.to_string());
-    office.set_database(proxied);
-    let program = office.serve().await?;
-    // Commands and checks go straight there.
-    office.set_database(direct);
-    let mut proofs = Vec::new();
+    fixture.set_env("GROMA_DATABASE__URL", &proxied);
+    let server = fixture.serve().await?;
+    // Commands and checks do not use the proxy.
+    fixture.set_env("GROMA_DATABASE__URL", &direct);
+    let mut results = Vec::new();
     let ledger = Arc::new(Ledger::default());
-    for (name, fault, goes_on) in FAULTS {
-        let (acknowledged, refused) = (ledger.acknowledged(), ledger.refused());
+    for (name, fault, succeeds) in FAULTS {
+        let (acknowledged, errors) = (ledger.acknowledged(), ledger.errors());
         let earlier = receiver.counts();
-        let load = Load::start(&ledger, office.token(), &[program.geo]);
+        let load = Load::start(&ledger, fixture.token(), &[server.geo().address()]);
         let mut recovery = Duration::ZERO;
         for _ in 0..rounds {
             ledger.wait_for(ledger.acknowledged(), 20).await?;
-            let before = ledger.refused();
+            let before = ledger.errors();
             proxy.set(fault);
-            if goes_on {
+            if succeeds {
                 ledger.wait_for(ledger.acknowledged(), 2 * FOLDERS as u64).await?;
             } else {
-                wait_until(PATIENCE, async || {
-                    let refused = ledger.refused() - before;
-                    ensure(refused >= FOLDERS as u64, || format!("{refused} refused"))
+                retry(PATIENCE, async || {
+                    let failed = ledger.errors() - before;
+                    ensure(failed >= FOLDERS as u64, || format!("{failed} writes failed"))
                 })
                 .await?;
             }
             proxy.set(Fault::None);
-            let begun = Instant::now();
+            let start = Instant::now();
             ledger.wait_for(ledger.acknowledged(), 1).await?;
-            recovery = recovery.max(begun.elapsed());
+            recovery = recovery.max(start.elapsed());
         }
         load.stop().await;
-        let settled = ledger.settle(&office, &program, &receiver).await?;
-        let slowest = ledger.slowest_refusal();
-        ensure(slowest < FAILS_WITHIN, || {
-            format!("{name}: a request took {} to fail", seconds(slowest))
+        let verified = ledger.verify(&fixture, &server, &receiver).await?;
+        let slowest = ledger.slowest_error();
+        ensure(slowest < MAX_FAILURE_TIME, || {
+            format!("{name}: a request took {} to fail", format_time(slowest))
         })?;
-        let refused = ledger.refused() - refused;
-        let delivered = settled.delivered - earlier.0;
-        let repeats = settled.repeats - (earlier.1 - earlier.0);
-        proofs.push(Proof {
+        let errors = ledger.errors() - errors;
+        let delivered = verified.delivered - earlier.0;
+        let repeats = verified.repeats - (earlier.1 - earlier.0);
+        results.push(ScenarioResult {
             acknowledged: ledger.acknowledged() - acknowledged,
             repeats: Some((repeats, delivered)),
             recovery: Some(recovery),
-            seen: if goes_on {
-                format!("writes went on; {refused} answered 500")
+            details: if succeeds {
+                format!("writes succeeded; {errors} got a 500")
             } else {
-                format!("{refused} writes answered 500, the slowest after {}", seconds(slowest))
+                format!("{errors} writes got a 500, the slowest after {}", format_time(slowest))
             },
-            ..Proof::new(name, &Engine::Postgres, rounds)
+            ..ScenarioResult::new(name, &Engine::Postgres, rounds)
         });
     }
-    Ok(proofs)
+    Ok(results)
 }

@@ -1,93 +1,98 @@
-//! PostgreSQL crashes and stays away for a while.
+//! PostgreSQL crashes and stays down for a while.
 
 use crate::{
-    Outcome, Scale, ensure,
-    http::Ask,
+    Result, Scale, ensure,
+    event_receiver::{Behavior, EventReceiver},
+    fixture::Fixture,
     ledger::{FOLDERS, Ledger},
     load::Load,
-    office::{Engine, Office},
-    receiver::{Manner, Receiver},
-    report::{Proof, seconds},
-    server::Server,
-    wait_until,
+    postgres_server::PostgresServer,
+    report::{ScenarioResult, format_time},
 };
+use groma_testkit::{Engine, ServerProcess, http::Request, wait::retry};
 use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
 
-const FAULT: &str = "PostgreSQL stopped (`-m immediate`) and gone for a while";
+const FAULT: &str = "PostgreSQL is stopped (`-m immediate`) for a while";
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Within this a request has failed.
-pub(crate) const FAILS_WITHIN: Duration = Duration::from_secs(5);
+/// The longest time until a request fails.
+pub(crate) const MAX_FAILURE_TIME: Duration = Duration::from_secs(5);
 
-pub(crate) async fn run(scale: Scale) -> Outcome<Vec<Proof>> {
-    let on = Engine::Postgres;
-    let Some(server) = Server::found().await? else {
-        return Ok(vec![Proof::skipped(FAULT, &on, "this server is not ours to stop")]);
+pub(crate) async fn run(scale: Scale) -> Result<Vec<ScenarioResult>> {
+    let engine = Engine::Postgres;
+    let Some(postgres) = PostgresServer::find()? else {
+        return Ok(vec![ScenarioResult::skipped(
+            FAULT,
+            &engine,
+            "this server was not started by scripts/with-postgres",
+        )]);
     };
     let rounds = scale.pick(1, 8);
-    let office = Office::open(on).await?;
-    let receiver = Receiver::start(Manner::Content).await?;
-    office.endpoint(&receiver.url())?;
+    let fixture = Fixture::new(engine);
+    let receiver = EventReceiver::start(Behavior::Accept);
+    fixture.create_endpoint(&receiver.url())?;
     let ledger = Arc::new(Ledger::default());
-    let program = office.serve().await?;
-    let load = Load::start(&ledger, office.token(), &[program.geo]);
+    let server = fixture.serve().await?;
+    let load = Load::start(&ledger, fixture.token(), &[server.geo().address()]);
     let (mut recovery, mut slowest) = (Duration::ZERO, Duration::ZERO);
     for _ in 0..rounds {
         ledger.wait_for(ledger.acknowledged(), 20).await?;
-        let before = ledger.refused();
-        server.stop()?;
-        let gone = while_gone(&office, &program, &ledger, before).await;
-        // Whatever came of that: others need the server.
-        server.start().await?;
-        slowest = slowest.max(gone?);
-        let begun = Instant::now();
+        let before = ledger.errors();
+        postgres.stop()?;
+        let outage = check_outage(&fixture, &server, &ledger, before).await;
+        // Other scenarios need the server, whatever the outcome is.
+        postgres.start().await?;
+        slowest = slowest.max(outage?);
+        let start = Instant::now();
         ledger.wait_for(ledger.acknowledged(), 1).await?;
-        wait_until(PATIENCE, async || {
-            let ready = Ask::new("GET", "/readyz").send(program.admin).await?;
-            ensure(ready.status == 200, || format!("/readyz answers {}", ready.status))
+        retry(PATIENCE, async || {
+            let ready = Request::new("GET", "/readyz").send(server.admin().address()).await?;
+            ensure(ready.status == 200, || format!("/readyz returned {}", ready.status))
         })
         .await?;
-        recovery = recovery.max(begun.elapsed());
+        recovery = recovery.max(start.elapsed());
     }
     load.stop().await;
-    let settled = ledger.settle(&office, &program, &receiver).await?;
-    slowest = slowest.max(ledger.slowest_refusal());
-    ensure(slowest < FAILS_WITHIN, || format!("a request took {} to fail", seconds(slowest)))?;
-    Ok(vec![Proof {
+    let verified = ledger.verify(&fixture, &server, &receiver).await?;
+    slowest = slowest.max(ledger.slowest_error());
+    ensure(slowest < MAX_FAILURE_TIME, || {
+        format!("a request took {} to fail", format_time(slowest))
+    })?;
+    Ok(vec![ScenarioResult {
         acknowledged: ledger.acknowledged(),
-        repeats: Some((settled.repeats, settled.delivered)),
+        repeats: Some((verified.repeats, verified.delivered)),
         recovery: Some(recovery),
-        seen: format!(
-            "{} writes answered 500, the slowest after {}; `/readyz` said 503; one program all along",
-            ledger.refused(),
-            seconds(slowest)
+        details: format!(
+            "{} writes got a 500, the slowest after {}; `/readyz` returned 503; the process kept running",
+            ledger.errors(),
+            format_time(slowest)
         ),
-        ..Proof::new(FAULT, &on, rounds)
+        ..ScenarioResult::new(FAULT, &engine, rounds)
     }])
 }
 
-/// What is seen without a database; gives how long the slowest read took to fail.
-async fn while_gone(
-    office: &Office,
-    program: &crate::office::Program,
+/// Checks the responses without a database, and returns the time of the slowest.
+async fn check_outage(
+    fixture: &Fixture,
+    server: &ServerProcess,
     ledger: &Ledger,
     before: u64,
-) -> Outcome<Duration> {
+) -> Result<Duration> {
     let mut slowest = Duration::ZERO;
     for path in ["/folders", "/folders/F0", "/folders?term=F", "/statuses"] {
-        let begun = Instant::now();
-        let answer = Ask::get(path, office.token()).send(program.main).await?;
-        slowest = slowest.max(begun.elapsed());
-        let is_plain = answer.json()["message"] == "Internal server error";
-        ensure(answer.status == 500 && is_plain, || format!("{path}: {}", answer.text()))?;
+        let start = Instant::now();
+        let response = Request::get(path, fixture.token()).send(server.main().address()).await?;
+        slowest = slowest.max(start.elapsed());
+        let is_plain = response.json()["message"] == "Internal server error";
+        ensure(response.status == 500 && is_plain, || format!("{path}: {}", response.text()))?;
     }
-    let ready = Ask::new("GET", "/readyz").send(program.admin).await?;
-    ensure(ready.status == 503, || format!("/readyz answers {}", ready.status))?;
-    wait_until(PATIENCE, async || {
-        let refused = ledger.refused() - before;
-        ensure(refused >= FOLDERS as u64, || format!("{refused} refused"))
+    let ready = Request::new("GET", "/readyz").send(server.admin().address()).await?;
+    ensure(ready.status == 503, || format!("/readyz returned {}", ready.status))?;
+    retry(PATIENCE, async || {
+        let failed = ledger.errors() - before;
+        ensure(failed >= FOLDERS as u64, || format!("{failed} writes failed"))
     })
     .await?;
     Ok(slowest)

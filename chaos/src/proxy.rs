@@ -1,6 +1,6 @@
-//! A proxy that does to connections what networks do to them.
+//! A TCP proxy that injects network faults.
 
-use crate::Outcome;
+use crate::Result;
 use std::{net::SocketAddr, time::Duration};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -12,18 +12,18 @@ use tokio::{
     task::JoinHandle,
 };
 
-/// What it does.
+/// A network fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// Nothing: all passes.
+    /// No fault.
     None,
-    /// Everything comes so much later.
+    /// A delay of all data.
     Latency(Duration),
-    /// So many bytes at a time, with so much between.
-    Drip { bytes: usize, every: Duration },
-    /// Connections end at once, those that there are and those that come.
+    /// A few bytes at a time, with a pause in between.
+    Throttle { bytes: usize, every: Duration },
+    /// All connections are reset, existing and new ones.
     Reset,
-    /// Nothing passes, and nobody is told.
+    /// All data is lost without an error.
     BlackHole,
 }
 
@@ -34,7 +34,7 @@ pub(crate) struct Proxy {
 }
 
 impl Proxy {
-    pub(crate) async fn start(upstream: SocketAddr) -> Outcome<Self> {
+    pub(crate) async fn start(upstream: SocketAddr) -> Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
         let (fault, watched) = watch::channel(Fault::None);
@@ -58,7 +58,7 @@ impl Drop for Proxy {
 }
 
 async fn connect(from: TcpStream, upstream: SocketAddr, mut fault: watch::Receiver<Fault>) {
-    // What it leaves unread or unsent is reset, not ended in order.
+    // Closing resets the connection instead of ending it in order.
     let _ = from.set_zero_linger();
     let _ = from.set_nodelay(true);
     if *fault.borrow() == Fault::Reset {
@@ -70,7 +70,7 @@ async fn connect(from: TcpStream, upstream: SocketAddr, mut fault: watch::Receiv
     let (to_read, to_write) = to.into_split();
     let watched = fault.clone();
     let reset = async {
-        // Also when the proxy itself has gone.
+        // Also ends when the proxy is dropped.
         let _ = fault.wait_for(|fault| *fault == Fault::Reset).await;
     };
     tokio::select! {
@@ -80,7 +80,7 @@ async fn connect(from: TcpStream, upstream: SocketAddr, mut fault: watch::Receiv
     }
 }
 
-/// Passes on what comes, as the fault of the moment says, until one side ends.
+/// Forwards data with the current fault until one side closes.
 async fn pump(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, mut fault: watch::Receiver<Fault>) {
     let mut buffer = vec![0; 16 * 1024];
     loop {
@@ -97,7 +97,7 @@ async fn pump(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, mut fault: watch:
                     tokio::time::sleep(wait).await;
                     rest.len()
                 }
-                Fault::Drip { bytes, every } => {
+                Fault::Throttle { bytes, every } => {
                     tokio::time::sleep(every).await;
                     bytes.min(rest.len())
                 }

@@ -1,138 +1,149 @@
-//! Receivers that hang, drip, reset, have the wrong certificate or never end, beside one that is well.
+//! Webhook receivers that hang, respond slowly, reset, have an untrusted certificate or never finish,
+//! beside a working one.
 
 use crate::{
-    Outcome, Scale, ensure,
+    Result, Scale, ensure,
+    event_receiver::{Behavior, EventReceiver},
+    fixture::Fixture,
     ledger::Ledger,
     load::Load,
-    office::{Engine, Office},
     proxy::{Fault, Proxy},
-    receiver::{Manner, Receiver},
-    report::Proof,
-    wait_until,
+    report::ScenarioResult,
 };
+use groma_testkit::{Engine, wait::retry};
 use serde_json::Value;
 use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
 
-const FAULT: &str = "receivers slow, dripping, resetting, wrong TLS, without an end";
-/// An attempt lasts up to 15 seconds, and each that failed waits for its own time.
+const FAULT: &str =
+    "receivers that are slow, hang, reset, have an untrusted certificate or respond endlessly";
+/// An attempt takes up to 15 seconds, and retries wait longer.
 const PATIENCE: Duration = Duration::from_secs(180);
+/// The error of an attempt that reached the time limit.
+const TIMED_OUT: &str = "no answer within 15 seconds";
 
-pub(crate) async fn run(scale: Scale) -> Outcome<Vec<Proof>> {
+pub(crate) async fn run(scale: Scale) -> Result<Vec<ScenarioResult>> {
     let writes = scale.pick(60, 400);
     let try_on = |engine| move || crate::runtime()?.block_on(deliver(engine, writes));
-    // Most of it is waiting: both at a time.
+    // Both engines at the same time, because most of it is waiting.
     let postgres = std::thread::spawn(try_on(Engine::Postgres));
     let sqlite = tokio::task::block_in_place(|| std::thread::spawn(try_on(Engine::Sqlite)).join());
-    let joined = |outcome: std::thread::Result<Outcome<Proof>>| {
-        outcome.unwrap_or_else(|_| Err("it panicked".into()))
+    let joined = |outcome: std::thread::Result<Result<ScenarioResult>>| {
+        outcome.unwrap_or_else(|_| Err("panicked".into()))
     };
     let postgres = tokio::task::block_in_place(|| postgres.join());
     Ok(vec![joined(sqlite)?, joined(postgres)?])
 }
 
-/// An endpoint whose way to a good receiver is bad.
-struct Behind {
+/// An endpoint with a network fault in front of a working receiver.
+struct FaultyEndpoint {
     endpoint: String,
-    receiver: Receiver,
+    receiver: EventReceiver,
     proxy: Proxy,
 }
 
-impl Behind {
-    async fn start(office: &Office, fault: Fault) -> Outcome<Self> {
-        let receiver = Receiver::start(Manner::Content).await?;
+impl FaultyEndpoint {
+    async fn start(fixture: &Fixture, fault: Fault) -> Result<Self> {
+        let receiver = EventReceiver::start(Behavior::Accept);
         let proxy = Proxy::start(receiver.address).await?;
         proxy.set(fault);
-        let endpoint = office.endpoint(&format!("http://{}/", proxy.address))?;
+        let endpoint = fixture.create_endpoint(&format!("http://{}/", proxy.address))?;
         Ok(Self { endpoint, receiver, proxy })
     }
 
-    /// Waits until an attempt has failed.
-    async fn fails(&self, office: &Office, with: &str) -> Outcome {
-        wait_until(PATIENCE, async || {
-            let shown = office.deliveries(&self.endpoint)?;
-            let has_failed = |delivery: &Value| {
-                delivery["lastError"].as_str().is_some_and(|error| error.starts_with(with))
-            };
-            ensure(shown.iter().any(has_failed), || format!("no attempt failed with «{with}»"))
-        })
-        .await
+    async fn wait_for_failure(&self, fixture: &Fixture, error: &str) -> Result {
+        wait_for_failure(fixture, &self.endpoint, error).await
     }
 
-    /// Waits until all have come.
-    async fn catches_up(&self, events: u64) -> Outcome {
-        wait_until(PATIENCE, async || {
-            let came = self.receiver.versions().len() as u64;
-            ensure(came == events, || format!("{came} of {events} came"))
+    /// Waits until all events have arrived.
+    async fn wait_for_events(&self, events: u64) -> Result {
+        retry(PATIENCE, async || {
+            let received = self.receiver.versions().len() as u64;
+            ensure(received == events, || format!("{received} of {events} events arrived"))
         })
         .await
     }
 }
 
-async fn deliver(engine: Engine, writes: u64) -> Outcome<Proof> {
-    let office = Office::open(engine).await?;
-    let drip = Fault::Drip { bytes: 1, every: Duration::from_millis(500) };
-    let hanging = Behind::start(&office, Fault::BlackHole).await?;
-    let dripping = Behind::start(&office, drip).await?;
-    let resetting = Behind::start(&office, Fault::Reset).await?;
-    let slow = Behind::start(&office, Fault::Latency(Duration::from_millis(300))).await?;
-    let untrusted = Receiver::untrusted().await?;
-    let untrusted_id = office.endpoint(&format!("https://{}/", untrusted.address))?;
-    let endless = Receiver::start(Manner::Endless).await?;
-    let endless_id = office.endpoint(&endless.url())?;
-    let well = Receiver::start(Manner::Content).await?;
-    office.endpoint(&well.url())?;
+/// Waits until an attempt has failed with this error.
+async fn wait_for_failure(fixture: &Fixture, endpoint: &str, error: &str) -> Result {
+    retry(PATIENCE, async || {
+        let deliveries = fixture.deliveries(endpoint)?;
+        let has_failed = |delivery: &Value| {
+            delivery["lastError"].as_str().is_some_and(|found| found.starts_with(error))
+        };
+        ensure(deliveries.iter().any(has_failed), || format!("no attempt failed with: {error}"))
+    })
+    .await
+}
+
+async fn deliver(engine: Engine, writes: u64) -> Result<ScenarioResult> {
+    let fixture = Fixture::new(engine);
+    let throttle = Fault::Throttle { bytes: 1, every: Duration::from_millis(500) };
+    let hanging = FaultyEndpoint::start(&fixture, Fault::BlackHole).await?;
+    let throttled = FaultyEndpoint::start(&fixture, throttle).await?;
+    let resetting = FaultyEndpoint::start(&fixture, Fault::Reset).await?;
+    let slow = FaultyEndpoint::start(&fixture, Fault::Latency(Duration::from_millis(300))).await?;
+    let untrusted = EventReceiver::with_untrusted_certificate();
+    let untrusted_id = fixture.create_endpoint(&format!("https://{}/", untrusted.address))?;
+    let endless = EventReceiver::start(Behavior::Endless);
+    let endless_id = fixture.create_endpoint(&endless.url())?;
+    let slow_head = EventReceiver::start(Behavior::SlowHead);
+    let slow_head_id = fixture.create_endpoint(&slow_head.url())?;
+    let working = EventReceiver::start(Behavior::Accept);
+    fixture.create_endpoint(&working.url())?;
     let ledger = Arc::new(Ledger::default());
-    let program = office.serve().await?;
-    let load = Load::start(&ledger, office.token(), &[program.geo]);
+    let server = fixture.serve().await?;
+    let load = Load::start(&ledger, fixture.token(), &[server.geo().address()]);
     ledger.wait_for(0, writes).await?;
     load.stop().await;
-    resetting.fails(&office, "no HTTP answer").await?;
-    let (came, _) = resetting.receiver.counts();
-    ensure(came == 0, || format!("{came} went through a connection that was reset"))?;
+    resetting.wait_for_failure(&fixture, "no HTTP answer").await?;
+    let (received, _) = resetting.receiver.counts();
+    ensure(received == 0, || format!("{received} deliveries passed a reset connection"))?;
     resetting.proxy.set(Fault::None);
-    // The good one has everything, once, while the bad ones have nothing.
-    let settled = ledger.settle(&office, &program, &well).await?;
-    for behind in [&hanging, &dripping] {
-        let (came, _) = behind.receiver.counts();
-        ensure(came == 0, || format!("{came} went through"))?;
+    // The working receiver has every event once, while the faulty ones have none.
+    let verified = ledger.verify(&fixture, &server, &working).await?;
+    for faulty in [&hanging, &throttled] {
+        let (received, _) = faulty.receiver.counts();
+        ensure(received == 0, || format!("{received} deliveries arrived"))?;
     }
-    ensure(settled.repeats == 0, || format!("{} repeats", settled.repeats))?;
-    let events = settled.delivered;
-    wait_until(PATIENCE, async || {
-        let shown = office.deliveries(&endless_id)?;
+    ensure(verified.repeats == 0, || format!("{} repeats", verified.repeats))?;
+    let events = verified.delivered;
+    retry(PATIENCE, async || {
+        let deliveries = fixture.deliveries(&endless_id)?;
         let once =
             |delivery: &&Value| delivery["state"] == "delivered" && delivery["attempts"] == 1;
-        let done = shown.iter().filter(once).count() as u64;
-        ensure(done == events, || format!("{done} of {events} without an end delivered at once"))
+        let done = deliveries.iter().filter(once).count() as u64;
+        ensure(done == events, || format!("{done} of {events} endless responses were successful"))
     })
     .await?;
-    wait_until(PATIENCE, async || {
-        let shown = office.deliveries(&untrusted_id)?;
+    retry(PATIENCE, async || {
+        let deliveries = fixture.deliveries(&untrusted_id)?;
         let tried = |delivery: &Value| delivery["attempts"].as_u64() > Some(0);
-        let is_refused = shown.iter().any(tried) && untrusted.connections() > 0;
-        ensure(is_refused, || "the wrong certificate was not tried".to_owned())
+        let is_rejected = deliveries.iter().any(tried) && untrusted.connections() > 0;
+        ensure(is_rejected, || "the untrusted certificate was not tried".to_owned())
     })
     .await?;
-    ensure(untrusted.counts() == (0, 0), || "the wrong certificate was accepted".to_owned())?;
-    for behind in [&hanging, &dripping] {
-        behind.fails(&office, "no answer within 15 seconds").await?;
+    ensure(untrusted.counts() == (0, 0), || "the untrusted certificate was accepted".to_owned())?;
+    for faulty in [&hanging, &throttled] {
+        faulty.wait_for_failure(&fixture, TIMED_OUT).await?;
     }
-    // Put right, all come by themselves, along the schedule.
-    let begun = Instant::now();
-    for behind in [&hanging, &dripping, &slow] {
-        behind.proxy.set(Fault::None);
+    wait_for_failure(&fixture, &slow_head_id, TIMED_OUT).await?;
+    // After the repair all events arrive by the retry schedule.
+    let start = Instant::now();
+    for faulty in [&hanging, &throttled, &slow] {
+        faulty.proxy.set(Fault::None);
     }
-    for behind in [&hanging, &dripping, &resetting, &slow] {
-        behind.catches_up(events).await?;
+    for faulty in [&hanging, &throttled, &resetting, &slow] {
+        faulty.wait_for_events(events).await?;
     }
-    Ok(Proof {
+    Ok(ScenarioResult {
         acknowledged: ledger.acknowledged(),
-        repeats: Some((settled.repeats, events)),
-        recovery: Some(begun.elapsed()),
-        seen: "the good one had all before one that hangs or drips had any; an attempt ended after 15 s; an endless answer was a success, once; the wrong certificate got nothing; put right, all came".into(),
-        ..Proof::new(FAULT, &engine, 6)
+        repeats: Some((verified.repeats, events)),
+        recovery: Some(start.elapsed()),
+        details: "the working receiver had all events before a hanging or slow one had any; an attempt ended after 15 s; an endless response was one success; the untrusted certificate got nothing; after the repair all events arrived".into(),
+        ..ScenarioResult::new(FAULT, &engine, 7)
     })
 }

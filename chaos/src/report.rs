@@ -1,102 +1,102 @@
-//! What was proved, as a table: on the terminal, and as `docs/reliability.md`.
+//! The results as a table, on the terminal and in `docs/reliability.md`.
 
 use std::{
     fmt::{Display, Write},
     time::Duration,
 };
 
-/// One fault, on one engine, tried.
-pub(crate) struct Proof {
-    /// What happens.
+/// The result of a scenario on one engine.
+pub(crate) struct ScenarioResult {
+    /// The fault.
     pub(crate) fault: &'static str,
-    /// Where it was tried.
-    pub(crate) on: String,
-    /// How often; none when it could not be tried here.
-    pub(crate) tried: Option<u64>,
-    /// How many writes or requests were acknowledged meanwhile.
+    /// The engine.
+    pub(crate) engine: String,
+    /// The number of rounds; `None` if the scenario cannot run here.
+    pub(crate) rounds: Option<u64>,
+    /// The number of acknowledged writes or requests.
     pub(crate) acknowledged: u64,
-    /// How many of them were lost.
+    /// The number of lost ones.
     pub(crate) lost: u64,
-    /// Of how many deliveries how many came again.
+    /// The numbers of repeated and of all deliveries.
     pub(crate) repeats: Option<(u64, u64)>,
-    /// The longest that it took until all was well again.
+    /// The longest time to recovery.
     pub(crate) recovery: Option<Duration>,
-    /// What was seen besides.
-    pub(crate) seen: String,
+    /// Further observations.
+    pub(crate) details: String,
 }
 
-impl Proof {
-    pub(crate) fn new(fault: &'static str, on: &dyn Display, tried: u64) -> Self {
+impl ScenarioResult {
+    pub(crate) fn new(fault: &'static str, engine: &dyn Display, rounds: u64) -> Self {
         Self {
             fault,
-            on: on.to_string(),
-            tried: Some(tried),
+            engine: engine.to_string(),
+            rounds: Some(rounds),
             acknowledged: 0,
             lost: 0,
             repeats: None,
             recovery: None,
-            seen: String::new(),
+            details: String::new(),
         }
     }
 
-    /// One that could not be tried on this machine.
-    pub(crate) fn skipped(fault: &'static str, on: &dyn Display, reason: &str) -> Self {
-        Self { tried: None, seen: reason.to_owned(), ..Self::new(fault, on, 0) }
+    /// A scenario that cannot run on this machine.
+    pub(crate) fn skipped(fault: &'static str, engine: &dyn Display, reason: &str) -> Self {
+        Self { rounds: None, details: reason.to_owned(), ..Self::new(fault, engine, 0) }
     }
 
     fn row(&self) -> String {
-        let tried = self.tried.map_or("not tried here".to_owned(), grouped);
-        let [acknowledged, lost] = match self.tried {
+        let rounds = self.rounds.map_or("not run".to_owned(), grouped);
+        let [acknowledged, lost] = match self.rounds {
             Some(_) => [grouped(self.acknowledged), grouped(self.lost)],
             None => [String::new(), String::new()],
         };
         let repeats = self.repeats.map_or(String::new(), |(repeats, of)| {
             format!("{} of {}", grouped(repeats), grouped(of))
         });
-        let recovery = self.recovery.map_or(String::new(), seconds);
+        let recovery = self.recovery.map_or(String::new(), format_time);
         format!(
-            "| {} | {} | {tried} | {acknowledged} | {lost} | {repeats} | {recovery} | {} |",
-            self.fault, self.on, self.seen
+            "| {} | {} | {rounds} | {acknowledged} | {lost} | {repeats} | {recovery} | {} |",
+            self.fault, self.engine, self.details
         )
     }
 }
 
 const HEADING: &str = "\
-| what happens | on | tried | acknowledged | lost | repeats | well again after | what was seen |
+| fault | engine | rounds | acknowledged | lost | repeats | recovery | details |
 | --- | --- | --- | --- | --- | --- | --- | --- |
 ";
 
-/// The table of these.
-pub(crate) fn table(proofs: &[Proof]) -> String {
+/// The table of results.
+pub(crate) fn table(results: &[ScenarioResult]) -> String {
     let mut table = HEADING.to_owned();
-    for proof in proofs {
-        table += &proof.row();
+    for result in results {
+        table += &result.row();
         table.push('\n');
     }
     table
 }
 
-/// The whole page.
+/// The whole report.
 pub(crate) fn page(
-    proofs: &[Proof],
+    results: &[ScenarioResult],
     is_short: bool,
-    built: &str,
+    profile: &str,
     postgres: &str,
     sqlite: &str,
 ) -> String {
     let mut page = String::from(
-        "# What holds when things break\n\nWritten by `make chaos`, which tries each fault on the real program and keeps a ledger: every write has an id of its own and makes one version of a folder and one event. «Acknowledged» are the writes (or, where none are made, the requests) that the program said yes to; «lost» are those of them that are not in the database afterwards, and it is an error if there are any, if an event of a committed change does not come, or if one comes that was not committed. A repeat is a delivery that came again, with the same id and bytes. After each, SQLite's `integrity_check` or PostgreSQL's `amcheck` is run. Times are of this one run and tell the order of things, not a promise.\n\n",
+        "# Reliability\n\n`make chaos` writes this page. It injects each fault into the real program during writes. Every write has its own id and creates one feature, one version of a folder and one event.\n\n- *Acknowledged*: the writes (or requests, where nothing is written) with a successful response.\n- *Lost*: acknowledged writes that are not in the database afterwards. A scenario fails if there is one, if the event of a committed change does not arrive, or if an event of an uncommitted change arrives.\n- *Repeats*: deliveries that were sent again, with the same id and body.\n\nAfter each fault SQLite's `integrity_check` or PostgreSQL's `amcheck` verifies the database. The times are of a single run: they show the order of magnitude and are not a guarantee.\n\n",
     );
     let version = env!("CARGO_PKG_VERSION");
-    let _ = writeln!(page, "Groma {version} (built as `{built}`), {postgres}, SQLite {sqlite}.\n");
+    let _ = writeln!(page, "Groma {version} (profile `{profile}`), {postgres}, SQLite {sqlite}.\n");
     if is_short {
-        page += "This run was a short one, as `make test` does it; `make chaos` tries each more often.\n\n";
+        page += "This was a short run, as in `make test`; `make chaos` runs more rounds.\n\n";
     }
-    page += &table(proofs);
+    page += &table(results);
     page
 }
 
-/// With a comma between thousands.
+/// A number with commas between thousands.
 pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -109,8 +109,8 @@ pub(crate) fn grouped(number: u64) -> String {
     text
 }
 
-/// A time as one would say it.
-pub(crate) fn seconds(time: Duration) -> String {
+/// A time in milliseconds or seconds.
+pub(crate) fn format_time(time: Duration) -> String {
     if time < Duration::from_secs(1) {
         format!("{} ms", time.as_millis())
     } else {

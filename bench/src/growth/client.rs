@@ -1,111 +1,73 @@
-//! One connection that is kept, one request at a time, each with its own time.
+//! Requests one at a time, and the median of their times.
 
-use crate::{Outcome, report::median};
+use crate::{Result, report::median, server::send};
+use groma_testkit::http::Request;
 use std::{
-    io::{BufRead, BufReader, Read, Write},
-    net::{SocketAddr, TcpStream},
+    net::SocketAddr,
     time::{Duration, Instant},
 };
 
-/// A connection with a token.
+/// A client with a token.
 pub(crate) struct Client {
-    stream: BufReader<TcpStream>,
+    client: groma_testkit::Client,
     token: String,
 }
 
 impl Client {
-    pub(crate) fn new(address: SocketAddr, token: &str) -> Outcome<Self> {
-        let stream = TcpStream::connect(address)?;
-        stream.set_nodelay(true)?;
-        Ok(Self { stream: BufReader::with_capacity(64 * 1024, stream), token: token.to_owned() })
+    pub(crate) fn new(address: SocketAddr, token: &str) -> Self {
+        Self { client: groma_testkit::Client::new(address), token: token.to_owned() }
     }
 
-    /// The body of a 200.
-    pub(crate) fn get(&mut self, path: &str) -> Outcome<Vec<u8>> {
-        self.ask("GET", path, &[])
+    /// The body of a successful response.
+    pub(crate) fn get(&self, path: &str) -> Result<Vec<u8>> {
+        send(&self.client, &Request::new("GET", path).token(&self.token))
     }
 
     /// Posts GeoJSON.
-    pub(crate) fn post(&mut self, path: &str, body: &[u8]) -> Outcome<Vec<u8>> {
-        self.ask("POST", path, body)
-    }
-
-    fn ask(&mut self, method: &str, path: &str, body: &[u8]) -> Outcome<Vec<u8>> {
-        let mut request = format!(
-            "{method} {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n",
-            self.token
-        );
-        if !body.is_empty() {
-            let length = body.len();
-            request.push_str(&format!(
-                "Content-Type: application/geo+json\r\nContent-Length: {length}\r\n"
-            ));
-        }
-        request.push_str("\r\n");
-        self.stream.get_mut().write_all(&[request.as_bytes(), body].concat())?;
-        let status = self.line()?;
-        let mut length = 0;
-        loop {
-            let line = self.line()?.to_ascii_lowercase();
-            if line.is_empty() {
-                break;
-            }
-            if let Some(value) = line.strip_prefix("content-length:") {
-                length = value.trim().parse()?;
-            }
-        }
-        let mut answer = vec![0; length];
-        self.stream.read_exact(&mut answer)?;
-        if status.starts_with("HTTP/1.1 200") {
-            return Ok(answer);
-        }
-        Err(format!("{method} {path}: {status} {}", String::from_utf8_lossy(&answer)).into())
-    }
-
-    fn line(&mut self) -> Outcome<String> {
-        let mut line = String::new();
-        if self.stream.read_line(&mut line)? == 0 {
-            return Err("the connection ended".into());
-        }
-        Ok(line.trim_end().to_owned())
+    pub(crate) fn post(&self, path: &str, body: &[u8]) -> Result<Vec<u8>> {
+        let request = Request::new("POST", path)
+            .token(&self.token)
+            .header("Content-Type", "application/geo+json")
+            .body(body);
+        send(&self.client, &request)
     }
 }
 
-/// How often something is done to tell what it costs.
-pub(crate) struct Span {
-    /// Done before, and not counted.
-    before: u64,
-    least: u64,
-    most: u64,
-    /// After this long, what was done at least is enough.
-    enough: Duration,
+/// The number of executions of a measurement.
+pub(crate) struct Repetitions {
+    /// Executions before the measurement.
+    warm_up: u64,
+    min: u64,
+    max: u64,
+    /// After this time the minimum number is sufficient.
+    time: Duration,
 }
 
-impl Span {
-    /// For what leaves no trace.
+impl Repetitions {
+    /// For reads.
     pub(crate) const READ: Self =
-        Self { before: 20, least: 5, most: 2_000, enough: Duration::from_secs(3) };
-    /// For what stays in the database.
+        Self { warm_up: 20, min: 5, max: 2_000, time: Duration::from_secs(3) };
+    /// For writes.
     pub(crate) const WRITE: Self =
-        Self { before: 5, least: 20, most: 100, enough: Duration::from_secs(10) };
+        Self { warm_up: 5, min: 20, max: 100, time: Duration::from_secs(10) };
 
-    /// The median of doing it, in milliseconds. Each time has its number.
-    pub(crate) fn median(&self, mut doing: impl FnMut(u64) -> Outcome) -> Outcome<f64> {
-        let begun = Instant::now();
+    /// The median time in milliseconds. Each execution gets its number.
+    pub(crate) fn median(&self, mut operation: impl FnMut(u64) -> Result) -> Result<f64> {
+        let start = Instant::now();
         let mut times = Vec::new();
         let mut done = 0;
-        // What takes long is warm sooner.
-        while done < self.before && (done < 1 || begun.elapsed() < self.enough / 3) {
-            doing(done)?;
+        // Slow operations need fewer executions to warm up.
+        while done < self.warm_up && (done < 1 || start.elapsed() < self.time / 3) {
+            operation(done)?;
             done += 1;
         }
-        let begun = Instant::now();
-        for n in done..done + self.most {
-            if times.len() as u64 >= self.least && begun.elapsed() > self.enough {
+        let start = Instant::now();
+        for n in done..done + self.max {
+            if times.len() as u64 >= self.min && start.elapsed() > self.time {
                 break;
             }
             let one = Instant::now();
-            doing(n)?;
+            operation(n)?;
             times.push(one.elapsed().as_secs_f64() * 1_000.0);
         }
         Ok(median(&times))

@@ -1,19 +1,19 @@
-//! What was measured, kept beside the plots and the page that are made of it.
+//! The stored results, and the plots and the page made from them.
 
-use super::lines::{GROUPS, Group, Line, Must};
+use super::lines::{Expected, GROUPS, Group, Line};
 use crate::{
-    Outcome, machine,
-    office::profile,
+    Result, machine,
     plot::{self, Plot, grouped, short},
+    server::cargo_profile,
 };
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, fmt::Write as _};
 
 const FIGURES: &str = "bench/growth/figures.json";
 const PAGE: &str = "bench/GROWTH.md";
-/// Written by hand: what the figures do not say themselves.
+/// Explanations written by hand.
 const EXPLAINED: &str = "bench/growth/explained.md";
-/// Growth that a measurement of milliseconds on a shared machine may show without there being any.
+/// The growth that noise on a shared machine can cause.
 const NOISE: f64 = 1.3;
 
 /// Costs by size and line.
@@ -24,14 +24,14 @@ pub(crate) struct Figures {
 }
 
 impl Figures {
-    /// What was measured before by the same build on the same machine.
-    pub(crate) fn read() -> Outcome<Self> {
-        let (build, machine) = (profile(), machine::named()?);
+    /// The stored results of the same build on the same machine.
+    pub(crate) fn read() -> Result<Self> {
+        let (build, machine) = (cargo_profile(), machine::describe()?);
         let mut sizes = BTreeMap::new();
         if let Ok(text) = std::fs::read(FIGURES) {
-            let kept: Value = serde_json::from_slice(&text)?;
-            if kept["build"] == build.as_str() && kept["machine"] == machine.as_str() {
-                sizes = serde_json::from_value(kept["sizes"].clone())?;
+            let stored: Value = serde_json::from_slice(&text)?;
+            if stored["build"] == build.as_str() && stored["machine"] == machine.as_str() {
+                sizes = serde_json::from_value(stored["sizes"].clone())?;
             }
         }
         Ok(Self { build, machine, sizes })
@@ -43,10 +43,10 @@ impl Figures {
     }
 
     /// Writes the figures, the plots and the page.
-    pub(crate) fn write(&self) -> Outcome {
+    pub(crate) fn write(&self) -> Result {
         std::fs::create_dir_all("bench/growth")?;
-        let kept = json!({ "build": self.build, "machine": self.machine, "sizes": self.sizes });
-        std::fs::write(FIGURES, format!("{kept:#}\n"))?;
+        let stored = json!({ "build": self.build, "machine": self.machine, "sizes": self.sizes });
+        std::fs::write(FIGURES, format!("{stored:#}\n"))?;
         for group in &GROUPS {
             if let Some(svg) = self.plot(group).svg() {
                 std::fs::write(format!("bench/growth/{}.svg", group.file), svg)?;
@@ -73,21 +73,21 @@ impl Figures {
         self.sizes.iter().filter_map(point).collect()
     }
 
-    fn page(&self, explained: &str) -> Outcome<String> {
+    fn page(&self, explained: &str) -> Result<String> {
         let mut page = String::from(
             "# How costs grow\n\n\
              Written by `make bench-growth`; sizes by `GROWTH_SIZES=10000,100000`. SQLite, one request at a time on \
-             a connection that is kept, medians; the client, the receiver of deliveries and the program on the same \
+             a connection that is stored, medians; the client, the receiver of deliveries and the program on the same \
              cores. Times are of this machine; what is claimed is how they grow.\n\n",
         );
-        writeln!(page, "Machine: {}. Build: {}.", self.machine, self.build_told())?;
+        writeln!(page, "Machine: {}. Build: {}.", self.machine, self.build_name())?;
         page.push_str(
             "\n«Ten times» is by what a cost grows when the size grows tenfold (the slope of the line through all \
              points, both on logarithmic axes), «must» what it has to grow by. What grows by more than it must and \
              more than a measurement wavers is marked ▲.\n\n\
              A workspace has 50 endpoints at most, so that is where the line of endpoints ends.\n",
         );
-        // What was not measured yet has no plot.
+        // A group without results has no plot.
         for group in GROUPS.iter().filter(|group| self.plot(group).svg().is_some()) {
             write!(page, "\n## {}\n\n![{0}, plotted](growth/{}.svg)\n\n", group.title, group.file)?;
             self.table(group, &mut page)?;
@@ -110,9 +110,9 @@ impl Figures {
                 let cost = costs.get(line.key).map_or_else(|| "–".to_owned(), |cost| short(*cost));
                 write!(page, " {cost} |")?;
             }
-            let must = match line.must {
-                Must::By(factor) => Some(factor),
-                Must::As(key) => growth(&self.points(key)),
+            let must = match line.expected {
+                Expected::By(factor) => Some(factor),
+                Expected::As(key) => growth(&self.points(key)),
             };
             let grown = growth(&self.points(line.key));
             let is_more = grown.zip(must).is_some_and(|(grown, must)| grown > must * NOISE);
@@ -120,12 +120,12 @@ impl Figures {
             let times = |factor: Option<f64>| {
                 factor.map_or_else(|| "–".to_owned(), |factor| format!("× {factor:.2}"))
             };
-            writeln!(page, " {mark}{} | {} | {} |", times(grown), times(must), line.why)?;
+            writeln!(page, " {mark}{} | {} | {} |", times(grown), times(must), line.reason)?;
         }
         Ok(())
     }
 
-    fn build_told(&self) -> &str {
+    fn build_name(&self) -> &str {
         match self.build.as_str() {
             "release" => "release, as it is shipped",
             "quick" => "quick, the release without optimisation across crates",
@@ -134,7 +134,7 @@ impl Figures {
     }
 }
 
-/// By what the costs grow at ten times the size; `None` for fewer than two points.
+/// The growth of the costs at ten times the size; `None` with fewer than two points.
 fn growth(points: &[(f64, f64)]) -> Option<f64> {
     let logs: Vec<(f64, f64)> = points
         .iter()
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_grows_faster_than_it_must_is_marked() {
+    fn faster_growth_than_expected_is_marked() {
         let costs = |few: f64, many: f64| {
             BTreeMap::from([("term/few".to_owned(), few), ("term/many".to_owned(), many)])
         };

@@ -1,24 +1,24 @@
-//! The databases: folders and parcels, as many as a size says.
+//! The databases with folders and parcels of each size.
 
 use crate::{
-    Outcome,
+    Result,
     changes::{apply, change_of, now},
-    land::{Cover, Land},
+    dataset::{Cover, Dataset},
     load::{self, Sizes},
 };
 use groma_domain::{input::Field, layer::LayerKey, record::FolderInput};
 use groma_store::{Actor, NewGeometries, Spool, Store};
 use std::{path::Path, time::Duration};
 
-/// A word that so many folders have, at every size.
+/// A word that occurs in [`RARE`] folders at every size.
 pub(crate) const RARE_WORD: &str = "lighthouse";
-/// How many.
+/// The number of folders with the rare word.
 pub(crate) const RARE: u64 = 50;
-/// How many features are written in one transaction.
+/// The number of features per transaction.
 const BATCH: u64 = 10_000;
 
-/// Folders; some of them, all over the list, have the rare word.
-pub(crate) async fn records(file: &Path, size: u64) -> Outcome {
+/// Loads folders, some of them with the rare word.
+pub(crate) async fn records(file: &Path, size: u64) -> Result {
     let url = super::url(file).parse()?;
     load::run(&url, &Sizes { folders: size, assignments: 0, expenses: 0, budgets: 0 }).await?;
     let store = Store::open(&url).await?;
@@ -32,14 +32,14 @@ pub(crate) async fn records(file: &Path, size: u64) -> Outcome {
     Ok(apply(&store, workspace, commands).await?)
 }
 
-/// The layer of the land.
+/// The layer of parcels.
 pub(crate) fn parcels() -> LayerKey {
     LayerKey::Slug(Cover::Parcels.name().to_owned())
 }
 
-/// Parcels.
-pub(crate) async fn land(file: &Path, size: u64) -> Outcome {
-    let land = Land::new();
+/// Loads parcels.
+pub(crate) async fn dataset(file: &Path, size: u64) -> Result {
+    let dataset = Dataset::new();
     let store = Store::open(&super::url(file).parse()?).await?;
     let workspace = load::workspace(&store).await?;
     let mut next = match store.layer(workspace, &parcels()).await? {
@@ -50,13 +50,13 @@ pub(crate) async fn land(file: &Path, size: u64) -> Outcome {
             0
         }
     };
-    let begun = std::time::Instant::now();
+    let start = std::time::Instant::now();
     let there = next;
     while next < size {
         let end = (next + BATCH).min(size);
         let mut features = Spool::default();
         for n in next..end {
-            features.push(&land.feature(Cover::Parcels, n, size))?;
+            features.push(&dataset.feature(Cover::Parcels, n, size))?;
         }
         let geometries = NewGeometries {
             workspace,
@@ -72,15 +72,15 @@ pub(crate) async fn land(file: &Path, size: u64) -> Outcome {
         next = end;
     }
     if there < size {
-        let seconds = begun.elapsed().as_secs_f64();
+        let seconds = start.elapsed().as_secs_f64();
         println!("{} parcels in {seconds:.1} s", size - there);
     }
     Ok(())
 }
 
-/// What a database takes on disk, when nothing is left to be moved into its file, and the disk has all of
-/// it: what is measured next would otherwise wait for what was loaded.
-pub(crate) async fn bytes(file: &Path) -> Outcome<f64> {
+/// The size of a database on disk after a checkpoint and a sync, so that the next measurement does not
+/// wait for them.
+pub(crate) async fn bytes(file: &Path) -> Result<f64> {
     let log = format!("{}-wal", file.display());
     let waiting = || std::fs::metadata(&log).is_ok_and(|log| log.len() > 0);
     for _ in 0..500 {
@@ -88,7 +88,7 @@ pub(crate) async fn bytes(file: &Path) -> Outcome<f64> {
             std::process::Command::new("sync").arg(file).status()?;
             return Ok(std::fs::metadata(file)?.len() as f64);
         }
-        // The last to close the file moves it; its threads end in their own time.
+        // The last connection checkpoints the file when it closes, in its own thread.
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     Err("the database stays open".into())

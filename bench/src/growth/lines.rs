@@ -1,44 +1,50 @@
-//! What is measured: each line with its plot, and what it has to cost ten times the size.
+//! The measured lines with their plots and their expected growth.
 
 /// A plot and its lines.
 pub(crate) struct Group {
-    /// The name of its file.
+    /// The file name.
     pub(crate) file: &'static str,
     pub(crate) title: &'static str,
-    /// What the costs are, with their unit.
+    /// The label of the vertical axis, with its unit.
     pub(crate) up: &'static str,
     pub(crate) lines: &'static [Line],
 }
 
 /// A line.
 pub(crate) struct Line {
-    /// Its name among the figures.
+    /// The key in the results.
     pub(crate) key: &'static str,
     pub(crate) name: &'static str,
-    /// By what it has to grow at ten times the size, and why.
-    pub(crate) must: Must,
-    pub(crate) why: &'static str,
+    /// The expected growth at ten times the size, and the reason.
+    pub(crate) expected: Expected,
+    pub(crate) reason: &'static str,
 }
 
-/// By what a cost has to grow at ten times the size.
-pub(crate) enum Must {
+/// The expected growth at ten times the size.
+pub(crate) enum Expected {
     By(f64),
-    /// As another line does.
+    /// The growth of another line.
     As(&'static str),
 }
 
-const fn line(key: &'static str, name: &'static str, must: Must, why: &'static str) -> Line {
-    Line { key, name, must, why }
+const fn line(
+    key: &'static str,
+    name: &'static str,
+    expected: Expected,
+    reason: &'static str,
+) -> Line {
+    Line { key, name, expected, reason }
 }
 
-const STAY: Must = Must::By(1.0);
+const CONSTANT: Expected = Expected::By(1.0);
 
-const DEPTH: &str = "a few pages of an index, whose depth grows by one in a hundredfold size";
-const SHOWN: &str = "what is shown, which is written out";
-const FULL: &str = "as many more features, until a town fills the tile or the tile its budget";
-const COUNTS: &str = "the counts of blocks say where a page begins, in steps that double";
+const DEPTH: &str =
+    "a few index pages; the depth of the index grows by one for a hundred times the size";
+const SHOWN: &str = "the features in the tile, which are encoded";
+const FULL: &str = "more features, until a town fills the tile or the tile reaches its size limit";
+const COUNTS: &str = "the page index finds the start of a page in logarithmic steps";
 
-const START: &str = "the counts of blocks, one for 64 records, are read for the first list";
+const START: &str = "the page index, with one count per 64 records, is read for the first list";
 
 /// Every plot, in the order of the page.
 pub(crate) const GROUPS: [Group; 8] = [
@@ -47,10 +53,10 @@ pub(crate) const GROUPS: [Group; 8] = [
         title: "Pages of 50 and details",
         up: "milliseconds",
         lines: &[
-            line("page/first", "first page", STAY, COUNTS),
-            line("page/middle", "middle page", STAY, COUNTS),
-            line("page/last", "last page", STAY, COUNTS),
-            line("detail", "detail", STAY, DEPTH),
+            line("page/first", "first page", CONSTANT, COUNTS),
+            line("page/middle", "middle page", CONSTANT, COUNTS),
+            line("page/last", "last page", CONSTANT, COUNTS),
+            line("detail", "detail", CONSTANT, DEPTH),
         ],
     },
     Group {
@@ -61,13 +67,13 @@ pub(crate) const GROUPS: [Group; 8] = [
             line(
                 "term/few",
                 "50 hits",
-                STAY,
-                "a rare word has rare trigrams, and there are as many hits as before",
+                CONSTANT,
+                "a rare word has rare trigrams, and the number of hits stays the same",
             ),
             line(
                 "term/many",
-                "an eighth of all are hits",
-                Must::By(10.0),
+                "hits in an eighth of the records",
+                Expected::By(10.0),
                 "the total is exact, so every hit is counted",
             ),
         ],
@@ -77,37 +83,47 @@ pub(crate) const GROUPS: [Group; 8] = [
         title: "Tiles of parcels, none cached",
         up: "milliseconds",
         lines: &[
-            line("tile/z0", "z0", Must::As("size/z0"), SHOWN),
-            line("tile/z6", "z6", Must::As("size/z6"), SHOWN),
-            line("tile/z10", "z10", Must::As("size/z10"), SHOWN),
-            line("tile/z14", "z14", Must::As("size/z14"), SHOWN),
+            line("tile/z0", "z0", Expected::As("size/z0"), SHOWN),
+            line("tile/z6", "z6", Expected::As("size/z6"), SHOWN),
+            line("tile/z10", "z10", Expected::As("size/z10"), SHOWN),
+            line("tile/z14", "z14", Expected::As("size/z14"), SHOWN),
         ],
     },
     Group {
         file: "tile-sizes",
-        title: "What these tiles hold",
+        title: "Sizes of these tiles",
         up: "bytes before compression",
         lines: &[
-            line("size/z0", "z0", Must::By(10.0), FULL),
-            line("size/z6", "z6", Must::By(10.0), FULL),
-            line("size/z10", "z10", Must::By(10.0), FULL),
-            line("size/z14", "z14", Must::By(10.0), FULL),
+            line("size/z0", "z0", Expected::By(10.0), FULL),
+            line("size/z6", "z6", Expected::By(10.0), FULL),
+            line("size/z10", "z10", Expected::By(10.0), FULL),
+            line("size/z14", "z14", Expected::By(10.0), FULL),
         ],
     },
     Group {
         file: "changes",
-        title: "A change of one record, a geometry posted",
+        title: "A change of one record, a posted geometry",
         up: "milliseconds until synced and acknowledged",
         lines: &[
             line(
                 "post",
-                "one geometry posted",
-                STAY,
-                "its neighbours on each shelf, a few indexes",
+                "one posted geometry",
+                CONSTANT,
+                "its neighbours in each zoom tier, a few indexes",
             ),
-            line("change/1", "change, 1 endpoint", STAY, "a few rows and a sync"),
-            line("change/10", "change, 10 endpoints", STAY, "a few rows, 10 deliveries, a sync"),
-            line("change/50", "change, 50 endpoints", STAY, "a few rows, 50 deliveries, a sync"),
+            line("change/1", "change, 1 endpoint", CONSTANT, "a few rows and a sync"),
+            line(
+                "change/10",
+                "change, 10 endpoints",
+                CONSTANT,
+                "a few rows, 10 deliveries, a sync",
+            ),
+            line(
+                "change/50",
+                "change, 50 endpoints",
+                CONSTANT,
+                "a few rows, 50 deliveries, a sync",
+            ),
         ],
     },
     Group {
@@ -115,40 +131,40 @@ pub(crate) const GROUPS: [Group; 8] = [
         title: "From a change to the last delivery",
         up: "milliseconds",
         lines: &[
-            line("delivered/1", "1 endpoint", STAY, "deliveries leave with the commit"),
-            line("delivered/10", "10 endpoints", STAY, "deliveries leave with the commit"),
-            line("delivered/50", "50 endpoints", STAY, "deliveries leave with the commit"),
+            line("delivered/1", "1 endpoint", CONSTANT, "deliveries start with the commit"),
+            line("delivered/10", "10 endpoints", CONSTANT, "deliveries start with the commit"),
+            line("delivered/50", "50 endpoints", CONSTANT, "deliveries start with the commit"),
         ],
     },
     Group {
         file: "start",
-        title: "From start to the first answer",
+        title: "From the start to the first response",
         up: "milliseconds",
         lines: &[
-            line("start/warm", "file in memory", STAY, START),
-            line("start/cold", "file on disk", STAY, START),
+            line("start/warm", "file in memory", CONSTANT, START),
+            line("start/cold", "file on disk", CONSTANT, START),
         ],
     },
     Group {
         file: "space",
         title: "Memory and disk",
-        up: "MB of its own memory; bytes on disk",
+        up: "MB of private memory; bytes on disk",
         lines: &[
             line(
                 "memory/idle",
                 "MB idle",
-                STAY,
-                "the counts of blocks are read when first asked for",
+                CONSTANT,
+                "the page index is read when it is first needed",
             ),
             line(
                 "memory/after",
                 "MB, records",
-                STAY,
-                "the counts of blocks: a quarter of a byte a record",
+                CONSTANT,
+                "the page index: a quarter of a byte per record",
             ),
-            line("memory/land", "MB, tiles", STAY, "what a tile is drawn from, and no more"),
-            line("bytes/record", "bytes a record", STAY, "all of it is in proportion"),
-            line("bytes/feature", "bytes a feature", STAY, "all of it is in proportion"),
+            line("memory/land", "MB, tiles", CONSTANT, "only the features of a tile"),
+            line("bytes/record", "bytes per record", CONSTANT, "proportional to the number"),
+            line("bytes/feature", "bytes per feature", CONSTANT, "proportional to the number"),
         ],
     },
 ];

@@ -1,41 +1,41 @@
-//! From nothing to the first answer.
+//! The time from the start to the first response.
 
 use super::client::Client;
-use crate::{Outcome, office::Office, report::median};
+use crate::{Result, report::median, server::Server};
 use std::{path::Path, process::Command, time::Instant};
 
-/// Where the database is when the program starts.
+/// The location of the database file at the start.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum File {
-    /// In the system's memory, as after a restart of the program.
+    /// In the page cache, as after a restart of the program.
     InMemory,
-    /// Not there, as after a restart of the machine.
+    /// Only on disk, as after a restart of the machine.
     OnDisk,
 }
 
 const STARTS: usize = 7;
 
 /// The median of some starts, in milliseconds.
-pub(crate) fn median_of(file: &Path, token: &str, state: File) -> Outcome<f64> {
+pub(crate) fn median_of(file: &Path, token: &str, state: File) -> Result<f64> {
     let mut times = Vec::new();
     for _ in 0..STARTS {
         if state == File::OnDisk {
-            forget(file)?;
+            drop_from_cache(file)?;
         }
         times.push(one(file, token)?);
     }
     Ok(median(&times))
 }
 
-fn one(file: &Path, token: &str) -> Outcome<f64> {
-    let begun = Instant::now();
-    let office = Office::launch(&super::url(file), &[])?;
-    Client::new(office.main, token)?.get("/api/public/v1/folders?limit=50")?;
-    Ok(begun.elapsed().as_secs_f64() * 1_000.0)
+fn one(file: &Path, token: &str) -> Result<f64> {
+    let start = Instant::now();
+    let server = Server::launch(&super::url(file), &[])?;
+    Client::new(server.main, token).get("/api/public/v1/folders?limit=50")?;
+    Ok(start.elapsed().as_secs_f64() * 1_000.0)
 }
 
-/// Asks the system to drop what it holds of the file.
-fn forget(file: &Path) -> Outcome {
+/// Drops a file from the page cache.
+fn drop_from_cache(file: &Path) -> Result {
     let from = format!("if={}", file.display());
     let done =
         Command::new("dd").args([&from, "iflag=nocache", "count=0", "status=none"]).status()?;

@@ -381,10 +381,10 @@ mod tests {
 
     #[tokio::test]
     async fn every_table_and_column_of_postgresql_is_carried_over() {
-        use crate::postgres::sql::database;
-        let own = database::OwnDatabase::copy_of("template1").await;
+        use groma_testkit::postgres::{PostgresDatabase, connect};
+        let own = PostgresDatabase::create().unwrap();
         drop(crate::postgres::Postgres::open(&own.url()).await.unwrap());
-        let client = database::connect(&own.url()).await;
+        let client = connect(&own.url()).await.unwrap();
         let columns = "SELECT table_name || '.' || column_name FROM information_schema.columns
             WHERE table_schema = 'public' AND is_generated = 'NEVER' AND table_name <> 'refinery_schema_history'
             AND table_name IN (SELECT tablename FROM pg_tables WHERE tablename <> 'spatial_ref_sys')";

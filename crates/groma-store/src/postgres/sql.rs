@@ -620,18 +620,15 @@ fn find(statements: &[(Link, String)], link: Link) -> Option<&str> {
 }
 
 #[cfg(test)]
-#[path = "../../tests/support/database.rs"]
-pub(crate) mod database;
-
-#[cfg(test)]
 mod tests {
     use super::*;
+    use groma_testkit::postgres::{PostgresDatabase, connect};
 
     #[tokio::test]
     async fn every_statement_can_be_prepared() {
-        let database = database::OwnDatabase::copy_of("template1").await;
+        let database = PostgresDatabase::create().unwrap();
         drop(crate::postgres::Postgres::open(&database.url()).await.unwrap());
-        let client = database::connect(&database.url()).await;
+        let client = connect(&database.url()).await.unwrap();
         let browsing = crate::browse::every_statement(crate::browse::Dialect::Postgres);
         let of_kinds = Kind::ALL.iter().flat_map(|kind| KindSql::of(*kind).all());
         let copying = crate::copy::every_statement(crate::browse::Dialect::Postgres);

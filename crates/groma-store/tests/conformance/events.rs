@@ -1,44 +1,45 @@
-//! Events: every change of a record, once, with the document as a reader would get it.
+//! Events: one for every changed record, with the document as a read returns it.
 
 use crate::{
-    Office,
-    office::{change, change_status, delete, import, new, save_status, text, within},
+    Fixture,
+    fixture::{change, change_status, delete, import, new, save_status, text},
     on_both_engines,
 };
 use groma_domain::{Event, Kind};
 use groma_store::ChangeRow;
+use groma_testkit::wait::wait_until_true;
 use serde_json::{Value, json};
 use std::{collections::BTreeSet, time::Duration};
 
 on_both_engines! {
-    all_thirteen_come_with_the_document_as_it_is_answered
-    an_update_keeps_of_before_only_what_changed
-    a_write_that_changes_nothing_sends_nothing
-    archiving_is_archived_and_taking_back_is_updated
-    deleting_a_folder_sends_deleted_for_all_it_held_and_nothing_else
-    a_budget_is_updated_once_however_many_expenses_changed
-    a_new_budget_with_expenses_in_one_change_is_only_created
-    expenses_that_even_out_leave_their_budget_alone
-    a_record_changed_twice_in_one_change_is_one_event
-    a_change_undone_in_the_same_change_is_no_event
-    losing_a_link_is_an_update
-    events_come_in_the_order_of_the_changes_and_in_pages
-    every_number_of_the_trail_is_given_once_and_rises
+    every_event_has_the_current_document
+    update_event_has_the_previous_values_of_changed_fields_only
+    unchanged_record_sends_no_event
+    archiving_sends_archived_and_unarchiving_sends_updated
+    deleting_a_folder_sends_deleted_for_all_its_contents_only
+    budget_sends_one_update_for_many_changed_expenses
+    new_budget_with_expenses_in_one_change_sends_created_only
+    expenses_with_an_unchanged_sum_do_not_update_their_budget
+    record_changed_twice_in_one_change_sends_one_event
+    change_that_is_undone_in_the_same_change_sends_no_event
+    losing_a_link_sends_updated
+    events_are_listed_in_order_and_in_pages
+    audit_log_numbers_are_unique_and_increasing
 }
 
 fn read(document: Option<&String>) -> Option<Value> {
     document.map(|json| serde_json::from_str(json).unwrap())
 }
 
-/// The single event behind `mark`.
-async fn only_event(office: &Office, mark: i64) -> ChangeRow {
-    let mut trail = office.trail(mark).await;
+/// The only event after this position.
+async fn only_event(fixture: &Fixture, position: i64) -> ChangeRow {
+    let mut trail = fixture.audit_log(position).await;
     assert_eq!(trail.len(), 1, "{trail:?}");
     trail.remove(0)
 }
 
-async fn all_thirteen_come_with_the_document_as_it_is_answered(office: Office) {
-    office.furnish().await;
+async fn every_event_has_the_current_document(fixture: Fixture) {
+    fixture.seed_folder().await;
     let mut seen = BTreeSet::new();
     for (kind, values) in [
         (Kind::Folder, json!({ "name": "x", "owner": "crew@office.test" })),
@@ -55,37 +56,37 @@ async fn all_thirteen_come_with_the_document_as_it_is_answered(office: Office) {
         ),
         (Kind::Budget, json!({ "folder": "in", "name": "x", "amount": 7 })),
     ] {
-        let mark = office.mark().await;
-        let made = office.create(kind, values).await;
+        let position = fixture.audit_position().await;
+        let made = fixture.create(kind, values).await;
         let key = text(&made, "id");
-        let created = only_event(&office, mark).await;
+        let created = only_event(&fixture, position).await;
         assert_eq!(created.action, format!("{kind}.created"));
         assert_eq!((&read(created.after.as_ref()), created.before), (&Some(made.clone()), None));
         assert_eq!(created.subject.to_string(), key);
-        assert_eq!(created.at, office.now());
+        assert_eq!(created.at, fixture.now());
         seen.insert(created.action);
 
-        let mark = office.mark().await;
-        let changed = office.update(kind, &key, json!({ "description": "y" })).await;
-        let updated = only_event(&office, mark).await;
+        let position = fixture.audit_position().await;
+        let changed = fixture.update(kind, &key, json!({ "description": "y" })).await;
+        let updated = only_event(&fixture, position).await;
         assert_eq!(updated.action, format!("{kind}.updated"));
         assert_eq!(read(updated.after.as_ref()), Some(changed));
         seen.insert(updated.action);
 
         if kind == Kind::Folder {
-            let mark = office.mark().await;
-            let archived = json!({ "archivedAt": office.now().to_string() });
-            let archived = office.update(kind, &key, archived).await;
-            let event = only_event(&office, mark).await;
+            let position = fixture.audit_position().await;
+            let archived = json!({ "archivedAt": fixture.now().to_string() });
+            let archived = fixture.update(kind, &key, archived).await;
+            let event = only_event(&fixture, position).await;
             assert_eq!(event.action, "folder.archived");
             assert_eq!(read(event.after.as_ref()), Some(archived));
             seen.insert(event.action);
         }
 
-        let mark = office.mark().await;
-        let last = office.shown(kind, &key).await;
-        office.delete(kind, &key).await;
-        let deleted = only_event(&office, mark).await;
+        let position = fixture.audit_position().await;
+        let last = fixture.find(kind, &key).await;
+        fixture.delete(kind, &key).await;
+        let deleted = only_event(&fixture, position).await;
         assert_eq!(deleted.action, format!("{kind}.deleted"));
         assert_eq!((read(deleted.before.as_ref()), deleted.after), (Some(last), None));
         seen.insert(deleted.action);
@@ -94,13 +95,13 @@ async fn all_thirteen_come_with_the_document_as_it_is_answered(office: Office) {
     assert_eq!(seen, all);
 }
 
-async fn an_update_keeps_of_before_only_what_changed(office: Office) {
-    office.furnish().await;
-    let before = office.shown(Kind::Folder, "in").await;
-    let mark = office.mark().await;
+async fn update_event_has_the_previous_values_of_changed_fields_only(fixture: Fixture) {
+    fixture.seed_folder().await;
+    let before = fixture.find(Kind::Folder, "in").await;
+    let position = fixture.audit_position().await;
     let values = json!({ "name": "y", "tags": ["t"], "description": null, "owner": "a@b.test" });
-    office.update(Kind::Folder, "in", values).await;
-    let event = only_event(&office, mark).await;
+    fixture.update(Kind::Folder, "in", values).await;
+    let event = only_event(&fixture, position).await;
     let expected = json!({
         "name": "Boundary survey", "tags": [], "owner": null, "version": 1,
         "updatedAt": before["updatedAt"],
@@ -108,11 +109,11 @@ async fn an_update_keeps_of_before_only_what_changed(office: Office) {
     assert_eq!(read(event.before.as_ref()), Some(expected));
 }
 
-async fn a_write_that_changes_nothing_sends_nothing(office: Office) {
-    office.furnish().await;
-    let mark = office.mark().await;
-    let shown = office.shown(Kind::Budget, "in").await;
-    office
+async fn unchanged_record_sends_no_event(fixture: Fixture) {
+    fixture.seed_folder().await;
+    let position = fixture.audit_position().await;
+    let shown = fixture.find(Kind::Budget, "in").await;
+    fixture
         .apply(vec![
             change(Kind::Folder, "in", json!({})),
             change(Kind::Folder, "in", json!({ "name": "Boundary survey", "tags": [] })),
@@ -122,23 +123,23 @@ async fn a_write_that_changes_nothing_sends_nothing(office: Office) {
         ])
         .await
         .unwrap();
-    assert_eq!(office.trail(mark).await, []);
-    assert_eq!(office.shown(Kind::Budget, "in").await, shown);
+    assert_eq!(fixture.audit_log(position).await, []);
+    assert_eq!(fixture.find(Kind::Budget, "in").await, shown);
 }
 
-async fn archiving_is_archived_and_taking_back_is_updated(office: Office) {
-    office.furnish().await;
-    let mark = office.mark().await;
+async fn archiving_sends_archived_and_unarchiving_sends_updated(fixture: Fixture) {
+    fixture.seed_folder().await;
+    let position = fixture.audit_position().await;
     let archive = |at: Value| change(Kind::Folder, "in", json!({ "archivedAt": at, "name": at }));
     let moments = ["2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"];
-    office.done(archive(json!(moments[0]))).await;
-    office.done(archive(json!(moments[1]))).await;
-    office.done(change(Kind::Folder, "in", json!({ "archivedAt": null }))).await;
-    office.done(archive(json!(moments[0]))).await;
+    fixture.run(archive(json!(moments[0]))).await;
+    fixture.run(archive(json!(moments[1]))).await;
+    fixture.run(change(Kind::Folder, "in", json!({ "archivedAt": null }))).await;
+    fixture.run(archive(json!(moments[0]))).await;
     let born = json!({ "reference": "born", "name": "x", "archivedAt": moments[0] });
-    office.done(new(Kind::Folder, born)).await;
+    fixture.run(new(Kind::Folder, born)).await;
     assert_eq!(
-        office.events(mark).await,
+        fixture.events(position).await,
         [
             "folder.archived in",
             "folder.updated in",
@@ -149,16 +150,16 @@ async fn archiving_is_archived_and_taking_back_is_updated(office: Office) {
     );
 }
 
-async fn deleting_a_folder_sends_deleted_for_all_it_held_and_nothing_else(office: Office) {
-    office.furnish().await;
+async fn deleting_a_folder_sends_deleted_for_all_its_contents_only(fixture: Fixture) {
+    fixture.seed_folder().await;
     let expense = |reference: &str| {
         json!({
             "reference": reference, "folder": "in", "budget": "in", "assignment": "in",
             "unitAmount": 5, "incurredOn": "2026-03-01",
         })
     };
-    office.create(Kind::Expense, expense("one")).await;
-    office.create(Kind::Expense, expense("two")).await;
+    fixture.create(Kind::Expense, expense("one")).await;
+    fixture.create(Kind::Expense, expense("two")).await;
     let mut before = Vec::new();
     for (kind, key) in [
         (Kind::Folder, "in"),
@@ -167,11 +168,11 @@ async fn deleting_a_folder_sends_deleted_for_all_it_held_and_nothing_else(office
         (Kind::Expense, "two"),
         (Kind::Budget, "in"),
     ] {
-        before.push((format!("{kind}.deleted"), Some(office.shown(kind, key).await)));
+        before.push((format!("{kind}.deleted"), Some(fixture.find(kind, key).await)));
     }
-    let mark = office.mark().await;
-    office.delete(Kind::Folder, "in").await;
-    let trail = office.trail(mark).await;
+    let position = fixture.audit_position().await;
+    fixture.delete(Kind::Folder, "in").await;
+    let trail = fixture.audit_log(position).await;
     assert!(trail.iter().all(|row| row.after.is_none()));
     let mut sent: Vec<_> =
         trail.iter().map(|row| (row.action.clone(), read(row.before.as_ref()))).collect();
@@ -183,16 +184,16 @@ async fn deleting_a_folder_sends_deleted_for_all_it_held_and_nothing_else(office
     assert_eq!(sent, before);
 }
 
-async fn a_budget_is_updated_once_however_many_expenses_changed(office: Office) {
-    office.furnish().await;
+async fn budget_sends_one_update_for_many_changed_expenses(fixture: Fixture) {
+    fixture.seed_folder().await;
     let expense = |unit: i32| {
         let values = json!({
             "folder": "in", "budget": "in", "unitAmount": unit, "incurredOn": "2026-03-01",
         });
         new(Kind::Expense, values)
     };
-    let mark = office.mark().await;
-    office
+    let position = fixture.audit_position().await;
+    fixture
         .apply(vec![
             expense(1),
             expense(2),
@@ -201,12 +202,12 @@ async fn a_budget_is_updated_once_however_many_expenses_changed(office: Office) 
         ])
         .await
         .unwrap();
-    let budget = office.shown(Kind::Budget, "in").await;
+    let budget = fixture.find(Kind::Budget, "in").await;
     assert_eq!((&budget["spent"], &budget["version"]), (&json!("6.00"), &json!(2)));
-    let events = office.events(mark).await;
+    let events = fixture.events(position).await;
     assert_eq!(events.iter().filter(|event| *event == "budget.updated in").count(), 1);
     assert_eq!(events.len(), 4);
-    let trail = office.trail(mark).await;
+    let trail = fixture.audit_log(position).await;
     let sent = trail.iter().find(|row| row.action == "budget.updated").unwrap();
     assert_eq!(read(sent.after.as_ref()), Some(budget));
     let keys: Vec<_> =
@@ -215,41 +216,41 @@ async fn a_budget_is_updated_once_however_many_expenses_changed(office: Office) 
     assert_eq!(BTreeSet::from_iter(keys), expected.map(str::to_owned).into());
 }
 
-async fn a_new_budget_with_expenses_in_one_change_is_only_created(office: Office) {
-    office.furnish().await;
-    let mark = office.mark().await;
+async fn new_budget_with_expenses_in_one_change_sends_created_only(fixture: Fixture) {
+    fixture.seed_folder().await;
+    let position = fixture.audit_position().await;
     let budget = json!({ "reference": "new", "folder": "in", "name": "x", "amount": 10 });
     let expense = json!({
         "reference": "e", "folder": "in", "budget": "new", "unitAmount": 4,
         "incurredOn": "2026-03-01",
     });
-    office.apply(vec![new(Kind::Budget, budget), new(Kind::Expense, expense)]).await.unwrap();
-    assert_eq!(office.events(mark).await, ["budget.created new", "expense.created e"]);
-    let trail = office.trail(mark).await;
-    let shown = office.shown(Kind::Budget, "new").await;
+    fixture.apply(vec![new(Kind::Budget, budget), new(Kind::Expense, expense)]).await.unwrap();
+    assert_eq!(fixture.events(position).await, ["budget.created new", "expense.created e"]);
+    let trail = fixture.audit_log(position).await;
+    let shown = fixture.find(Kind::Budget, "new").await;
     assert_eq!((&shown["spent"], &shown["version"]), (&json!("4.00"), &json!(1)));
     assert_eq!(read(trail[0].after.as_ref()), Some(shown));
 }
 
-async fn expenses_that_even_out_leave_their_budget_alone(office: Office) {
-    office.furnish().await;
+async fn expenses_with_an_unchanged_sum_do_not_update_their_budget(fixture: Fixture) {
+    fixture.seed_folder().await;
     let expense = |unit: i32| {
         let values = json!({
             "folder": "in", "budget": "in", "unitAmount": unit, "incurredOn": "2026-03-01",
         });
         new(Kind::Expense, values)
     };
-    office.apply(vec![expense(5), expense(-5)]).await.unwrap();
-    assert_eq!(office.shown(Kind::Budget, "in").await["version"], 1);
-    let mark = office.mark().await;
-    office.update(Kind::Expense, "E-000001", json!({ "vendor": "x" })).await;
-    assert_eq!(office.events(mark).await, ["expense.updated E-000001"]);
+    fixture.apply(vec![expense(5), expense(-5)]).await.unwrap();
+    assert_eq!(fixture.find(Kind::Budget, "in").await["version"], 1);
+    let position = fixture.audit_position().await;
+    fixture.update(Kind::Expense, "E-000001", json!({ "vendor": "x" })).await;
+    assert_eq!(fixture.events(position).await, ["expense.updated E-000001"]);
 }
 
-async fn a_record_changed_twice_in_one_change_is_one_event(office: Office) {
-    office.furnish().await;
-    let mark = office.mark().await;
-    office
+async fn record_changed_twice_in_one_change_sends_one_event(fixture: Fixture) {
+    fixture.seed_folder().await;
+    let position = fixture.audit_position().await;
+    fixture
         .apply(vec![
             change(Kind::Folder, "in", json!({ "name": "one" })),
             change(Kind::Folder, "in", json!({ "name": "two", "reference": "new" })),
@@ -257,16 +258,16 @@ async fn a_record_changed_twice_in_one_change_is_one_event(office: Office) {
         ])
         .await
         .unwrap();
-    let event = only_event(&office, mark).await;
+    let event = only_event(&fixture, position).await;
     assert_eq!(event.action, "folder.updated");
-    assert_eq!(read(event.after.as_ref()), Some(office.shown(Kind::Folder, "new").await));
-    // A record changed and then deleted is deleted, as it was before the change.
-    let before = office.shown(Kind::Folder, "new").await;
-    let mark = office.mark().await;
+    assert_eq!(read(event.after.as_ref()), Some(fixture.find(Kind::Folder, "new").await));
+    // A record that is changed and then deleted sends its state before the change.
+    let before = fixture.find(Kind::Folder, "new").await;
+    let position = fixture.audit_position().await;
     let commands =
         vec![change(Kind::Assignment, "in", json!({ "title": "x" })), delete(Kind::Folder, "new")];
-    office.apply(commands).await.unwrap();
-    let trail = office.trail(mark).await;
+    fixture.apply(commands).await.unwrap();
+    let trail = fixture.audit_log(position).await;
     assert_eq!(trail.len(), 3);
     assert!(trail.iter().all(|row| row.action.ends_with(".deleted")));
     let folder = trail.iter().find(|row| row.action == "folder.deleted").unwrap();
@@ -275,56 +276,56 @@ async fn a_record_changed_twice_in_one_change_is_one_event(office: Office) {
     assert_eq!(read(assignment.before.as_ref()).unwrap()["title"], "Stake out");
 }
 
-async fn a_change_undone_in_the_same_change_is_no_event(office: Office) {
-    office.furnish().await;
-    let mark = office.mark().await;
-    office
+async fn change_that_is_undone_in_the_same_change_sends_no_event(fixture: Fixture) {
+    fixture.seed_folder().await;
+    let position = fixture.audit_position().await;
+    fixture
         .apply(vec![
             change(Kind::Folder, "in", json!({ "name": "another" })),
             change(Kind::Folder, "in", json!({ "name": "Boundary survey" })),
         ])
         .await
         .unwrap();
-    assert_eq!(office.trail(mark).await, []);
-    assert_eq!(office.shown(Kind::Folder, "in").await["version"], 1);
+    assert_eq!(fixture.audit_log(position).await, []);
+    assert_eq!(fixture.find(Kind::Folder, "in").await["version"], 1);
 }
 
-async fn losing_a_link_is_an_update(office: Office) {
-    office.furnish().await;
+async fn losing_a_link_sends_updated(fixture: Fixture) {
+    fixture.seed_folder().await;
     let expense = json!({
         "reference": "e", "folder": "in", "budget": "in", "assignment": "in", "unitAmount": 5,
         "incurredOn": "2026-03-01",
     });
-    office.create(Kind::Expense, expense).await;
-    let mark = office.mark().await;
-    office.delete(Kind::Assignment, "in").await;
-    let mut events = office.events(mark).await;
+    fixture.create(Kind::Expense, expense).await;
+    let position = fixture.audit_position().await;
+    fixture.delete(Kind::Assignment, "in").await;
+    let mut events = fixture.events(position).await;
     events.sort();
     assert_eq!(events, ["assignment.deleted in", "expense.updated e"]);
-    let mark = office.mark().await;
-    office.delete(Kind::Budget, "in").await;
-    let mut events = office.events(mark).await;
+    let position = fixture.audit_position().await;
+    fixture.delete(Kind::Budget, "in").await;
+    let mut events = fixture.events(position).await;
     events.sort();
     assert_eq!(events, ["budget.deleted in", "expense.updated e"]);
-    let trail = office.trail(mark).await;
+    let trail = fixture.audit_log(position).await;
     let updated = trail.iter().find(|row| row.action == "expense.updated").unwrap();
-    assert_eq!(read(updated.after.as_ref()), Some(office.shown(Kind::Expense, "e").await));
+    assert_eq!(read(updated.after.as_ref()), Some(fixture.find(Kind::Expense, "e").await));
 }
 
-async fn events_come_in_the_order_of_the_changes_and_in_pages(office: Office) {
-    let mark = office.mark().await;
+async fn events_are_listed_in_order_and_in_pages(fixture: Fixture) {
+    let position = fixture.audit_position().await;
     for number in 0..10 {
-        office.create(Kind::Folder, json!({ "reference": number.to_string(), "name": "x" })).await;
+        fixture.create(Kind::Folder, json!({ "reference": number.to_string(), "name": "x" })).await;
     }
-    let all = office.trail(mark).await;
+    let all = fixture.audit_log(position).await;
     assert_eq!(
-        office.events(mark).await,
+        fixture.events(position).await,
         (0..10).map(|number| format!("folder.created {number}")).collect::<Vec<_>>()
     );
     let mut paged = Vec::new();
     loop {
-        let after = paged.last().map_or(mark, |row: &ChangeRow| row.id);
-        let page = office.store.changes(office.workspace, after, 3).await.unwrap();
+        let after = paged.last().map_or(position, |row: &ChangeRow| row.id);
+        let page = fixture.store.changes(fixture.workspace_id, after, 3).await.unwrap();
         assert!(page.len() <= 3);
         if page.is_empty() {
             break;
@@ -334,18 +335,18 @@ async fn events_come_in_the_order_of_the_changes_and_in_pages(office: Office) {
     assert_eq!(paged, all);
 }
 
-async fn every_number_of_the_trail_is_given_once_and_rises(office: Office) {
-    let next = office.neighbour("Next door").await;
+async fn audit_log_numbers_are_unique_and_increasing(fixture: Fixture) {
+    let next = fixture.new_workspace("Next door").await;
     let tasks = (0..40).map(|number| {
-        let desk = if number % 2 == 0 { (*office).clone() } else { next.clone() };
-        tokio::spawn(async move { desk.create(Kind::Folder, json!({ "name": "x" })).await })
+        let workspace = if number % 2 == 0 { (*fixture).clone() } else { next.clone() };
+        tokio::spawn(async move { workspace.create(Kind::Folder, json!({ "name": "x" })).await })
     });
     let tasks: Vec<_> = tasks.collect();
-    // Whoever reads behind the last number seen misses nothing, while others write.
+    // A reader that continues after its last number misses nothing during concurrent writes.
     let mut followed: Vec<ChangeRow> = Vec::new();
-    within(Duration::from_secs(30), "twenty folders are followed", async || {
+    wait_until_true(Duration::from_secs(30), "the reader has seen twenty folders", async || {
         let after = followed.last().map_or(0, |row| row.id);
-        let rows = office.store.changes(office.workspace, after, 100).await.unwrap();
+        let rows = fixture.store.changes(fixture.workspace_id, after, 100).await.unwrap();
         followed.extend(rows.into_iter().filter(|row| row.action == "folder.created"));
         followed.len() >= 20
     })
@@ -353,10 +354,10 @@ async fn every_number_of_the_trail_is_given_once_and_rises(office: Office) {
     for task in tasks {
         task.await.unwrap();
     }
-    let quoted = office.status(Kind::Folder, "Quoted").await;
-    office.done(change_status(&quoted, json!({ "name": "Asked" }))).await;
-    office.done(save_status(json!({ "name": "x", "appliesTo": "folder" }))).await;
-    let trail = office.trail(0).await;
+    let quoted = fixture.status(Kind::Folder, "Quoted").await;
+    fixture.run(change_status(&quoted, json!({ "name": "Asked" }))).await;
+    fixture.run(save_status(json!({ "name": "x", "appliesTo": "folder" }))).await;
+    let trail = fixture.audit_log(0).await;
     assert!(trail.windows(2).all(|pair| pair[0].id < pair[1].id));
     let created: Vec<_> = trail.into_iter().filter(|row| row.action == "folder.created").collect();
     assert_eq!(followed, created);

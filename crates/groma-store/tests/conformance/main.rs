@@ -1,8 +1,8 @@
-//! The store's promises, told once and kept on both engines.
+//! The store's contract, tested once for both engines.
 //!
-//! Each promise is a function of an [`Office`]: a workspace in a database of its own. The list at
-//! the head of each file makes two tests of it, `on_sqlite` and `on_postgres`. What only one engine
-//! promises is a plain test; [`alike`] compares the answers of both.
+//! Each test is a function of a [`Fixture`]: a workspace in a database of its own. The list at the
+//! head of each file turns it into two tests, `on_sqlite` and `on_postgres`. A behaviour of one engine
+//! is a plain test; [`engine_parity`] compares the results of both.
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -10,46 +10,43 @@
     reason = "a test fails by panicking"
 )]
 
-mod access;
-mod alike;
-mod atlas;
-mod browse;
-#[path = "../support/database.rs"]
-mod database;
-mod edits;
+mod accounts;
+mod concurrency;
+mod engine_parity;
 mod events;
+mod fixture;
 mod geometries;
+mod geometry_edits;
 mod layers;
+mod list_queries;
 mod lists;
+mod members;
 mod money;
-#[path = "../support/mvt.rs"]
-mod mvt;
-mod office;
-mod people;
 mod records;
 mod references;
 mod rules;
+mod sample_geometries;
+mod search;
 mod statuses;
-mod terms;
 mod tiles;
-mod together;
 mod tokens;
 mod workspaces;
 
-use office::{Engine, Office};
+use fixture::Fixture;
+use groma_testkit::Engine;
 
-/// Makes a test on each engine of each promise.
+/// Runs each test function on both engines.
 macro_rules! on_both_engines {
-    ($($promise:ident)*) => {$(
-        mod $promise {
+    ($($name:ident)*) => {$(
+        mod $name {
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn on_sqlite() {
-                super::$promise(crate::Office::open(crate::Engine::Sqlite).await).await;
+                super::$name(crate::Fixture::open(crate::Engine::Sqlite).await).await;
             }
 
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn on_postgres() {
-                super::$promise(crate::Office::open(crate::Engine::Postgres).await).await;
+                super::$name(crate::Fixture::open(crate::Engine::Postgres).await).await;
             }
         }
     )*};

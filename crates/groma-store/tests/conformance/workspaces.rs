@@ -1,31 +1,31 @@
-//! Workspaces: made, found, deleted with all they hold.
+//! Workspaces: creating, finding, deleting.
 
 use crate::{
-    Engine, Office,
-    database::connect,
-    office::{Desk, OWNER, new, refusal, token, user, within},
+    Fixture,
+    fixture::{OWNER, TestWorkspace, new, refusal, token, user},
     on_both_engines,
 };
 use groma_domain::{Currency, Email, Kind, Refusal, Scope, WorkspaceId, workspace::WorkspaceName};
 use groma_store::{Actor, Admission, DatabaseUrl, NewToken, WorkspaceFilter};
+use groma_testkit::{Engine, postgres::connect, wait::wait_until_true};
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, time::Duration};
 
 on_both_engines! {
-    a_workspace_is_made_with_its_owner
-    names_are_unique_without_regard_to_case_or_accents
-    workspaces_are_listed_in_the_order_of_creation
-    of_many_who_make_the_same_name_at_once_one_gets_it
-    a_workspace_is_found_by_its_key_or_by_its_name
-    a_deleted_workspace_leaves_nothing_behind_and_its_neighbour_untouched
-    deleting_a_workspace_that_is_not_there_is_no_harm
-    a_workspace_of_thousands_is_deleted
-    a_deleted_workspaces_name_is_free
+    workspace_is_created_with_its_owner
+    workspace_names_are_unique_ignoring_case_and_accents
+    workspaces_are_listed_in_creation_order
+    one_of_many_concurrent_workspaces_with_a_name_is_created
+    workspace_is_found_by_key_or_name
+    deleting_a_workspace_deletes_all_its_rows_and_no_others
+    deleting_an_unknown_workspace_does_nothing
+    workspace_with_thousands_of_records_can_be_deleted
+    name_of_a_deleted_workspace_is_free
 }
 
-async fn a_workspace_is_made_with_its_owner(office: Office) {
-    let made_at = office.tick();
-    let made = office
+async fn workspace_is_created_with_its_owner(fixture: Fixture) {
+    let made_at = fixture.tick();
+    let made = fixture
         .store
         .create_workspace(
             WorkspaceName::parse("Tokyo").unwrap(),
@@ -35,49 +35,49 @@ async fn a_workspace_is_made_with_its_owner(office: Office) {
         )
         .await
         .unwrap();
-    let all = office.store.workspaces().await.unwrap();
+    let all = fixture.store.workspaces().await.unwrap();
     let names: Vec<_> = all.iter().map(|workspace| workspace.name.as_str()).collect();
     assert_eq!(names, ["Office", "Tokyo"]);
     let tokyo = &all[1];
     assert_eq!((tokyo.id, tokyo.created_at), (made.id, made_at));
     assert_eq!(tokyo.currency.code(), "JPY");
-    assert!(office.store.has_user(&Email::parse("sora@tokyo.test").unwrap()).await.unwrap());
-    let desk = office.in_workspace(made.id);
+    assert!(fixture.store.has_user(&Email::parse("sora@tokyo.test").unwrap()).await.unwrap());
+    let workspace = fixture.in_workspace(made.id);
     let folder = json!({ "name": "x", "owner": "sora@tokyo.test" });
-    let folder = desk.create(Kind::Folder, folder).await;
+    let folder = workspace.create(Kind::Folder, folder).await;
     assert_eq!((&folder["currency"], &folder["owner"]["name"]), (&json!("JPY"), &json!("Sora")));
     assert_eq!(folder["workspaceKey"], made.id.to_string());
 }
 
-async fn names_are_unique_without_regard_to_case_or_accents(office: Office) {
-    office.make_workspace("Chêne", OWNER).await.unwrap();
+async fn workspace_names_are_unique_ignoring_case_and_accents(fixture: Fixture) {
+    fixture.create_workspace("Chêne", OWNER).await.unwrap();
     for name in ["chêne", "CHENE", " che\u{302}ne "] {
-        let (refused, _) = refusal(office.make_workspace(name, OWNER).await);
+        let (refused, _) = refusal(fixture.create_workspace(name, OWNER).await);
         assert!(matches!(refused, Refusal::Invalid(_)), "{refused}");
     }
-    assert_eq!(office.store.workspaces().await.unwrap().len(), 2);
+    assert_eq!(fixture.store.workspaces().await.unwrap().len(), 2);
 }
 
-async fn workspaces_are_listed_in_the_order_of_creation(office: Office) {
+async fn workspaces_are_listed_in_creation_order(fixture: Fixture) {
     let names = ["d", "b", "e", "a", "c"];
-    let now = office.tick();
+    let now = fixture.tick();
     for name in names {
         let (name, owner) = (WorkspaceName::parse(name).unwrap(), user(OWNER, None));
-        office.store.create_workspace(name, Currency::EUR, owner, now).await.unwrap();
+        fixture.store.create_workspace(name, Currency::EUR, owner, now).await.unwrap();
     }
-    let all = office.store.workspaces().await.unwrap();
+    let all = fixture.store.workspaces().await.unwrap();
     let listed: Vec<_> = all.iter().map(|workspace| workspace.name.as_str()).collect();
     assert_eq!(listed, ["Office", "d", "b", "e", "a", "c"], "also within one millisecond");
 }
 
-async fn of_many_who_make_the_same_name_at_once_one_gets_it(office: Office) {
-    // Several times, so that some really are at once.
+async fn one_of_many_concurrent_workspaces_with_a_name_is_created(fixture: Fixture) {
+    // Repeated, so that some attempts really overlap.
     for round in 0..5 {
         let tasks = (0..8).map(|_| {
-            let desk = (*office).clone();
-            tokio::spawn(
-                async move { desk.make_workspace(&format!("Wanted {round}"), OWNER).await },
-            )
+            let workspace = (*fixture).clone();
+            tokio::spawn(async move {
+                workspace.create_workspace(&format!("Wanted {round}"), OWNER).await
+            })
         });
         let mut made = 0;
         for task in tasks.collect::<Vec<_>>() {
@@ -90,33 +90,33 @@ async fn of_many_who_make_the_same_name_at_once_one_gets_it(office: Office) {
     }
 }
 
-async fn a_workspace_is_found_by_its_key_or_by_its_name(office: Office) {
+async fn workspace_is_found_by_key_or_name(fixture: Fixture) {
     let find = async |filter: WorkspaceFilter| {
-        office.store.find_workspace(&filter).await.map(|found| found.id)
+        fixture.store.find_workspace(&filter).await.map(|found| found.id)
     };
     let named = |name: &str| WorkspaceFilter::Name(WorkspaceName::parse(name).unwrap());
-    let next = office.neighbour("Chêne").await;
-    assert_eq!(find(named("CHENE")).await.unwrap(), next.workspace);
-    assert_eq!(find(named("office")).await.unwrap(), office.workspace);
-    let by_key = WorkspaceFilter::Id(next.workspace);
-    assert_eq!(find(by_key).await.unwrap(), next.workspace);
+    let next = fixture.new_workspace("Chêne").await;
+    assert_eq!(find(named("CHENE")).await.unwrap(), next.workspace_id);
+    assert_eq!(find(named("office")).await.unwrap(), fixture.workspace_id);
+    let by_key = WorkspaceFilter::Id(next.workspace_id);
+    assert_eq!(find(by_key).await.unwrap(), next.workspace_id);
     let nowhere = Refusal::NotFound { what: "workspace", key: "Nowhere".into() };
     assert_eq!(refusal(find(named("Nowhere")).await).0, nowhere);
     let unknown = WorkspaceFilter::Id(WorkspaceId(uuid::Uuid::now_v7()));
     assert!(matches!(refusal(find(unknown).await).0, Refusal::NotFound { .. }));
 }
 
-/// Something of everything that a workspace can hold.
-async fn fill(desk: &Desk, number: u8) {
-    desk.furnish().await;
+/// Fills a workspace with rows of every kind.
+async fn fill(workspace: &TestWorkspace, number: u8) {
+    workspace.seed_folder().await;
     let expense = json!({
         "reference": "in", "folder": "in", "budget": "in", "assignment": "in", "unitAmount": 5,
         "incurredOn": "2026-03-01", "submittedBy": "crew@office.test",
     });
-    desk.create(Kind::Expense, expense).await;
+    workspace.create(Kind::Expense, expense).await;
     let new_token = NewToken {
         id: None,
-        workspace: desk.workspace,
+        workspace: workspace.workspace_id,
         owner: Email::parse(OWNER).unwrap(),
         name: "x".into(),
         hash: token(number).hash(),
@@ -124,33 +124,33 @@ async fn fill(desk: &Desk, number: u8) {
         scopes: Scope::ALL.into_iter().collect(),
         expires_at: None,
     };
-    desk.store.create_token(new_token, Actor::Operator, desk.tick()).await.unwrap();
-    assert!(is_known(desk, number).await);
+    workspace.store.create_token(new_token, Actor::Operator, workspace.tick()).await.unwrap();
+    assert!(is_known(workspace, number).await);
 }
 
-async fn is_known(desk: &Desk, number: u8) -> bool {
-    let admitted = desk.store.admit(token(number).sent(), 100, desk.now()).await.unwrap();
+async fn is_known(workspace: &TestWorkspace, number: u8) -> bool {
+    let admitted = workspace.store.admit(token(number).sent(), 100, workspace.now()).await.unwrap();
     matches!(admitted, Admission::Known { .. })
 }
 
-/// All that the store tells of a workspace.
-async fn everything(desk: &Desk) -> Vec<Value> {
-    let mut all = desk.statuses(&[]).await.0;
+/// Everything that the store returns for a workspace.
+async fn everything(workspace: &TestWorkspace) -> Vec<Value> {
+    let mut all = workspace.statuses(&[]).await.0;
     for kind in Kind::ALL {
-        all.extend(desk.list(kind, &[]).await.0);
-        all.extend(desk.list(kind, &[("term", "in")]).await.0);
-        all.extend(desk.get(kind, "in").await);
+        all.extend(workspace.list(kind, &[]).await.0);
+        all.extend(workspace.list(kind, &[("term", "in")]).await.0);
+        all.extend(workspace.get(kind, "in").await);
     }
-    all.extend(desk.trail(0).await.iter().map(|row| json!(format!("{row:?}"))));
-    let tokens = desk.store.tokens(Some(desk.workspace)).await.unwrap();
+    all.extend(workspace.audit_log(0).await.iter().map(|row| json!(format!("{row:?}"))));
+    let tokens = workspace.store.tokens(Some(workspace.workspace_id)).await.unwrap();
     all.extend(tokens.iter().map(|row| json!(format!("{row:?}"))));
     all
 }
 
-/// How many rows every table has, as the database itself counts.
-async fn rows(office: &Office) -> BTreeMap<String, i64> {
+/// The number of rows of every table.
+async fn row_counts(fixture: &Fixture) -> BTreeMap<String, i64> {
     let mut rows = BTreeMap::new();
-    match &office.url {
+    match &fixture.url {
         DatabaseUrl::Sqlite(path) => {
             let connection = rusqlite::Connection::open(path).unwrap();
             let tables = "SELECT name FROM sqlite_schema WHERE type = 'table'
@@ -165,7 +165,7 @@ async fn rows(office: &Office) -> BTreeMap<String, i64> {
             }
         }
         DatabaseUrl::Postgres(url) => {
-            let client = connect(url).await;
+            let client = connect(url).await.unwrap();
             let tables = "SELECT tablename::text FROM pg_tables WHERE schemaname = 'public'";
             for row in client.query(tables, &[]).await.unwrap() {
                 let name: String = row.get(0);
@@ -179,90 +179,90 @@ async fn rows(office: &Office) -> BTreeMap<String, i64> {
     rows
 }
 
-async fn a_deleted_workspace_leaves_nothing_behind_and_its_neighbour_untouched(office: Office) {
-    fill(&office, 1).await;
-    let (here, before) = (everything(&office).await, rows(&office).await);
-    let next = office.neighbour("Next door").await;
+async fn deleting_a_workspace_deletes_all_its_rows_and_no_others(fixture: Fixture) {
+    fill(&fixture, 1).await;
+    let (here, before) = (everything(&fixture).await, row_counts(&fixture).await);
+    let next = fixture.new_workspace("Next door").await;
     fill(&next, 2).await;
-    assert_ne!(rows(&office).await, before);
-    next.store.delete_workspace(next.workspace, Actor::Operator).await.unwrap();
+    assert_ne!(row_counts(&fixture).await, before);
+    next.store.delete_workspace(next.workspace_id, Actor::Operator).await.unwrap();
     assert_eq!(everything(&next).await, Vec::<Value>::new());
     assert!(!is_known(&next, 2).await);
-    assert!(is_known(&office, 1).await);
+    assert!(is_known(&fixture, 1).await);
     let outcome = next.apply(vec![new(Kind::Folder, json!({ "name": "x" }))]).await;
     assert!(matches!(refusal(outcome).0, Refusal::NotFound { what: "workspace", .. }));
-    assert_eq!(office.store.workspaces().await.unwrap().len(), 1);
-    assert_eq!(rows(&office).await, before);
-    assert_eq!(everything(&office).await, here);
-    // Through another opening that knows nothing yet.
-    let again = office.reopened().await.in_workspace(next.workspace);
+    assert_eq!(fixture.store.workspaces().await.unwrap().len(), 1);
+    assert_eq!(row_counts(&fixture).await, before);
+    assert_eq!(everything(&fixture).await, here);
+    // Also through a new connection.
+    let again = fixture.reopen().await.in_workspace(next.workspace_id);
     assert_eq!(everything(&again).await, Vec::<Value>::new());
 }
 
-async fn deleting_a_workspace_that_is_not_there_is_no_harm(office: Office) {
-    let before = rows(&office).await;
-    office
+async fn deleting_an_unknown_workspace_does_nothing(fixture: Fixture) {
+    let before = row_counts(&fixture).await;
+    fixture
         .store
         .delete_workspace(WorkspaceId(uuid::Uuid::now_v7()), Actor::Operator)
         .await
         .unwrap();
-    assert_eq!(rows(&office).await, before);
+    assert_eq!(row_counts(&fixture).await, before);
 }
 
-async fn a_workspace_of_thousands_is_deleted(office: Office) {
-    let before = rows(&office).await;
-    let next = office.neighbour("Next door").await;
+async fn workspace_with_thousands_of_records_can_be_deleted(fixture: Fixture) {
+    let before = row_counts(&fixture).await;
+    let next = fixture.new_workspace("Next door").await;
     for _ in 0..6 {
         let folders = (0..1_000).map(|_| new(Kind::Folder, json!({ "name": "x" })));
         next.apply(folders.collect()).await.unwrap();
     }
-    // Others go on meanwhile.
+    // Other workspaces can be used meanwhile.
     let delete = {
         let next = next.clone();
-        tokio::spawn(
-            async move { next.store.delete_workspace(next.workspace, Actor::Operator).await },
-        )
+        tokio::spawn(async move {
+            next.store.delete_workspace(next.workspace_id, Actor::Operator).await
+        })
     };
-    let made = office.create(Kind::Folder, json!({ "name": "meanwhile" })).await;
+    let made = fixture.create(Kind::Folder, json!({ "name": "meanwhile" })).await;
     delete.await.unwrap().unwrap();
     assert_eq!(next.list(Kind::Folder, &[]).await, (vec![], 0));
-    office.delete(Kind::Folder, made["id"].as_str().unwrap()).await;
-    let mut after = rows(&office).await;
-    // The folder that came and went has left its lines on the trail and its counts.
+    fixture.delete(Kind::Folder, made["id"].as_str().unwrap()).await;
+    let mut after = row_counts(&fixture).await;
+    // A deleted folder has left rows in the audit log and in the counters.
     for own in ["changes", "collections", "blocks"] {
         after.insert(own.to_owned(), before[own]);
     }
     assert_eq!(after, before);
 }
 
-async fn a_deleted_workspaces_name_is_free(office: Office) {
-    let next = office.neighbour("Next door").await;
+async fn name_of_a_deleted_workspace_is_free(fixture: Fixture) {
+    let next = fixture.new_workspace("Next door").await;
     fill(&next, 1).await;
-    next.store.delete_workspace(next.workspace, Actor::Operator).await.unwrap();
-    let again = office.neighbour("Next door").await;
-    assert_ne!(again.workspace, next.workspace);
+    next.store.delete_workspace(next.workspace_id, Actor::Operator).await.unwrap();
+    let again = fixture.new_workspace("Next door").await;
+    assert_ne!(again.workspace_id, next.workspace_id);
     for kind in Kind::ALL {
         assert_eq!(again.list(kind, &[]).await, (vec![], 0));
         assert_eq!(again.get(kind, "in").await, None);
     }
-    again.furnish().await;
+    again.seed_folder().await;
     assert_eq!(next.get(Kind::Folder, "in").await, None);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_workspace_deleted_on_postgres_behind_a_change_under_way_leaves_nothing() {
-    let office = Office::open(Engine::Postgres).await;
-    let DatabaseUrl::Postgres(url) = &office.url else { panic!("on PostgreSQL") };
-    let before = rows(&office).await;
-    let next = office.neighbour("Next door").await;
-    // Holds the workspace's row, so that a change and then the deletion wait for it in that order.
-    let mut holder = connect(url).await;
+async fn postgres_workspace_deleted_during_a_change_leaves_no_rows() {
+    let fixture = Fixture::open(Engine::Postgres).await;
+    let DatabaseUrl::Postgres(url) = &fixture.url else { panic!("on PostgreSQL") };
+    let before = row_counts(&fixture).await;
+    let next = fixture.new_workspace("Next door").await;
+    // Locks the workspace's row, so that a change and then the deletion wait for it in this order.
+    let mut holder = connect(url).await.unwrap();
     let held = holder.transaction().await.unwrap();
     let lock = "SELECT 1 FROM workspaces WHERE id = $1 FOR UPDATE";
-    held.execute(lock, &[&next.workspace.0]).await.unwrap();
-    let watcher = connect(url).await;
+    held.execute(lock, &[&next.workspace_id.0]).await.unwrap();
+    let watcher = connect(url).await.unwrap();
     let waiting = async |count: i64| {
-        within(Duration::from_secs(20), "the others wait for the row", async || {
+        wait_until_true(Duration::from_secs(20), "the others wait for the lock", async || {
             let waits = "SELECT count(*) FROM pg_stat_activity
                 WHERE datname = current_database() AND wait_event_type = 'Lock'";
             watcher.query_one(waits, &[]).await.unwrap().get::<_, i64>(0) == count
@@ -279,13 +279,13 @@ async fn a_workspace_deleted_on_postgres_behind_a_change_under_way_leaves_nothin
     waiting(1).await;
     let deletion = {
         let next = next.clone();
-        tokio::spawn(
-            async move { next.store.delete_workspace(next.workspace, Actor::Operator).await },
-        )
+        tokio::spawn(async move {
+            next.store.delete_workspace(next.workspace_id, Actor::Operator).await
+        })
     };
     waiting(2).await;
     held.commit().await.unwrap();
     change.await.unwrap().unwrap();
     deletion.await.unwrap().unwrap();
-    assert_eq!(rows(&office).await, before);
+    assert_eq!(row_counts(&fixture).await, before);
 }

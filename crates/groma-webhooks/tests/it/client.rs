@@ -1,15 +1,13 @@
 //! The guarded client: addresses at every attempt, kept connections, certificates.
 
-use crate::receiver::Receiver;
 use bytes::Bytes;
+use groma_testkit::{Receiver, tls::issue_certificate};
 use groma_webhooks::{AddressPolicy, Client, Resolver, client::SendError};
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use std::{
     net::IpAddr,
     path::Path,
     sync::{Arc, Mutex},
 };
-use tokio_rustls::{TlsAcceptor, rustls};
 
 /// A name service that a test can change at any moment.
 #[derive(Clone)]
@@ -48,8 +46,8 @@ fn is_refused<T: std::fmt::Debug>(outcome: &Result<T, SendError>) -> bool {
 
 #[tokio::test]
 async fn a_name_that_changes_between_two_attempts_changes_nothing() {
-    let receiver = Receiver::start().await;
-    let url = format!("http://hooks.example.test:{}/", receiver.address.port());
+    let receiver = Receiver::start();
+    let url = format!("http://hooks.example.test:{}/", receiver.port());
     // What is allowed here stands for the internet; the other address for the inside.
     let names = Names::of(&["127.0.0.1"]);
     let client = client(names.resolver(), &["127.0.0.1/32"], None);
@@ -62,13 +60,13 @@ async fn a_name_that_changes_between_two_attempts_changes_nothing() {
     assert!(is_refused(&post(&client, &url).await));
     names.set(&["127.0.0.1"]);
     assert_eq!(post(&client, &url).await.unwrap(), 200);
-    assert_eq!(receiver.requests(), 2);
+    assert_eq!(receiver.requests().len(), 2);
 }
 
 #[tokio::test]
 async fn of_several_addresses_only_those_that_are_allowed_are_tried() {
-    let receiver = Receiver::start().await;
-    let port = receiver.address.port();
+    let receiver = Receiver::start();
+    let port = receiver.port();
     let url = format!("http://both.example.test:{port}/");
     let names = Names::of(&["::1", "10.0.0.1", "127.0.0.1"]);
     let client = client(names.resolver(), &["127.0.0.1/32"], None);
@@ -89,8 +87,8 @@ async fn of_several_addresses_only_those_that_are_allowed_are_tried() {
 
 #[tokio::test]
 async fn a_literal_address_is_checked_although_nothing_resolves_it() {
-    let receiver = Receiver::start().await;
-    let port = receiver.address.port();
+    let receiver = Receiver::start();
+    let port = receiver.port();
     let never = Resolver::Function(Arc::new(|name| panic!("{name} is no name")));
     let client = client(never, &[], None);
     for host in
@@ -108,47 +106,26 @@ async fn a_literal_address_is_checked_although_nothing_resolves_it() {
 
 #[tokio::test]
 async fn a_connection_is_kept_for_the_next_delivery_and_made_anew_when_it_ended() {
-    let receiver = Receiver::start().await;
-    let url = format!("http://{}/", receiver.address);
+    let receiver = Receiver::start();
+    let url = receiver.url("/");
     let client = client(Resolver::System, &["127.0.0.1/32"], None);
     for _ in 0..5 {
         assert_eq!(post(&client, &url).await.unwrap(), 200);
     }
-    assert_eq!((receiver.connections(), receiver.requests()), (1, 5));
+    assert_eq!((receiver.connections(), receiver.requests().len()), (1, 5));
     let unknown = Names::of(&[]);
     let lost = self::client(unknown.resolver(), &[], None);
     assert!(matches!(post(&lost, "http://nowhere.test/").await, Err(SendError::Name(_))));
 }
 
-/// An authority of the test's own: its certificate as PEM, and a server's by it.
-fn authority(name: &str) -> (String, TlsAcceptor) {
-    let mut params = CertificateParams::new(Vec::new()).unwrap();
-    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    let issuer = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
-    let key = KeyPair::generate().unwrap();
-    let params = CertificateParams::new(vec![name.to_owned()]).unwrap();
-    let certificate = params.signed_by(&key, &issuer).unwrap();
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = rustls::ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_no_client_auth()
-        .with_single_cert(
-            vec![certificate.der().clone()],
-            rustls::pki_types::PrivateKeyDer::Pkcs8(key.serialize_der().into()),
-        )
-        .unwrap();
-    (issuer.pem(), TlsAcceptor::from(Arc::new(config)))
-}
-
 #[tokio::test]
 async fn a_certificate_must_be_trusted_and_of_that_name() {
-    let (pem, tls) = authority("hooks.example.test");
-    let receiver = Receiver::start_with(Some(tls)).await;
-    let port = receiver.address.port();
+    let certificate = issue_certificate("hooks.example.test");
+    let receiver = Receiver::with_tls(certificate.server_config);
+    let port = receiver.port();
     let folder = tempfile::tempdir().unwrap();
     let roots = folder.path().join("roots.pem");
-    std::fs::write(&roots, pem).unwrap();
+    std::fs::write(&roots, certificate.authority_pem).unwrap();
     let names = Names::of(&["127.0.0.1"]);
     let trusting = client(names.resolver(), &["127.0.0.1/32"], Some(&roots));
     assert_eq!(post(&trusting, &format!("https://hooks.example.test:{port}/")).await.unwrap(), 200);
@@ -162,9 +139,8 @@ async fn a_certificate_must_be_trusted_and_of_that_name() {
     let unknown = post(&doubting, &format!("https://hooks.example.test:{port}/")).await;
     assert!(matches!(unknown, Err(SendError::Tls(_))), "{unknown:?}");
     // Plain HTTP where TLS is expected is no answer.
-    let plain = Receiver::start().await;
-    let outcome =
-        post(&trusting, &format!("https://hooks.example.test:{}/", plain.address.port())).await;
+    let plain = Receiver::start();
+    let outcome = post(&trusting, &format!("https://hooks.example.test:{}/", plain.port())).await;
     assert!(outcome.is_err());
-    assert_eq!((receiver.requests(), plain.requests()), (2, 0));
+    assert_eq!((receiver.requests().len(), plain.requests().len()), (2, 0));
 }

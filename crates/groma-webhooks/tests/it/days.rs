@@ -1,7 +1,6 @@
 //! Days that pass at once: an endpoint that fails for five days is disabled, and attempts are forgotten
 //! after thirty. And an hour that is taken back.
 
-use crate::{database::OwnDatabase, receiver::Receiver};
 use groma_domain::{
     Currency, Email, EndpointId, Timestamp, WorkspaceId,
     input::Field,
@@ -13,6 +12,7 @@ use groma_store::{
     Actor, Change, Command, DatabaseUrl, DeliveryFilter, DeliveryRow, DeliveryState,
     EndpointChange, EndpointOutcome, NewEndpoint, NewUser, Redeliver, Store, Target,
 };
+use groma_testkit::{Receiver, postgres::PostgresDatabase};
 use groma_webhooks::{AddressPolicy, Client, Deliveries, Resolver, Sender};
 use std::{
     sync::atomic::{AtomicI64, Ordering},
@@ -50,7 +50,7 @@ impl Desk {
         let name = WorkspaceName::parse("Office").unwrap();
         let workspace =
             store.create_workspace(name, Currency::EUR, owner, clock()).await.unwrap().id;
-        let url = EndpointUrl::parse(&format!("http://{}/", receiver.address), true).unwrap();
+        let url = EndpointUrl::parse(&receiver.url("/"), true).unwrap();
         let draft = EndpointDraft { url: Some(url), ..EndpointDraft::default() };
         let new =
             NewEndpoint { workspace, actor: Actor::Operator, now: clock(), draft, request: None };
@@ -108,8 +108,8 @@ impl Desk {
 }
 
 async fn five_days_without_a_success_disable_an_endpoint(url: DatabaseUrl) {
-    let receiver = Receiver::start().await;
-    receiver.answer(500);
+    let receiver = Receiver::start();
+    receiver.set_status(500);
     let desk = Desk::open(&url, &receiver).await;
     desk.change().await;
     let tried = async |attempts: u32| {
@@ -142,11 +142,11 @@ async fn five_days_without_a_success_disable_an_endpoint(url: DatabaseUrl) {
         .await;
     let reason = disabled.endpoint.disabled_reason.unwrap();
     assert_eq!(reason, "No delivery has succeeded for five days");
-    let came = receiver.requests();
+    let came = receiver.requests().len();
     desk.change().await;
     assert_eq!(desk.deliveries().await.len(), 1, "while disabled nothing is queued");
     // Enabled again, what waited goes on, and the five days begin anew.
-    receiver.answer(200);
+    receiver.set_status(200);
     let (workspace, endpoint) = (desk.workspace, desk.endpoint);
     let enable = EndpointChange::Enable;
     desk.store
@@ -158,7 +158,7 @@ async fn five_days_without_a_success_disable_an_endpoint(url: DatabaseUrl) {
         (desk.deliveries().await[0].state == DeliveryState::Delivered).then_some(())
     })
     .await;
-    assert_eq!(receiver.requests(), came + 1);
+    assert_eq!(receiver.requests().len(), came + 1);
     desk.wait("the endpoint is known to do well", async || {
         let health = desk.store.endpoint(workspace, endpoint).await.unwrap();
         (health.failing_since.is_none() && health.last_success_at.is_some()).then_some(())
@@ -183,8 +183,8 @@ async fn five_days_without_a_success_disable_an_endpoint(url: DatabaseUrl) {
 
 /// On PostgreSQL the clock of the database counts, which nobody moves here.
 async fn a_clock_that_is_set_back_does_not_hold_up_a_retry(url: DatabaseUrl) {
-    let receiver = Receiver::start().await;
-    receiver.answer(500);
+    let receiver = Receiver::start();
+    receiver.set_status(500);
     let desk = Desk::open(&url, &receiver).await;
     desk.change().await;
     desk.wait("the first attempt", async || {
@@ -192,14 +192,14 @@ async fn a_clock_that_is_set_back_does_not_hold_up_a_retry(url: DatabaseUrl) {
         (row.attempts == 1 && row.state == DeliveryState::Waiting).then_some(())
     })
     .await;
-    receiver.answer(200);
+    receiver.set_status(200);
     pass(-DAY / 24);
     desk.wait("the second attempt", async || {
         let row = desk.deliveries().await.into_iter().next()?;
         (row.attempts == 2 && row.state == DeliveryState::Delivered).then_some(())
     })
     .await;
-    assert_eq!(receiver.requests(), 2);
+    assert_eq!(receiver.requests().len(), 2);
     a_clock_that_goes_forth_and_back_at_once_does_not_either(&desk, &receiver).await;
 }
 
@@ -208,7 +208,7 @@ async fn a_clock_that_goes_forth_and_back_at_once_does_not_either(
     desk: &Desk,
     receiver: &Receiver,
 ) {
-    receiver.answer(500);
+    receiver.set_status(500);
     pass(DAY / 24);
     desk.change().await;
     desk.wait("a first attempt", async || {
@@ -219,7 +219,7 @@ async fn a_clock_that_goes_forth_and_back_at_once_does_not_either(
     })
     .await;
     pass(-DAY / 24);
-    receiver.answer(200);
+    receiver.set_status(200);
     desk.wait("another", async || {
         let rows = desk.deliveries().await;
         rows.iter().all(|row| row.state == DeliveryState::Delivered).then_some(())
@@ -233,10 +233,10 @@ async fn days_pass_on_both_engines() {
     let folder = tempfile::tempdir().unwrap();
     let sqlite = DatabaseUrl::Sqlite(folder.path().join("groma.db"));
     five_days_without_a_success_disable_an_endpoint(sqlite).await;
-    let database = OwnDatabase::copy_of("template1").await;
+    let database = PostgresDatabase::create().unwrap();
     five_days_without_a_success_disable_an_endpoint(DatabaseUrl::Postgres(database.url())).await;
     let sqlite = DatabaseUrl::Sqlite(folder.path().join("again.db"));
     a_clock_that_is_set_back_does_not_hold_up_a_retry(sqlite).await;
-    let database = OwnDatabase::copy_of("template1").await;
+    let database = PostgresDatabase::create().unwrap();
     a_clock_that_is_set_back_does_not_hold_up_a_retry(DatabaseUrl::Postgres(database.url())).await;
 }

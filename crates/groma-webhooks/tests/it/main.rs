@@ -8,7 +8,4 @@
 )]
 
 mod client;
-#[path = "../../../groma-store/tests/support/database.rs"]
-mod database;
 mod days;
-mod receiver;

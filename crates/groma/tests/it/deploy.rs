@@ -1,14 +1,13 @@
-//! The files in `deploy/`: what they name, the program knows.
+//! The files in `deploy/`: their settings, commands and addresses match the program.
 
-use crate::{
-    client::API,
-    office::{self, LISTEN, PROGRAM},
-    operations::committed,
-};
+use crate::monitoring::read_repository_file;
+use groma_testkit::{API, program, server::LISTENERS, server::OWNER, server::PASSWORD};
 use std::{path::Path, process::Command};
 
-/// What stands for what the operator fills in.
-fn filled(text: &str) -> String {
+const PROGRAM: &str = env!("CARGO_BIN_EXE_groma");
+
+/// Fills in the placeholders that an operator replaces.
+fn fill_placeholders(text: &str) -> String {
     let key = "ab".repeat(32);
     [
         ("${POSTGRES_PASSWORD:?}", "secret"),
@@ -20,9 +19,9 @@ fn filled(text: &str) -> String {
     .fold(text.to_owned(), |text, (name, value)| text.replace(name, value))
 }
 
-/// The settings that a file gives in the environment: `GROMA_X=…`, or `GROMA_X: …`.
+/// The settings that a file passes in the environment: `GROMA_X=…` or `GROMA_X: …`.
 fn settings(text: &str) -> Vec<(String, String)> {
-    let text = filled(text);
+    let text = fill_placeholders(text);
     let mut found = Vec::new();
     for line in text.lines().map(str::trim).filter(|line| !line.starts_with('#')) {
         let Some(at) = line.find("GROMA_").filter(|_| line.contains("__")) else { continue };
@@ -33,44 +32,44 @@ fn settings(text: &str) -> Vec<(String, String)> {
     found
 }
 
-/// Settings are taken together, and `groma check` reads them; the database and listeners are the test's.
+/// Runs `groma check` with all settings of a file, but with the test's database and listeners.
 #[track_caller]
-fn are_known(path: &str, at_least: usize) -> serde_json::Value {
-    let given = settings(&committed(path));
+fn check_settings(path: &str, at_least: usize) -> serde_json::Value {
+    let given = settings(&read_repository_file(path));
     assert!(given.len() >= at_least, "{path}: {given:?}");
     let folder = tempfile::tempdir().unwrap();
     let database = format!("sqlite:{}", folder.path().join("groma.db").display());
     let mut all: Vec<_> =
         given.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-    all.extend([LISTEN[0], LISTEN[1], ("GROMA_SERVER__ADMIN_LISTEN", "127.0.0.1:0")]);
-    let create = ["workspace", "create", "One", "--owner", office::OWNER, "--database", &database];
-    office::run(&all, office::PASSWORD, &create).succeeds();
-    let done = office::run(&all, "", &["check", "--json", "--database", &database]);
+    all.extend([LISTENERS[0], LISTENERS[1], ("GROMA_SERVER__ADMIN_LISTEN", "127.0.0.1:0")]);
+    let create = ["workspace", "create", "One", "--owner", OWNER, "--database", &database];
+    program::run(&all, PASSWORD, &create).expect_success();
+    let done = program::run(&all, "", &["check", "--json", "--database", &database]);
     assert_eq!((done.code, done.stderr.as_str()), (Some(0), ""), "{path}: {}", done.stdout);
-    // And as they are, but for the database.
+    // Again with the file's own values, except for the database.
     let all: Vec<_> = given.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-    office::run(&all, "", &["openapi"]).succeeds();
+    program::run(&all, "", &["openapi"]).expect_success();
     serde_json::from_str(&done.stdout).unwrap()
 }
 
 #[test]
-fn every_setting_of_the_deployments_is_one() {
-    are_known("deploy/systemd/groma.service", 3);
-    are_known("deploy/container/Containerfile", 5);
-    let report = are_known("deploy/container/compose.yaml", 6);
+fn every_setting_in_the_deployment_files_exists() {
+    check_settings("deploy/systemd/groma.service", 3);
+    check_settings("deploy/container/Containerfile", 5);
+    let report = check_settings("deploy/container/compose.yaml", 6);
     assert_eq!(report["settings"]["server.public_url"], "https://api.example.org");
     assert_eq!(report["settings"]["webhooks.encryption_key"], "set");
 }
 
 #[test]
-fn every_command_of_the_deployments_is_one() {
+fn every_command_in_the_deployment_files_exists() {
     let mut commands = Vec::new();
-    for line in committed("deploy/systemd/groma.service").lines() {
+    for line in read_repository_file("deploy/systemd/groma.service").lines() {
         if let Some(rest) = line.strip_prefix("ExecStart=/usr/local/bin/groma ") {
             commands.push(rest.split(' ').map(str::to_owned).collect::<Vec<_>>());
         }
     }
-    let container = committed("deploy/container/Containerfile");
+    let container = read_repository_file("deploy/container/Containerfile");
     let quoted = |text: &str| -> Vec<String> { serde_json::from_str(text).unwrap() };
     for line in container.lines().map(str::trim) {
         if let Some(list) = line.strip_prefix("CMD ") {
@@ -83,38 +82,38 @@ fn every_command_of_the_deployments_is_one() {
     for command in commands {
         let mut arguments: Vec<_> = command.iter().map(String::as_str).collect();
         arguments.push("--help");
-        office::run(&[], "", &arguments).succeeds();
+        program::run(&[], "", &arguments).expect_success();
     }
     assert!(container.contains("ENTRYPOINT [\"/usr/local/bin/groma\"]"));
 }
 
 #[test]
-fn the_proxies_lead_where_the_program_listens() {
+fn reverse_proxies_forward_to_the_programs_listeners() {
     let defaults: toml::Table = include_str!("../../src/settings.toml").parse().unwrap();
     let port = |name: &str| {
         defaults["server"][name].as_str().unwrap().rsplit(':').next().unwrap().to_owned()
     };
-    let nginx = committed("deploy/nginx/groma.conf");
+    let nginx = read_repository_file("deploy/nginx/groma.conf");
     for name in ["listen", "geo_listen"] {
         assert!(nginx.contains(&format!("server 127.0.0.1:{};", port(name))), "{name}");
     }
-    let container = settings(&committed("deploy/container/Containerfile"));
+    let container = settings(&read_repository_file("deploy/container/Containerfile"));
     let listen = |name: &str| {
         let found = container.iter().find(|(known, _)| known == name).unwrap();
         found.1.rsplit(':').next().unwrap().to_owned()
     };
-    let caddy = committed("deploy/container/Caddyfile");
+    let caddy = read_repository_file("deploy/container/Caddyfile");
     for replica in 1..=3 {
         for name in ["GROMA_SERVER__LISTEN", "GROMA_SERVER__GEO_LISTEN"] {
             assert!(caddy.contains(&format!("groma-{replica}:{}", listen(name))));
         }
         assert!(
-            committed("deploy/container/compose.yaml")
+            read_repository_file("deploy/container/compose.yaml")
                 .contains(&format!("groma-{replica}: *groma"))
         );
     }
     assert!(caddy.contains(&format!("health_port {}", listen("GROMA_SERVER__ADMIN_LISTEN"))));
-    let compose = committed("deploy/container/compose.yaml");
+    let compose = read_repository_file("deploy/container/compose.yaml");
     let trusted = settings(&compose)
         .into_iter()
         .find(|(name, _)| name.ends_with("TRUSTED_PROXIES"))
@@ -124,22 +123,23 @@ fn the_proxies_lead_where_the_program_listens() {
         compose.contains(&format!("ipv4_address: {trusted}")),
         "the proxy is the one that is trusted"
     );
-    for proxy in [committed("deploy/nginx/groma-proxy.conf"), caddy] {
+    for proxy in [read_repository_file("deploy/nginx/groma-proxy.conf"), caddy] {
         let drops = proxy.contains("Forwarded \"\"") || proxy.contains("header_up -Forwarded");
-        assert!(drops, "what a client sends in Forwarded stays out: {proxy}");
+        assert!(drops, "the proxy must drop a client's Forwarded header: {proxy}");
     }
 }
 
-/// The unit as systemd reads it, with the program under test in it.
+/// Checks the unit with systemd, with the path of the program under test.
 #[test]
-fn the_unit_is_understood_and_hardened() {
+fn systemd_unit_is_valid_and_hardened() {
     if Command::new("systemd-analyze").arg("--version").output().is_err() {
         eprintln!("systemd-analyze is not installed; the unit was not looked at");
         return;
     }
     let folder = tempfile::tempdir().unwrap();
     let unit = folder.path().join("groma.service");
-    let text = committed("deploy/systemd/groma.service").replace("/usr/local/bin/groma", PROGRAM);
+    let text = read_repository_file("deploy/systemd/groma.service")
+        .replace("/usr/local/bin/groma", PROGRAM);
     std::fs::write(
         &unit,
         text.replace("User=groma", "User=root").replace("Group=groma", "Group=root"),
@@ -153,15 +153,15 @@ fn the_unit_is_understood_and_hardened() {
     let (_, told) = analyze(&["verify", "--man=no"]);
     let about_us: Vec<_> = told.lines().filter(|line| line.contains("groma")).collect();
     assert!(about_us.is_empty(), "{told}");
-    // As root it would be worse by that alone; the unit as it is runs as a user of its own.
-    std::fs::write(&unit, committed("deploy/systemd/groma.service")).unwrap();
+    // The real unit runs as its own user. Running as root alone would worsen the rating.
+    std::fs::write(&unit, read_repository_file("deploy/systemd/groma.service")).unwrap();
     let (is_good, told) = analyze(&["security", "--offline=true", "--threshold=20"]);
     assert!(is_good, "{told}");
 }
 
-/// What the container would hold is enough to run: tried without a container, where this is root.
+/// Runs the program in a chroot with the files of the container. Needs root.
 #[test]
-fn the_files_of_the_container_are_enough_to_run() {
+fn container_files_are_sufficient_to_run_the_program() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let folder = tempfile::tempdir().unwrap();
     let files = folder.path().join("root");

@@ -1,19 +1,16 @@
-//! `groma export`: what it writes, `groma import` reads back, here and in another workspace.
+//! `groma export`: `groma import` reads its files back, in the same and in another workspace.
 
-use crate::{
-    database::Engine,
-    office::{NO_LIMIT, Office, SCOPES, WORKSPACE},
-    on_both_engines, sample,
-};
+use crate::{on_both_engines, sample_records};
+use groma_testkit::{Engine, TestServer, server::NO_RATE_LIMIT, server::SCOPES, server::WORKSPACE};
 use serde_json::{Value, json};
 
 const KINDS: [&str; 4] = ["folders", "assignments", "budgets", "expenses"];
 
-/// An office with the sample and a few records that are hard to write down.
-fn filled(engine: Engine) -> Office {
-    let office = Office::start_with(engine, &[NO_LIMIT]);
-    sample::fill(&office);
-    office.import("folders", &[
+/// A server with the sample records and some with special characters.
+fn start_with_samples(engine: Engine) -> TestServer {
+    let server = TestServer::start_with(engine, &[NO_RATE_LIMIT]);
+    sample_records::fill(&server);
+    server.import("folders", &[
         json!({
             "reference": "HARD,1", "name": "=SUM(A1)", "description": "line\nbreak \"quotes\", comma; semi",
             "tags": ["a,b", "c;d", "[e]", "\"f\""],
@@ -22,29 +19,29 @@ fn filled(engine: Engine) -> Office {
         }),
         json!({ "reference": "éà 🦀/%", "name": "x", "currency": "KWD", "externalId": "0012" }),
     ]);
-    office.import(
+    server.import(
         "assignments",
         &[json!({ "reference": "NO-STATUS", "folder": "HARD,1", "title": "x", "status": null })],
     );
-    office
+    server
 }
 
-fn export(office: &Office, workspace: &str, kind: &str, format: &str) -> String {
+fn export(server: &TestServer, workspace: &str, kind: &str, format: &str) -> String {
     let file = format!("{kind}.{format}");
-    office.groma(&["export", kind, &file, "--workspace", workspace]).succeeds();
+    server.run(&["export", kind, &file, "--workspace", workspace]).expect_success();
     file
 }
 
-/// The records of a workspace without what is its own: ids, times, versions.
-fn essence(office: &Office, token: &str, kind: &str) -> Vec<Value> {
-    let statuses = office.get("/statuses", token).content();
+/// The records of a workspace without ids, times and versions.
+fn comparable_records(server: &TestServer, token: &str, kind: &str) -> Vec<Value> {
+    let statuses = server.get("/statuses", token).content();
     let mut references = std::collections::HashMap::new();
     for kind in KINDS {
-        for record in office.get(&format!("/{kind}"), token).content() {
+        for record in server.get(&format!("/{kind}"), token).content() {
             references.insert(record["id"].clone().to_string(), record["reference"].clone());
         }
     }
-    let mut records = office.get(&format!("/{kind}"), token).content();
+    let mut records = server.get(&format!("/{kind}"), token).content();
     for record in &mut records {
         let fields = record.as_object_mut().unwrap();
         for own in ["id", "workspaceKey", "createdAt", "updatedAt", "version"] {
@@ -79,110 +76,135 @@ fn essence(office: &Office, token: &str, kind: &str) -> Vec<Value> {
 }
 
 on_both_engines! {
-    fn an_export_imported_again_changes_nothing(engine: Engine) {
-        let office = filled(engine);
-        for format in ["csv", "json", "ndjson"] {
-            for kind in KINDS.into_iter().chain(["statuses"]) {
-                let file = export(&office, WORKSPACE, kind, format);
-                let report = office.groma(&["import", kind, &file, "--json"]).json();
-                assert_eq!((&report["created"], &report["updated"]), (&json!(0), &json!(0)), "{file}");
-                assert!(report["unchanged"].as_u64().unwrap() > 0, "{file}");
-            }
+    importing_an_export_changes_nothing
+    export_creates_equal_records_in_another_workspace
+    line_breaks_survive_export_and_import
+    exported_statuses_create_equal_statuses_in_another_workspace
+    exported_fields_are_the_fields_of_the_api
+    dash_exports_to_standard_output
+    empty_export_is_a_valid_file
+    unwritable_file_is_a_one_line_error
+}
+
+fn importing_an_export_changes_nothing(engine: Engine) {
+    let server = start_with_samples(engine);
+    for format in ["csv", "json", "ndjson"] {
+        for kind in KINDS.into_iter().chain(["statuses"]) {
+            let file = export(&server, WORKSPACE, kind, format);
+            let report = server.run(&["import", kind, &file, "--json"]).json();
+            assert_eq!((&report["created"], &report["updated"]), (&json!(0), &json!(0)), "{file}");
+            assert!(report["unchanged"].as_u64().unwrap() > 0, "{file}");
         }
     }
+}
 
-    fn an_export_makes_the_same_records_in_another_workspace(engine: Engine) {
-        let office = filled(engine);
-        let ours = office.master_token();
-        for format in ["csv", "json", "ndjson"] {
-            office.create_workspace(format);
-            let theirs = office.token_in(format, &SCOPES);
-            for kind in ["statuses"].into_iter().chain(KINDS) {
-                let file = export(&office, WORKSPACE, kind, format);
-                let import = ["import", kind, &file, "--workspace", format, "--json"];
-                let report = office.groma(&import).json();
-                assert_eq!(report["rejected"], json!([]));
-            }
-            for kind in KINDS {
-                assert_eq!(essence(&office, &theirs, kind), essence(&office, &ours, kind), "{kind} by {format}");
-            }
+fn export_creates_equal_records_in_another_workspace(engine: Engine) {
+    let server = start_with_samples(engine);
+    let ours = server.create_full_token();
+    for format in ["csv", "json", "ndjson"] {
+        server.create_workspace(format);
+        let theirs = server.create_token_in(format, &SCOPES);
+        for kind in ["statuses"].into_iter().chain(KINDS) {
+            let file = export(&server, WORKSPACE, kind, format);
+            let import = ["import", kind, &file, "--workspace", format, "--json"];
+            let report = server.run(&import).json();
+            assert_eq!(report["rejected"], json!([]));
         }
-    }
-
-    fn line_breaks_come_back_as_they_were(engine: Engine) {
-        let office = Office::start(engine);
-        let token = office.token(&["READ_FOLDER"]);
-        let text = "windows\r\nunix\nold\rmac";
-        office.import("folders", &[json!({ "reference": "F", "name": "x", "description": text, "customFields": { "a": text } })]);
-        for format in ["csv", "json", "ndjson"] {
-            let file = export(&office, WORKSPACE, "folders", format);
-            let report = office.groma(&["import", "folders", &file, "--json"]).json();
-            assert_eq!(report["unchanged"], 1, "{format}");
-        }
-        assert_eq!(office.get("/folders/F", &token).ok()["description"], text);
-    }
-
-    fn exported_statuses_make_the_same_statuses_in_another_workspace(engine: Engine) {
-        let office = Office::start(engine);
-        office.import("statuses", &[
-            json!({ "name": "On hold", "appliesTo": "folder", "group": "inProgress", "color": "#123456", "isDefault": true }),
-            json!({ "name": "Drawing", "appliesTo": "folder", "position": 40 }),
-        ]);
-        office.create_workspace("Other");
-        let file = export(&office, WORKSPACE, "statuses", "csv");
-        office.groma(&["import", "statuses", &file, "--workspace", "Other", "--json"]).json();
-        let statuses = |token: &str| {
-            let own = |mut status: Value| {
-                for own in ["id", "createdAt", "updatedAt"] {
-                    status.as_object_mut().unwrap().shift_remove(own);
-                }
-                status
-            };
-            office.get("/statuses", token).content().into_iter().map(own).collect::<Vec<_>>()
-        };
-        assert_eq!(statuses(&office.token_in("Other", &[])), statuses(&office.token(&[])));
-    }
-
-    fn the_exported_fields_are_those_of_the_api(engine: Engine) {
-        let office = filled(engine);
-        let token = office.master_token();
         for kind in KINDS {
-            let file = export(&office, WORKSPACE, kind, "json");
-            let text = std::fs::read_to_string(office.folder().join(file)).unwrap();
-            let exported: Vec<Value> = serde_json::from_str(&text).unwrap();
-            let shown = office.get(&format!("/{kind}"), &token).content();
-            assert_eq!(exported.len(), shown.len());
-            for (exported, shown) in exported.iter().zip(shown) {
-                for (name, value) in shown.as_object().unwrap() {
-                    assert_eq!(&exported[name], value, "{kind} {name}");
-                }
+            assert_eq!(
+                comparable_records(&server, &theirs, kind),
+                comparable_records(&server, &ours, kind),
+                "{kind} by {format}"
+            );
+        }
+    }
+}
+
+fn line_breaks_survive_export_and_import(engine: Engine) {
+    let server = TestServer::start(engine);
+    let token = server.create_token(&["READ_FOLDER"]);
+    let text = "windows\r\nunix\nold\rmac";
+    server.import("folders", &[json!({ "reference": "F", "name": "x", "description": text, "customFields": { "a": text } })]);
+    for format in ["csv", "json", "ndjson"] {
+        let file = export(&server, WORKSPACE, "folders", format);
+        let report = server.run(&["import", "folders", &file, "--json"]).json();
+        assert_eq!(report["unchanged"], 1, "{format}");
+    }
+    assert_eq!(server.get("/folders/F", &token).ok()["description"], text);
+}
+
+fn exported_statuses_create_equal_statuses_in_another_workspace(engine: Engine) {
+    let server = TestServer::start(engine);
+    server.import("statuses", &[
+        json!({ "name": "On hold", "appliesTo": "folder", "group": "inProgress", "color": "#123456", "isDefault": true }),
+        json!({ "name": "Drawing", "appliesTo": "folder", "position": 40 }),
+    ]);
+    server.create_workspace("Other");
+    let file = export(&server, WORKSPACE, "statuses", "csv");
+    server.run(&["import", "statuses", &file, "--workspace", "Other", "--json"]).json();
+    let statuses = |token: &str| {
+        let own = |mut status: Value| {
+            for own in ["id", "createdAt", "updatedAt"] {
+                status.as_object_mut().unwrap().shift_remove(own);
+            }
+            status
+        };
+        server.get("/statuses", token).content().into_iter().map(own).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        statuses(&server.create_token_in("Other", &[])),
+        statuses(&server.create_token(&[]))
+    );
+}
+
+fn exported_fields_are_the_fields_of_the_api(engine: Engine) {
+    let server = start_with_samples(engine);
+    let token = server.create_full_token();
+    for kind in KINDS {
+        let file = export(&server, WORKSPACE, kind, "json");
+        let text = std::fs::read_to_string(server.directory().join(file)).unwrap();
+        let exported: Vec<Value> = serde_json::from_str(&text).unwrap();
+        let shown = server.get(&format!("/{kind}"), &token).content();
+        assert_eq!(exported.len(), shown.len());
+        for (exported, shown) in exported.iter().zip(shown) {
+            for (name, value) in shown.as_object().unwrap() {
+                assert_eq!(&exported[name], value, "{kind} {name}");
             }
         }
     }
+}
 
-    fn a_dash_is_standard_output(engine: Engine) {
-        let office = filled(engine);
-        let lines = office.groma(&["export", "folders", "-"]).succeeds();
-        assert_eq!(lines.lines().count(), 4);
-        assert!(lines.lines().all(|line| serde_json::from_str::<Value>(line).is_ok_and(|row| row.is_object())));
-        let csv = office.groma(&["export", "statuses", "-", "--format", "csv"]).succeeds();
-        assert_eq!(csv.lines().next(), Some("id,name,appliesTo,group,color,position,isDefault,createdAt,updatedAt"));
-        assert_eq!(csv.lines().count(), 19);
-    }
+fn dash_exports_to_standard_output(engine: Engine) {
+    let server = start_with_samples(engine);
+    let lines = server.run(&["export", "folders", "-"]).expect_success();
+    assert_eq!(lines.lines().count(), 4);
+    assert!(
+        lines
+            .lines()
+            .all(|line| serde_json::from_str::<Value>(line).is_ok_and(|row| row.is_object()))
+    );
+    let csv = server.run(&["export", "statuses", "-", "--format", "csv"]).expect_success();
+    assert_eq!(
+        csv.lines().next(),
+        Some("id,name,appliesTo,group,color,position,isDefault,createdAt,updatedAt")
+    );
+    assert_eq!(csv.lines().count(), 19);
+}
 
-    fn an_export_of_nothing_is_an_empty_file_of_its_format(engine: Engine) {
-        let office = Office::start(engine);
-        for format in ["csv", "json", "ndjson"] {
-            let file = export(&office, WORKSPACE, "expenses", format);
-            let report = office.groma(&["import", "expenses", &file, "--json"]).json();
-            assert_eq!(report["rejected"], json!([]), "{format}");
-        }
+fn empty_export_is_a_valid_file(engine: Engine) {
+    let server = TestServer::start(engine);
+    for format in ["csv", "json", "ndjson"] {
+        let file = export(&server, WORKSPACE, "expenses", format);
+        let report = server.run(&["import", "expenses", &file, "--json"]).json();
+        assert_eq!(report["rejected"], json!([]), "{format}");
     }
+}
 
-    fn a_file_that_cannot_be_written_is_one_line(engine: Engine) {
-        let office = Office::start(engine);
-        let message = office.groma(&["export", "folders", "/nowhere/x.csv"]).fails();
-        assert!(message.starts_with("/nowhere/x.csv: "), "{message}");
-        office.groma(&["export", "folders", "x.txt"]).fails_with("x.txt: unknown format; set --format to csv, json or ndjson");
-    }
+fn unwritable_file_is_a_one_line_error(engine: Engine) {
+    let server = TestServer::start(engine);
+    let message = server.run(&["export", "folders", "/nowhere/x.csv"]).expect_failure();
+    assert!(message.starts_with("/nowhere/x.csv: "), "{message}");
+    server
+        .run(&["export", "folders", "x.txt"])
+        .expect_error("x.txt: unknown format; set --format to csv, json or ndjson");
 }

@@ -1,56 +1,53 @@
-//! What nobody would write, sent through the front door: it is taken or refused, and does no harm.
+//! Fuzz tests of the program's inputs: each input is accepted or rejected and breaks nothing.
 //!
-//! Each target has a corpus in `tests/fuzz/`: what is known to be awkward, and whatever was found. All of
-//! it is tried every time, then some hundred inputs that are made from it, always the same ones. With
-//! `FUZZ_SECONDS` (`make fuzz`) other ones are made for as long; what then fails is made as small as can
-//! be and stays in the corpus.
+//! Each target has a corpus of known difficult inputs and of earlier failures in `tests/fuzz/`. A run
+//! tries the whole corpus and then some hundred mutations of it, always the same ones. With
+//! `FUZZ_SECONDS` (`make fuzz`) it tries new mutations for that time; an input that fails is minimized
+//! and added to the corpus.
 //!
-//! Made with proptest, which also makes what it finds smaller. A fuzzer that is led by coverage needs an
-//! instrumented program, and that another toolchain; on the stable one it is led by the corpus.
+//! Inputs come from proptest, which also minimizes failures. A coverage-guided fuzzer would need an
+//! instrumented build and so a nightly toolchain.
 
 mod harness;
 
-use crate::{
-    client::{API, Answer, encode},
-    database::Engine,
-    mvt,
-    office::{NO_LIMIT, Office},
+use groma_testkit::{
+    API, Engine, Response, TestServer, http::percent_encode, mvt, server::NO_RATE_LIMIT,
 };
 use harness::{changed, fuzz};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::cell::Cell;
 
-fn office() -> (Office, String) {
-    let office = Office::start_with(Engine::Sqlite, &[NO_LIMIT]);
-    let token = office.master_token();
-    (office, token)
+fn server() -> (TestServer, String) {
+    let server = TestServer::start_with(Engine::Sqlite, &[NO_RATE_LIMIT]);
+    let token = server.create_full_token();
+    (server, token)
 }
 
-/// Checks that an answer is a success or one of these refusals, in the promised form.
+/// Asserts a success or one of these errors in the contract's form. Returns whether it is a success.
 #[track_caller]
-fn is_fine(answer: &Answer, refusals: &[u16]) -> bool {
-    if answer.status == 200 {
+fn is_accepted(response: &Response, errors: &[u16]) -> bool {
+    if response.status == 200 {
         return true;
     }
-    assert!(refusals.contains(&answer.status), "{}: {}", answer.status, answer.text());
-    if answer.json().get("details").is_some() {
-        answer.spots();
+    assert!(errors.contains(&response.status), "{}: {}", response.status, response.text());
+    if response.json().get("details").is_some() {
+        response.error_pointers();
     } else {
-        answer.error(answer.status);
+        response.error(response.status);
     }
     false
 }
 
-fn post_geojson(office: &Office, token: &str, body: &[u8]) -> Answer {
+fn post_geojson(server: &TestServer, token: &str, body: &[u8]) -> Response {
     let path = format!("{API}/geometries/geojson");
-    let ask = office.geo().ask("POST", &path).token(token);
-    ask.header("Content-Type", "application/geo+json").body(body).send()
+    let request = server.geo().request("POST", &path).token(token);
+    request.header("Content-Type", "application/geo+json").body(body).send()
 }
 
 #[test]
-fn no_geojson_does_harm() {
-    let (office, token) = office();
+fn geojson_input_breaks_nothing() {
+    let (server, token) = server();
     let kept = Cell::new(0);
     let words = [
         "{\"type\":\"Point\",\"coordinates\":[1,2]}",
@@ -92,24 +89,24 @@ fn no_geojson_does_harm() {
         400,
         |corpus| changed(corpus, &words),
         |body| {
-            let answer = post_geojson(&office, &token, body);
-            if is_fine(&answer, &[400]) {
-                let told = answer.json();
+            let response = post_geojson(&server, &token, body);
+            if is_accepted(&response, &[400]) {
+                let told = response.json();
                 let [received, created, updated, unchanged] =
                     ["received", "created", "updated", "unchanged"]
                         .map(|name| told[name].as_u64().unwrap());
                 assert_eq!(received, created + updated + unchanged, "{told}");
                 kept.set(kept.get() + created);
             }
-            let layers = office.geo().ask("GET", &format!("{API}/layers")).token(&token).send();
+            let layers = server.geo().request("GET", &format!("{API}/layers")).token(&token).send();
             let count: u64 =
                 layers.content().iter().map(|l| l["featureCount"].as_u64().unwrap()).sum();
-            assert_eq!(count, kept.get(), "a body that was refused left something behind");
+            assert_eq!(count, kept.get(), "a rejected body stored something");
         },
     );
 }
 
-/// A number that is near where something is different, or anything else.
+/// A number close to a boundary value, or any other.
 fn ordinate(bound: f64) -> impl Strategy<Value = f64> {
     let edges =
         vec![0.0, -0.0, 1e-9, bound, -bound, bound - 1e-9, 1e-9 - bound, bound / 3.0, 1e-300];
@@ -153,7 +150,7 @@ fn geometry() -> impl Strategy<Value = Value> {
     })
 }
 
-/// The tile of a place, and of some zoom.
+/// The tile of a zoom level that contains a position.
 fn tile(z: u32, longitude: f64, latitude: f64) -> (u32, u32, u32) {
     let side = f64::from(1_u32 << z);
     let north = latitude.clamp(-85.05, 85.05).to_radians();
@@ -163,19 +160,19 @@ fn tile(z: u32, longitude: f64, latitude: f64) -> (u32, u32, u32) {
 }
 
 #[test]
-fn every_shape_that_is_taken_is_drawn() {
-    let (office, token) = office();
+fn every_accepted_geometry_is_in_its_tile() {
+    let (server, token) = server();
     let shapes = |_: &[Vec<u8>]| {
-        // One feature that is another every time: a tile shows this shape and no other.
+        // Every input replaces the same feature, so a tile shows only the last one.
         let feature = |geometry: Value| json!({ "type": "Feature", "id": 1, "properties": { "a": 1 }, "geometry": geometry });
         geometry().prop_map(move |geometry| feature(geometry).to_string().into_bytes())
     };
     fuzz("tiles", 250, shapes, |body| {
-        let answer = post_geojson(&office, &token, body);
-        if !is_fine(&answer, &[400]) {
+        let response = post_geojson(&server, &token, body);
+        if !is_accepted(&response, &[400]) {
             return;
         }
-        let told = answer.json();
+        let told = response.json();
         let Some(bbox) = told["bbox"].as_array() else { return };
         let bbox: Vec<f64> = bbox.iter().map(|side| side.as_f64().unwrap()).collect();
         assert!(
@@ -189,10 +186,10 @@ fn every_shape_that_is_taken_is_drawn() {
             {
                 let (z, x, y) = tile(z, longitude, latitude);
                 let path = format!("{API}/layers/{layer}/mvt/{z}/{x}/{y}");
-                let drawn = office.geo().ask("GET", &path).token(&token).send();
+                let drawn = server.geo().request("GET", &path).token(&token).send();
                 assert_eq!(drawn.status, 200, "{path}: {}", drawn.text());
-                let drawn = mvt::read(&drawn.body);
-                // Beyond these the map has no place.
+                let drawn = mvt::decode(&drawn.body);
+                // Web Mercator ends at these latitudes.
                 let is_on_map = bbox[1] < 85.0 && bbox[3] > -85.0;
                 assert!(
                     z > 0 || drawn.is_some() || !is_on_map,
@@ -204,10 +201,10 @@ fn every_shape_that_is_taken_is_drawn() {
 }
 
 #[test]
-fn no_list_parameters_and_no_tile_address_do_harm() {
-    let (office, token) = office();
-    office.import("folders", &[json!({ "name": "Chêne" }), json!({ "name": "100 % a_b" })]);
-    let layer = post_geojson(&office, &token, br#"{"type":"Point","coordinates":[2,48]}"#).json();
+fn list_parameters_and_tile_paths_break_nothing() {
+    let (server, token) = server();
+    server.import("folders", &[json!({ "name": "Chêne" }), json!({ "name": "100 % a_b" })]);
+    let layer = post_geojson(&server, &token, br#"{"type":"Point","coordinates":[2,48]}"#).json();
     let layer = layer["layerId"].as_str().unwrap();
     let words = [
         "page=",
@@ -246,7 +243,7 @@ fn no_list_parameters_and_no_tile_address_do_harm() {
         400,
         |corpus| changed(corpus, &words),
         |query| {
-            // Whatever is no part of an address is encoded, as any client has to.
+            // Characters that a URL cannot contain are percent-encoded, as every client does.
             let sent: String = query
                 .iter()
                 .map(|byte| match byte {
@@ -256,15 +253,15 @@ fn no_list_parameters_and_no_tile_address_do_harm() {
                     byte => format!("%{byte:02X}"),
                 })
                 .collect();
-            // Beyond that the address is no HTTP any more.
+            // HTTP accepts no longer request target.
             if sent.len() > 8_000 {
                 return;
             }
             for list in ["folders", "statuses"] {
-                let answer =
-                    office.main().get_raw(format!("{API}/{list}?{sent}").as_bytes(), &token);
-                if is_fine(&answer, &[400]) {
-                    let page = answer.json();
+                let response =
+                    server.main().get_raw(format!("{API}/{list}?{sent}").as_bytes(), &token);
+                if is_accepted(&response, &[400]) {
+                    let page = response.json();
                     let [total, number, size, pages] =
                         ["total", "page", "size", "pages"].map(|name| page[name].as_u64().unwrap());
                     assert!(
@@ -278,19 +275,19 @@ fn no_list_parameters_and_no_tile_address_do_harm() {
                 }
             }
             let path = format!("{API}/layers/{layer}/mvt/{}", sent.replace('?', "%3F"));
-            let answer = office.geo().get_raw(path.as_bytes(), &token);
-            if is_fine(&answer, &[400, 404]) {
-                mvt::read(&answer.body);
+            let response = server.geo().get_raw(path.as_bytes(), &token);
+            if is_accepted(&response, &[400, 404]) {
+                mvt::decode(&response.body);
             }
-            let path = format!("{API}/folders/{}", encode(&String::from_utf8_lossy(query)));
-            is_fine(&office.main().get_raw(path.as_bytes(), &token), &[400, 404]);
+            let path = format!("{API}/folders/{}", percent_encode(&String::from_utf8_lossy(query)));
+            is_accepted(&server.main().get_raw(path.as_bytes(), &token), &[400, 404]);
         },
     );
 }
 
 #[test]
-fn no_webhook_address_does_harm() {
-    let (office, token) = office();
+fn webhook_urls_break_nothing() {
+    let (server, token) = server();
     let words = [
         "https://",
         "http://",
@@ -334,17 +331,17 @@ fn no_webhook_address_does_harm() {
         |url| {
             let url = String::from_utf8_lossy(url);
             let path = format!("{API}/webhooks/endpoints");
-            let ask = office
+            let request = server
                 .main()
-                .ask("POST", &path)
+                .request("POST", &path)
                 .token(&token)
                 .header("Content-Type", "application/json");
-            let answer = ask.body(json!({ "url": url }).to_string()).send();
-            if !is_fine(&answer, &[400]) {
+            let response = request.body(json!({ "url": url }).to_string()).send();
+            if !is_accepted(&response, &[400]) {
                 return;
             }
-            let made = answer.json();
-            assert_eq!(made["url"], *url, "it reads back as it was given");
+            let made = response.json();
+            assert_eq!(made["url"], *url, "the URL is returned unchanged");
             let (scheme, rest) = url.split_once("://").unwrap();
             assert!(scheme.eq_ignore_ascii_case("https"), "{url}");
             let authority = rest.split(['/', '?', '\\']).next().unwrap();
@@ -354,14 +351,14 @@ fn no_webhook_address_does_harm() {
             );
             assert!(!url.chars().any(|c| c.is_whitespace() || c.is_control()), "{url:?}");
             let path = format!("{path}/{}", made["id"].as_str().unwrap());
-            assert_eq!(office.main().ask("DELETE", &path).token(&token).send().status, 204);
+            assert_eq!(server.main().request("DELETE", &path).token(&token).send().status, 204);
         },
     );
 }
 
 #[test]
-fn no_file_that_is_imported_does_harm() {
-    let (office, _) = office();
+fn imported_files_break_nothing() {
+    let (server, _) = server();
     let words = [
         ",",
         ";",
@@ -407,7 +404,7 @@ fn no_file_that_is_imported_does_harm() {
         60,
         |corpus| changed(corpus, &words),
         |input| {
-            // The first line says what it is; what it does not say is the first of each.
+            // The first line names kind and format; by default they are the first of each list.
             let end = input.iter().position(|byte| *byte == b'\n').unwrap_or(input.len());
             let (line, contents) = input.split_at(end);
             let line = String::from_utf8_lossy(line);
@@ -422,11 +419,11 @@ fn no_file_that_is_imported_does_harm() {
             let formats: &[_] =
                 if kind == "layer" { &["geojson", "ndjson"] } else { &["csv", "json", "ndjson"] };
             let name = format!("file.{}", said(formats));
-            let done = office.import_file(kind, &name, contents.get(1..).unwrap_or_default(), &[]);
+            let done = server.import_file(kind, &name, contents.get(1..).unwrap_or_default(), &[]);
             assert!(matches!(done.code, Some(0 | 1)), "{done:?}");
             assert!(!done.stderr.contains("panicked"), "{done:?}");
             if done.code == Some(1) && done.stdout.is_empty() {
-                done.fails();
+                done.expect_failure();
             } else {
                 let report: Value = serde_json::from_str(&done.stdout).unwrap();
                 let is_rejected = !report["rejected"].as_array().unwrap().is_empty();

@@ -1,31 +1,28 @@
-//! The Geo API, on its own address: layers, tiles, and geometries that are posted.
+//! The Geo API, which has its own address: layers, tiles and posted geometries.
 
-mod bodies;
-mod catalogue;
-mod folders;
+mod folder_bounds;
+mod geometry_posts;
+mod idempotency;
+mod invalid_geojson;
 mod layers;
-mod posts;
-mod replays;
+mod request_bodies;
 mod routes;
 mod tiles;
 
-use crate::{
-    client::{API, Answer, Ask},
-    database::Engine,
-    mvt,
-    office::{NO_LIMIT, Office},
-    sample::text,
+use crate::sample_records::text;
+use groma_testkit::{
+    API, Engine, Response, TestServer, http::ClientRequest, mvt, server::NO_RATE_LIMIT,
 };
 use serde_json::{Value, json};
 
-/// Where geometries are posted.
+/// The path for posting geometries.
 const GEOJSON: &str = "/geometries/geojson";
-/// What a tile is.
+/// The media type of a tile.
 const TILE: &str = "application/vnd.mapbox-vector-tile";
 
-/// An office with a token that has no scope at all: the Geo API asks for none.
+/// A server and a token without scopes, because the Geo API needs none.
 struct Map {
-    office: Office,
+    server: TestServer,
     token: String,
 }
 
@@ -35,43 +32,46 @@ impl Map {
     }
 
     fn open_with(engine: Engine, environment: &[(&str, &str)]) -> Self {
-        let office = Office::start_with(engine, &[&[NO_LIMIT], environment].concat());
-        let token = office.token(&[]);
-        Self { office, token }
+        let server = TestServer::start_with(engine, &[&[NO_RATE_LIMIT], environment].concat());
+        let token = server.create_token(&[]);
+        Self { server, token }
     }
 
-    /// A GET; `path` is what follows `/api/public/v1`.
-    fn get(&self, path: &str) -> Answer {
+    /// Sends a GET; `path` is the part after `/api/public/v1`.
+    fn get(&self, path: &str) -> Response {
         self.get_with(path, &[])
     }
 
-    fn get_with(&self, path: &str, headers: &[(&str, &str)]) -> Answer {
+    fn get_with(&self, path: &str, headers: &[(&str, &str)]) -> Response {
         let path = format!("{API}{path}");
-        let ask = self.office.geo().ask("GET", &path).token(&self.token);
-        headers.iter().fold(ask, |ask, (name, value)| ask.header(name, *value)).send()
+        let request = self.server.geo().request("GET", &path).token(&self.token);
+        headers.iter().fold(request, |request, (name, value)| request.header(name, *value)).send()
     }
 
-    /// Posts a body as it is, with these headers besides the token.
-    fn post_as(&self, query: &str, body: impl Into<Vec<u8>>, headers: &[(&str, &str)]) -> Answer {
+    /// Posts a body with the token and these headers.
+    fn post_as(&self, query: &str, body: impl Into<Vec<u8>>, headers: &[(&str, &str)]) -> Response {
         let path = format!("{API}{GEOJSON}{query}");
-        let ask = self.office.geo().ask("POST", &path).token(&self.token).body(body);
-        headers.iter().fold(ask, |ask: Ask<'_>, (name, value)| ask.header(name, *value)).send()
+        let request = self.server.geo().request("POST", &path).token(&self.token).body(body);
+        headers
+            .iter()
+            .fold(request, |request: ClientRequest<'_>, (name, value)| request.header(name, *value))
+            .send()
     }
 
-    /// Posts GeoJSON, right or wrong.
-    fn try_post(&self, query: &str, body: impl Into<Vec<u8>>) -> Answer {
+    /// Posts GeoJSON, which may be invalid.
+    fn try_post(&self, query: &str, body: impl Into<Vec<u8>>) -> Response {
         self.post_as(query, body, &[("Content-Type", "application/geo+json")])
     }
 
-    /// Posts GeoJSON that must be taken; gives the answer.
+    /// Posts valid GeoJSON and returns the response.
     #[track_caller]
     fn post(&self, query: &str, body: &Value) -> Value {
         self.try_post(query, body.to_string()).ok()
     }
 
-    /// Makes a layer by command; gives its id.
-    fn make_layer(&self, name: &str) -> String {
-        self.office.groma(&["layer", "create", name]).succeeds();
+    /// Creates a layer by command and returns its id.
+    fn create_layer(&self, name: &str) -> String {
+        self.server.run(&["layer", "create", name]).expect_success();
         text(&self.layer(name)["id"]).to_owned()
     }
 
@@ -80,24 +80,24 @@ impl Map {
     fn layer(&self, name: &str) -> Value {
         let layers = self.get("/layers?limit=100").content();
         let found = layers.into_iter().find(|layer| layer["name"] == name);
-        found.unwrap_or_else(|| panic!("no layer {name}"))
+        found.unwrap_or_else(|| panic!("layer {name} not found"))
     }
 
-    /// What the layer of submissions counts.
+    /// The number of features in the layer Submissions.
     #[track_caller]
     fn count(&self) -> u64 {
         self.layer("Submissions")["featureCount"].as_u64().unwrap()
     }
 
-    /// The answer to a request for a tile.
-    fn tile(&self, layer: &str, (z, x, y): Tile) -> Answer {
+    /// The response to a request for a tile.
+    fn tile(&self, layer: &str, (z, x, y): Tile) -> Response {
         self.get(&tile_path(layer, (z, x, y)))
     }
 
-    /// What a tile shows.
+    /// The features of a tile.
     #[track_caller]
-    fn drawn(&self, layer: &str, tile: Tile) -> Vec<mvt::Feature> {
-        drawn(&self.tile(layer, tile))
+    fn features_in(&self, layer: &str, tile: Tile) -> Vec<mvt::Feature> {
+        features_in(&self.tile(layer, tile))
     }
 }
 
@@ -108,14 +108,18 @@ fn tile_path(layer: &str, (z, x, y): Tile) -> String {
     format!("/layers/{layer}/mvt/{z}/{x}/{y}")
 }
 
-/// The features of a tile, checked by the rules of MVT.
+/// The decoded features of a tile.
 #[track_caller]
-fn drawn(answer: &Answer) -> Vec<mvt::Feature> {
-    assert_eq!((answer.status, answer.header("content-type")), (200, Some(TILE)), "{answer:?}");
-    mvt::read(&answer.body).map_or(Vec::new(), |layer| layer.features)
+fn features_in(response: &Response) -> Vec<mvt::Feature> {
+    assert_eq!(
+        (response.status, response.header("content-type")),
+        (200, Some(TILE)),
+        "{response:?}"
+    );
+    mvt::decode(&response.body).map_or(Vec::new(), |layer| layer.features)
 }
 
-/// The tile over a place.
+/// The tile that contains a position.
 pub(crate) fn tile_at(z: u8, longitude: f64, latitude: f64) -> Tile {
     let side = f64::from(1_u32 << z);
     let sine = latitude.to_radians().sin();
@@ -133,7 +137,7 @@ fn square(x: f64, y: f64, side: f64) -> Value {
     json!({ "type": "Polygon", "coordinates": [ring] })
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "called with what json! gives")]
+#[expect(clippy::needless_pass_by_value, reason = "the callers pass values of json!")]
 fn feature(id: Value, geometry: Value, properties: Value) -> Value {
     let mut feature = json!({ "type": "Feature", "geometry": geometry, "properties": properties });
     if !id.is_null() {

@@ -1,70 +1,77 @@
-//! The program as its users meet it: the real binary, started as a child, spoken to over real HTTP
-//! and by its commands, on both engines.
+//! The built program, used as its users use it: over HTTP and by its commands, on both engines.
 //!
-//! `office` starts it, `client` speaks to it, `sample` fills it; every other module is one promise
-//! of the contract. PostgreSQL comes from `scripts/with-postgres`.
+//! `groma-testkit` starts it and `sample_records` fills it. Every other module tests one part of the
+//! contract. PostgreSQL comes from `scripts/with-postgres`.
 
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
-    reason = "a test fails by panicking, and so do the pieces it is made of"
+    reason = "a test fails by panicking, and so do its fixtures"
 )]
 
-mod client;
-mod database;
-#[path = "../../../groma-store/tests/support/mvt.rs"]
-mod mvt;
-mod office;
-mod sample;
+mod sample_records;
 
+mod backup;
 mod caching;
-mod check;
-mod checks;
+mod check_command;
+mod check_order;
 mod command_line;
 mod deploy;
-mod document;
-mod edge;
-mod engines;
+mod engine_parity;
 mod export;
 mod fuzz;
 mod geo;
 mod import;
 mod import_rules;
-mod keeping;
-mod keys;
 mod layer_commands;
 mod lists;
-mod operations;
-mod proxies;
-mod rate;
+mod middleware;
+mod monitoring;
+mod openapi;
+mod rate_limit;
+mod record_keys;
 mod resources;
-mod roles;
 mod scopes;
 mod search;
-mod serving;
+mod serve;
+mod server_roles;
 mod tokens;
+mod trusted_proxies;
 mod upgrade;
 mod web;
 mod webhooks;
 
-/// Makes of each function two tests, one on each engine.
+/// Runs each test function on both engines.
 macro_rules! on_both_engines {
+    ($($name:ident)*) => {$(
+        mod $name {
+            #[test]
+            fn on_sqlite() {
+                super::$name(groma_testkit::Engine::Sqlite);
+            }
+
+            #[test]
+            fn on_postgres() {
+                super::$name(groma_testkit::Engine::Postgres);
+            }
+        }
+    )*};
     ($($(#[$meta:meta])* fn $name:ident($engine:ident: Engine) $body:block)*) => {$(
         $(#[$meta])*
         mod $name {
             use super::*;
 
-            fn promise($engine: $crate::database::Engine) $body
+            fn run($engine: groma_testkit::Engine) $body
 
             #[test]
             fn on_sqlite() {
-                promise($crate::database::Engine::Sqlite);
+                run(groma_testkit::Engine::Sqlite);
             }
 
             #[test]
             fn on_postgres() {
-                promise($crate::database::Engine::Postgres);
+                run(groma_testkit::Engine::Postgres);
             }
         }
     )*};

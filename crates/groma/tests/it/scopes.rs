@@ -1,15 +1,10 @@
-//! Which scope opens which route: the document's word, the seed's table and the program's behaviour
-//! are compared with each other.
+//! The scope of each route: the OpenAPI document, the contract's table and the program agree.
 
-use crate::{
-    client::API,
-    office::{NO_LIMIT, Office, SCOPES},
-    on_both_engines,
-    sample::{self, KINDS},
-};
+use crate::{on_both_engines, sample_records, sample_records::KINDS};
+use groma_testkit::{API, Engine, TestServer, server::NO_RATE_LIMIT, server::SCOPES};
 use serde_json::Value;
 
-/// The seed's table of endpoints, as far as there are routes for it, and the two that link to tiles.
+/// The contract's table of endpoints, and the two routes that link to tiles.
 const TABLE: [(&str, &str, Option<&str>); 16] = [
     ("GET", "/folders", Some("READ_FOLDER")),
     ("GET", "/folders/{key}", Some("READ_FOLDER")),
@@ -29,9 +24,9 @@ const TABLE: [(&str, &str, Option<&str>); 16] = [
     ("POST", "/geometries/geojson", None),
 ];
 
-/// The routes of the document: method, path below the prefix, scope.
-fn documented(office: &Office) -> Vec<(String, String, Option<String>)> {
-    let document = office.main().ask("GET", &format!("{API}/openapi.json")).send().ok();
+/// The method, path without the prefix, and scope of each documented route.
+fn documented(server: &TestServer) -> Vec<(String, String, Option<String>)> {
+    let document = server.main().request("GET", &format!("{API}/openapi.json")).send().ok();
     let mut routes = Vec::new();
     for (path, operations) in document["paths"].as_object().unwrap() {
         for (method, operation) in
@@ -42,7 +37,7 @@ fn documented(office: &Office) -> Vec<(String, String, Option<String>)> {
             let scopes = security[0]["token"].as_array().unwrap();
             assert!(scopes.len() <= 1);
             let scope = scopes.first().and_then(Value::as_str).map(str::to_owned);
-            let path = path.strip_prefix(API).expect("the prefix").to_owned();
+            let path = path.strip_prefix(API).expect("a path with the API prefix").to_owned();
             routes.push((method.to_uppercase(), path, scope));
         }
     }
@@ -56,56 +51,58 @@ fn real_path(path: &str) -> String {
 }
 
 on_both_engines! {
-    fn the_document_names_the_scopes_of_the_seeds_table(engine: Engine) {
-        let office = Office::start(engine);
-        let mut documented = documented(&office);
-        let mut table: Vec<_> = TABLE
-            .iter()
-            .map(|(method, path, scope)| {
-                ((*method).to_owned(), (*path).to_owned(), scope.map(str::to_owned))
-            })
-            .collect();
-        documented.sort();
-        table.sort();
-        assert_eq!(documented, table);
-    }
+    document_has_the_scopes_of_the_contract
+    each_route_accepts_its_scope_and_no_other
+}
 
-    fn each_route_opens_with_its_scope_and_with_no_other(engine: Engine) {
-        let office = Office::start_with(engine, &[NO_LIMIT]);
-        sample::fill(&office);
-        let with: Vec<_> = SCOPES.iter().map(|scope| office.token(&[scope])).collect();
-        let without: Vec<_> = SCOPES
-            .iter()
-            .map(|scope| {
-                let others: Vec<_> = SCOPES.iter().copied().filter(|s| s != scope).collect();
-                office.token(&others)
-            })
-            .collect();
-        let bare = office.token(&[]);
-        // Those of the Geo API ask for none, and are asked for it in `geo::routes`; those of webhooks
-        // change something, and are in `webhooks::endpoints`.
-        let reads_on_main = |(method, path, _): &(String, String, _)| {
-            method == "GET" && !path.starts_with("/layers")
+fn document_has_the_scopes_of_the_contract(engine: Engine) {
+    let server = TestServer::start(engine);
+    let mut documented = documented(&server);
+    let mut table: Vec<_> = TABLE
+        .iter()
+        .map(|(method, path, scope)| {
+            ((*method).to_owned(), (*path).to_owned(), scope.map(str::to_owned))
+        })
+        .collect();
+    documented.sort();
+    table.sort();
+    assert_eq!(documented, table);
+}
+
+fn each_route_accepts_its_scope_and_no_other(engine: Engine) {
+    let server = TestServer::start_with(engine, &[NO_RATE_LIMIT]);
+    sample_records::fill(&server);
+    let with: Vec<_> = SCOPES.iter().map(|scope| server.create_token(&[scope])).collect();
+    let without: Vec<_> = SCOPES
+        .iter()
+        .map(|scope| {
+            let others: Vec<_> = SCOPES.iter().copied().filter(|s| s != scope).collect();
+            server.create_token(&others)
+        })
+        .collect();
+    let bare = server.create_token(&[]);
+    // `geo::routes` tests the Geo API, which needs no scope; `webhooks::endpoints` tests routes that
+    // write.
+    let reads_on_main =
+        |(method, path, _): &(String, String, _)| method == "GET" && !path.starts_with("/layers");
+    for (method, path, scope) in documented(&server).into_iter().filter(reads_on_main) {
+        let full_path = format!("{API}{}", real_path(&path));
+        let request = |token: &str| server.main().request(&method, &full_path).token(token).send();
+        let unauthorized = server.main().request(&method, &full_path).send();
+        unauthorized.assert_error(401, "Missing Authorization header");
+        let Some(scope) = scope else {
+            request(&bare).ok();
+            continue;
         };
-        for (method, path, scope) in documented(&office).into_iter().filter(reads_on_main) {
-            let full_path = format!("{API}{}", real_path(&path));
-            let ask = |token: &str| office.main().ask(&method, &full_path).token(token).send();
-            let unauthorized = office.main().ask(&method, &full_path).send();
-            unauthorized.is_error(401, "Missing Authorization header");
-            let Some(scope) = scope else {
-                ask(&bare).ok();
-                continue;
-            };
-            let message = format!("Token missing required scope: {scope}");
-            ask(&bare).is_error(403, &message);
-            for (index, granted) in SCOPES.iter().enumerate() {
-                if *granted == scope {
-                    ask(&with[index]).ok();
-                    ask(&without[index]).is_error(403, &message);
-                } else {
-                    ask(&with[index]).is_error(403, &message);
-                    ask(&without[index]).ok();
-                }
+        let message = format!("Token missing required scope: {scope}");
+        request(&bare).assert_error(403, &message);
+        for (index, granted) in SCOPES.iter().enumerate() {
+            if *granted == scope {
+                request(&with[index]).ok();
+                request(&without[index]).assert_error(403, &message);
+            } else {
+                request(&with[index]).assert_error(403, &message);
+                request(&without[index]).ok();
             }
         }
     }

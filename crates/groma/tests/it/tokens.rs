@@ -1,237 +1,258 @@
-//! Tokens: their form, the four ways in which one is refused, and how soon.
+//! Tokens: their format, the four reasons to reject one, and how soon a change takes effect.
 
-use crate::{
-    client::API,
-    office::{NO_LIMIT, OWNER, Office, WORKSPACE, wait_until},
-    on_both_engines,
-    sample::{is_time, is_uuid_v7},
+use crate::{on_both_engines, sample_records::is_time, sample_records::is_uuid_v7};
+use groma_testkit::{
+    API, Engine, TestServer, server::NO_RATE_LIMIT, server::OWNER, server::WORKSPACE,
+    wait::PATIENCE, wait_until,
 };
 use serde_json::{Value, json};
-use std::time::Duration;
 
 const FOLDERS: &str = "/api/public/v1/folders";
 
 on_both_engines! {
-    fn a_token_is_the_prefix_and_48_lowercase_hexadecimal_characters(engine: Engine) {
-        let office = Office::start(engine);
-        let token = office.token(&["READ_FOLDER"]);
-        let hex = token.strip_prefix("svc_").expect("the prefix");
-        assert_eq!(hex.len(), 48);
-        assert!(hex.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')));
-        office.get("/folders", &token).ok();
-        assert_ne!(office.token(&["READ_FOLDER"]), token);
-    }
+    token_is_a_prefix_and_48_lowercase_hexadecimal_digits
+    token_prefix_is_a_setting
+    each_reason_for_a_401_has_its_own_message
+    authorization_scheme_is_case_insensitive
+    repeated_authorization_header_is_malformed
+    token_in_the_query_is_ignored
+    expired_token_is_rejected
+    unexpired_token_is_accepted
+    revoked_token_is_rejected
+    token_created_by_another_process_works_immediately
+    token_of_a_deleted_workspace_is_rejected
+    only_administrators_can_grant_the_webhook_scope
+    token_owner_must_be_a_member
+    token_list_shows_everything_but_the_secret
+    last_use_is_stored_on_shutdown
+    created_token_is_printed_alone_or_as_json
+    token_is_not_logged
+}
 
-    fn the_prefix_is_a_setting(engine: Engine) {
-        let office = Office::start_with(engine, &[("GROMA_SERVICE__TOKEN_PREFIX", "acme")]);
-        let token = office.token(&["READ_FOLDER"]);
-        assert!(token.starts_with("acme_") && token.len() == 5 + 48, "{token}");
-        office.get("/folders", &token).ok();
-        office.get("/folders", &token.replace("acme", "svc")).is_error(401, "Malformed token");
-    }
+fn token_is_a_prefix_and_48_lowercase_hexadecimal_digits(engine: Engine) {
+    let server = TestServer::start(engine);
+    let token = server.create_token(&["READ_FOLDER"]);
+    let hex = token.strip_prefix("svc_").expect("the token prefix");
+    assert_eq!(hex.len(), 48);
+    assert!(hex.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')));
+    server.get("/folders", &token).ok();
+    assert_ne!(server.create_token(&["READ_FOLDER"]), token);
+}
 
-    fn each_reason_for_a_401_has_its_message(engine: Engine) {
-        let office = Office::start(engine);
-        let token = office.token(&["READ_FOLDER"]);
-        let refused = |header: Option<String>, message: &str| {
-            let header = header.map(|value| format!("Authorization: {value}\r\n"));
-            let request = format!(
-                "GET {FOLDERS} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{}\r\n",
-                header.unwrap_or_default()
-            );
-            let answer = office.main().send_raw(request.as_bytes());
-            answer.is_error(401, message);
-            assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
-            let counted = answer.headers.keys().any(|name| name.as_str().contains("ratelimit"));
-            assert!(!counted, "a 401 tells nothing of a rate");
-        };
-        refused(None, "Missing Authorization header");
-        for malformed in [
-            String::new(),
-            "Bearer".to_owned(),
-            "Bearer ".to_owned(),
-            token.clone(),
-            format!("Basic {token}"),
-            format!("Bearer{token}"),
-            format!("Bearer {}", &token[..token.len() - 1]),
-            format!("Bearer {token}0"),
-            format!("Bearer {}", token.to_uppercase()),
-            format!("Bearer {}", token.replace("svc", "ghp")),
-            format!("Bearer svc_{}", "g".repeat(48)),
-            format!("Bearer svc_{}", "é".repeat(24)),
-            format!("Bearer {token} {token}"),
-            format!("Bearer {token},"),
-            format!("Bearer \"{token}\""),
-        ] {
-            refused(Some(malformed), "Malformed token");
-        }
-        refused(Some(format!("Bearer svc_{}", "0".repeat(48))), "Unknown or revoked token");
-    }
+fn token_prefix_is_a_setting(engine: Engine) {
+    let server = TestServer::start_with(engine, &[("GROMA_SERVICE__TOKEN_PREFIX", "acme")]);
+    let token = server.create_token(&["READ_FOLDER"]);
+    assert!(token.starts_with("acme_") && token.len() == 5 + 48, "{token}");
+    server.get("/folders", &token).ok();
+    server.get("/folders", &token.replace("acme", "svc")).assert_error(401, "Malformed token");
+}
 
-    fn the_scheme_is_read_without_regard_to_case(engine: Engine) {
-        let office = Office::start(engine);
-        let token = office.token(&["READ_FOLDER"]);
-        for scheme in ["Bearer", "bearer", "BEARER"] {
-            let header = format!("{scheme} {token}");
-            office.main().ask("GET", FOLDERS).header("Authorization", header).send().ok();
-        }
+fn each_reason_for_a_401_has_its_own_message(engine: Engine) {
+    let server = TestServer::start(engine);
+    let token = server.create_token(&["READ_FOLDER"]);
+    let refused = |header: Option<String>, message: &str| {
+        let header = header.map(|value| format!("Authorization: {value}\r\n"));
+        let request = format!(
+            "GET {FOLDERS} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{}\r\n",
+            header.unwrap_or_default()
+        );
+        let response = server.main().send_raw(request.as_bytes());
+        response.assert_error(401, message);
+        assert_eq!(response.header("www-authenticate"), Some("Bearer"));
+        let counted = response.headers.keys().any(|name| name.as_str().contains("ratelimit"));
+        assert!(!counted, "a 401 has no rate limit headers");
+    };
+    refused(None, "Missing Authorization header");
+    for malformed in [
+        String::new(),
+        "Bearer".to_owned(),
+        "Bearer ".to_owned(),
+        token.clone(),
+        format!("Basic {token}"),
+        format!("Bearer{token}"),
+        format!("Bearer {}", &token[..token.len() - 1]),
+        format!("Bearer {token}0"),
+        format!("Bearer {}", token.to_uppercase()),
+        format!("Bearer {}", token.replace("svc", "ghp")),
+        format!("Bearer svc_{}", "g".repeat(48)),
+        format!("Bearer svc_{}", "é".repeat(24)),
+        format!("Bearer {token} {token}"),
+        format!("Bearer {token},"),
+        format!("Bearer \"{token}\""),
+    ] {
+        refused(Some(malformed), "Malformed token");
     }
+    refused(Some(format!("Bearer svc_{}", "0".repeat(48))), "Unknown or revoked token");
+}
 
-    fn two_authorization_headers_are_malformed(engine: Engine) {
-        let office = Office::start(engine);
-        let token = office.token(&["READ_FOLDER"]);
-        let twice = format!("Authorization: Bearer {token}\r\n").repeat(2);
-        let request = format!("GET {FOLDERS} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{twice}\r\n");
-        office.main().send_raw(request.as_bytes()).is_error(401, "Malformed token");
+fn authorization_scheme_is_case_insensitive(engine: Engine) {
+    let server = TestServer::start(engine);
+    let token = server.create_token(&["READ_FOLDER"]);
+    for scheme in ["Bearer", "bearer", "BEARER"] {
+        let header = format!("{scheme} {token}");
+        server.main().request("GET", FOLDERS).header("Authorization", header).send().ok();
     }
+}
 
-    fn a_token_in_the_address_opens_nothing(engine: Engine) {
-        let office = Office::start(engine);
-        let token = office.token(&["READ_FOLDER"]);
-        let path = format!("{FOLDERS}?access_token={token}&token={token}");
-        office.main().ask("GET", &path).send().is_error(401, "Missing Authorization header");
+fn repeated_authorization_header_is_malformed(engine: Engine) {
+    let server = TestServer::start(engine);
+    let token = server.create_token(&["READ_FOLDER"]);
+    let twice = format!("Authorization: Bearer {token}\r\n").repeat(2);
+    let request = format!("GET {FOLDERS} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{twice}\r\n");
+    server.main().send_raw(request.as_bytes()).assert_error(401, "Malformed token");
+}
+
+fn token_in_the_query_is_ignored(engine: Engine) {
+    let server = TestServer::start(engine);
+    let token = server.create_token(&["READ_FOLDER"]);
+    let path = format!("{FOLDERS}?access_token={token}&token={token}");
+    server.main().request("GET", &path).send().assert_error(401, "Missing Authorization header");
+}
+
+fn expired_token_is_rejected(engine: Engine) {
+    let server = TestServer::start_with(engine, &[NO_RATE_LIMIT]);
+    let create = ["token", "create", "--workspace", WORKSPACE, "--user", OWNER, "--name", "brief"];
+    let create = [&create[..], &["--scopes", "READ_FOLDER", "--expires", "1s"]].concat();
+    let token = server.run(&create).expect_success();
+    let response = wait_until(PATIENCE, || {
+        let response = server.get("/folders", &token);
+        if response.status == 200 { Err(response.text()) } else { Ok(response) }
+    });
+    response.assert_error(401, "Token has expired");
+    assert_eq!(response.header("www-authenticate"), Some("Bearer"));
+}
+
+fn unexpired_token_is_accepted(engine: Engine) {
+    let server = TestServer::start(engine);
+    let create = ["token", "create", "--user", OWNER, "--name", "n", "--scopes", "READ_FOLDER"];
+    for expires in ["90d", "12h", "30m", "45s"] {
+        let token = server.run(&[&create[..], &["--expires", expires]].concat()).expect_success();
+        server.get("/folders", &token).ok();
     }
-
-    fn an_expired_token_says_so(engine: Engine) {
-        let office = Office::start_with(engine, &[NO_LIMIT]);
-        let create = ["token", "create", "--workspace", WORKSPACE, "--user", OWNER, "--name", "brief"];
-        let create = [&create[..], &["--scopes", "READ_FOLDER", "--expires", "1s"]].concat();
-        let token = office.groma(&create).succeeds();
-        let answer = wait_until(Duration::from_secs(5), || {
-            let answer = office.get("/folders", &token);
-            if answer.status == 200 { Err(answer.text()) } else { Ok(answer) }
-        });
-        answer.is_error(401, "Token has expired");
-        assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
+    for wrong in ["", "90", "d", "0d", "-1d", "1.5d", "1w", "99999999d"] {
+        let expires = format!("--expires={wrong}");
+        let output = server.run(&[&create[..], &[&expires]].concat());
+        output.expect_usage_error();
+        assert!(
+            output.stderr.contains("must be a duration, for example 90d or 12h"),
+            "{}",
+            output.stderr
+        );
     }
+}
 
-    fn a_token_that_has_not_expired_yet_opens(engine: Engine) {
-        let office = Office::start(engine);
-        let create = ["token", "create", "--user", OWNER, "--name", "n", "--scopes", "READ_FOLDER"];
-        for expires in ["90d", "12h", "30m", "45s"] {
-            let token = office.groma(&[&create[..], &["--expires", expires]].concat()).succeeds();
-            office.get("/folders", &token).ok();
-        }
-        for wrong in ["", "90", "d", "0d", "-1d", "1.5d", "1w", "99999999d"] {
-            let expires = format!("--expires={wrong}");
-            let done = office.groma(&[&create[..], &[&expires]].concat());
-            done.is_wrong_usage();
-            assert!(done.stderr.contains("must be a duration, for example 90d or 12h"), "{}", done.stderr);
-        }
+fn revoked_token_is_rejected(engine: Engine) {
+    let server = TestServer::start_with(engine, &[NO_RATE_LIMIT]);
+    let token = server.create_token(&["READ_FOLDER"]);
+    let other = server.create_token(&["READ_FOLDER"]);
+    server.get("/folders", &token).ok();
+    let tokens = server.run(&["token", "list", "--json"]).json();
+    let id = tokens[0]["id"].as_str().unwrap();
+    server.run(&["token", "revoke", id]).expect_success();
+    let response = server.get_until("/folders", &token, |response| response.status != 200);
+    response.assert_error(401, "Unknown or revoked token");
+    assert_eq!(response.header("www-authenticate"), Some("Bearer"));
+    server.get("/folders", &other).ok();
+    let tokens = server.run(&["token", "list", "--json"]).json();
+    assert!(is_time(&tokens[0]["revokedAt"]));
+    assert_eq!(tokens[1]["revokedAt"], Value::Null);
+}
+
+fn token_created_by_another_process_works_immediately(engine: Engine) {
+    let server = TestServer::start(engine);
+    for _ in 0..3 {
+        server.get("/folders", &server.create_token(&["READ_FOLDER"])).ok();
     }
+}
 
-    fn a_revoked_token_is_refused_within_a_second(engine: Engine) {
-        let office = Office::start_with(engine, &[NO_LIMIT]);
-        let token = office.token(&["READ_FOLDER"]);
-        let other = office.token(&["READ_FOLDER"]);
-        office.get("/folders", &token).ok();
-        let tokens = office.groma(&["token", "list", "--json"]).json();
-        let id = tokens[0]["id"].as_str().unwrap();
-        office.groma(&["token", "revoke", id]).succeeds();
-        let answer = office.within_a_second("/folders", &token, |answer| answer.status != 200);
-        answer.is_error(401, "Unknown or revoked token");
-        assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
-        office.get("/folders", &other).ok();
-        let tokens = office.groma(&["token", "list", "--json"]).json();
-        assert!(is_time(&tokens[0]["revokedAt"]));
-        assert_eq!(tokens[1]["revokedAt"], Value::Null);
-    }
+fn token_of_a_deleted_workspace_is_rejected(engine: Engine) {
+    let server = TestServer::start_with(engine, &[NO_RATE_LIMIT]);
+    server.create_workspace("Second");
+    let token = server.create_token_in("Second", &["READ_FOLDER"]);
+    let stays = server.create_token(&["READ_FOLDER"]);
+    server.get("/folders", &token).ok();
+    server.run(&["workspace", "delete", "Second"]).expect_success();
+    let response = server.get_until("/folders", &token, |response| response.status != 200);
+    response.assert_error(401, "Unknown or revoked token");
+    server.get("/folders", &stays).ok();
+}
 
-    fn a_token_made_beside_the_server_opens_at_once(engine: Engine) {
-        let office = Office::start(engine);
-        for _ in 0..3 {
-            office.get("/folders", &office.token(&["READ_FOLDER"])).ok();
-        }
-    }
-
-    fn a_token_ends_with_its_workspace(engine: Engine) {
-        let office = Office::start_with(engine, &[NO_LIMIT]);
-        office.create_workspace("Second");
-        let token = office.token_in("Second", &["READ_FOLDER"]);
-        let stays = office.token(&["READ_FOLDER"]);
-        office.get("/folders", &token).ok();
-        office.groma(&["workspace", "delete", "Second"]).succeeds();
-        let answer = office.within_a_second("/folders", &token, |answer| answer.status != 200);
-        answer.is_error(401, "Unknown or revoked token");
-        office.get("/folders", &stays).ok();
-    }
-
-    fn only_administrators_grant_the_webhook_scope(engine: Engine) {
-        let office = Office::start(engine);
-        for (role, may) in [("viewer", false), ("editor", false), ("admin", true), ("owner", true)] {
-            let user = format!("{role}@example.test");
-            office.groma(&["user", "add", &user, "--role", role]).succeeds();
-            let create = ["token", "create", "--user", &user, "--name", "n", "--scopes"];
-            let token = office.groma(&[&create[..], &["READ_FOLDER"]].concat()).succeeds();
-            office.get("/folders", &token).ok();
-            let done = office.groma(&[&create[..], &["MANAGE_WEBHOOK"]].concat());
-            if may {
-                done.succeeds();
-            } else {
-                done.fails_with("needs the role admin");
-            }
-        }
-    }
-
-    fn a_token_needs_a_member_as_owner(engine: Engine) {
-        let office = Office::start(engine);
-        office.import("folders", &[json!({ "name": "x", "owner": "person@example.test" })]);
-        let create = |user: &str| {
-            office.groma(&["token", "create", "--user", user, "--name", "n", "--scopes", ""])
-        };
-        create("stranger@example.test").fails_with("member `stranger@example.test` not found");
-        create("person@example.test").fails_with("member `person@example.test` not found");
-        create(&OWNER.to_uppercase()).succeeds();
-    }
-
-    fn the_list_of_tokens_shows_all_but_the_token(engine: Engine) {
-        let office = Office::start(engine);
-        let token = office.token(&["READ_FOLDER", "READ_BUDGET"]);
-        let done = office.groma(&["token", "list", "--json"]);
-        let tokens = done.json();
-        let [row] = tokens.as_array().unwrap().as_slice() else { panic!("{tokens}") };
-        assert!(is_uuid_v7(&row["id"]) && is_time(&row["createdAt"]));
-        assert_eq!(row["name"], "test");
-        assert_eq!(row["workspace"], WORKSPACE);
-        assert_eq!(row["owner"], OWNER);
-        assert_eq!(row["scopes"], json!(["READ_FOLDER", "READ_BUDGET"]));
-        assert_eq!([&row["expiresAt"], &row["revokedAt"], &row["lastUsedAt"]], [&Value::Null; 3]);
-        let table = office.groma(&["token", "list"]).succeeds();
-        assert!(table.contains("READ_FOLDER,READ_BUDGET"));
-        for output in [done.stdout, table] {
-            assert!(!output.contains(&token) && !output.contains("svc_"));
+fn only_administrators_can_grant_the_webhook_scope(engine: Engine) {
+    let server = TestServer::start(engine);
+    for (role, may) in [("viewer", false), ("editor", false), ("admin", true), ("owner", true)] {
+        let user = format!("{role}@example.test");
+        server.run(&["user", "add", &user, "--role", role]).expect_success();
+        let create = ["token", "create", "--user", &user, "--name", "n", "--scopes"];
+        let token = server.run(&[&create[..], &["READ_FOLDER"]].concat()).expect_success();
+        server.get("/folders", &token).ok();
+        let output = server.run(&[&create[..], &["MANAGE_WEBHOOK"]].concat());
+        if may {
+            output.expect_success();
+        } else {
+            output.expect_error("needs the role admin");
         }
     }
+}
 
-    fn the_last_use_is_kept_when_the_program_ends(engine: Engine) {
-        let mut office = Office::start(engine);
-        let token = office.token(&["READ_FOLDER"]);
-        office.get("/folders", &token).ok();
-        assert_eq!(office.close(), Some(0));
-        let tokens = office.groma(&["token", "list", "--json"]).json();
-        assert!(is_time(&tokens[0]["lastUsedAt"]), "{tokens}");
-    }
+fn token_owner_must_be_a_member(engine: Engine) {
+    let server = TestServer::start(engine);
+    server.import("folders", &[json!({ "name": "x", "owner": "person@example.test" })]);
+    let create = |user: &str| {
+        server.run(&["token", "create", "--user", user, "--name", "n", "--scopes", ""])
+    };
+    create("stranger@example.test").expect_error("member `stranger@example.test` not found");
+    create("person@example.test").expect_error("member `person@example.test` not found");
+    create(&OWNER.to_uppercase()).expect_success();
+}
 
-    fn a_created_token_is_printed_alone_or_as_json(engine: Engine) {
-        let office = Office::start(engine);
-        let create = ["token", "create", "--user", OWNER, "--name", "CI job", "--scopes", "READ_FOLDER"];
-        let done = office.groma(&create);
-        assert_eq!(done.succeeds().lines().count(), 1);
-        let made = office.groma(&[&create[..], &["--json"]].concat()).json();
-        assert!(is_uuid_v7(&made["id"]));
-        assert_eq!(made["name"], "CI job");
-        let path = format!("{API}/folders");
-        office.main().ask("GET", &path).token(made["token"].as_str().unwrap()).send().ok();
+fn token_list_shows_everything_but_the_secret(engine: Engine) {
+    let server = TestServer::start(engine);
+    let token = server.create_token(&["READ_FOLDER", "READ_BUDGET"]);
+    let output = server.run(&["token", "list", "--json"]);
+    let tokens = output.json();
+    let [row] = tokens.as_array().unwrap().as_slice() else { panic!("{tokens}") };
+    assert!(is_uuid_v7(&row["id"]) && is_time(&row["createdAt"]));
+    assert_eq!(row["name"], "test");
+    assert_eq!(row["workspace"], WORKSPACE);
+    assert_eq!(row["owner"], OWNER);
+    assert_eq!(row["scopes"], json!(["READ_FOLDER", "READ_BUDGET"]));
+    assert_eq!([&row["expiresAt"], &row["revokedAt"], &row["lastUsedAt"]], [&Value::Null; 3]);
+    let table = server.run(&["token", "list"]).expect_success();
+    assert!(table.contains("READ_FOLDER,READ_BUDGET"));
+    for output in [output.stdout, table] {
+        assert!(!output.contains(&token) && !output.contains("svc_"));
     }
+}
 
-    fn the_token_is_in_no_log(engine: Engine) {
-        let mut office = Office::closed(engine, &[]);
-        office.create_workspace(WORKSPACE);
-        office.open_with(&[("RUST_LOG", "debug")]);
-        let token = office.token(&["READ_FOLDER"]);
-        office.get("/folders", &token).ok();
-        office.get("/folders/missing", &token).error(404);
-        office.get("/folders", &format!("{token}0")).error(401);
-        assert!(!office.program().log().contains(&token[4..]));
-    }
+fn last_use_is_stored_on_shutdown(engine: Engine) {
+    let mut server = TestServer::start(engine);
+    let token = server.create_token(&["READ_FOLDER"]);
+    server.get("/folders", &token).ok();
+    assert_eq!(server.stop(), Some(0));
+    let tokens = server.run(&["token", "list", "--json"]).json();
+    assert!(is_time(&tokens[0]["lastUsedAt"]), "{tokens}");
+}
+
+fn created_token_is_printed_alone_or_as_json(engine: Engine) {
+    let server = TestServer::start(engine);
+    let create =
+        ["token", "create", "--user", OWNER, "--name", "CI job", "--scopes", "READ_FOLDER"];
+    let output = server.run(&create);
+    assert_eq!(output.expect_success().lines().count(), 1);
+    let made = server.run(&[&create[..], &["--json"]].concat()).json();
+    assert!(is_uuid_v7(&made["id"]));
+    assert_eq!(made["name"], "CI job");
+    let path = format!("{API}/folders");
+    server.main().request("GET", &path).token(made["token"].as_str().unwrap()).send().ok();
+}
+
+fn token_is_not_logged(engine: Engine) {
+    let mut server = TestServer::stopped(engine, &[]);
+    server.create_workspace(WORKSPACE);
+    server.serve_with(&[("RUST_LOG", "debug")]);
+    let token = server.create_token(&["READ_FOLDER"]);
+    server.get("/folders", &token).ok();
+    server.get("/folders/missing", &token).error(404);
+    server.get("/folders", &format!("{token}0")).error(401);
+    assert!(!server.process().log().contains(&token[4..]));
 }

@@ -8,16 +8,9 @@
 
 mod fixture;
 
-use crate::{
-    client::API,
-    database::Engine,
-    keeping::path,
-    office::{Office, wait_until},
-    on_both_engines,
-    web::Browser,
-    webhooks::receiver::Receiver,
-};
+use crate::{backup::sqlite_path, on_both_engines, web::Browser};
 use fixture::Fixture;
+use groma_testkit::{API, Engine, Receiver, TestServer, postgres, wait_until};
 use hmac::{Hmac, KeyInit, Mac};
 use refinery::{Migration, Runner, Target};
 use serde_json::{Value, json};
@@ -44,42 +37,42 @@ on_both_engines! {
             let version = migration.version();
             let fixture = Fixture::of(version);
             println!("from {migration}");
-            let mut office = Office::bare(engine, &ENVIRONMENT);
-            migrate(&office, engine, version);
-            fixture.fill(&office, engine);
-            let told = office.groma(&["check"]);
+            let mut server = TestServer::unmigrated(engine, &ENVIRONMENT);
+            migrate(&server, engine, version);
+            fixture.fill(&server, engine);
+            let told = server.run(&["check"]);
             let is_latest = migrations(engine).last() == Some(&migration);
             if is_latest {
-                told.succeeds();
+                told.expect_success();
             } else {
-                let message = told.fails();
+                let message = told.expect_failure();
                 assert!(message.starts_with("migrations pending: "), "{message}");
             }
-            office.open();
-            let log = office.program().log();
+            server.serve();
+            let log = server.process().log();
             assert_eq!(log.contains("bringing the database up to date"), !is_latest, "{log}");
-            office.groma(&["check"]).succeeds();
-            is_sound(&office, engine);
-            fixture.is_answered_by(&office);
-            goes_on(&office, &fixture);
+            server.run(&["check"]).expect_success();
+            is_sound(&server, engine);
+            fixture.is_answered_by(&server);
+            goes_on(&server, &fixture);
             if version >= WEBHOOKS {
-                signs(&office, &fixture);
+                signs(&server, &fixture);
             }
             if version >= SESSIONS {
-                knows_the_session(&office, &fixture);
+                knows_the_session(&server, &fixture);
             }
-            assert_eq!(office.close(), Some(0));
+            assert_eq!(server.stop(), Some(0));
         }
     }
 
     fn a_database_of_a_newer_program_is_refused(engine: Engine) {
-        let office = Office::closed(engine, &ENVIRONMENT);
-        office.create_workspace("One");
+        let server = TestServer::stopped(engine, &ENVIRONMENT);
+        server.create_workspace("One");
         let newer = "INSERT INTO refinery_schema_history (version, name, applied_on, checksum)
             VALUES (99, 'tomorrow', '2030-01-01T00:00:00Z', '1')";
-        execute(&office, engine, newer);
+        execute(&server, engine, newer);
         for command in [&["serve"][..], &["workspace", "list"]] {
-            let message = office.groma(command).fails();
+            let message = server.run(command).expect_failure();
             assert!(message.contains("V99__tomorrow"), "{message}");
         }
     }
@@ -96,37 +89,39 @@ fn migrations(engine: Engine) -> Vec<Migration> {
 }
 
 /// Runs the migrations up to a version, as the program of that version did.
-fn migrate(office: &Office, engine: Engine, version: i32) {
+fn migrate(server: &TestServer, engine: Engine, version: i32) {
     let runner = Runner::new(&migrations(engine)).set_target(Target::Version(version));
     match engine {
         Engine::Sqlite => {
-            let mut connection = rusqlite::Connection::open(path(office)).unwrap();
+            let mut connection = rusqlite::Connection::open(sqlite_path(server)).unwrap();
             connection.pragma_update(None, "journal_mode", "WAL").unwrap();
             runner.run(&mut connection).unwrap();
         }
         Engine::Postgres => {
-            crate::database::with_client(office.database(), async |client| {
-                runner.run_async(client).await.unwrap();
+            let runtime = tokio::runtime::Runtime::new().unwrap();
+            runtime.block_on(async {
+                let mut client = postgres::connect(server.database_url()).await.unwrap();
+                runner.run_async(&mut client).await.unwrap();
             });
         }
     }
 }
 
-fn execute(office: &Office, engine: Engine, statements: &str) {
+fn execute(server: &TestServer, engine: Engine, statements: &str) {
     match engine {
         Engine::Sqlite => {
-            let connection = rusqlite::Connection::open(path(office)).unwrap();
+            let connection = rusqlite::Connection::open(sqlite_path(server)).unwrap();
             connection.busy_timeout(Duration::from_secs(10)).unwrap();
             connection.execute_batch(statements).unwrap();
         }
-        Engine::Postgres => crate::database::execute(office.database(), statements),
+        Engine::Postgres => postgres::execute(server.database_url(), statements).unwrap(),
     }
 }
 
 /// Checks the database itself.
-fn is_sound(office: &Office, engine: Engine) {
+fn is_sound(server: &TestServer, engine: Engine) {
     if engine == Engine::Sqlite {
-        let connection = rusqlite::Connection::open(path(office)).unwrap();
+        let connection = rusqlite::Connection::open(sqlite_path(server)).unwrap();
         let found: String =
             connection.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
         assert_eq!(found, "ok");
@@ -134,44 +129,45 @@ fn is_sound(office: &Office, engine: Engine) {
 }
 
 /// Checks that records are made, changed and found as ever.
-fn goes_on(office: &Office, fixture: &Fixture) {
+fn goes_on(server: &TestServer, fixture: &Fixture) {
     let token = fixture.token();
-    let total = office.get("/folders", token).ok()["total"].as_u64().unwrap();
+    let total = server.get("/folders", token).ok()["total"].as_u64().unwrap();
     let row = |name: &str| json!({ "reference": "AFTER", "name": name });
-    office.import("folders", &[row("After the upgrade")]);
-    office.import("folders", &[row("Ünlike before")]);
-    let found = office.get("/folders?term=unlike", token);
+    server.import("folders", &[row("After the upgrade")]);
+    server.import("folders", &[row("Ünlike before")]);
+    let found = server.get("/folders?term=unlike", token);
     assert_eq!(found.column("reference"), ["AFTER"]);
-    assert_eq!(office.get("/folders", token).ok()["total"], total + 1);
+    assert_eq!(server.get("/folders", token).ok()["total"], total + 1);
     let point = json!({ "type": "Point", "coordinates": [2.0, 48.0] }).to_string();
     let post = format!("{API}/geometries/geojson");
-    let ask = office.geo().ask("POST", &post).token(token).body(point);
-    ask.header("Content-Type", "application/geo+json").send().ok();
+    let request = server.geo().request("POST", &post).token(token).body(point);
+    request.header("Content-Type", "application/geo+json").send().ok();
 }
 
 /// Checks that deliveries are signed with the secret of then.
-fn signs(office: &Office, fixture: &Fixture) {
+fn signs(server: &TestServer, fixture: &Fixture) {
     let receiver = Receiver::start();
     let (endpoint, secret) = fixture.endpoint();
     let url = receiver.url("/upgraded");
-    office.groma(&["webhook", "update", endpoint, "--url", &url]).succeeds();
-    office.groma(&["webhook", "test", endpoint]).succeeds();
-    let hits = receiver.wait_until("the test", |hits| {
-        hits.iter().any(|hit| hit.header("x-service-test") == Some("true"))
+    server.run(&["webhook", "update", endpoint, "--url", &url]).expect_success();
+    server.run(&["webhook", "test", endpoint]).expect_success();
+    let requests = receiver.wait_until("the test", |requests| {
+        requests.iter().any(|request| request.header("x-service-test") == Some("true"))
     });
-    let hit = hits.iter().find(|hit| hit.header("x-service-test").is_some()).unwrap();
+    let request =
+        requests.iter().find(|request| request.header("x-service-test").is_some()).unwrap();
     let mut mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).unwrap();
-    mac.update(&hit.body);
+    mac.update(&request.body);
     let digest: String =
         mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
-    assert_eq!(hit.header("x-service-signature"), Some(format!("sha256={digest}").as_str()));
+    assert_eq!(request.header("x-service-signature"), Some(format!("sha256={digest}").as_str()));
 }
 
 /// Checks that whoever was logged in still is.
-fn knows_the_session(office: &Office, fixture: &Fixture) {
-    let browser = Browser::new(office.main());
+fn knows_the_session(server: &TestServer, fixture: &Fixture) {
+    let browser = Browser::new(server.main());
     browser.set_cookie("groma", fixture.cookie());
-    wait_until(Duration::from_secs(5), || match browser.get("/folders").answer.status {
+    wait_until(Duration::from_secs(5), || match browser.get("/folders").response.status {
         200 => Ok(()),
         status => Err(format!("a {status}")),
     });

@@ -9,8 +9,9 @@ mod throttle;
 mod webhooks;
 
 pub(crate) use browser::Browser;
+use groma_testkit::server::PASSWORD;
 
 /// The password that the tests' owner has, as it is typed.
 pub(crate) fn password() -> &'static str {
-    crate::office::PASSWORD.trim_end()
+    PASSWORD.trim_end()
 }

@@ -1,4 +1,4 @@
-//! Making inputs out of a corpus, and keeping what was found.
+//! Generates inputs from a corpus and adds failures to it.
 
 use proptest::{
     prelude::*,
@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Checks every file of a target's corpus, then what the strategy makes of it.
+/// Checks every file of a target's corpus, and then inputs that the strategy generates from it.
 pub(super) fn fuzz<S>(
     target: &str,
     cases: u32,
@@ -54,7 +54,7 @@ pub(super) fn fuzz<S>(
                     folder.join(format!("found-{:032x}", twox_hash::XxHash3_128::oneshot(&input)));
                 std::fs::write(&path, &input).unwrap();
                 let shown = String::from_utf8_lossy(&input);
-                panic!("{reason}\n{shown}\nis kept as {}", path.display());
+                panic!("{reason}\n{shown}\nsaved as {}", path.display());
             }
             Err(TestError::Abort(reason)) => panic!("{reason}"),
         }
@@ -68,19 +68,19 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// What is done to an input.
+/// A mutation of an input.
 #[derive(Clone, Debug)]
-enum Change {
+enum Mutation {
     Set(Index, u8),
     Insert(Index, Vec<u8>),
     Remove(Index, usize),
     Repeat(Index, usize, usize),
     End(Index),
-    /// Goes on as another one does from there.
+    /// Continues with the rest of another input from that position.
     Splice(Index, Index, Index),
 }
 
-/// Inputs of a corpus with some changes, of which a few put in these words.
+/// Inputs of a corpus with some mutations, some of which insert these words.
 pub(super) fn changed(
     corpus: &[Vec<u8>],
     words: &[&str],
@@ -88,12 +88,12 @@ pub(super) fn changed(
     let words: Vec<Vec<u8>> = words.iter().map(|word| word.as_bytes().to_vec()).collect();
     let at = any::<Index>;
     let change = prop_oneof![
-        2 => (at(), any::<u8>()).prop_map(|(at, byte)| Change::Set(at, byte)),
-        4 => (at(), prop::sample::select(words)).prop_map(|(at, word)| Change::Insert(at, word)),
-        2 => (at(), 1_usize..20).prop_map(|(at, length)| Change::Remove(at, length)),
-        1 => (at(), 1_usize..40, 1_usize..20).prop_map(|(at, length, times)| Change::Repeat(at, length, times)),
-        1 => at().prop_map(Change::End),
-        1 => (at(), at(), at()).prop_map(|(other, at, from)| Change::Splice(other, at, from)),
+        2 => (at(), any::<u8>()).prop_map(|(at, byte)| Mutation::Set(at, byte)),
+        4 => (at(), prop::sample::select(words)).prop_map(|(at, word)| Mutation::Insert(at, word)),
+        2 => (at(), 1_usize..20).prop_map(|(at, length)| Mutation::Remove(at, length)),
+        1 => (at(), 1_usize..40, 1_usize..20).prop_map(|(at, length, times)| Mutation::Repeat(at, length, times)),
+        1 => at().prop_map(Mutation::End),
+        1 => (at(), at(), at()).prop_map(|(other, at, from)| Mutation::Splice(other, at, from)),
     ];
     let corpus = corpus.to_vec();
     (at(), prop::collection::vec(change, 0..8)).prop_map(move |(chosen, changes)| {
@@ -105,32 +105,32 @@ pub(super) fn changed(
     })
 }
 
-fn apply(change: Change, mut input: Vec<u8>, corpus: &[Vec<u8>]) -> Vec<u8> {
+fn apply(change: Mutation, mut input: Vec<u8>, corpus: &[Vec<u8>]) -> Vec<u8> {
     let place = |at: Index, input: &[u8]| at.index(input.len() + 1);
     match change {
-        Change::Set(at, byte) => {
+        Mutation::Set(at, byte) => {
             let at = place(at, &input);
             if let Some(old) = input.get_mut(at) {
                 *old = byte;
             }
         }
-        Change::Insert(at, word) => {
+        Mutation::Insert(at, word) => {
             let at = place(at, &input);
             input.splice(at..at, word);
         }
-        Change::Remove(at, length) => {
+        Mutation::Remove(at, length) => {
             let at = place(at, &input);
             let end = input.len().min(at + length);
             input.drain(at..end);
         }
-        Change::Repeat(at, length, times) => {
+        Mutation::Repeat(at, length, times) => {
             let at = place(at, &input);
             let end = input.len().min(at + length);
             let part = input[at..end].repeat(times);
             input.splice(at..at, part);
         }
-        Change::End(at) => input.truncate(place(at, &input)),
-        Change::Splice(other, at, from) => {
+        Mutation::End(at) => input.truncate(place(at, &input)),
+        Mutation::Splice(other, at, from) => {
             let other = other.get(corpus);
             input.truncate(place(at, &input));
             input.extend_from_slice(&other[place(from, other)..]);

@@ -2,15 +2,11 @@
 
 use super::{ENVIRONMENT, SESSIONS, WEBHOOKS, covers, execute, migrate, migrations};
 use crate::{
-    database::{self, Engine},
-    keeping::{
-        copy,
-        lived_in::{answers, hooks, layers_of, records, visits},
-        path,
-    },
-    office::{Office, WORKSPACE},
-    webhooks::receiver::{Receiver, Reply},
+    backup::copy, backup::populated::add_layers, backup::populated::add_records,
+    backup::populated::add_sessions, backup::populated::add_webhooks, backup::populated::responses,
+    backup::sqlite_path,
 };
+use groma_testkit::{Engine, Receiver, TestServer, postgres, receiver::Reply, server::WORKSPACE};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::{
@@ -52,15 +48,15 @@ impl Fixture {
     }
 
     /// Puts its rows into a database of its version.
-    pub(super) fn fill(&self, office: &Office, engine: Engine) {
+    pub(super) fn fill(&self, server: &TestServer, engine: Engine) {
         let file = rows_file(engine, self.version);
         let rows = std::fs::read_to_string(&file)
             .unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-        execute(office, engine, &format!("BEGIN;\n{rows}COMMIT;\n"));
+        execute(server, engine, &format!("BEGIN;\n{rows}COMMIT;\n"));
         if self.version >= WEBHOOKS {
             // The receivers of then are gone; nobody listens on this port.
             let move_away = "UPDATE webhook_endpoints SET url = 'http://127.0.0.1:9/'";
-            execute(office, engine, move_away);
+            execute(server, engine, move_away);
         }
         if self.version >= SESSIONS {
             // A session lasts for days, and this one for as long as there are tests.
@@ -69,7 +65,7 @@ impl Fixture {
             let renew = format!(
                 "UPDATE sessions SET created_at = {now}, last_seen_at = {now}, ends_at = {later}"
             );
-            execute(office, engine, &renew);
+            execute(server, engine, &renew);
         }
     }
 
@@ -88,8 +84,8 @@ impl Fixture {
 
     /// Checks that everything is answered as it was; a tile to the byte.
     #[track_caller]
-    pub(super) fn is_answered_by(&self, office: &Office) {
-        let now = said(office, self.token());
+    pub(super) fn is_answered_by(&self, server: &TestServer) {
+        let now = said(server, self.token());
         let then = self.said["answers"].as_object().unwrap();
         assert!(then.len() > 50, "there is much to compare");
         for (path, then) in then {
@@ -108,9 +104,9 @@ fn rows_file(engine: Engine, version: i32) -> PathBuf {
 }
 
 /// What every route answers: status, and document or tile.
-fn said(office: &Office, token: &str) -> Value {
-    let answers = answers(office, token).into_iter();
-    let said = answers.map(|(path, status, body)| {
+fn said(server: &TestServer, token: &str) -> Value {
+    let responses = responses(server, token).into_iter();
+    let said = responses.map(|(path, status, body)| {
         let body = serde_json::from_slice(&body).unwrap_or_else(|_| {
             let hex: String = body.iter().map(|byte| format!("{byte:02x}")).collect();
             json!(hex)
@@ -123,33 +119,33 @@ fn said(office: &Office, token: &str) -> Value {
 /// Writes the database of a version: an office with what that version knew, on PostgreSQL, and copied
 /// to SQLite, so that both have the same rows.
 fn write(version: i32) {
-    let mut office = Office::start_with(Engine::Postgres, &ENVIRONMENT);
-    let token = office.master_token();
-    let receiver = Receiver::answering(|_| Reply::status(500));
+    let mut server = TestServer::start_with(Engine::Postgres, &ENVIRONMENT);
+    let token = server.create_full_token();
+    let receiver = Receiver::with_handler(|_| Reply::status(500));
     let mut written = json!({ "token": token });
-    records(&office, 5);
+    add_records(&server, 5);
     if version >= LAYERS {
-        layers_of(&office, 100);
+        add_layers(&server, 100);
     }
     if version >= WEBHOOKS {
-        hooks(&office, &receiver);
+        add_webhooks(&server, &receiver);
         let list = ["webhook", "create", "https://example.test/hook", "--json"];
-        let endpoint = office.groma(&[&list[..], &["--workspace", WORKSPACE]].concat()).json();
+        let endpoint = server.run(&[&list[..], &["--workspace", WORKSPACE]].concat()).json();
         written["endpoint"] = endpoint["id"].clone();
         written["secret"] = endpoint["secret"].clone();
     }
     if version >= SESSIONS {
-        written["cookie"] = json!(visits(&office));
+        written["cookie"] = json!(add_sessions(&server));
     }
-    written["answers"] = said(&office, &token);
-    assert_eq!(office.close(), Some(0));
-    let copied = Office::closed(Engine::Sqlite, &ENVIRONMENT);
-    copy(&office, &copied, &[]).succeeds();
+    written["answers"] = said(&server, &token);
+    assert_eq!(server.stop(), Some(0));
+    let copied = TestServer::stopped(Engine::Sqlite, &ENVIRONMENT);
+    copy(&server, &copied, &[]).expect_success();
     for engine in [Engine::Sqlite, Engine::Postgres] {
         if migrations(engine).iter().any(|migration| migration.version() == version) {
             let rows = match engine {
-                Engine::Sqlite => sqlite_rows(&copied, &office, version),
-                Engine::Postgres => postgres_rows(&office, version),
+                Engine::Sqlite => sqlite_rows(&copied, &server, version),
+                Engine::Postgres => postgres_rows(&server, version),
             };
             std::fs::write(rows_file(engine, version), rows).unwrap();
         }
@@ -160,20 +156,21 @@ fn write(version: i32) {
 /// A document whose answers have a line each.
 fn lines(written: &Value) -> String {
     let mut rest = written.clone();
-    let answers = rest.as_object_mut().unwrap().remove("answers").unwrap();
-    let answers = answers.as_object().unwrap().iter();
-    let answers: Vec<_> = answers.map(|(path, said)| format!("{}:{said}", json!(path))).collect();
+    let responses = rest.as_object_mut().unwrap().remove("answers").unwrap();
+    let responses = responses.as_object().unwrap().iter();
+    let responses: Vec<_> =
+        responses.map(|(path, said)| format!("{}:{said}", json!(path))).collect();
     let rest = rest.to_string();
     let rest = rest.strip_suffix('}').unwrap();
-    format!("{rest},\n\"answers\":{{\n{}\n}}}}\n", answers.join(",\n"))
+    format!("{rest},\n\"answers\":{{\n{}\n}}}}\n", responses.join(",\n"))
 }
 
 /// What the databases fill in by themselves.
 const DERIVED: &str = "'refinery_schema_history', 'spatial_ref_sys', 'assignment_people'";
 
 /// The rows of the tables and columns that there were.
-fn postgres_rows(office: &Office, version: i32) -> String {
-    let then = Office::bare(Engine::Postgres, &[]);
+fn postgres_rows(server: &TestServer, version: i32) -> String {
+    let then = TestServer::unmigrated(Engine::Postgres, &[]);
     migrate(&then, Engine::Postgres, version);
     let columns = format!(
         "SELECT table_name || ' ' || string_agg(column_name, ', ' ORDER BY ordinal_position)
@@ -182,7 +179,7 @@ fn postgres_rows(office: &Office, version: i32) -> String {
             GROUP BY table_name ORDER BY table_name"
     );
     let mut rows = String::new();
-    for table in database::column(then.database(), &columns) {
+    for table in postgres::query_texts(then.database_url(), &columns).unwrap() {
         let (table, columns) = table.split_once(' ').unwrap();
         let values: Vec<_> =
             columns.split(", ").map(|name| format!("quote_nullable({name}::text)")).collect();
@@ -191,17 +188,20 @@ fn postgres_rows(office: &Office, version: i32) -> String {
             "SELECT '{insert}' || concat_ws(', ', {}) || ');' FROM {table} ORDER BY 1",
             values.join(", ")
         );
-        for row in database::column(office.database(), &query) {
+        for row in postgres::query_texts(server.database_url(), &query).unwrap() {
             writeln!(rows, "{row}").unwrap();
         }
     }
-    let there =
-        database::column(then.database(), "SELECT sequencename::text FROM pg_sequences ORDER BY 1");
+    let there = postgres::query_texts(
+        then.database_url(),
+        "SELECT sequencename::text FROM pg_sequences ORDER BY 1",
+    )
+    .unwrap();
     for sequence in there {
         let last = format!(
             "SELECT coalesce(last_value, 0)::text FROM pg_sequences WHERE sequencename = '{sequence}'"
         );
-        let last = database::column(office.database(), &last).remove(0);
+        let last = postgres::query_texts(server.database_url(), &last).unwrap().remove(0);
         if last != "0" {
             writeln!(rows, "SELECT setval('{sequence}', {last});").unwrap();
         }
@@ -209,11 +209,11 @@ fn postgres_rows(office: &Office, version: i32) -> String {
     rows
 }
 
-fn sqlite_rows(office: &Office, original: &Office, version: i32) -> String {
-    let then = Office::bare(Engine::Sqlite, &[]);
+fn sqlite_rows(server: &TestServer, original: &TestServer, version: i32) -> String {
+    let then = TestServer::unmigrated(Engine::Sqlite, &[]);
     migrate(&then, Engine::Sqlite, version);
-    let texts = |office: &Office, query: &str| -> Vec<String> {
-        let connection = Connection::open(path(office)).unwrap();
+    let texts = |server: &TestServer, query: &str| -> Vec<String> {
+        let connection = Connection::open(sqlite_path(server)).unwrap();
         let mut statement = connection.prepare(query).unwrap();
         statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
     };
@@ -231,7 +231,7 @@ fn sqlite_rows(office: &Office, original: &Office, version: i32) -> String {
             columns.join(", "),
             values.join(" || ', ' || ")
         );
-        for row in texts(office, &query) {
+        for row in texts(server, &query) {
             writeln!(rows, "{row}").unwrap();
         }
     }
@@ -243,7 +243,7 @@ fn sqlite_rows(office: &Office, original: &Office, version: i32) -> String {
              FROM {kind} r JOIN workspaces w ON w.id = r.workspace_id ORDER BY 1",
             separator = u32::from(groma_domain::text::FIELD_SEPARATOR)
         );
-        for row in database::column(original.database(), &query) {
+        for row in postgres::query_texts(original.database_url(), &query).unwrap() {
             writeln!(rows, "{row}").unwrap();
         }
     }

@@ -1,9 +1,6 @@
 //! A browser: it keeps cookies, says where its forms come from, and sends back what a page gave it.
 
-use crate::{
-    client::{Answer, Client, encode},
-    office::{OWNER, Office},
-};
+use groma_testkit::{Client, Response, TestServer, http::percent_encode, server::OWNER};
 use std::{cell::RefCell, collections::BTreeMap};
 
 pub(crate) struct Browser {
@@ -13,7 +10,7 @@ pub(crate) struct Browser {
 
 /// A page, or whatever else came.
 pub(crate) struct Page {
-    pub(crate) answer: Answer,
+    pub(crate) response: Response,
     pub(crate) text: String,
 }
 
@@ -23,15 +20,15 @@ impl Browser {
     }
 
     /// A browser of the office's owner, logged in.
-    pub(crate) fn of_owner(office: &Office) -> Self {
-        Self::logged_in(office, OWNER, super::password())
+    pub(crate) fn of_owner(server: &TestServer) -> Self {
+        Self::logged_in(server, OWNER, super::password())
     }
 
     #[track_caller]
-    pub(crate) fn logged_in(office: &Office, email: &str, password: &str) -> Self {
-        let browser = Self::new(office.main());
+    pub(crate) fn logged_in(server: &TestServer, email: &str, password: &str) -> Self {
+        let browser = Self::new(server.main());
         let page = browser.log_in(email, password);
-        assert_eq!(page.answer.status, 303, "{}", page.text);
+        assert_eq!(page.response.status, 303, "{}", page.text);
         browser
     }
 
@@ -53,14 +50,14 @@ impl Browser {
     }
 
     pub(crate) fn get(&self, path: &str) -> Page {
-        self.ask("GET", path, &[], None)
+        self.request("GET", path, &[], None)
     }
 
     /// A page that must be there.
     #[track_caller]
     pub(crate) fn page(&self, path: &str) -> Page {
         let page = self.get(path);
-        assert_eq!(page.answer.status, 200, "{path}: {}", page.text);
+        assert_eq!(page.response.status, 200, "{path}: {}", page.text);
         page
     }
 
@@ -76,7 +73,7 @@ impl Browser {
     #[track_caller]
     pub(crate) fn done(&self, page: &str, action: &str, fields: &[(&str, &str)]) -> String {
         let page = self.send_form(page, action, fields);
-        assert_eq!(page.answer.status, 303, "{action}: {}", page.text);
+        assert_eq!(page.response.status, 303, "{action}: {}", page.text);
         page.location()
     }
 
@@ -84,12 +81,12 @@ impl Browser {
     pub(crate) fn post(&self, path: &str, fields: &[(&str, &str)]) -> Page {
         let body: Vec<_> = fields
             .iter()
-            .map(|(name, value)| format!("{}={}", encode(name), encode(value)))
+            .map(|(name, value)| format!("{}={}", percent_encode(name), percent_encode(value)))
             .collect();
         let origin = format!("http://{}", self.client.authority());
         let headers =
             [("Origin", origin), ("Content-Type", "application/x-www-form-urlencoded".to_owned())];
-        self.ask("POST", path, &headers, Some(body.join("&").into_bytes()))
+        self.request("POST", path, &headers, Some(body.join("&").into_bytes()))
     }
 
     /// Sends JSON as the map does.
@@ -101,10 +98,10 @@ impl Browser {
             ("Content-Type", "application/json".to_owned()),
             ("X-CSRF-Token", token),
         ];
-        self.ask("POST", path, &headers, Some(body.to_string().into_bytes()))
+        self.request("POST", path, &headers, Some(body.to_string().into_bytes()))
     }
 
-    pub(crate) fn ask(
+    pub(crate) fn request(
         &self,
         method: &str,
         path: &str,
@@ -115,18 +112,18 @@ impl Browser {
             let cookies = self.cookies.borrow();
             cookies.iter().map(|(name, value)| format!("{name}={value}")).collect()
         };
-        let mut ask = self.client.ask(method, path).header("Accept", "text/html");
+        let mut request = self.client.request(method, path).header("Accept", "text/html");
         if !cookies.is_empty() {
-            ask = ask.header("Cookie", cookies.join("; "));
+            request = request.header("Cookie", cookies.join("; "));
         }
         for (name, value) in headers {
-            ask = ask.header(name, value.clone());
+            request = request.header(name, value.clone());
         }
         if let Some(body) = body {
-            ask = ask.body(body);
+            request = request.body(body);
         }
-        let answer = ask.send();
-        for line in answer.headers.get_all("set-cookie") {
+        let response = request.send();
+        for line in response.headers.get_all("set-cookie") {
             let line = line.to_str().unwrap();
             let (name, rest) = line.split_once('=').unwrap();
             let value = rest.split(';').next().unwrap();
@@ -136,7 +133,7 @@ impl Browser {
                 self.set_cookie(name, value);
             }
         }
-        Page { text: answer.text(), answer }
+        Page { text: response.text(), response }
     }
 }
 
@@ -156,7 +153,7 @@ impl Page {
 
     #[track_caller]
     pub(crate) fn location(&self) -> String {
-        self.answer.header("location").expect("a redirect").to_owned()
+        self.response.header("location").expect("a redirect").to_owned()
     }
 
     #[track_caller]

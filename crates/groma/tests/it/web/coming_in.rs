@@ -1,11 +1,8 @@
 //! Set-up, login, sessions, invitations, workspaces.
 
 use super::{Browser, password};
-use crate::{
-    database::Engine,
-    office::{OWNER, Office, WORKSPACE, wait_until},
-    on_both_engines,
-};
+use crate::on_both_engines;
+use groma_testkit::{Engine, TestServer, server::OWNER, server::WORKSPACE, wait_until};
 use std::time::Duration;
 
 const CREW: &str = "crew@example.test";
@@ -29,14 +26,14 @@ fn fields<'a>(owned: &'a [(&'static str, String)]) -> Vec<(&'a str, &'a str)> {
 
 on_both_engines! {
     fn the_first_start_is_set_up_once_by_whoever_started_it(engine: Engine) {
-        let mut office = Office::closed(engine, &[]);
-        office.open();
+        let mut server = TestServer::stopped(engine, &[]);
+        server.serve();
         let printed = wait_until(Duration::from_secs(10), || {
-            let printed = office.program().printed();
+            let printed = server.process().stdout();
             printed.contains("/setup?code=").then_some(printed.clone()).ok_or(printed)
         });
         let code = printed.split("code=").nth(1).unwrap().split_whitespace().next().unwrap();
-        let browser = Browser::new(office.main());
+        let browser = Browser::new(server.main());
         assert_eq!(browser.get("/").location(), "/setup");
         browser.page("/setup").hides("name=\"password\"");
         let page = format!("/setup?code={code}");
@@ -44,7 +41,7 @@ on_both_engines! {
         // A guess is refused.
         let wrong = "0".repeat(64);
         let refused = browser.send_form(&page, "/setup", &fields(&setup(&wrong, OWNER)));
-        assert_eq!(refused.answer.status, 403);
+        assert_eq!(refused.response.status, 403);
         let mut short = setup(code, OWNER);
         short[5].1 = "short".to_owned();
         let refused = browser.send_form(&page, "/setup", &fields(&short));
@@ -53,29 +50,29 @@ on_both_engines! {
         assert_eq!(browser.done(&page, "/setup", &fields(&setup(code, OWNER))), "/");
         browser.page("/").shows("Survey office");
         // Once is enough, for whoever still has the code too.
-        let late = Browser::new(office.main());
+        let late = Browser::new(server.main());
         assert_eq!(late.get(&page).location(), "/login");
         let token = late.get("/login").token();
         let mut again = setup(code, CREW);
         again.push(("_csrf", token));
         let again = late.post("/setup", &fields(&again));
-        assert_eq!(again.answer.status, 400);
+        assert_eq!(again.response.status, 400);
         again.shows("is used up");
         // The next start asks for nothing.
-        office.close();
-        office.open();
-        Browser::logged_in(&office, OWNER, "a long password");
-        assert!(!office.program().printed().contains("setup"));
+        server.stop();
+        server.serve();
+        Browser::logged_in(&server, OWNER, "a long password");
+        assert!(!server.process().stdout().contains("setup"));
     }
 
     fn a_login_has_a_session_of_its_own_that_ends_at_once(engine: Engine) {
-        let office = Office::start(engine);
-        let browser = Browser::new(office.main());
+        let server = TestServer::start(engine);
+        let browser = Browser::new(server.main());
         assert_eq!(browser.get("/folders?q=a%20b").location(), "/login?next=%2Ffolders%3Fq%3Da%2520b");
         browser.get("/login");
         let before = browser.cookie("groma").expect("a cookie before the login");
         let wrong = browser.log_in(OWNER, "not it");
-        assert_eq!(wrong.answer.status, 400);
+        assert_eq!(wrong.response.status, 400);
         wrong.shows("The address or the password is not right.");
         let nobody = browser.log_in("nobody@example.test", "not it");
         nobody.shows("The address or the password is not right.");
@@ -84,8 +81,8 @@ on_both_engines! {
             "/login",
             &[("email", &OWNER.to_uppercase()), ("password", password()), ("next", "/folders?q=x")],
         );
-        assert_eq!((page.answer.status, page.location().as_str()), (303, "/folders?q=x"));
-        let set: Vec<_> = page.answer.headers.get_all("set-cookie").iter().collect();
+        assert_eq!((page.response.status, page.location().as_str()), (303, "/folders?q=x"));
+        let set: Vec<_> = page.response.headers.get_all("set-cookie").iter().collect();
         let cookie = set.iter().map(|line| line.to_str().unwrap()).find(|line| line.starts_with("groma="));
         let cookie = cookie.expect("a session cookie");
         for attribute in ["HttpOnly", "SameSite=Lax", "Path=/"] {
@@ -94,30 +91,30 @@ on_both_engines! {
         assert!(!cookie.contains("Secure"), "plain http");
         // What a stranger may have planted before is worth nothing after.
         assert_ne!(browser.cookie("groma"), Some(before.clone()));
-        let planted = Browser::new(office.main());
+        let planted = Browser::new(server.main());
         planted.set_cookie("groma", &before);
-        assert_eq!(planted.get("/folders").answer.status, 303);
+        assert_eq!(planted.get("/folders").response.status, 303);
         browser.page("/folders");
         // Logged out, the old cookie opens nothing.
         let stolen = browser.cookie("groma").unwrap();
         browser.done("/folders", "/logout", &[]);
-        let thief = Browser::new(office.main());
+        let thief = Browser::new(server.main());
         thief.set_cookie("groma", &stolen);
-        assert_eq!(thief.get("/folders").answer.status, 303);
+        assert_eq!(thief.get("/folders").response.status, 303);
     }
 
     fn only_pages_of_this_application_are_gone_to_after_a_login(engine: Engine) {
-        let office = Office::start(engine);
+        let server = TestServer::start(engine);
         for elsewhere in ["https://evil.test/", "//evil.test", "/\\evil.test", "javascript:alert(1)", "evil"] {
-            let browser = Browser::new(office.main());
+            let browser = Browser::new(server.main());
             let fields = [("email", OWNER), ("password", password()), ("next", elsewhere)];
             assert_eq!(browser.done("/login", "/login", &fields), "/", "{elsewhere}");
         }
     }
 
     fn sessions_are_listed_and_ended_one_by_one_or_with_the_password(engine: Engine) {
-        let office = Office::start(engine);
-        let (here, there) = (Browser::of_owner(&office), Browser::of_owner(&office));
+        let server = TestServer::start(engine);
+        let (here, there) = (Browser::of_owner(&server), Browser::of_owner(&server));
         let page = here.page("/account");
         assert_eq!(page.text.matches("/end\"").count(), 2, "{}", page.text);
         page.shows("this one");
@@ -126,25 +123,25 @@ on_both_engines! {
         let other = rows.iter().find(|row| !row.contains("this one")).unwrap();
         let action = other.split("action=\"").nth(1).unwrap().split('"').next().unwrap();
         here.done("/account", action, &[]);
-        assert_eq!(there.get("/").answer.status, 303, "it ended at once");
+        assert_eq!(there.get("/").response.status, 303, "it ended at once");
         here.page("/");
-        let again = Browser::of_owner(&office);
+        let again = Browser::of_owner(&server);
         let wrong = here.send_form("/account", "/account/password", &[("current", "no"), ("password", "another password")]);
         assert_eq!(wrong.error_of("current"), Some("Is not right"));
         here.done("/account", "/account/password", &[("current", password()), ("password", "another password")]);
-        assert_eq!(again.get("/").answer.status, 303, "other sessions end");
+        assert_eq!(again.get("/").response.status, 303, "other sessions end");
         here.page("/");
-        assert_eq!(Browser::new(office.main()).log_in(OWNER, password()).answer.status, 400);
-        let newest = Browser::logged_in(&office, OWNER, "another password");
+        assert_eq!(Browser::new(server.main()).log_in(OWNER, password()).response.status, 400);
+        let newest = Browser::logged_in(&server, OWNER, "another password");
         // From the command line everybody is out.
-        office.groma_with("a third password\n", &["user", "password", OWNER]).succeeds();
-        assert_eq!(here.get("/").answer.status, 303);
-        assert_eq!(newest.get("/").answer.status, 303);
+        server.run_with_input("a third password\n", &["user", "password", OWNER]).expect_success();
+        assert_eq!(here.get("/").response.status, 303);
+        assert_eq!(newest.get("/").response.status, 303);
     }
 
     fn a_link_makes_one_person_a_member_with_its_role(engine: Engine) {
-        let office = Office::start(engine);
-        let owner = Browser::of_owner(&office);
+        let server = TestServer::start(engine);
+        let owner = Browser::of_owner(&server);
         let invite = |role: &str, email: &str| {
             let once = uuid::Uuid::now_v7().to_string();
             let fields = [("once", once.as_str()), ("role", role), ("email", email)];
@@ -153,21 +150,21 @@ on_both_engines! {
             let again = owner.send_form("/settings/members", "/settings/invitations", &fields);
             let start = "<code id=\"link\">";
             assert_eq!(again.between(start, "</code>"), page.between(start, "</code>"));
-            assert_eq!(page.answer.status, 200, "{}", page.text);
-            assert_eq!(page.answer.header("cache-control"), Some("no-store"));
+            assert_eq!(page.response.status, 200, "{}", page.text);
+            assert_eq!(page.response.header("cache-control"), Some("no-store"));
             let link = page.between("<code id=\"link\">", "</code>").unwrap().to_owned();
             link[link.find("/join/").unwrap()..].to_owned()
         };
         let link = invite("editor", "");
-        let crew = Browser::new(office.main());
+        let crew = Browser::new(server.main());
         crew.page(&link).shows("as <b>editor</b>");
         let fields = [("person", "Field crew"), ("email", CREW), ("password", "a crew password")];
         assert_eq!(crew.done(&link, &link, &fields), "/");
         crew.page("/folders/new");
-        assert_eq!(crew.get("/settings/statuses").answer.status, 403);
+        assert_eq!(crew.get("/settings/statuses").response.status, 403);
         // It is used up.
-        let late = Browser::new(office.main());
-        assert_eq!(late.get(&link).answer.status, 404);
+        let late = Browser::new(server.main());
+        assert_eq!(late.get(&link).response.status, 404);
         // One for another address, and one that is taken back.
         let named = invite("viewer", "someone@example.test");
         let fields = [("person", "Someone"), ("email", "other@example.test"), ("password", "some password")];
@@ -179,20 +176,20 @@ on_both_engines! {
             let action = row.split("action=\"").nth(1).unwrap().split('"').next().unwrap();
             owner.done("/settings/members", action, &[]);
         }
-        assert_eq!(late.get(&back).answer.status, 404);
-        assert_eq!(late.get(&named).answer.status, 404);
+        assert_eq!(late.get(&back).response.status, 404);
+        assert_eq!(late.get(&named).response.status, 404);
         // A known address must log in first.
         let again = invite("admin", "");
         let fields = [("person", "Impostor"), ("email", CREW), ("password", "not their password")];
         late.send_form(&again, &again, &fields).shows("Is known here");
         crew.send_form(&again, &again, &[]).shows("is a member already");
-        assert_eq!(crew.get("/settings/statuses").answer.status, 403, "their role stays");
+        assert_eq!(crew.get("/settings/statuses").response.status, 403, "their role stays");
     }
 
     fn someone_in_two_workspaces_goes_from_one_to_the_other(engine: Engine) {
-        let office = Office::start(engine);
-        office.create_workspace("Branch");
-        let browser = Browser::of_owner(&office);
+        let server = TestServer::start(engine);
+        server.create_workspace("Branch");
+        let browser = Browser::of_owner(&server);
         let page = browser.page("/");
         page.shows("Branch");
         page.shows(WORKSPACE);
@@ -200,30 +197,30 @@ on_both_engines! {
         let stale = browser.get("/folders/F-000001/edit").token();
         let other = page.between("name=\"workspace\" value=\"", "\"").unwrap().to_owned();
         browser.done("/", "/workspaces/enter", &[("workspace", &other)]);
-        assert_eq!(browser.get("/folders/F-000001").answer.status, 404);
+        assert_eq!(browser.get("/folders/F-000001").response.status, 404);
         // A form of the other workspace changes nothing in this one.
         let refused = browser.post("/folders/new", &[("_csrf", &stale), ("name", "Astray")]);
-        assert_eq!(refused.answer.status, 403);
+        assert_eq!(refused.response.status, 403);
         browser.page("/folders").hides("Astray");
         let nowhere = uuid::Uuid::now_v7().to_string();
         let refused = browser.send_form("/", "/workspaces/enter", &[("workspace", &nowhere)]);
-        assert_eq!(refused.answer.status, 404);
+        assert_eq!(refused.response.status, 404);
     }
 }
 
 #[test]
 fn over_https_the_cookie_binds_to_the_host() {
-    let office = Office::start_with(
+    let server = TestServer::start_with(
         Engine::Sqlite,
         &[("GROMA_SERVER__PUBLIC_URL", "https://groma.example.test")],
     );
-    let browser = Browser::new(office.main());
+    let browser = Browser::new(server.main());
     let page = browser.get("/login");
-    let cookie = page.answer.header("set-cookie").unwrap();
+    let cookie = page.response.header("set-cookie").unwrap();
     assert!(cookie.starts_with("__Host-groma=") && cookie.contains("; Secure"), "{cookie}");
-    assert!(page.answer.header("strict-transport-security").is_some());
+    assert!(page.response.header("strict-transport-security").is_some());
     let missing = browser.get("/nothing/here");
-    assert_eq!(missing.answer.status, 404);
-    assert!(missing.answer.header("strict-transport-security").is_some());
-    assert!(missing.answer.header("content-security-policy").is_some());
+    assert_eq!(missing.response.status, 404);
+    assert!(missing.response.header("strict-transport-security").is_some());
+    assert!(missing.response.header("content-security-policy").is_some());
 }

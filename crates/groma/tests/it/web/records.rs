@@ -1,23 +1,21 @@
 //! Records in pages: made, changed, found, archived, deleted; what others typed is only ever text.
 
 use super::Browser;
-use crate::{
-    office::{Office, WORKSPACE},
-    on_both_engines,
-};
+use crate::on_both_engines;
+use groma_testkit::{TestServer, server::WORKSPACE};
 use serde_json::json;
 
 on_both_engines! {
     fn a_folder_is_made_changed_archived_undone_and_deleted(engine: Engine) {
-        let office = Office::start(engine);
-        let browser = Browser::of_owner(&office);
+        let server = TestServer::start(engine);
+        let browser = Browser::of_owner(&server);
         browser.page("/folders").shows("There are no folders yet");
         let wrong = browser.send_form(
             "/folders/new",
             "/folders/new",
             &[("name", " "), ("clientName", "Town council"), ("startDate", "2026-02-01"), ("dueDate", "2026-13-01")],
         );
-        assert_eq!(wrong.answer.status, 400);
+        assert_eq!(wrong.response.status, 400);
         assert_eq!(wrong.error_of("name"), Some("Must not be empty"));
         assert_eq!(wrong.error_of("dueDate"), Some("Must be a date, YYYY-MM-DD"));
         wrong.shows("value=\"Town council\"");
@@ -38,7 +36,7 @@ on_both_engines! {
         // Someone who had the page open before sees both versions, and nothing is lost.
         let stale = [("version", version.as_str()), ("name", "Chêne, other")];
         let conflict = browser.send_form("/folders/F-000001/edit", "/folders/F-000001/edit", &stale);
-        assert_eq!(conflict.answer.status, 409);
+        assert_eq!(conflict.response.status, 409);
         conflict.shows("<td class=\"theirs\">Chêne, division</td>");
         conflict.shows("<td class=\"mine\">Chêne, other</td>");
         conflict.shows("value=\"Chêne, other\"");
@@ -57,28 +55,28 @@ on_both_engines! {
         browser.page("/folders").shows("Chêne, other");
         // Deleted only with its reference typed, and told what goes with it.
         browser.done("/assignments/new", "/assignments/new", &[("title", "Stake out"), ("folder", "F-000001")]);
-        let ask = browser.page("/folders/F-000001/delete");
-        ask.shows("1 assignment");
-        let version = ask.between("name=\"version\" value=\"", "\"").unwrap().to_owned();
+        let request = browser.page("/folders/F-000001/delete");
+        request.shows("1 assignment");
+        let version = request.between("name=\"version\" value=\"", "\"").unwrap().to_owned();
         let wrong = [("confirm", "F-1"), ("version", version.as_str())];
         let wrong = browser.send_form("/folders/F-000001/delete", "/folders/F-000001/delete", &wrong);
-        assert_eq!(wrong.answer.status, 400);
+        assert_eq!(wrong.response.status, 400);
         let right = [("confirm", "F-000001"), ("version", version.as_str())];
         browser.done("/folders/F-000001/delete", "/folders/F-000001/delete", &right);
-        assert_eq!(browser.get("/folders/F-000001").answer.status, 404);
-        assert_eq!(browser.get("/assignments/A-000001").answer.status, 404);
+        assert_eq!(browser.get("/folders/F-000001").response.status, 404);
+        assert_eq!(browser.get("/assignments/A-000001").response.status, 404);
     }
 
     fn lists_are_found_filtered_sorted_and_paged_in_the_address(engine: Engine) {
-        let office = Office::start(engine);
+        let server = TestServer::start(engine);
         let folders: Vec<_> = (1..=120).map(|n| json!({
             "reference": format!("N-{n:03}"), "name": format!("{} {n:03}", if n % 2 == 0 { "Chêne" } else { "Ormes" }),
             "dueDate": if n % 3 == 0 { json!(format!("2026-05-{:02}", 1 + n % 28)) } else { json!(null) },
             "owner": if n == 7 { "crew@example.test" } else { "lead@example.test" },
             "archivedAt": if n > 115 { json!("2026-06-01T00:00:00Z") } else { json!(null) },
         })).collect();
-        office.import("folders", &folders);
-        let browser = Browser::of_owner(&office);
+        server.import("folders", &folders);
+        let browser = Browser::of_owner(&server);
         let page = browser.page("/folders");
         page.shows("1–50 of 115");
         page.shows("N-115");
@@ -103,17 +101,17 @@ on_both_engines! {
         none.shows("No folder matches");
         none.shows("&#60;script&#62;nothing");
         // A script gets the list alone.
-        let piece = browser.ask("GET", "/folders?q=ormes", &[("HX-Request", "true".to_owned())], None);
+        let piece = browser.request("GET", "/folders?q=ormes", &[("HX-Request", "true".to_owned())], None);
         assert!(piece.text.trim_start().starts_with("<div class=\"table-scroll\">"), "{}", piece.text);
         browser.page("/search?q=N-007").shows("With this reference");
         browser.page("/search?q=crew").shows("crew@example.test");
     }
 
     fn expenses_are_entered_in_a_row_and_added_up_by_currency(engine: Engine) {
-        let office = Office::start(engine);
-        office.import("folders", &[json!({ "name": "Ring road", "currency": "EUR" })]);
-        office.import("budgets", &[json!({ "name": "Travel", "folder": "F-000001", "amount": "100" })]);
-        let browser = Browser::of_owner(&office);
+        let server = TestServer::start(engine);
+        server.import("folders", &[json!({ "name": "Ring road", "currency": "EUR" })]);
+        server.import("budgets", &[json!({ "name": "Travel", "folder": "F-000001", "amount": "100" })]);
+        let browser = Browser::of_owner(&server);
         let enter = |amount: &str, currency: &str, budget: &str| {
             let fields = [
                 ("_whole", "1"), ("folder", "F-000001"), ("incurredOn", "2026-03-02"), ("unitAmount", amount),
@@ -140,18 +138,18 @@ on_both_engines! {
     }
 
     fn what_someone_typed_is_never_markup(engine: Engine) {
-        let office = Office::start(engine);
+        let server = TestServer::start(engine);
         let evil = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>";
-        let browser = Browser::of_owner(&office);
-        office.import("folders", &[json!({
+        let browser = Browser::of_owner(&server);
+        server.import("folders", &[json!({
             "reference": "<i>x", "name": evil, "description": evil, "clientName": evil, "tags": ["<b>tag"],
             "customFields": { "<u>name": evil }, "externalId": evil,
         })]);
-        office.import("assignments", &[json!({ "title": evil, "folder": "<i>x", "description": evil })]);
-        office.import("expenses", &[json!({
+        server.import("assignments", &[json!({ "title": evil, "folder": "<i>x", "description": evil })]);
+        server.import("expenses", &[json!({
             "folder": "<i>x", "unitAmount": 1, "incurredOn": "2026-01-01", "description": evil, "vendor": evil, "category": evil,
         })]);
-        office.import("budgets", &[json!({ "name": evil, "folder": "<i>x", "amount": 1, "category": evil })]);
+        server.import("budgets", &[json!({ "name": evil, "folder": "<i>x", "amount": 1, "category": evil })]);
         browser.done("/settings/statuses/new", "/settings/statuses/new", &[("name", evil), ("appliesTo", "folder"), ("group", "todo"), ("color", "#112233")]);
         browser.done("/settings/layers/new", "/settings/layers/new", &[("name", evil)]);
         browser.send_form("/settings/tokens/new", "/settings/tokens/new", &[("name", evil), ("expires", "30")]);
@@ -172,13 +170,13 @@ on_both_engines! {
     }
 
     fn another_workspaces_records_are_not_there(engine: Engine) {
-        let office = Office::start(engine);
-        office.create_workspace("Branch");
-        office.import_into("Branch", "folders", &[json!({ "name": "Secret" })]);
-        office.groma_with("a crew password\n", &["user", "add", "crew@example.test", "--workspace", WORKSPACE, "--role", "owner"]).succeeds();
-        let crew = Browser::logged_in(&office, "crew@example.test", "a crew password");
+        let server = TestServer::start(engine);
+        server.create_workspace("Branch");
+        server.import_into("Branch", "folders", &[json!({ "name": "Secret" })]);
+        server.run_with_input("a crew password\n", &["user", "add", "crew@example.test", "--workspace", WORKSPACE, "--role", "owner"]).expect_success();
+        let crew = Browser::logged_in(&server, "crew@example.test", "a crew password");
         for path in ["/folders/F-000001", "/folders/F-000001/edit", "/folders/F-000001/geometries.geojson"] {
-            assert_eq!(crew.get(path).answer.status, 404, "{path}");
+            assert_eq!(crew.get(path).response.status, 404, "{path}");
         }
         crew.page("/folders").hides("Secret");
         crew.page("/search?q=secret").shows("Nothing matches");

@@ -1,22 +1,20 @@
 //! Settings: tokens that work as pasted, members, statuses, layers, the end of a workspace.
 
 use super::Browser;
-use crate::{
-    office::{OWNER, Office, WORKSPACE},
-    on_both_engines,
-};
+use crate::on_both_engines;
+use groma_testkit::{TestServer, server::OWNER, server::WORKSPACE};
 use serde_json::json;
 
-fn member(office: &Office, email: &str, role: &str) -> Browser {
+fn member(server: &TestServer, email: &str, role: &str) -> Browser {
     let add = ["user", "add", email, "--workspace", WORKSPACE, "--role", role];
-    office.groma_with("a password of theirs\n", &add).succeeds();
-    Browser::logged_in(office, email, "a password of theirs")
+    server.run_with_input("a password of theirs\n", &add).expect_success();
+    Browser::logged_in(server, email, "a password of theirs")
 }
 
 on_both_engines! {
     fn a_token_is_shown_once_works_as_pasted_and_ends_when_revoked(engine: Engine) {
-        let office = Office::start(engine);
-        let browser = Browser::of_owner(&office);
+        let server = TestServer::start(engine);
+        let browser = Browser::of_owner(&server);
         browser.page("/settings/tokens").shows("No tokens yet");
         browser.page("/settings/tokens/new").shows("Read folders, list and detail");
         let wrong = browser.send_form("/settings/tokens/new", "/settings/tokens/new", &[("name", ""), ("expires", "7")]);
@@ -25,14 +23,14 @@ on_both_engines! {
         let once = once.between("name=\"once\" value=\"", "\"").unwrap().to_owned();
         let fields = [("once", once.as_str()), ("name", "QGIS office"), ("scope", "READ_FOLDER"), ("scope", "READ_BUDGET"), ("expires", "90")];
         let made = browser.send_form("/settings/tokens/new", "/settings/tokens/new", &fields);
-        assert_eq!(made.answer.status, 200, "{}", made.text);
-        assert_eq!(made.answer.header("cache-control"), Some("no-store"));
+        assert_eq!(made.response.status, 200, "{}", made.text);
+        assert_eq!(made.response.header("cache-control"), Some("no-store"));
         let token = made.between("<code id=\"token\">", "</code>").unwrap().to_owned();
         let curl = made.between("<pre id=\"curl\" tabindex=\"0\">", "</pre>").unwrap().replace("&#34;", "\"");
         assert!(curl.contains(&format!("Authorization: Bearer {token}")), "{curl}");
-        assert!(curl.contains(&format!("http://{}/api/public/v1/folders?limit=5", office.main().authority())));
-        office.get("/folders?limit=5", &token).ok();
-        office.get("/expenses", &token).error(403);
+        assert!(curl.contains(&format!("http://{}/api/public/v1/folders?limit=5", server.main().authority())));
+        server.get("/folders?limit=5", &token).ok();
+        server.get("/expenses", &token).error(403);
         // A reload of that answer makes no second one.
         assert_eq!(browser.done("/settings/tokens/new", "/settings/tokens/new", &fields), "/settings/tokens");
         browser.page("/settings/tokens").shows("has been made already");
@@ -44,14 +42,14 @@ on_both_engines! {
         let row = list.text.split("<tr").find(|row| row.contains("/revoke\"")).unwrap();
         let revoke = row.split("/settings/tokens/").nth(1).unwrap().split('/').next().unwrap();
         // It belongs to the owner: an editor cannot end it, an administrator can.
-        let editor = member(&office, "editor@example.test", "editor");
+        let editor = member(&server, "editor@example.test", "editor");
         let path = format!("/settings/tokens/{revoke}/revoke");
-        assert_eq!(editor.get(&path).answer.status, 404);
-        assert_eq!(editor.send_form("/", &path, &[]).answer.status, 404);
+        assert_eq!(editor.get(&path).response.status, 404);
+        assert_eq!(editor.send_form("/", &path, &[]).response.status, 404);
         editor.page("/settings/tokens").hides("QGIS office");
-        office.get("/folders", &token).ok();
+        server.get("/folders", &token).ok();
         browser.done(&path, &path, &[]);
-        office.get("/folders", &token).is_error(401, "Unknown or revoked token");
+        server.get("/folders", &token).assert_error(401, "Unknown or revoked token");
         // Webhooks are an administrator's to grant.
         editor.page("/settings/tokens/new").shows("Only administrators and owners can grant this.");
         let fields = [("name", "x"), ("scope", "MANAGE_WEBHOOK"), ("expires", "none")];
@@ -60,12 +58,12 @@ on_both_engines! {
     }
 
     fn the_last_owner_stays_and_who_leaves_takes_their_tokens_along(engine: Engine) {
-        let office = Office::start(engine);
-        let owner = Browser::of_owner(&office);
-        let admin = member(&office, "admin@example.test", "admin");
-        let editor = member(&office, "editor@example.test", "editor");
-        let token = office.token_of(WORKSPACE, "editor@example.test", &["READ_FOLDER"]);
-        office.get("/folders", &token).ok();
+        let server = TestServer::start(engine);
+        let owner = Browser::of_owner(&server);
+        let admin = member(&server, "admin@example.test", "admin");
+        let editor = member(&server, "editor@example.test", "editor");
+        let token = server.create_token_for(WORKSPACE, "editor@example.test", &["READ_FOLDER"]);
+        server.get("/folders", &token).ok();
         let page = owner.page("/settings/members");
         let id_of = |email: &str| {
             let row = page.text.split("<tr").skip(1).find(|row| row.contains(email)).unwrap();
@@ -76,31 +74,31 @@ on_both_engines! {
             browser.send_form("/settings/members", &format!("/settings/members/{id}/role"), &[("role", role)])
         };
         let refused = role(&owner, &me, "admin");
-        assert_eq!(refused.answer.status, 400);
+        assert_eq!(refused.response.status, 400);
         refused.shows("the last owner stays");
         let leave = format!("/settings/members/{me}/remove");
         owner.send_form(&leave, &leave, &[]).shows("the last owner stays");
         // An administrator neither touches owners nor makes them.
-        assert_eq!(role(&admin, &me, "viewer").answer.status, 403);
-        assert_eq!(role(&admin, &id_of("editor@example.test"), "owner").answer.status, 403);
-        assert_eq!(admin.send_form("/settings/members", &leave, &[]).answer.status, 403);
+        assert_eq!(role(&admin, &me, "viewer").response.status, 403);
+        assert_eq!(role(&admin, &id_of("editor@example.test"), "owner").response.status, 403);
+        assert_eq!(admin.send_form("/settings/members", &leave, &[]).response.status, 403);
         // An editor removes nobody else.
         let out = format!("/settings/members/{}/remove", id_of("admin@example.test"));
-        assert_eq!(editor.send_form("/settings/members", &out, &[]).answer.status, 403);
+        assert_eq!(editor.send_form("/settings/members", &out, &[]).response.status, 403);
         let editors = format!("/settings/members/{}/remove", id_of("editor@example.test"));
         admin.done(&editors, &editors, &[]);
         assert_eq!(editor.get("/").location(), "/account", "out at once");
-        office.within_a_second("/folders", &token, |answer| answer.status == 401);
+        server.get_until("/folders", &token, |response| response.status == 401);
         // Back again, the old token stays dead.
-        office.groma(&["user", "add", "editor@example.test", "--workspace", WORKSPACE, "--role", "editor"]).succeeds();
+        server.run(&["user", "add", "editor@example.test", "--workspace", WORKSPACE, "--role", "editor"]).expect_success();
         editor.page("/folders");
-        office.get("/folders", &token).error(401);
+        server.get("/folders", &token).error(401);
     }
 
     fn statuses_are_ordered_coloured_and_replaced(engine: Engine) {
-        let office = Office::start(engine);
-        office.import("folders", &[json!({ "name": "a", "status": "Quoted" })]);
-        let browser = Browser::of_owner(&office);
+        let server = TestServer::start(engine);
+        server.import("folders", &[json!({ "name": "a", "status": "Quoted" })]);
+        let browser = Browser::of_owner(&server);
         let names = |page: &str| {
             let folders = page.split("<h2>Assignments</h2>").next().unwrap().to_owned();
             let cells = folders.split("</svg>").filter_map(|cell| cell.split("</span>").next());
@@ -132,8 +130,8 @@ on_both_engines! {
     }
 
     fn a_layer_is_made_renamed_and_deleted_and_so_is_the_workspace(engine: Engine) {
-        let office = Office::start(engine);
-        let browser = Browser::of_owner(&office);
+        let server = TestServer::start(engine);
+        let browser = Browser::of_owner(&server);
         browser.done("/settings/layers/new", "/settings/layers/new", &[("name", "Parcels")]);
         let page = browser.page("/settings/layers");
         let id = page.between("href=\"/settings/layers/01", "\"").unwrap();
@@ -145,15 +143,15 @@ on_both_engines! {
         page.shows("Plots");
         page.shows("parcels");
         let delete = format!("{path}/delete");
-        assert_eq!(browser.send_form(&delete, &delete, &[("confirm", "plots")]).answer.status, 400);
+        assert_eq!(browser.send_form(&delete, &delete, &[("confirm", "plots")]).response.status, 400);
         browser.done(&delete, &delete, &[("confirm", "parcels")]);
         browser.page("/settings/layers").shows("No layers yet");
         // The workspace: an administrator may rename it, only an owner ends it.
-        let admin = member(&office, "admin@example.test", "admin");
+        let admin = member(&server, "admin@example.test", "admin");
         admin.done("/settings/workspace", "/settings/workspace", &[("name", "Bureau"), ("currency", "CHF")]);
-        assert_eq!(admin.get("/settings/workspace/delete").answer.status, 403);
+        assert_eq!(admin.get("/settings/workspace/delete").response.status, 403);
         let delete = "/settings/workspace/delete";
-        assert_eq!(browser.send_form(delete, delete, &[("confirm", WORKSPACE)]).answer.status, 400);
+        assert_eq!(browser.send_form(delete, delete, &[("confirm", WORKSPACE)]).response.status, 400);
         assert_eq!(browser.done(delete, delete, &[("confirm", "Bureau")]), "/account");
         browser.page("/account").shows("You are not a member of any workspace now");
         assert_eq!(browser.get("/folders").location(), "/account");

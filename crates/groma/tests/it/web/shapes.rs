@@ -1,10 +1,8 @@
 //! The map over the session: shapes drawn, moved, deleted; tiles that count against nobody.
 
 use super::Browser;
-use crate::{
-    office::{Office, WORKSPACE},
-    on_both_engines,
-};
+use crate::on_both_engines;
+use groma_testkit::{TestServer, server::WORKSPACE};
 use serde_json::{Value, json};
 
 fn square(x: f64) -> Value {
@@ -14,40 +12,40 @@ fn square(x: f64) -> Value {
 
 on_both_engines! {
     fn a_shape_is_drawn_in_a_folder_moved_and_deleted(engine: Engine) {
-        let office = Office::start_with(engine, &[("GROMA_LIMITS__REQUESTS_PER_MINUTE", "1000")]);
-        office.import("folders", &[json!({ "name": "Chêne" })]);
-        let token = office.token(&["READ_FOLDER"]);
-        let browser = Browser::of_owner(&office);
-        let bbox = || office.get("/folders/F-000001", &token).ok()["bbox"].clone();
+        let server = TestServer::start_with(engine, &[("GROMA_LIMITS__REQUESTS_PER_MINUTE", "1000")]);
+        server.import("folders", &[json!({ "name": "Chêne" })]);
+        let token = server.create_token(&["READ_FOLDER"]);
+        let browser = Browser::of_owner(&server);
+        let bbox = || server.get("/folders/F-000001", &token).ok()["bbox"].clone();
         let drawn = browser.post_json("/map/geometries", &json!({ "folder": "F-000001", "feature": square(2.0) }));
-        assert_eq!(drawn.answer.status, 200, "{}", drawn.text);
-        let drawn = drawn.answer.json();
+        assert_eq!(drawn.response.status, 200, "{}", drawn.text);
+        let drawn = drawn.response.json();
         let id = drawn["id"].as_str().unwrap();
         assert_eq!(bbox(), json!([2.0, 47.0, 2.01, 47.01]));
         let layer = drawn["layerId"].as_str().unwrap();
         let second = browser.post_json("/map/geometries", &json!({ "layer": layer, "folder": "F-000001", "feature": square(3.0) }));
-        assert_eq!(second.answer.status, 200, "{}", second.text);
-        let facts = browser.page(&format!("/map/features/{layer}/{}", drawn["featureId"])).answer.json();
+        assert_eq!(second.response.status, 200, "{}", second.text);
+        let facts = browser.page(&format!("/map/features/{layer}/{}", drawn["featureId"])).response.json();
         assert_eq!((&facts["title"], &facts["folder"]["reference"]), (&json!("Plot"), &json!("F-000001")));
         assert_eq!(facts["geometry"]["type"], "Polygon");
-        let shapes = browser.page("/folders/F-000001/geometries.geojson").answer.json();
+        let shapes = browser.page("/folders/F-000001/geometries.geojson").response.json();
         assert_eq!(shapes["features"].as_array().unwrap().len(), 2);
-        let points = browser.page("/map/folders.geojson?bbox=1,46,4,48").answer.json();
+        let points = browser.page("/map/folders.geojson?bbox=1,46,4,48").response.json();
         assert_eq!(points["features"][0]["properties"]["reference"], "F-000001");
         assert_eq!(points["features"][0]["properties"]["status"], "Quoted");
-        let none = browser.page("/map/folders.geojson?bbox=10,46,11,48").answer.json();
+        let none = browser.page("/map/folders.geojson?bbox=10,46,11,48").response.json();
         assert_eq!(none["features"], json!([]));
         // Moved: what is known of it stays, the folder's box and the layer's counts follow.
         let mut moved = square(5.0);
         moved["properties"] = json!(null);
-        let moved = browser.post_json("/map/geometries", &json!({ "id": id, "feature": moved })).answer.json();
+        let moved = browser.post_json("/map/geometries", &json!({ "id": id, "feature": moved })).response.json();
         assert_eq!(moved["id"], id);
         assert!(moved["revision"].as_u64() > drawn["revision"].as_u64());
         assert_eq!(bbox(), json!([3.0, 47.0, 5.01, 47.01]));
-        let facts = browser.page(&format!("/map/features/{layer}/{id}")).answer.json();
+        let facts = browser.page(&format!("/map/features/{layer}/{id}")).response.json();
         assert_eq!(facts["properties"]["name"], "Plot");
         let tile = format!("/map/tiles/{layer}/5/16/11?r={}", moved["revision"]);
-        let tile = browser.page(&tile).answer;
+        let tile = browser.page(&tile).response;
         assert!(!tile.body.is_empty());
         assert_eq!(tile.header("cache-control"), Some("private, max-age=86400, immutable"));
         assert_eq!(tile.header("content-type"), Some("application/vnd.mapbox-vector-tile"));
@@ -56,28 +54,28 @@ on_both_engines! {
         let mut bare = square(5.0);
         bare["properties"] = json!({});
         browser.post_json("/map/geometries", &json!({ "id": id, "feature": bare }));
-        let facts = browser.page(&format!("/map/features/{layer}/{id}")).answer.json();
+        let facts = browser.page(&format!("/map/features/{layer}/{id}")).response.json();
         assert_eq!(facts["properties"], json!({}));
         let deleted = browser.post_json(&format!("/map/geometries/{id}/delete"), &json!({}));
-        assert_eq!(deleted.answer.status, 200, "{}", deleted.text);
+        assert_eq!(deleted.response.status, 200, "{}", deleted.text);
         assert_eq!(bbox(), json!([3.0, 47.0, 3.01, 47.01]));
         let gone = browser.post_json(&format!("/map/geometries/{id}/delete"), &json!({}));
-        assert_eq!(gone.answer.status, 404);
-        let listed = office.geo().ask("GET", "/api/public/v1/layers").token(&token).send().content();
+        assert_eq!(gone.response.status, 404);
+        let listed = server.geo().request("GET", "/api/public/v1/layers").token(&token).send().content();
         assert_eq!((&listed[0]["featureCount"], &listed[0]["bounds"]), (&json!(1), &json!([3.0, 47.0, 3.01, 47.01])));
         // Wrong shapes are refused in words.
         let mut open = square(2.0);
         open["geometry"]["coordinates"][0].as_array_mut().unwrap().pop();
         let refused = browser.post_json("/map/geometries", &json!({ "feature": open }));
-        assert_eq!(refused.answer.status, 400);
-        assert!(refused.answer.json()["message"].as_str().is_some_and(|text| !text.is_empty()), "{}", refused.text);
+        assert_eq!(refused.response.status, 400);
+        assert!(refused.response.json()["message"].as_str().is_some_and(|text| !text.is_empty()), "{}", refused.text);
         let refused = browser.post_json("/map/geometries", &json!({ "folder": "nowhere", "feature": square(1.0) }));
-        assert_eq!(refused.answer.status, 400);
+        assert_eq!(refused.response.status, 400);
         // A viewer looks, and draws nothing.
-        office.groma_with("a viewer password\n", &["user", "add", "viewer@example.test", "--workspace", WORKSPACE, "--role", "viewer"]).succeeds();
-        let viewer = Browser::logged_in(&office, "viewer@example.test", "a viewer password");
+        server.run_with_input("a viewer password\n", &["user", "add", "viewer@example.test", "--workspace", WORKSPACE, "--role", "viewer"]).expect_success();
+        let viewer = Browser::logged_in(&server, "viewer@example.test", "a viewer password");
         viewer.page("/map").shows("&#34;canEdit&#34;:false");
         let refused = viewer.post_json("/map/geometries", &json!({ "feature": square(1.0) }));
-        assert_eq!(refused.answer.status, 403);
+        assert_eq!(refused.response.status, 403);
     }
 }

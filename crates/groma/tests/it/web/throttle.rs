@@ -1,28 +1,26 @@
 //! Guessing passwords is slow, and keeps nobody else out.
 
 use super::{Browser, password};
-use crate::{
-    office::{OWNER, Office},
-    on_both_engines,
-};
+use crate::on_both_engines;
+use groma_testkit::{TestServer, http::percent_encode, server::OWNER};
 
 on_both_engines! {
     fn guessing_is_stopped_and_the_owners_device_still_comes_in(engine: Engine) {
-        let office = Office::start_with(engine, &[("GROMA_SERVER__TRUSTED_PROXIES", "127.0.0.1")]);
-        let owner = Browser::of_owner(&office);
+        let server = TestServer::start_with(engine, &[("GROMA_SERVER__TRUSTED_PROXIES", "127.0.0.1")]);
+        let owner = Browser::of_owner(&server);
         owner.done("/", "/logout", &[]);
-        let stranger = Browser::new(office.main());
+        let stranger = Browser::new(server.main());
         let from = |page: &Browser, address: &str, password: &str| {
             let token = page.get("/login").token();
-            let origin = format!("http://{}", office.main().authority());
-            let body = format!("_csrf={token}&email={}&password={}", crate::client::encode(OWNER), crate::client::encode(password));
+            let origin = format!("http://{}", server.main().authority());
+            let body = format!("_csrf={token}&email={}&password={}", percent_encode(OWNER), percent_encode(password));
             let headers = [
                 ("Origin", origin),
                 ("Content-Type", "application/x-www-form-urlencoded".to_owned()),
                 // A proxy that is trusted tells where a request came from.
                 ("X-Forwarded-For", format!("192.0.2.1, {address}")),
             ];
-            page.ask("POST", "/login", &headers, Some(body.into_bytes())).answer.status
+            page.request("POST", "/login", &headers, Some(body.into_bytes())).response.status
         };
         for _ in 0..10 {
             assert_eq!(from(&stranger, "198.51.100.7", "guess"), 400);

@@ -1,15 +1,11 @@
 //! Settings > Webhooks: what an administrator sees and does there, with a receiver that answers.
 
 use super::Browser;
-use crate::{
-    office::{Office, wait_until},
-    on_both_engines,
-    webhooks::{
-        LOCAL,
-        receiver::{Hit, PATIENCE, Receiver, Reply},
-    },
-};
+use crate::{on_both_engines, webhooks::LOCAL_RECEIVERS};
 use groma_domain::webhook::Secret;
+use groma_testkit::{
+    Receiver, TestServer, receiver::ReceivedRequest, receiver::Reply, wait::PATIENCE, wait_until,
+};
 use groma_webhooks::signature;
 
 const HERE: &str = "/settings/webhooks";
@@ -49,48 +45,48 @@ fn delivery_in(path: &str, text: &str) -> String {
 
 on_both_engines! {
     fn an_endpoint_is_made_told_of_a_change_and_shows_what_it_was_told(engine: Engine) {
-        let office = Office::start_with(engine, &LOCAL);
-        let browser = Browser::of_owner(&office);
+        let server = TestServer::start_with(engine, &LOCAL_RECEIVERS);
+        let browser = Browser::of_owner(&server);
         browser.page(HERE).shows("No endpoints yet");
         let receiver = Receiver::start();
         let (path, secret) = make(&browser, &receiver.url("/hook"), &["folder.created"]);
         assert!(secret.starts_with("whsec_"), "{secret}");
         new_folder(&browser, "Chêne");
-        let hit = &receiver.wait_for(1)[0];
-        assert_eq!(hit.header("X-Service-Signature"), Some(&*signature::own(&Secret::parse(&secret).unwrap(), &hit.body)));
-        assert_eq!(hit.json()["data"]["name"], "Chêne");
+        let request = &receiver.wait_for(1)[0];
+        assert_eq!(request.header("X-Service-Signature"), Some(&*signature::own(&Secret::parse(&secret).unwrap(), &request.body)));
+        assert_eq!(request.json()["data"]["name"], "Chêne");
         // The receiver has it before the attempt is written down, with what it answered.
         let delivery = delivery_in(&path, &browser.page(&path).text);
         wait_for(&browser, &delivery, "noted");
         let page = browser.page(&delivery);
-        for shown in ["folder.created", &*hit.id(), "Chêne", "delivered"] {
+        for shown in ["folder.created", &*request.id(), "Chêne", "delivered"] {
             page.shows(shown);
         }
         wait_for(&browser, HERE, "Delivering");
     }
 
     fn what_failed_is_seen_with_its_answer_and_sent_again(engine: Engine) {
-        let office = Office::start_with(engine, &LOCAL);
-        let browser = Browser::of_owner(&office);
-        let receiver = Receiver::answering(|_| Reply::Whole(503, Vec::new(), "out for lunch"));
+        let server = TestServer::start_with(engine, &LOCAL_RECEIVERS);
+        let browser = Browser::of_owner(&server);
+        let receiver = Receiver::with_handler(|_| Reply::with_body(503, "out for lunch"));
         let (path, _) = make(&browser, &receiver.url("/hook"), &["*"]);
         new_folder(&browser, "Oak");
         let text = wait_for(&browser, &path, "503");
         wait_for(&browser, HERE, "Failing");
         let delivery = delivery_in(&path, &text);
         wait_for(&browser, &delivery, "out for lunch");
-        receiver.answer(|_| Reply::status(200));
+        receiver.set_handler(|_| Reply::status(200));
         browser.done(&delivery, &format!("{delivery}/again"), &[]);
         wait_for(&browser, &delivery, "delivered");
-        let ids: Vec<_> = receiver.wait_for(2).iter().map(Hit::id).collect();
+        let ids: Vec<_> = receiver.wait_for(2).iter().map(ReceivedRequest::id).collect();
         assert_eq!(ids[0], ids[1], "the same delivery, sent again");
         browser.done(&path, &format!("{path}/redeliver"), &[("hours", "24")]);
         browser.page(&path).shows("Nothing has failed in that time.");
     }
 
     fn a_test_event_a_new_secret_off_and_on_and_gone(engine: Engine) {
-        let office = Office::start_with(engine, &LOCAL);
-        let browser = Browser::of_owner(&office);
+        let server = TestServer::start_with(engine, &LOCAL_RECEIVERS);
+        let browser = Browser::of_owner(&server);
         let receiver = Receiver::start();
         let (path, old) = make(&browser, &receiver.url("/hook"), &["budget.created", "budget.deleted"]);
         let delivery = browser.done(&path, &format!("{path}/test"), &[]);
@@ -116,17 +112,17 @@ on_both_engines! {
         page.hides("Accounting");
         let delete = format!("{path}/delete");
         assert_eq!(browser.done(&delete, &delete, &[]), HERE);
-        assert_eq!(browser.get(&path).answer.status, 404);
+        assert_eq!(browser.get(&path).response.status, 404);
         browser.page(HERE).shows("No endpoints yet");
     }
 
     fn what_is_wrong_with_an_endpoint_stands_beside_its_field(engine: Engine) {
-        let office = Office::start(engine);
-        let browser = Browser::of_owner(&office);
+        let server = TestServer::start(engine);
+        let browser = Browser::of_owner(&server);
         let new = format!("{HERE}/new");
         let fields = [("url", "http://receiver.test/x"), ("secret", "short"), ("description", "kept")];
         let wrong = browser.send_form(&new, &new, &fields);
-        assert_eq!(wrong.answer.status, 400);
+        assert_eq!(wrong.response.status, 400);
         assert_eq!(wrong.error_of("url"), Some("Must be an https address"));
         assert_eq!(wrong.error_of("secret"), Some("Must have 16 to 256 characters"));
         wrong.shows("Choose at least one event, or all.");

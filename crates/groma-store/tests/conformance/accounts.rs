@@ -1,0 +1,329 @@
+//! First setup, sessions, login throttling, invitations, and leaving a workspace.
+
+use crate::{
+    Fixture,
+    fixture::{OWNER, refusal, token, user},
+    on_both_engines,
+};
+use groma_domain::{
+    Currency, Email, Kind, Refusal, Role, Scope, Timestamp,
+    session::{Secret, SecretHash},
+    workspace::WorkspaceName,
+};
+use groma_store::{
+    ATTEMPT_COUNTS_FOR_MILLIS, Actor, Admission, Bucket, NewInvitation, NewSession, NewToken,
+};
+use serde_json::json;
+
+on_both_engines! {
+    setup_is_rejected_if_a_user_exists
+    session_is_found_by_its_secret_until_it_expires
+    password_change_ends_the_other_sessions
+    login_attempts_are_counted_before_they_are_checked
+    invitation_adds_one_member_with_its_role
+    invitation_is_limited_by_the_current_role_of_its_creator
+    removed_members_tokens_are_revoked_permanently
+    workspace_name_and_currency_can_be_changed
+    members_create_their_own_tokens_and_admins_revoke_all
+}
+
+fn secret(number: u8) -> Secret {
+    Secret::new([number; 32])
+}
+
+fn email(text: &str) -> Email {
+    Email::parse(text).unwrap()
+}
+
+async fn open(fixture: &Fixture, number: u8, ends_at: Timestamp) -> groma_domain::SessionId {
+    let account = fixture.store.account(&email(OWNER)).await.unwrap().unwrap();
+    let session = NewSession {
+        hash: secret(number).hash(),
+        user: account.user,
+        user_agent: "Browser".to_owned(),
+        address: "192.0.2.1".to_owned(),
+        now: fixture.tick(),
+        ends_at,
+    };
+    fixture.store.open_session(session, Some(secret(200).hash())).await.unwrap()
+}
+
+async fn setup_is_rejected_if_a_user_exists(fixture: Fixture) {
+    assert!(fixture.store.has_users().await.unwrap());
+    let name = WorkspaceName::parse("Second").unwrap();
+    let set_up =
+        fixture.store.set_up(name, Currency::EUR, user("new@office.test", None), fixture.tick());
+    let (refused, _) = refusal(set_up.await);
+    assert!(matches!(refused, Refusal::Invalid(_)), "{refused}");
+    assert_eq!(fixture.store.workspaces().await.unwrap().len(), 1);
+}
+
+async fn session_is_found_by_its_secret_until_it_expires(fixture: Fixture) {
+    let branch = fixture.new_workspace("Branch").await;
+    let ends_at = fixture.now().plus_millis(60_000);
+    let id = open(&fixture, 1, ends_at).await;
+    let session =
+        async |number: u8, now| fixture.store.session(&secret(number).hash(), now).await.unwrap();
+    let found = session(1, fixture.now()).await.expect("a session");
+    assert_eq!((found.id, found.email.as_str(), found.workspace), (id, OWNER, None));
+    let names: Vec<_> = found.memberships.iter().map(|m| m.workspace.name.as_str()).collect();
+    assert_eq!(names, ["Branch", "Office"], "sorted by name");
+    assert!(found.memberships.iter().all(|member| member.role == Role::Owner));
+    assert!(session(2, fixture.now()).await.is_none());
+    assert!(session(1, ends_at).await.is_none());
+    fixture.store.enter_workspace(id, found.user, branch.workspace_id).await.unwrap();
+    let later = ends_at.plus_millis(60_000);
+    fixture.store.touch_session(id, fixture.tick(), later).await.unwrap();
+    let found = session(1, ends_at).await.expect("a valid session");
+    assert_eq!((found.workspace, found.ends_at), (Some(branch.workspace_id), later));
+    // The next login starts in the last workspace.
+    let next = open(&fixture, 3, later).await;
+    assert_eq!(session(3, fixture.now()).await.unwrap().workspace, Some(branch.workspace_id));
+    let listed = fixture.store.sessions(found.user, fixture.now()).await.unwrap();
+    assert_eq!(listed.iter().map(|row| row.id).collect::<Vec<_>>(), [next, id]);
+    assert_eq!(
+        (listed[0].user_agent.as_str(), listed[0].address.as_str()),
+        ("Browser", "192.0.2.1")
+    );
+    assert!(fixture.store.knows_device(found.user, &secret(200).hash()).await.unwrap());
+    assert!(!fixture.store.knows_device(found.user, &secret(201).hash()).await.unwrap());
+    fixture.store.end_session(found.user, id).await.unwrap();
+    assert!(session(1, fixture.now()).await.is_none());
+    assert!(session(3, fixture.now()).await.is_some());
+}
+
+async fn password_change_ends_the_other_sessions(fixture: Fixture) {
+    let ends_at = fixture.now().plus_millis(60_000);
+    let (kept, _) = (open(&fixture, 1, ends_at).await, open(&fixture, 2, ends_at).await);
+    let account = fixture.store.account(&email(OWNER)).await.unwrap().unwrap();
+    fixture.store.change_password(account.user, "hash".to_owned(), kept).await.unwrap();
+    let count = async || fixture.store.sessions(account.user, fixture.now()).await.unwrap().len();
+    assert_eq!(count().await, 1);
+    let account = fixture.store.account(&email(OWNER)).await.unwrap().unwrap();
+    assert_eq!(account.password_hash.as_deref(), Some("hash"));
+    fixture.store.set_password(email(OWNER), "other".to_owned()).await.unwrap();
+    assert_eq!(count().await, 0);
+}
+
+async fn login_attempts_are_counted_before_they_are_checked(fixture: Fixture) {
+    let buckets = |names: &[&str]| -> Vec<Bucket> {
+        names.iter().map(|name| Bucket { name: (*name).to_owned(), limit: 3 }).collect()
+    };
+    let begin =
+        async |names: &[&str], now| fixture.store.begin_attempt(buckets(names), now).await.unwrap();
+    let now = fixture.tick();
+    // Of many concurrent attempts only the allowed number passes.
+    let tasks = (0..8).map(|_| {
+        let (store, buckets) = (fixture.store.clone(), buckets(&["both", "account"]));
+        tokio::spawn(async move { store.begin_attempt(buckets, now).await.unwrap() })
+    });
+    let mut passed = 0;
+    for task in tasks.collect::<Vec<_>>() {
+        passed += usize::from(task.await.unwrap());
+    }
+    assert_eq!(passed, 3);
+    assert!(!begin(&["other", "account"], now).await, "any full bucket rejects the attempt");
+    let later = now.plus_millis(1);
+    assert!(begin(&["other"], later).await);
+    // A successful attempt is not counted and clears the first bucket.
+    fixture.store.forget_attempt(buckets(&["both", "account"]), now).await.unwrap();
+    assert!(begin(&["both", "account"], later).await);
+    let after = now.plus_millis(ATTEMPT_COUNTS_FOR_MILLIS + 2);
+    for _ in 0..3 {
+        assert!(begin(&["both", "account", "other"], after).await, "old attempts do not count");
+    }
+}
+
+fn invitation(number: u8, role: Role, ends_at: Timestamp) -> NewInvitation {
+    NewInvitation { hash: secret(number).hash(), role, email: None, expires_at: ends_at }
+}
+
+fn hash(number: u8) -> SecretHash {
+    secret(number).hash()
+}
+
+async fn invitation_adds_one_member_with_its_role(fixture: Fixture) {
+    let ends_at = fixture.now().plus_millis(60_000);
+    let admin = fixture.member(Role::Admin).await;
+    let invite = async |actor, new| {
+        fixture.store.invite(fixture.workspace_id, actor, new, fixture.tick()).await
+    };
+    let id = invite(admin.actor, invitation(1, Role::Editor, ends_at)).await.unwrap();
+    let (refused, _) = refusal(invite(admin.actor, invitation(2, Role::Owner, ends_at)).await);
+    assert_eq!(refused, Refusal::Forbidden { needs: Role::Owner });
+    let open = fixture.store.invitations(fixture.workspace_id, fixture.now()).await.unwrap();
+    assert_eq!((open.len(), open[0].id, open[0].role), (1, id, Role::Editor));
+    assert!(fixture.store.invitations(fixture.workspace_id, ends_at).await.unwrap().is_empty());
+    let (place, found) = fixture.store.invitation(&hash(1), fixture.now()).await.unwrap().unwrap();
+    assert_eq!((place.id, found.id), (fixture.workspace_id, id));
+    let accept = async |number, who: &str, is_stranger, now| {
+        fixture.store.accept_invitation(hash(number), user(who, None), is_stranger, now).await
+    };
+    assert!(
+        accept(1, "late@office.test", true, ends_at).await.is_err(),
+        "the invitation has expired"
+    );
+    let (refused, _) = refusal(accept(1, OWNER, true, fixture.tick()).await);
+    assert!(refused.to_string().contains("is known here"), "{refused}");
+    let (refused, _) = refusal(accept(1, OWNER, false, fixture.tick()).await);
+    assert!(refused.to_string().contains("member already"), "{refused}");
+    let (place, member) = accept(1, "crew@office.test", true, fixture.tick()).await.unwrap();
+    assert_eq!((place, member.role), (fixture.workspace_id, Role::Editor));
+    let (refused, _) = refusal(accept(1, "other@office.test", true, fixture.tick()).await);
+    assert!(
+        matches!(refused, Refusal::NotFound { .. }),
+        "the invitation was used already: {refused}"
+    );
+    // An invitation for one address, and a revoked one.
+    let named = NewInvitation {
+        email: Some(email("Some@office.test")),
+        ..invitation(3, Role::Viewer, ends_at)
+    };
+    let id = invite(admin.actor, named).await.unwrap();
+    let (refused, _) = refusal(accept(3, "else@office.test", true, fixture.tick()).await);
+    assert!(matches!(refused, Refusal::Invalid(_)), "{refused}");
+    fixture
+        .store
+        .cancel_invitation(fixture.workspace_id, admin.actor, id, fixture.tick())
+        .await
+        .unwrap();
+    assert!(accept(3, "some@office.test", true, fixture.tick()).await.is_err());
+}
+
+async fn invitation_is_limited_by_the_current_role_of_its_creator(fixture: Fixture) {
+    let ends_at = fixture.now().plus_millis(60_000);
+    let admin = fixture.member(Role::Admin).await;
+    fixture
+        .store
+        .invite(
+            fixture.workspace_id,
+            admin.actor,
+            invitation(1, Role::Viewer, ends_at),
+            fixture.tick(),
+        )
+        .await
+        .unwrap();
+    let demoted = user("admin@office.test", None);
+    fixture
+        .store
+        .add_member(fixture.workspace_id, Actor::Operator, demoted, Role::Viewer, fixture.tick())
+        .await
+        .unwrap();
+    let accepted = fixture.store.accept_invitation(
+        hash(1),
+        user("crew@office.test", None),
+        true,
+        fixture.tick(),
+    );
+    let (refused, _) = refusal(accepted.await);
+    assert!(matches!(refused, Refusal::NotFound { .. }), "{refused}");
+    assert!(
+        !fixture.store.has_user(&email("crew@office.test")).await.unwrap(),
+        "nothing was changed"
+    );
+}
+
+fn new_token(fixture: &Fixture, number: u8, owner: &str) -> NewToken {
+    NewToken {
+        id: None,
+        workspace: fixture.workspace_id,
+        owner: email(owner),
+        name: "x".to_owned(),
+        hash: token(number).hash(),
+        hint: "abcd".to_owned(),
+        scopes: [Scope::ReadFolder].into_iter().collect(),
+        expires_at: None,
+    }
+}
+
+async fn removed_members_tokens_are_revoked_permanently(fixture: Fixture) {
+    let editor = fixture.member(Role::Editor).await;
+    let admin = fixture.member(Role::Admin).await;
+    let new = new_token(&fixture, 7, "editor@office.test");
+    fixture.store.create_token(new.clone(), editor.actor, fixture.tick()).await.unwrap();
+    let is_known = async || {
+        let admitted = fixture.store.admit(token(7).sent(), 0, fixture.now()).await.unwrap();
+        matches!(admitted, Admission::Known { .. })
+    };
+    assert!(is_known().await);
+    let Actor::Member { person, .. } = editor.actor else { unreachable!("a member") };
+    let Actor::Member { person: admin_person, .. } = admin.actor else { unreachable!("a member") };
+    let remove = async |actor, who| {
+        fixture.store.remove_member(fixture.workspace_id, actor, who, fixture.tick()).await
+    };
+    let (refused, _) = refusal(remove(editor.actor, admin_person).await);
+    assert_eq!(refused, Refusal::Forbidden { needs: Role::Admin });
+    remove(admin.actor, person).await.unwrap();
+    assert!(!is_known().await);
+    fixture
+        .store
+        .add_member(
+            fixture.workspace_id,
+            Actor::Operator,
+            user("editor@office.test", None),
+            Role::Editor,
+            fixture.tick(),
+        )
+        .await
+        .unwrap();
+    assert!(!is_known().await, "the token stays revoked");
+    // A member can leave, but not as the last owner.
+    remove(editor.actor, person).await.unwrap();
+    let people = fixture.store.people(fixture.workspace_id).await.unwrap();
+    let owner = people.iter().find(|known| known.person.email.as_str() == OWNER).unwrap().person.id;
+    let (refused, _) = refusal(remove(Actor::Operator, owner).await);
+    assert!(refused.to_string().contains("the last owner stays"), "{refused}");
+    // Records keep the person's name.
+    let folder =
+        fixture.create(Kind::Folder, json!({ "name": "x", "owner": "editor@office.test" })).await;
+    assert_eq!(folder["owner"]["id"], person.to_string());
+}
+
+async fn workspace_name_and_currency_can_be_changed(fixture: Fixture) {
+    fixture.new_workspace("Branch").await;
+    let change = async |actor, name: &str, code: &str| {
+        let name = WorkspaceName::parse(name).unwrap();
+        let currency = code.parse().unwrap();
+        fixture
+            .store
+            .change_workspace(fixture.workspace_id, actor, name, currency, fixture.tick())
+            .await
+    };
+    let editor = fixture.member(Role::Editor).await;
+    let (refused, _) = refusal(change(editor.actor, "Bureau", "CHF").await);
+    assert_eq!(refused, Refusal::Forbidden { needs: Role::Admin });
+    let (refused, _) = refusal(change(fixture.actor, "BRANCH", "CHF").await);
+    assert!(matches!(refused, Refusal::Invalid(_)), "{refused}");
+    let changed = change(fixture.actor, "Bureau", "CHF").await.unwrap();
+    assert_eq!((changed.name.as_str(), changed.currency.code()), ("Bureau", "CHF"));
+    let mark = fixture.audit_position().await;
+    change(fixture.actor, "bureau", "CHF").await.unwrap();
+    let trail = fixture.audit_log(mark).await;
+    assert_eq!((trail.len(), trail[0].action.as_str()), (1, "workspace.updated"));
+    let folder = fixture.create(Kind::Folder, json!({ "name": "x" })).await;
+    assert_eq!(folder["currency"], "CHF");
+}
+
+async fn members_create_their_own_tokens_and_admins_revoke_all(fixture: Fixture) {
+    let (editor, viewer) = (fixture.member(Role::Editor).await, fixture.member(Role::Viewer).await);
+    let admin = fixture.member(Role::Admin).await;
+    let make = async |new, actor| fixture.store.create_token(new, actor, fixture.tick()).await;
+    let others = make(new_token(&fixture, 1, "editor@office.test"), viewer.actor).await;
+    assert!(matches!(refusal(others).0, Refusal::NotFound { .. }));
+    let id = make(new_token(&fixture, 1, "editor@office.test"), editor.actor).await.unwrap();
+    let again = NewToken { id: Some(id), ..new_token(&fixture, 2, "editor@office.test") };
+    assert!(
+        matches!(refusal(make(again, editor.actor).await).0, Refusal::Invalid(_)),
+        "a repeated request creates one token"
+    );
+    let revoke = async |actor| {
+        fixture.store.revoke_token(fixture.workspace_id, id, actor, fixture.tick()).await
+    };
+    assert_eq!(refusal(revoke(viewer.actor).await).0, Refusal::Forbidden { needs: Role::Admin });
+    revoke(editor.actor).await.unwrap();
+    revoke(admin.actor).await.unwrap();
+    let branch = fixture.new_workspace("Branch").await;
+    let elsewhere =
+        fixture.store.revoke_token(branch.workspace_id, id, Actor::Operator, fixture.tick()).await;
+    assert!(matches!(refusal(elsewhere).0, Refusal::NotFound { .. }));
+}

@@ -1,0 +1,242 @@
+//! Replacing and deleting single geometries: statistics and tiles follow.
+
+use crate::{
+    Fixture,
+    fixture::{TestWorkspace, refusal},
+    on_both_engines,
+    sample_geometries::{FeatureGenerator, expected_stats, reported_stats, shape},
+};
+use groma_domain::{GeometryId, Kind, Refusal, Role};
+use groma_geo::{
+    geojson::{self, Options},
+    grid::TileId,
+};
+use groma_store::{ExportedFeature, GeometryEdit, LayerChange, Spool};
+use groma_testkit::mvt;
+use serde_json::{Value, json};
+
+on_both_engines! {
+    layer_statistics_and_tiles_follow_random_edits
+    geometry_is_found_by_its_id_and_by_its_tile_feature_id
+    folder_box_follows_its_geometries
+    only_authorized_roles_can_change_geometries_and_layers
+}
+
+fn spool(feature: &Value) -> Spool {
+    let mut spool = Spool::default();
+    let take = |feature| spool.push(&feature);
+    geojson::read(feature.to_string().as_bytes(), &Options::default(), take).unwrap();
+    spool
+}
+
+fn edit(workspace: &TestWorkspace, id: GeometryId, feature: &Value) -> GeometryEdit {
+    GeometryEdit {
+        workspace: workspace.workspace_id,
+        actor: workspace.actor,
+        now: workspace.tick(),
+        id,
+        folder: None,
+        feature: spool(feature),
+    }
+}
+
+fn written(feature: &ExportedFeature) -> Value {
+    let mut text = Vec::new();
+    let geometry = shape(feature).map_or(Value::Null, |shape| {
+        geojson::write_geometry(&shape, &mut text);
+        serde_json::from_slice(&text).unwrap()
+    });
+    let properties: Value = serde_json::from_str(&feature.properties).unwrap();
+    json!({ "type": "Feature", "geometry": geometry, "properties": properties })
+}
+
+/// The properties of the features in a tile, sorted.
+async fn features_in(workspace: &TestWorkspace, tile: TileId) -> Vec<String> {
+    let layer = workspace.layer("submissions").await.id;
+    let bytes = workspace.tile(layer, tile).await;
+    let features = mvt::decode(&bytes).map(|layer| layer.features).unwrap_or_default();
+    let mut shown: Vec<_> = features.iter().map(|one| format!("{one:?}")).collect();
+    shown.sort();
+    shown
+}
+
+async fn layer_statistics_and_tiles_follow_random_edits(fixture: Fixture) {
+    for seed in [3, 4] {
+        let workspace = fixture.new_workspace(&format!("Story {seed}")).await;
+        let mut generator = FeatureGenerator::new(seed);
+        for _ in 0..4 {
+            workspace.post(&generator.collection(40)).await;
+        }
+        let mut random = fastrand::Rng::with_seed(seed);
+        for step in 0..40 {
+            let features = workspace.features("submissions").await;
+            let Some(one) = random.choice(&features) else { break };
+            let before = workspace.layer("submissions").await.revision;
+            if random.bool() {
+                let body = generator.collection(1);
+                let feature = &body["features"][0];
+                workspace.store.replace_geometry(edit(&workspace, one.id, feature)).await.unwrap();
+                let (_, now) = workspace
+                    .store
+                    .geometry(workspace.workspace_id, one.id)
+                    .await
+                    .unwrap()
+                    .unwrap();
+                assert_eq!((now.seq, &now.external_id), (one.seq, &one.external_id));
+            } else {
+                let gone = workspace.store.delete_geometry(
+                    workspace.workspace_id,
+                    workspace.actor,
+                    one.id,
+                    workspace.tick(),
+                );
+                gone.await.unwrap();
+                assert!(
+                    workspace
+                        .store
+                        .geometry(workspace.workspace_id, one.id)
+                        .await
+                        .unwrap()
+                        .is_none()
+                );
+            }
+            let (layer, left) =
+                (workspace.layer("submissions").await, workspace.features("submissions").await);
+            assert_eq!(reported_stats(&layer), expected_stats(&left), "story {seed}, step {step}");
+            assert_eq!(layer.revision, before + 1);
+        }
+        // A new layer with the remaining features has the same tiles.
+        let fresh = fixture.new_workspace(&format!("Afresh {seed}")).await;
+        let left = workspace.features("submissions").await;
+        let last = left.last().expect("a remaining feature").seq;
+        let nothing = json!({ "type": "Feature", "geometry": null, "properties": null });
+        let numbered = (1..=last).map(|seq| {
+            left.iter().find(|feature| feature.seq == seq).map_or(nothing.clone(), written)
+        });
+        let numbered: Vec<Value> = numbered.collect();
+        fresh.post(&json!({ "type": "FeatureCollection", "features": numbered })).await;
+        for (z, x, y) in [(0, 0, 0), (1, 0, 0), (1, 1, 0), (2, 2, 1), (3, 4, 2), (5, 16, 11)] {
+            let tile = TileId::new(z, x, y).unwrap();
+            assert_eq!(
+                features_in(&workspace, tile).await,
+                features_in(&fresh, tile).await,
+                "{z}/{x}/{y}"
+            );
+        }
+    }
+}
+
+fn point(x: f64) -> Value {
+    json!({ "type": "Feature", "id": format!("p{x}"), "properties": { "x": x },
+        "geometry": { "type": "Point", "coordinates": [x, 1] } })
+}
+
+async fn geometry_is_found_by_its_id_and_by_its_tile_feature_id(fixture: Fixture) {
+    let posted = fixture.post(&point(5.0)).await;
+    let id = posted.geometries[0].id;
+    let (layer, feature) = fixture.store.geometry(fixture.workspace_id, id).await.unwrap().unwrap();
+    assert_eq!((layer.id, feature.id), (posted.layer_id, id));
+    let tile = TileId::new(0, 0, 0).unwrap();
+    let drawn = mvt::decode(&fixture.tile(posted.layer_id, tile).await).unwrap();
+    let number = drawn.features[0].id;
+    let found =
+        fixture.store.drawn_geometry(fixture.workspace_id, posted.layer_id, number).await.unwrap();
+    assert_eq!(found.unwrap().1.id, id);
+    for (layer, number) in [(posted.layer_id, 0), (posted.layer_id, number + 400)] {
+        assert!(
+            fixture
+                .store
+                .drawn_geometry(fixture.workspace_id, layer, number)
+                .await
+                .unwrap()
+                .is_none()
+        );
+    }
+    let branch = fixture.new_workspace("Branch").await;
+    assert!(fixture.store.geometry(branch.workspace_id, id).await.unwrap().is_none());
+    let elsewhere =
+        fixture.store.drawn_geometry(branch.workspace_id, posted.layer_id, number).await;
+    assert!(elsewhere.unwrap().is_none());
+    // It is deleted with its layer, also while the layer is still being cleaned up.
+    let key = groma_domain::layer::LayerKey::Id(posted.layer_id);
+    fixture
+        .store
+        .delete_layer(fixture.workspace_id, fixture.actor, key, fixture.tick())
+        .await
+        .unwrap();
+    assert!(fixture.store.geometry(fixture.workspace_id, id).await.unwrap().is_none());
+    // A geometry that is deleted and posted again is a new one.
+    let again = fixture.post(&point(5.0)).await.geometries[0].id;
+    fixture
+        .store
+        .delete_geometry(fixture.workspace_id, fixture.actor, again, fixture.tick())
+        .await
+        .unwrap();
+    let new = fixture.post(&point(5.0)).await;
+    assert_eq!(new.created, 1);
+    assert_ne!(new.geometries[0].id, again);
+}
+
+async fn folder_box_follows_its_geometries(fixture: Fixture) {
+    fixture.create(Kind::Folder, json!({ "reference": "f" , "name": "x" })).await;
+    let one = fixture.post_into("f", &point(1.0)).await.geometries[0].id;
+    let two = fixture.post_into("f", &point(9.0)).await.geometries[0].id;
+    let bbox = async || fixture.find(Kind::Folder, "f").await["bbox"].clone();
+    assert_eq!(bbox().await, json!([1.0, 1.0, 9.0, 1.0]));
+    let position = fixture.audit_position().await;
+    fixture.store.replace_geometry(edit(&fixture, two, &point(4.0))).await.unwrap();
+    assert_eq!(bbox().await, json!([1.0, 1.0, 4.0, 1.0]));
+    let id = crate::fixture::text(&fixture.find(Kind::Folder, "f").await, "id").parse().unwrap();
+    let held = fixture.store.geometries_of_folder(fixture.workspace_id, id, 10).await.unwrap();
+    assert_eq!(held.iter().map(|(_, feature)| feature.id).collect::<Vec<_>>(), [one, two]);
+    for (gone, left) in [(one, json!([4.0, 1.0, 4.0, 1.0])), (two, Value::Null)] {
+        fixture
+            .store
+            .delete_geometry(fixture.workspace_id, fixture.actor, gone, fixture.tick())
+            .await
+            .unwrap();
+        assert_eq!(bbox().await, left);
+    }
+    assert_eq!(fixture.events(position).await, ["folder.updated f"; 3]);
+    let actions: Vec<_> =
+        fixture.audit_log(position).await.into_iter().map(|row| row.action).collect();
+    assert_eq!(actions.iter().filter(|action| *action == "geometry.deleted").count(), 2);
+}
+
+async fn only_authorized_roles_can_change_geometries_and_layers(fixture: Fixture) {
+    let id = fixture.post(&point(1.0)).await.geometries[0].id;
+    let (viewer, editor) = (fixture.member(Role::Viewer).await, fixture.member(Role::Editor).await);
+    let refused = refusal(fixture.store.replace_geometry(edit(&viewer, id, &point(2.0))).await).0;
+    assert_eq!(refused, Refusal::Forbidden { needs: Role::Editor });
+    let deleted =
+        fixture.store.delete_geometry(fixture.workspace_id, viewer.actor, id, fixture.tick()).await;
+    assert_eq!(refusal(deleted).0, Refusal::Forbidden { needs: Role::Editor });
+    let change = |name: &str, color: &str| LayerChange {
+        layer: groma_domain::layer::LayerKey::Slug("submissions".to_owned()),
+        name: name.to_owned(),
+        description: Some(" about ".to_owned()),
+        color: color.to_owned(),
+    };
+    let rename = async |actor, change| {
+        fixture.store.change_layer(fixture.workspace_id, actor, change, fixture.tick()).await
+    };
+    assert_eq!(
+        refusal(rename(editor.actor, change("Plots", "#010203")).await).0,
+        Refusal::Forbidden { needs: Role::Admin }
+    );
+    assert!(
+        matches!(refusal(rename(fixture.actor, change(" ", "red")).await).0, Refusal::Invalid(p) if p.len() == 2)
+    );
+    let before = fixture.layer("submissions").await;
+    let layer = rename(fixture.actor, change("Plots", "#AABBCC")).await.unwrap();
+    assert_eq!(
+        (layer.name.as_str(), layer.slug.as_str(), layer.color.as_str()),
+        ("Plots", "submissions", "#aabbcc")
+    );
+    assert_eq!(
+        (layer.description.as_deref(), layer.revision),
+        (Some("about"), before.revision + 1)
+    );
+    let again = rename(fixture.actor, change("Plots", "#aabbcc")).await.unwrap();
+    assert_eq!(again.revision, layer.revision, "nothing changed");
+}

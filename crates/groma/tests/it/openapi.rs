@@ -1,0 +1,196 @@
+//! The OpenAPI document and its documentation page.
+
+use groma_testkit::{API, Engine, TestServer, program};
+use serde_json::{Value, json};
+use std::path::Path;
+
+fn printed() -> String {
+    program::run(&[], "", &["openapi"]).expect_success()
+}
+
+#[test]
+fn checked_in_document_is_up_to_date() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/openapi.json");
+    let checked_in = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        checked_in.trim_end() == printed(),
+        "docs/openapi.json is not what the program says; make it anew with \
+         `cargo run -p groma -- openapi > docs/openapi.json`"
+    );
+}
+
+#[test]
+fn served_document_equals_the_printed_one_with_its_own_server_url() {
+    let server = TestServer::start_with(
+        Engine::Sqlite,
+        &[
+            ("GROMA_SERVER__PUBLIC_URL", "https://gis.example.test/"),
+            ("GROMA_SERVER__GEO_PUBLIC_URL", "http://127.0.0.1:8081"),
+        ],
+    );
+    let response = server.main().request("GET", &format!("{API}/openapi.json")).send();
+    let mut served = response.ok();
+    assert!(response.header("etag").is_some());
+    assert_eq!(
+        served["servers"],
+        json!([{ "url": "https://gis.example.test", "description": "Main API" }])
+    );
+    let mut printed: Value = serde_json::from_str(&printed()).unwrap();
+    served["servers"].take();
+    printed["servers"].take();
+    assert_eq!(served, printed);
+}
+
+#[test]
+fn document_lists_the_responses_of_every_operation() {
+    let document: Value = serde_json::from_str(&printed()).unwrap();
+    assert!(document["openapi"].as_str().unwrap().starts_with("3.1"));
+    let scheme = &document["components"]["securitySchemes"]["token"];
+    assert_eq!((&scheme["type"], &scheme["scheme"]), (&json!("http"), &json!("bearer")));
+    let paths = document["paths"].as_object().unwrap();
+    assert_eq!(paths.len(), 16);
+    for (path, operations) in paths {
+        let method = ["get", "post", "delete"].into_iter().find(|m| operations.get(m).is_some());
+        let operation = &operations[method.unwrap()];
+        let posts = method == Some("post");
+        let is_detail = path.contains('{');
+        let mut statuses: Vec<_> =
+            operation["responses"].as_object().unwrap().keys().cloned().collect();
+        statuses.sort();
+        let success = if method == Some("delete") { "204" } else { "200" };
+        let mut expected = vec![success, "400", "401", "429", "500"];
+        if method == Some("get") {
+            expected.push("304");
+        }
+        if !path.ends_with("/statuses") && !path.contains("/layers") {
+            expected.push("403");
+        }
+        if is_detail {
+            expected.push("404");
+        }
+        expected.sort_unstable();
+        assert_eq!(statuses, expected, "{path}");
+        let parameters: Vec<_> = operation["parameters"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|parameter| match parameter["$ref"].as_str() {
+                Some(target) => target.rsplit('/').next().unwrap(),
+                None => parameter["name"].as_str().unwrap(),
+            })
+            .collect();
+        let expected: &[&str] = match path {
+            path if posts && path.contains("/webhooks/") => &["idempotencyKey"],
+            _ if posts => &["intoLayer", "folder", "assignment", "idempotencyKey"],
+            path if path.contains("/mvt/") => &["layer", "z", "x", "y"],
+            path if path.contains("{id}") => &["layer"],
+            path if path.ends_with("{key}") => &["key"],
+            _ => &["page", "limit", "term"],
+        };
+        assert_eq!(parameters, expected, "{path}");
+    }
+    let webhooks = document["webhooks"].as_object().unwrap();
+    let events: Vec<_> = webhooks.keys().map(String::as_str).collect();
+    assert_eq!(events.len(), 13);
+    assert!(events.contains(&"folder.archived") && events.contains(&"budget.deleted"));
+    for (event, operations) in webhooks {
+        let schema = "/post/requestBody/content/application~1json/schema/$ref";
+        let payload = operations.pointer(schema).unwrap().as_str().unwrap();
+        let payload = document.pointer(&payload[1..]).unwrap();
+        let fields: Vec<_> = payload["properties"].as_object().unwrap().keys().collect();
+        assert_eq!(fields, ["id", "event", "workspaceKey", "occurredAt", "data"]);
+        assert!(payload["properties"]["event"]["enum"].as_array().unwrap().contains(&json!(event)));
+    }
+    check_references(&document, &document);
+}
+
+/// Asserts that every reference resolves.
+fn check_references(value: &Value, document: &Value) {
+    match value {
+        Value::Object(fields) => {
+            if let Some(Value::String(target)) = fields.get("$ref") {
+                let pointer = target.strip_prefix('#').expect("a reference within the document");
+                assert!(document.pointer(pointer).is_some(), "{target} does not resolve");
+            }
+            fields.values().for_each(|field| check_references(field, document));
+        }
+        Value::Array(items) => items.iter().for_each(|item| check_references(item, document)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_response_field_is_documented_and_required() {
+    let server = TestServer::start(Engine::Sqlite);
+    crate::sample_records::fill(&server);
+    server.run(&["layer", "create", "Parcels"]).expect_success();
+    let token = server.create_full_token();
+    let document: Value = serde_json::from_str(&printed()).unwrap();
+    for (name, path) in [
+        ("Folder", "/folders"),
+        ("Assignment", "/assignments"),
+        ("Expense", "/expenses"),
+        ("Budget", "/budgets"),
+        ("Status", "/statuses"),
+        ("Layer", "/layers"),
+    ] {
+        let mut sorted: Vec<Vec<String>> = Vec::new();
+        let client = if name == "Layer" { server.geo() } else { server.main() };
+        let record =
+            &client.request("GET", &format!("{API}{path}")).token(&token).send().content()[0];
+        let schema = &document["components"]["schemas"][name];
+        sorted.push(record.as_object().unwrap().keys().cloned().collect());
+        sorted.push(schema["properties"].as_object().unwrap().keys().cloned().collect());
+        let required = schema["required"].as_array().unwrap().iter();
+        sorted.push(required.map(|name| name.as_str().unwrap().to_owned()).collect());
+        // The records of a list are documented as fully as a single record.
+        let envelope = &document["components"]["schemas"][format!("Envelope_{name}")];
+        let items = &envelope["properties"]["content"]["items"];
+        let items = match items["$ref"].as_str() {
+            Some(target) => document.pointer(&target[1..]).unwrap(),
+            None => items,
+        };
+        let required = items["required"].as_array().unwrap().iter();
+        sorted.push(required.map(|name| name.as_str().unwrap().to_owned()).collect());
+        sorted.iter_mut().for_each(|names| names.sort());
+        assert_eq!(sorted[0], sorted[1], "{path}");
+        assert_eq!(sorted[0], sorted[2], "{path}");
+        assert_eq!(sorted[0], sorted[3], "records of {path}");
+    }
+}
+
+#[test]
+fn documentation_page_loads_nothing_from_other_hosts() {
+    let server = TestServer::start(Engine::Sqlite);
+    let redirect = server.main().request("GET", "/docs").send();
+    assert!([301, 302, 303, 307, 308].contains(&redirect.status), "{redirect:?}");
+    assert_eq!(redirect.header("location"), Some("/docs/"));
+    let page = server.main().request("GET", "/docs/").send();
+    assert_eq!(page.status, 200);
+    assert!(page.header("content-type").unwrap().starts_with("text/html"));
+    let policy = page.header("content-security-policy").unwrap();
+    assert!(policy.contains("script-src 'self'; ") && policy.contains("frame-ancestors 'none'"));
+    assert_eq!(page.header("x-content-type-options"), Some("nosniff"));
+    let html = page.text();
+    let assets: Vec<_> = ["src=\"", "href=\""]
+        .iter()
+        .flat_map(|mark| html.split(mark).skip(1).filter_map(|rest| rest.split('"').next()))
+        .collect();
+    assert!(assets.len() >= 3, "{html}");
+    for asset in assets {
+        assert!(!asset.contains("//"), "{asset} is on another host");
+        let path = match asset.strip_prefix("./") {
+            Some(name) => format!("/docs/{name}"),
+            None if asset.starts_with('/') => asset.to_owned(),
+            None => format!("/docs/{asset}"),
+        };
+        let response = server.main().request("GET", &path).send();
+        assert_eq!(response.status, 200, "{path}");
+        assert!(!response.body.is_empty() || path.ends_with(".css"), "{path}");
+    }
+    assert!(!html.contains("http://") && !html.contains("https://"), "{html}");
+    let initializer = server.main().request("GET", "/docs/swagger-initializer.js").send().text();
+    assert!(initializer.contains("/api/public/v1/openapi.json"), "{initializer}");
+    assert!(!initializer.contains("petstore"));
+    server.main().request("GET", "/docs/no-such-file.js").send().error(404);
+}
