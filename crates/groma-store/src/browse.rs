@@ -116,6 +116,8 @@ pub enum StatusFilter {
     Any,
     /// This one.
     Is(StatusId),
+    /// One of these.
+    AnyOf(Vec<StatusId>),
     /// None of these; without one is also none of these.
     NoneOf(Vec<StatusId>),
 }
@@ -342,6 +344,16 @@ impl Writer {
         match &browse.status {
             StatusFilter::Any => {}
             StatusFilter::Is(status) => self.equals("r.status_id", Bound::Id(status.0)),
+            StatusFilter::AnyOf(any) => {
+                let any = any.iter().map(|status| status.0).collect();
+                let slot = self.bind(Bound::Ids(any));
+                self.conditions.push(match self.dialect {
+                    Dialect::Sqlite => {
+                        format!("r.status_id IN (SELECT unhex(value) FROM json_each({slot}))")
+                    }
+                    Dialect::Postgres => format!("r.status_id = ANY ({slot})"),
+                });
+            }
             StatusFilter::NoneOf(none) => {
                 let none = none.iter().map(|status| status.0).collect();
                 let slot = self.bind(Bound::Ids(none));
@@ -481,6 +493,7 @@ pub(crate) fn every_statement(dialect: Dialect) -> std::collections::BTreeSet<St
                     closed: (bit(1) && matches!(kind, Kind::Folder | Kind::Assignment))
                         .then_some(bit(2)),
                     status: match (bit(3), bit(4)) {
+                        (false, true) => StatusFilter::AnyOf(vec![StatusId(id)]),
                         (true, true) => StatusFilter::NoneOf(vec![StatusId(id)]),
                         (true, false) => StatusFilter::Is(StatusId(id)),
                         _ => StatusFilter::Any,

@@ -69,6 +69,15 @@ impl Store {
         Ok(found.into_iter().map(|(layer, feature)| (layer, feature.exported())).collect())
     }
 
+    /// The exact number of geometries of a folder.
+    pub async fn count_geometries_of_folder(
+        &self,
+        workspace: WorkspaceId,
+        folder: RecordId,
+    ) -> Result<u64> {
+        on_engine!(self, engine => engine.count_features_of_folder(workspace, folder).await)
+    }
+
     /// Replaces a geometry.
     pub async fn replace_geometry(&self, edit: GeometryEdit) -> Result<Posted> {
         match self.transact(Replace(edit)).await? {

@@ -259,6 +259,17 @@ impl Postgres {
         rows.iter().map(|row| Ok((LayerId(row.try_get(9)?), read_feature(row)?))).collect()
     }
 
+    pub(crate) async fn count_features_of_folder(
+        &self,
+        workspace: WorkspaceId,
+        folder: RecordId,
+    ) -> Result<u64> {
+        let params: [&(dyn ToSql + Sync); 2] = [&workspace.0, &folder.0];
+        let rows = self.rows(sql::COUNT_FEATURES_OF_FOLDER, &params).await?;
+        let count: i64 = rows.first().map_or(Ok(0), |row| row.try_get(0))?;
+        Ok(count.unsigned_abs())
+    }
+
     /// Deletes what a layer held, in small steps. The layer itself is gone by now.
     pub(crate) async fn purge_layer(&self, workspace: WorkspaceId, layer: u64) -> Result<()> {
         let client = self.client().await?;

@@ -234,6 +234,9 @@ statements! {
             coalesce(f.heights, ST_AsBinary(f.geom, 'NDR')), f.properties, f.created_at, f.updated_at, l.id
         FROM features f JOIN layers l ON l.workspace_id = f.workspace_id AND l.no = f.layer
         WHERE f.workspace_id = $1 AND f.folder_id = $2 ORDER BY f.layer, f.seq LIMIT $3";
+    COUNT_FEATURES_OF_FOLDER = "SELECT count(*) FROM features f JOIN layers l
+            ON l.workspace_id = f.workspace_id AND l.no = f.layer
+        WHERE f.workspace_id = $1 AND f.folder_id = $2";
     SHAPES_OF_FOLDER = "SELECT coalesce(heights, ST_AsBinary(geom, 'NDR')) FROM features f
         WHERE f.workspace_id = $1 AND f.folder_id = $2 AND f.geom IS NOT NULL
         AND EXISTS (SELECT 1 FROM layers l WHERE l.workspace_id = $1 AND l.no = f.layer)";

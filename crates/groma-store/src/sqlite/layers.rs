@@ -247,6 +247,22 @@ impl Sqlite {
         .await
     }
 
+    pub(crate) async fn count_features_of_folder(
+        self: &Arc<Self>,
+        workspace: WorkspaceId,
+        folder: RecordId,
+    ) -> Result<u64> {
+        self.read_long(move |store| {
+            store.read(|connection| {
+                let Some(ws) = store.number(connection, workspace)? else { return Ok(0) };
+                let mut statement = connection.prepare_cached(sql::COUNT_FEATURES_OF_FOLDER)?;
+                let count: i64 = statement.query_row(params![ws, folder.0], |row| row.get(0))?;
+                Ok(count.unsigned_abs())
+            })
+        })
+        .await
+    }
+
     /// Deletes what a layer held, in small steps. The layer itself is gone by now.
     pub(crate) async fn purge_layer(&self, _: WorkspaceId, layer: u64) -> Result<()> {
         let (first, last) = (place(int(layer), 0), place(int(layer) + 1, 0) - 1);

@@ -211,6 +211,8 @@ statements! {
     FEATURES_OF_FOLDER = "SELECT f.place, f.id, f.external_id, f.folder_id, f.assignment_id, f.geometry, f.properties,
             f.created_at, f.updated_at, l.id FROM features f JOIN layers l ON l.no = f.place >> 40
         WHERE f.folder_id = ?2 AND l.ws = ?1 ORDER BY f.place LIMIT ?3";
+    COUNT_FEATURES_OF_FOLDER = "SELECT count(*) FROM features f JOIN layers l ON l.no = f.place >> 40
+        WHERE f.folder_id = ?2 AND l.ws = ?1";
     SHAPES_OF_FOLDER = "SELECT geometry FROM features WHERE folder_id = ?1 AND geometry IS NOT NULL
         AND place >> 40 IN (SELECT no FROM layers)";
     FOLDERS_OF_LAYER = "SELECT DISTINCT folder_id FROM features
