@@ -55,7 +55,28 @@ fn run() -> Result<(), String> {
         serde_json::from_str(&text).map_err(|error| format!("{}: {error}", manifest.display()))?;
     let out = env::var_os("OUT_DIR").map(PathBuf::from).ok_or("OUT_DIR is not set")?;
     let list = out.join("assets.rs");
-    fs::write(&list, file_list(&dist, &names)?).map_err(with_path(&list))
+    fs::write(&list, file_list(&dist, &names)?).map_err(with_path(&list))?;
+    embed_locales(&out)
+}
+
+/// Writes the list of the files in `locales/` with their language tags, for `src/web/i18n.rs`.
+fn embed_locales(out: &Path) -> Result<(), String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("locales");
+    println!("cargo::rerun-if-changed={}", folder.display());
+    let mut tags = Vec::new();
+    for entry in fs::read_dir(&folder).map_err(with_path(&folder))? {
+        let name = entry.map_err(with_path(&folder))?.file_name();
+        tags.extend(name.to_str().and_then(|name| name.strip_suffix(".ftl")).map(str::to_owned));
+    }
+    tags.sort_unstable();
+    let mut text = String::from("const FILES: &[(&str, &str)] = &[\n");
+    for tag in tags {
+        let path = format!("concat!(env!(\"CARGO_MANIFEST_DIR\"), \"/locales/{tag}.ftl\")");
+        let _ = writeln!(text, "({tag:?}, include_str!({path})),");
+    }
+    text.push_str("];\n");
+    let list = out.join("locales.rs");
+    fs::write(&list, text).map_err(with_path(&list))
 }
 
 /// When a file, or the newest file in a folder, was modified.

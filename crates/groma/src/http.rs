@@ -11,5 +11,5 @@ pub(crate) mod security_headers;
 
 pub(crate) use encoding::{Encoding, compress};
 pub(crate) use error::{ErrorBody, ErrorCause, ErrorDetail, HttpError};
-pub(crate) use middleware::{FinalResponse, respond};
+pub(crate) use middleware::{FinalResponse, RequestId, respond};
 pub(crate) use response::{EncodedBody, ResponseOptions};

@@ -1,30 +1,33 @@
-//! The web application: pages made here, forms that work without script.
+//! The web application: server-rendered pages and forms that work without scripts.
 //!
-//! [`routes`] is the one list of what there is, with the role that each takes. A request passes
-//! [`guard`] (session, origin, form token, role, headers) before its handler; handlers ask the store
-//! and fill a template.
+//! [`routes`] lists every route with the access that it requires. A request passes [`authorize`] (session,
+//! origin, form token, role, headers) before its handler. Handlers call the store and fill a template;
+//! the texts come from [`i18n`].
 
 mod account;
+mod activity_feed;
 pub(crate) mod assets;
+mod authorize;
 mod budget_chart;
 mod cookies;
 mod dashboard;
-mod entry;
 mod error;
 mod fields;
 mod flash;
 mod form;
-mod guard;
-mod history;
+mod format;
+mod i18n;
+mod invitation;
+mod login;
 mod map;
 mod page;
 mod records;
+mod request_context;
 mod routes;
 mod search;
 mod settings;
-mod shown;
+mod setup;
 mod table;
-mod visit;
 
 pub(crate) use error::WebError;
 
@@ -35,36 +38,40 @@ use crate::{
 };
 use axum::{
     Router,
-    http::{HeaderMap, Uri, header},
+    extract::Request,
+    http::header,
     response::{IntoResponse, Response},
 };
 use groma_domain::{session::Secret, token::TokenPrefix};
 use groma_store::Store;
 use std::sync::Arc;
+use subtle::ConstantTimeEq;
 use tokio::sync::Semaphore;
 
-/// What the handlers share.
+/// The state that the handlers share.
 pub(crate) struct Web {
     pub(crate) store: Store,
     pub(crate) tiles: Arc<TileCache>,
-    /// The service's name.
+    /// The name in the title and the sidebar.
     pub(crate) title: String,
-    /// The address of the main API as clients see it.
+    /// The name in the headers of webhooks.
+    pub(crate) header_name: String,
+    /// The public address of this application.
     pub(crate) public_url: String,
-    /// The address of the Geo API as clients see it.
+    /// The public address of the Geo API.
     pub(crate) geo_url: String,
     pub(crate) allow_http_webhooks: bool,
-    /// Its scheme, host and port.
+    /// The scheme, host and port of the public address.
     origin: String,
-    /// Whether browsers reach it over https.
+    /// Whether browsers use https.
     is_secure: bool,
     pub(crate) token_prefix: TokenPrefix,
-    /// What whoever sets the service up must know: it is printed where it was started.
+    /// The code that the first setup requires. The server prints it when it starts.
     setup_code: Secret,
-    /// The map's own style, and the hosts it loads from.
+    /// The URL of the map style, and the hosts that it loads from.
     pub(crate) map_style: Option<String>,
     pub(crate) map_hosts: Vec<String>,
-    /// Checking a password takes memory and time: only so many at once.
+    /// Limits concurrent password checks, which take much memory.
     password_checks: Semaphore,
 }
 
@@ -81,6 +88,7 @@ impl Web {
             store,
             tiles,
             title: settings.service.display_name().to_owned(),
+            header_name: settings.service.header_name().to_owned(),
             origin: security_headers::origin(&public_url).to_owned(),
             is_secure: public_url.starts_with("https://"),
             public_url,
@@ -94,7 +102,7 @@ impl Web {
         })
     }
 
-    /// Where the service is set up, for whoever started it; `None` once somebody has.
+    /// The address of the first setup; `None` once there is a user.
     pub(crate) async fn setup_address(&self) -> groma_store::Result<Option<String>> {
         let is_new = !self.store.has_users().await?;
         Ok(is_new.then(|| format!("{}/setup?code={}", self.public_url, self.setup_code.reveal())))
@@ -106,24 +114,36 @@ pub(crate) fn router(web: &Shared) -> Router {
     routes::router(web).merge(assets::router())
 }
 
-/// The answer to an address that nobody knows: a page for people, JSON for programs.
-pub(crate) async fn no_such_page(web: Shared, uri: Uri, headers: HeaderMap) -> Response {
-    let accepted = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok());
+/// The response for an unknown address: a page for browsers, JSON for programs.
+pub(crate) async fn no_such_page(web: Shared, request: Request) -> Response {
+    let accepted = request.headers().get(header::ACCEPT).and_then(|accept| accept.to_str().ok());
     let wants_page = accepted.is_some_and(|accept| accept.contains("text/html"));
-    if uri.path().starts_with("/api/") {
+    if request.uri().path().starts_with("/api/") {
         return HttpError::route_not_found().into_response();
     }
-    let mut response = match wants_page {
-        true => WebError::not_found().into_response(),
-        false => HttpError::route_not_found().into_response(),
-    };
+    if wants_page {
+        return not_found_page(&web, &request);
+    }
+    let mut response = HttpError::route_not_found().into_response();
     security_headers::secure(&mut response, web.is_secure, &[]);
     response
 }
 
-/// A secret nobody knows yet.
+fn not_found_page(web: &Web, request: &Request) -> Response {
+    let response = WebError::not_found().into_response();
+    let mut response = error::render(response, &error::ErrorContext::new(request));
+    security_headers::secure(&mut response, web.is_secure, &[]);
+    response
+}
+
+/// A new random secret.
 fn new_secret() -> Result<Secret, getrandom::Error> {
     let mut random = [0; 32];
     getrandom::fill(&mut random)?;
     Ok(Secret::new(random))
+}
+
+/// Compares secrets in constant time.
+fn secrets_match(one: &str, other: &str) -> bool {
+    one.as_bytes().ct_eq(other.as_bytes()).into()
 }

@@ -22,15 +22,20 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 #[derive(Clone)]
 pub(crate) struct FinalResponse;
 
+/// The id of a request, for error pages.
+#[derive(Clone)]
+pub(crate) struct RequestId(pub(crate) HeaderValue);
+
 /// Responds to one request. This wraps the whole router instead of being a layer inside it, because it
 /// must also see the responses of the framework itself.
 pub(crate) async fn respond(mut router: Router, client: Client, mut request: Request) -> Response {
     let request_id = request_id(&request);
     let is_api = request.uri().path().starts_with("/api/public/");
     let address = client.address;
-    // Only the web application needs the client; the API identifies callers by token.
+    // Only the web application needs these; the API identifies callers by token.
     if !is_api {
         request.extensions_mut().insert(client);
+        request.extensions_mut().insert(RequestId(request_id.clone()));
     }
     let (method, uri) = (request.method().clone(), request.uri().clone());
     let (request, unread_body) = UnreadBody::split(request);

@@ -19,7 +19,7 @@ pub(crate) fn main_router(api: &ApiState, web: &web::Shared, roles: &Roles) -> R
     let web = web.clone();
     router
         .merge(web::router(&web))
-        .fallback(move |uri, headers| web::no_such_page(web, uri, headers))
+        .fallback(move |request| web::no_such_page(web, request))
 }
 
 /// The router of the geo listener.

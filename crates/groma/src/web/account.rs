@@ -1,14 +1,15 @@
-//! One's own account: password, sessions, workspaces.
+//! The account page: password, sessions, workspaces.
 
 use super::{
     Shared, WebError,
-    entry::check_password,
-    fields::{Field, Input, tell},
+    fields::{Field, Input, attach_errors},
     flash::Flash,
     form::{Form, local_path},
-    page::{self, Meta, Nav},
-    shown::Moment,
-    visit::{Desk, Visit},
+    format::Moment,
+    i18n::{Localizer, id},
+    login::check_password,
+    page::{self, Meta, Nav, WorkspaceOption},
+    request_context::{MemberContext, RequestContext},
 };
 use crate::password;
 use askama::Template;
@@ -23,158 +24,146 @@ use std::sync::Arc;
 
 #[derive(Template)]
 #[template(path = "account.html")]
-struct Account {
+struct AccountPage {
+    t: Localizer,
     email: String,
     csrf: String,
     fields: Vec<Field>,
     problems: Vec<String>,
-    sessions: Vec<SessionShown>,
-    places: Vec<Place>,
+    sessions: Vec<SessionView>,
+    workspaces: Vec<WorkspaceOption>,
     zone: String,
 }
 
-struct SessionShown {
+struct SessionView {
     id: String,
     browser: String,
     address: String,
-    since: Moment,
-    used: Moment,
-    is_this: bool,
+    opened: Moment,
+    last_used: Moment,
+    is_current: bool,
 }
 
-struct Place {
-    id: String,
-    name: String,
-    role: &'static str,
-    is_here: bool,
-}
-
-fn session_of(visit: &Visit) -> Result<Arc<Session>, WebError> {
-    visit.session.clone().ok_or_else(|| WebError::forbidden("This needs someone who is logged in."))
+fn session_of(request: &RequestContext) -> Result<Arc<Session>, WebError> {
+    request.session.clone().ok_or_else(WebError::login_required)
 }
 
 pub(super) async fn account_page(
     State(web): State<Shared>,
-    visit: Visit,
+    request: RequestContext,
 ) -> Result<Response, WebError> {
-    show(web, visit, StatusCode::OK, &[]).await
+    show(web, request, StatusCode::OK, &[]).await
 }
 
 async fn show(
     web: Shared,
-    visit: Visit,
+    request: RequestContext,
     status: StatusCode,
-    wrong: &[Problem],
+    errors: &[Problem],
 ) -> Result<Response, WebError> {
-    let session = session_of(&visit)?;
-    let moment = |at| Moment::new(at, visit.now, &visit.zone);
-    let sessions = web.store.sessions(session.user, visit.now).await?;
-    let sessions = sessions.into_iter().map(|row| SessionShown {
+    let session = session_of(&request)?;
+    let t = request.t;
+    let moment = |at| Moment::new(t, at, request.now, &request.zone);
+    let sessions = web.store.sessions(session.user, request.now).await?;
+    let sessions = sessions.into_iter().map(|row| SessionView {
         id: row.id.to_string(),
-        browser: browser(&row.user_agent),
+        browser: browser_name(t, &row.user_agent),
         address: row.address,
-        since: moment(row.created_at),
-        used: moment(row.last_seen_at),
-        is_this: row.id == session.id,
+        opened: moment(row.created_at),
+        last_used: moment(row.last_seen_at),
+        is_current: row.id == session.id,
     });
-    let here = visit.member.as_ref().map(|member| member.workspace.id);
-    let place = |member: &groma_store::Membership| Place {
-        id: member.workspace.id.to_string(),
-        name: member.workspace.name.as_str().to_owned(),
-        role: member.role.name(),
-        is_here: Some(member.workspace.id) == here,
-    };
     let mut fields = vec![
-        Field::new("current", "Password now", Input::Password)
-            .needed()
+        Field::new("current", t.msg("account-current-password"), Input::Password)
+            .required()
             .autocomplete("current-password"),
-        Field::new("password", "New password", Input::Password)
-            .needed()
+        Field::new("password", t.msg("account-new-password"), Input::Password)
+            .required()
             .autocomplete("new-password")
-            .hint("At least 8 characters"),
+            .hint(t.msg("account-password-hint")),
     ];
-    let problems = tell(&mut fields, wrong);
-    let content = Account {
+    let problems = attach_errors(t, &mut fields, errors);
+    let content = AccountPage {
+        t,
         email: session.email.to_string(),
-        csrf: visit.form_token(),
+        csrf: request.form_token(),
         fields,
         problems,
         sessions: sessions.collect(),
-        places: session.memberships.iter().map(place).collect(),
-        zone: visit.zone.iana_name().unwrap_or("UTC").to_owned(),
+        workspaces: WorkspaceOption::list(&request),
+        zone: request.zone.iana_name().unwrap_or("UTC").to_owned(),
     };
-    match visit.member.clone() {
+    match request.member.clone() {
         Some(member) => {
-            let desk = Desk { web, visit, session, member };
-            desk.page_with(status, Meta::new("Account", Nav::None), &content).await
+            let ctx = MemberContext { web, request, session, member };
+            let meta = Meta::new(t.msg("account-title"), Nav::None);
+            ctx.page_with_status(status, meta, &content).await
         }
-        None => page::entry(&web, &visit, status, "Account", &content),
+        None => page::auth_page(&web, &request, status, t.msg("account-title"), &content),
     }
 }
 
 pub(super) async fn change_password(
     State(web): State<Shared>,
-    visit: Visit,
+    request: RequestContext,
     form: Form,
 ) -> Result<Response, WebError> {
-    let session = session_of(&visit)?;
+    let session = session_of(&request)?;
     let account = web.store.account(&session.email).await?.ok_or_else(WebError::not_found)?;
     let bucket = groma_store::Bucket { name: format!("password {}", session.user), limit: 10 };
-    if !web.store.begin_attempt(vec![bucket.clone()], visit.now).await? {
-        return Err(WebError::too_many(
-            "Too many attempts have failed. Try again in a quarter of an hour.",
-        ));
+    if !web.store.begin_attempt(vec![bucket.clone()], request.now).await? {
+        return Err(WebError::too_many(id("login-too-many")));
     }
-    let mut wrong = Vec::new();
+    let mut errors = Vec::new();
     if !check_password(&web, account.password_hash, form.get("current")).await? {
-        wrong.push(Problem::new("current", "is not right"));
+        errors.push(Problem::new("current", request.t.msg("account-password-wrong").to_string()));
     } else {
-        web.store.forget_attempt(vec![bucket], visit.now).await?;
+        web.store.forget_attempt(vec![bucket], request.now).await?;
     }
     let new = Password::new(form.get("password"));
-    let new = new.map_err(|reason| wrong.push(Problem::new("password", reason))).ok();
-    let Some(new) = new.filter(|_| wrong.is_empty()) else {
-        return show(web, visit, StatusCode::BAD_REQUEST, &wrong).await;
+    let new = new.map_err(|reason| errors.push(Problem::new("password", reason))).ok();
+    let Some(new) = new.filter(|_| errors.is_empty()) else {
+        return show(web, request, StatusCode::BAD_REQUEST, &errors).await;
     };
     let hash = password::hash(new).await;
     let hash = hash.map_err(|error| WebError::internal(error.to_string()))?;
     web.store.change_password(session.user, hash, session.id).await?;
-    let flash = Flash::new("The password is changed; other sessions have ended.");
-    Ok(page::go(&visit, web.is_secure, "/account", &flash))
+    let flash = Flash::new(request.t.msg("account-password-changed"));
+    Ok(page::redirect_with_flash(&request, web.is_secure, "/account", &flash))
 }
 
 pub(super) async fn end_session(
     State(web): State<Shared>,
-    visit: Visit,
+    request: RequestContext,
     Path(id): Path<String>,
 ) -> Result<Response, WebError> {
-    let session = session_of(&visit)?;
+    let session = session_of(&request)?;
     let id = id.parse().map_err(|_| WebError::not_found())?;
     web.store.end_session(session.user, id).await?;
-    let flash = Flash::new("The session has ended.");
-    Ok(page::go(&visit, web.is_secure, "/account", &flash))
+    let flash = Flash::new(request.t.msg("account-session-ended"));
+    Ok(page::redirect_with_flash(&request, web.is_secure, "/account", &flash))
 }
 
 pub(super) async fn end_others(
     State(web): State<Shared>,
-    visit: Visit,
+    request: RequestContext,
 ) -> Result<Response, WebError> {
-    let session = session_of(&visit)?;
-    for other in web.store.sessions(session.user, visit.now).await? {
+    let session = session_of(&request)?;
+    for other in web.store.sessions(session.user, request.now).await? {
         if other.id != session.id {
             web.store.end_session(session.user, other.id).await?;
         }
     }
-    let flash = Flash::new("All other sessions have ended.");
-    Ok(page::go(&visit, web.is_secure, "/account", &flash))
+    let flash = Flash::new(request.t.msg("account-other-sessions-ended"));
+    Ok(page::redirect_with_flash(&request, web.is_secure, "/account", &flash))
 }
 
 pub(super) async fn enter_workspace(
     State(web): State<Shared>,
-    visit: Visit,
+    request: RequestContext,
     form: Form,
 ) -> Result<Response, WebError> {
-    let session = session_of(&visit)?;
+    let session = session_of(&request)?;
     let wanted: WorkspaceId = form.get("workspace").parse().map_err(|_| WebError::not_found())?;
     if !session.memberships.iter().any(|member| member.workspace.id == wanted) {
         return Err(WebError::not_found());
@@ -183,8 +172,8 @@ pub(super) async fn enter_workspace(
     Ok(Redirect::to(local_path(form.get("next"))).into_response())
 }
 
-/// What a browser calls itself, in two words.
-fn browser(user_agent: &str) -> String {
+/// The browser and its system, from the user agent.
+fn browser_name(t: Localizer, user_agent: &str) -> String {
     let names = [
         ("Edg/", "Edge"),
         ("OPR/", "Opera"),
@@ -202,13 +191,15 @@ fn browser(user_agent: &str) -> String {
         ("Linux", "Linux"),
     ];
     let find = |known: &[(&str, &'static str)]| {
-        known.iter().find(|(mark, _)| user_agent.contains(mark)).map(|(_, name)| *name)
+        known.iter().find(|(part, _)| user_agent.contains(part)).map(|(_, name)| *name)
     };
     match (find(&names), find(&systems)) {
-        (Some(name), Some(system)) => format!("{name} on {system}"),
+        (Some(name), Some(system)) => {
+            t.msg("account-browser-on").arg("browser", name).arg("system", system).into()
+        }
         (Some(name), None) => name.to_owned(),
-        (None, Some(system)) => format!("Browser on {system}"),
-        (None, None) if user_agent.is_empty() => "Unknown browser".to_owned(),
+        (None, Some(system)) => t.msg("account-unknown-browser-on").arg("system", system).into(),
+        (None, None) if user_agent.is_empty() => t.msg("account-unknown-browser").into(),
         (None, None) => user_agent.chars().take(40).collect(),
     }
 }

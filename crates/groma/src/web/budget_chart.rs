@@ -1,20 +1,16 @@
-//! What was spent against what was set aside, over time: drawn here as SVG, with a table behind it.
+//! The chart of expenses against a budget over time, as SVG with an equivalent table.
 
-use super::{
-    records::Doc,
-    shown::{self, Money},
-};
+use super::{format::Money, i18n::Localizer, records::Doc};
 use askama::Template;
 use groma_domain::time::Date;
 use rust_decimal::{Decimal, prelude::ToPrimitive};
 use std::{collections::BTreeMap, fmt::Write};
 
-/// The drawing.
 #[derive(Template)]
 #[template(path = "budget_chart.html")]
 pub(super) struct Chart {
+    t: Localizer,
     id: &'static str,
-    title: String,
     description: String,
     is_over: bool,
     grid: Vec<(f64, String)>,
@@ -26,19 +22,27 @@ pub(super) struct Chart {
     point: (f64, f64),
     value: Money,
     value_at: (f64, f64, &'static str),
-    rows: Vec<(String, Money, Money)>,
+    rows: Vec<MonthRow>,
+}
+
+/// The expenses of a month, and all expenses up to its end.
+struct MonthRow {
+    month: String,
+    spent: Money,
+    total: Money,
 }
 
 const LEFT: f64 = 56.0;
 const RIGHT: f64 = 640.0;
 const TOP: f64 = 24.0;
 const BOTTOM: f64 = 160.0;
-/// A letter of a label, at the 18 pixels that `phone.css` gives it.
-const LETTER: f64 = 11.0;
+/// The width of a character of a label at 18 pixels, the size in `phone.css`.
+const CHARACTER_WIDTH: f64 = 11.0;
 
 impl Chart {
-    /// Draws expenses, by their day, against an amount. `None` when there is nothing to draw.
+    /// Draws the expenses by date against an amount. `None` without dated expenses.
     pub(super) fn new(
+        t: Localizer,
         expenses: &[Doc],
         amount: Decimal,
         currency: &str,
@@ -68,7 +72,7 @@ impl Chart {
             highest = highest.max(sum);
             steps.push((*day, sum));
         }
-        let top = nice(highest.to_f64().unwrap_or(1.0).max(1.0));
+        let top = round_up(highest.to_f64().unwrap_or(1.0).max(1.0));
         let x = |day: Date| {
             let whole = f64::from(days_between(start, end)).max(1.0);
             LEFT + (RIGHT - LEFT) * f64::from(days_between(start, day)) / whole
@@ -77,40 +81,44 @@ impl Chart {
         let amount_of = |value: Decimal| value.to_f64().unwrap_or(0.0);
         let mut line = format!("M{:.1} {BOTTOM:.1}", x(start));
         for (day, sum) in &steps {
-            // What is spent is spent at once: a step, not a slope.
+            // An expense is a step, not a slope.
             let _ = write!(line, "H{:.1}V{:.1}", x(*day), y(amount_of(*sum)));
         }
         let until = today.clamp(last, end);
         let _ = write!(line, "H{:.1}", x(until));
         let point = (x(until), y(amount_of(spent)));
         let is_over = amount > Decimal::ZERO && spent > amount;
-        let value = Money::new(&spent.to_string(), currency);
+        let value = Money::new(t, &spent.to_string(), currency);
+        let limit_label = t.amount(&amount.to_string());
         let limit = (amount > Decimal::ZERO).then(|| y(amount_of(amount)));
-        let share = (spent * Decimal::ONE_HUNDRED).checked_div(amount);
-        let share = share.map(|share| format!(", {} %", share.round())).unwrap_or_default();
+        let description = match (spent * Decimal::ONE_HUNDRED).checked_div(amount) {
+            Some(percent) => t
+                .msg("chart-description")
+                .arg("amount", format!("{limit_label} {currency}"))
+                .arg("percent", percent.round().to_string())
+                .arg("state", if is_over { "over" } else { "within" }),
+            None => t.msg("chart-description-without-amount"),
+        };
+        let description = description
+            .arg("spent", format!("{} {currency}", value.amount))
+            .arg("from", t.full_day(start))
+            .arg("until", t.full_day(until));
         Some(Self {
+            t,
             id: "spent",
-            title: "Spent against budget".to_owned(),
-            description: format!(
-                "{} {currency} of {} {currency} spent{share} from {} to {}.{}",
-                value.amount,
-                shown::amount(&amount.to_string()),
-                shown::full_day(start),
-                shown::full_day(until),
-                if is_over { " That is over budget." } else { "" }
-            ),
+            description: description.to_string().trim_end().to_owned(),
             is_over,
             grid: (1..=4)
                 .map(|part| f64::from(part) * top / 4.0)
-                .map(|value| (y(value), short(value)))
+                .map(|value| (y(value), short_number(value)))
                 .collect(),
             limit,
-            limit_label: shown::amount(&amount.to_string()),
-            // A label that begins too near the end would stand outside.
-            months: months(start, end)
+            limit_label,
+            // Leave out a label that would reach beyond the right edge.
+            months: months(t, start, end)
                 .into_iter()
                 .map(|(day, text)| (x(day), text))
-                .filter(|(x, text)| x + width(text) <= RIGHT)
+                .filter(|(x, text)| x + label_width(text) <= RIGHT)
                 .collect(),
             area: format!("{line}V{BOTTOM:.1}H{:.1}Z", x(start)),
             line,
@@ -121,29 +129,29 @@ impl Chart {
             } else {
                 (point.0 + 8.0, point.1 - 8.0, "start")
             },
-            rows: by_month(&steps, &days, currency),
+            rows: by_month(t, &steps, &days, currency),
         })
     }
 }
 
-/// How wide a label is where it is widest: on a phone, whose letters are larger.
-fn width(label: &str) -> f64 {
-    f64::from(u16::try_from(label.chars().count()).unwrap_or(u16::MAX)) * LETTER
+/// The width of a label on a phone, where text is largest.
+fn label_width(label: &str) -> f64 {
+    f64::from(u16::try_from(label.chars().count()).unwrap_or(u16::MAX)) * CHARACTER_WIDTH
 }
 
 fn days_between(from: Date, to: Date) -> i32 {
     from.until(to).map(|span| span.get_days()).unwrap_or(0)
 }
 
-/// A round figure that is not smaller.
-fn nice(value: f64) -> f64 {
+/// The next round number.
+fn round_up(value: f64) -> f64 {
     let power = 10_f64.powf(value.log10().floor());
     let steps = [1.0, 1.2, 1.6, 2.0, 2.4, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0];
     steps.iter().map(|step| step * power).find(|step| *step >= value).unwrap_or(value)
 }
 
-/// A figure on the axis: `12 k`.
-fn short(value: f64) -> String {
+/// A number on the axis: `12 k`.
+fn short_number(value: f64) -> String {
     let plain = |value: f64, unit: &str| {
         let text = format!("{value:.1}");
         format!("{}{unit}", text.strip_suffix(".0").unwrap_or(&text))
@@ -156,47 +164,50 @@ fn short(value: f64) -> String {
     }
 }
 
-/// The beginnings of months, or of years when there are many.
-fn months(start: Date, end: Date) -> Vec<(Date, String)> {
+/// The months to label: each one, or fewer when there are many.
+fn months(t: Localizer, start: Date, end: Date) -> Vec<(Date, String)> {
     let count = days_between(start, end) / 30;
-    let every = match count {
+    let step = match count {
         0..=8 => 1,
         9..=24 => 3,
         25..=60 => 6,
         _ => 12,
     };
-    let mut marks = Vec::new();
+    let mut labels = Vec::new();
     let mut day = start.first_of_month();
-    while day <= end && marks.len() < 24 {
-        let is_mark = (i32::from(day.month()) - 1) % every == 0;
-        if is_mark && day >= start {
-            let format = if every == 12 || day.month() == 1 { "%b %Y" } else { "%b" };
-            marks.push((day, day.strftime(format).to_string()));
+    while day <= end && labels.len() < 24 {
+        let is_labelled = (i32::from(day.month()) - 1) % step == 0;
+        if is_labelled && day >= start {
+            let has_year = step == 12 || day.month() == 1;
+            labels.push((day, if has_year { t.month_and_year(day) } else { t.month(day) }));
         }
         match day.last_of_month().tomorrow() {
             Ok(next) => day = next,
             Err(_) => break,
         }
     }
-    marks
+    labels
 }
 
-/// The same as a table: what was spent in each month, and up to its end.
+/// The rows of the table.
 fn by_month(
+    t: Localizer,
     steps: &[(Date, Decimal)],
     days: &BTreeMap<Date, Decimal>,
     currency: &str,
-) -> Vec<(String, Money, Money)> {
+) -> Vec<MonthRow> {
     let mut rows: BTreeMap<Date, (Decimal, Decimal)> = BTreeMap::new();
     for (day, sum) in steps {
         let row = rows.entry(day.first_of_month()).or_default();
         row.0 += days.get(day).copied().unwrap_or_default();
         row.1 = *sum;
     }
-    let money = |amount: Decimal| Money::new(&amount.to_string(), currency);
+    let money = |amount: Decimal| Money::new(t, &amount.to_string(), currency);
     rows.into_iter()
-        .map(|(month, (spent, sum))| {
-            (month.strftime("%b %Y").to_string(), money(spent), money(sum))
+        .map(|(month, (spent, total))| MonthRow {
+            month: t.month_and_year(month),
+            spent: money(spent),
+            total: money(total),
         })
         .collect()
 }
@@ -205,18 +216,19 @@ fn by_month(
 mod tests {
     use super::*;
 
-    /// The labels below a chart that begins in February 2026 and ends on this day.
+    /// The month labels of a chart from February 2026 to this day.
     fn labels_until(end: &str) -> Vec<String> {
         let day = |text: &str| text.parse::<Date>().unwrap();
         let expense = br#"{"incurredOn":"2026-02-01","amount":"10.00"}"#;
         let expenses = [Doc::parse(expense).unwrap()];
         let span = (Some(day("2026-02-01")), Some(day(end)));
-        let chart = Chart::new(&expenses, Decimal::ONE_HUNDRED, "EUR", span, day("2026-02-02"));
+        let t = Localizer::for_request(&axum::http::HeaderMap::new());
+        let chart = Chart::new(t, &expenses, Decimal::ONE_HUNDRED, "EUR", span, day("2026-02-02"));
         chart.unwrap().months.into_iter().map(|(_, text)| text).collect()
     }
 
     #[test]
-    fn a_label_that_would_stick_out_is_left_out() {
+    fn label_that_does_not_fit_is_left_out() {
         assert_eq!(labels_until("2027-01-25"), ["Apr", "Jul", "Oct"]);
         assert_eq!(labels_until("2027-03-20"), ["Apr", "Jul", "Oct", "Jan 2027"]);
     }

@@ -1,20 +1,19 @@
-//! Cookies: the session's, the device's, the message for the next page. On https they bind to this very
-//! host and never go out in the clear.
+//! The cookies of the web application. Over https they are bound to this host and never sent in plain
+//! text.
 
 use axum::http::{HeaderMap, HeaderValue, header};
 use std::fmt::Write;
 
-/// Days in seconds.
-const DAY: u64 = 24 * 60 * 60;
+const DAY_SECONDS: u64 = 24 * 60 * 60;
 
 /// A cookie that the server sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cookie {
-    /// Who is there.
+    /// The secret of the session.
     Session,
-    /// That someone has logged in with this browser before.
+    /// The secret of a browser that has been used to log in.
     Device,
-    /// What to tell on the next page.
+    /// The message for the next page.
     Flash,
 }
 
@@ -32,13 +31,13 @@ impl Cookie {
 
     fn max_age(self) -> u64 {
         match self {
-            Self::Session => 90 * DAY,
-            Self::Device => 400 * DAY,
+            Self::Session => 90 * DAY_SECONDS,
+            Self::Device => 400 * DAY_SECONDS,
             Self::Flash => 60,
         }
     }
 
-    /// Its value in a request. Sent twice it counts for nothing.
+    /// Its value in a request. A cookie that is sent twice is ignored.
     pub(crate) fn read(self, headers: &HeaderMap, is_secure: bool) -> Option<&str> {
         let mut found = named(headers, self.name(is_secure));
         let first = found.next();
@@ -50,7 +49,7 @@ impl Cookie {
         self.header(value, self.max_age(), is_secure)
     }
 
-    /// The header that takes it away.
+    /// The header that deletes it.
     pub(crate) fn clear(self, is_secure: bool) -> HeaderValue {
         self.header("", 0, is_secure)
     }
@@ -63,10 +62,10 @@ impl Cookie {
     }
 }
 
-/// The time zone that the browser tells; the script of the pages sets this one.
+/// The time zone of the browser, from a cookie that the script of the pages sets.
 pub(crate) fn zone(headers: &HeaderMap) -> jiff::tz::TimeZone {
-    let told = named(headers, "tz").next().filter(|name| name.len() <= 64);
-    told.and_then(|name| jiff::tz::TimeZone::get(name).ok()).unwrap_or(jiff::tz::TimeZone::UTC)
+    let name = named(headers, "tz").next().filter(|name| name.len() <= 64);
+    name.and_then(|name| jiff::tz::TimeZone::get(name).ok()).unwrap_or(jiff::tz::TimeZone::UTC)
 }
 
 fn named<'a>(headers: &'a HeaderMap, wanted: &'static str) -> impl Iterator<Item = &'a str> {

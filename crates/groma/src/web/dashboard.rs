@@ -1,174 +1,147 @@
-//! The first page: what is due, what is late, what is over budget, what happened.
+//! The dashboard: overdue work, work due soon, overspent budgets, recent activity.
 
 use super::{
     WebError,
-    history::{self, Line},
+    activity_feed::{self, ActivityEntry},
+    i18n::{Localizer, Message},
     page::{Meta, Nav},
-    records::{
-        Doc, Statuses,
-        list::{Shown, columns},
-    },
-    shown,
+    records::{Doc, Statuses, rows::record_table},
+    request_context::MemberContext,
     table::Table,
-    visit::Desk,
 };
 use askama::Template;
 use axum::response::Response;
 use groma_domain::{Kind, Permission};
-use groma_store::{Browse, Browsed, Count, Sort, StatusFilter};
+use groma_store::{Browse, Count, Sort};
 use jiff::ToSpan;
 
 #[derive(Template)]
 #[template(path = "dashboard.html")]
 struct Dashboard {
+    t: Localizer,
     name: String,
-    may_change: bool,
-    may_administer: bool,
+    can_change: bool,
+    can_administer: bool,
     is_empty: bool,
     figures: Vec<Figure>,
     sections: Vec<Section>,
-    lines: Vec<Line>,
+    activity: Vec<ActivityEntry>,
 }
 
 struct Figure {
-    label: &'static str,
+    label: String,
     value: String,
     href: &'static str,
-    is_late: bool,
+    is_alarming: bool,
 }
 
 struct Section {
-    title: &'static str,
-    note: String,
+    title: String,
+    count: String,
     href: &'static str,
     table: Table,
-    empty: &'static str,
 }
 
-pub(super) async fn page(desk: Desk) -> Result<Response, WebError> {
-    let statuses = Statuses::read(&desk).await?;
-    let today = desk.visit.today();
-    let yesterday = today.yesterday().ok();
-    let soon = today.checked_add(14.days()).ok();
-    let open = |kind: Kind| Browse {
-        closed: Some(false),
-        status: StatusFilter::NoneOf(statuses.ended(kind)),
-        limit: 8,
-        ..Browse::all(kind)
+pub(super) async fn page(ctx: MemberContext) -> Result<Response, WebError> {
+    let t = ctx.t();
+    let statuses = Statuses::read(&ctx).await?;
+    let today = ctx.request.today();
+    let in_14_days = today.checked_add(14.days()).ok();
+    let unfinished = |kind: Kind| Browse { limit: 8, ..statuses.unfinished(kind) };
+    let overdue = |kind: Kind| Browse {
+        until: today.yesterday().ok(),
+        sort: Sort::Latest,
+        ..unfinished(kind)
     };
-    let late = |kind: Kind| Browse { until: yesterday, sort: Sort::Latest, ..open(kind) };
-    let (late_work, work) = desk.browse(late(Kind::Assignment)).await?;
-    let (late_folders, folders) = desk.browse(late(Kind::Folder)).await?;
     let mine = Browse {
-        person: Some(desk.member.person.id),
+        person: Some(ctx.member.person.id),
         sort: Sort::Soonest,
-        ..open(Kind::Assignment)
+        ..unfinished(Kind::Assignment)
     };
-    let (mine, of_me) = desk.browse(mine).await?;
-    let due = Browse { from: Some(today), until: soon, sort: Sort::Soonest, ..open(Kind::Folder) };
-    let (due, due_soon) = desk.browse(due).await?;
-    let over = Browse { is_over: true, sort: Sort::Used, limit: 8, ..Browse::all(Kind::Budget) };
-    let (over, overspent) = desk.browse(over).await?;
-    let figure = |label, browsed: &Browsed, href, is_bad: bool| Figure {
-        label,
-        value: counted(browsed),
-        href,
-        is_late: is_bad && browsed.count != Count::Exactly(0),
+    let due_soon = Browse {
+        from: Some(today),
+        until: in_14_days,
+        sort: Sort::Soonest,
+        ..unfinished(Kind::Folder)
     };
-    let totals = desk.store().totals(desk.id()).await?;
+    let overspent =
+        Browse { is_over: true, sort: Sort::Used, limit: 8, ..Browse::all(Kind::Budget) };
+
+    let mine = Found::read(&ctx, mine, "/assignments?person=me").await?;
+    let overdue_assignments =
+        Found::read(&ctx, overdue(Kind::Assignment), "/assignments?due=overdue").await?;
+    let overdue_folders = Found::read(&ctx, overdue(Kind::Folder), "/folders?due=overdue").await?;
+    let due_soon = Found::read(&ctx, due_soon, "/folders?due=month&sort=due").await?;
+    let overspent = Found::read(&ctx, overspent, "/budgets?over=yes&sort=used").await?;
+
+    let totals = ctx.store().totals(ctx.workspace_id()).await?;
     let content = Dashboard {
-        name: desk.workspace().name.as_str().to_owned(),
-        may_change: desk.may(Permission::ChangeRecords),
-        may_administer: desk.may(Permission::Administer),
+        t,
+        name: ctx.workspace().name.as_str().to_owned(),
+        can_change: ctx.can(Permission::ChangeRecords),
+        can_administer: ctx.can(Permission::Administer),
         is_empty: totals == [0; 4],
         figures: vec![
-            figure("Assignments overdue", &work, "/assignments?due=overdue", true),
-            figure("Folders overdue", &folders, "/folders?due=overdue", true),
-            figure("Budgets overspent", &overspent, "/budgets?over=yes&sort=used", true),
-            figure("For me to do", &of_me, "/assignments?person=me", false),
+            overdue_assignments.figure(t, t.msg("dashboard-overdue-assignments"), true),
+            overdue_folders.figure(t, t.msg("dashboard-overdue-folders"), true),
+            overspent.figure(t, t.msg("dashboard-overspent-budgets"), true),
+            mine.figure(t, t.msg("dashboard-mine"), false),
         ],
         sections: vec![
-            section(
-                &desk,
-                &statuses,
-                Kind::Assignment,
-                "For me to do",
-                &of_me,
-                "/assignments?person=me",
-                &mine,
-                "Nothing is assigned to you.",
-            )
-            .await?,
-            section(
-                &desk,
-                &statuses,
-                Kind::Assignment,
-                "Overdue assignments",
-                &work,
-                "/assignments?due=overdue",
-                &late_work,
-                "Nothing is late.",
-            )
-            .await?,
-            section(
-                &desk,
-                &statuses,
-                Kind::Folder,
-                "Overdue folders",
-                &folders,
-                "/folders?due=overdue",
-                &late_folders,
-                "No folder is late.",
-            )
-            .await?,
-            section(
-                &desk,
-                &statuses,
-                Kind::Folder,
-                "Folders due in 14 days",
-                &due_soon,
-                "/folders?due=month&sort=due",
-                &due,
-                "No folder is due in the next 14 days.",
-            )
-            .await?,
-            section(
-                &desk,
-                &statuses,
-                Kind::Budget,
-                "Over budget",
-                &overspent,
-                "/budgets?over=yes&sort=used",
-                &over,
-                "No budget is overspent.",
-            )
-            .await?,
+            mine.section(&ctx, &statuses, t.msg("dashboard-mine")).await?,
+            overdue_assignments
+                .section(&ctx, &statuses, t.msg("dashboard-overdue-assignments"))
+                .await?,
+            overdue_folders
+                .section(&ctx, &statuses, t.msg("dashboard-overdue-folders"))
+                .await?,
+            due_soon.section(&ctx, &statuses, t.msg("dashboard-due-soon")).await?,
+            overspent.section(&ctx, &statuses, t.msg("dashboard-overspent")).await?,
         ],
-        lines: history::lines_of_work(&desk, &statuses, 15).await?,
+        activity: activity_feed::latest_work(&ctx, &statuses, 15).await?,
     };
-    desk.page(Meta::new("Dashboard", Nav::Dashboard), &content).await
+    ctx.page(Meta::new(t.msg("nav-dashboard"), Nav::Dashboard), &content).await
 }
 
-fn counted(browsed: &Browsed) -> String {
-    match browsed.count {
-        Count::Exactly(count) => shown::grouped(count),
-        Count::MoreThan(count) => format!("{}+", shown::grouped(count)),
-    }
-}
-
-#[expect(clippy::too_many_arguments, reason = "one line of a list of sections")]
-async fn section(
-    desk: &Desk,
-    statuses: &Statuses,
+/// The first records of a query, and the list that shows all of them.
+struct Found {
     kind: Kind,
-    title: &'static str,
-    browsed: &Browsed,
+    docs: Vec<Doc>,
+    count: Count,
     href: &'static str,
-    docs: &[Doc],
-    empty: &'static str,
-) -> Result<Section, WebError> {
-    let rows = Shown::new(desk, kind, statuses, docs).await?;
-    let rows = docs.iter().map(|doc| rows.row(doc)).collect();
-    let table = Table { caption: String::new(), columns: columns(kind), rows };
-    Ok(Section { title, note: counted(browsed), href, table, empty })
+}
+
+impl Found {
+    async fn read(
+        ctx: &MemberContext,
+        browse: Browse,
+        href: &'static str,
+    ) -> Result<Self, WebError> {
+        let kind = browse.kind;
+        let (docs, browsed) = ctx.browse(browse).await?;
+        Ok(Self { kind, docs, count: browsed.count, href })
+    }
+
+    fn figure(&self, t: Localizer, label: Message, is_bad: bool) -> Figure {
+        Figure {
+            label: label.into(),
+            value: t.short_count(self.count),
+            href: self.href,
+            is_alarming: is_bad && self.count != Count::Exactly(0),
+        }
+    }
+
+    async fn section(
+        &self,
+        ctx: &MemberContext,
+        statuses: &Statuses,
+        title: Message,
+    ) -> Result<Section, WebError> {
+        Ok(Section {
+            title: title.into(),
+            count: ctx.t().short_count(self.count),
+            href: self.href,
+            table: record_table(ctx, self.kind, statuses, &self.docs).await?,
+        })
+    }
 }

@@ -1,84 +1,86 @@
-//! The fields of a form: what was typed, and what is wrong with it, beside it.
+//! The fields of a form, each with its value and its error.
 
+use super::i18n::Localizer;
 use groma_domain::{Problem, Refusal};
 
-/// A field.
 #[derive(Clone, Debug)]
 pub(crate) struct Field {
     pub(crate) name: &'static str,
-    pub(crate) label: &'static str,
+    pub(crate) label: String,
     pub(crate) input: Input,
     pub(crate) value: String,
     pub(crate) hint: String,
     pub(crate) error: Option<String>,
-    pub(crate) is_needed: bool,
+    pub(crate) is_required: bool,
     pub(crate) class: &'static str,
-    /// What browsers may fill in.
+    /// The `autocomplete` attribute.
     pub(crate) autocomplete: &'static str,
-    /// Whether typing begins here.
     pub(crate) is_focused: bool,
 }
 
-/// What a field looks like.
+/// The control of a field.
 #[derive(Clone, Debug)]
 pub(crate) enum Input {
     Line,
-    Long,
+    TextArea,
     Email,
     Password,
-    Day,
+    Date,
     Decimal,
     Color,
-    Check,
+    Checkbox,
     /// One of these.
-    Choice(Vec<Choice>),
+    Select(Vec<Choice>),
     /// Any of these.
-    Many(Vec<Choice>),
-    /// A line, with these to pick from.
+    MultiSelect(Vec<Choice>),
+    /// A line with suggestions.
     Suggest(Vec<Choice>),
-    /// Custom fields.
-    Pairs(Vec<Pair>),
+    CustomFields(Vec<CustomField>),
 }
 
-/// One of several.
+/// An option of a list.
 #[derive(Clone, Debug)]
 pub(crate) struct Choice {
     pub(crate) value: String,
     pub(crate) label: String,
-    pub(crate) is_on: bool,
+    pub(crate) is_selected: bool,
 }
 
 impl Choice {
-    pub(crate) fn new(value: impl Into<String>, label: impl Into<String>, is_on: bool) -> Self {
-        Self { value: value.into(), label: label.into(), is_on }
+    pub(crate) fn new(
+        value: impl Into<String>,
+        label: impl Into<String>,
+        is_selected: bool,
+    ) -> Self {
+        Self { value: value.into(), label: label.into(), is_selected }
     }
 }
 
-/// A custom field: its name, its value, and which type that has.
+/// A custom field; `kind` is the type of its value.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Pair {
+pub(crate) struct CustomField {
     pub(crate) name: String,
     pub(crate) value: String,
     pub(crate) kind: &'static str,
 }
 
 impl Field {
-    pub(crate) fn new(name: &'static str, label: &'static str, input: Input) -> Self {
+    pub(crate) fn new(name: &'static str, label: impl Into<String>, input: Input) -> Self {
         Self {
             name,
-            label,
+            label: label.into(),
             input,
             value: String::new(),
             hint: String::new(),
             error: None,
-            is_needed: false,
+            is_required: false,
             class: "",
             autocomplete: "off",
             is_focused: false,
         }
     }
 
-    pub(crate) fn line(name: &'static str, label: &'static str) -> Self {
+    pub(crate) fn line(name: &'static str, label: impl Into<String>) -> Self {
         Self::new(name, label, Input::Line)
     }
 
@@ -92,8 +94,8 @@ impl Field {
         self
     }
 
-    pub(crate) fn needed(mut self) -> Self {
-        self.is_needed = true;
+    pub(crate) fn required(mut self) -> Self {
+        self.is_required = true;
         self
     }
 
@@ -102,60 +104,59 @@ impl Field {
         self
     }
 
-    pub(crate) fn autocomplete(mut self, what: &'static str) -> Self {
-        self.autocomplete = what;
+    pub(crate) fn autocomplete(mut self, value: &'static str) -> Self {
+        self.autocomplete = value;
         self
     }
 }
 
-/// Puts what a rule refused beside its fields; what belongs to none of them comes back.
-pub(crate) fn tell(fields: &mut [Field], problems: &[Problem]) -> Vec<String> {
+/// Puts each problem beside its field and returns those that belong to no field.
+pub(crate) fn attach_errors(
+    t: Localizer,
+    fields: &mut [Field],
+    problems: &[Problem],
+) -> Vec<String> {
     let mut others = Vec::new();
     for problem in problems {
-        let mut of_problem = fields.iter_mut().filter(|field| is_of(field.name, &problem.field));
-        let sentence = capital(&in_words(&problem.message));
-        match of_problem.next() {
-            Some(field) if field.error.is_none() => field.error = Some(sentence),
+        let message = with_readable_names(&problem.message);
+        match fields.iter_mut().find(|field| is_about(&problem.field, field.name)) {
+            Some(field) if field.error.is_none() => field.error = Some(capitalize(&message)),
             Some(_) => {}
-            None => {
-                let message = in_words(&problem.message);
-                others.push(format!("{} {message}.", super::history::words(&problem.field)));
-            }
+            None => others.push(format!("{} {message}.", t.field_name(&problem.field))),
         }
     }
     others
 }
 
-/// A message with the API's names of fields as people say them: `startDate` is «start date».
-fn in_words(message: &str) -> String {
-    let said = |word: &str| {
-        let begins_small = word.starts_with(|letter: char| letter.is_ascii_lowercase());
-        let is_name = begins_small
+/// A message with readable names instead of the API's field names: `startDate` becomes "start date".
+fn with_readable_names(message: &str) -> String {
+    let readable = |word: &str| {
+        let is_name = word.starts_with(|letter: char| letter.is_ascii_lowercase())
             && word.chars().all(|letter| letter.is_ascii_alphanumeric())
             && word.contains(|letter: char| letter.is_ascii_uppercase());
-        if is_name { super::history::words(word).to_lowercase() } else { word.to_owned() }
+        if is_name { split_camel_case(word).to_lowercase() } else { word.to_owned() }
     };
-    message.split(' ').map(said).collect::<Vec<_>>().join(" ")
+    message.split(' ').map(readable).collect::<Vec<_>>().join(" ")
 }
 
-/// Lets typing begin where something is wrong, else at the first field that needs something.
-pub(crate) fn focus(fields: &mut [Field]) {
+/// Focuses the first field with an error, else the first required field without a value.
+pub(crate) fn focus_first(fields: &mut [Field]) {
     let wrong = fields.iter().position(|field| field.error.is_some());
-    let empty = || fields.iter().position(|field| field.is_needed && field.value.is_empty());
-    if let Some(place) = wrong.or_else(empty) {
-        fields[place].is_focused = true;
+    let empty = || fields.iter().position(|field| field.is_required && field.value.is_empty());
+    if let Some(index) = wrong.or_else(empty) {
+        fields[index].is_focused = true;
     }
 }
 
-/// A problem of `statusId` stands beside `status`, one of `amount` beside `unitAmount`.
-fn is_of(name: &str, problem: &str) -> bool {
-    let plain = problem.split('.').next().unwrap_or(problem);
-    name == plain
-        || name == plain.strip_suffix("Id").unwrap_or(plain)
-        || (plain == "amount" && name == "unitAmount")
+/// Whether a problem belongs to a field: `statusId` to `status`, `amount` to `unitAmount`.
+fn is_about(problem: &str, field: &str) -> bool {
+    let name = problem.split('.').next().unwrap_or(problem);
+    field == name
+        || field == name.strip_suffix("Id").unwrap_or(name)
+        || (name == "amount" && field == "unitAmount")
 }
 
-/// The problems of a refusal.
+/// The problems of a domain error.
 pub(crate) fn problems(refusal: &Refusal) -> Vec<Problem> {
     match refusal {
         Refusal::Invalid(problems) => problems.clone(),
@@ -163,28 +164,52 @@ pub(crate) fn problems(refusal: &Refusal) -> Vec<Problem> {
     }
 }
 
-/// A sentence begins with a capital.
-pub(crate) fn capital(text: &str) -> String {
+pub(crate) fn capitalize(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().map(|letter| letter.to_uppercase().collect::<String>());
     format!("{}{}", first.unwrap_or_default(), letters.as_str())
 }
 
-/// What templates ask.
+impl Localizer {
+    /// The label of a field of the API: `dueDate` is "Due date".
+    pub(crate) fn field_name(self, name: &str) -> String {
+        let name = name.strip_suffix("Id").filter(|rest| *rest != "external").unwrap_or(name);
+        let unknown = split_camel_case(name);
+        self.msg("field-name").arg("field", name).arg("unknown", unknown).into()
+    }
+}
+
+/// `dueDate` as "Due date".
+fn split_camel_case(name: &str) -> String {
+    let mut text = String::with_capacity(name.len() + 4);
+    for (index, letter) in name.chars().enumerate() {
+        if index == 0 {
+            text.extend(letter.to_uppercase());
+        } else if letter.is_uppercase() {
+            text.push(' ');
+            text.extend(letter.to_lowercase());
+        } else {
+            text.push(letter);
+        }
+    }
+    text
+}
+
+/// For templates.
 impl Field {
     pub(crate) fn kind(&self) -> &'static str {
         match self.input {
             Input::Line | Input::Decimal => "text",
-            Input::Long => "long",
+            Input::TextArea => "textarea",
             Input::Email => "email",
             Input::Password => "password",
-            Input::Day => "date",
+            Input::Date => "date",
             Input::Color => "color",
-            Input::Check => "check",
-            Input::Choice(_) => "choice",
-            Input::Many(_) => "many",
+            Input::Checkbox => "checkbox",
+            Input::Select(_) => "select",
+            Input::MultiSelect(_) => "multiselect",
             Input::Suggest(_) => "suggest",
-            Input::Pairs(_) => "pairs",
+            Input::CustomFields(_) => "custom_fields",
         }
     }
 
@@ -194,19 +219,19 @@ impl Field {
 
     pub(crate) fn choices(&self) -> &[Choice] {
         match &self.input {
-            Input::Choice(choices) | Input::Many(choices) | Input::Suggest(choices) => choices,
+            Input::Select(choices) | Input::MultiSelect(choices) | Input::Suggest(choices) => choices,
             _ => &[],
         }
     }
 
-    pub(crate) fn pairs(&self) -> &[Pair] {
+    pub(crate) fn custom_fields(&self) -> &[CustomField] {
         match &self.input {
-            Input::Pairs(pairs) => pairs,
+            Input::CustomFields(fields) => fields,
             _ => &[],
         }
     }
 
-    /// How many lines of a list to show.
+    /// The number of visible lines of a list.
     pub(crate) fn size(&self) -> usize {
         self.choices().len().clamp(2, 6)
     }

@@ -1,29 +1,31 @@
-//! What the next page tells about what was just done, with Undo where there is one. It waits in a cookie
-//! that only this session can have written.
+//! The message that the next page shows about the last action, with Undo where possible. It travels in a
+//! cookie that is signed with the session's secret.
 
-use super::form::encode;
-use groma_domain::session::{Secret, same};
+use super::{form::encode, secrets_match};
+use groma_domain::session::Secret;
 use percent_encoding::percent_decode_str;
 use serde::{Deserialize, Serialize};
 
 /// A message for the next page.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Flash {
-    /// What happened.
     pub(crate) text: String,
-    /// Where a form goes that takes it back.
+    /// Where the Undo form goes.
     pub(crate) undo: Option<String>,
-    /// Whether it is bad news.
     #[serde(default)]
-    pub(crate) is_bad: bool,
-    /// A secret that was just made, for the one page that shows it.
+    pub(crate) is_error: bool,
+    /// A new secret, for the one page that shows it.
     #[serde(default)]
     pub(crate) secret: Option<String>,
 }
 
 impl Flash {
     pub(crate) fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into(), undo: None, is_bad: false, secret: None }
+        Self { text: text.into(), undo: None, is_error: false, secret: None }
+    }
+
+    pub(crate) fn error(text: impl Into<String>) -> Self {
+        Self { is_error: true, ..Self::new(text) }
     }
 
     pub(crate) fn with_undo(mut self, path: String) -> Self {
@@ -36,19 +38,19 @@ impl Flash {
         self
     }
 
-    /// As the value of a cookie.
-    pub(crate) fn sealed(&self, secret: &Secret) -> String {
+    /// The value of the cookie: a signature and the message.
+    pub(crate) fn sign(&self, secret: &Secret) -> String {
         // Plain texts always serialise.
         let text = serde_json::to_string(self).unwrap_or_default();
         format!("{}.{}", secret.mark("flash", text.as_bytes()), encode(&text))
     }
 
-    /// Reads the value of a cookie that this session has written.
-    pub(crate) fn opened(sealed: &str, secret: &Secret) -> Option<Self> {
-        let (mark, text) = sealed.split_once('.')?;
+    /// Reads the value of a cookie that this session has signed.
+    pub(crate) fn verify(signed: &str, secret: &Secret) -> Option<Self> {
+        let (signature, text) = signed.split_once('.')?;
         let text = percent_decode_str(text).decode_utf8().ok()?;
-        same(mark, &secret.mark("flash", text.as_bytes())).then_some(())?;
-        serde_json::from_str(&text).ok()
+        let is_valid = secrets_match(signature, &secret.mark("flash", text.as_bytes()));
+        is_valid.then(|| serde_json::from_str(&text).ok())?
     }
 }
 
@@ -57,12 +59,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_the_session_wrote_is_told() {
+    fn message_signed_by_another_session_is_ignored() {
         let (mine, other) = (Secret::new([1; 32]), Secret::new([2; 32]));
-        let sealed = Flash::new("F-000001 archived").with_undo("/x".to_owned()).sealed(&mine);
-        assert_eq!(Flash::opened(&sealed, &mine).unwrap().undo.as_deref(), Some("/x"));
-        assert!(Flash::opened(&sealed, &other).is_none());
-        assert!(Flash::opened(&sealed.replace("archived", "deleted"), &mine).is_none());
-        assert!(Flash::opened("x", &mine).is_none());
+        let signed = Flash::new("F-000001 archived").with_undo("/x".to_owned()).sign(&mine);
+        assert_eq!(Flash::verify(&signed, &mine).unwrap().undo.as_deref(), Some("/x"));
+        assert!(Flash::verify(&signed, &other).is_none());
+        assert!(Flash::verify(&signed.replace("archived", "deleted"), &mine).is_none());
+        assert!(Flash::verify("x", &mine).is_none());
     }
 }

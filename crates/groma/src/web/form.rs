@@ -1,27 +1,22 @@
-//! What a browser sends: the fields of a form, the parameters of an address.
+//! Submitted forms and query parameters.
 
-use super::WebError;
+use super::{WebError, i18n::id};
 use axum::{extract::FromRequestParts, http::request::Parts};
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode, utf8_percent_encode};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use std::{convert::Infallible, sync::Arc};
 
-/// Names with their values, in the order they came.
+/// Names with their values, in the order in which they were sent.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pairs(Arc<Vec<(String, String)>>);
 
 impl Pairs {
-    /// Reads `name=value&…`. What is no UTF-8 loses the bytes that are not.
+    /// Parses `name=value&…`. Invalid UTF-8 is replaced.
     pub(crate) fn parse(text: &[u8]) -> Self {
-        let pairs = text.split(|byte| *byte == b'&').filter(|pair| !pair.is_empty());
-        let pairs = pairs.map(|pair| {
-            let mut halves = pair.splitn(2, |byte| *byte == b'=');
-            let mut half = || decode(halves.next().unwrap_or_default());
-            (half(), half())
-        });
-        Self(Arc::new(pairs.collect()))
+        let pairs = form_urlencoded::parse(text);
+        Self(Arc::new(pairs.map(|(name, value)| (name.into_owned(), value.into_owned())).collect()))
     }
 
-    /// The first value of a name; empty when there is none.
+    /// The first value of a name, or an empty text.
     pub(crate) fn get(&self, name: &str) -> &str {
         let found = self.0.iter().find(|(other, _)| other == name);
         found.map(|(_, value)| value.as_str()).unwrap_or_default()
@@ -42,12 +37,12 @@ impl Pairs {
         self.all(name).next().is_some()
     }
 
-    /// Everything, in its order.
+    /// All pairs, in their order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// The same with other values for these names; an empty one takes the name away.
+    /// A copy with other values for these names. An empty value removes the name.
     pub(crate) fn with(&self, changes: &[(&str, &str)]) -> Self {
         let kept =
             self.0.iter().filter(|(name, _)| !changes.iter().any(|(other, _)| other == name));
@@ -56,7 +51,7 @@ impl Pairs {
         Self(Arc::new(kept.cloned().chain(added).collect()))
     }
 
-    /// As the query of an address, with its question mark; nothing when there is none.
+    /// The pairs as a query string with its question mark, or an empty text.
     pub(crate) fn query(&self) -> String {
         let pairs = self.iter().filter(|(_, value)| !value.is_empty());
         let pairs: Vec<_> =
@@ -65,7 +60,7 @@ impl Pairs {
     }
 }
 
-/// The fields of the form that was sent; put there by the guard.
+/// The fields of a submitted form, read by the access check.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Form(pub(crate) Pairs);
 
@@ -73,7 +68,7 @@ impl<S: Sync> FromRequestParts<S> for Form {
     type Rejection = WebError;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, WebError> {
-        parts.extensions.get::<Self>().cloned().ok_or_else(|| WebError::bad("This is not a form."))
+        parts.extensions.get::<Self>().cloned().ok_or_else(|| WebError::bad_request(id("error-not-a-form")))
     }
 }
 
@@ -85,7 +80,7 @@ impl std::ops::Deref for Form {
     }
 }
 
-/// The parameters of the address.
+/// The parameters of the query string.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Query(pub(crate) Pairs);
 
@@ -105,21 +100,15 @@ impl std::ops::Deref for Query {
     }
 }
 
-fn decode(text: &[u8]) -> String {
-    let spaced: Vec<u8> =
-        text.iter().map(|byte| if *byte == b'+' { b' ' } else { *byte }).collect();
-    percent_decode(&spaced).decode_utf8_lossy().into_owned()
-}
+/// The characters that need no encoding in a path segment or a query value.
+const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
-/// What stays as it is in a segment of a path or a value of a query.
-const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
-
-/// A text as a part of an address.
+/// Percent-encodes a text for a path or a query.
 pub(crate) fn encode(text: &str) -> String {
-    utf8_percent_encode(text, PLAIN).to_string()
+    utf8_percent_encode(text, UNRESERVED).to_string()
 }
 
-/// Where to go afterwards: a path of this application, else the beginning.
+/// A path of this application, or `/` for anything else: redirects never leave the application.
 pub(crate) fn local_path(wanted: &str) -> &str {
     let is_local = wanted.starts_with('/')
         && !wanted.starts_with("//")
@@ -133,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_form_is_read_and_written_back() {
+    fn form_is_parsed_and_written_back() {
         let pairs = Pairs::parse(b"name=Ch%C3%AAne+nord&tag=a&tag=b&empty=&alone");
         assert_eq!(pairs.get("name"), "Chêne nord");
         assert_eq!(pairs.all("tag").collect::<Vec<_>>(), ["a", "b"]);
@@ -143,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn only_paths_of_this_application_are_gone_to() {
+    fn only_local_paths_are_accepted_for_redirects() {
         assert_eq!(local_path("/folders?page=2"), "/folders?page=2");
         for elsewhere in [
             "",

@@ -1,11 +1,12 @@
-//! The map, and what it asks for over the session: tiles, folders, features, and what is drawn.
+//! The map page, and the requests of its script: tiles, folders, features, edits.
 
 use super::{
-    Shared, WebError,
+    Shared, WebError, format,
     form::{Query, encode},
+    i18n::{Localizer, id},
     page::{Meta, Nav},
     records::{Doc, Statuses},
-    visit::Desk,
+    request_context::MemberContext,
 };
 use askama::Template;
 use axum::{
@@ -26,24 +27,25 @@ use groma_store::{Browse, ExportedFeature, GeometryEdit, NewGeometries, Outcome,
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json, value::RawValue};
 
-/// How many folders, and how many shapes of one folder, a map shows.
-const MOST: u32 = 5_000;
+/// The maximum number of folders, and of shapes of one folder, on a map.
+const MAX_SHAPES: u32 = 5_000;
 
 #[derive(Template)]
 #[template(path = "map.html")]
 struct MapPage {
+    t: Localizer,
     config: String,
 }
 
-pub(super) async fn page(desk: Desk, query: Query) -> Result<Response, WebError> {
+pub(super) async fn page(ctx: MemberContext, query: Query) -> Result<Response, WebError> {
     let mut folder = Value::Null;
     if let Some(sent) = query.given("folder") {
-        folder = folder_facts(&desk.record(Kind::Folder, sent).await?);
+        folder = folder_json(&ctx.record(Kind::Folder, sent).await?);
     }
-    let layers = desk.store().all_layers(desk.id()).await?;
-    let may_change = desk.may(Permission::ChangeRecords);
+    let layers = ctx.store().all_layers(ctx.workspace_id()).await?;
+    let can_change = ctx.can(Permission::ChangeRecords);
     let config = json!({
-        "layers": layers.iter().map(|layer| layer_config(layer, may_change)).collect::<Vec<_>>(),
+        "layers": layers.iter().map(|layer| layer_config(layer, can_change)).collect::<Vec<_>>(),
         "folders": "/map/folders.geojson",
         "folder": folder,
         "geometries": null,
@@ -51,36 +53,36 @@ pub(super) async fn page(desk: Desk, query: Query) -> Result<Response, WebError>
         "save": "/map/geometries",
         "delete": "/map/geometries/{id}/delete",
         "search": "/map/folders",
-        "csrf": desk.visit.form_token(),
-        "style": desk.web.map_style,
-        "canEdit": may_change,
+        "csrf": ctx.request.form_token(),
+        "style": ctx.web.map_style,
+        "canEdit": can_change,
         "position": null,
         "small": false,
     });
-    let content = MapPage { config: config.to_string() };
-    let meta = Meta { is_whole: true, ..Meta::new("Map", Nav::Map).with_map() };
-    desk.page(meta, &content).await
+    let content = MapPage { t: ctx.t(), config: config.to_string() };
+    let meta = Meta::new(ctx.t().msg("nav-map"), Nav::Map).with_map().full_screen();
+    ctx.page(meta, &content).await
 }
 
-/// What the small map of a folder's page is told.
-pub(super) async fn folder_config(desk: &Desk, doc: &Doc) -> Result<String, WebError> {
-    let layers = desk.store().all_layers(desk.id()).await?;
-    let may_change = desk.may(Permission::ChangeRecords);
+/// The configuration of the map on a folder's page.
+pub(super) async fn folder_config(ctx: &MemberContext, doc: &Doc) -> Result<String, WebError> {
+    let layers = ctx.store().all_layers(ctx.workspace_id()).await?;
+    let can_change = ctx.can(Permission::ChangeRecords);
     let config = json!({
-        "layers": layers.iter().map(|layer| layer_config(layer, may_change)).collect::<Vec<_>>(),
+        "layers": layers.iter().map(|layer| layer_config(layer, can_change)).collect::<Vec<_>>(),
         "folders": null,
-        "folder": folder_facts(doc),
+        "folder": folder_json(doc),
         "geometries": format!("{}/geometries.geojson", doc.path(Kind::Folder)),
-        "csrf": desk.visit.form_token(),
-        "style": desk.web.map_style,
-        "canEdit": may_change,
+        "csrf": ctx.request.form_token(),
+        "style": ctx.web.map_style,
+        "canEdit": can_change,
         "position": null,
         "small": true,
     });
     Ok(config.to_string())
 }
 
-fn folder_facts(doc: &Doc) -> Value {
+fn folder_json(doc: &Doc) -> Value {
     json!({
         "id": doc.text("id"),
         "reference": doc.reference(),
@@ -89,7 +91,7 @@ fn folder_facts(doc: &Doc) -> Value {
     })
 }
 
-fn layer_config(layer: &Layer, may_change: bool) -> Value {
+fn layer_config(layer: &Layer, can_change: bool) -> Value {
     let document = layer.document("");
     json!({
         "id": layer.id,
@@ -103,13 +105,13 @@ fn layer_config(layer: &Layer, may_change: bool) -> Value {
         "sourceLayer": document.source_layer,
         "tiles": format!("/map/tiles/{}/{{z}}/{{x}}/{{y}}?r={}", layer.id, layer.revision),
         "tilejson": null,
-        "editable": may_change,
+        "editable": can_change,
     })
 }
 
 pub(super) async fn tile(
     State(web): State<Shared>,
-    desk: Desk,
+    ctx: MemberContext,
     Path((layer, z, x, y)): Path<(String, String, String, String)>,
     query: Query,
     request: Request,
@@ -119,9 +121,10 @@ pub(super) async fn tile(
     let tile = number(&z).and_then(|z| u8::try_from(z).ok()).zip(number(&x).zip(number(&y)));
     let tile = tile.and_then(|(z, (x, y))| groma_geo::grid::TileId::new(z, x, y));
     let tile = tile.ok_or_else(WebError::not_found)?;
-    let asked = query.get("r").parse().ok();
+    let revision = query.get("r").parse().ok();
     let (parts, _) = request.into_parts();
-    let response = web.tiles.map_response(&web.store, desk.id(), layer, tile, asked, parts).await?;
+    let (store, workspace) = (&web.store, ctx.workspace_id());
+    let response = web.tiles.map_response(store, workspace, layer, tile, revision, parts).await?;
     response.ok_or_else(WebError::not_found)
 }
 
@@ -135,14 +138,15 @@ struct PlacedFolder {
     bbox: Option<[f64; 4]>,
 }
 
-pub(super) async fn folders(desk: Desk, query: Query) -> Result<Response, WebError> {
-    let statuses = Statuses::read(&desk).await?;
+pub(super) async fn folders(ctx: MemberContext, query: Query) -> Result<Response, WebError> {
+    let statuses = Statuses::read(&ctx).await?;
+    let no_status = ctx.t().msg("status-none").to_string();
     let numbers: Vec<f64> =
         query.get("bbox").split(',').filter_map(|number| number.trim().parse().ok()).collect();
     let view: Option<[f64; 4]> = numbers.try_into().ok();
     let placed =
-        Browse { closed: Some(false), is_placed: true, limit: MOST, ..Browse::all(Kind::Folder) };
-    let browsed = desk.store().browse(desk.id(), placed).await?;
+        Browse { closed: Some(false), is_placed: true, limit: MAX_SHAPES, ..Browse::all(Kind::Folder) };
+    let browsed = ctx.store().browse(ctx.workspace_id(), placed).await?;
     let mut features = Vec::new();
     for document in &browsed.documents {
         let folder: PlacedFolder = serde_json::from_slice(document)
@@ -164,7 +168,7 @@ pub(super) async fn folders(desk: Desk, query: Query) -> Result<Response, WebErr
             "properties": {
                 "reference": folder.reference,
                 "name": folder.name,
-                "status": status.map_or("No status", |status| status.name.as_str()),
+                "status": status.map_or(no_status.as_str(), |status| status.name.as_str()),
                 "color": status.map_or("#87909d", |status| status.color.as_str()),
                 "url": super::records::path(Kind::Folder, &folder.reference, &folder.id),
             },
@@ -173,8 +177,8 @@ pub(super) async fn folders(desk: Desk, query: Query) -> Result<Response, WebErr
     Ok(as_json(&json!({ "type": "FeatureCollection", "features": features })))
 }
 
-pub(super) async fn find_folders(desk: Desk, query: Query) -> Result<Response, WebError> {
-    let statuses = Statuses::read(&desk).await?;
+pub(super) async fn find_folders(ctx: MemberContext, query: Query) -> Result<Response, WebError> {
+    let statuses = Statuses::read(&ctx).await?;
     let sent: String = query.get("term").chars().take(200).collect();
     let found = Browse {
         term: Term::parse(&sent).ok().flatten(),
@@ -182,8 +186,8 @@ pub(super) async fn find_folders(desk: Desk, query: Query) -> Result<Response, W
         limit: 20,
         ..Browse::all(Kind::Folder)
     };
-    let (docs, _) = desk.browse(found).await?;
-    let shown = |doc: &Doc| {
+    let (docs, _) = ctx.browse(found).await?;
+    let folder = |doc: &Doc| {
         let status = statuses.get(doc.text("statusId"));
         json!({
             "reference": doc.reference(),
@@ -192,19 +196,19 @@ pub(super) async fn find_folders(desk: Desk, query: Query) -> Result<Response, W
             "color": status.map_or("#87909d", |status| status.color.as_str()),
         })
     };
-    Ok(as_json(&docs.iter().map(shown).collect::<Value>()))
+    Ok(as_json(&docs.iter().map(folder).collect::<Value>()))
 }
 
 pub(super) async fn feature(
-    desk: Desk,
+    ctx: MemberContext,
     Path((layer, number)): Path<(String, String)>,
 ) -> Result<Response, WebError> {
     let layer: LayerId = layer.parse().map_err(|_| WebError::not_found())?;
     let found = match number.parse() {
-        Ok(number) => desk.store().drawn_geometry(desk.id(), layer, number).await?,
+        Ok(number) => ctx.store().drawn_geometry(ctx.workspace_id(), layer, number).await?,
         Err(_) => {
             let id: GeometryId = number.parse().map_err(|_| WebError::not_found())?;
-            desk.store().geometry(desk.id(), id).await?
+            ctx.store().geometry(ctx.workspace_id(), id).await?
         }
     };
     let (layer, feature) = found.ok_or_else(WebError::not_found)?;
@@ -213,11 +217,11 @@ pub(super) async fn feature(
     let title = ["name", "title", "label", "reference", "id"]
         .iter()
         .find_map(|name| properties.get(*name).filter(|value| !value.is_null()))
-        .map(super::shown::plain)
+        .map(|value| format::plain_text(ctx.t(), value))
         .or_else(|| feature.external_id.clone());
     let mut folder = Value::Null;
     if let Some(id) = feature.folder
-        && let Some(json) = desk.store().get(desk.id(), Kind::Folder, &Key::Id(id)).await?
+        && let Some(json) = ctx.store().get(ctx.workspace_id(), Kind::Folder, &Key::Id(id)).await?
     {
         let doc = Doc::parse(&json.text)?;
         folder = json!({
@@ -228,21 +232,21 @@ pub(super) async fn feature(
     }
     Ok(as_json(&json!({
         "id": feature.id,
-        "featureId": feature.seq * FEATURE_IDS,
+        "featureId": feature.seq * TILE_ID_STEP,
         "layerId": layer.id,
         "title": title,
         "properties": properties,
         "folder": folder,
-        "geometry": geometry_of(&feature)?,
+        "geometry": geometry_json(&feature)?,
         "updatedAt": feature.updated_at,
-        "editable": desk.may(Permission::ChangeRecords),
+        "editable": ctx.can(Permission::ChangeRecords),
     })))
 }
 
-/// A feature's number in tiles is its own times this.
-const FEATURE_IDS: u64 = 4;
+/// Tiles number features in steps, because a feature may have several parts.
+const TILE_ID_STEP: u64 = 4;
 
-fn geometry_of(feature: &ExportedFeature) -> Result<Option<Box<RawValue>>, WebError> {
+fn geometry_json(feature: &ExportedFeature) -> Result<Option<Box<RawValue>>, WebError> {
     let Some(shape) = &feature.geometry else { return Ok(None) };
     let damaged = |error: String| WebError::internal(error);
     let geometry = wkb::from_wkb(shape).map_err(|error| damaged(error.to_string()))?;
@@ -253,7 +257,7 @@ fn geometry_of(feature: &ExportedFeature) -> Result<Option<Box<RawValue>>, WebEr
 }
 
 pub(super) async fn folder_geometries(
-    desk: Desk,
+    ctx: MemberContext,
     Path(key): Path<String>,
 ) -> Result<Response, WebError> {
     #[derive(Serialize)]
@@ -261,29 +265,29 @@ pub(super) async fn folder_geometries(
         r#type: &'static str,
         id: GeometryId,
         geometry: Option<Box<RawValue>>,
-        properties: ShapeFacts<'a>,
+        properties: ShapeProperties<'a>,
     }
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]
-    struct ShapeFacts<'a> {
+    struct ShapeProperties<'a> {
         layer_id: LayerId,
         feature_id: u64,
         layer: &'a str,
         color: &'a str,
     }
-    let id = desk.record(Kind::Folder, &key).await?.id()?;
-    let layers = desk.store().all_layers(desk.id()).await?;
-    let found = desk.store().geometries_of_folder(desk.id(), id, MOST).await?;
+    let id = ctx.record(Kind::Folder, &key).await?.id()?;
+    let layers = ctx.store().all_layers(ctx.workspace_id()).await?;
+    let found = ctx.store().geometries_of_folder(ctx.workspace_id(), id, MAX_SHAPES).await?;
     let mut features = Vec::with_capacity(found.len());
     for (layer_id, feature) in &found {
         let layer = layers.iter().find(|layer| layer.id == *layer_id);
         features.push(Shape {
             r#type: "Feature",
             id: feature.id,
-            geometry: geometry_of(feature)?,
-            properties: ShapeFacts {
+            geometry: geometry_json(feature)?,
+            properties: ShapeProperties {
                 layer_id: *layer_id,
-                feature_id: feature.seq * FEATURE_IDS,
+                feature_id: feature.seq * TILE_ID_STEP,
                 layer: layer.map_or("", |layer| layer.name.as_str()),
                 color: layer.map_or("", |layer| layer.color.as_str()),
             },
@@ -297,28 +301,28 @@ pub(super) async fn folder_geometries(
     Ok(as_json(&Collection { r#type: "FeatureCollection", features }))
 }
 
-/// What the map sends when something was drawn.
+/// A new or changed shape, as the map sends it.
 #[derive(Deserialize)]
-struct Drawn {
+struct DrawnShape {
     layer: Option<String>,
     folder: Option<String>,
     id: Option<GeometryId>,
     feature: Value,
 }
 
-pub(super) async fn save(desk: Desk, body: Bytes) -> Result<Response, WebError> {
-    let mut drawn: Drawn =
-        serde_json::from_slice(&body).map_err(|error| WebError::bad(error.to_string()))?;
+pub(super) async fn save(ctx: MemberContext, body: Bytes) -> Result<Response, WebError> {
+    let mut drawn: DrawnShape =
+        serde_json::from_slice(&body).map_err(|error| WebError::invalid(error.to_string()))?;
     let old = match drawn.id {
         Some(id) => {
-            let found = desk.store().geometry(desk.id(), id).await?;
+            let found = ctx.store().geometry(ctx.workspace_id(), id).await?;
             Some(found.ok_or_else(WebError::not_found)?.1)
         }
         None => None,
     };
-    // A shape that is moved keeps what is known of it.
-    let is_silent = drawn.feature["properties"].is_null();
-    if is_silent && let Some(feature) = drawn.feature.as_object_mut() {
+    // A shape that is only moved keeps its properties.
+    let keeps_properties = drawn.feature["properties"].is_null();
+    if keeps_properties && let Some(feature) = drawn.feature.as_object_mut() {
         let known = old.as_ref().map_or("{}", |old| old.properties.as_str());
         let known: Value =
             serde_json::from_str(known).map_err(|error| WebError::internal(error.to_string()))?;
@@ -326,12 +330,12 @@ pub(super) async fn save(desk: Desk, body: Bytes) -> Result<Response, WebError> 
         feature.remove("id");
     }
     let folder = drawn.folder.filter(|folder| !folder.is_empty());
-    let spool = spooled(&drawn.feature)?;
-    let (workspace, actor, now) = (desk.id(), desk.actor(), desk.now());
+    let spool = parse_feature(&drawn.feature)?;
+    let (workspace, actor, now) = (ctx.workspace_id(), ctx.actor(), ctx.now());
     let posted = match drawn.id {
         Some(id) => {
             let edit = GeometryEdit { workspace, actor, now, id, folder, feature: spool };
-            desk.store().replace_geometry(edit).await?
+            ctx.store().replace_geometry(edit).await?
         }
         None => {
             let new = NewGeometries {
@@ -344,19 +348,19 @@ pub(super) async fn save(desk: Desk, body: Bytes) -> Result<Response, WebError> 
                 features: spool,
                 request: None,
             };
-            match desk.store().post_geometries(new).await? {
+            match ctx.store().post_geometries(new).await? {
                 Outcome::Posted(posted) => posted,
-                Outcome::Replayed(_) => return Err(WebError::internal("nothing is replayed here")),
+                Outcome::Replayed(_) => return Err(WebError::internal("the web application sends no idempotency keys")),
             }
         }
     };
     let id = posted.geometries.first().map(|geometry| geometry.id);
-    let id = id.ok_or_else(|| WebError::bad("There is nothing to save."))?;
-    kept(&desk, workspace, posted.layer_id, Some(id)).await
+    let id = id.ok_or_else(|| WebError::bad_request(id("map-nothing-to-save")))?;
+    saved(&ctx, workspace, posted.layer_id, Some(id)).await
 }
 
-/// The one feature that was drawn, checked as every GeoJSON is.
-fn spooled(feature: &Value) -> Result<Spool, WebError> {
+/// Checks the drawn feature like any other GeoJSON.
+fn parse_feature(feature: &Value) -> Result<Spool, WebError> {
     let text = feature.to_string();
     let mut spool = Spool::default();
     let read = geojson::read(text.as_bytes(), &geojson::Options::default(), |feature| {
@@ -364,10 +368,10 @@ fn spooled(feature: &Value) -> Result<Spool, WebError> {
     });
     match read {
         Ok(1) => Ok(spool),
-        Ok(_) => Err(WebError::bad("One shape at a time.")),
+        Ok(_) => Err(WebError::bad_request(id("map-one-shape"))),
         Err(ReadError::Invalid(spots)) => {
             let first = spots.into_iter().next();
-            Err(WebError::bad(first.map_or_else(String::new, |spot| spot.message)))
+            Err(WebError::invalid(first.map_or_else(String::new, |spot| spot.message)))
         }
         Err(ReadError::Input(error) | ReadError::Stopped(error)) => {
             Err(WebError::internal(error.to_string()))
@@ -375,27 +379,27 @@ fn spooled(feature: &Value) -> Result<Spool, WebError> {
     }
 }
 
-pub(super) async fn delete(desk: Desk, Path(id): Path<String>) -> Result<Response, WebError> {
+pub(super) async fn delete(ctx: MemberContext, Path(id): Path<String>) -> Result<Response, WebError> {
     let id: GeometryId = id.parse().map_err(|_| WebError::not_found())?;
-    let found = desk.store().geometry(desk.id(), id).await?;
+    let found = ctx.store().geometry(ctx.workspace_id(), id).await?;
     let (layer, _) = found.ok_or_else(WebError::not_found)?;
-    desk.store().delete_geometry(desk.id(), desk.actor(), id, desk.now()).await?;
-    kept(&desk, desk.id(), layer.id, None).await
+    ctx.store().delete_geometry(ctx.workspace_id(), ctx.actor(), id, ctx.now()).await?;
+    saved(&ctx, ctx.workspace_id(), layer.id, None).await
 }
 
-/// Where a layer stands now, so that the map loads its tiles anew.
-async fn kept(
-    desk: &Desk,
+/// The new revision of a layer, so that the map reloads its tiles.
+async fn saved(
+    ctx: &MemberContext,
     workspace: WorkspaceId,
     layer: LayerId,
     id: Option<GeometryId>,
 ) -> Result<Response, WebError> {
-    let revision = desk.store().layer_revision(workspace, layer).await?;
+    let revision = ctx.store().layer_revision(workspace, layer).await?;
     let mut number = Value::Null;
     if let Some(id) = id
-        && let Some((_, feature)) = desk.store().geometry(workspace, id).await?
+        && let Some((_, feature)) = ctx.store().geometry(workspace, id).await?
     {
-        number = json!(feature.seq * FEATURE_IDS);
+        number = json!(feature.seq * TILE_ID_STEP);
     }
     Ok(as_json(&json!({
         "id": id, "featureId": number, "layerId": layer, "revision": revision,
@@ -410,7 +414,7 @@ fn as_json(value: &impl Serialize) -> Response {
     response
 }
 
-/// The address of the map with a folder in its middle.
-pub(super) fn address_of(reference: &str) -> String {
+/// The path of the map, centred on a folder.
+pub(super) fn folder_path(reference: &str) -> String {
     format!("/map?folder={}", encode(reference))
 }

@@ -1,11 +1,13 @@
-//! A page around its content: rail, top line, the message about what was done.
+//! The frame of a page: sidebar, search, account menu, flash message.
 
 use super::{
     WebError, assets,
     cookies::Cookie,
     flash::Flash,
-    shown::{self, Moment},
-    visit::{Desk, Visit},
+    format::{self, Moment},
+    i18n::{Localizer, Message},
+    records::Statuses,
+    request_context::{MemberContext, RequestContext},
 };
 use crate::http::security_headers;
 use askama::Template;
@@ -13,14 +15,14 @@ use axum::{
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Redirect, Response},
 };
-use groma_domain::Kind;
-use groma_store::{Browse, Count};
+use groma_domain::{Kind, Timestamp};
+use groma_store::Browse;
 
-/// On an answer that has told the message.
+/// Marks a response that shows the flash message, so that its cookie is cleared.
 #[derive(Clone)]
-pub(super) struct FlashShown;
+pub(super) struct FlashConsumed;
 
-/// Where in the rail a page is.
+/// The entry of the sidebar that a page belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Nav {
     Dashboard,
@@ -44,187 +46,209 @@ impl Nav {
     }
 }
 
-/// What a page is.
-pub(crate) struct Meta<'a> {
-    pub(crate) title: &'a str,
+/// The properties of a page.
+pub(crate) struct Meta {
+    pub(crate) title: String,
     pub(crate) nav: Nav,
-    /// Whether it has a map.
     pub(crate) has_map: bool,
-    /// Whether its content takes the whole screen.
-    pub(crate) is_whole: bool,
+    pub(crate) is_full_screen: bool,
 }
 
-impl<'a> Meta<'a> {
-    pub(crate) fn new(title: &'a str, nav: Nav) -> Self {
-        Self { title, nav, has_map: false, is_whole: false }
+impl Meta {
+    pub(crate) fn new(title: impl Into<String>, nav: Nav) -> Self {
+        Self { title: title.into(), nav, has_map: false, is_full_screen: false }
     }
 
     pub(crate) fn with_map(self) -> Self {
         Self { has_map: true, ..self }
     }
+
+    pub(crate) fn full_screen(self) -> Self {
+        Self { is_full_screen: true, ..self }
+    }
 }
 
-/// A link of the rail.
-struct Link {
+/// A link of the sidebar.
+struct NavLink {
     href: &'static str,
     icon: &'static str,
-    label: &'static str,
+    label: String,
+    /// The letter of its keyboard shortcut, after `g`.
     key: &'static str,
     count: String,
-    is_here: bool,
-    /// Whether phones leave it out of the bar at the bottom.
+    is_current: bool,
+    /// Whether the bar at the bottom of a phone leaves it out.
     is_wide: bool,
 }
 
-/// A workspace that one can go to.
-struct Place {
-    id: String,
-    name: String,
-    role: &'static str,
-    is_here: bool,
+/// A workspace of the user.
+pub(super) struct WorkspaceOption {
+    pub(super) id: String,
+    pub(super) name: String,
+    pub(super) role: String,
+    pub(super) is_current: bool,
+}
+
+impl WorkspaceOption {
+    /// The workspaces of a user.
+    pub(super) fn list(request: &RequestContext) -> Vec<Self> {
+        let memberships = request.session.iter().flat_map(|session| &session.memberships);
+        let current = request.member.as_ref().map(|member| member.workspace.id);
+        let option = |member: &groma_store::Membership| Self {
+            id: member.workspace.id.to_string(),
+            name: member.workspace.name.as_str().to_owned(),
+            role: request.t.role(member.role),
+            is_current: Some(member.workspace.id) == current,
+        };
+        memberships.map(option).collect()
+    }
 }
 
 #[derive(Template)]
 #[template(path = "layout.html")]
 struct Layout<'a> {
+    t: Localizer,
     service: &'a str,
-    title: &'a str,
+    title: String,
     workspace: &'a str,
-    places: Vec<Place>,
-    links: Vec<Link>,
-    settings_here: bool,
+    workspaces: Vec<WorkspaceOption>,
+    links: Vec<NavLink>,
+    is_settings: bool,
     initials: String,
     user: &'a str,
     email: &'a str,
     csrf: String,
-    back: &'a str,
+    /// The address of this page, where Undo returns to.
+    here: &'a str,
     flash: Option<&'a Flash>,
     has_map: bool,
-    is_whole: bool,
+    is_full_screen: bool,
     content: String,
 }
 
+/// The frame of the pages before the login.
 #[derive(Template)]
-#[template(path = "entry.html")]
-struct Entry<'a> {
+#[template(path = "auth_layout.html")]
+struct AuthLayout<'a> {
+    t: Localizer,
     service: &'a str,
-    title: &'a str,
+    title: String,
     csrf: String,
     flash: Option<&'a Flash>,
     content: String,
 }
 
-impl Desk {
-    /// The whole page around this content; only the content where only that is asked for.
+impl MemberContext {
+    /// The page with this content.
     pub(crate) async fn page(
         &self,
-        meta: Meta<'_>,
+        meta: Meta,
         content: &impl Template,
     ) -> Result<Response, WebError> {
-        self.page_with(StatusCode::OK, meta, content).await
+        self.page_with_status(StatusCode::OK, meta, content).await
     }
 
-    /// The same with another status.
-    pub(crate) async fn page_with(
+    pub(crate) async fn page_with_status(
         &self,
         status: StatusCode,
-        meta: Meta<'_>,
+        meta: Meta,
         content: &impl Template,
     ) -> Result<Response, WebError> {
         let content = content.render()?;
-        let counts = self.counts().await?;
-        let session = &self.session;
-        let place = |member: &groma_store::Membership| Place {
-            id: member.workspace.id.to_string(),
-            name: member.workspace.name.as_str().to_owned(),
-            role: member.role.name(),
-            is_here: member.workspace.id == self.id(),
-        };
         let layout = Layout {
+            t: self.t(),
             service: &self.web.title,
             title: meta.title,
             workspace: self.workspace().name.as_str(),
-            places: session.memberships.iter().map(place).collect(),
-            links: links(meta.nav, counts),
-            settings_here: meta.nav == Nav::Settings,
-            initials: shown::initials(&self.member.person.name),
+            workspaces: WorkspaceOption::list(&self.request),
+            links: nav_links(self.t(), meta.nav, self.nav_counts().await?),
+            is_settings: meta.nav == Nav::Settings,
+            initials: format::initials(&self.member.person.name),
             user: &self.member.person.name,
-            email: session.email.as_str(),
-            csrf: self.visit.form_token(),
-            back: &self.visit.path,
-            flash: self.visit.flash.as_ref(),
+            email: self.session.email.as_str(),
+            csrf: self.request.form_token(),
+            here: &self.request.path,
+            flash: self.request.flash.as_ref(),
             has_map: meta.has_map,
-            is_whole: meta.is_whole,
+            is_full_screen: meta.is_full_screen,
             content,
         };
         let mut response = html(status, layout.render()?);
-        if self.visit.flash.is_some() {
-            response.extensions_mut().insert(FlashShown);
+        if self.request.flash.is_some() {
+            response.extensions_mut().insert(FlashConsumed);
         }
         Ok(response)
     }
 
-    /// How many records of each kind its list opens with.
-    async fn counts(&self) -> Result<[String; 4], WebError> {
+    /// The numbers in the sidebar: open folders and assignments, all expenses and budgets.
+    async fn nav_counts(&self) -> Result<[String; 4], WebError> {
+        let t = self.t();
+        let statuses = Statuses::read(self).await?;
         let open = async |kind| {
-            let open = Browse { closed: Some(false), limit: 0, ..Browse::all(kind) };
-            let browsed = self.store().browse(self.id(), open).await?;
-            Ok::<_, WebError>(match browsed.count {
-                Count::Exactly(count) => shown::grouped(count),
-                Count::MoreThan(count) => format!("{}+", shown::grouped(count)),
-            })
+            let open = Browse { limit: 0, ..statuses.open(kind) };
+            let browsed = self.store().browse(self.workspace_id(), open).await?;
+            Ok::<_, WebError>(t.short_count(browsed.count))
         };
-        let totals = async { Ok(self.store().totals(self.id()).await?) };
+        let totals = async { Ok(self.store().totals(self.workspace_id()).await?) };
         let (folders, assignments, totals) =
             futures_util::try_join!(open(Kind::Folder), open(Kind::Assignment), totals)?;
-        Ok([folders, assignments, shown::grouped(totals[2]), shown::grouped(totals[3])])
+        Ok([folders, assignments, t.number(totals[2]), t.number(totals[3])])
     }
 
-    /// A piece of a page, for the script that asked for it.
-    pub(crate) fn piece(&self, content: &impl Template) -> Result<Response, WebError> {
+    /// A part of a page, for the script that requested it.
+    pub(crate) fn fragment(&self, content: &impl Template) -> Result<Response, WebError> {
         let mut response = html(StatusCode::OK, content.render()?);
         let vary = HeaderValue::from_static("HX-Request");
         response.headers_mut().insert(header::VARY, vary);
         Ok(response)
     }
 
-    /// On to another page, which tells what was done.
-    pub(crate) fn go(&self, to: &str, flash: &Flash) -> Response {
-        go(&self.visit, self.web.is_secure, to, flash)
+    /// Redirects to a page that shows a message.
+    pub(crate) fn redirect_with_flash(&self, to: &str, flash: &Flash) -> Response {
+        redirect_with_flash(&self.request, self.web.is_secure, to, flash)
     }
 
-    /// A moment as it is shown.
-    pub(crate) fn moment(&self, moment: groma_domain::Timestamp) -> Moment {
-        Moment::new(moment, self.now(), &self.visit.zone)
+    /// A point in time, relative to this request.
+    pub(crate) fn moment(&self, moment: Timestamp) -> Moment {
+        Moment::new(self.t(), moment, self.now(), &self.request.zone)
     }
 }
 
-/// On to another page, which tells what was done.
-pub(crate) fn go(visit: &Visit, is_secure: bool, to: &str, flash: &Flash) -> Response {
+/// Redirects to a page that shows a message.
+pub(crate) fn redirect_with_flash(
+    request: &RequestContext,
+    is_secure: bool,
+    to: &str,
+    flash: &Flash,
+) -> Response {
     let mut response = Redirect::to(to).into_response();
-    let cookie = Cookie::Flash.set(&flash.sealed(&visit.secret), is_secure);
+    let cookie = Cookie::Flash.set(&flash.sign(&request.secret), is_secure);
     response.headers_mut().append(header::SET_COOKIE, cookie);
     response
 }
 
-/// A page for someone who is not in yet.
-pub(crate) fn entry(
+/// A page for a user who is not logged in.
+pub(crate) fn auth_page(
     web: &super::Web,
-    visit: &Visit,
+    request: &RequestContext,
     status: StatusCode,
-    title: &str,
+    title: impl Into<String>,
     content: &impl Template,
 ) -> Result<Response, WebError> {
-    let content = content.render()?;
-    let flash = visit.flash.as_ref();
-    let csrf = visit.form_token();
-    let entry = Entry { service: &web.title, title, csrf, flash, content };
-    let mut response = html(status, entry.render()?);
-    // What is typed here is nobody's to find afterwards.
+    let layout = AuthLayout {
+        t: request.t,
+        service: &web.title,
+        title: title.into(),
+        csrf: request.form_token(),
+        flash: request.flash.as_ref(),
+        content: content.render()?,
+    };
+    let mut response = html(status, layout.render()?);
+    // These pages hold passwords.
     let never = HeaderValue::from_static("no-store");
     response.headers_mut().insert(header::CACHE_CONTROL, never);
-    if visit.flash.is_some() {
-        response.extensions_mut().insert(FlashShown);
+    if request.flash.is_some() {
+        response.extensions_mut().insert(FlashConsumed);
     }
     Ok(response)
 }
@@ -237,31 +261,35 @@ fn html(status: StatusCode, body: String) -> Response {
     response
 }
 
-fn links(here: Nav, [folders, assignments, expenses, budgets]: [String; 4]) -> Vec<Link> {
-    let link = |href, icon, label, key, nav, count, is_wide| Link {
+fn nav_links(
+    t: Localizer,
+    current: Nav,
+    [folders, assignments, expenses, budgets]: [String; 4],
+) -> Vec<NavLink> {
+    let link = |nav, href, icon, key, label: Message, count| NavLink {
         href,
         icon,
-        label,
+        label: label.into(),
         key,
         count,
-        is_here: here == nav,
-        is_wide,
+        is_current: current == nav,
+        is_wide: nav == Nav::Budgets,
     };
+    let none = String::new;
     vec![
-        link("/", "dashboard", "Dashboard", "d", Nav::Dashboard, String::new(), false),
-        link("/folders", "folders", "Folders", "f", Nav::Folders, folders, false),
+        link(Nav::Dashboard, "/", "dashboard", "d", t.msg("nav-dashboard"), none()),
+        link(Nav::Folders, "/folders", "folders", "f", t.msg("nav-folders"), folders),
         link(
+            Nav::Assignments,
             "/assignments",
             "assignments",
-            "Assignments",
             "a",
-            Nav::Assignments,
+            t.msg("nav-assignments"),
             assignments,
-            false,
         ),
-        link("/expenses", "expenses", "Expenses", "e", Nav::Expenses, expenses, false),
-        link("/budgets", "budgets", "Budgets", "b", Nav::Budgets, budgets, true),
-        link("/map", "map", "Map", "m", Nav::Map, String::new(), false),
+        link(Nav::Expenses, "/expenses", "expenses", "e", t.msg("nav-expenses"), expenses),
+        link(Nav::Budgets, "/budgets", "budgets", "b", t.msg("nav-budgets"), budgets),
+        link(Nav::Map, "/map", "map", "m", t.msg("nav-map"), none()),
     ]
 }
 

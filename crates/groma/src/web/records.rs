@@ -1,28 +1,33 @@
-//! Folders, assignments, expenses, budgets: what their pages share.
+//! The pages of folders, assignments, expenses and budgets.
 
+pub(super) mod archive;
+pub(super) mod delete;
 pub(super) mod detail;
 pub(super) mod form;
+mod form_fields;
+mod form_values;
 pub(super) mod list;
-pub(super) mod remove;
+pub(super) mod rows;
 pub(super) mod status;
 
 use super::{
     WebError,
     form::encode,
-    shown::{Money, Share, StatusShown},
-    visit::Desk,
+    format::{BudgetShare, Money, StatusBadge},
+    i18n::Localizer,
+    request_context::MemberContext,
 };
 use futures_util::future::try_join_all;
 use groma_domain::{
     Kind, ListParams, RecordId, Reference, Status, StatusId, reference::Key, status::Group,
     time::Date,
 };
-use groma_store::{Browse, Browsed, KnownPerson};
+use groma_store::{Browse, Browsed, Change, Command, Done, KnownPerson, StatusFilter};
 use rust_decimal::Decimal;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 
-/// The public document of a record, to be read field by field.
+/// The JSON document of a record.
 #[derive(Clone, Debug)]
 pub(super) struct Doc(pub(super) Value);
 
@@ -32,7 +37,7 @@ impl Doc {
         value.map(Self).map_err(|error| WebError::internal(error.to_string()))
     }
 
-    /// A text; empty when there is none.
+    /// A text field; empty when it is null.
     pub(super) fn text(&self, field: &str) -> &str {
         self.0[field].as_str().unwrap_or_default()
     }
@@ -57,7 +62,7 @@ impl Doc {
         self.text("reference")
     }
 
-    /// What it is called: a name, a title, or what an expense was for.
+    /// The name of a folder or budget, the title of an assignment, the description of an expense.
     pub(super) fn title(&self, kind: Kind) -> String {
         let field = match kind {
             Kind::Folder | Kind::Budget => "name",
@@ -77,6 +82,14 @@ impl Doc {
         path(kind, self.reference(), self.text("id"))
     }
 
+    pub(super) fn record_link(&self, kind: Kind) -> RecordLink {
+        RecordLink {
+            reference: self.reference().to_owned(),
+            title: self.title(kind),
+            path: self.path(kind),
+        }
+    }
+
     pub(super) fn person(&self, field: &str) -> &str {
         self.0[field]["name"].as_str().unwrap_or_default()
     }
@@ -88,8 +101,8 @@ impl Doc {
         names.collect::<Vec<_>>().join(", ")
     }
 
-    pub(super) fn money(&self, field: &str) -> Money {
-        Money::new(self.text(field), self.text("currency"))
+    pub(super) fn money(&self, t: Localizer, field: &str) -> Money {
+        Money::new(t, self.text(field), self.text("currency"))
     }
 
     pub(super) fn decimal(&self, field: &str) -> Decimal {
@@ -101,19 +114,19 @@ impl Doc {
     }
 }
 
-/// The address of a record's page: by reference, or by id where a reference would lead elsewhere.
+/// The path of a record's page: by reference, or by id when the reference is also a route.
 pub(super) fn path(kind: Kind, reference: &str, id: &str) -> String {
     let is_plain = !matches!(reference, "new" | "." | "..");
     format!("/{}/{}", kind.plural(), encode(if is_plain { reference } else { id }))
 }
 
-/// The statuses of a workspace, in their order.
+/// The statuses of a workspace, in display order.
 pub(super) struct Statuses(pub(super) Vec<Status>);
 
 impl Statuses {
-    pub(super) async fn read(desk: &Desk) -> Result<Self, WebError> {
+    pub(super) async fn read(ctx: &MemberContext) -> Result<Self, WebError> {
         let all = ListParams { page: 1, limit: 10_000, term: None };
-        let page = desk.store().statuses(desk.id(), &all, b"[".to_vec()).await?;
+        let page = ctx.store().statuses(ctx.workspace_id(), &all, b"[".to_vec()).await?;
         let mut body = page.body;
         body.push(b']');
         let mut statuses: Vec<Status> =
@@ -131,18 +144,44 @@ impl Statuses {
         self.0.iter().find(|status| status.id == id)
     }
 
-    pub(super) fn shown(&self, doc: &Doc) -> Option<StatusShown> {
+    pub(super) fn badge(&self, doc: &Doc) -> Option<StatusBadge> {
         self.get(doc.text("statusId")).map(Into::into)
     }
 
-    /// Those in which nothing is left to do.
-    pub(super) fn ended(&self, kind: Kind) -> Vec<StatusId> {
-        let is_ended = |status: &&Status| matches!(status.group, Group::Done | Group::Cancelled);
-        self.of(kind).filter(is_ended).map(|status| status.id).collect()
+    /// The statuses of some groups.
+    fn in_groups(&self, kind: Kind, groups: &[Group]) -> Vec<StatusId> {
+        let found = self.of(kind).filter(|status| groups.contains(&status.group));
+        found.map(|status| status.id).collect()
     }
 
-    /// Whether there is still something to do for a record.
-    pub(super) fn is_open(&self, doc: &Doc) -> bool {
+    /// The records with work left: neither archived nor completed, and in no done or cancelled status.
+    pub(super) fn unfinished(&self, kind: Kind) -> Browse {
+        let finished = self.in_groups(kind, &[Group::Done, Group::Cancelled]);
+        let status = StatusFilter::NoneOf(finished);
+        Browse { closed: Some(false), status, ..Browse::all(kind) }
+    }
+
+    /// The records that a list opens with: folders that are not archived, open assignments.
+    pub(super) fn open(&self, kind: Kind) -> Browse {
+        match kind {
+            Kind::Folder => Browse { closed: Some(false), ..Browse::all(kind) },
+            Kind::Assignment => self.unfinished(kind),
+            Kind::Expense | Kind::Budget => Browse::all(kind),
+        }
+    }
+
+    /// The cancelled assignments.
+    pub(super) fn cancelled(&self) -> Browse {
+        let cancelled = self.in_groups(Kind::Assignment, &[Group::Cancelled]);
+        Browse {
+            closed: Some(false),
+            status: StatusFilter::AnyOf(cancelled),
+            ..Browse::all(Kind::Assignment)
+        }
+    }
+
+    /// Whether a record has work left.
+    pub(super) fn is_unfinished(&self, doc: &Doc) -> bool {
         let status = self.get(doc.text("statusId"));
         !doc.is_archived()
             && doc.0["completedAt"].is_null()
@@ -150,66 +189,70 @@ impl Statuses {
     }
 }
 
-/// A folder as others name it.
+/// A link to a record.
 #[derive(Clone, Debug)]
-pub(super) struct Named {
+pub(super) struct RecordLink {
     pub(super) reference: String,
     pub(super) title: String,
     pub(super) path: String,
 }
 
-impl Desk {
-    /// A record of the workspace; there is no other answer than «not found» for any other.
+impl MemberContext {
+    /// A record of the workspace. Records of other workspaces are not found.
     pub(super) async fn record(&self, kind: Kind, sent: &str) -> Result<Doc, WebError> {
         let key = Key::parse(sent).ok_or_else(WebError::not_found)?;
-        let found = self.store().get(self.id(), kind, &key).await?;
+        let found = self.store().get(self.workspace_id(), kind, &key).await?;
         Doc::parse(&found.ok_or_else(WebError::not_found)?.text)
     }
 
+    /// Applies one command.
+    pub(super) async fn apply(&self, command: Command) -> groma_store::Result<Vec<Done>> {
+        self.apply_all(vec![command]).await
+    }
+
+    /// Applies several commands in one transaction.
+    pub(super) async fn apply_all(&self, commands: Vec<Command>) -> groma_store::Result<Vec<Done>> {
+        let (workspace, actor, now) = (self.workspace_id(), self.actor(), self.now());
+        self.store().apply(Change { workspace, actor, now, commands }).await
+    }
+
     pub(super) async fn browse(&self, browse: Browse) -> Result<(Vec<Doc>, Browsed), WebError> {
-        let mut browsed = self.store().browse(self.id(), browse).await?;
+        let mut browsed = self.store().browse(self.workspace_id(), browse).await?;
         let documents = std::mem::take(&mut browsed.documents);
         let docs: Result<Vec<_>, _> = documents.iter().map(|json| Doc::parse(json)).collect();
         Ok((docs?, browsed))
     }
 
     pub(super) async fn people(&self) -> Result<Vec<KnownPerson>, WebError> {
-        Ok(self.store().people(self.id()).await?)
+        Ok(self.store().people(self.workspace_id()).await?)
     }
 
-    /// What the records are called that these point at.
-    pub(super) async fn named(
+    /// The records that a field of these records refers to.
+    pub(super) async fn linked_records(
         &self,
         kind: Kind,
         docs: &[Doc],
         field: &str,
-    ) -> Result<HashMap<RecordId, Named>, WebError> {
+    ) -> Result<HashMap<RecordId, RecordLink>, WebError> {
         let mut ids: Vec<RecordId> = docs.iter().filter_map(|doc| doc.link(field)).collect();
         ids.sort_unstable();
         ids.dedup();
         let found = ids.into_iter().map(async |id| {
-            let found = self.store().get(self.id(), kind, &Key::Id(id)).await?;
+            let found = self.store().get(self.workspace_id(), kind, &Key::Id(id)).await?;
             let doc = found.map(|document| Doc::parse(&document.text)).transpose()?;
-            Ok::<_, WebError>(doc.map(|doc| {
-                let named = Named {
-                    reference: doc.reference().to_owned(),
-                    title: doc.title(kind),
-                    path: doc.path(kind),
-                };
-                (id, named)
-            }))
+            Ok::<_, WebError>(doc.map(|doc| (id, doc.record_link(kind))))
         });
         Ok(try_join_all(found).await?.into_iter().flatten().collect())
     }
 }
 
-/// What is set aside and what is spent, of the budgets in one currency.
-pub(super) struct Sums {
+/// The amount and the spent part of budgets in one currency.
+pub(super) struct BudgetTotals {
     pub(super) amount: Decimal,
     pub(super) spent: Decimal,
 }
 
-impl Sums {
+impl BudgetTotals {
     pub(super) fn of(budgets: &[Doc], currency: &str) -> Self {
         let mut sums = Self { amount: Decimal::ZERO, spent: Decimal::ZERO };
         for budget in budgets.iter().filter(|budget| budget.text("currency") == currency) {
@@ -219,27 +262,27 @@ impl Sums {
         sums
     }
 
-    pub(super) fn share(&self) -> Option<Share> {
+    pub(super) fn share(&self) -> Option<BudgetShare> {
         let ratio = (self.spent * Decimal::ONE_HUNDRED).checked_div(self.amount)?;
-        Share::of(Some(&ratio.round_dp(2).to_string()))
+        BudgetShare::of(Some(&ratio.round_dp(2).to_string()))
     }
 }
 
-/// Amounts added up, each currency for itself.
-pub(super) fn by_currency(docs: &[Doc]) -> Vec<Money> {
+/// The total amount in each currency.
+pub(super) fn totals_by_currency(t: Localizer, docs: &[Doc]) -> Vec<Money> {
     let mut sums: BTreeMap<&str, Decimal> = BTreeMap::new();
     for doc in docs {
         *sums.entry(doc.text("currency")).or_default() += doc.decimal("amount");
     }
-    sums.into_iter().map(|(code, sum)| Money::new(&sum.to_string(), code)).collect()
+    sums.into_iter().map(|(code, sum)| Money::new(t, &sum.to_string(), code)).collect()
 }
 
-/// Reads what names a folder in an address; a wrong one names none.
-pub(super) fn key_of(text: &str) -> Option<Key> {
+/// Parses an id or a reference.
+pub(super) fn parse_key(text: &str) -> Option<Key> {
     Key::parse(text.trim())
 }
 
-/// A reference that was typed, when it has the form of one.
-pub(super) fn typed_reference(text: &str) -> Option<Reference> {
+/// Parses a reference.
+pub(super) fn parse_reference(text: &str) -> Option<Reference> {
     Reference::parse(text).ok()
 }

@@ -1,94 +1,120 @@
-//! One search over everything: references, folders, assignments, expenses, budgets, people.
+//! The search over all records and people.
 
 use super::{
     WebError,
     form::{Pairs, Query},
+    i18n::Localizer,
     page::{Meta, Nav},
-    records::{
-        self, Doc, Statuses,
-        list::{Shown, columns},
-    },
-    shown,
+    records::{self, Doc, RecordLink, Statuses, rows::record_table},
+    request_context::MemberContext,
     table::Table,
-    visit::Desk,
 };
 use askama::Template;
 use axum::response::Response;
 use groma_domain::{Kind, Term, reference::Key, text::fold};
-use groma_store::{Browse, Count};
+use groma_store::Browse;
 
 #[derive(Template)]
 #[template(path = "search.html")]
-struct Found {
+struct SearchPage {
+    t: Localizer,
     term: String,
-    exact: Vec<(String, String, String)>,
-    people: Vec<(String, String, String)>,
+    /// The records with exactly this reference.
+    exact: Vec<RecordLink>,
+    people: Vec<PersonLink>,
     sections: Vec<Section>,
-    is_empty: bool,
+}
+
+impl SearchPage {
+    fn has_results(&self) -> bool {
+        !self.exact.is_empty() || !self.people.is_empty() || !self.sections.is_empty()
+    }
+}
+
+struct PersonLink {
+    href: String,
+    name: String,
+    email: String,
 }
 
 struct Section {
+    kind: Kind,
     title: String,
-    note: String,
+    count: String,
     href: String,
     table: Table,
 }
 
-pub(super) async fn page(desk: Desk, query: Query) -> Result<Response, WebError> {
-    let sent: String = query.get("q").trim().chars().take(200).collect();
-    let statuses = Statuses::read(&desk).await?;
-    let mut found = Found {
-        term: sent.clone(),
+pub(super) async fn page(ctx: MemberContext, query: Query) -> Result<Response, WebError> {
+    let t = ctx.t();
+    let typed: String = query.get("q").trim().chars().take(200).collect();
+    let mut page = SearchPage {
+        t,
+        term: typed.clone(),
         exact: Vec::new(),
         people: Vec::new(),
         sections: Vec::new(),
-        is_empty: false,
     };
-    if let Some(term) = Term::parse(&sent).ok().flatten() {
-        if let Some(reference) = records::typed_reference(&sent) {
-            let key = Key::Reference(reference);
-            for kind in Kind::ALL {
-                if let Some(json) = desk.store().get(desk.id(), kind, &key).await? {
-                    let doc = Doc::parse(&json.text)?;
-                    let reference = doc.reference().to_owned();
-                    found.exact.push((doc.path(kind), reference, doc.title(kind)));
-                }
-            }
-        }
-        let folded = fold(&sent);
-        let people = desk.people().await?.into_iter().map(|known| known.person);
-        let people = people.filter(|person| {
-            fold(&person.name).contains(&folded) || person.email.key().contains(&folded)
-        });
-        found.people = people
-            .take(8)
-            .map(|person| {
-                let who = Pairs::default().with(&[("person", &person.id.to_string())]).query();
-                (format!("/assignments{who}"), person.name, person.email.to_string())
-            })
-            .collect();
-        for kind in Kind::ALL {
-            let browse = Browse { term: Some(term.clone()), limit: 8, ..Browse::all(kind) };
-            let (docs, browsed) = desk.browse(browse).await?;
-            if docs.is_empty() {
-                continue;
-            }
-            let note = match browsed.count {
-                Count::Exactly(count) => shown::grouped(count),
-                Count::MoreThan(count) => format!("more than {}", shown::grouped(count)),
-            };
-            let rows = Shown::new(&desk, kind, &statuses, &docs).await?;
-            let rows = docs.iter().map(|doc| rows.row(doc)).collect();
-            let table = Table { caption: String::new(), columns: columns(kind), rows };
-            let query = Pairs::default().with(&[("q", &sent)]).query();
-            found.sections.push(Section {
-                title: super::history::words(kind.plural()),
-                note,
-                href: format!("/{}{query}", kind.plural()),
-                table,
-            });
+    if let Some(term) = Term::parse(&typed).ok().flatten() {
+        page.exact = records_with_reference(&ctx, &typed).await?;
+        page.people = people(&ctx, &typed).await?;
+        page.sections = sections(&ctx, &term, &typed).await?;
+    }
+    ctx.page(Meta::new(t.msg("search-title"), Nav::None), &page).await
+}
+
+async fn records_with_reference(
+    ctx: &MemberContext,
+    typed: &str,
+) -> Result<Vec<RecordLink>, WebError> {
+    let mut found = Vec::new();
+    let Some(reference) = records::parse_reference(typed) else { return Ok(found) };
+    let key = Key::Reference(reference);
+    for kind in Kind::ALL {
+        if let Some(json) = ctx.store().get(ctx.workspace_id(), kind, &key).await? {
+            found.push(Doc::parse(&json.text)?.record_link(kind));
         }
     }
-    found.is_empty = found.exact.is_empty() && found.people.is_empty() && found.sections.is_empty();
-    desk.page(Meta::new("Search", Nav::None), &found).await
+    Ok(found)
+}
+
+/// The people whose name or email contains a text, with a link to their assignments.
+async fn people(ctx: &MemberContext, typed: &str) -> Result<Vec<PersonLink>, WebError> {
+    let folded = fold(typed);
+    let people = ctx.people().await?.into_iter().map(|known| known.person);
+    let found = people.filter(|person| {
+        fold(&person.name).contains(&folded) || person.email.key().contains(&folded)
+    });
+    let link = |person: groma_domain::Person| {
+        let query = Pairs::default().with(&[("person", &person.id.to_string())]).query();
+        let href = format!("/assignments{query}");
+        PersonLink { href, name: person.name, email: person.email.to_string() }
+    };
+    Ok(found.take(8).map(link).collect())
+}
+
+async fn sections(
+    ctx: &MemberContext,
+    term: &Term,
+    typed: &str,
+) -> Result<Vec<Section>, WebError> {
+    let t = ctx.t();
+    let statuses = Statuses::read(ctx).await?;
+    let mut sections = Vec::new();
+    for kind in Kind::ALL {
+        let browse = Browse { term: Some(term.clone()), limit: 8, ..Browse::all(kind) };
+        let (docs, browsed) = ctx.browse(browse).await?;
+        if docs.is_empty() {
+            continue;
+        }
+        let query = Pairs::default().with(&[("q", typed)]).query();
+        sections.push(Section {
+            kind,
+            title: t.kind_title(kind),
+            count: t.count(browsed.count),
+            href: format!("/{}{query}", kind.plural()),
+            table: record_table(ctx, kind, &statuses, &docs).await?,
+        });
+    }
+    Ok(sections)
 }

@@ -1,4 +1,4 @@
-//! Settings: tokens, webhooks, members, the workspace itself, statuses, layers, the audit trail.
+//! The settings pages: tokens, webhooks, members, workspace, statuses, layers, activity.
 
 pub(super) mod activity;
 pub(super) mod layers;
@@ -8,53 +8,103 @@ pub(super) mod tokens;
 pub(super) mod webhooks;
 pub(super) mod workspace;
 
-use super::{WebError, visit::Desk};
+use super::{
+    WebError,
+    fields::Field,
+    i18n::{Localizer, Message},
+    page::{Meta, Nav},
+    request_context::MemberContext,
+};
 use askama::Template;
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::{
+    http::StatusCode,
+    response::{IntoResponse, Redirect, Response},
+};
 use groma_domain::Permission;
 
-/// The list of settings, beside each of their pages.
+/// The list of settings pages beside each of them.
 #[derive(Template)]
 #[template(path = "settings_nav.html")]
 struct SettingsNav {
-    links: Vec<(&'static str, &'static str, &'static str, bool)>,
+    t: Localizer,
+    links: Vec<SettingsLink>,
 }
 
-/// Every page of the settings: address, icon, name, and what it takes to see it.
-const PAGES: [(&str, &str, &str, Permission); 7] = [
-    ("/settings/tokens", "token", "API Tokens", Permission::Read),
-    ("/settings/webhooks", "webhook", "Webhooks", Permission::Administer),
-    ("/settings/members", "members", "Members", Permission::Read),
-    ("/settings/workspace", "workspace", "Workspace", Permission::Administer),
-    ("/settings/statuses", "status", "Statuses", Permission::Administer),
-    ("/settings/layers", "layers", "Layers", Permission::Administer),
-    ("/settings/activity", "activity", "Activity", Permission::Administer),
-];
+struct SettingsLink {
+    href: &'static str,
+    icon: &'static str,
+    label: String,
+    is_current: bool,
+}
 
 impl SettingsNav {
-    fn new(desk: &Desk, here: &str) -> Self {
-        let seen = PAGES.iter().filter(|page| desk.may(page.3));
-        let link =
-            |(href, icon, label, _): &(&'static str, &'static str, &'static str, Permission)| {
-                (*href, *icon, *label, *href == here)
-            };
-        Self { links: seen.map(link).collect() }
+    fn new(ctx: &MemberContext, current: &str) -> Self {
+        let t = ctx.t();
+        let mut links = Vec::new();
+        let mut link = |href: &'static str, icon, label: Message, permission| {
+            if ctx.can(permission) {
+                let is_current = href == current;
+                links.push(SettingsLink { href, icon, label: label.into(), is_current });
+            }
+        };
+        let (read, administer) = (Permission::Read, Permission::Administer);
+        link("/settings/tokens", "token", t.msg("tokens-title"), read);
+        link("/settings/webhooks", "webhook", t.msg("webhooks-title"), administer);
+        link("/settings/members", "members", t.msg("members-title"), read);
+        link("/settings/workspace", "workspace", t.msg("workspace-title"), administer);
+        link("/settings/statuses", "status", t.msg("statuses-title"), administer);
+        link("/settings/layers", "layers", t.msg("layers-title"), administer);
+        link("/settings/activity", "activity", t.msg("activity-title"), administer);
+        Self { t, links }
     }
 }
 
-/// Asks once more before something that cannot be undone, and is not worth typing for.
+/// A form with one column of fields.
 #[derive(Template)]
-#[template(path = "confirm.html")]
+#[template(path = "settings_form.html")]
+struct SettingsForm {
+    t: Localizer,
+    nav: SettingsNav,
+    csrf: String,
+    /// The page above this one: path and title.
+    parent: (&'static str, String),
+    title: String,
+    action: String,
+    submit: String,
+    note: String,
+    fields: Vec<Field>,
+    problems: Vec<String>,
+    is_danger: bool,
+}
+
+impl SettingsForm {
+    /// Shows the form: with the status of an error if a value was rejected.
+    async fn show(&self, ctx: &MemberContext, is_rejected: bool) -> Result<Response, WebError> {
+        let status = if is_rejected { StatusCode::BAD_REQUEST } else { StatusCode::OK };
+        ctx.page_with_status(status, Meta::new(self.title.clone(), Nav::Settings), self).await
+    }
+}
+
+/// Asks for confirmation of an action that cannot be undone.
+#[derive(Template)]
+#[template(path = "settings_confirm.html")]
 struct Confirm {
+    t: Localizer,
     nav: SettingsNav,
     title: String,
     text: String,
     csrf: String,
     action: String,
     cancel: &'static str,
-    button: &'static str,
+    button: String,
 }
 
-pub(super) async fn index(_: Desk) -> Result<Response, WebError> {
+impl Confirm {
+    async fn show(&self, ctx: &MemberContext) -> Result<Response, WebError> {
+        ctx.page(Meta::new(self.title.clone(), Nav::Settings), self).await
+    }
+}
+
+pub(super) async fn index(_: MemberContext) -> Result<Response, WebError> {
     Ok(Redirect::to("/settings/tokens").into_response())
 }

@@ -1,30 +1,44 @@
-//! Tables of records: columns, rows, cells.
+//! Tables of records.
 
-use super::shown::{Money, Share, StatusShown};
+use super::format::{BudgetShare, Money, StatusBadge};
 use askama::Template;
 
-/// A list with its heading.
 #[derive(Template, Default)]
-#[template(path = "table.html")]
+#[template(path = "record_table.html")]
 pub(crate) struct Table {
-    pub(crate) caption: String,
     pub(crate) columns: Vec<Column>,
     pub(crate) rows: Vec<Row>,
 }
 
 /// The heading of a column.
 pub(crate) struct Column {
-    pub(crate) label: &'static str,
+    pub(crate) label: String,
     pub(crate) class: &'static str,
-    /// Where a click sorts by it.
+    /// The order that a click on the heading sorts by.
+    pub(crate) sort_key: Option<SortKey>,
+    /// The link that sorts by it.
     pub(crate) href: Option<String>,
     /// `ascending` or `descending` when the list is sorted by it.
     pub(crate) sorted: Option<&'static str>,
 }
 
+/// A column that a list can be sorted by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SortKey {
+    Created,
+    Name,
+    Due,
+    Date,
+    Used,
+}
+
 impl Column {
-    pub(crate) fn new(label: &'static str, class: &'static str) -> Self {
-        Self { label, class, href: None, sorted: None }
+    pub(crate) fn new(label: impl Into<String>, class: &'static str) -> Self {
+        Self { label: label.into(), class, sort_key: None, href: None, sorted: None }
+    }
+
+    pub(crate) fn sorted_by(self, key: SortKey) -> Self {
+        Self { sort_key: Some(key), ..self }
     }
 }
 
@@ -34,7 +48,7 @@ pub(crate) struct Row {
     pub(crate) cells: Vec<Cell>,
 }
 
-/// What stands in a cell.
+/// The content of a cell.
 pub(crate) enum Cell {
     Reference {
         text: String,
@@ -45,14 +59,14 @@ pub(crate) enum Cell {
         href: String,
         under: String,
     },
-    Status(Option<StatusShown>),
+    Status(Option<StatusBadge>),
     Text(String),
     Day {
         text: String,
         is_late: bool,
     },
     Money(Option<Money>),
-    /// Money that phones leave out.
-    Aside(Option<Money>),
-    Share(Option<Share>),
+    /// Money that phones do not show.
+    WideMoney(Option<Money>),
+    Share(Option<BudgetShare>),
 }

@@ -1,17 +1,17 @@
-//! The web application as a browser without script meets it: cookies, pages, forms.
+//! The web application in a browser without scripts: cookies, pages, forms.
 
 mod browser;
-mod coming_in;
+mod login;
+mod login_throttling;
 mod records;
 mod settings;
 mod shapes;
-mod throttle;
 mod webhooks;
 
 pub(crate) use browser::Browser;
 use groma_testkit::server::PASSWORD;
 
-/// The password that the tests' owner has, as it is typed.
+/// The password of the owner.
 pub(crate) fn password() -> &'static str {
     PASSWORD.trim_end()
 }

@@ -1,86 +1,100 @@
-//! One record: its facts, what belongs to it, its place on the map, what happened to it.
+//! The page of a record: its fields, the records that belong to it, its map, its activity.
 
-use super::{
-    Doc, Statuses, Sums,
-    list::{Shown, columns},
-};
+use super::{BudgetTotals, Doc, RecordLink, Statuses, rows::record_table_in_folder};
 use crate::web::{
     WebError,
+    activity_feed::{self, ActivityEntry},
     budget_chart::Chart,
     fields::Choice,
     form::Pairs,
-    history::{self, Line, words},
+    format::{self, BudgetShare, Money, StatusBadge},
+    i18n::Localizer,
     map,
     page::{Meta, Nav},
-    shown::{self, Money, Share, StatusShown},
+    request_context::MemberContext,
     table::Table,
-    visit::Desk,
 };
 use askama::Template;
 use axum::{extract::Path, response::Response};
 use groma_domain::{Kind, Permission};
-use groma_store::{Browse, Browsed, Count, Sort};
+use groma_store::{Browse, Count, Sort};
 use serde_json::Value;
 
 #[derive(Template)]
 #[template(path = "record.html")]
 struct RecordPage {
-    crumbs: Vec<(String, String)>,
+    t: Localizer,
+    /// The pages above this one: path and label.
+    breadcrumbs: Vec<(String, String)>,
     reference: String,
     title: String,
-    status: Option<StatusShown>,
-    /// The statuses it may be put into.
+    status: Option<StatusBadge>,
+    /// The statuses to choose from.
     statuses: Vec<Choice>,
     version: u64,
     path: String,
     csrf: String,
-    may_change: bool,
-    /// Archived or not; none where that is no question.
+    can_change: bool,
+    /// `None` for records that cannot be archived.
     is_archived: Option<bool>,
     archived_since: String,
     facts: Vec<Fact>,
     description: String,
     tags: Vec<String>,
-    custom: Vec<(String, String)>,
+    custom_fields: Vec<(String, String)>,
     sections: Vec<Section>,
     map: Option<MapPart>,
-    lines: Vec<Line>,
+    activity: Vec<ActivityEntry>,
     external_id: String,
 }
 
+/// A field in the header of the page.
 struct Fact {
-    label: &'static str,
+    label: String,
     text: String,
     href: Option<String>,
     class: &'static str,
 }
 
+/// A list of records that belong to this one.
 struct Section {
-    title: &'static str,
+    title: String,
     note: String,
-    links: Vec<(String, &'static str)>,
+    links: Vec<SectionLink>,
     chart: Option<Chart>,
     table: Table,
+    /// The text of an empty table.
     empty: String,
+}
+
+struct SectionLink {
+    href: String,
+    label: String,
+    /// The label with its subject, for screen readers.
+    description: String,
 }
 
 struct MapPart {
     config: String,
-    coord: String,
+    coordinates: String,
     href: String,
 }
 
-fn fact(label: &'static str, text: impl Into<String>) -> Fact {
-    Fact { label, text: text.into(), href: None, class: "" }
+fn fact(label: impl Into<String>, text: impl Into<String>) -> Fact {
+    Fact { label: label.into(), text: text.into(), href: None, class: "" }
+}
+
+fn numeric_fact(label: impl Into<String>, text: impl Into<String>) -> Fact {
+    Fact { class: "num", ..fact(label, text) }
 }
 
 macro_rules! handlers {
     ($($name:ident => $kind:expr;)*) => {$(
         pub(in crate::web) async fn $name(
-            desk: Desk,
+            ctx: MemberContext,
             Path(key): Path<String>,
         ) -> Result<Response, WebError> {
-            show(desk, &key, $kind).await
+            show(ctx, &key, $kind).await
         }
     )*};
 }
@@ -92,345 +106,370 @@ handlers! {
     budget => Kind::Budget;
 }
 
-async fn show(desk: Desk, key: &str, kind: Kind) -> Result<Response, WebError> {
-    let doc = desk.record(kind, key).await?;
-    let statuses = Statuses::read(&desk).await?;
-    let may_change = desk.may(Permission::ChangeRecords);
-    let mut crumbs = vec![(format!("/{}", kind.plural()), words(kind.plural()))];
-    let folder = desk.named(Kind::Folder, std::slice::from_ref(&doc), "folderId").await?;
-    let folder = folder.into_values().next();
-    if let Some(folder) = &folder {
-        crumbs = vec![
-            ("/folders".to_owned(), "Folders".to_owned()),
-            (folder.path.clone(), format!("{} {}", folder.reference, folder.title)),
-        ];
-    }
-    let mut subjects = vec![doc.id()?.0];
+async fn show(ctx: MemberContext, key: &str, kind: Kind) -> Result<Response, WebError> {
+    let t = ctx.t();
+    let doc = ctx.record(kind, key).await?;
+    let statuses = Statuses::read(&ctx).await?;
     let mut page = RecordPage {
-        crumbs,
+        t,
+        breadcrumbs: breadcrumbs(&ctx, kind, &doc).await?,
         reference: doc.reference().to_owned(),
         title: doc.title(kind),
-        status: statuses.shown(&doc),
-        statuses: choices(&statuses, kind, &doc),
+        status: statuses.badge(&doc),
+        statuses: status_choices(t, &statuses, kind, &doc),
         version: doc.version(),
         path: doc.path(kind),
-        csrf: desk.visit.form_token(),
-        may_change,
+        csrf: ctx.request.form_token(),
+        can_change: ctx.can(Permission::ChangeRecords),
         is_archived: (kind == Kind::Folder).then(|| doc.is_archived()),
         archived_since: doc
             .text("archivedAt")
             .get(..10)
             .and_then(|day| day.parse().ok())
-            .map(shown::full_day)
+            .map(|day| t.full_day(day))
             .unwrap_or_default(),
         facts: Vec::new(),
         description: doc.text("description").to_owned(),
         tags: doc.0["tags"]
             .as_array()
-            .map(|tags| tags.iter().map(shown::plain).collect())
+            .map(|tags| tags.iter().map(|tag| format::plain_text(t, tag)).collect())
             .unwrap_or_default(),
-        custom: doc.0["customFields"]
+        custom_fields: doc.0["customFields"]
             .as_object()
             .map(|fields| {
-                fields.iter().map(|(name, value)| (name.clone(), shown::plain(value))).collect()
+                let text = |(name, value): (&String, &Value)| {
+                    (name.clone(), format::plain_text(t, value))
+                };
+                fields.iter().map(text).collect()
             })
             .unwrap_or_default(),
         sections: Vec::new(),
         map: None,
-        lines: Vec::new(),
+        activity: Vec::new(),
         external_id: doc.text("externalId").to_owned(),
     };
+    let mut subjects = vec![doc.id()?.0];
     match kind {
-        Kind::Folder => folder_parts(&desk, &statuses, &doc, &mut page, &mut subjects).await?,
-        Kind::Assignment => assignment_parts(&desk, &statuses, &doc, &mut page).await?,
-        Kind::Expense => expense_parts(&desk, &doc, &mut page).await?,
-        Kind::Budget => budget_parts(&desk, &statuses, &doc, &mut page).await?,
+        Kind::Folder => add_folder_parts(&ctx, &statuses, &doc, &mut page, &mut subjects).await?,
+        Kind::Assignment => add_assignment_parts(&ctx, &statuses, &doc, &mut page).await?,
+        Kind::Expense => add_expense_parts(&ctx, &doc, &mut page).await?,
+        Kind::Budget => add_budget_parts(&ctx, &statuses, &doc, &mut page).await?,
     }
-    page.lines = history::lines(&desk, &statuses, Some(&subjects), None, 12).await?;
+    page.activity = activity_feed::latest(&ctx, &statuses, Some(&subjects), None, 12).await?;
     let title = format!("{} {}", doc.reference(), page.title);
-    let mut meta = Meta::new(&title, Nav::of(kind));
+    let mut meta = Meta::new(title, Nav::of(kind));
     if page.map.is_some() {
         meta = meta.with_map();
     }
-    desk.page(meta, &page).await
+    ctx.page(meta, &page).await
 }
 
-/// The statuses of a kind, to choose from.
-fn choices(statuses: &Statuses, kind: Kind, doc: &Doc) -> Vec<Choice> {
+/// The folder of the record, or the list of its kind.
+async fn breadcrumbs(
+    ctx: &MemberContext,
+    kind: Kind,
+    doc: &Doc,
+) -> Result<Vec<(String, String)>, WebError> {
+    let t = ctx.t();
+    let folder = ctx.linked_records(Kind::Folder, std::slice::from_ref(doc), "folderId").await?;
+    Ok(match folder.into_values().next() {
+        Some(folder) => vec![
+            ("/folders".to_owned(), t.kind_title(Kind::Folder)),
+            (folder.path.clone(), format!("{} {}", folder.reference, folder.title)),
+        ],
+        None => vec![(format!("/{}", kind.plural()), t.kind_title(kind))],
+    })
+}
+
+fn status_choices(t: Localizer, statuses: &Statuses, kind: Kind, doc: &Doc) -> Vec<Choice> {
     let chosen = doc.text("statusId");
-    let none = chosen.is_empty().then(|| Choice::new("", "No status", true));
+    let none = chosen.is_empty().then(|| Choice::new("", t.msg("status-none"), true));
     let all = statuses.of(kind).map(|status| {
         let id = status.id.to_string();
-        let is_on = id == chosen;
-        Choice::new(id, status.name.clone(), is_on)
+        let is_selected = id == chosen;
+        Choice::new(id, status.name.clone(), is_selected)
     });
     none.into_iter().chain(all).collect()
 }
 
-fn day(desk: &Desk, doc: &Doc, label: &'static str, field: &str, is_late: bool) -> Fact {
-    let today = desk.visit.today();
-    let date = doc.date(field);
-    let late = is_late && date.is_some_and(|date| date < today);
-    let text = date.map(shown::full_day).unwrap_or_default();
-    Fact { class: if late { "num late" } else { "num" }, ..fact(label, text) }
+fn date_fact(t: Localizer, label: impl Into<String>, doc: &Doc, field: &str) -> Fact {
+    let text = doc.date(field).map(|date| t.full_day(date)).unwrap_or_default();
+    numeric_fact(label, text)
+}
+
+/// The due date, in red when it has passed.
+fn due_fact(ctx: &MemberContext, statuses: &Statuses, doc: &Doc) -> Fact {
+    let t = ctx.t();
+    let is_past = doc.date("dueDate").is_some_and(|date| date < ctx.request.today());
+    let is_late = is_past && statuses.is_unfinished(doc);
+    let class = if is_late { "num late" } else { "num" };
+    Fact { class, ..date_fact(t, t.msg("field-due"), doc, "dueDate") }
 }
 
 fn money_text(money: &Money) -> String {
     format!("{} {}", money.amount, money.currency)
 }
 
-/// How many of a list are shown, when that is not all.
-fn counted(browsed: &Browsed) -> String {
-    match browsed.count {
-        Count::Exactly(count) => shown::grouped(count),
-        Count::MoreThan(count) => format!("more than {}", shown::grouped(count)),
+/// Links to the list of records of a kind, and to the form for a new one.
+fn section_links(t: Localizer, kind: Kind, query: &str, can_add: bool) -> Vec<SectionLink> {
+    let mut links = vec![SectionLink {
+        href: format!("/{}{query}", kind.plural()),
+        label: t.msg("section-all").into(),
+        description: t.msg("section-all-description").arg("kind", kind.name()).into(),
+    }];
+    if can_add {
+        links.push(SectionLink {
+            href: format!("/{}/new{query}", kind.plural()),
+            label: t.msg("section-add").into(),
+            description: t.msg("section-add-description").arg("kind", kind.name()).into(),
+        });
     }
+    links
 }
 
-async fn table(
-    desk: &Desk,
-    statuses: &Statuses,
-    kind: Kind,
-    docs: &[Doc],
-) -> Result<Table, WebError> {
-    let rows = Shown::new(desk, kind, statuses, docs).await?.without_folders();
-    Ok(Table {
-        caption: String::new(),
-        columns: columns(kind),
-        rows: docs.iter().map(|doc| rows.row(doc)).collect(),
-    })
-}
-
-async fn folder_parts(
-    desk: &Desk,
+async fn add_folder_parts(
+    ctx: &MemberContext,
     statuses: &Statuses,
     doc: &Doc,
     page: &mut RecordPage,
     subjects: &mut Vec<uuid::Uuid>,
 ) -> Result<(), WebError> {
+    let t = ctx.t();
     let id = doc.id()?;
     let currency = doc.text("currency");
-    let within = Pairs::default().with(&[("folder", doc.reference())]).query();
+    let query = Pairs::default().with(&[("folder", doc.reference())]).query();
     let in_folder =
         |kind, limit, sort| Browse { folder: Some(id), limit, sort, ..Browse::all(kind) };
-    let (assignments, assigned) =
-        desk.browse(in_folder(Kind::Assignment, 20, Sort::Soonest)).await?;
-    let (budgets, _) = desk.browse(in_folder(Kind::Budget, 100, Sort::Newest)).await?;
-    let (expenses, spent) = desk.browse(in_folder(Kind::Expense, 10, Sort::Latest)).await?;
-    for other in assignments.iter().chain(&budgets).chain(&expenses) {
-        subjects.push(other.id()?.0);
+    let (assignments, found) = ctx.browse(in_folder(Kind::Assignment, 20, Sort::Soonest)).await?;
+    let assignment_count = found.count;
+    let (budgets, _) = ctx.browse(in_folder(Kind::Budget, 100, Sort::Newest)).await?;
+    let (expenses, found) = ctx.browse(in_folder(Kind::Expense, 10, Sort::Latest)).await?;
+    let expense_count = found.count;
+    for record in assignments.iter().chain(&budgets).chain(&expenses) {
+        subjects.push(record.id()?.0);
     }
-    let sums = Sums::of(&budgets, currency);
-    let is_open = statuses.is_open(doc);
+    let totals = BudgetTotals::of(&budgets, currency);
     page.facts = vec![
-        fact("Client", doc.text("clientName")),
-        fact("Owner", doc.person("owner")),
-        day(desk, doc, "Started", "startDate", false),
-        day(desk, doc, "Due", "dueDate", is_open),
+        fact(t.msg("field-client"), doc.text("clientName")),
+        fact(t.msg("field-owner"), doc.person("owner")),
+        date_fact(t, t.msg("field-start"), doc, "startDate"),
+        due_fact(ctx, statuses, doc),
     ];
     if !budgets.is_empty() {
-        let left = sums.amount - sums.spent;
-        let class = if left.is_sign_negative() && !left.is_zero() { "num late" } else { "num" };
-        let left = money_text(&Money::new(&left.to_string(), currency));
-        page.facts.push(Fact { class, ..fact("Budget left", left) });
+        let left = totals.amount - totals.spent;
+        let is_negative = left.is_sign_negative() && !left.is_zero();
+        let left = money_text(&Money::new(t, &left.to_string(), currency));
+        let class = if is_negative { "num late" } else { "num" };
+        page.facts.push(Fact { class, ..fact(t.msg("field-budget-left"), left) });
     }
-    let done = assignments.iter().filter(|one| !statuses.is_open(one)).count();
-    let add = |kind: Kind, label| {
-        let mut links = vec![(format!("/{}{within}", kind.plural()), "All")];
-        if page.may_change {
-            links.push((format!("/{}/new{within}", kind.plural()), label));
+    let done = assignments.iter().filter(|doc| !doc.0["completedAt"].is_null()).count();
+    let progress = match assignment_count {
+        Count::Exactly(count) if count > 0 && count <= 20 => {
+            t.msg("folder-assignments-done").arg("done", done).arg("count", count).into()
         }
-        links
+        count => t.count(count),
     };
-    let note = match assigned.count {
-        Count::Exactly(count) if count > 0 && count <= 20 => format!("{done} of {count} done"),
-        _ => counted(&assigned),
-    };
-    let chart = if budgets.is_empty() {
-        None
-    } else {
-        let all = Browse { limit: 5_000, ..in_folder(Kind::Expense, 0, Sort::Soonest) };
-        let (all, _) = desk.browse(all).await?;
-        let of_budgets: Vec<Doc> = all
-            .into_iter()
-            .filter(|expense| {
-                let budget = expense.text("budgetId");
-                budgets.iter().any(|b| b.text("id") == budget && b.text("currency") == currency)
-            })
-            .collect();
-        let span = (doc.date("startDate"), doc.date("dueDate"));
-        Chart::new(&of_budgets, sums.amount, currency, span, desk.visit.today())
-    };
-    let share = sums.share().map(|share| {
-        let of = money_text(&Money::new(&sums.amount.to_string(), currency));
-        format!("{} of {of}", share.percent)
+    let share = totals.share().map(|share| {
+        let amount = money_text(&Money::new(t, &totals.amount.to_string(), currency));
+        t.msg("folder-budget-used").arg("percent", share.percent).arg("amount", amount).to_string()
     });
+    let links = |kind| section_links(t, kind, &query, page.can_change);
     page.sections = vec![
         Section {
-            title: "Assignments",
-            note,
-            links: add(Kind::Assignment, "Add"),
+            title: t.kind_title(Kind::Assignment),
+            note: progress,
+            links: links(Kind::Assignment),
             chart: None,
-            table: table(desk, statuses, Kind::Assignment, &assignments).await?,
-            empty: "Nothing to do yet.".to_owned(),
+            table: record_table_in_folder(ctx, Kind::Assignment, statuses, &assignments).await?,
+            empty: t.msg("folder-no-assignments").into(),
         },
         Section {
-            title: "Budget",
+            title: t.msg("field-budget").into(),
             note: share.unwrap_or_default(),
-            links: add(Kind::Budget, "Add"),
-            chart,
-            table: table(desk, statuses, Kind::Budget, &budgets).await?,
-            empty: "No money is set aside.".to_owned(),
+            links: links(Kind::Budget),
+            chart: folder_chart(ctx, doc, &budgets, &totals).await?,
+            table: record_table_in_folder(ctx, Kind::Budget, statuses, &budgets).await?,
+            empty: t.msg("folder-no-budgets").into(),
         },
         Section {
-            title: "Expenses",
-            note: counted(&spent),
-            links: add(Kind::Expense, "Add"),
+            title: t.kind_title(Kind::Expense),
+            note: t.count(expense_count),
+            links: links(Kind::Expense),
             chart: None,
-            table: table(desk, statuses, Kind::Expense, &expenses).await?,
-            empty: "Nothing is spent.".to_owned(),
+            table: record_table_in_folder(ctx, Kind::Expense, statuses, &expenses).await?,
+            empty: t.msg("folder-no-expenses").into(),
         },
     ];
     page.map = Some(MapPart {
-        config: map::folder_config(desk, doc).await?,
-        coord: coordinates(&doc.0["bbox"]),
-        href: map::address_of(doc.reference()),
+        config: map::folder_config(ctx, doc).await?,
+        coordinates: coordinates(t, &doc.0["bbox"]),
+        href: map::folder_path(doc.reference()),
     });
     Ok(())
 }
 
-/// The middle of a box, as surveyors write it.
-fn coordinates(bbox: &Value) -> String {
-    let at = |index: usize| bbox[index].as_f64();
-    let (Some(w), Some(s), Some(e), Some(n)) = (at(0), at(1), at(2), at(3)) else {
-        return "Nothing is drawn yet".to_owned();
+/// The chart of the expenses that count against the folder's budgets.
+async fn folder_chart(
+    ctx: &MemberContext,
+    doc: &Doc,
+    budgets: &[Doc],
+    totals: &BudgetTotals,
+) -> Result<Option<Chart>, WebError> {
+    if budgets.is_empty() {
+        return Ok(None);
+    }
+    let currency = doc.text("currency");
+    let all = Browse {
+        folder: Some(doc.id()?),
+        sort: Sort::Soonest,
+        limit: 5_000,
+        ..Browse::all(Kind::Expense)
     };
-    let (lon, lat) = (f64::midpoint(w, e), f64::midpoint(s, n));
-    let side = |value: f64, plus: char, minus: char| {
-        format!("{:.4} {}", value.abs(), if value < 0.0 { minus } else { plus })
-    };
-    format!("{}  {}", side(lat, 'N', 'S'), side(lon, 'E', 'W'))
+    let (mut expenses, _) = ctx.browse(all).await?;
+    expenses.retain(|expense| {
+        let id = expense.text("budgetId");
+        budgets.iter().any(|b| b.text("id") == id && b.text("currency") == currency)
+    });
+    let span = (doc.date("startDate"), doc.date("dueDate"));
+    Ok(Chart::new(ctx.t(), &expenses, totals.amount, currency, span, ctx.request.today()))
 }
 
-async fn assignment_parts(
-    desk: &Desk,
+/// The centre of a bounding box in degrees.
+fn coordinates(t: Localizer, bbox: &Value) -> String {
+    let at = |index: usize| bbox[index].as_f64();
+    let (Some(w), Some(s), Some(e), Some(n)) = (at(0), at(1), at(2), at(3)) else {
+        return t.msg("folder-no-shapes").into();
+    };
+    let (lon, lat) = (f64::midpoint(w, e), f64::midpoint(s, n));
+    let degrees = |value: f64, positive: char, negative: char| {
+        format!("{:.4} {}", value.abs(), if value < 0.0 { negative } else { positive })
+    };
+    format!("{}  {}", degrees(lat, 'N', 'S'), degrees(lon, 'E', 'W'))
+}
+
+async fn add_assignment_parts(
+    ctx: &MemberContext,
     statuses: &Statuses,
     doc: &Doc,
     page: &mut RecordPage,
 ) -> Result<(), WebError> {
+    let t = ctx.t();
     let hours = |field: &str| match doc.text(field) {
         "" => String::new(),
-        hours => format!("{hours} h"),
+        hours => t.msg("hours").arg("hours", hours).into(),
     };
+    let priority = t.msg("priority-name").arg("priority", doc.text("priority"));
     page.facts = vec![
-        fact("Assigned to", doc.people("assignees")),
-        fact("Priority", words(doc.text("priority"))),
-        day(desk, doc, "Starts", "startDate", false),
-        day(desk, doc, "Due", "dueDate", statuses.is_open(doc)),
-        Fact { class: "num", ..fact("Hours estimated", hours("estimatedHours")) },
-        Fact { class: "num", ..fact("Hours spent", hours("spentHours")) },
+        fact(t.msg("field-assigned-to"), doc.people("assignees")),
+        fact(t.msg("field-priority"), priority),
+        date_fact(t, t.msg("field-start"), doc, "startDate"),
+        due_fact(ctx, statuses, doc),
+        numeric_fact(t.msg("field-estimated-hours"), hours("estimatedHours")),
+        numeric_fact(t.msg("field-spent-hours"), hours("spentHours")),
     ];
-    let spent = Browse {
+    let browse = Browse {
         assignment: Some(doc.id()?),
         sort: Sort::Latest,
         limit: 20,
         ..Browse::all(Kind::Expense)
     };
-    let (expenses, browsed) = desk.browse(spent).await?;
+    let (expenses, browsed) = ctx.browse(browse).await?;
     let query = Pairs::default().with(&[("assignment", doc.reference())]).query();
     page.sections = vec![Section {
-        title: "Expenses",
-        note: counted(&browsed),
-        links: vec![(format!("/expenses{query}"), "All")],
+        title: t.kind_title(Kind::Expense),
+        note: t.count(browsed.count),
+        links: section_links(t, Kind::Expense, &query, false),
         chart: None,
-        table: table(desk, statuses, Kind::Expense, &expenses).await?,
-        empty: "Nothing is spent on it.".to_owned(),
+        table: record_table_in_folder(ctx, Kind::Expense, statuses, &expenses).await?,
+        empty: t.msg("assignment-no-expenses").into(),
     }];
     Ok(())
 }
 
-async fn expense_parts(desk: &Desk, doc: &Doc, page: &mut RecordPage) -> Result<(), WebError> {
-    let one = std::slice::from_ref(doc);
-    let named = async |kind, field| -> Result<Option<super::Named>, WebError> {
-        Ok(desk.named(kind, one, field).await?.into_values().next())
+async fn add_expense_parts(
+    ctx: &MemberContext,
+    doc: &Doc,
+    page: &mut RecordPage,
+) -> Result<(), WebError> {
+    let t = ctx.t();
+    let linked = async |kind, field| -> Result<Option<RecordLink>, WebError> {
+        let found = ctx.linked_records(kind, std::slice::from_ref(doc), field).await?;
+        Ok(found.into_values().next())
     };
-    let linked = |label, named: Option<super::Named>| match named {
-        Some(named) => Fact {
-            href: Some(named.path),
-            ..fact(label, format!("{} {}", named.reference, named.title))
-        },
+    let link_fact = |label, link: Option<RecordLink>| match link {
+        Some(link) => {
+            let text = format!("{} {}", link.reference, link.title);
+            Fact { href: Some(link.path), ..fact(label, text) }
+        }
         None => fact(label, ""),
     };
     let quantity = doc.text("quantity");
-    let unit = money_text(&doc.money("unitAmount"));
+    let unit_price = money_text(&doc.money(t, "unitAmount"));
     page.facts = vec![
-        Fact { class: "num", ..fact("Amount", money_text(&doc.money("amount"))) },
-        Fact { class: "num", ..fact("Of", format!("{quantity} × {unit}")) },
-        day(desk, doc, "Date", "incurredOn", false),
-        fact("Category", doc.text("category")),
-        fact("Paid to", doc.text("vendor")),
-        fact("Handed in by", doc.person("submittedBy")),
-        fact("The client pays", shown::plain(&doc.0["billable"])),
-        linked("Budget", named(Kind::Budget, "budgetId").await?),
-        linked("Assignment", named(Kind::Assignment, "assignmentId").await?),
+        numeric_fact(t.msg("field-amount"), money_text(&doc.money(t, "amount"))),
+        numeric_fact(t.msg("field-quantity"), format!("{quantity} × {unit_price}")),
+        date_fact(t, t.msg("field-date"), doc, "incurredOn"),
+        fact(t.msg("field-category"), doc.text("category")),
+        fact(t.msg("field-vendor"), doc.text("vendor")),
+        fact(t.msg("field-submitted-by"), doc.person("submittedBy")),
+        fact(t.msg("field-billable"), format::plain_text(t, &doc.0["billable"])),
+        link_fact(t.msg("field-budget"), linked(Kind::Budget, "budgetId").await?),
+        link_fact(t.msg("field-assignment"), linked(Kind::Assignment, "assignmentId").await?),
     ];
     Ok(())
 }
 
-async fn budget_parts(
-    desk: &Desk,
+async fn add_budget_parts(
+    ctx: &MemberContext,
     statuses: &Statuses,
     doc: &Doc,
     page: &mut RecordPage,
 ) -> Result<(), WebError> {
-    let remaining = doc.money("remaining");
-    let is_over =
-        doc.decimal("remaining").is_sign_negative() && !doc.decimal("remaining").is_zero();
-    let share = Share::of(doc.0["percentUsed"].as_str());
+    let t = ctx.t();
+    let remaining = doc.decimal("remaining");
+    let is_over = remaining.is_sign_negative() && !remaining.is_zero();
+    let (label, class) = match is_over {
+        true => (t.msg("budget-over"), "num late"),
+        false => (t.msg("budget-left"), "num"),
+    };
+    let share = BudgetShare::of(doc.0["percentUsed"].as_str());
     page.facts = vec![
-        Fact { class: "num", ..fact("Amount", money_text(&doc.money("amount"))) },
-        Fact { class: "num", ..fact("Spent", money_text(&doc.money("spent"))) },
-        Fact {
-            class: if is_over { "num late" } else { "num" },
-            ..fact(if is_over { "Over" } else { "Left" }, money_text(&remaining))
-        },
-        fact("Category", doc.text("category")),
-        day(desk, doc, "Starts", "startDate", false),
-        day(desk, doc, "Ends", "endDate", false),
+        numeric_fact(t.msg("field-amount"), money_text(&doc.money(t, "amount"))),
+        numeric_fact(t.msg("field-spent"), money_text(&doc.money(t, "spent"))),
+        Fact { class, ..fact(label, money_text(&doc.money(t, "remaining"))) },
+        fact(t.msg("field-category"), doc.text("category")),
+        date_fact(t, t.msg("field-start"), doc, "startDate"),
+        date_fact(t, t.msg("field-end"), doc, "endDate"),
     ];
-    let of_budget = Browse {
+    let browse = Browse {
         budget: Some(doc.id()?),
         sort: Sort::Soonest,
         limit: 5_000,
         ..Browse::all(Kind::Expense)
     };
-    let (expenses, browsed) = desk.browse(of_budget).await?;
+    let (expenses, browsed) = ctx.browse(browse).await?;
+    let (amount, currency) = (doc.decimal("amount"), doc.text("currency"));
     let span = (doc.date("startDate"), doc.date("endDate"));
-    let chart = Chart::new(
-        &expenses,
-        doc.decimal("amount"),
-        doc.text("currency"),
-        span,
-        desk.visit.today(),
-    );
+    let chart = Chart::new(t, &expenses, amount, currency, span, ctx.request.today());
     let latest: Vec<Doc> = expenses.iter().rev().take(20).cloned().collect();
     let query = Pairs::default().with(&[("budget", doc.reference())]).query();
+    let used = share.map(|share| t.msg("budget-used").arg("percent", share.percent).to_string());
     page.sections = vec![
         Section {
-            title: "Spent",
-            note: share.map(|share| format!("{} used", share.percent)).unwrap_or_default(),
+            title: t.msg("field-spent").into(),
+            note: used.unwrap_or_default(),
             links: Vec::new(),
             chart,
             table: Table::default(),
-            empty: "Nothing counts against it yet.".to_owned(),
+            empty: t.msg("budget-nothing-spent").into(),
         },
         Section {
-            title: "Expenses",
-            note: counted(&browsed),
-            links: vec![(format!("/expenses{query}"), "All")],
+            title: t.kind_title(Kind::Expense),
+            note: t.count(browsed.count),
+            links: section_links(t, Kind::Expense, &query, false),
             chart: None,
-            table: table(desk, statuses, Kind::Expense, &latest).await?,
-            empty: "No expense names it.".to_owned(),
+            table: record_table_in_folder(ctx, Kind::Expense, statuses, &latest).await?,
+            empty: t.msg("budget-no-expenses").into(),
         },
     ];
     Ok(())

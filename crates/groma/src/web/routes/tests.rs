@@ -1,5 +1,5 @@
-//! The list of routes, tried with every role, without a session, without the form's token, and from
-//! another site.
+//! Requests every route with every role, without a session, without a form token, and from another
+//! site.
 
 use super::*;
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
     server,
     settings::Settings,
     tiles::TileCache,
-    web::Web,
+    web::{Web, WebError},
 };
 use axum::{
     body::{Body, to_bytes},
@@ -23,15 +23,16 @@ use std::{collections::BTreeMap, sync::Arc};
 
 const ORIGIN: &str = "http://127.0.0.1:8080";
 
-struct House {
+struct TestApp {
     _folder: tempfile::TempDir,
     store: Store,
+    web: Arc<Web>,
     router: Router,
     workspace: WorkspaceId,
     members: BTreeMap<&'static str, Secret>,
 }
 
-impl House {
+impl TestApp {
     async fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let url = format!("sqlite:{}", folder.path().join("groma.db").display());
@@ -43,24 +44,25 @@ impl House {
         let name = WorkspaceName::parse("Office").unwrap();
         let owner = user("owner@office.test");
         let workspace = store.create_workspace(name, Currency::EUR, owner, now()).await.unwrap().id;
-        let mut house = Self {
+        let mut app = Self {
             _folder: folder,
             router: server::main_router(&api, &web, &settings.server.roles),
             store,
+            web,
             workspace,
             members: BTreeMap::new(),
         };
         for role in Role::ALL {
             let address = format!("{role}@office.test");
             let member = user(&address);
-            house.store.add_member(workspace, Actor::Operator, member, role, now()).await.unwrap();
-            let secret = house.session(&address).await;
-            house.members.insert(role.name(), secret);
+            app.store.add_member(workspace, Actor::Operator, member, role, now()).await.unwrap();
+            let secret = app.session(&address).await;
+            app.members.insert(role.name(), secret);
         }
-        house
+        app
     }
 
-    /// Opens a session of someone.
+    /// Opens a session.
     async fn session(&self, address: &str) -> Secret {
         let email = Email::parse(address).unwrap();
         let account = self.store.account(&email).await.unwrap().unwrap();
@@ -77,30 +79,24 @@ impl House {
         secret
     }
 
-    async fn ask(&self, route: &Route, ask: Ask<'_>) -> Answer {
+    async fn send(&self, route: &Route, sent: Credentials<'_>) -> TestResponse {
         let path = fill(route.path);
         let mut request = Request::builder().method(route.method.clone()).uri(&path);
         request =
             request.header(header::ACCEPT, "text/html").header(header::HOST, "127.0.0.1:8080");
-        if let Some(secret) = ask.session {
+        if let Some(secret) = sent.session {
             request = request.header(header::COOKIE, format!("groma={}", secret.reveal()));
         }
-        if let Some(origin) = ask.origin {
+        if let Some(origin) = sent.origin {
             request = request.header(header::ORIGIN, origin);
         }
         let mut body = String::new();
         if route.method == Method::POST {
             let kind = "application/x-www-form-urlencoded";
             request = request.header(header::CONTENT_TYPE, kind);
-            body = format!("_csrf={}", ask.token.unwrap_or_default());
+            body = format!("_csrf={}", sent.token.unwrap_or_default());
         }
-        let request = request.body(Body::from(body)).unwrap();
-        let client = Client::direct([127, 0, 0, 1].into());
-        let response = http::respond(self.router.clone(), client, request).await;
-        let (parts, body) = response.into_parts();
-        let body = to_bytes(body, usize::MAX).await.unwrap();
-        let text = String::from_utf8_lossy(&body).into_owned();
-        Answer { status: parts.status, headers: parts.headers, text }
+        respond(self.router.clone(), request.body(Body::from(body)).unwrap()).await
     }
 
     fn token(&self, secret: &Secret) -> String {
@@ -108,14 +104,23 @@ impl House {
     }
 }
 
+async fn respond(router: Router, request: Request<Body>) -> TestResponse {
+    let client = Client::direct([127, 0, 0, 1].into());
+    let response = http::respond(router, client, request).await;
+    let (parts, body) = response.into_parts();
+    let body = to_bytes(body, usize::MAX).await.unwrap();
+    let text = String::from_utf8_lossy(&body).into_owned();
+    TestResponse { status: parts.status, headers: parts.headers, text }
+}
+
 #[derive(Clone, Copy, Default)]
-struct Ask<'a> {
+struct Credentials<'a> {
     session: Option<&'a Secret>,
     token: Option<&'a str>,
     origin: Option<&'a str>,
 }
 
-struct Answer {
+struct TestResponse {
     status: StatusCode,
     headers: axum::http::HeaderMap,
     text: String,
@@ -129,7 +134,7 @@ fn user(address: &str) -> NewUser {
     NewUser { email: Email::parse(address).unwrap(), name: None, password_hash: None }
 }
 
-/// An address of a route: what it names is not there.
+/// A path of a route whose ids do not exist.
 fn fill(path: &str) -> String {
     let nil = uuid::Uuid::nil().to_string();
     let mut filled = path.replace("{z}", "0").replace("{x}", "0").replace("{y}", "0");
@@ -139,44 +144,44 @@ fn fill(path: &str) -> String {
     filled
 }
 
-fn allows(needs: Needs, role: Role) -> bool {
-    match needs {
-        Needs::Nothing | Needs::Login => true,
-        Needs::Member(permission) => role.may(permission),
+fn allows(access: Access, role: Role) -> bool {
+    match access {
+        Access::Public | Access::LoggedIn => true,
+        Access::Member(permission) => role.may(permission),
     }
 }
 
 #[tokio::test]
-async fn each_route_lets_in_the_roles_of_the_contract_and_no_others() {
-    let house = House::new().await;
+async fn each_route_admits_exactly_its_roles() {
+    let app = TestApp::new().await;
     let mut tried = 0;
     for role in Role::ALL {
         for route in all() {
-            // Whoever logs out or leaves is out for what follows.
+            // These would end the sessions of the following requests.
             if matches!(route.path, "/logout" | "/account/sessions/end-others") {
                 continue;
             }
-            let secret = &house.members[role.name()];
-            let token = house.token(secret);
-            let ask = Ask { session: Some(secret), token: Some(&token), origin: Some(ORIGIN) };
-            let answer = house.ask(&route, ask).await;
-            let is_refused = answer.status == StatusCode::FORBIDDEN;
+            let secret = &app.members[role.name()];
+            let token = app.token(secret);
+            let sent = Credentials { session: Some(secret), token: Some(&token), origin: Some(ORIGIN) };
+            let response = app.send(&route, sent).await;
+            let is_forbidden = response.status == StatusCode::FORBIDDEN;
             let is_setup = route.path == "/setup";
             assert_eq!(
-                is_refused && !is_setup,
-                !allows(route.needs, role),
+                is_forbidden && !is_setup,
+                !allows(route.access, role),
                 "{role} {} {}: {} {}",
                 route.method,
                 route.path,
-                answer.status,
-                answer.text
+                response.status,
+                response.text
             );
             assert!(
-                !answer.status.is_server_error(),
+                !response.status.is_server_error(),
                 "{} {}: {}",
                 route.method,
                 route.path,
-                answer.text
+                response.text
             );
             tried += 1;
         }
@@ -185,7 +190,7 @@ async fn each_route_lets_in_the_roles_of_the_contract_and_no_others() {
 }
 
 #[tokio::test]
-async fn every_route_asks_for_the_role_that_the_contract_names() {
+async fn each_route_requires_the_permission_of_the_contract() {
     for route in all() {
         let expected = match route.path {
             path if path.starts_with("/settings/workspace/delete") => Some(Permission::Own),
@@ -203,7 +208,7 @@ async fn every_route_asks_for_the_role_that_the_contract_names() {
                 Some(Permission::Administer)
             }
             "/settings/members/{id}/role" => Some(Permission::Administer),
-            // One's own tokens and membership are anybody's; the store looks whose they are.
+            // Members manage their own tokens and membership; the store checks the owner.
             path if path.starts_with("/settings") => Some(Permission::Read),
             path if path.starts_with("/login")
                 || path.starts_with("/logout")
@@ -222,36 +227,36 @@ async fn every_route_asks_for_the_role_that_the_contract_names() {
             }
             _ => Some(Permission::Read),
         };
-        let asked = match route.needs {
-            Needs::Member(permission) => Some(permission),
-            Needs::Login | Needs::Nothing => None,
+        let required = match route.access {
+            Access::Member(permission) => Some(permission),
+            Access::LoggedIn | Access::Public => None,
         };
-        assert_eq!(asked, expected, "{} {}", route.method, route.path);
+        assert_eq!(required, expected, "{} {}", route.method, route.path);
     }
 }
 
 #[tokio::test]
-async fn without_a_session_every_page_leads_to_the_login() {
-    let house = House::new().await;
+async fn pages_without_a_session_redirect_to_the_login() {
+    let app = TestApp::new().await;
     let stranger = crate::web::new_secret().unwrap();
-    for route in all().into_iter().filter(|route| route.needs != Needs::Nothing) {
+    for route in all().into_iter().filter(|route| route.access != Access::Public) {
         for session in [None, Some(&stranger)] {
             let token = stranger.form_token(None);
-            let ask = Ask { session, token: Some(&token), origin: Some(ORIGIN) };
-            let answer = house.ask(&route, ask).await;
-            assert_eq!(answer.status, StatusCode::SEE_OTHER, "{} {}", route.method, route.path);
-            let to = answer.headers[header::LOCATION].to_str().unwrap();
+            let sent = Credentials { session, token: Some(&token), origin: Some(ORIGIN) };
+            let response = app.send(&route, sent).await;
+            assert_eq!(response.status, StatusCode::SEE_OTHER, "{} {}", route.method, route.path);
+            let to = response.headers[header::LOCATION].to_str().unwrap();
             assert!(to.starts_with("/login"), "{to}");
         }
     }
 }
 
 #[tokio::test]
-async fn no_form_is_taken_without_its_token_or_from_another_site() {
-    let house = House::new().await;
-    let secret = &house.members["owner"];
-    let token = house.token(secret);
-    let other = house.token(&house.members["admin"]);
+async fn form_without_its_token_or_from_another_site_is_rejected() {
+    let app = TestApp::new().await;
+    let secret = &app.members["owner"];
+    let token = app.token(secret);
+    let other = app.token(&app.members["admin"]);
     let elsewhere = secret.form_token(Some(WorkspaceId(uuid::Uuid::nil())));
     for route in all().into_iter().filter(|route| route.method == Method::POST) {
         for (token, origin) in [
@@ -264,20 +269,20 @@ async fn no_form_is_taken_without_its_token_or_from_another_site() {
             (Some(token.as_str()), Some("https://evil.test")),
             (Some(token.as_str()), Some("http://127.0.0.1:8080.evil.test")),
         ] {
-            let answer = house.ask(&route, Ask { session: Some(secret), token, origin }).await;
-            assert_eq!(answer.status, StatusCode::FORBIDDEN, "{} {token:?} {origin:?}", route.path);
+            let response = app.send(&route, Credentials { session: Some(secret), token, origin }).await;
+            assert_eq!(response.status, StatusCode::FORBIDDEN, "{} {token:?} {origin:?}", route.path);
         }
     }
-    // None of it has ended the session.
+    // The session is still valid.
     let home = &all().into_iter().find(|route| route.path == "/").unwrap();
-    let answer = house.ask(home, Ask { session: Some(secret), ..Ask::default() }).await;
-    assert_eq!(answer.status, StatusCode::OK);
+    let response = app.send(home, Credentials { session: Some(secret), ..Credentials::default() }).await;
+    assert_eq!(response.status, StatusCode::OK);
 }
 
 #[tokio::test]
-async fn every_answer_has_the_headers_that_keep_others_out() {
-    let house = House::new().await;
-    let (owner, viewer) = (&house.members["owner"], &house.members["viewer"]);
+async fn every_response_has_the_security_headers() {
+    let app = TestApp::new().await;
+    let (owner, viewer) = (&app.members["owner"], &app.members["viewer"]);
     let mut statuses = std::collections::BTreeSet::new();
     for route in all() {
         for session in [None, Some(viewer), Some(owner)] {
@@ -285,12 +290,12 @@ async fn every_answer_has_the_headers_that_keep_others_out() {
                 if route.path.starts_with("/logout") || route.path.contains("end-others") {
                     continue;
                 }
-                let token = session.map(|secret| house.token(secret)).unwrap_or_default();
-                let ask = Ask { session, token: Some(&token), origin };
-                let answer = house.ask(&route, ask).await;
-                statuses.insert(answer.status.as_u16());
+                let token = session.map(|secret| app.token(secret)).unwrap_or_default();
+                let sent = Credentials { session, token: Some(&token), origin };
+                let response = app.send(&route, sent).await;
+                statuses.insert(response.status.as_u16());
                 let value = |name: &str| {
-                    let value = answer.headers.get(name);
+                    let value = response.headers.get(name);
                     value.unwrap_or_else(|| panic!("{name} of {}", route.path)).to_str().unwrap()
                 };
                 let policy = value("content-security-policy");
@@ -301,11 +306,11 @@ async fn every_answer_has_the_headers_that_keep_others_out() {
                 assert!(!policy.contains("unsafe"), "{policy}");
                 assert_eq!(value("x-content-type-options"), "nosniff");
                 assert_eq!(value("referrer-policy"), "same-origin");
-                assert!(!answer.headers.contains_key("strict-transport-security"), "this is http");
+                assert!(!response.headers.contains_key("strict-transport-security"), "HSTS is for https only");
                 let cache = value("cache-control");
                 assert!(cache.contains("private") || cache.contains("no-store"), "{cache}");
-                assert!(!answer.text.contains("<style") && !answer.text.contains(" style=\""));
-                assert!(!answer.text.contains("<script>") && !answer.text.contains(" onclick="));
+                assert!(!response.text.contains("<style") && !response.text.contains(" style=\""));
+                assert!(!response.text.contains("<script>") && !response.text.contains(" onclick="));
             }
         }
     }
@@ -315,21 +320,57 @@ async fn every_answer_has_the_headers_that_keep_others_out() {
 }
 
 #[tokio::test]
-async fn nothing_changes_by_looking() {
-    let house = House::new().await;
-    let secret = &house.members["owner"];
+async fn get_requests_change_nothing() {
+    let app = TestApp::new().await;
+    let secret = &app.members["owner"];
     let state = async || {
-        let trail = house.store.changes(house.workspace, 0, 10_000).await.unwrap().len();
-        let people = house.store.people(house.workspace).await.unwrap().len();
+        let changes = app.store.changes(app.workspace, 0, 10_000).await.unwrap().len();
+        let people = app.store.people(app.workspace).await.unwrap().len();
         let email = Email::parse("owner@office.test").unwrap();
-        let user = house.store.account(&email).await.unwrap().unwrap().user;
-        let sessions = house.store.sessions(user, now()).await.unwrap().len();
-        let tokens = house.store.tokens(None).await.unwrap().len();
-        (trail, people, sessions, tokens, house.store.totals(house.workspace).await.unwrap())
+        let user = app.store.account(&email).await.unwrap().unwrap().user;
+        let sessions = app.store.sessions(user, now()).await.unwrap().len();
+        let tokens = app.store.tokens(None).await.unwrap().len();
+        (changes, people, sessions, tokens, app.store.totals(app.workspace).await.unwrap())
     };
     let before = state().await;
     for route in all().into_iter().filter(|route| route.method == Method::GET) {
-        house.ask(&route, Ask { session: Some(secret), ..Ask::default() }).await;
+        app.send(&route, Credentials { session: Some(secret), ..Credentials::default() }).await;
     }
     assert_eq!(state().await, before);
+}
+
+/// The page for an internal error, after a request with this method.
+async fn internal_error_page(app: &TestApp, method: Method) -> TestResponse {
+    async fn fail() -> Result<(), WebError> {
+        Err(WebError::internal("the disk is full"))
+    }
+    let check = AccessCheck { web: app.web.clone(), access: Access::Public, max_body: 1_024 };
+    let layer = middleware::from_fn_with_state(check, authorize);
+    let router = Router::new().route("/fail", get(fail).post(fail).route_layer(layer));
+    let secret = &app.members["owner"];
+    let request = Request::builder()
+        .method(method)
+        .uri("/fail")
+        .header(header::COOKIE, format!("groma={}", secret.reveal()))
+        .header(header::ORIGIN, ORIGIN)
+        .header("x-request-id", "request-1")
+        .header("x-csrf-token", app.token(secret))
+        .body(Body::empty())
+        .unwrap();
+    respond(router, request).await
+}
+
+#[tokio::test]
+async fn page_for_an_internal_error_does_not_claim_that_nothing_was_changed() {
+    let app = TestApp::new().await;
+    let read = internal_error_page(&app, Method::GET).await;
+    assert_eq!(read.status, StatusCode::INTERNAL_SERVER_ERROR);
+    assert!(read.text.contains("the page could not be shown"), "{}", read.text);
+    let change = internal_error_page(&app, Method::POST).await;
+    assert_eq!(change.status, StatusCode::INTERNAL_SERVER_ERROR);
+    assert!(change.text.contains("may or may not have been saved"), "{}", change.text);
+    for page in [read, change] {
+        assert!(page.text.contains("request-1"), "{}", page.text);
+        assert!(!page.text.contains("the disk is full"), "{}", page.text);
+    }
 }

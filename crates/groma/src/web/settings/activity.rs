@@ -1,36 +1,39 @@
-//! Settings > Activity: the audit trail, newest first.
+//! Settings > Activity: the audit log, newest first.
 
 use super::SettingsNav;
 use crate::web::{
     WebError,
+    activity_feed::{self, ActivityEntry},
     form::Query,
-    history::{self, Line},
+    i18n::Localizer,
     page::{Meta, Nav},
     records::Statuses,
-    visit::Desk,
+    request_context::MemberContext,
 };
 use askama::Template;
 use axum::response::Response;
 
-const HERE: &str = "/settings/activity";
-const SIZE: u32 = 50;
+const PATH: &str = "/settings/activity";
+const PAGE_SIZE: u32 = 50;
 
 #[derive(Template)]
 #[template(path = "activity.html")]
-struct Activity {
+struct ActivityPage {
+    t: Localizer,
     nav: SettingsNav,
-    lines: Vec<Line>,
+    entries: Vec<ActivityEntry>,
     is_first: bool,
     older: Option<String>,
 }
 
-pub(in crate::web) async fn page(desk: Desk, query: Query) -> Result<Response, WebError> {
-    let statuses = Statuses::read(&desk).await?;
+pub(in crate::web) async fn page(ctx: MemberContext, query: Query) -> Result<Response, WebError> {
+    let statuses = Statuses::read(&ctx).await?;
     let before = query.get("before").parse().ok();
-    let lines = history::lines(&desk, &statuses, None, before, SIZE).await?;
-    let is_full = lines.len() == usize::try_from(SIZE).unwrap_or_default();
-    let older = lines.last().filter(|_| is_full).map(|line| format!("{HERE}?before={}", line.id));
-    let content =
-        Activity { nav: SettingsNav::new(&desk, HERE), lines, is_first: before.is_none(), older };
-    desk.page(Meta::new("Activity", Nav::Settings), &content).await
+    let entries = activity_feed::latest(&ctx, &statuses, None, before, PAGE_SIZE).await?;
+    let is_full = entries.len() == usize::try_from(PAGE_SIZE).unwrap_or_default();
+    let last = entries.last().filter(|_| is_full);
+    let older = last.map(|entry| format!("{PATH}?before={}", entry.id));
+    let (t, nav) = (ctx.t(), SettingsNav::new(&ctx, PATH));
+    let content = ActivityPage { t, nav, entries, is_first: before.is_none(), older };
+    ctx.page(Meta::new(t.msg("activity-title"), Nav::Settings), &content).await
 }

@@ -1,207 +1,224 @@
-//! Settings > Layers: made, renamed, coloured, deleted.
+//! Settings > Layers: creating, editing and deleting layers.
 
-use super::{SettingsNav, statuses::SettingsForm};
+use super::{SettingsForm, SettingsNav};
 use crate::web::{
     WebError,
-    fields::{Field, Input, focus, problems, tell},
+    fields::{Field, Input, attach_errors, focus_first, problems},
     flash::Flash,
     form::{Form, Pairs},
+    format::Moment,
+    i18n::Localizer,
     page::{Meta, Nav},
-    records::remove::Delete,
-    shown::{self, Moment},
-    visit::Desk,
+    records::delete::DeleteConfirm,
+    request_context::MemberContext,
 };
 use askama::Template;
 use axum::{extract::Path, http::StatusCode, response::Response};
 use groma_domain::{Layer, Refusal, layer::LayerKey};
 use groma_store::LayerChange;
 
-const HERE: &str = "/settings/layers";
+const PATH: &str = "/settings/layers";
 
 #[derive(Template)]
 #[template(path = "layers.html")]
-struct Layers {
+struct LayersPage {
+    t: Localizer,
     nav: SettingsNav,
-    rows: Vec<LayerShown>,
+    rows: Vec<LayerView>,
     geo_url: String,
 }
 
-struct LayerShown {
+struct LayerView {
     id: String,
     name: String,
     slug: String,
     color: String,
     shapes: String,
-    kind: String,
-    changed: Moment,
+    geometry_type: String,
+    updated: Moment,
 }
 
-pub(in crate::web) async fn page(desk: Desk) -> Result<Response, WebError> {
-    let layers = desk.store().all_layers(desk.id()).await?;
-    let row = |layer: &Layer| LayerShown {
+pub(in crate::web) async fn page(ctx: MemberContext) -> Result<Response, WebError> {
+    let t = ctx.t();
+    let layers = ctx.store().all_layers(ctx.workspace_id()).await?;
+    let row = |layer: &Layer| LayerView {
         id: layer.id.to_string(),
         name: layer.name.clone(),
         slug: layer.slug.as_str().to_owned(),
         color: layer.color.clone(),
-        shapes: shown::grouped(layer.counts.total()),
-        kind: layer
-            .document("")
-            .geometry_type
-            .map_or("empty".to_owned(), |kind| format!("{kind:?}").to_lowercase()),
-        changed: desk.moment(layer.updated_at),
+        shapes: t.number(layer.counts.total()),
+        geometry_type: {
+            let geometry_type = layer.document("").geometry_type;
+            let word = geometry_type.map_or("none".to_owned(), |kind| format!("{kind:?}"));
+            t.msg("layer-geometry-type").arg("type", word.to_lowercase()).into()
+        },
+        updated: ctx.moment(layer.updated_at),
     };
-    let content = Layers {
-        nav: SettingsNav::new(&desk, HERE),
+    let content = LayersPage {
+        t,
+        nav: SettingsNav::new(&ctx, PATH),
         rows: layers.iter().map(row).collect(),
-        geo_url: desk.web.geo_url.clone(),
+        geo_url: ctx.web.geo_url.clone(),
     };
-    desk.page(Meta::new("Layers", Nav::Settings), &content).await
+    ctx.page(Meta::new(t.msg("layers-title"), Nav::Settings), &content).await
 }
 
 async fn show_form(
-    desk: &Desk,
+    ctx: &MemberContext,
     existing: Option<&Layer>,
     typed: &Pairs,
-    refused: Option<&Refusal>,
+    error: Option<&Refusal>,
 ) -> Result<Response, WebError> {
-    let mut fields = vec![Field::line("name", "Name").value(typed.get("name")).needed()];
+    let t = ctx.t();
+    let mut fields = vec![Field::line("name", t.msg("field-name-label")).value(typed.get("name")).required()];
     if existing.is_some() {
-        fields.push(Field::new("color", "Colour", Input::Color).value(typed.get("color")).needed());
-        fields.push(
-            Field::new("description", "Description", Input::Long).value(typed.get("description")),
-        );
+        let color = Field::new("color", t.msg("field-color"), Input::Color);
+        fields.push(color.value(typed.get("color")).required());
+        let description = Field::new("description", t.msg("field-description"), Input::TextArea);
+        fields.push(description.value(typed.get("description")));
     }
-    let wrong = refused.map(problems).unwrap_or_default();
-    let problems = tell(&mut fields, &wrong);
-    focus(&mut fields);
-    let note = match existing {
-        Some(layer) => {
-            format!("Its short name in addresses and tiles stays «{}».", layer.slug.as_str())
-        }
-        None => {
-            "Its short name in addresses and tiles is made from the name, and stays.".to_owned()
-        }
+    let errors = error.map(problems).unwrap_or_default();
+    let problems = attach_errors(t, &mut fields, &errors);
+    focus_first(&mut fields);
+    let (title, submit, note) = match existing {
+        Some(layer) => (
+            t.msg("layer-edit-title").arg("name", &layer.name),
+            t.msg("form-save"),
+            t.msg("layer-slug-note").arg("slug", layer.slug.as_str()),
+        ),
+        None => (t.msg("layer-new"), t.msg("layer-create"), t.msg("layer-new-slug-note")),
     };
-    let content = SettingsForm {
-        nav: SettingsNav::new(desk, HERE),
-        csrf: desk.visit.form_token(),
-        back: (HERE, "Layers"),
-        title: existing.map_or("New layer".to_owned(), |layer| format!("Edit {}", layer.name)),
-        action: existing.map_or(format!("{HERE}/new"), |layer| format!("{HERE}/{}", layer.id)),
-        submit: if existing.is_some() { "Save" } else { "Create" },
-        note,
+    let form = SettingsForm {
+        t,
+        nav: SettingsNav::new(ctx, PATH),
+        csrf: ctx.request.form_token(),
+        parent: (PATH, t.msg("layers-title").into()),
+        title: title.into(),
+        action: existing.map_or(format!("{PATH}/new"), |layer| format!("{PATH}/{}", layer.id)),
+        submit: submit.into(),
+        note: note.into(),
         fields,
         problems,
         is_danger: false,
     };
-    let status = if refused.is_some() { StatusCode::BAD_REQUEST } else { StatusCode::OK };
-    desk.page_with(status, Meta::new("Layer", Nav::Settings), &content).await
+    form.show(ctx, error.is_some()).await
 }
 
-pub(in crate::web) async fn new_page(desk: Desk) -> Result<Response, WebError> {
-    show_form(&desk, None, &Pairs::default(), None).await
+pub(in crate::web) async fn new_page(ctx: MemberContext) -> Result<Response, WebError> {
+    show_form(&ctx, None, &Pairs::default(), None).await
 }
 
-pub(in crate::web) async fn create(desk: Desk, form: Form) -> Result<Response, WebError> {
+pub(in crate::web) async fn create(ctx: MemberContext, form: Form) -> Result<Response, WebError> {
     let name = form.get("name").to_owned();
-    match desk.store().create_layer(desk.id(), desk.actor(), name, desk.now()).await {
-        Ok(layer) => Ok(desk.go(HERE, &Flash::new(format!("«{}» is there.", layer.name)))),
+    match ctx.store().create_layer(ctx.workspace_id(), ctx.actor(), name, ctx.now()).await {
+        Ok(layer) => {
+            let message = ctx.t().msg("layer-created").arg("name", layer.name);
+            Ok(ctx.redirect_with_flash(PATH, &Flash::new(message)))
+        }
         Err(error) => match error.refusal() {
-            Some(refused @ Refusal::Invalid(_)) => {
-                show_form(&desk, None, &form, Some(refused)).await
+            Some(invalid @ Refusal::Invalid(_)) => {
+                show_form(&ctx, None, &form, Some(invalid)).await
             }
             _ => Err(error.into()),
         },
     }
 }
 
-async fn existing(desk: &Desk, id: &str) -> Result<Layer, WebError> {
+async fn existing(ctx: &MemberContext, id: &str) -> Result<Layer, WebError> {
     let id = id.parse().map_err(|_| WebError::not_found())?;
-    let layer = desk.store().layer(desk.id(), &LayerKey::Id(id)).await?;
+    let layer = ctx.store().layer(ctx.workspace_id(), &LayerKey::Id(id)).await?;
     layer.ok_or_else(WebError::not_found)
 }
 
 pub(in crate::web) async fn edit_page(
-    desk: Desk,
+    ctx: MemberContext,
     Path(id): Path<String>,
 ) -> Result<Response, WebError> {
-    let layer = existing(&desk, &id).await?;
+    let layer = existing(&ctx, &id).await?;
     let typed = Pairs::default().with(&[
         ("name", &layer.name),
         ("color", &layer.color),
         ("description", layer.description.as_deref().unwrap_or_default()),
     ]);
-    show_form(&desk, Some(&layer), &typed, None).await
+    show_form(&ctx, Some(&layer), &typed, None).await
 }
 
 pub(in crate::web) async fn update(
-    desk: Desk,
+    ctx: MemberContext,
     Path(id): Path<String>,
     form: Form,
 ) -> Result<Response, WebError> {
-    let layer = existing(&desk, &id).await?;
+    let layer = existing(&ctx, &id).await?;
     let change = LayerChange {
         layer: LayerKey::Id(layer.id),
         name: form.get("name").to_owned(),
         description: form.given("description").map(str::to_owned),
         color: form.get("color").to_owned(),
     };
-    match desk.store().change_layer(desk.id(), desk.actor(), change, desk.now()).await {
-        Ok(layer) => Ok(desk.go(HERE, &Flash::new(format!("«{}» is saved.", layer.name)))),
+    match ctx.store().change_layer(ctx.workspace_id(), ctx.actor(), change, ctx.now()).await {
+        Ok(layer) => {
+            let message = ctx.t().msg("layer-saved").arg("name", layer.name);
+            Ok(ctx.redirect_with_flash(PATH, &Flash::new(message)))
+        }
         Err(error) => match error.refusal() {
-            Some(refused @ Refusal::Invalid(_)) => {
-                show_form(&desk, Some(&layer), &form, Some(refused)).await
+            Some(invalid @ Refusal::Invalid(_)) => {
+                show_form(&ctx, Some(&layer), &form, Some(invalid)).await
             }
             _ => Err(error.into()),
         },
     }
 }
 
-async fn ask(
-    desk: &Desk,
+/// Shows what is deleted, and asks for confirmation.
+async fn confirm(
+    ctx: &MemberContext,
     layer: &Layer,
     status: StatusCode,
     error: &str,
 ) -> Result<Response, WebError> {
-    let shapes = shown::several(layer.counts.total(), "shape", "shapes");
-    let content = Delete {
-        crumbs: vec![(HERE.to_owned(), "Layers".to_owned())],
-        title: format!("Delete {}", layer.name),
-        csrf: desk.visit.form_token(),
-        action: format!("{HERE}/{}/delete", layer.id),
-        cancel: HERE.to_owned(),
+    let t = ctx.t();
+    let shapes = t.msg("shape-count").arg("count", layer.counts.total());
+    let title = t.msg("delete-title").arg("name", &layer.name);
+    let content = DeleteConfirm {
+        t,
+        breadcrumbs: vec![(PATH.to_owned(), t.msg("layers-title").into())],
+        title: title.to_string(),
+        csrf: ctx.request.form_token(),
+        action: format!("{PATH}/{}/delete", layer.id),
+        cancel: PATH.to_owned(),
         confirm: layer.slug.as_str().to_owned(),
-        what: "short name",
-        goes: vec![shapes],
-        stays: vec!["the folders they belong to, without them".to_owned()],
+        confirm_with: "slug",
+        deleted_too: vec![shapes.into()],
+        kept: vec![t.msg("layer-delete-keeps-folders").into()],
         version: layer.revision,
         error: error.to_owned(),
     };
-    desk.page_with(status, Meta::new("Delete a layer", Nav::Settings), &content).await
+    ctx.page_with_status(status, Meta::new(title, Nav::Settings), &content).await
 }
 
 pub(in crate::web) async fn delete_page(
-    desk: Desk,
+    ctx: MemberContext,
     Path(id): Path<String>,
 ) -> Result<Response, WebError> {
-    let layer = existing(&desk, &id).await?;
-    ask(&desk, &layer, StatusCode::OK, "").await
+    let layer = existing(&ctx, &id).await?;
+    confirm(&ctx, &layer, StatusCode::OK, "").await
 }
 
 pub(in crate::web) async fn delete(
-    desk: Desk,
+    ctx: MemberContext,
     Path(id): Path<String>,
     form: Form,
 ) -> Result<Response, WebError> {
-    let layer = existing(&desk, &id).await?;
+    let layer = existing(&ctx, &id).await?;
     if form.get("confirm").trim() != layer.slug.as_str() {
-        let error = "This is not its short name; nothing was deleted.";
-        return ask(&desk, &layer, StatusCode::BAD_REQUEST, error).await;
+        let error = ctx.t().msg("delete-wrong-confirmation").arg("confirm_with", "slug");
+        return confirm(&ctx, &layer, StatusCode::BAD_REQUEST, &error.to_string()).await;
     }
     let key = LayerKey::Id(layer.id);
-    // It goes on to its end, whether or not the one who asked waits for it.
-    let (store, id, actor, now) = (desk.store().clone(), desk.id(), desk.actor(), desk.now());
+    // This can take long: finish even when the browser disconnects.
+    let (store, id, actor, now) = (ctx.store().clone(), ctx.workspace_id(), ctx.actor(), ctx.now());
     let deleted = tokio::spawn(async move { store.delete_layer(id, actor, key, now).await });
     deleted.await.map_err(|error| WebError::internal(error.to_string()))??;
-    Ok(desk.go(HERE, &Flash::new(format!("«{}» is deleted.", layer.name))))
+    let message = ctx.t().msg("layer-deleted").arg("name", layer.name);
+    Ok(ctx.redirect_with_flash(PATH, &Flash::new(message)))
 }

@@ -1,4 +1,4 @@
-//! Settings > Members: who is in, with which role; invitations by link.
+//! Settings > Members: members with their roles, and invitations by link.
 
 use super::{Confirm, SettingsNav};
 use crate::web::{
@@ -6,9 +6,10 @@ use crate::web::{
     fields::{Choice, problems},
     flash::Flash,
     form::Form,
+    format::Moment,
+    i18n::{Localizer, id},
     page::{Meta, Nav},
-    shown::Moment,
-    visit::Desk,
+    request_context::MemberContext,
 };
 use askama::Template;
 use axum::{
@@ -19,100 +20,106 @@ use axum::{
 use groma_domain::{Email, Permission, PersonId, Refusal, Role, session::Secret};
 use groma_store::{KnownPerson, NewInvitation, NewUser};
 
-const HERE: &str = "/settings/members";
-/// How long an invitation holds.
+const PATH: &str = "/settings/members";
+/// How long an invitation is valid.
 const INVITATION_MILLIS: i64 = 7 * 24 * 60 * 60 * 1_000;
 
 #[derive(Template)]
 #[template(path = "members.html")]
-struct Members {
+struct MembersPage {
+    t: Localizer,
     nav: SettingsNav,
     csrf: String,
+    /// The id of the next invitation: submitting the form twice creates one.
     once: String,
-    may_administer: bool,
+    can_administer: bool,
+    /// The link of a new invitation.
     link: Option<String>,
     error: String,
-    members: Vec<MemberShown>,
-    invitations: Vec<InvitationShown>,
+    members: Vec<MemberView>,
+    invitations: Vec<InvitationView>,
     roles: Vec<Choice>,
 }
 
-struct MemberShown {
+struct MemberView {
     id: String,
     name: String,
     email: String,
-    role: &'static str,
+    role: String,
     is_me: bool,
-    /// The roles that one may give them; none when theirs is not to be touched.
+    /// The roles to choose from; empty when the user may not change this member's role.
     roles: Vec<Choice>,
-    may_remove: bool,
+    can_remove: bool,
 }
 
-struct InvitationShown {
+struct InvitationView {
     id: String,
-    whom: String,
-    role: &'static str,
-    by: String,
+    recipient: String,
+    role: String,
+    inviter: String,
     expires: Moment,
 }
 
-pub(in crate::web) async fn page(desk: Desk) -> Result<Response, WebError> {
-    show(&desk, StatusCode::OK, None, String::new()).await
+pub(in crate::web) async fn page(ctx: MemberContext) -> Result<Response, WebError> {
+    show(&ctx, StatusCode::OK, None, String::new()).await
 }
 
 async fn show(
-    desk: &Desk,
+    ctx: &MemberContext,
     status: StatusCode,
+    /// The link of a new invitation.
     link: Option<String>,
     error: String,
 ) -> Result<Response, WebError> {
-    let may_administer = desk.may(Permission::Administer);
-    let may_own = desk.may(Permission::Own);
-    let people = desk.people().await?;
+    let t = ctx.t();
+    let can_administer = ctx.can(Permission::Administer);
+    let can_own = ctx.can(Permission::Own);
+    let people = ctx.people().await?;
     let name_of = |id: Option<PersonId>| {
         let known = people.iter().find(|known| Some(known.person.id) == id);
         known.map(|known| known.person.name.clone()).unwrap_or_default()
     };
     let mut invitations = Vec::new();
-    if may_administer {
-        for open in desk.store().invitations(desk.id(), desk.now()).await? {
-            invitations.push(InvitationShown {
+    if can_administer {
+        for open in ctx.store().invitations(ctx.workspace_id(), ctx.now()).await? {
+            invitations.push(InvitationView {
                 id: open.id.to_string(),
-                whom: open.email.unwrap_or_else(|| "Whoever has the link".to_owned()),
-                role: open.role.name(),
-                by: name_of(open.invited_by),
-                expires: desk.moment(open.expires_at),
+                recipient: open.email.unwrap_or_else(|| t.msg("members-anyone-with-link").into()),
+                role: t.role(open.role),
+                inviter: name_of(open.invited_by),
+                expires: ctx.moment(open.expires_at),
             });
         }
     }
     let members = people.iter().filter_map(|KnownPerson { person, role }| {
         let role = (*role)?;
-        let is_me = person.id == desk.member.person.id;
-        let may_touch = may_administer && (role != Role::Owner || may_own);
-        let roles = if may_touch { roles(role, may_own) } else { Vec::new() };
-        Some(MemberShown {
+        let is_me = person.id == ctx.member.person.id;
+        let can_edit = can_administer && (role != Role::Owner || can_own);
+        let roles = if can_edit { role_choices(t, role, can_own) } else { Vec::new() };
+        Some(MemberView {
             id: person.id.to_string(),
             name: person.name.clone(),
             email: person.email.to_string(),
-            role: role.name(),
+            role: t.role(role),
             is_me,
             roles,
-            may_remove: is_me || may_touch,
+            can_remove: is_me || can_edit,
         })
     });
-    let content = Members {
-        nav: SettingsNav::new(desk, HERE),
-        csrf: desk.visit.form_token(),
+    let content = MembersPage {
+        t,
+        nav: SettingsNav::new(ctx, PATH),
+        csrf: ctx.request.form_token(),
         once: uuid::Uuid::now_v7().to_string(),
-        may_administer,
+        can_administer,
         error,
         members: members.collect(),
         invitations,
-        roles: roles(Role::Editor, may_own),
+        roles: role_choices(t, Role::Editor, can_own),
         link,
     };
-    let meta = Meta::new("Members", Nav::Settings);
-    let mut response = desk.page_with(status, meta, &content).await?;
+    let meta = Meta::new(t.msg("members-title"), Nav::Settings);
+    let mut response = ctx.page_with_status(status, meta, &content).await?;
     if content.link.is_some() {
         let never = HeaderValue::from_static("no-store");
         response.headers_mut().insert(header::CACHE_CONTROL, never);
@@ -120,126 +127,130 @@ async fn show(
     Ok(response)
 }
 
-fn roles(chosen: Role, may_own: bool) -> Vec<Choice> {
-    let given = Role::ALL.into_iter().filter(|role| may_own || *role != Role::Owner);
-    given.map(|role| Choice::new(role.name(), explained(role), role == chosen)).collect()
+/// The roles with their rights. Only owners can make others owners.
+fn role_choices(t: Localizer, chosen: Role, can_own: bool) -> Vec<Choice> {
+    let roles = Role::ALL.into_iter().filter(|role| can_own || *role != Role::Owner);
+    let choice = |role: Role| {
+        let label = t.msg("role-description").arg("role", role.name());
+        Choice::new(role.name(), label, role == chosen)
+    };
+    roles.map(choice).collect()
 }
 
-fn explained(role: Role) -> &'static str {
-    match role {
-        Role::Viewer => "Viewer: reads",
-        Role::Editor => "Editor: changes records and shapes",
-        Role::Admin => "Admin: also statuses, layers, webhooks, members",
-        Role::Owner => "Owner: also the workspace itself",
-    }
-}
-
-pub(in crate::web) async fn invite(desk: Desk, form: Form) -> Result<Response, WebError> {
-    let role: Role = form.get("role").parse().map_err(WebError::bad)?;
+pub(in crate::web) async fn invite(ctx: MemberContext, form: Form) -> Result<Response, WebError> {
+    let role: Role = form.get("role").parse().map_err(WebError::invalid)?;
     let email = match form.given("email").map(Email::parse).transpose() {
         Ok(email) => email,
         Err(reason) => {
-            let error = format!("The address {reason}.");
-            return show(&desk, StatusCode::BAD_REQUEST, None, error).await;
+            let error = ctx.t().msg("members-email-invalid").arg("reason", reason.to_string());
+            return show(&ctx, StatusCode::BAD_REQUEST, None, error.into()).await;
         }
     };
-    // The same form sent again, by a reload, gives the same link.
+    // Submitting the same form again, by a reload, gives the same link.
     let once = form.get("once");
-    let secret = Secret::parse(&desk.visit.secret.mark("invitation", once.as_bytes()));
+    let secret = Secret::parse(&ctx.request.secret.mark("invitation", once.as_bytes()));
     let secret = secret.filter(|_| !once.is_empty());
-    let secret = secret.ok_or_else(|| WebError::bad("This form was not made here."))?;
+    let secret = secret.ok_or_else(|| WebError::bad_request(id("error-form-incomplete")))?;
     let invitation = NewInvitation {
         hash: secret.hash(),
         role,
         email,
-        expires_at: desk.now().plus_millis(INVITATION_MILLIS),
+        expires_at: ctx.now().plus_millis(INVITATION_MILLIS),
     };
-    desk.store().invite(desk.id(), desk.actor(), invitation, desk.now()).await?;
-    let link = format!("{}/join/{}", desk.web.public_url, secret.reveal());
-    show(&desk, StatusCode::OK, Some(link), String::new()).await
+    ctx.store().invite(ctx.workspace_id(), ctx.actor(), invitation, ctx.now()).await?;
+    let link = format!("{}/join/{}", ctx.web.public_url, secret.reveal());
+    show(&ctx, StatusCode::OK, Some(link), String::new()).await
 }
 
 pub(in crate::web) async fn cancel_invitation(
-    desk: Desk,
+    ctx: MemberContext,
     Path(id): Path<String>,
 ) -> Result<Response, WebError> {
     let id = id.parse().map_err(|_| WebError::not_found())?;
-    desk.store().cancel_invitation(desk.id(), desk.actor(), id, desk.now()).await?;
-    Ok(desk.go(HERE, &Flash::new("The invitation is taken back.")))
+    ctx.store().cancel_invitation(ctx.workspace_id(), ctx.actor(), id, ctx.now()).await?;
+    Ok(ctx.redirect_with_flash(PATH, &Flash::new(ctx.t().msg("members-invitation-revoked"))))
 }
 
-async fn member(desk: &Desk, id: &str) -> Result<KnownPerson, WebError> {
+async fn member(ctx: &MemberContext, id: &str) -> Result<KnownPerson, WebError> {
     let id: PersonId = id.parse().map_err(|_| WebError::not_found())?;
-    let mut people = desk.people().await?.into_iter();
+    let mut people = ctx.people().await?.into_iter();
     let found = people.find(|known| known.person.id == id && known.role.is_some());
     found.ok_or_else(WebError::not_found)
 }
 
 pub(in crate::web) async fn set_role(
-    desk: Desk,
+    ctx: MemberContext,
     Path(id): Path<String>,
     form: Form,
 ) -> Result<Response, WebError> {
-    let known = member(&desk, &id).await?;
-    let role: Role = form.get("role").parse().map_err(WebError::bad)?;
+    let known = member(&ctx, &id).await?;
+    let role: Role = form.get("role").parse().map_err(WebError::invalid)?;
     let user = NewUser { email: known.person.email.clone(), name: None, password_hash: None };
-    match desk.store().add_member(desk.id(), desk.actor(), user, role, desk.now()).await {
+    match ctx.store().add_member(ctx.workspace_id(), ctx.actor(), user, role, ctx.now()).await {
         Ok(_) => {
-            let flash = Flash::new(format!("{} is {role} now.", known.person.name));
-            Ok(desk.go(HERE, &flash))
+            let t = ctx.t();
+            let message = t.msg("members-role-changed").arg("name", known.person.name);
+            let flash = Flash::new(message.arg("role", t.role(role)));
+            Ok(ctx.redirect_with_flash(PATH, &flash))
         }
-        Err(error) => refused(&desk, error).await,
+        Err(error) => show_rejection(&ctx, error).await,
     }
 }
 
 pub(in crate::web) async fn remove_page(
-    desk: Desk,
+    ctx: MemberContext,
     Path(id): Path<String>,
 ) -> Result<Response, WebError> {
-    let known = member(&desk, &id).await?;
-    let is_me = known.person.id == desk.member.person.id;
-    let (title, button) = match is_me {
-        true => ("Leave this workspace".to_owned(), "Leave"),
-        false => (format!("Remove {}", known.person.name), "Remove"),
-    };
-    let who = if is_me { "You lose" } else { "They lose" };
-    let content = Confirm {
-        nav: SettingsNav::new(&desk, HERE),
-        title,
-        text: format!(
-            "{who} access at once, and the API tokens made here end for good. Records keep the name."
+    let known = member(&ctx, &id).await?;
+    let is_me = known.person.id == ctx.member.person.id;
+    let t = ctx.t();
+    let (title, text, button) = match is_me {
+        true => (t.msg("members-leave-title"), t.msg("members-leave-text"), t.msg("members-leave")),
+        false => (
+            t.msg("members-remove-title").arg("name", &known.person.name),
+            t.msg("members-remove-text").arg("name", &known.person.name),
+            t.msg("members-remove"),
         ),
-        csrf: desk.visit.form_token(),
-        action: format!("{HERE}/{}/remove", known.person.id),
-        cancel: HERE,
-        button,
     };
-    desk.page(Meta::new("Remove a member", Nav::Settings), &content).await
+    let content = Confirm {
+        t,
+        nav: SettingsNav::new(&ctx, PATH),
+        title: title.into(),
+        text: text.into(),
+        csrf: ctx.request.form_token(),
+        action: format!("{PATH}/{}/remove", known.person.id),
+        cancel: PATH,
+        button: button.into(),
+    };
+    content.show(&ctx).await
 }
 
 pub(in crate::web) async fn remove(
-    desk: Desk,
+    ctx: MemberContext,
     Path(id): Path<String>,
 ) -> Result<Response, WebError> {
-    let known = member(&desk, &id).await?;
+    let known = member(&ctx, &id).await?;
     let removed =
-        desk.store().remove_member(desk.id(), desk.actor(), known.person.id, desk.now()).await;
+        ctx.store().remove_member(ctx.workspace_id(), ctx.actor(), known.person.id, ctx.now()).await;
     match removed {
-        Ok(person) if person.id == desk.member.person.id => {
-            Ok(desk.go("/account", &Flash::new("You have left the workspace.")))
+        Ok(person) if person.id == ctx.member.person.id => {
+            Ok(ctx.redirect_with_flash("/account", &Flash::new(ctx.t().msg("members-left"))))
         }
-        Ok(person) => Ok(desk.go(HERE, &Flash::new(format!("{} is removed.", person.name)))),
-        Err(error) => refused(&desk, error).await,
+        Ok(person) => {
+            let message = ctx.t().msg("members-removed").arg("name", person.name);
+            Ok(ctx.redirect_with_flash(PATH, &Flash::new(message)))
+        }
+        Err(error) => show_rejection(&ctx, error).await,
     }
 }
 
-/// A rule said no: the page says which.
-async fn refused(desk: &Desk, error: groma_store::Error) -> Result<Response, WebError> {
+/// Shows the page with the rule that rejected a change.
+async fn show_rejection(ctx: &MemberContext, error: groma_store::Error) -> Result<Response, WebError> {
     match error.refusal() {
         Some(refusal @ Refusal::Invalid(_)) => {
             let problems = problems(refusal);
             let text = problems.iter().map(|problem| format!("The {problem}.")).collect();
-            show(desk, StatusCode::BAD_REQUEST, None, text).await
+            show(ctx, StatusCode::BAD_REQUEST, None, text).await
         }
         _ => Err(error.into()),
     }

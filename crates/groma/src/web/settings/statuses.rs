@@ -1,38 +1,38 @@
-//! Settings > Statuses: the words for where records stand, in their order.
+//! Settings > Statuses: the statuses of each kind of record, in their order.
 
-use super::SettingsNav;
+use super::{SettingsForm, SettingsNav};
 use crate::web::{
     WebError,
-    fields::{Choice, Field, Input, focus, problems, tell},
+    fields::{Choice, Field, Input, attach_errors, focus_first, problems},
     flash::Flash,
     form::{Form, Pairs, Query},
-    history::words,
+    i18n::Localizer,
     page::{Meta, Nav},
     records::Statuses,
-    shown,
-    visit::Desk,
+    request_context::MemberContext,
 };
 use askama::Template;
-use axum::{extract::Path, http::StatusCode, response::Response};
+use axum::{extract::Path, response::Response};
 use groma_domain::{
     Kind, Refusal, Status,
     input::StatusRef,
     status::{Group, StatusInput},
 };
-use groma_store::{Browse, Change, Command, Count, StatusFilter};
+use groma_store::{Browse, Command, Count, StatusFilter};
 use serde_json::{Map, Value};
 
-const HERE: &str = "/settings/statuses";
+const PATH: &str = "/settings/statuses";
 
 #[derive(Template)]
 #[template(path = "statuses.html")]
 struct StatusesPage {
+    t: Localizer,
     nav: SettingsNav,
     csrf: String,
-    kinds: Vec<OfKind>,
+    kinds: Vec<KindStatuses>,
 }
 
-struct OfKind {
+struct KindStatuses {
     kind: &'static str,
     title: String,
     rows: Vec<StatusRow>,
@@ -42,138 +42,133 @@ struct StatusRow {
     id: String,
     name: String,
     color: String,
-    group: &'static str,
+    group: String,
     is_default: bool,
     is_first: bool,
     is_last: bool,
 }
 
-fn group_words(group: Group) -> &'static str {
-    match group {
-        Group::Todo => "to do",
-        Group::InProgress => "in progress",
+fn group_name(t: Localizer, group: Group) -> String {
+    let word = match group {
+        Group::Todo => "todo",
+        Group::InProgress => "in-progress",
         Group::Done => "done",
         Group::Cancelled => "cancelled",
-    }
+    };
+    t.msg("status-group").arg("group", word).into()
 }
 
-pub(in crate::web) async fn page(desk: Desk) -> Result<Response, WebError> {
-    let statuses = Statuses::read(&desk).await?;
+pub(in crate::web) async fn page(ctx: MemberContext) -> Result<Response, WebError> {
+    let t = ctx.t();
+    let statuses = Statuses::read(&ctx).await?;
     let kinds = Kind::ALL.into_iter().map(|kind| {
         let of_kind: Vec<&Status> = statuses.of(kind).collect();
         let last = of_kind.len().saturating_sub(1);
-        let row = |(place, status): (usize, &&Status)| StatusRow {
+        let row = |(index, status): (usize, &&Status)| StatusRow {
             id: status.id.to_string(),
             name: status.name.clone(),
             color: status.color.clone(),
-            group: group_words(status.group),
+            group: group_name(t, status.group),
             is_default: status.is_default,
-            is_first: place == 0,
-            is_last: place == last,
+            is_first: index == 0,
+            is_last: index == last,
         };
-        OfKind {
+        KindStatuses {
             kind: kind.name(),
-            title: words(kind.plural()),
+            title: t.kind_title(kind),
             rows: of_kind.iter().enumerate().map(row).collect(),
         }
     });
     let content = StatusesPage {
-        nav: SettingsNav::new(&desk, HERE),
-        csrf: desk.visit.form_token(),
+        t,
+        nav: SettingsNav::new(&ctx, PATH),
+        csrf: ctx.request.form_token(),
         kinds: kinds.collect(),
     };
-    desk.page(Meta::new("Statuses", Nav::Settings), &content).await
+    ctx.page(Meta::new(t.msg("statuses-title"), Nav::Settings), &content).await
 }
 
-#[derive(Template)]
-#[template(path = "settings_form.html")]
-pub(super) struct SettingsForm {
-    pub(super) nav: SettingsNav,
-    pub(super) csrf: String,
-    pub(super) back: (&'static str, &'static str),
-    pub(super) title: String,
-    pub(super) action: String,
-    pub(super) submit: &'static str,
-    pub(super) note: String,
-    pub(super) fields: Vec<Field>,
-    pub(super) problems: Vec<String>,
-    pub(super) is_danger: bool,
-}
-
-fn fields(typed: &Pairs, is_new: bool) -> Vec<Field> {
+fn fields(t: Localizer, typed: &Pairs, is_new: bool) -> Vec<Field> {
     let group = match typed.get("group") {
         "" => "todo",
         group => group,
     };
     let groups = Group::WORDS.iter();
     let groups =
-        groups.map(|(word, value)| Choice::new(*word, group_words(*value), *word == group));
+        groups.map(|(word, value)| Choice::new(*word, group_name(t, *value), *word == group));
     let color = match typed.get("color") {
         "" => "#87909d",
         color => color,
     };
     let mut fields = vec![
-        Field::line("name", "Name").value(typed.get("name")).needed(),
-        Field::new("group", "Means", Input::Choice(groups.collect()))
-            .needed()
-            .hint("What it means to the program: an assignment is completed when it enters «done»"),
-        Field::new("color", "Colour", Input::Color).value(color).needed(),
-        Field::new("isDefault", "New records start with it", Input::Check)
+        Field::line("name", t.msg("field-name-label")).value(typed.get("name")).required(),
+        Field::new("group", t.msg("status-field-group"), Input::Select(groups.collect()))
+            .required()
+            .hint(t.msg("status-group-hint")),
+        Field::new("color", t.msg("field-color"), Input::Color).value(color).required(),
+        Field::new("isDefault", t.msg("status-field-default"), Input::Checkbox)
             .value(typed.get("isDefault")),
     ];
     if is_new {
         let kind = typed.get("appliesTo");
         let kinds = Kind::WORDS.iter();
-        let kinds = kinds.map(|(word, _)| Choice::new(*word, words(word), *word == kind));
-        fields.insert(1, Field::new("appliesTo", "For", Input::Choice(kinds.collect())).needed());
+        let kinds =
+            kinds.map(|(word, value)| Choice::new(*word, t.kind_title(*value), *word == kind));
+        let input = Input::Select(kinds.collect());
+        fields.insert(1, Field::new("appliesTo", t.msg("status-field-kind"), input).required());
     }
     fields
 }
 
 async fn show_form(
-    desk: &Desk,
+    ctx: &MemberContext,
     existing: Option<&Status>,
     typed: &Pairs,
-    refused: Option<&Refusal>,
+    error: Option<&Refusal>,
 ) -> Result<Response, WebError> {
-    let mut fields = fields(typed, existing.is_none());
-    let wrong = refused.map(problems).unwrap_or_default();
-    let problems = tell(&mut fields, &wrong);
-    focus(&mut fields);
-    let content = SettingsForm {
-        nav: SettingsNav::new(desk, HERE),
-        csrf: desk.visit.form_token(),
-        back: (HERE, "Statuses"),
-        title: existing.map_or("New status".to_owned(), |status| format!("Edit {}", status.name)),
-        action: existing.map_or(format!("{HERE}/new"), |status| format!("{HERE}/{}", status.id)),
-        submit: if existing.is_some() { "Save" } else { "Create" },
+    let t = ctx.t();
+    let mut fields = fields(t, typed, existing.is_none());
+    let errors = error.map(problems).unwrap_or_default();
+    let problems = attach_errors(t, &mut fields, &errors);
+    focus_first(&mut fields);
+    let (title, submit) = match existing {
+        Some(status) => (t.msg("status-edit-title").arg("name", &status.name), t.msg("form-save")),
+        None => (t.msg("status-new"), t.msg("status-create")),
+    };
+    let form = SettingsForm {
+        t,
+        nav: SettingsNav::new(ctx, PATH),
+        csrf: ctx.request.form_token(),
+        parent: (PATH, t.msg("statuses-title").into()),
+        title: title.into(),
+        action: existing.map_or(format!("{PATH}/new"), |status| format!("{PATH}/{}", status.id)),
+        submit: submit.into(),
         note: String::new(),
         fields,
         problems,
         is_danger: false,
     };
-    let status = if refused.is_some() { StatusCode::BAD_REQUEST } else { StatusCode::OK };
-    desk.page_with(status, Meta::new("Status", Nav::Settings), &content).await
+    form.show(ctx, error.is_some()).await
 }
 
-pub(in crate::web) async fn new_page(desk: Desk, query: Query) -> Result<Response, WebError> {
-    show_form(&desk, None, &query, None).await
+pub(in crate::web) async fn new_page(ctx: MemberContext, query: Query) -> Result<Response, WebError> {
+    show_form(&ctx, None, &query, None).await
 }
 
-pub(in crate::web) async fn create(desk: Desk, form: Form) -> Result<Response, WebError> {
-    save(&desk, None, &form).await
+pub(in crate::web) async fn create(ctx: MemberContext, form: Form) -> Result<Response, WebError> {
+    save(&ctx, None, &form).await
 }
 
-async fn existing(desk: &Desk, id: &str) -> Result<Status, WebError> {
-    let statuses = Statuses::read(desk).await?;
+async fn existing(ctx: &MemberContext, id: &str) -> Result<Status, WebError> {
+    let statuses = Statuses::read(ctx).await?;
     statuses.get(id).cloned().ok_or_else(WebError::not_found)
 }
 
 pub(in crate::web) async fn edit_page(
-    desk: Desk,
+    ctx: MemberContext,
     Path(id): Path<String>,
 ) -> Result<Response, WebError> {
-    let status = existing(&desk, &id).await?;
+    let status = existing(&ctx, &id).await?;
     let group = Group::WORDS.iter().find(|(_, group)| *group == status.group);
     let typed = Pairs::default().with(&[
         ("name", &status.name),
@@ -181,19 +176,19 @@ pub(in crate::web) async fn edit_page(
         ("color", &status.color),
         ("isDefault", if status.is_default { "true" } else { "" }),
     ]);
-    show_form(&desk, Some(&status), &typed, None).await
+    show_form(&ctx, Some(&status), &typed, None).await
 }
 
 pub(in crate::web) async fn update(
-    desk: Desk,
+    ctx: MemberContext,
     Path(id): Path<String>,
     form: Form,
 ) -> Result<Response, WebError> {
-    let status = existing(&desk, &id).await?;
-    save(&desk, Some(status), &form).await
+    let status = existing(&ctx, &id).await?;
+    save(&ctx, Some(status), &form).await
 }
 
-async fn save(desk: &Desk, prior: Option<Status>, form: &Pairs) -> Result<Response, WebError> {
+async fn save(ctx: &MemberContext, existing: Option<Status>, form: &Pairs) -> Result<Response, WebError> {
     let mut values = Map::new();
     for name in ["name", "appliesTo", "group", "color"].iter().filter(|name| form.has(name)) {
         values.insert((*name).to_owned(), Value::String(form.get(name).to_owned()));
@@ -201,30 +196,32 @@ async fn save(desk: &Desk, prior: Option<Status>, form: &Pairs) -> Result<Respon
     values.insert("isDefault".into(), Value::Bool(form.get("isDefault") == "true"));
     let input = match StatusInput::read(&values) {
         Ok(input) => input,
-        Err(refused) => return show_form(desk, prior.as_ref(), form, Some(&refused)).await,
+        Err(error) => return show_form(ctx, existing.as_ref(), form, Some(&error)).await,
     };
-    // A new one must be new: without a target, one of the same name would be changed.
-    if prior.is_none() && is_taken(desk, form).await? {
-        let refused = Refusal::invalid("name", format!("`{}` is taken", form.get("name").trim()));
-        return show_form(desk, None, form, Some(&refused)).await;
+    let t = ctx.t();
+    let name = form.get("name").trim();
+    // Without this check, a new status would overwrite the one with the same name.
+    if existing.is_none() && is_name_taken(ctx, form).await? {
+        let taken = t.msg("status-name-taken").arg("name", name).to_string();
+        return show_form(ctx, None, form, Some(&Refusal::invalid("name", taken))).await;
     }
-    let target = prior.as_ref().map(|status| StatusRef::Id(status.id));
-    match apply(desk, vec![Command::SaveStatus { target, input }]).await {
-        Ok(()) => {
-            let flash = Flash::new(format!("«{}» is saved.", form.get("name").trim()));
-            Ok(desk.go(HERE, &flash))
+    let target = existing.as_ref().map(|status| StatusRef::Id(status.id));
+    match ctx.apply(Command::SaveStatus { target, input }).await {
+        Ok(_) => {
+            let flash = Flash::new(t.msg("status-saved").arg("name", name));
+            Ok(ctx.redirect_with_flash(PATH, &flash))
         }
         Err(error) => match error.refusal() {
-            Some(refused @ Refusal::Invalid(_)) => {
-                show_form(desk, prior.as_ref(), form, Some(refused)).await
+            Some(invalid @ Refusal::Invalid(_)) => {
+                show_form(ctx, existing.as_ref(), form, Some(invalid)).await
             }
             _ => Err(error.into()),
         },
     }
 }
 
-async fn is_taken(desk: &Desk, form: &Pairs) -> Result<bool, WebError> {
-    let statuses = Statuses::read(desk).await?;
+async fn is_name_taken(ctx: &MemberContext, form: &Pairs) -> Result<bool, WebError> {
+    let statuses = Statuses::read(ctx).await?;
     let named = StatusRef::Name(form.get("name").trim().to_owned());
     let is_same = |status: &Status| {
         status.applies_to.name() == form.get("appliesTo") && status.is_named(&named)
@@ -232,18 +229,13 @@ async fn is_taken(desk: &Desk, form: &Pairs) -> Result<bool, WebError> {
     Ok(statuses.0.iter().any(is_same))
 }
 
-async fn apply(desk: &Desk, commands: Vec<Command>) -> groma_store::Result<()> {
-    let change = Change { workspace: desk.id(), actor: desk.actor(), now: desk.now(), commands };
-    desk.store().apply(change).await.map(drop)
-}
-
 pub(in crate::web) async fn move_status(
-    desk: Desk,
+    ctx: MemberContext,
     Path(id): Path<String>,
     form: Form,
 ) -> Result<Response, WebError> {
-    let status = existing(&desk, &id).await?;
-    let statuses = Statuses::read(&desk).await?;
+    let status = existing(&ctx, &id).await?;
+    let statuses = Statuses::read(&ctx).await?;
     let mut order: Vec<&Status> = statuses.of(status.applies_to).collect();
     let from = order.iter().position(|other| other.id == status.id).unwrap_or_default();
     let to = match form.get("to") {
@@ -251,86 +243,86 @@ pub(in crate::web) async fn move_status(
         _ => (from + 1).min(order.len().saturating_sub(1)),
     };
     order.swap(from, to);
-    let moved = (0_u32..).zip(order).filter(|(place, status)| status.position != *place);
+    let moved = (0_u32..).zip(order).filter(|(position, status)| status.position != *position);
     let commands: Vec<Command> = moved
-        .map(|(place, status)| Command::SaveStatus {
+        .map(|(position, status)| Command::SaveStatus {
             target: Some(StatusRef::Id(status.id)),
             input: StatusInput {
-                position: groma_domain::input::Field::Set(place),
+                position: groma_domain::input::Field::Set(position),
                 ..StatusInput::default()
             },
         })
         .collect();
-    apply(&desk, commands).await?;
-    Ok(desk.go(HERE, &Flash::new(format!("«{}» has moved.", status.name))))
+    ctx.apply_all(commands).await?;
+    let message = ctx.t().msg("status-moved").arg("name", status.name);
+    Ok(ctx.redirect_with_flash(PATH, &Flash::new(message)))
 }
 
 async fn delete_form(
-    desk: &Desk,
+    ctx: &MemberContext,
     status: &Status,
-    refused: Option<&Refusal>,
+    error: Option<&Refusal>,
 ) -> Result<Response, WebError> {
+    let t = ctx.t();
     let kind = status.applies_to;
     let used = Browse { status: StatusFilter::Is(status.id), limit: 1, ..Browse::all(kind) };
-    let (_, browsed) = desk.browse(used).await?;
-    let count = match browsed.count {
-        Count::Exactly(count) => shown::several(count, kind.name(), kind.plural()),
-        Count::MoreThan(count) => format!("more than {} {}", shown::grouped(count), kind.plural()),
-    };
-    let needs_heir = status.is_default || browsed.count != Count::Exactly(0);
-    let statuses = Statuses::read(desk).await?;
+    let (_, browsed) = ctx.browse(used).await?;
+    let needs_replacement = status.is_default || browsed.count != Count::Exactly(0);
+    let statuses = Statuses::read(ctx).await?;
     let others = statuses.of(kind).filter(|other| other.id != status.id);
     let mut choices: Vec<Choice> =
         others.map(|other| Choice::new(other.id.to_string(), other.name.clone(), false)).collect();
-    if !needs_heir {
-        choices.insert(0, Choice::new("", "None", true));
+    if !needs_replacement {
+        choices.insert(0, Choice::new("", t.msg("status-replacement-none"), true));
     }
-    let mut fields =
-        vec![Field::new("replacement", "These then have", Input::Choice(choices)).needed()];
-    let wrong = refused.map(problems).unwrap_or_default();
-    let problems = tell(&mut fields, &wrong);
-    let content = SettingsForm {
-        nav: SettingsNav::new(desk, HERE),
-        csrf: desk.visit.form_token(),
-        back: (HERE, "Statuses"),
-        title: format!("Delete {}", status.name),
-        action: format!("{HERE}/{}/delete", status.id),
-        submit: "Delete",
-        note: format!(
-            "In this status now: {count}. Each of them changes, and webhooks tell of it."
-        ),
+    let input = Input::Select(choices);
+    let mut fields = vec![Field::new("replacement", t.msg("status-replacement"), input).required()];
+    let errors = error.map(problems).unwrap_or_default();
+    let problems = attach_errors(t, &mut fields, &errors);
+    let count = t.record_count(kind, browsed.count);
+    let form = SettingsForm {
+        t,
+        nav: SettingsNav::new(ctx, PATH),
+        csrf: ctx.request.form_token(),
+        parent: (PATH, t.msg("statuses-title").into()),
+        title: t.msg("delete-title").arg("name", &status.name).into(),
+        action: format!("{PATH}/{}/delete", status.id),
+        submit: t.msg("status-delete").into(),
+        note: t.msg("status-delete-note").arg("records", count).into(),
         fields,
         problems,
         is_danger: true,
     };
-    let code = if refused.is_some() { StatusCode::BAD_REQUEST } else { StatusCode::OK };
-    desk.page_with(code, Meta::new("Delete a status", Nav::Settings), &content).await
+    form.show(ctx, error.is_some()).await
 }
 
 pub(in crate::web) async fn delete_page(
-    desk: Desk,
+    ctx: MemberContext,
     Path(id): Path<String>,
 ) -> Result<Response, WebError> {
-    let status = existing(&desk, &id).await?;
-    delete_form(&desk, &status, None).await
+    let status = existing(&ctx, &id).await?;
+    delete_form(&ctx, &status, None).await
 }
 
 pub(in crate::web) async fn delete(
-    desk: Desk,
+    ctx: MemberContext,
     Path(id): Path<String>,
     form: Form,
 ) -> Result<Response, WebError> {
-    let status = existing(&desk, &id).await?;
+    let status = existing(&ctx, &id).await?;
     let replacement = form.given("replacement").and_then(|id| id.parse().ok());
     let command = Command::DeleteStatus {
         kind: status.applies_to,
         status: StatusRef::Id(status.id),
         replacement: replacement.map(StatusRef::Id),
     };
-    match apply(&desk, vec![command]).await {
-        Ok(()) => Ok(desk.go(HERE, &Flash::new(format!("«{}» is deleted.", status.name)))),
+    match ctx.apply(command).await {
+        Ok(_) => {
+            let message = ctx.t().msg("status-deleted").arg("name", status.name);
+            Ok(ctx.redirect_with_flash(PATH, &Flash::new(message)))
+        }
         Err(error) => match error.refusal() {
-            Some(refused @ Refusal::Invalid(_)) => delete_form(&desk, &status, Some(refused)).await,
+            Some(invalid @ Refusal::Invalid(_)) => delete_form(&ctx, &status, Some(invalid)).await,
             _ => Err(error.into()),
         },
     }

@@ -1,14 +1,15 @@
-//! Settings > API Tokens: made, shown once, listed, revoked.
+//! Settings > API tokens: creating, listing and revoking tokens. A new token is shown once.
 
 use super::{Confirm, SettingsNav};
 use crate::web::{
     WebError,
-    fields::{Choice, Field, Input, focus, tell},
+    fields::{Choice, Field, Input, attach_errors, focus_first},
     flash::Flash,
     form::Form,
+    format::Moment,
+    i18n::Localizer,
     page::{Meta, Nav},
-    shown::Moment,
-    visit::Desk,
+    request_context::MemberContext,
 };
 use askama::Template;
 use axum::{
@@ -23,65 +24,70 @@ use groma_domain::{
 };
 use groma_store::{NewToken, TokenRow};
 
-const HERE: &str = "/settings/tokens";
-const TITLE: &str = "API Tokens";
+const PATH: &str = "/settings/tokens";
 const DAY_MILLIS: i64 = 24 * 60 * 60 * 1_000;
 
 #[derive(Template)]
 #[template(path = "tokens.html")]
-struct Tokens {
+struct TokensPage {
+    t: Localizer,
     nav: SettingsNav,
-    made: Option<Made>,
+    new_token: Option<NewTokenView>,
     prefix: String,
-    rows: Vec<TokenShown>,
+    rows: Vec<TokenView>,
     sees_all: bool,
 }
 
-/// A token that was just made. It is in this one answer and nowhere after.
-struct Made {
+/// A new token. Only the response that creates it contains the secret.
+struct NewTokenView {
     name: String,
     secret: String,
     curl: String,
 }
 
-struct TokenShown {
+struct TokenView {
     id: String,
     name: String,
     owner: String,
-    made: Moment,
+    created: Moment,
     hint: String,
     scopes: Vec<&'static str>,
-    used: Option<Moment>,
+    last_used: Option<Moment>,
     expires: Option<Moment>,
-    ends_soon: bool,
-    /// Why it does not hold any more.
-    ended: &'static str,
-    may_revoke: bool,
+    expires_soon: bool,
+    /// Why it is no longer valid; empty while it is.
+    ended: String,
+    can_revoke: bool,
 }
 
-pub(in crate::web) async fn page(desk: Desk) -> Result<Response, WebError> {
-    show(&desk, None).await
+pub(in crate::web) async fn page(ctx: MemberContext) -> Result<Response, WebError> {
+    show(&ctx, None).await
 }
 
-async fn show(desk: &Desk, made: Option<Made>) -> Result<Response, WebError> {
-    // What was used a moment ago is not written down yet.
-    desk.store().settle(desk.now()).await?;
-    let sees_all = desk.may(Permission::Administer);
-    let me = desk.member.person.id;
-    let mut tokens = desk.store().tokens(Some(desk.id())).await?;
+async fn show(
+    ctx: &MemberContext,
+    new_token: Option<NewTokenView>,
+) -> Result<Response, WebError> {
+    let t = ctx.t();
+    // Write the latest uses, so that the page shows them.
+    ctx.store().settle(ctx.now()).await?;
+    let sees_all = ctx.can(Permission::Administer);
+    let me = ctx.member.person.id;
+    let mut tokens = ctx.store().tokens(Some(ctx.workspace_id())).await?;
     tokens.retain(|token| sees_all || token.person == me);
     tokens.sort_by_key(|token| {
-        (ended(token, desk.now()).is_some(), std::cmp::Reverse(token.created_at))
+        (ended(token, ctx.now()).is_some(), std::cmp::Reverse(token.created_at))
     });
-    let content = Tokens {
-        nav: SettingsNav::new(desk, HERE),
-        prefix: desk.web.token_prefix.as_str().to_owned(),
-        rows: tokens.into_iter().map(|token| shown(desk, token)).collect(),
+    let content = TokensPage {
+        t,
+        nav: SettingsNav::new(ctx, PATH),
+        prefix: ctx.web.token_prefix.as_str().to_owned(),
+        rows: tokens.into_iter().map(|token| view(ctx, token)).collect(),
         sees_all,
-        made,
+        new_token,
     };
-    let mut response = desk.page(Meta::new(TITLE, Nav::Settings), &content).await?;
-    if content.made.is_some() {
+    let mut response = ctx.page(Meta::new(t.msg("tokens-title"), Nav::Settings), &content).await?;
+    if content.new_token.is_some() {
         let never = HeaderValue::from_static("no-store");
         response.headers_mut().insert(header::CACHE_CONTROL, never);
     }
@@ -96,31 +102,35 @@ fn ended(token: &TokenRow, now: Timestamp) -> Option<&'static str> {
     }
 }
 
-fn shown(desk: &Desk, token: TokenRow) -> TokenShown {
-    let ended = ended(&token, desk.now()).unwrap_or_default();
-    let soon = desk.now().plus_millis(14 * DAY_MILLIS);
-    TokenShown {
+fn view(ctx: &MemberContext, token: TokenRow) -> TokenView {
+    let t = ctx.t();
+    let ended = ended(&token, ctx.now());
+    let is_valid = ended.is_none();
+    let ended = ended.map(|reason| t.msg("token-ended").arg("reason", reason).to_string());
+    let soon = ctx.now().plus_millis(14 * DAY_MILLIS);
+    TokenView {
         id: token.id.to_string(),
-        made: desk.moment(token.created_at),
+        created: ctx.moment(token.created_at),
         hint: token.hint.unwrap_or_default(),
         scopes: token.scopes.iter().map(Scope::name).collect(),
-        used: token.last_used_at.map(|at| desk.moment(at)),
-        expires: token.expires_at.map(|at| desk.moment(at)),
-        ends_soon: token.expires_at.is_some_and(|end| end < soon) && ended.is_empty(),
-        may_revoke: ended.is_empty()
-            && (token.person == desk.member.person.id || desk.may(Permission::Administer)),
-        ended,
+        last_used: token.last_used_at.map(|at| ctx.moment(at)),
+        expires: token.expires_at.map(|at| ctx.moment(at)),
+        expires_soon: token.expires_at.is_some_and(|end| end < soon) && is_valid,
+        can_revoke: is_valid
+            && (token.person == ctx.member.person.id || ctx.can(Permission::Administer)),
+        ended: ended.unwrap_or_default(),
         name: token.name,
         owner: token.owner_name,
     }
 }
 
 #[derive(Template)]
-#[template(path = "token_new.html")]
-struct NewPage {
+#[template(path = "token_form.html")]
+struct TokenForm {
+    t: Localizer,
     nav: SettingsNav,
     csrf: String,
-    /// The id that the token will have: sent twice, one is made.
+    /// The id of the new token: submitting the form twice creates one.
     once: String,
     name: Field,
     expiry: Field,
@@ -132,32 +142,39 @@ struct NewPage {
 struct ScopeChoice {
     name: &'static str,
     grants: &'static str,
-    is_on: bool,
-    /// Why it cannot be chosen.
-    hint: &'static str,
+    is_selected: bool,
+    /// Why it cannot be chosen; empty when it can.
+    hint: String,
 }
 
-fn form_page(desk: &Desk, typed: &str, chosen: &[&str], expiry: &str) -> NewPage {
-    let expiries = [("30", "30 days"), ("90", "90 days"), ("365", "365 days"), ("none", "Never")];
-    let expiries = expiries.map(|(value, label)| Choice::new(value, label, value == expiry));
-    NewPage {
-        nav: SettingsNav::new(desk, HERE),
-        csrf: desk.visit.form_token(),
+fn form_page(ctx: &MemberContext, typed: &str, chosen: &[&str], expiry: &str) -> TokenForm {
+    let t = ctx.t();
+    let days = [30_u64, 90, 365].map(|days| {
+        let label = t.msg("token-expires-days").arg("days", days);
+        Choice::new(days.to_string(), label, days.to_string() == expiry)
+    });
+    let never = Choice::new("none", t.msg("token-expires-never"), expiry == "none");
+    let expiries = days.into_iter().chain([never]).collect();
+    TokenForm {
+        t,
+        nav: SettingsNav::new(ctx, PATH),
+        csrf: ctx.request.form_token(),
         once: uuid::Uuid::now_v7().to_string(),
-        name: Field::line("name", "Name")
+        name: Field::line("name", t.msg("field-name-label"))
             .value(typed)
-            .needed()
-            .hint("What will use it: «QGIS office», «Nightly export»"),
-        expiry: Field::new("expires", "Expires after", Input::Choice(expiries.to_vec())).needed(),
+            .required()
+            .hint(t.msg("token-name-hint")),
+        expiry: Field::new("expires", t.msg("token-expires-after"), Input::Select(expiries))
+            .required(),
         scopes: Scope::ALL
             .into_iter()
             .map(|scope| ScopeChoice {
                 name: scope.name(),
                 grants: scope.grants(),
-                is_on: chosen.contains(&scope.name()),
-                hint: match token::grantable([scope].into_iter().collect(), desk.member.role) {
-                    Ok(()) => "",
-                    Err(_) => "Only administrators and owners can grant this.",
+                is_selected: chosen.contains(&scope.name()),
+                hint: match token::grantable([scope].into_iter().collect(), ctx.member.role) {
+                    Ok(()) => String::new(),
+                    Err(_) => t.msg("token-scope-needs-admin").into(),
                 },
             })
             .collect(),
@@ -166,74 +183,72 @@ fn form_page(desk: &Desk, typed: &str, chosen: &[&str], expiry: &str) -> NewPage
     }
 }
 
-pub(in crate::web) async fn new_page(desk: Desk) -> Result<Response, WebError> {
-    let mut content = form_page(&desk, "", &["READ_FOLDER"], "90");
-    focus(std::slice::from_mut(&mut content.name));
-    desk.page(Meta::new("New token", Nav::Settings), &content).await
+pub(in crate::web) async fn new_page(ctx: MemberContext) -> Result<Response, WebError> {
+    let mut content = form_page(&ctx, "", &["READ_FOLDER"], "90");
+    focus_first(std::slice::from_mut(&mut content.name));
+    ctx.page(Meta::new(ctx.t().msg("token-new"), Nav::Settings), &content).await
 }
 
-pub(in crate::web) async fn create(desk: Desk, form: Form) -> Result<Response, WebError> {
+pub(in crate::web) async fn create(ctx: MemberContext, form: Form) -> Result<Response, WebError> {
     let chosen: Vec<&str> = form.all("scope").collect();
-    let mut again = form_page(&desk, form.get("name"), &chosen, form.get("expires"));
-    let mut wrong = Vec::new();
+    let t = ctx.t();
+    let mut page = form_page(&ctx, form.get("name"), &chosen, form.get("expires"));
+    let mut errors = Vec::new();
     let name = token::parse_name(form.get("name"));
-    let name = name.map_err(|reason| wrong.push(Problem::new("name", reason))).ok();
+    let name = name.map_err(|reason| errors.push(Problem::new("name", reason))).ok();
     let scopes = Scopes::parse(&chosen.join(","));
-    let scopes = scopes.map_err(|reason| wrong.push(Problem::new("scope", reason))).ok();
+    let scopes = scopes.map_err(|reason| errors.push(Problem::new("scope", reason))).ok();
     let days: Option<i64> = match form.get("expires") {
         "none" => None,
         days => {
             let days = days.parse().ok().filter(|days| [30, 90, 365].contains(days));
             if days.is_none() {
-                wrong.push(Problem::new("expires", "must be 30, 90 or 365 days, or never"));
+                errors.push(Problem::new("expires", t.msg("token-expires-invalid").to_string()));
             }
             days
         }
     };
-    if let (Some(name), Some(scopes), true) = (name, scopes, wrong.is_empty()) {
+    if let (Some(name), Some(scopes), true) = (name, scopes, errors.is_empty()) {
         let mut random = [0; 24];
         getrandom::fill(&mut random).map_err(|error| WebError::internal(error.to_string()))?;
-        let token = Token::new(&desk.web.token_prefix, random);
+        let token = Token::new(&ctx.web.token_prefix, random);
         let new = NewToken {
             id: form.get("once").parse().ok(),
-            workspace: desk.id(),
-            owner: desk.session.email.clone(),
+            workspace: ctx.workspace_id(),
+            owner: ctx.session.email.clone(),
             name: name.clone(),
             hash: token.hash(),
             hint: token.hint(),
             scopes,
-            expires_at: days.map(|days| desk.now().plus_millis(days * DAY_MILLIS)),
+            expires_at: days.map(|days| ctx.now().plus_millis(days * DAY_MILLIS)),
         };
-        match desk.store().create_token(new, desk.actor(), desk.now()).await {
+        match ctx.store().create_token(new, ctx.actor(), ctx.now()).await {
             Ok(_) => {
-                let curl = curl(&desk.web.public_url, token.reveal(), scopes);
-                let made = Made { name, secret: token.reveal().to_owned(), curl };
-                return show(&desk, Some(made)).await;
+                let curl = curl(&ctx.web.public_url, token.reveal(), scopes);
+                let new = NewTokenView { name, secret: token.reveal().to_owned(), curl };
+                return show(&ctx, Some(new)).await;
             }
             Err(error) => match error.refusal() {
                 Some(Refusal::Invalid(_)) => {
-                    let flash = Flash::new(
-                        "This token has been made already. If you did not copy it, revoke it and make another.",
-                    );
-                    return Ok(desk.go(HERE, &flash));
+                    let flash = Flash::new(t.msg("token-already-created"));
+                    return Ok(ctx.redirect_with_flash(PATH, &flash));
                 }
                 Some(Refusal::Forbidden { .. }) => {
-                    again.scopes_error =
-                        "MANAGE_WEBHOOK can be granted by administrators and owners only."
-                            .to_owned();
+                    page.scopes_error = t.msg("token-scope-forbidden").into();
                 }
                 _ => return Err(error.into()),
             },
         }
     }
-    let mut fields = [again.name, again.expiry];
-    again.problems = tell(&mut fields, &wrong);
-    focus(&mut fields);
-    [again.name, again.expiry] = fields;
-    desk.page_with(StatusCode::BAD_REQUEST, Meta::new("New token", Nav::Settings), &again).await
+    let mut fields = [page.name, page.expiry];
+    page.problems = attach_errors(t, &mut fields, &errors);
+    focus_first(&mut fields);
+    [page.name, page.expiry] = fields;
+    let meta = Meta::new(t.msg("token-new"), Nav::Settings);
+    ctx.page_with_status(StatusCode::BAD_REQUEST, meta, &page).await
 }
 
-/// A line to paste that works as it is.
+/// A command that works as pasted.
 fn curl(address: &str, token: &str, scopes: Scopes) -> String {
     let path = match scopes.iter().find(|scope| *scope != Scope::ManageWebhook) {
         Some(Scope::ReadFolder) => "folders",
@@ -247,39 +262,42 @@ fn curl(address: &str, token: &str, scopes: Scopes) -> String {
     )
 }
 
-/// The token of an address, if this member may revoke it.
-async fn found(desk: &Desk, id: &str) -> Result<(TokenId, TokenRow), WebError> {
+/// The token with this id, if the member may revoke it.
+async fn revocable_token(ctx: &MemberContext, id: &str) -> Result<(TokenId, TokenRow), WebError> {
     let id: TokenId = id.parse().map_err(|_| WebError::not_found())?;
-    let tokens = desk.store().tokens(Some(desk.id())).await?;
+    let tokens = ctx.store().tokens(Some(ctx.workspace_id())).await?;
     let found = tokens.into_iter().find(|token| token.id == id);
-    let sees = |token: &TokenRow| {
-        token.person == desk.member.person.id || desk.may(Permission::Administer)
+    let can_revoke = |token: &TokenRow| {
+        token.person == ctx.member.person.id || ctx.can(Permission::Administer)
     };
-    Ok((id, found.filter(sees).ok_or_else(WebError::not_found)?))
+    Ok((id, found.filter(can_revoke).ok_or_else(WebError::not_found)?))
 }
 
 pub(in crate::web) async fn revoke_page(
-    desk: Desk,
+    ctx: MemberContext,
     Path(id): Path<String>,
 ) -> Result<Response, WebError> {
-    let (id, token) = found(&desk, &id).await?;
+    let (id, token) = revocable_token(&ctx, &id).await?;
+    let t = ctx.t();
     let content = Confirm {
-        nav: SettingsNav::new(&desk, HERE),
-        title: format!("Revoke «{}»", token.name),
-        text: "Whatever uses it is refused from the next request on. A revoked token does not come back; make a new one instead.".to_owned(),
-        csrf: desk.visit.form_token(),
-        action: format!("{HERE}/{id}/revoke"),
-        cancel: HERE,
-        button: "Revoke",
+        t,
+        nav: SettingsNav::new(&ctx, PATH),
+        title: t.msg("token-revoke-title").arg("name", token.name).into(),
+        text: t.msg("token-revoke-text").into(),
+        csrf: ctx.request.form_token(),
+        action: format!("{PATH}/{id}/revoke"),
+        cancel: PATH,
+        button: t.msg("token-revoke").into(),
     };
-    desk.page(Meta::new("Revoke a token", Nav::Settings), &content).await
+    content.show(&ctx).await
 }
 
 pub(in crate::web) async fn revoke(
-    desk: Desk,
+    ctx: MemberContext,
     Path(id): Path<String>,
 ) -> Result<Response, WebError> {
-    let (id, token) = found(&desk, &id).await?;
-    desk.store().revoke_token(desk.id(), id, desk.actor(), desk.now()).await?;
-    Ok(desk.go(HERE, &Flash::new(format!("«{}» is revoked.", token.name))))
+    let (id, token) = revocable_token(&ctx, &id).await?;
+    ctx.store().revoke_token(ctx.workspace_id(), id, ctx.actor(), ctx.now()).await?;
+    let message = ctx.t().msg("token-revoked").arg("name", token.name);
+    Ok(ctx.redirect_with_flash(PATH, &Flash::new(message)))
 }

@@ -1,16 +1,17 @@
-//! Settings > Webhooks: endpoints made, changed, tried out, rotated, switched off and on, deleted.
+//! Settings > Webhooks: creating, editing, testing, disabling and deleting endpoints.
 
 pub(in crate::web) mod deliveries;
 
-use super::{Confirm, SettingsNav};
+use super::{Confirm, SettingsForm, SettingsNav};
 use crate::web::{
     WebError,
-    fields::{Choice, Field, Input, focus, problems, tell},
+    fields::{Choice, Field, Input, attach_errors, capitalize, focus_first, problems},
     flash::Flash,
     form::{Form, Pairs},
+    format::Moment,
+    i18n::{Localizer, Message},
     page::{Meta, Nav},
-    shown::Moment,
-    visit::Desk,
+    request_context::MemberContext,
 };
 use askama::Template;
 use axum::{extract::Path, http::StatusCode, response::Response};
@@ -23,95 +24,99 @@ use groma_store::{
     NewEndpoint,
 };
 
-const HERE: &str = "/settings/webhooks";
-const TITLE: &str = "Webhooks";
+const PATH: &str = "/settings/webhooks";
 const HOUR_MILLIS: i64 = 60 * 60 * 1_000;
-/// How many of its last deliveries an endpoint's line shows.
-const GLANCE: u32 = 24;
+/// How many recent deliveries the list shows for an endpoint.
+const RECENT_DELIVERIES: u32 = 24;
 
 #[derive(Template)]
 #[template(path = "webhooks.html")]
-struct Webhooks {
+struct WebhooksPage {
+    t: Localizer,
     nav: SettingsNav,
-    rows: Vec<EndpointShown>,
+    rows: Vec<EndpointView>,
     is_full: bool,
 }
 
-/// An endpoint as it is listed.
-struct EndpointShown {
+struct EndpointView {
     id: String,
     url: String,
     description: String,
     events: String,
     health: Health,
-    /// Its last deliveries, the newest last: a class for each.
-    glance: Vec<&'static str>,
+    /// The CSS classes of its recent deliveries, the newest last.
+    recent: Vec<&'static str>,
     failed: usize,
 }
 
-/// How an endpoint fares, in words.
+/// The health of an endpoint.
 struct Health {
-    said: &'static str,
+    /// `disabled`, `failing`, `delivering` or `unused`.
+    state: &'static str,
+    label: String,
     class: &'static str,
+    /// Why it is disabled.
     reason: String,
     since: Option<Moment>,
 }
 
 impl Health {
-    fn of(desk: &Desk, health: &EndpointHealth) -> Self {
-        let moment = |at: Option<_>| at.map(|at| desk.moment(at));
-        let (said, class, reason, since) = match &health.endpoint {
+    fn of(ctx: &MemberContext, health: &EndpointHealth) -> Self {
+        let moment = |at: Option<_>| at.map(|at| ctx.moment(at));
+        let (state, class, reason, since) = match &health.endpoint {
             Endpoint { enabled: false, disabled_reason, .. } => {
                 let reason = disabled_reason.clone().unwrap_or_default();
-                ("Disabled", "", reason, Some(desk.moment(health.endpoint.updated_at)))
+                ("disabled", "", reason, Some(ctx.moment(health.endpoint.updated_at)))
             }
             _ if health.failing_since.is_some() => {
-                ("Failing", "bad", String::new(), moment(health.failing_since))
+                ("failing", "bad", String::new(), moment(health.failing_since))
             }
             _ if health.last_success_at.is_some() => {
-                ("Delivering", "good", String::new(), moment(health.last_success_at))
+                ("delivering", "good", String::new(), moment(health.last_success_at))
             }
-            _ => ("Nothing sent yet", "", String::new(), None),
+            _ => ("unused", "", String::new(), None),
         };
-        Self { said, class, reason, since }
+        let label = ctx.t().msg("webhook-health").arg("state", state).into();
+        Self { state, label, class, reason, since }
     }
 }
 
-pub(in crate::web) async fn page(desk: Desk) -> Result<Response, WebError> {
+pub(in crate::web) async fn page(ctx: MemberContext) -> Result<Response, WebError> {
+    let t = ctx.t();
     let mut rows = Vec::new();
-    for health in desk.store().endpoints(desk.id()).await? {
+    for health in ctx.store().endpoints(ctx.workspace_id()).await? {
         let endpoint = &health.endpoint;
-        let filter = DeliveryFilter { limit: GLANCE, ..DeliveryFilter::of(endpoint.id) };
-        let last = desk.store().deliveries(desk.id(), filter).await?;
-        let glance: Vec<_> = last.iter().rev().map(|delivery| state_of(delivery).1).collect();
-        rows.push(EndpointShown {
+        let filter = DeliveryFilter { limit: RECENT_DELIVERIES, ..DeliveryFilter::of(endpoint.id) };
+        let last = ctx.store().deliveries(ctx.workspace_id(), filter).await?;
+        let recent: Vec<_> = last.iter().rev().map(|delivery| delivery_state(delivery).1).collect();
+        rows.push(EndpointView {
             id: endpoint.id.to_string(),
             url: endpoint.url.as_str().to_owned(),
             description: endpoint.description.clone().unwrap_or_default(),
-            events: events_in_words(&endpoint.events),
-            health: Health::of(&desk, &health),
-            failed: glance.iter().filter(|class| **class == "failed").count(),
-            glance,
+            events: event_names(t, &endpoint.events),
+            health: Health::of(&ctx, &health),
+            failed: recent.iter().filter(|class| **class == "failed").count(),
+            recent,
         });
     }
     let is_full = rows.len() >= webhook::MAX_ENDPOINTS;
-    let content = Webhooks { nav: SettingsNav::new(&desk, HERE), rows, is_full };
-    desk.page(Meta::new(TITLE, Nav::Settings), &content).await
+    let content = WebhooksPage { t, nav: SettingsNav::new(&ctx, PATH), rows, is_full };
+    ctx.page(Meta::new(t.msg("webhooks-title"), Nav::Settings), &content).await
 }
 
-/// How a delivery stands, in a word, and the class of its mark.
-fn state_of(delivery: &DeliveryRow) -> (&'static str, &'static str) {
+/// The state of a delivery and the CSS class of its bar.
+fn delivery_state(delivery: &DeliveryRow) -> (&'static str, &'static str) {
     match delivery.state {
         DeliveryState::Delivered => ("delivered", "ok"),
         DeliveryState::Failed => ("failed", "failed"),
-        DeliveryState::Waiting if delivery.attempts > 0 => ("to be retried", "failed"),
+        DeliveryState::Waiting if delivery.attempts > 0 => ("retrying", "failed"),
         other => (other.name(), "waiting"),
     }
 }
 
-fn events_in_words(events: &EventFilter) -> String {
+fn event_names(t: Localizer, events: &EventFilter) -> String {
     match events.names() {
-        [one] if one == "*" => "all events".to_owned(),
+        [one] if one == "*" => t.msg("webhook-all-events").into(),
         names => names.join(", "),
     }
 }
@@ -119,22 +124,25 @@ fn events_in_words(events: &EventFilter) -> String {
 #[derive(Template)]
 #[template(path = "webhook_form.html")]
 struct EndpointForm {
+    t: Localizer,
     nav: SettingsNav,
     csrf: String,
     title: String,
     action: String,
-    submit: &'static str,
+    submit: String,
     cancel: String,
-    /// Address, description, and for a new one the secret.
+    /// URL and description; for a new endpoint also the secret.
     fields: Vec<Field>,
     wants_all: bool,
-    groups: Vec<Vec<Choice>>,
+    /// The events of each kind of record.
+    event_groups: Vec<Vec<Choice>>,
     events_error: String,
     problems: Vec<String>,
 }
 
 impl EndpointForm {
-    fn new(desk: &Desk, existing: Option<&Endpoint>, typed: &Pairs) -> Self {
+    fn new(ctx: &MemberContext, existing: Option<&Endpoint>, typed: &Pairs) -> Self {
+        let t = ctx.t();
         let chosen: Vec<&str> = typed.all("event").collect();
         let group = |kind: Kind| {
             let events = Event::all().filter(|event| event.kind == kind);
@@ -144,110 +152,117 @@ impl EndpointForm {
             events.map(choice).collect()
         };
         let mut fields = vec![
-            Field::line("url", "Address").value(typed.get("url")).needed().hint(
-                if desk.web.allow_http_webhooks {
-                    "Where deliveries are posted to, http or https"
-                } else {
-                    "Where deliveries are posted to, with https"
+            Field::line("url", t.msg("webhook-url")).value(typed.get("url")).required().hint(
+                match ctx.web.allow_http_webhooks {
+                    true => t.msg("webhook-url-hint-http"),
+                    false => t.msg("webhook-url-hint"),
                 },
             ),
-            Field::line("description", "Description").value(typed.get("description")),
+            Field::line("description", t.msg("field-description")).value(typed.get("description")),
         ];
         if existing.is_none() {
-            fields.push(Field::line("secret", "Secret").hint(
-                "What deliveries are signed with. Leave it empty, and a strong one is made.",
-            ));
+            let secret = Field::line("secret", t.msg("webhook-secret"));
+            fields.push(secret.hint(t.msg("webhook-secret-hint")));
         }
+        let (title, submit) = match existing {
+            Some(_) => (t.msg("webhook-edit-title"), t.msg("form-save")),
+            None => (t.msg("webhook-new"), t.msg("webhook-create")),
+        };
+        let path = existing.map(|endpoint| format!("{PATH}/{}", endpoint.id));
         Self {
-            nav: SettingsNav::new(desk, HERE),
-            csrf: desk.visit.form_token(),
-            title: existing.map_or("New endpoint", |_| "Edit the endpoint").to_owned(),
-            action: existing.map_or(format!("{HERE}/new"), |one| format!("{HERE}/{}/edit", one.id)),
-            submit: if existing.is_some() { "Save" } else { "Create" },
-            cancel: existing.map_or(HERE.to_owned(), |one| format!("{HERE}/{}", one.id)),
+            t,
+            nav: SettingsNav::new(ctx, PATH),
+            csrf: ctx.request.form_token(),
+            title: title.into(),
+            action: path.as_ref().map_or(format!("{PATH}/new"), |path| format!("{path}/edit")),
+            submit: submit.into(),
+            cancel: path.unwrap_or(PATH.to_owned()),
             fields,
             wants_all: chosen.contains(&"*"),
-            groups: Kind::ALL.into_iter().map(group).collect(),
+            event_groups: Kind::ALL.into_iter().map(group).collect(),
             events_error: String::new(),
             problems: Vec::new(),
         }
     }
 
-    async fn show(mut self, desk: &Desk, wrong: &[Problem]) -> Result<Response, WebError> {
+    async fn show(mut self, ctx: &MemberContext, errors: &[Problem]) -> Result<Response, WebError> {
+        let t = self.t;
         let (of_events, others): (Vec<_>, Vec<_>) =
-            wrong.iter().cloned().partition(|problem| problem.field.starts_with("events"));
+            errors.iter().cloned().partition(|problem| problem.field.starts_with("events"));
         if !of_events.is_empty() {
-            self.events_error = "Choose at least one event, or all.".to_owned();
+            self.events_error = t.msg("webhook-no-events").into();
         }
-        self.problems = tell(&mut self.fields, &others);
-        focus(&mut self.fields);
-        let status = if wrong.is_empty() { StatusCode::OK } else { StatusCode::BAD_REQUEST };
-        desk.page_with(status, Meta::new(TITLE, Nav::Settings), &self).await
+        self.problems = attach_errors(t, &mut self.fields, &others);
+        focus_first(&mut self.fields);
+        let status = if errors.is_empty() { StatusCode::OK } else { StatusCode::BAD_REQUEST };
+        let meta = Meta::new(self.title.clone(), Nav::Settings);
+        ctx.page_with_status(status, meta, &self).await
     }
 }
 
-/// Reads the form; what is wrong comes with the field it stands in.
-fn read(desk: &Desk, form: &Form) -> Result<EndpointDraft, Vec<Problem>> {
-    let mut wrong = Vec::new();
-    let mut note = |field: &str, message: String| wrong.push(Problem::new(field, message));
-    let url = EndpointUrl::parse(form.get("url").trim(), desk.web.allow_http_webhooks);
-    let url = url.map_err(|message| note("url", message)).ok();
+/// Reads the form, or returns the problems of its fields.
+fn read(ctx: &MemberContext, form: &Form) -> Result<EndpointDraft, Vec<Problem>> {
+    let mut errors = Vec::new();
+    let mut add = |field: &str, message: String| errors.push(Problem::new(field, message));
+    let url = EndpointUrl::parse(form.get("url").trim(), ctx.web.allow_http_webhooks);
+    let url = url.map_err(|message| add("url", message)).ok();
     let description = webhook::parse_description(form.get("description"));
-    let description = description.map_err(|message| note("description", message)).ok();
+    let description = description.map_err(|message| add("description", message)).ok();
     let secret = form.given("secret").map(Secret::parse).transpose();
-    let secret = secret.map_err(|message| note("secret", message)).ok().flatten();
+    let secret = secret.map_err(|message| add("secret", message)).ok().flatten();
     let chosen: Vec<&str> = form.all("event").collect();
     let names = if chosen.contains(&"*") { vec!["*"] } else { chosen };
     let events = EventFilter::parse(&names);
-    let events = events.map_err(|problems| wrong.extend(problems)).ok();
-    // Empty, it takes the old one away.
+    let events = events.map_err(|problems| errors.extend(problems)).ok();
+    // An empty description removes the old one.
     let description = Some(description.flatten().unwrap_or_default());
-    if wrong.is_empty() {
+    if errors.is_empty() {
         Ok(EndpointDraft { url, events, description, secret })
     } else {
-        Err(wrong)
+        Err(errors)
     }
 }
 
-pub(in crate::web) async fn new_page(desk: Desk) -> Result<Response, WebError> {
+pub(in crate::web) async fn new_page(ctx: MemberContext) -> Result<Response, WebError> {
     let typed = Pairs::default().with(&[("event", "*")]);
-    EndpointForm::new(&desk, None, &typed).show(&desk, &[]).await
+    EndpointForm::new(&ctx, None, &typed).show(&ctx, &[]).await
 }
 
-pub(in crate::web) async fn create(desk: Desk, form: Form) -> Result<Response, WebError> {
-    let again = EndpointForm::new(&desk, None, &form);
-    let draft = match read(&desk, &form) {
+pub(in crate::web) async fn create(ctx: MemberContext, form: Form) -> Result<Response, WebError> {
+    let page = EndpointForm::new(&ctx, None, &form);
+    let draft = match read(&ctx, &form) {
         Ok(draft) => draft,
-        Err(wrong) => return again.show(&desk, &wrong).await,
+        Err(errors) => return page.show(&ctx, &errors).await,
     };
     let draft = EndpointDraft { description: draft.description.filter(|d| !d.is_empty()), ..draft };
-    let (workspace, actor, now) = (desk.id(), desk.actor(), desk.now());
+    let (workspace, actor, now) = (ctx.workspace_id(), ctx.actor(), ctx.now());
     let new = NewEndpoint { workspace, actor, now, draft, request: None };
-    match desk.store().create_endpoint(new).await {
+    match ctx.store().create_endpoint(new).await {
         Ok(EndpointOutcome::Created(endpoint, secret)) => {
-            let flash = Flash::new("The endpoint is there.").with_secret(secret.reveal());
-            Ok(desk.go(&format!("{HERE}/{}", endpoint.id), &flash))
+            let flash = Flash::new(ctx.t().msg("webhook-created")).with_secret(secret.reveal());
+            Ok(ctx.redirect_with_flash(&format!("{PATH}/{}", endpoint.id), &flash))
         }
-        // Only requests of the API are answered twice.
-        Ok(EndpointOutcome::Replayed(_)) => Ok(desk.go(HERE, &Flash::new("It is there already."))),
+        Ok(EndpointOutcome::Replayed(_)) => {
+            Err(WebError::internal("the web application sends no idempotency keys"))
+        }
         Err(error) => match error.refusal() {
-            Some(refused @ Refusal::Invalid(_)) => again.show(&desk, &problems(refused)).await,
+            Some(invalid @ Refusal::Invalid(_)) => page.show(&ctx, &problems(invalid)).await,
             _ => Err(error.into()),
         },
     }
 }
 
-/// The endpoint of an address.
-async fn existing(desk: &Desk, id: &str) -> Result<EndpointHealth, WebError> {
+/// The endpoint with this id.
+async fn existing(ctx: &MemberContext, id: &str) -> Result<EndpointHealth, WebError> {
     let id: EndpointId = id.parse().map_err(|_| WebError::not_found())?;
-    Ok(desk.store().endpoint(desk.id(), id).await?)
+    Ok(ctx.store().endpoint(ctx.workspace_id(), id).await?)
 }
 
 pub(in crate::web) async fn edit_page(
-    desk: Desk,
+    ctx: MemberContext,
     Path(id): Path<String>,
 ) -> Result<Response, WebError> {
-    let endpoint = existing(&desk, &id).await?.endpoint;
+    let endpoint = existing(&ctx, &id).await?.endpoint;
     let mut typed = Pairs::default().with(&[
         ("url", endpoint.url.as_str()),
         ("description", endpoint.description.as_deref().unwrap_or_default()),
@@ -259,148 +274,148 @@ pub(in crate::web) async fn edit_page(
         let wanted: Vec<_> = wanted.map(|event| ("event", event.name())).collect();
         typed = typed.with(&wanted);
     }
-    EndpointForm::new(&desk, Some(&endpoint), &typed).show(&desk, &[]).await
+    EndpointForm::new(&ctx, Some(&endpoint), &typed).show(&ctx, &[]).await
 }
 
 pub(in crate::web) async fn update(
-    desk: Desk,
+    ctx: MemberContext,
     Path(id): Path<String>,
     form: Form,
 ) -> Result<Response, WebError> {
-    let endpoint = existing(&desk, &id).await?.endpoint;
-    let again = EndpointForm::new(&desk, Some(&endpoint), &form);
-    let mut draft = match read(&desk, &form) {
+    let endpoint = existing(&ctx, &id).await?.endpoint;
+    let page = EndpointForm::new(&ctx, Some(&endpoint), &form);
+    let mut draft = match read(&ctx, &form) {
         Ok(draft) => draft,
-        Err(wrong) => return again.show(&desk, &wrong).await,
+        Err(errors) => return page.show(&ctx, &errors).await,
     };
-    // The same events stay as they were written: `folder.*` is not spelled out.
+    // Keep unchanged events as they were written: `folder.*` stays `folder.*`.
     let is_same = |events: &EventFilter| {
         Event::all().all(|event| events.wants(event) == endpoint.events.wants(event))
     };
     draft.events = draft.events.filter(|events| !is_same(events));
-    change(&desk, endpoint.id, EndpointChange::Edit(draft), "The endpoint is saved.").await
+    change(&ctx, endpoint.id, EndpointChange::Edit(draft), ctx.t().msg("webhook-saved")).await
 }
 
 async fn change(
-    desk: &Desk,
+    ctx: &MemberContext,
     id: EndpointId,
     change: EndpointChange,
-    said: &str,
+    message: Message,
 ) -> Result<Response, WebError> {
-    desk.store().change_endpoint(desk.id(), desk.actor(), id, change, desk.now()).await?;
-    Ok(desk.go(&format!("{HERE}/{id}"), &Flash::new(said)))
+    ctx.store().change_endpoint(ctx.workspace_id(), ctx.actor(), id, change, ctx.now()).await?;
+    Ok(ctx.redirect_with_flash(&format!("{PATH}/{id}"), &Flash::new(message)))
 }
 
 pub(in crate::web) async fn enable(
-    desk: Desk,
+    ctx: MemberContext,
     Path(id): Path<String>,
 ) -> Result<Response, WebError> {
-    let id = existing(&desk, &id).await?.endpoint.id;
-    change(&desk, id, EndpointChange::Enable, "Enabled. What waited goes on.").await
+    let id = existing(&ctx, &id).await?.endpoint.id;
+    change(&ctx, id, EndpointChange::Enable, ctx.t().msg("webhook-enabled")).await
 }
 
 pub(in crate::web) async fn disable(
-    desk: Desk,
+    ctx: MemberContext,
     Path(id): Path<String>,
 ) -> Result<Response, WebError> {
-    let id = existing(&desk, &id).await?.endpoint.id;
-    let reason = format!("by {}", desk.member.person.name);
-    let said = "Disabled. Nothing is queued for it until it is enabled again.";
-    change(&desk, id, EndpointChange::Disable(reason), said).await
+    let id = existing(&ctx, &id).await?.endpoint.id;
+    let reason = format!("by {}", ctx.member.person.name);
+    change(&ctx, id, EndpointChange::Disable(reason), ctx.t().msg("webhook-disabled")).await
 }
 
-pub(in crate::web) async fn test(desk: Desk, Path(id): Path<String>) -> Result<Response, WebError> {
-    let id = existing(&desk, &id).await?.endpoint.id;
-    let sent = desk.store().test_endpoint(desk.id(), desk.actor(), id, desk.now()).await;
+pub(in crate::web) async fn test(ctx: MemberContext, Path(id): Path<String>) -> Result<Response, WebError> {
+    let id = existing(&ctx, &id).await?.endpoint.id;
+    let sent = ctx.store().test_endpoint(ctx.workspace_id(), ctx.actor(), id, ctx.now()).await;
     match sent {
         Ok(delivery) => {
-            let flash = Flash::new("A test event is on its way. Reload to see what came of it.");
-            Ok(desk.go(&format!("{HERE}/{id}/deliveries/{delivery}"), &flash))
+            let flash = Flash::new(ctx.t().msg("webhook-test-sent"));
+            Ok(ctx.redirect_with_flash(&format!("{PATH}/{id}/deliveries/{delivery}"), &flash))
         }
         Err(error) => match error.refusal() {
             Some(Refusal::Invalid(problems)) => {
-                let told: Vec<_> = problems.iter().map(|problem| problem.message.clone()).collect();
-                Ok(desk.go(&format!("{HERE}/{id}"), &Flash::new(told.join("; "))))
+                let problems: Vec<_> = problems.iter().map(|one| one.message.clone()).collect();
+                let flash = Flash::error(capitalize(&problems.join("; ")));
+                Ok(ctx.redirect_with_flash(&format!("{PATH}/{id}"), &flash))
             }
             _ => Err(error.into()),
         },
     }
 }
 
-/// For how long the old secret signs beside the new one, in hours.
-const OVERLAPS: [(&str, &str); 4] =
-    [("24", "One day"), ("168", "One week"), ("1", "One hour"), ("0", "Not at all")];
+/// The header with the signature of a delivery.
+fn signature_header(ctx: &MemberContext) -> String {
+    format!("X-{}-Signature", ctx.web.header_name)
+}
+
+/// How long the old secret stays valid beside the new one, in hours.
+const OVERLAP_HOURS: [u64; 4] = [24, 168, 1, 0];
 
 pub(in crate::web) async fn rotate_page(
-    desk: Desk,
+    ctx: MemberContext,
     Path(id): Path<String>,
 ) -> Result<Response, WebError> {
-    let endpoint = existing(&desk, &id).await?.endpoint;
-    let overlaps = OVERLAPS.map(|(hours, said)| Choice::new(hours, said, hours == "24"));
-    let overlap =
-        Field::new("overlap", "The old one goes on signing", Input::Choice(overlaps.into()))
-            .needed();
-    let content = super::statuses::SettingsForm {
-        nav: SettingsNav::new(&desk, HERE),
-        csrf: desk.visit.form_token(),
-        back: (HERE, TITLE),
-        title: "Rotate the secret".to_owned(),
-        action: format!("{HERE}/{}/rotate", endpoint.id),
-        submit: "Make a new secret",
-        note: format!(
-            "A new secret is made for {} and shown once. Receivers that verify the Standard \
-             Webhooks signature accept both while the old one goes on; X-{}-Signature is made with \
-             the new one at once.",
-            endpoint.url.as_str(),
-            desk.web.title
-        ),
-        fields: vec![overlap],
+    let endpoint = existing(&ctx, &id).await?.endpoint;
+    let t = ctx.t();
+    let overlaps = OVERLAP_HOURS.map(|hours| {
+        let label = t.msg("webhook-overlap-hours").arg("hours", hours);
+        Choice::new(hours.to_string(), label, hours == 24)
+    });
+    let input = Input::Select(overlaps.into());
+    let note = t.msg("webhook-rotate-note").arg("url", endpoint.url.as_str());
+    let form = SettingsForm {
+        t,
+        nav: SettingsNav::new(&ctx, PATH),
+        csrf: ctx.request.form_token(),
+        parent: (PATH, t.msg("webhooks-title").into()),
+        title: t.msg("webhook-rotate-title").into(),
+        action: format!("{PATH}/{}/rotate", endpoint.id),
+        submit: t.msg("webhook-rotate-submit").into(),
+        note: note.arg("header", signature_header(&ctx)).into(),
+        fields: vec![Field::new("overlap", t.msg("webhook-overlap"), input).required()],
         problems: Vec::new(),
         is_danger: false,
     };
-    desk.page(Meta::new("Rotate a secret", Nav::Settings), &content).await
+    form.show(&ctx, false).await
 }
 
 pub(in crate::web) async fn rotate(
-    desk: Desk,
+    ctx: MemberContext,
     Path(id): Path<String>,
     form: Form,
 ) -> Result<Response, WebError> {
-    let id = existing(&desk, &id).await?.endpoint.id;
+    let id = existing(&ctx, &id).await?.endpoint.id;
     let hours = form.get("overlap").parse().unwrap_or(24).clamp(0, 24 * 7);
     let overlap = HOUR_MILLIS * hours;
-    let (store, actor) = (desk.store(), desk.actor());
-    let rotated = store.rotate_secret(desk.id(), actor, id, None, overlap, desk.now()).await?;
-    let flash = Flash::new("The endpoint has a new secret.").with_secret(rotated.secret.reveal());
-    Ok(desk.go(&format!("{HERE}/{id}"), &flash))
+    let (store, actor) = (ctx.store(), ctx.actor());
+    let rotated = store.rotate_secret(ctx.workspace_id(), actor, id, None, overlap, ctx.now()).await?;
+    let flash = Flash::new(ctx.t().msg("webhook-rotated")).with_secret(rotated.secret.reveal());
+    Ok(ctx.redirect_with_flash(&format!("{PATH}/{id}"), &flash))
 }
 
 pub(in crate::web) async fn delete_page(
-    desk: Desk,
+    ctx: MemberContext,
     Path(id): Path<String>,
 ) -> Result<Response, WebError> {
-    let endpoint = existing(&desk, &id).await?.endpoint;
+    let endpoint = existing(&ctx, &id).await?.endpoint;
+    let t = ctx.t();
     let content = Confirm {
-        nav: SettingsNav::new(&desk, HERE),
-        title: "Delete the endpoint".to_owned(),
-        text: format!(
-            "Nothing more is sent to {}. What waits for it is cancelled, and its deliveries are \
-             forgotten.",
-            endpoint.url.as_str()
-        ),
-        csrf: desk.visit.form_token(),
-        action: format!("{HERE}/{}/delete", endpoint.id),
-        cancel: HERE,
-        button: "Delete",
+        t,
+        nav: SettingsNav::new(&ctx, PATH),
+        title: t.msg("webhook-delete-title").into(),
+        text: t.msg("webhook-delete-text").arg("url", endpoint.url.as_str()).into(),
+        csrf: ctx.request.form_token(),
+        action: format!("{PATH}/{}/delete", endpoint.id),
+        cancel: PATH,
+        button: t.msg("webhook-delete").into(),
     };
-    desk.page(Meta::new("Delete an endpoint", Nav::Settings), &content).await
+    content.show(&ctx).await
 }
 
 pub(in crate::web) async fn delete(
-    desk: Desk,
+    ctx: MemberContext,
     Path(id): Path<String>,
 ) -> Result<Response, WebError> {
-    let id = existing(&desk, &id).await?.endpoint.id;
-    desk.store().delete_endpoint(desk.id(), desk.actor(), id, desk.now()).await?;
-    Ok(desk.go(HERE, &Flash::new("The endpoint is deleted.")))
+    let id = existing(&ctx, &id).await?.endpoint.id;
+    ctx.store().delete_endpoint(ctx.workspace_id(), ctx.actor(), id, ctx.now()).await?;
+    Ok(ctx.redirect_with_flash(PATH, &Flash::new(ctx.t().msg("webhook-deleted"))))
 }

@@ -1,128 +1,143 @@
-//! Settings > Workspace: its name and currency, and its end.
+//! Settings > Workspace: its name and currency, and deleting it.
 
 use super::SettingsNav;
 use crate::web::{
     WebError,
-    entry::currencies,
-    fields::{Field, Input, focus, problems, tell},
+    fields::{Field, Input, attach_errors, focus_first, problems},
     flash::Flash,
     form::Form,
-    page::{self, Meta, Nav},
-    records::remove::Delete,
-    shown,
-    visit::Desk,
+    i18n::Localizer,
+    page::{Meta, Nav},
+    records::delete::DeleteConfirm,
+    request_context::MemberContext,
+    setup::currency_choices,
 };
 use askama::Template;
 use axum::{http::StatusCode, response::Response};
 use groma_domain::{Currency, Kind, Permission, Problem, Refusal, workspace::WorkspaceName};
+use groma_store::Count;
 
-const HERE: &str = "/settings/workspace";
+const PATH: &str = "/settings/workspace";
 
 #[derive(Template)]
 #[template(path = "workspace.html")]
 struct WorkspacePage {
+    t: Localizer,
     nav: SettingsNav,
     csrf: String,
     fields: Vec<Field>,
     problems: Vec<String>,
     key: String,
-    founded: String,
-    may_delete: bool,
+    created: String,
+    can_delete: bool,
 }
 
-fn content(desk: &Desk, name: &str, currency: Currency) -> WorkspacePage {
-    let workspace = desk.workspace();
+fn content(ctx: &MemberContext, name: &str, currency: Currency) -> WorkspacePage {
+    let t = ctx.t();
+    let workspace = ctx.workspace();
     WorkspacePage {
-        nav: SettingsNav::new(desk, HERE),
-        csrf: desk.visit.form_token(),
+        t,
+        nav: SettingsNav::new(ctx, PATH),
+        csrf: ctx.request.form_token(),
         fields: vec![
-            Field::line("name", "Name").value(name).needed(),
-            Field::new("currency", "Currency", Input::Choice(currencies(currency)))
-                .needed()
-                .hint("Of new folders that name no other"),
+            Field::line("name", t.msg("field-name-label")).value(name).required(),
+            Field::new(
+                "currency",
+                t.msg("workspace-currency"),
+                Input::Select(currency_choices(currency)),
+            )
+            .required()
+            .hint(t.msg("workspace-currency-hint")),
         ],
         problems: Vec::new(),
         key: workspace.id.to_string(),
-        founded: shown::full_day(workspace.created_at.date()),
-        may_delete: desk.may(Permission::Own),
+        created: t.full_day(workspace.created_at.date()),
+        can_delete: ctx.can(Permission::Own),
     }
 }
 
-pub(in crate::web) async fn page(desk: Desk) -> Result<Response, WebError> {
-    let workspace = desk.workspace();
-    let content = content(&desk, workspace.name.as_str(), workspace.currency);
-    desk.page(Meta::new("Workspace", Nav::Settings), &content).await
+pub(in crate::web) async fn page(ctx: MemberContext) -> Result<Response, WebError> {
+    let workspace = ctx.workspace();
+    let content = content(&ctx, workspace.name.as_str(), workspace.currency);
+    ctx.page(Meta::new(ctx.t().msg("workspace-title"), Nav::Settings), &content).await
 }
 
-pub(in crate::web) async fn save(desk: Desk, form: Form) -> Result<Response, WebError> {
-    let mut wrong = Vec::new();
+pub(in crate::web) async fn save(ctx: MemberContext, form: Form) -> Result<Response, WebError> {
+    let t = ctx.t();
+    let mut errors = Vec::new();
     let name = WorkspaceName::parse(form.get("name"));
-    let name = name.map_err(|refusal| wrong.extend(problems(&refusal))).ok();
+    let name = name.map_err(|refusal| errors.extend(problems(&refusal))).ok();
     let currency: Result<Currency, _> = form.get("currency").parse();
-    let currency = currency.map_err(|reason| wrong.push(Problem::new("currency", reason))).ok();
+    let currency = currency.map_err(|reason| errors.push(Problem::new("currency", reason))).ok();
     if let (Some(name), Some(currency)) = (name, currency) {
-        let changed = desk
+        let changed = ctx
             .store()
-            .change_workspace(desk.id(), desk.actor(), name, currency, desk.now())
+            .change_workspace(ctx.workspace_id(), ctx.actor(), name, currency, ctx.now())
             .await;
         match changed {
-            Ok(_) => return Ok(desk.go(HERE, &Flash::new("The workspace is changed."))),
+            Ok(_) => return Ok(ctx.redirect_with_flash(PATH, &Flash::new(t.msg("workspace-saved")))),
             Err(error) => match error.refusal() {
-                Some(refusal @ Refusal::Invalid(_)) => wrong.extend(problems(refusal)),
+                Some(refusal @ Refusal::Invalid(_)) => errors.extend(problems(refusal)),
                 _ => return Err(error.into()),
             },
         }
     }
-    let currency = currency.unwrap_or(desk.workspace().currency);
-    let mut content = content(&desk, form.get("name"), currency);
-    content.problems = tell(&mut content.fields, &wrong);
-    focus(&mut content.fields);
-    desk.page_with(StatusCode::BAD_REQUEST, Meta::new("Workspace", Nav::Settings), &content).await
+    let currency = currency.unwrap_or(ctx.workspace().currency);
+    let mut content = content(&ctx, form.get("name"), currency);
+    content.problems = attach_errors(t, &mut content.fields, &errors);
+    focus_first(&mut content.fields);
+    let meta = Meta::new(t.msg("workspace-title"), Nav::Settings);
+    ctx.page_with_status(StatusCode::BAD_REQUEST, meta, &content).await
 }
 
-pub(in crate::web) async fn delete_page(desk: Desk) -> Result<Response, WebError> {
-    ask(&desk, StatusCode::OK, "").await
+pub(in crate::web) async fn delete_page(ctx: MemberContext) -> Result<Response, WebError> {
+    confirm(&ctx, StatusCode::OK, "").await
 }
 
-async fn ask(desk: &Desk, status: StatusCode, error: &str) -> Result<Response, WebError> {
-    let totals = desk.store().totals(desk.id()).await?;
-    let goes = Kind::ALL.iter().zip(totals).filter(|(_, total)| *total > 0);
-    let mut goes: Vec<String> =
-        goes.map(|(kind, total)| shown::several(total, kind.name(), kind.plural())).collect();
-    let layers = desk.store().all_layers(desk.id()).await?;
+/// Shows what is deleted, and asks for confirmation.
+async fn confirm(ctx: &MemberContext, status: StatusCode, error: &str) -> Result<Response, WebError> {
+    let t = ctx.t();
+    let totals = ctx.store().totals(ctx.workspace_id()).await?;
+    let kinds = Kind::ALL.iter().zip(totals).filter(|(_, total)| *total > 0);
+    let mut deleted_too: Vec<String> =
+        kinds.map(|(kind, total)| t.record_count(*kind, Count::Exactly(total))).collect();
+    let layers = ctx.store().all_layers(ctx.workspace_id()).await?;
     if !layers.is_empty() {
-        let shapes = layers.iter().map(|layer| layer.counts.total()).sum();
-        let layers = shown::several(layers.len() as u64, "layer", "layers");
-        goes.push(format!("{layers} with {}", shown::several(shapes, "shape", "shapes")));
+        let shapes: u64 = layers.iter().map(|layer| layer.counts.total()).sum();
+        let shapes = t.msg("shape-count").arg("count", shapes);
+        let message = t.msg("workspace-delete-layers").arg("count", layers.len());
+        deleted_too.push(message.arg("shapes", shapes).into());
     }
-    goes.push("every member's access, and all API tokens".to_owned());
-    let name = desk.workspace().name.as_str().to_owned();
-    let content = Delete {
-        crumbs: vec![(HERE.to_owned(), "Workspace".to_owned())],
-        title: format!("Delete {name}"),
-        csrf: desk.visit.form_token(),
-        action: format!("{HERE}/delete"),
-        cancel: HERE.to_owned(),
+    deleted_too.push(t.msg("workspace-delete-access").into());
+    let name = ctx.workspace().name.as_str().to_owned();
+    let title = t.msg("delete-title").arg("name", &name);
+    let content = DeleteConfirm {
+        t,
+        breadcrumbs: vec![(PATH.to_owned(), t.msg("workspace-title").into())],
+        title: title.to_string(),
+        csrf: ctx.request.form_token(),
+        action: format!("{PATH}/delete"),
+        cancel: PATH.to_owned(),
         confirm: name,
-        what: "name",
-        goes,
-        stays: Vec::new(),
+        confirm_with: "name",
+        deleted_too,
+        kept: Vec::new(),
         version: 0,
         error: error.to_owned(),
     };
-    desk.page_with(status, Meta::new("Delete the workspace", Nav::Settings), &content).await
+    ctx.page_with_status(status, Meta::new(title, Nav::Settings), &content).await
 }
 
-pub(in crate::web) async fn delete(desk: Desk, form: Form) -> Result<Response, WebError> {
-    let name = desk.workspace().name.as_str();
+pub(in crate::web) async fn delete(ctx: MemberContext, form: Form) -> Result<Response, WebError> {
+    let name = ctx.workspace().name.as_str();
     if form.get("confirm").trim() != name {
-        let error = "This is not its name; nothing was deleted.";
-        return ask(&desk, StatusCode::BAD_REQUEST, error).await;
+        let error = ctx.t().msg("delete-wrong-confirmation").arg("confirm_with", "name");
+        return confirm(&ctx, StatusCode::BAD_REQUEST, &error.to_string()).await;
     }
-    let flash = Flash::new(format!("{name} is deleted."));
-    // It goes on to its end, whether or not the one who asked waits for it.
-    let (store, id, actor) = (desk.store().clone(), desk.id(), desk.actor());
+    let flash = Flash::new(ctx.t().msg("workspace-deleted").arg("name", name));
+    // This can take long: finish even when the browser disconnects.
+    let (store, id, actor) = (ctx.store().clone(), ctx.workspace_id(), ctx.actor());
     let deleted = tokio::spawn(async move { store.delete_workspace(id, actor).await });
     deleted.await.map_err(|error| WebError::internal(error.to_string()))??;
-    Ok(page::go(&desk.visit, desk.web.is_secure, "/account", &flash))
+    Ok(ctx.redirect_with_flash("/account", &flash))
 }

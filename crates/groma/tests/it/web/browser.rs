@@ -1,4 +1,4 @@
-//! A browser: it keeps cookies, says where its forms come from, and sends back what a page gave it.
+//! A browser that keeps cookies and submits forms with their token.
 
 use groma_testkit::{Client, Response, TestServer, http::percent_encode, server::OWNER};
 use std::{cell::RefCell, collections::BTreeMap};
@@ -8,7 +8,7 @@ pub(crate) struct Browser {
     cookies: RefCell<BTreeMap<String, String>>,
 }
 
-/// A page, or whatever else came.
+/// A response.
 pub(crate) struct Page {
     pub(crate) response: Response,
     pub(crate) text: String,
@@ -19,9 +19,15 @@ impl Browser {
         Self { client: client.clone(), cookies: RefCell::default() }
     }
 
+<<<<<<< HEAD
     /// A browser of the office's owner, logged in.
     pub(crate) fn of_owner(server: &TestServer) -> Self {
         Self::logged_in(server, OWNER, super::password())
+=======
+    /// A browser in which the owner is logged in.
+    pub(crate) fn of_owner(office: &Office) -> Self {
+        Self::logged_in(office, OWNER, super::password())
+>>>>>>> 41cbbff (Move the texts of the web application into Fluent)
     }
 
     #[track_caller]
@@ -36,7 +42,7 @@ impl Browser {
         self.send_form("/login", "/login", &[("email", email), ("password", password)])
     }
 
-    /// What a cookie holds.
+    /// The value of a cookie.
     pub(crate) fn cookie(&self, name: &str) -> Option<String> {
         self.cookies.borrow().get(name).cloned()
     }
@@ -53,7 +59,7 @@ impl Browser {
         self.request("GET", path, &[], None)
     }
 
-    /// A page that must be there.
+    /// Loads a page and expects status 200.
     #[track_caller]
     pub(crate) fn page(&self, path: &str) -> Page {
         let page = self.get(path);
@@ -61,7 +67,7 @@ impl Browser {
         page
     }
 
-    /// Opens the page of a form, fills it in, and sends it.
+    /// Loads a page for its form token and submits a form.
     pub(crate) fn send_form(&self, page: &str, action: &str, fields: &[(&str, &str)]) -> Page {
         let token = self.get(page).token();
         let mut all = vec![("_csrf", token.as_str())];
@@ -69,15 +75,15 @@ impl Browser {
         self.post(action, &all)
     }
 
-    /// Sends a form that must be taken; gives where it leads.
+    /// Submits a form, expects a redirect, and returns its target.
     #[track_caller]
-    pub(crate) fn done(&self, page: &str, action: &str, fields: &[(&str, &str)]) -> String {
+    pub(crate) fn submit(&self, page: &str, action: &str, fields: &[(&str, &str)]) -> String {
         let page = self.send_form(page, action, fields);
         assert_eq!(page.response.status, 303, "{action}: {}", page.text);
         page.location()
     }
 
-    /// Sends fields as they are.
+    /// Submits fields without adding a form token.
     pub(crate) fn post(&self, path: &str, fields: &[(&str, &str)]) -> Page {
         let body: Vec<_> = fields
             .iter()
@@ -89,7 +95,7 @@ impl Browser {
         self.request("POST", path, &headers, Some(body.join("&").into_bytes()))
     }
 
-    /// Sends JSON as the map does.
+    /// Posts JSON like the script of the map.
     pub(crate) fn post_json(&self, path: &str, body: &serde_json::Value) -> Page {
         let token = self.get("/map").token();
         let origin = format!("http://{}", self.client.authority());
@@ -138,10 +144,10 @@ impl Browser {
 }
 
 impl Page {
-    /// What its forms carry.
+    /// The form token.
     #[track_caller]
     pub(crate) fn token(&self) -> String {
-        self.between("name=\"csrf\" content=\"", "\"").expect("a page with a form token").to_owned()
+        self.between("name=\"csrf\" content=\"", "\"").expect("the page has no form token").to_owned()
     }
 
     /// The first text between two others.
@@ -153,20 +159,24 @@ impl Page {
 
     #[track_caller]
     pub(crate) fn location(&self) -> String {
+<<<<<<< HEAD
         self.response.header("location").expect("a redirect").to_owned()
+=======
+        self.answer.header("location").expect("the response is no redirect").to_owned()
+>>>>>>> 41cbbff (Move the texts of the web application into Fluent)
     }
 
     #[track_caller]
     pub(crate) fn shows(&self, text: &str) {
-        assert!(self.text.contains(text), "{text} is not in {}", self.text);
+        assert!(self.text.contains(text), "the page lacks {text}: {}", self.text);
     }
 
     #[track_caller]
     pub(crate) fn hides(&self, text: &str) {
-        assert!(!self.text.contains(text), "{text} is in {}", self.text);
+        assert!(!self.text.contains(text), "the page contains {text}: {}", self.text);
     }
 
-    /// What is said beside a field.
+    /// The error beside a field.
     pub(crate) fn error_of(&self, field: &str) -> Option<&str> {
         self.between(&format!("id=\"e-{field}\">"), "</p>")
     }

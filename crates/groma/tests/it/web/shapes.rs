@@ -1,4 +1,4 @@
-//! The map over the session: shapes drawn, moved, deleted; tiles that count against nobody.
+//! The requests of the map: drawing, moving and deleting shapes; tiles without rate limits.
 
 use super::Browser;
 use crate::on_both_engines;
@@ -11,12 +11,21 @@ fn square(x: f64) -> Value {
 }
 
 on_both_engines! {
+<<<<<<< HEAD
     fn a_shape_is_drawn_in_a_folder_moved_and_deleted(engine: Engine) {
         let server = TestServer::start_with(engine, &[("GROMA_LIMITS__REQUESTS_PER_MINUTE", "1000")]);
         server.import("folders", &[json!({ "name": "Chêne" })]);
         let token = server.create_token(&["READ_FOLDER"]);
         let browser = Browser::of_owner(&server);
         let bbox = || server.get("/folders/F-000001", &token).ok()["bbox"].clone();
+=======
+    fn shape_is_drawn_moved_and_deleted(engine: Engine) {
+        let office = Office::start_with(engine, &[("GROMA_LIMITS__REQUESTS_PER_MINUTE", "1000")]);
+        office.import("folders", &[json!({ "name": "Chêne" })]);
+        let token = office.token(&["READ_FOLDER"]);
+        let browser = Browser::of_owner(&office);
+        let bbox = || office.get("/folders/F-000001", &token).ok()["bbox"].clone();
+>>>>>>> 41cbbff (Move the texts of the web application into Fluent)
         let drawn = browser.post_json("/map/geometries", &json!({ "folder": "F-000001", "feature": square(2.0) }));
         assert_eq!(drawn.response.status, 200, "{}", drawn.text);
         let drawn = drawn.response.json();
@@ -35,7 +44,7 @@ on_both_engines! {
         assert_eq!(points["features"][0]["properties"]["status"], "Quoted");
         let none = browser.page("/map/folders.geojson?bbox=10,46,11,48").response.json();
         assert_eq!(none["features"], json!([]));
-        // Moved: what is known of it stays, the folder's box and the layer's counts follow.
+        // A moved shape keeps its properties; the folder's bbox and the layer's counts change.
         let mut moved = square(5.0);
         moved["properties"] = json!(null);
         let moved = browser.post_json("/map/geometries", &json!({ "id": id, "feature": moved })).response.json();
@@ -50,7 +59,7 @@ on_both_engines! {
         assert_eq!(tile.header("cache-control"), Some("private, max-age=86400, immutable"));
         assert_eq!(tile.header("content-type"), Some("application/vnd.mapbox-vector-tile"));
         assert!(!tile.headers.keys().any(|name| name.as_str().contains("ratelimit")));
-        // What was known of it is taken away.
+        // Empty properties replace the old ones.
         let mut bare = square(5.0);
         bare["properties"] = json!({});
         browser.post_json("/map/geometries", &json!({ "id": id, "feature": bare }));
@@ -63,17 +72,24 @@ on_both_engines! {
         assert_eq!(gone.response.status, 404);
         let listed = server.geo().request("GET", "/api/public/v1/layers").token(&token).send().content();
         assert_eq!((&listed[0]["featureCount"], &listed[0]["bounds"]), (&json!(1), &json!([3.0, 47.0, 3.01, 47.01])));
-        // Wrong shapes are refused in words.
+        // An invalid shape is rejected with a message.
         let mut open = square(2.0);
         open["geometry"]["coordinates"][0].as_array_mut().unwrap().pop();
         let refused = browser.post_json("/map/geometries", &json!({ "feature": open }));
         assert_eq!(refused.response.status, 400);
         assert!(refused.response.json()["message"].as_str().is_some_and(|text| !text.is_empty()), "{}", refused.text);
         let refused = browser.post_json("/map/geometries", &json!({ "folder": "nowhere", "feature": square(1.0) }));
+<<<<<<< HEAD
         assert_eq!(refused.response.status, 400);
         // A viewer looks, and draws nothing.
         server.run_with_input("a viewer password\n", &["user", "add", "viewer@example.test", "--workspace", WORKSPACE, "--role", "viewer"]).expect_success();
         let viewer = Browser::logged_in(&server, "viewer@example.test", "a viewer password");
+=======
+        assert_eq!(refused.answer.status, 400);
+        // A viewer cannot draw.
+        office.groma_with("a viewer password\n", &["user", "add", "viewer@example.test", "--workspace", WORKSPACE, "--role", "viewer"]).succeeds();
+        let viewer = Browser::logged_in(&office, "viewer@example.test", "a viewer password");
+>>>>>>> 41cbbff (Move the texts of the web application into Fluent)
         viewer.page("/map").shows("&#34;canEdit&#34;:false");
         let refused = viewer.post_json("/map/geometries", &json!({ "feature": square(1.0) }));
         assert_eq!(refused.response.status, 403);

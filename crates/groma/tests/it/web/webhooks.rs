@@ -1,4 +1,4 @@
-//! Settings > Webhooks: what an administrator sees and does there, with a receiver that answers.
+//! Settings > Webhooks, with a local receiver.
 
 use super::Browser;
 use crate::{on_both_engines, webhooks::LOCAL_RECEIVERS};
@@ -8,15 +8,15 @@ use groma_testkit::{
 };
 use groma_webhooks::signature;
 
-const HERE: &str = "/settings/webhooks";
+const PATH: &str = "/settings/webhooks";
 
-/// A new endpoint, made in the browser: its page, and the secret that this shows once.
+/// Creates an endpoint; returns the path of its page and its secret, which is shown once.
 #[track_caller]
-fn make(browser: &Browser, url: &str, events: &[&str]) -> (String, String) {
-    let new = format!("{HERE}/new");
+fn create_endpoint(browser: &Browser, url: &str, events: &[&str]) -> (String, String) {
+    let new = format!("{PATH}/new");
     let mut fields = vec![("url", url), ("description", "Accounting")];
     fields.extend(events.iter().map(|event| ("event", *event)));
-    let path = browser.done(&new, &new, &fields);
+    let path = browser.submit(&new, &new, &fields);
     let page = browser.page(&path);
     page.shows("Copy this secret now");
     let secret = page.between("<code id=\"secret\">", "</code>").unwrap().to_owned();
@@ -25,7 +25,7 @@ fn make(browser: &Browser, url: &str, events: &[&str]) -> (String, String) {
 }
 
 fn new_folder(browser: &Browser, name: &str) {
-    browser.done("/folders/new", "/folders/new", &[("name", name)]);
+    browser.submit("/folders/new", "/folders/new", &[("name", name)]);
 }
 
 /// Waits until a page shows something.
@@ -44,37 +44,60 @@ fn delivery_in(path: &str, text: &str) -> String {
 }
 
 on_both_engines! {
+<<<<<<< HEAD
     fn an_endpoint_is_made_told_of_a_change_and_shows_what_it_was_told(engine: Engine) {
         let server = TestServer::start_with(engine, &LOCAL_RECEIVERS);
         let browser = Browser::of_owner(&server);
         browser.page(HERE).shows("No endpoints yet");
+=======
+    fn endpoint_receives_an_event_and_its_page_shows_the_delivery(engine: Engine) {
+        let office = Office::start_with(engine, &LOCAL);
+        let browser = Browser::of_owner(&office);
+        browser.page(PATH).shows("No endpoints yet");
+>>>>>>> 41cbbff (Move the texts of the web application into Fluent)
         let receiver = Receiver::start();
-        let (path, secret) = make(&browser, &receiver.url("/hook"), &["folder.created"]);
+        let (path, secret) = create_endpoint(&browser, &receiver.url("/hook"), &["folder.created"]);
         assert!(secret.starts_with("whsec_"), "{secret}");
         new_folder(&browser, "Chêne");
+<<<<<<< HEAD
         let request = &receiver.wait_for(1)[0];
         assert_eq!(request.header("X-Service-Signature"), Some(&*signature::own(&Secret::parse(&secret).unwrap(), &request.body)));
         assert_eq!(request.json()["data"]["name"], "Chêne");
         // The receiver has it before the attempt is written down, with what it answered.
+=======
+        let hit = &receiver.wait_for(1)[0];
+        assert_eq!(hit.header("X-Service-Signature"), Some(&*signature::own(&Secret::parse(&secret).unwrap(), &hit.body)));
+        assert_eq!(hit.json()["data"]["name"], "Chêne");
+        // The attempt is recorded after the receiver has responded.
+>>>>>>> 41cbbff (Move the texts of the web application into Fluent)
         let delivery = delivery_in(&path, &browser.page(&path).text);
         wait_for(&browser, &delivery, "noted");
         let page = browser.page(&delivery);
         for shown in ["folder.created", &*request.id(), "Chêne", "delivered"] {
             page.shows(shown);
         }
-        wait_for(&browser, HERE, "Delivering");
+        wait_for(&browser, PATH, "Delivering");
     }
 
+<<<<<<< HEAD
     fn what_failed_is_seen_with_its_answer_and_sent_again(engine: Engine) {
         let server = TestServer::start_with(engine, &LOCAL_RECEIVERS);
         let browser = Browser::of_owner(&server);
         let receiver = Receiver::with_handler(|_| Reply::with_body(503, "out for lunch"));
         let (path, _) = make(&browser, &receiver.url("/hook"), &["*"]);
+=======
+    fn failed_delivery_is_shown_with_its_response_and_resent(engine: Engine) {
+        let office = Office::start_with(engine, &LOCAL);
+        let browser = Browser::of_owner(&office);
+        let receiver = Receiver::answering(|_| Reply::Whole(503, Vec::new(), "out for lunch"));
+        let (path, _) = create_endpoint(&browser, &receiver.url("/hook"), &["*"]);
+>>>>>>> 41cbbff (Move the texts of the web application into Fluent)
         new_folder(&browser, "Oak");
         let text = wait_for(&browser, &path, "503");
-        wait_for(&browser, HERE, "Failing");
+        wait_for(&browser, PATH, "Failing");
         let delivery = delivery_in(&path, &text);
         wait_for(&browser, &delivery, "out for lunch");
+<<<<<<< HEAD
         receiver.set_handler(|_| Reply::status(200));
         browser.done(&delivery, &format!("{delivery}/again"), &[]);
         wait_for(&browser, &delivery, "delivered");
@@ -87,30 +110,44 @@ on_both_engines! {
     fn a_test_event_a_new_secret_off_and_on_and_gone(engine: Engine) {
         let server = TestServer::start_with(engine, &LOCAL_RECEIVERS);
         let browser = Browser::of_owner(&server);
+=======
+        receiver.answer(|_| Reply::status(200));
+        browser.submit(&delivery, &format!("{delivery}/again"), &[]);
+        wait_for(&browser, &delivery, "delivered");
+        let ids: Vec<_> = receiver.wait_for(2).iter().map(Hit::id).collect();
+        assert_eq!(ids[0], ids[1], "resending keeps the id of the delivery");
+        browser.submit(&path, &format!("{path}/redeliver"), &[("hours", "24")]);
+        browser.page(&path).shows("No delivery has failed in that time.");
+    }
+
+    fn endpoint_is_tested_rotated_disabled_enabled_edited_and_deleted(engine: Engine) {
+        let office = Office::start_with(engine, &LOCAL);
+        let browser = Browser::of_owner(&office);
+>>>>>>> 41cbbff (Move the texts of the web application into Fluent)
         let receiver = Receiver::start();
-        let (path, old) = make(&browser, &receiver.url("/hook"), &["budget.created", "budget.deleted"]);
-        let delivery = browser.done(&path, &format!("{path}/test"), &[]);
+        let (path, old) = create_endpoint(&browser, &receiver.url("/hook"), &["budget.created", "budget.deleted"]);
+        let delivery = browser.submit(&path, &format!("{path}/test"), &[]);
         assert_eq!(receiver.wait_for(1)[0].header("X-Service-Test"), Some("true"));
         wait_for(&browser, &delivery, "delivered");
         let rotate = format!("{path}/rotate");
-        assert_eq!(browser.done(&rotate, &rotate, &[("overlap", "24")]), path);
+        assert_eq!(browser.submit(&rotate, &rotate, &[("overlap", "24")]), path);
         let page = browser.page(&path);
         let new = page.between("<code id=\"secret\">", "</code>").unwrap().to_owned();
-        page.shows("Old secret signs until");
+        page.shows("Old secret valid until");
         assert_ne!(new, old);
-        browser.done(&path, &format!("{path}/disable"), &[]);
-        browser.page(HERE).shows("Disabled");
-        browser.done(&path, &format!("{path}/enable"), &[]);
-        browser.page(HERE).hides("Disabled");
-        // Its events stay as they were written, unless others are chosen.
+        browser.submit(&path, &format!("{path}/disable"), &[]);
+        browser.page(PATH).shows("Disabled");
+        browser.submit(&path, &format!("{path}/enable"), &[]);
+        browser.page(PATH).hides("Disabled");
         let edit = format!("{path}/edit");
         let fields = [("url", &*receiver.url("/hook2")), ("event", "folder.created"), ("event", "folder.updated")];
-        browser.done(&edit, &edit, &fields);
+        browser.submit(&edit, &edit, &fields);
         let page = browser.page(&path);
         page.shows("/hook2");
         page.shows("folder.created, folder.updated");
         page.hides("Accounting");
         let delete = format!("{path}/delete");
+<<<<<<< HEAD
         assert_eq!(browser.done(&delete, &delete, &[]), HERE);
         assert_eq!(browser.get(&path).response.status, 404);
         browser.page(HERE).shows("No endpoints yet");
@@ -120,12 +157,23 @@ on_both_engines! {
         let server = TestServer::start(engine);
         let browser = Browser::of_owner(&server);
         let new = format!("{HERE}/new");
+=======
+        assert_eq!(browser.submit(&delete, &delete, &[]), PATH);
+        assert_eq!(browser.get(&path).answer.status, 404);
+        browser.page(PATH).shows("No endpoints yet");
+    }
+
+    fn errors_of_an_endpoint_are_beside_their_fields(engine: Engine) {
+        let office = Office::start(engine);
+        let browser = Browser::of_owner(&office);
+        let new = format!("{PATH}/new");
+>>>>>>> 41cbbff (Move the texts of the web application into Fluent)
         let fields = [("url", "http://receiver.test/x"), ("secret", "short"), ("description", "kept")];
         let wrong = browser.send_form(&new, &new, &fields);
         assert_eq!(wrong.response.status, 400);
         assert_eq!(wrong.error_of("url"), Some("Must be an https address"));
         assert_eq!(wrong.error_of("secret"), Some("Must have 16 to 256 characters"));
-        wrong.shows("Choose at least one event, or all.");
+        wrong.shows("Choose at least one event, or all events.");
         wrong.shows("value=\"kept\"");
     }
 }

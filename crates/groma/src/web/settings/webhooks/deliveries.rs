@@ -1,16 +1,18 @@
-//! One endpoint with its deliveries, and one delivery with what was sent and every answer.
+//! The page of an endpoint with its deliveries, and the page of a delivery with its attempts.
 
 use super::{
-    super::SettingsNav, HERE, HOUR_MILLIS, Health, TITLE, events_in_words, existing, state_of,
+    super::SettingsNav, HOUR_MILLIS, Health, PATH, delivery_state, event_names, existing,
+    signature_header,
 };
 use crate::web::{
     WebError,
-    fields::{Choice, capital},
+    fields::Choice,
     flash::Flash,
     form::{Form, Query},
+    format::Moment,
+    i18n::Localizer,
     page::{Meta, Nav},
-    shown::{self, Moment},
-    visit::Desk,
+    request_context::MemberContext,
 };
 use askama::Template;
 use axum::{extract::Path, response::Response};
@@ -21,11 +23,12 @@ use groma_domain::{
 use groma_store::{AttemptRow, DeliveryFilter, DeliveryRow, DeliveryState, Redeliver};
 
 /// How many deliveries a page shows.
-const SIZE: u32 = 50;
+const PAGE_SIZE: u32 = 50;
 
 #[derive(Template)]
-#[template(path = "webhook.html")]
+#[template(path = "webhook_endpoint.html")]
 struct EndpointPage {
+    t: Localizer,
     nav: SettingsNav,
     csrf: String,
     path: String,
@@ -34,66 +37,68 @@ struct EndpointPage {
     events: String,
     is_enabled: bool,
     health: Health,
-    made: Moment,
-    changed: Moment,
-    previous_until: Option<Moment>,
-    /// What was made just now, shown this once.
+    created: Moment,
+    updated: Moment,
+    old_secret_until: Option<Moment>,
+    /// A new secret, which only this response shows.
     secret: Option<String>,
     signature_header: String,
-    /// A line to paste that sends a signed sample, beside that secret.
-    try_out: String,
-    states: Vec<Choice>,
+    /// A command that sends a signed sample, shown with the secret.
+    curl: String,
+    state_choices: Vec<Choice>,
     event_choices: Vec<Choice>,
     is_filtered: bool,
-    rows: Vec<DeliveryShown>,
+    rows: Vec<DeliveryView>,
     is_first: bool,
     older: Option<String>,
 }
 
-struct DeliveryShown {
+struct DeliveryView {
     id: String,
     event: &'static str,
     is_test: bool,
-    state: &'static str,
+    state: String,
     class: &'static str,
     attempts: u32,
-    answer: String,
-    made: Moment,
+    /// The status code of the last response, or the error.
+    last_response: String,
+    created: Moment,
     due: Option<Moment>,
 }
 
-impl DeliveryShown {
-    fn new(desk: &Desk, row: &DeliveryRow) -> Self {
-        let answer = match (row.last_status, &row.last_error) {
+impl DeliveryView {
+    fn new(ctx: &MemberContext, row: &DeliveryRow) -> Self {
+        let last_response = match (row.last_status, &row.last_error) {
             (Some(status), _) => status.to_string(),
             (None, Some(error)) => error.clone(),
             (None, None) => String::new(),
         };
-        let (state, class) = state_of(row);
+        let (state, class) = delivery_state(row);
         Self {
             id: row.id.to_string(),
             event: row.event.name(),
             is_test: row.is_test,
-            state,
+            state: ctx.t().msg("delivery-state").arg("state", state).into(),
             class: match class {
                 "ok" => "good",
                 "failed" => "bad",
                 _ => "",
             },
             attempts: row.attempts,
-            answer,
-            made: desk.moment(row.created_at),
-            due: row.due_at.map(|due| desk.moment(due)),
+            last_response,
+            created: ctx.moment(row.created_at),
+            due: row.due_at.map(|due| ctx.moment(due)),
         }
     }
 }
 
 pub(in crate::web) async fn page(
-    desk: Desk,
+    ctx: MemberContext,
     Path(id): Path<String>,
     query: Query,
 ) -> Result<Response, WebError> {
-    let health = existing(&desk, &id).await?;
+    let t = ctx.t();
+    let health = existing(&ctx, &id).await?;
     let endpoint = &health.endpoint;
     let state = DeliveryState::WORDS.into_iter().find(|(name, _)| *name == query.get("state"));
     let event = Event::named(query.get("event"));
@@ -102,137 +107,142 @@ pub(in crate::web) async fn page(
         state: state.map(|(_, state)| state),
         event,
         before,
-        limit: SIZE,
+        limit: PAGE_SIZE,
         ..DeliveryFilter::of(endpoint.id)
     };
-    let rows = desk.store().deliveries(desk.id(), filter).await?;
-    let path = format!("{HERE}/{}", endpoint.id);
-    let is_full = rows.len() == usize::try_from(SIZE).unwrap_or_default();
+    let rows = ctx.store().deliveries(ctx.workspace_id(), filter).await?;
+    let path = format!("{PATH}/{}", endpoint.id);
+    let is_full = rows.len() == usize::try_from(PAGE_SIZE).unwrap_or_default();
     let older = rows
         .last()
         .filter(|_| is_full)
         .map(|last| format!("{path}{}", query.with(&[("before", &last.id.to_string())]).query()));
-    let any = |said: &str| Choice::new("", said, false);
-    let states = DeliveryState::WORDS
-        .map(|(name, _)| Choice::new(name, capital(name), name == query.get("state")));
+    let any = |label| Choice::new("", label, false);
+    let states = DeliveryState::WORDS.map(|(name, _)| {
+        let label = t.msg("delivery-state-filter").arg("state", name);
+        Choice::new(name, label, name == query.get("state"))
+    });
     let events = Event::all()
         .map(|event| Choice::new(event.name(), event.name(), event.name() == query.get("event")));
-    let signature_header = format!("X-{}-Signature", desk.web.title);
-    let secret = desk.visit.flash.as_ref().and_then(|flash| flash.secret.clone());
-    let try_out = secret.as_deref().map(|secret| curl(&desk, endpoint, &signature_header, secret));
+    let signature_header = signature_header(&ctx);
+    let secret = ctx.request.flash.as_ref().and_then(|flash| flash.secret.clone());
+    let curl = secret.as_deref().map(|secret| curl(&ctx, endpoint, &signature_header, secret));
     let content = EndpointPage {
-        nav: SettingsNav::new(&desk, HERE),
-        csrf: desk.visit.form_token(),
+        t,
+        nav: SettingsNav::new(&ctx, PATH),
+        csrf: ctx.request.form_token(),
         url: endpoint.url.as_str().to_owned(),
         description: endpoint.description.clone().unwrap_or_default(),
-        events: events_in_words(&endpoint.events),
+        events: event_names(t, &endpoint.events),
         is_enabled: endpoint.enabled,
-        health: Health::of(&desk, &health),
-        made: desk.moment(endpoint.created_at),
-        changed: desk.moment(endpoint.updated_at),
-        previous_until: health.previous_secret_until.map(|until| desk.moment(until)),
+        health: Health::of(&ctx, &health),
+        created: ctx.moment(endpoint.created_at),
+        updated: ctx.moment(endpoint.updated_at),
+        old_secret_until: health.previous_secret_until.map(|until| ctx.moment(until)),
         secret,
         signature_header,
-        try_out: try_out.unwrap_or_default(),
-        states: std::iter::once(any("Any state")).chain(states).collect(),
-        event_choices: std::iter::once(any("Any event")).chain(events).collect(),
+        curl: curl.unwrap_or_default(),
+        state_choices: std::iter::once(any(t.msg("deliveries-any-state"))).chain(states).collect(),
+        event_choices: std::iter::once(any(t.msg("deliveries-any-event"))).chain(events).collect(),
         is_filtered: state.is_some() || event.is_some(),
-        rows: rows.iter().map(|row| DeliveryShown::new(&desk, row)).collect(),
+        rows: rows.iter().map(|row| DeliveryView::new(&ctx, row)).collect(),
         is_first: before.is_none(),
         older,
         path,
     };
-    desk.page(Meta::new(TITLE, Nav::Settings), &content).await
+    ctx.page(Meta::new(t.msg("webhooks-title"), Nav::Settings), &content).await
 }
 
-/// A line to paste that works as it is: the sample of a test event, signed on the way.
-fn curl(desk: &Desk, endpoint: &Endpoint, header: &str, secret: &str) -> String {
-    let (now, workspace) = (desk.now(), desk.id());
-    // Nobody looks these up: only the moment tells them apart.
+/// A command that works as pasted: it signs and sends the sample of a test event.
+fn curl(ctx: &MemberContext, endpoint: &Endpoint, header: &str, secret: &str) -> String {
+    let (now, workspace) = (ctx.now(), ctx.workspace_id());
+    // These ids are for the sample only; they need not be unique.
     let sample = webhook::sample(workspace, RecordId::new(now, [0; 10]), now);
     let delivery = DeliveryId::new(now, [0; 10]);
     let body = webhook::payload(delivery, webhook::TEST_EVENT.name(), workspace, now, &sample);
     format!(
         "body={}\ncurl -i {} -H 'Content-Type: application/json' \\\n     -H \"{header}: sha256=$(printf %s \"$body\" | openssl dgst -sha256 -r -hmac {} | cut -c 1-64)\" \\\n     --data-raw \"$body\"",
-        quoted(&String::from_utf8_lossy(&body)),
-        quoted(endpoint.url.as_str()),
-        quoted(secret),
+        shell_quoted(&String::from_utf8_lossy(&body)),
+        shell_quoted(endpoint.url.as_str()),
+        shell_quoted(secret),
     )
 }
 
-/// A text as one word of a shell.
-fn quoted(text: &str) -> String {
+/// Quotes a text for a shell.
+fn shell_quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
-/// Sends again what failed within so many hours.
+/// Resends the deliveries that failed within some hours.
 pub(in crate::web) async fn redeliver_failed(
-    desk: Desk,
+    ctx: MemberContext,
     Path(id): Path<String>,
     form: Form,
 ) -> Result<Response, WebError> {
-    let id = existing(&desk, &id).await?.endpoint.id;
+    let id = existing(&ctx, &id).await?.endpoint.id;
     let hours: i64 = form.get("hours").parse().unwrap_or(24);
-    let since = desk.now().plus_millis(-HOUR_MILLIS * hours.clamp(1, 24 * 30));
+    let since = ctx.now().plus_millis(-HOUR_MILLIS * hours.clamp(1, 24 * 30));
     let which = Redeliver::FailedSince(id, since);
-    let sent = desk.store().redeliver(desk.id(), desk.actor(), which, desk.now()).await?;
-    let said = match sent {
-        0 => "Nothing has failed in that time.".to_owned(),
-        sent => {
-            format!("{} on the way again.", shown::several(sent, "delivery is", "deliveries are"))
-        }
-    };
-    Ok(desk.go(&format!("{HERE}/{id}"), &Flash::new(said)))
+    let sent = ctx.store().redeliver(ctx.workspace_id(), ctx.actor(), which, ctx.now()).await?;
+    let message = ctx.t().msg("deliveries-resent").arg("count", sent);
+    Ok(ctx.redirect_with_flash(&format!("{PATH}/{id}"), &Flash::new(message)))
 }
 
 #[derive(Template)]
 #[template(path = "webhook_delivery.html")]
 struct DeliveryPage {
+    t: Localizer,
     nav: SettingsNav,
     csrf: String,
     endpoint: String,
     endpoint_url: String,
-    row: DeliveryShown,
-    may_resend: bool,
+    row: DeliveryView,
+    can_resend: bool,
     body: String,
-    attempts: Vec<AttemptShown>,
+    attempts: Vec<AttemptView>,
 }
 
-struct AttemptShown {
-    no: u32,
+struct AttemptView {
+    number: u32,
     at: Moment,
     millis: String,
-    said: String,
-    is_good: bool,
+    /// The status code, or that there was no response.
+    outcome: String,
+    is_success: bool,
     is_last: bool,
     error: String,
-    answer: String,
+    response: String,
 }
 
-impl AttemptShown {
-    fn new(desk: &Desk, row: &AttemptRow, last: u32) -> Self {
+impl AttemptView {
+    fn new(ctx: &MemberContext, row: &AttemptRow, last: u32) -> Self {
+        let t = ctx.t();
+        let outcome = match row.status {
+            Some(status) => status.to_string(),
+            None => t.msg("attempt-no-response").into(),
+        };
         Self {
-            no: row.no,
-            at: desk.moment(row.at),
-            millis: shown::grouped(row.millis),
-            said: row.status.map_or("no answer".to_owned(), |status| status.to_string()),
-            is_good: row.status.is_some_and(|status| (200..300).contains(&status)),
+            number: row.no,
+            at: ctx.moment(row.at),
+            millis: t.number(row.millis),
+            outcome,
+            is_success: row.status.is_some_and(|status| (200..300).contains(&status)),
             is_last: row.no == last,
             error: row.error.clone().unwrap_or_default(),
-            answer: String::from_utf8_lossy(&row.answer).into_owned(),
+            response: String::from_utf8_lossy(&row.answer).into_owned(),
         }
     }
 }
 
-/// The delivery of an address, when it is one of that endpoint.
-async fn found(
-    desk: &Desk,
+/// The delivery with this id, if it belongs to the endpoint.
+async fn find_delivery(
+    ctx: &MemberContext,
     endpoint: &str,
     delivery: &str,
 ) -> Result<(groma_store::EndpointHealth, groma_store::DeliveryDetail), WebError> {
-    let health = existing(desk, endpoint).await?;
+    let health = existing(ctx, endpoint).await?;
     let id: DeliveryId = delivery.parse().map_err(|_| WebError::not_found())?;
-    let detail = desk.store().delivery(desk.id(), id).await?;
+    let detail = ctx.store().delivery(ctx.workspace_id(), id).await?;
     if detail.delivery.endpoint != health.endpoint.id {
         return Err(WebError::not_found());
     }
@@ -240,28 +250,30 @@ async fn found(
 }
 
 pub(in crate::web) async fn delivery(
-    desk: Desk,
+    ctx: MemberContext,
     Path((endpoint, delivery)): Path<(String, String)>,
 ) -> Result<Response, WebError> {
-    let (health, detail) = found(&desk, &endpoint, &delivery).await?;
+    let (health, detail) = find_delivery(&ctx, &endpoint, &delivery).await?;
     let last = detail.delivery.attempts;
     let mut attempts: Vec<_> =
-        detail.attempts.iter().map(|row| AttemptShown::new(&desk, row, last)).collect();
+        detail.attempts.iter().map(|row| AttemptView::new(&ctx, row, last)).collect();
     attempts.reverse();
+    let t = ctx.t();
     let content = DeliveryPage {
-        nav: SettingsNav::new(&desk, HERE),
-        csrf: desk.visit.form_token(),
+        t,
+        nav: SettingsNav::new(&ctx, PATH),
+        csrf: ctx.request.form_token(),
         endpoint: health.endpoint.id.to_string(),
         endpoint_url: health.endpoint.url.as_str().to_owned(),
-        row: DeliveryShown::new(&desk, &detail.delivery),
-        may_resend: detail.delivery.state != DeliveryState::Sending,
+        row: DeliveryView::new(&ctx, &detail.delivery),
+        can_resend: detail.delivery.state != DeliveryState::Sending,
         body: pretty(&detail.body),
         attempts,
     };
-    desk.page(Meta::new("Delivery", Nav::Settings), &content).await
+    ctx.page(Meta::new(t.msg("delivery-title"), Nav::Settings), &content).await
 }
 
-/// JSON with a line for each value, for people.
+/// Indents JSON.
 fn pretty(body: &[u8]) -> String {
     let value: Option<serde_json::Value> = serde_json::from_slice(body).ok();
     let pretty = value.and_then(|value| serde_json::to_string_pretty(&value).ok());
@@ -269,12 +281,12 @@ fn pretty(body: &[u8]) -> String {
 }
 
 pub(in crate::web) async fn redeliver(
-    desk: Desk,
+    ctx: MemberContext,
     Path((endpoint, delivery)): Path<(String, String)>,
 ) -> Result<Response, WebError> {
-    let (health, detail) = found(&desk, &endpoint, &delivery).await?;
+    let (health, detail) = find_delivery(&ctx, &endpoint, &delivery).await?;
     let which = Redeliver::One(detail.delivery.id);
-    desk.store().redeliver(desk.id(), desk.actor(), which, desk.now()).await?;
-    let to = format!("{HERE}/{}/deliveries/{}", health.endpoint.id, detail.delivery.id);
-    Ok(desk.go(&to, &Flash::new("It is on its way again.")))
+    ctx.store().redeliver(ctx.workspace_id(), ctx.actor(), which, ctx.now()).await?;
+    let to = format!("{PATH}/{}/deliveries/{}", health.endpoint.id, detail.delivery.id);
+    Ok(ctx.redirect_with_flash(&to, &Flash::new(ctx.t().msg("delivery-resent"))))
 }

@@ -1,15 +1,23 @@
-//! Guessing passwords is slow, and keeps nobody else out.
+//! Failed logins are limited, without locking out the owner of the account.
 
 use super::{Browser, password};
 use crate::on_both_engines;
 use groma_testkit::{TestServer, http::percent_encode, server::OWNER};
 
 on_both_engines! {
+<<<<<<< HEAD:crates/groma/tests/it/web/throttle.rs
     fn guessing_is_stopped_and_the_owners_device_still_comes_in(engine: Engine) {
         let server = TestServer::start_with(engine, &[("GROMA_SERVER__TRUSTED_PROXIES", "127.0.0.1")]);
         let owner = Browser::of_owner(&server);
         owner.done("/", "/logout", &[]);
         let stranger = Browser::new(server.main());
+=======
+    fn guessing_is_throttled_and_a_known_device_can_still_log_in(engine: Engine) {
+        let office = Office::start_with(engine, &[("GROMA_SERVER__TRUSTED_PROXIES", "127.0.0.1")]);
+        let owner = Browser::of_owner(&office);
+        owner.submit("/", "/logout", &[]);
+        let stranger = Browser::new(office.main());
+>>>>>>> 41cbbff (Move the texts of the web application into Fluent):crates/groma/tests/it/web/login_throttling.rs
         let from = |page: &Browser, address: &str, password: &str| {
             let token = page.get("/login").token();
             let origin = format!("http://{}", server.main().authority());
@@ -17,7 +25,6 @@ on_both_engines! {
             let headers = [
                 ("Origin", origin),
                 ("Content-Type", "application/x-www-form-urlencoded".to_owned()),
-                // A proxy that is trusted tells where a request came from.
                 ("X-Forwarded-For", format!("192.0.2.1, {address}")),
             ];
             page.request("POST", "/login", &headers, Some(body.into_bytes())).response.status
@@ -26,16 +33,16 @@ on_both_engines! {
             assert_eq!(from(&stranger, "198.51.100.7", "guess"), 400);
         }
         assert_eq!(from(&stranger, "198.51.100.7", "guess"), 429);
-        assert_eq!(from(&stranger, "198.51.100.7", password()), 429, "not even with the right one");
-        // Elsewhere it is another count, and the owner's own device has one of its own.
+        assert_eq!(from(&stranger, "198.51.100.7", password()), 429, "the right password is rejected too");
+        // Other addresses and the owner's known device are counted separately.
         assert_eq!(from(&stranger, "198.51.100.8", "guess"), 400);
         assert_eq!(from(&owner, "198.51.100.7", password()), 303);
-        // From many addresses the account as a whole is guarded; the owner's device is not.
+        // Guessing from many addresses locks the account, but not for the known device.
         for n in 0..100 {
             let _ = from(&stranger, &format!("203.0.113.{n}"), "guess");
         }
         assert_eq!(from(&stranger, "198.51.100.99", password()), 429);
-        owner.done("/", "/logout", &[]);
-        assert_eq!(from(&owner, "198.51.100.7", password()), 303, "nobody is locked out of their own");
+        owner.submit("/", "/logout", &[]);
+        assert_eq!(from(&owner, "198.51.100.7", password()), 303, "the known device can log in");
     }
 }

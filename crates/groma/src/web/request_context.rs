@@ -1,6 +1,8 @@
-//! Who is there: the session behind a request, the workspace it looks at, and what its user may.
+//! The session behind a request, its workspace, and the rights of its user.
 
-use super::{Shared, Web, WebError, cookies, cookies::Cookie, flash::Flash, new_secret};
+use super::{
+    Shared, Web, WebError, cookies, cookies::Cookie, flash::Flash, i18n::Localizer, new_secret,
+};
 use crate::http::client_address::Client;
 use axum::{extract::FromRequestParts, http::request::Parts};
 use groma_domain::{Permission, Timestamp, WorkspaceId, session::Secret, workspace::Workspace};
@@ -8,30 +10,31 @@ use groma_store::{Actor, Membership, Session, Store};
 use jiff::tz::TimeZone;
 use std::sync::Arc;
 
-/// One request of someone, logged in or not.
+/// A request, with or without a session.
 #[derive(Clone)]
-pub(crate) struct Visit {
-    /// What the cookie holds, or will hold.
+pub(crate) struct RequestContext {
+    /// The session's secret, from the cookie or new.
     pub(crate) secret: Secret,
-    /// Whether the browser has that cookie already.
+    /// Whether the browser sent a session cookie.
     pub(crate) has_cookie: bool,
     pub(crate) session: Option<Arc<Session>>,
-    /// What the user is in the workspace that is looked at.
+    /// The user's membership in the current workspace.
     pub(crate) member: Option<Arc<Membership>>,
     pub(crate) zone: TimeZone,
     pub(crate) now: Timestamp,
-    /// Where the request came from.
+    /// The client's address.
     pub(crate) address: String,
-    /// What to tell about what was done before.
     pub(crate) flash: Option<Flash>,
-    /// The path that was asked for, with its query.
+    /// The path with its query.
     pub(crate) path: String,
-    /// Whether only a piece of a page is wanted.
-    pub(crate) is_piece: bool,
+    /// Whether a script wants only a part of the page.
+    pub(crate) is_fragment: bool,
+    /// The language of the page.
+    pub(crate) t: Localizer,
 }
 
-impl Visit {
-    pub(crate) async fn of(web: &Web, parts: &Parts) -> Result<Self, WebError> {
+impl RequestContext {
+    pub(crate) async fn read(web: &Web, parts: &Parts) -> Result<Self, WebError> {
         let headers = &parts.headers;
         let now = crate::clock::now();
         let sent = Cookie::Session.read(headers, web.is_secure).and_then(Secret::parse);
@@ -39,7 +42,7 @@ impl Visit {
             Some(secret) => web.store.session(&secret.hash(), now).await?.map(Arc::new),
             None => None,
         };
-        let member = session.as_deref().and_then(current).cloned().map(Arc::new);
+        let member = session.as_deref().and_then(current_membership).cloned().map(Arc::new);
         let has_cookie = sent.is_some();
         let secret = match sent {
             Some(secret) => secret,
@@ -48,7 +51,7 @@ impl Visit {
         let flash = Cookie::Flash.read(headers, web.is_secure);
         let client = parts.extensions.get::<Client>();
         Ok(Self {
-            flash: flash.and_then(|sealed| Flash::opened(sealed, &secret)),
+            flash: flash.and_then(|signed| Flash::verify(signed, &secret)),
             secret,
             has_cookie,
             session,
@@ -58,40 +61,41 @@ impl Visit {
             address: client
                 .map_or_else(|| "unknown".to_owned(), |client| client.address.to_string()),
             path: parts.uri.path_and_query().map_or("/", |path| path.as_str()).to_owned(),
-            is_piece: headers.contains_key("hx-request")
-                && !headers.contains_key("hx-history-restore-request")
+            is_fragment: headers.contains_key("hx-request")
+                && !headers.contains_key("hx-activity_feed-restore-request")
                 && !headers.contains_key("hx-boosted"),
+            t: Localizer::for_request(headers),
         })
     }
 
-    /// What forms must carry.
+    /// The token that every form must send back.
     pub(crate) fn form_token(&self) -> String {
         self.secret.form_token(self.member.as_ref().map(|member| member.workspace.id))
     }
 
-    /// Today, where the user is.
+    /// Today's date in the user's time zone.
     pub(crate) fn today(&self) -> jiff::civil::Date {
         let now = jiff::Timestamp::from_millisecond(self.now.as_millis()).unwrap_or_default();
         now.to_zoned(self.zone.clone()).date()
     }
 }
 
-/// The workspace that was chosen last; the first one when that is gone.
-fn current(session: &Session) -> Option<&Membership> {
+/// The workspace that the user chose last, or the first one.
+fn current_membership(session: &Session) -> Option<&Membership> {
     let chosen = |member: &&Membership| Some(member.workspace.id) == session.workspace;
     session.memberships.iter().find(chosen).or_else(|| session.memberships.first())
 }
 
-/// Someone who is logged in and looks at a workspace.
+/// A request of a member of a workspace.
 #[derive(Clone)]
-pub(crate) struct Desk {
+pub(crate) struct MemberContext {
     pub(crate) web: Shared,
-    pub(crate) visit: Visit,
+    pub(crate) request: RequestContext,
     pub(crate) session: Arc<Session>,
     pub(crate) member: Arc<Membership>,
 }
 
-impl Desk {
+impl MemberContext {
     pub(crate) fn store(&self) -> &Store {
         &self.web.store
     }
@@ -100,40 +104,45 @@ impl Desk {
         &self.member.workspace
     }
 
-    pub(crate) fn id(&self) -> WorkspaceId {
+    pub(crate) fn workspace_id(&self) -> WorkspaceId {
         self.member.workspace.id
     }
 
+    /// The language of the page.
+    pub(crate) fn t(&self) -> Localizer {
+        self.request.t
+    }
+
     pub(crate) fn now(&self) -> Timestamp {
-        self.visit.now
+        self.request.now
     }
 
     pub(crate) fn actor(&self) -> Actor {
         Actor::Member { person: self.member.person.id, role: self.member.role }
     }
 
-    pub(crate) fn may(&self, permission: Permission) -> bool {
+    pub(crate) fn can(&self, permission: Permission) -> bool {
         self.member.role.may(permission)
     }
 }
 
-impl FromRequestParts<Shared> for Desk {
+impl FromRequestParts<Shared> for MemberContext {
     type Rejection = WebError;
 
     async fn from_request_parts(parts: &mut Parts, web: &Shared) -> Result<Self, WebError> {
-        let visit = Visit::from_request_parts(parts, web).await?;
-        let (Some(session), Some(member)) = (visit.session.clone(), visit.member.clone()) else {
-            return Err(WebError::forbidden("This needs someone who is logged in."));
+        let request = RequestContext::from_request_parts(parts, web).await?;
+        let (Some(session), Some(member)) = (request.session.clone(), request.member.clone()) else {
+            return Err(WebError::login_required());
         };
-        Ok(Self { web: web.clone(), visit, session, member })
+        Ok(Self { web: web.clone(), request, session, member })
     }
 }
 
-impl FromRequestParts<Shared> for Visit {
+impl FromRequestParts<Shared> for RequestContext {
     type Rejection = WebError;
 
     async fn from_request_parts(parts: &mut Parts, _: &Shared) -> Result<Self, WebError> {
-        let visit = parts.extensions.get::<Self>().cloned();
-        visit.ok_or_else(|| WebError::internal("a route without its guard"))
+        let request = parts.extensions.get::<Self>().cloned();
+        request.ok_or_else(|| WebError::internal("a route without its access check"))
     }
 }

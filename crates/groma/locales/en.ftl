@@ -1,0 +1,878 @@
+### The English texts of the web application, in Fluent (https://projectfluent.org).
+###
+### To add a language, add a file such as `fr.ftl` with the same ids; the build embeds every file in this
+### folder. Handlers and templates use a message by `t.msg("id")`, or `t.html("id")` when the text contains
+### markup; its arguments follow as `.arg("name", value)`. Numbers are grouped by thousands.
+###
+### Messages for the browser's scripts have ids that start with `script-`. Every page contains them as
+### Fluent source in `<script type="text/plain" id="messages">`; those that start with `script-map-` are
+### only on pages with a map. A test fails when an id is missing, defined twice or not used.
+
+## Numbers, dates and times
+
+number-group-separator = ,
+number-decimal-separator = .
+yes = yes
+no = no
+optional = optional
+empty-value = empty
+count-more-than = more than { $count }
+
+month-short = { $month ->
+    [1] Jan
+    [2] Feb
+    [3] Mar
+    [4] Apr
+    [5] May
+    [6] Jun
+    [7] Jul
+    [8] Aug
+    [9] Sep
+    [10] Oct
+    [11] Nov
+   *[12] Dec
+}
+date-day = { $day } { month-short }
+date-full = { $day } { month-short } { $year }
+date-month = { month-short }
+date-month-year = { month-short } { $year }
+date-exact = { date-full }, { $time } { $zone }
+
+time-just-now = just now
+time-yesterday = yesterday
+time-tomorrow = tomorrow
+time-unit = { $unit ->
+    [minute] { $count } min
+    [hour] { $count } h
+   *[day] { $count ->
+        [one] { $count } day
+       *[other] { $count } days
+    }
+}
+time-relative = { $tense ->
+    [future] in { time-unit }
+   *[past] { time-unit } ago
+}
+hours = { $hours } h
+
+## Kinds of records
+
+kind-title = { $kind ->
+    [folder] Folders
+    [assignment] Assignments
+    [expense] Expenses
+   *[budget] Budgets
+}
+kind-plural = { $kind ->
+    [folder] folders
+    [assignment] assignments
+    [expense] expenses
+   *[budget] budgets
+}
+record-count = { $kind ->
+    [folder] { $count ->
+        [one] { $count } folder
+       *[other] { $count } folders
+    }
+    [assignment] { $count ->
+        [one] { $count } assignment
+       *[other] { $count } assignments
+    }
+    [expense] { $count ->
+        [one] { $count } expense
+       *[other] { $count } expenses
+    }
+   *[budget] { $count ->
+        [one] { $count } budget
+       *[other] { $count } budgets
+    }
+}
+record-count-more-than = more than { $count } { kind-plural }
+shape-count = { $count ->
+    [one] { $count } shape
+   *[other] { $count } shapes
+}
+record-new = { $kind ->
+    [folder] New folder
+    [assignment] New assignment
+    [expense] New expense
+   *[budget] New budget
+}
+
+## Layout
+
+skip-to-content = Skip to content
+nav-main = Main
+nav-dashboard = Dashboard
+nav-folders = Folders
+nav-assignments = Assignments
+nav-expenses = Expenses
+nav-budgets = Budgets
+nav-map = Map
+nav-settings = Settings
+workspaces-title = Workspaces
+search-everything = Search everything
+search-placeholder = Search folders, people, references
+account-menu = Account of { $name }
+menu-account = Account
+menu-documentation = API documentation
+menu-shortcuts = Keyboard shortcuts
+menu-log-out = Log out
+undo = Undo
+cancel = Cancel
+copy = Copy
+copy-command = Copy command
+edit = Edit
+delete = Delete
+actions = Actions
+clear-filters = Clear filters
+newest = ‹ Newest
+older = Older ›
+
+## Error pages
+
+error-title-not-found = Not found
+error-title-forbidden = Not allowed
+error-title-conflict = Conflicting change
+error-title-too-many = Too many attempts
+error-title-internal = Something went wrong
+error-title-bad-request = The request was not accepted
+error-not-found = There is no page at this address. It may have been deleted, or it may belong to another workspace.
+error-missing-role = You need the role { $role } to do this. Ask an administrator of the workspace.
+error-login-required = Log in to continue.
+error-cross-site = This request did not come from a page of this application, so nothing was changed. Open the page and try again.
+error-form-expired = This page has expired or belongs to another workspace, so nothing was changed. Go back, reload the page and try again.
+error-form-incomplete = This form is incomplete, so nothing was changed. Reload the page and try again.
+error-not-a-form = The request must be a submitted form.
+error-too-large = The request is too large.
+error-internal-read = Something went wrong on our side, and the page could not be shown. Try again in a moment.
+error-internal-change = Something went wrong on our side. Your change may or may not have been saved. Check before you try again.
+error-request-id = If you report this problem, include the request ID <code>{ $id }</code>.
+error-home = Go to the dashboard
+
+## Login
+
+login-title = Log in
+login-submit = Log in
+login-failed = The email address or the password is incorrect.
+login-too-many = Too many failed attempts. Try again in 15 minutes.
+
+## First setup
+
+setup-page-title = Setup
+setup-title = Set up { $service }
+setup-intro = This creates the first workspace, with you as its owner.
+setup-workspace-name = Workspace name
+setup-workspace-name-hint = For example, the name of your office
+setup-submit = Create workspace
+setup-code-invalid = The setup code is incorrect or has expired. Open the address that the server printed when it last started.
+setup-missing-title = Setup required
+setup-missing-text = { $service } has no users yet. When <code>groma serve</code> started, it printed an address that begins with <code>{ $address }</code>. Open that address to create the first workspace and its owner.
+setup-missing-hint = The address changes each time the server starts. You can also run <code>groma workspace create NAME --owner EMAIL</code>.
+
+## Invitation
+
+invitation-page-title = Invitation
+invitation-title = Join { $workspace }
+invitation-text = { $inviter } invited you as <b>{ $role }</b>. The invitation is valid until { $expires }.
+invitation-text-without-inviter = You are invited as <b>{ $role }</b>. The invitation is valid until { $expires }.
+invitation-join = Join
+invitation-join-as = Join as { $user }
+invitation-log-in-first = Already have an account? Log in first
+invitation-invalid-title = This invitation is no longer valid.
+invitation-invalid-text = It has been used or revoked, or it has expired. Ask the sender for a new one.
+invitation-joined = You have joined this workspace.
+
+## Account
+
+account-title = Account
+account-no-workspace = You are not a member of any workspace. Open an invitation to join one.
+account-email = Email address
+account-your-email = Your email address
+account-your-name = Your name
+account-password = Password
+account-password-hint = At least 8 characters
+account-current-password = Current password
+account-new-password = New password
+account-password-wrong = is incorrect
+account-change-password = Change password
+account-change-password-hint = Changing your password ends all your other sessions.
+account-password-changed = Password changed. All other sessions have ended.
+account-sessions = Sessions
+account-session-browser = Browser
+account-session-address = Address
+account-session-opened = Logged in
+account-session-last-used = Last used
+account-session-current = this session
+account-end-session = End
+account-end-session-of = End the session of { $browser }
+account-end-other-sessions = End all other sessions
+account-session-ended = Session ended.
+account-other-sessions-ended = All other sessions have ended.
+account-browser-on = { $browser } on { $system }
+account-unknown-browser-on = Unknown browser on { $system }
+account-unknown-browser = Unknown browser
+account-workspace = Workspace
+account-role = Role
+account-workspace-current = current
+account-open-workspace = Open
+account-open-workspace-named = Open { $name }
+account-time-zone = Time zone
+account-time-zone-hint = Times are shown in the time zone of your browser.
+
+## Dashboard
+
+dashboard-first-steps = First steps
+dashboard-step-folder = <a href="/folders/new">Create a folder</a> for a project, with a client and a due date.
+dashboard-step-budget = Add a budget and enter expenses; the folder shows what is left.
+dashboard-step-map = Draw a parcel on <a href="/map">the map</a>, or post GeoJSON from your GIS.
+dashboard-step-token = <a href="/settings/tokens">Create an API token</a> for scripts and QGIS.
+dashboard-step-members = <a href="/settings/members">Invite members</a> and give each the role they need.
+dashboard-overdue-assignments = Overdue assignments
+dashboard-overdue-folders = Overdue folders
+dashboard-overspent-budgets = Overspent budgets
+dashboard-overspent = Over budget
+dashboard-due-soon = Folders due within 14 days
+dashboard-mine = Assigned to me
+dashboard-mine-empty = No open assignments.
+dashboard-all = All
+dashboard-all-of = All: { $title }
+dashboard-all-activity = All activity
+
+## Activity
+
+activity-title = Activity
+activity-subtitle = who changed what, with the old and new values
+activity-empty = No activity yet.
+activity-no-older = There is no older activity.
+activity-operator = The operator
+activity-unknown-person = Someone
+activity-deleted-status = a deleted status
+activity-another-record = another
+activity-moved = moved
+activity-sentence = { $action ->
+    [folder-created] { $actor } created folder { $subject }
+    [folder-updated] { $actor } changed folder { $subject }
+    [folder-archived] { $actor } archived folder { $subject }
+    [folder-deleted] { $actor } deleted folder { $subject }
+    [assignment-created] { $actor } created assignment { $subject }
+    [assignment-updated] { $actor } changed assignment { $subject }
+    [assignment-deleted] { $actor } deleted assignment { $subject }
+    [expense-created] { $actor } created expense { $subject }
+    [expense-updated] { $actor } changed expense { $subject }
+    [expense-deleted] { $actor } deleted expense { $subject }
+    [budget-created] { $actor } created budget { $subject }
+    [budget-updated] { $actor } changed budget { $subject }
+    [budget-deleted] { $actor } deleted budget { $subject }
+    [status-created] { $actor } created status { $subject }
+    [status-updated] { $actor } changed status { $subject }
+    [status-deleted] { $actor } deleted status { $subject }
+    [layer-created] { $actor } created layer { $subject }
+    [layer-updated] { $actor } changed layer { $subject }
+    [layer-deleted] { $actor } deleted layer { $subject }
+    [geometries-created] { $actor } added { $created ->
+        [one] { $created } shape
+       *[other] { $created } shapes
+    } to { $subject }
+    [geometries-updated] { $actor } changed { $updated ->
+        [one] { $updated } shape
+       *[other] { $updated } shapes
+    } of { $subject }
+    [geometries-posted] { $actor } added { $created } and changed { $updated } shapes of { $subject }
+    [geometry-deleted] { $actor } deleted a shape of { $subject }
+    [webhook-created] { $actor } created webhook { $subject }
+    [webhook-updated] { $actor } changed webhook { $subject }
+    [webhook-deleted] { $actor } deleted webhook { $subject }
+    [webhook-enabled] { $actor } enabled webhook { $subject }
+    [webhook-disabled] { $actor } disabled webhook { $subject }
+    [webhook-secretRotated] { $actor } rotated the secret of webhook { $subject }
+    [webhook-gaveUp] { $actor } disabled webhook { $subject } after repeated failures
+    [webhook-tested] { $actor } sent a test event to webhook { $subject }
+    [webhook-redelivered] { $actor } resent deliveries to webhook { $subject }
+    [member-added] { $actor } added member { $subject }
+    [member-updated] { $actor } changed the role of { $subject }
+    [member-removed] { $actor } removed member { $subject }
+    [invitation-created] { $actor } invited { $subject }
+    [invitation-cancelled] { $actor } revoked an invitation
+    [token-created] { $actor } created API token { $subject }
+    [token-revoked] { $actor } revoked an API token
+    [workspace-updated] { $actor } changed the workspace { $subject }
+   *[other] { $actor } changed { $subject }
+}
+
+## Search
+
+search-title = Search
+search-field = Search for
+search-submit = Search
+search-help = Enter part of a name or description, or a full reference. Case and accents are ignored: <em>chene</em> finds <em>Chêne</em>.
+search-nothing-found = No results for <em>{ $term }</em>.
+search-exact = Exact reference
+search-people = People
+search-all = All
+search-all-matching = All matching { kind-plural }
+
+## Lists of records
+
+list-tab = { $tab ->
+    [active] Active
+    [archived] Archived
+    [open] Open
+    [done] Done
+   *[cancelled] Cancelled
+}
+list-tabs = State
+list-filter = Filter { kind-plural }
+list-find = Find in { kind-plural }
+list-from = From
+list-until = Until
+list-filter-submit = Filter
+list-none-so-far = none so far
+list-range = { $first }–{ $last } of { $total }
+list-range-cut = { $first }–{ $last } of { $total } · filter the list to see more
+list-totals-on-page = on this page
+list-previous = ‹ Previous
+list-next = Next ›
+list-in-tab = { $tab ->
+    [active] {" "}in Active
+    [archived] {" "}in Archived
+    [open] {" "}in Open
+    [done] {" "}in Done
+    [cancelled] {" "}in Cancelled
+   *[none] {""}
+}
+kind-singular = { $kind ->
+    [folder] folder
+    [assignment] assignment
+    [expense] expense
+   *[budget] budget
+}
+list-empty-search = No { kind-singular } matches <em>{ $term }</em>{ list-in-tab }.
+list-empty-too-many-matches = No { kind-singular } among the newest matches of <em>{ $term }</em> fits the filters{ list-in-tab }. Enter a longer search term.
+list-empty-filters = No { kind-singular } matches these filters{ list-in-tab }.
+list-empty = { $tab ->
+    [archived] No archived folders.
+    [done] No completed assignments.
+    [cancelled] No cancelled assignments.
+    [active] No folders yet. A folder is a project: it holds assignments, budgets, expenses and shapes.
+    [open] No open assignments. An assignment is a task in a folder.
+   *[none] { $kind ->
+        [expense] No expenses yet. An expense needs a folder, a date and an amount.
+       *[budget] No budgets yet. A budget sets an amount for a folder, and expenses count against it.
+    }
+}
+column-reference = Reference
+column-folder = Folder
+column-assignment = Assignment
+column-expense = Expense
+column-budget = Budget
+column-status = Status
+column-owner = Owner
+column-assigned-to = Assigned to
+column-submitted-by = Submitted by
+column-priority = Priority
+column-due = Due
+column-date = Date
+column-budget-used = Budget used
+column-used = Used
+column-spent = Spent
+column-amount = Amount
+filter-me = Me
+filter-overdue = Overdue
+filter-due-days = Within { $days } days
+filter-no-date = No date
+filter-over-budget = Over budget
+
+## Fields of records
+
+# The names of API fields in error messages and in the activity. `unknown` is the field's own name.
+field-name = { $field ->
+    [bbox] Location
+    [archivedAt] Archived
+    [assignment] Assignment
+    [billable] Billable
+    [clientName] Client
+    [customFields] Custom fields
+    [dueDate] Due date
+    [endDate] End date
+    [estimatedHours] Estimated hours
+    [externalId] External ID
+    [incurredOn] Date
+    [spentHours] Spent hours
+    [startDate] Start date
+    [submittedBy] Submitted by
+    [unitAmount] Unit price
+   *[other] { $unknown }
+}
+field-name-label = Name
+field-title = Title
+field-reference = Reference
+field-external-id = External ID
+field-description = Description
+field-status = Status
+field-client = Client
+field-owner = Owner
+field-tags = Tags
+field-start = Start
+field-due = Due
+field-end = End
+field-currency = Currency
+field-folder = Folder
+field-assignment = Assignment
+field-budget = Budget
+field-budget-left = Budget left
+field-priority = Priority
+field-assigned-to = Assigned to
+field-estimated-hours = Estimated hours
+field-spent-hours = Spent hours
+field-date = Date
+field-amount = Amount
+field-unit-price = Unit price
+field-quantity = Quantity
+field-category = Category
+field-vendor = Vendor
+field-submitted-by = Submitted by
+field-billable = Billable to the client
+field-spent = Spent
+field-color = Color
+field-custom-fields = Custom fields
+status-none = No status
+priority-name = { $priority ->
+    [low] Low
+    [normal] Normal
+    [high] High
+    [urgent] Urgent
+   *[other] { $priority }
+}
+
+## Page of a record
+
+record-set-status = Set
+record-archive = Archive
+record-unarchive = Unarchive
+record-archived-since = Archived since { $date }.
+record-details = More
+map-open = Open
+map-needs-script = The map needs JavaScript. The rest of this page works without it.
+section-all = All
+section-all-description = All { kind-plural }
+section-add = Add
+section-add-description = Add { kind-singular }
+folder-assignments-done = { $done } of { $count } done
+folder-budget-used = { $percent } of { $amount }
+folder-no-assignments = No assignments.
+folder-no-budgets = No budget.
+folder-no-expenses = No expenses.
+folder-no-shapes = No shapes yet
+assignment-no-expenses = No expenses for this assignment.
+budget-over = Over budget by
+budget-left = Left
+budget-used = { $percent } used
+budget-nothing-spent = Nothing spent yet.
+budget-no-expenses = No expenses count against this budget.
+chart-title = Expenses against budget
+chart-description = { $spent } of { $amount } spent ({ $percent } %) from { $from } to { $until }. { $state ->
+    [over] This is over budget.
+   *[within] {""}
+}
+chart-description-without-amount = { $spent } spent from { $from } to { $until }.
+chart-as-table = Show as a table
+chart-month = Month
+chart-spent = Spent
+chart-total = Total
+chart-budget = Budget
+
+## Forms of records
+
+form-new = New
+form-edit = Edit
+form-create = { $kind ->
+    [folder] Create folder
+    [assignment] Create assignment
+    [expense] Create expense
+   *[budget] Create budget
+}
+form-save = Save
+form-save-mine = Save my version
+form-add-another = Add and enter another
+form-add-and-open = Add and open
+form-more = Reference, external ID, custom fields
+form-tags-hint = Separate tags with commas
+form-quantity-hint = 1 if left empty
+form-currency-of-folder = Currency of the folder
+form-folder-hint = The reference of the folder, for example F-000123
+form-linked-reference-hint = Enter its reference
+form-new-reference-hint = Leave empty to generate
+form-reference-hint = Links with the old reference stop working
+form-external-id-hint = The ID in the system that it came from
+form-decimal-comma = must use a decimal point, for example 1234.50
+form-custom-number = “{ $name }” must be a number
+form-custom-boolean = “{ $name }” must be yes or no
+form-custom-twice = “{ $name }” occurs twice; remove one
+form-custom-name = Name
+form-custom-value = Value
+form-custom-name-of = Name of custom field { $number }
+form-custom-type-of = Type of custom field { $number }
+form-custom-value-of = Value of custom field { $number }
+form-custom-type = { $type ->
+    [text] Text
+    [number] Number
+    [boolean] Yes or no
+   *[null] Empty
+}
+record-edit-title = Edit { $title }
+record-created = { $kind ->
+    [folder] Folder { $reference } created.
+    [assignment] Assignment { $reference } created.
+    [expense] Expense { $reference } created.
+   *[budget] Budget { $reference } created.
+}
+record-saved = { $kind ->
+    [folder] Folder { $reference } saved.
+    [assignment] Assignment { $reference } saved.
+    [expense] Expense { $reference } saved.
+   *[budget] Budget { $reference } saved.
+}
+record-unchanged = { $kind ->
+    [folder] Folder { $reference } has no changes to save.
+    [assignment] Assignment { $reference } has no changes to save.
+    [expense] Expense { $reference } has no changes to save.
+   *[budget] Budget { $reference } has no changes to save.
+}
+record-deleted = { $kind ->
+    [folder] Folder { $reference } deleted.
+    [assignment] Assignment { $reference } deleted.
+    [expense] Expense { $reference } deleted.
+   *[budget] Budget { $reference } deleted.
+}
+record-status-changed = Status of { $reference } changed.
+record-status-conflict = Someone else has changed this record. Check it before you change the status.
+folder-archived = Folder { $reference } archived.
+folder-unarchived = Folder { $reference } unarchived.
+conflict-title = Someone else has changed this record
+conflict-text = Your changes are not saved yet. The table compares the saved values with yours. “Save my version” saves the values in the form below.
+conflict-field = Field
+conflict-saved = Saved
+conflict-typed = Yours
+conflict-same = The saved values are the same as yours.
+conflict-discard = Discard my changes
+expenses-entered = Expenses of { $folder }
+expenses-entered-count = { $count ->
+    [one] in { $count } expense
+   *[other] in { $count } expenses
+}
+expenses-entered-newest = in the newest { $count } expenses
+expenses-entered-empty = No expenses yet.
+
+## Deleting
+
+delete-title = Delete { $name }
+delete-nothing-else = Nothing else will be deleted.
+delete-also = This will also be deleted:
+delete-keeps = This will be kept:
+delete-keeps-shapes = { $count ->
+    [one] { $count } shape on the map, without the folder
+   *[other] { $count } shapes on the map, without the folder
+}
+delete-keeps-expenses = { $kind ->
+    [assignment] { $expenses }, without the assignment
+   *[budget] { $expenses }, without the budget
+}
+delete-type = { $what ->
+    [reference] Type the reference <code>{ $text }</code> to confirm
+    [slug] Type the short name <code>{ $text }</code> to confirm
+   *[name] Type the name <code>{ $text }</code> to confirm
+}
+delete-wrong-confirmation = { $confirm_with ->
+    [reference] This is not the reference, so nothing was deleted. Type it as shown.
+    [slug] This is not the short name, so nothing was deleted. Type it as shown.
+   *[name] This is not the name, so nothing was deleted. Type it as shown.
+}
+delete-conflict = Someone else has changed this record since you opened the page. Check what will be deleted before you confirm.
+
+## Map
+
+map-page-needs-script = The map needs JavaScript. The page of a folder lists everything that belongs to it.
+map-nothing-to-save = There is no shape to save.
+map-one-shape = Save one shape at a time.
+
+## Settings: API tokens
+
+tokens-title = API tokens
+token-new = New token
+tokens-empty = No tokens yet. Scripts, QGIS and other services use a token to read this workspace. A token can never do more than its owner.
+token-create = Create token
+token-copy-now = Copy this token now. It will not be shown again.
+token-column-token = Token
+token-column-scopes = Scopes
+token-column-last-used = Last used
+token-column-expires = Expires
+token-no-scopes = none
+token-never = never
+token-ended = { $reason ->
+    [revoked] revoked
+   *[expired] expired
+}
+token-revoke = Revoke
+token-revoke-named = Revoke { $name }
+tokens-own-only = You see your own tokens. Administrators see all tokens of the workspace.
+tokens-docs = The <a href="/docs/">API documentation</a> explains how to use tokens.
+token-name-hint = What will use the token, for example “QGIS office” or “Nightly export”
+token-scopes-hint = What the token can do. Statuses, layers and geometries need no scope.
+token-scope-needs-admin = Only administrators and owners can grant this scope.
+token-scope-forbidden = Only administrators and owners can grant MANAGE_WEBHOOK. Choose other scopes.
+token-expires-after = Expires after
+token-expires-days = { $days } days
+token-expires-never = Never
+token-expires-invalid = must be 30, 90 or 365 days, or never
+token-already-created = This token already exists. If you did not copy it, revoke it and create a new one.
+token-revoke-title = Revoke “{ $name }”
+token-revoke-text = Requests with this token fail at once. A revoked token cannot be restored; create a new one instead.
+token-revoked = Token “{ $name }” revoked.
+
+## Settings: webhooks
+
+webhooks-title = Webhooks
+webhook-new = New endpoint
+webhook-create = Create endpoint
+webhooks-empty = No endpoints yet. Groma sends a signed request to an endpoint whenever a folder, assignment, expense or budget changes.
+webhook-column-endpoint = Endpoint
+webhook-column-events = Events
+webhook-column-health = Health
+webhook-column-recent = Recent deliveries
+webhook-recent-description = { $count ->
+    [one] The last delivery; { $failed } failed
+   *[other] The last { $count } deliveries; { $failed } failed
+}
+webhook-health = { $state ->
+    [disabled] Disabled
+    [failing] Failing
+    [delivering] Delivering
+   *[unused] Nothing sent yet
+}
+webhook-since = since
+webhooks-docs = The <a href="/docs/">API documentation</a> explains how to verify deliveries and when failed ones are retried.
+webhooks-limit = A workspace can have at most { $count } endpoints.
+webhook-all-events = all events
+webhook-url = URL
+webhook-url-hint = Deliveries are posted to this https URL
+webhook-url-hint-http = Deliveries are posted to this http or https URL
+webhook-secret = Secret
+webhook-secret-hint = Signs the deliveries. Leave empty to generate
+webhook-events = Events
+webhook-choose-all = All events
+webhook-choose-all-hint = Includes events of later versions. The choices below are ignored.
+webhook-no-events = Choose at least one event, or all events.
+webhook-edit-title = Edit endpoint
+webhook-created = Endpoint created.
+webhook-saved = Endpoint saved.
+webhook-enabled = Endpoint enabled. Waiting deliveries are being sent.
+webhook-disabled = Endpoint disabled. No events are queued for it until you enable it.
+webhook-test-sent = Test event sent. Reload this page to see the result.
+webhook-endpoint = Endpoint
+webhook-send-test = Send test event
+webhook-rotate = Rotate secret
+webhook-disable = Disable
+webhook-enable = Enable
+webhook-copy-secret-now = Copy this secret now. It will not be shown again.
+webhook-signature-text = It signs every delivery: <code>{ $header }</code> is the HMAC-SHA256 of the body.
+webhook-sample-text = To send a signed sample from a terminal:
+webhook-disabled-notice = Disabled { $reason }. No events are queued for it. Waiting deliveries are sent when you enable it.
+webhook-since-label = { $state ->
+    [failing] Failing since
+    [disabled] Disabled
+   *[other] Last success
+}
+webhook-created-at = Created
+webhook-updated-at = Changed
+webhook-old-secret-until = Old secret valid until
+webhook-rotate-title = Rotate secret
+webhook-rotate-submit = Create new secret
+webhook-rotate-note = This creates a new secret for { $url } and shows it once. While the old secret is valid, the Standard Webhooks signature is made with both. The header { $header } uses the new secret at once.
+webhook-rotated = New secret created.
+webhook-overlap = Keep the old secret valid for
+webhook-overlap-hours = { $hours ->
+    [24] 1 day
+    [168] 1 week
+    [1] 1 hour
+   *[0] No time: end it now
+}
+webhook-delete = Delete endpoint
+webhook-delete-title = Delete endpoint
+webhook-delete-text = No more events are sent to { $url }. Waiting deliveries are cancelled, and the delivery log is deleted.
+webhook-deleted = Endpoint deleted.
+deliveries-title = Deliveries
+deliveries-state = State
+deliveries-event = Event
+deliveries-any-state = Any state
+deliveries-any-event = Any event
+deliveries-show = Show
+deliveries-none-match = No delivery matches.
+deliveries-empty = Nothing sent yet. The next matching change appears here. Send a test event to try the endpoint now.
+deliveries-attempts = Attempts
+deliveries-response = Response
+deliveries-created = Created
+deliveries-next = Next
+deliveries-resend-title = Resend failed deliveries
+deliveries-resend-within = Failed within
+deliveries-last-hour = the last hour
+deliveries-last-day = the last day
+deliveries-last-week = the last week
+deliveries-last-month = the last 30 days
+deliveries-resend = Resend
+deliveries-resent = { $count ->
+    [0] No delivery has failed in that time.
+    [one] { $count } delivery is being resent.
+   *[other] { $count } deliveries are being resent.
+}
+delivery-title = Delivery
+delivery-test = test
+delivery-state = { $state ->
+    [waiting] waiting
+    [sending] sending
+    [delivered] delivered
+    [failed] failed
+   *[retrying] retrying
+}
+delivery-state-filter = { $state ->
+    [waiting] Waiting
+    [sending] Sending
+    [delivered] Delivered
+   *[failed] Failed
+}
+delivery-next-attempt = Next attempt
+delivery-no-attempts = No attempts yet, or they are older than 30 days.
+delivery-empty-response = The response had no body.
+delivery-response-of = Response to attempt { $number }
+delivery-request = Request
+delivery-request-body = Body of the request
+delivery-resent = Delivery is being resent.
+attempt-no-response = no response
+
+## Settings: members
+
+members-title = Members
+members-link-copy-now = Send this link now. It will not be shown again.
+members-link-hint = One person can join with it, within a week.
+members-column-name = Name
+members-column-role = Role
+members-you = (you)
+members-role-of = Role of { $name }
+members-save-role = Save
+members-leave = Leave
+members-remove = Remove
+members-remove-named = Remove { $name }
+members-invite = Invite a member
+members-invite-email = Only for this email address
+members-create-link = Create link
+members-invitation = Open invitation
+members-invited-by = Invited by
+members-invitation-expires = Expires
+members-anyone-with-link = Anyone with the link
+members-revoke-invitation = Revoke
+members-revoke-invitation-of = Revoke the invitation of { $recipient }
+members-invitation-revoked = Invitation revoked.
+members-email-invalid = The email address { $reason }.
+members-role-changed = { $name } now has the role { $role }.
+members-leave-title = Leave this workspace
+members-leave-text = You lose access at once, and your API tokens for this workspace are revoked. Records keep your name.
+members-left = You have left the workspace.
+members-remove-title = Remove { $name }
+members-remove-text = { $name } loses access at once, and their API tokens for this workspace are revoked. Records keep their name.
+members-removed = { $name } removed.
+role-name = { $role ->
+    [viewer] viewer
+    [editor] editor
+    [admin] admin
+   *[owner] owner
+}
+role-description = { $role ->
+    [viewer] Viewer: can read
+    [editor] Editor: can change records and shapes
+    [admin] Admin: can also change statuses, layers, webhooks and members
+   *[owner] Owner: can also delete the workspace
+}
+
+## Settings: workspace
+
+workspace-title = Workspace
+workspace-currency = Currency
+workspace-currency-hint = The default for new folders
+workspace-saved = Workspace saved.
+workspace-for-scripts = For scripts
+workspace-key = Workspace key
+workspace-created = Created
+workspace-delete-title = Delete workspace
+workspace-delete-text = This deletes all records, layers, members and tokens. It cannot be undone.
+workspace-delete = Delete workspace…
+workspace-delete-layers = { $count ->
+    [one] { $count } layer with { $shapes }
+   *[other] { $count } layers with { $shapes }
+}
+workspace-delete-access = the access of every member, and all API tokens
+workspace-deleted = Workspace { $name } deleted.
+
+## Settings: statuses
+
+statuses-title = Statuses
+status-new = New status
+status-create = Create status
+status-add = Add
+status-add-description = Add a status for { kind-plural }
+status-column-status = Status
+status-column-group = Group
+status-column-default = Default
+status-is-default = default
+status-move-up = Move { $name } up
+status-move-down = Move { $name } down
+status-edit-named = Edit { $name }
+status-delete-named = Delete { $name }
+status-group = { $group ->
+    [todo] to do
+    [in-progress] in progress
+    [done] done
+   *[cancelled] cancelled
+}
+status-field-kind = For
+status-field-group = Group
+status-group-hint = Assignments in a status of the group “done” are completed. Open assignments are “to do” or “in progress”.
+status-field-default = Default for new records
+status-edit-title = Edit { $name }
+status-name-taken = “{ $name }” already exists
+status-saved = Status “{ $name }” saved.
+status-moved = Status “{ $name }” moved.
+status-deleted = Status “{ $name }” deleted.
+status-delete = Delete status
+status-delete-note = { $records } in this status will change to the new one, and webhooks will report each change.
+status-replacement = New status of these records
+status-replacement-none = None
+
+## Settings: layers
+
+layers-title = Layers
+layer-new = New layer
+layer-create = Create layer
+layers-empty = No layers yet. A layer is a set of shapes of one sort, for example parcels, survey points or utilities. Shapes without a layer go to the layer “Submissions”.
+layer-column-name = Layer
+layer-column-slug = Short name
+layer-column-shapes = Shapes
+layer-column-type = Geometry
+layer-column-updated = Changed
+layer-edit-named = Edit { $name }
+layer-delete-named = Delete { $name }
+layers-url = QGIS and MapLibre read layers at <code>{ $url }</code> with an API token.
+layer-geometry-type = { $type ->
+    [none] none
+    [point] points
+    [linestring] lines
+    [polygon] polygons
+    [mixed] mixed
+   *[other] { $type }
+}
+layer-edit-title = Edit { $name }
+layer-slug-note = The short name “{ $slug }” in addresses and tiles does not change.
+layer-new-slug-note = The short name in addresses and tiles is derived from the name and does not change later.
+layer-created = Layer “{ $name }” created.
+layer-saved = Layer “{ $name }” saved.
+layer-deleted = Layer “{ $name }” deleted.
+layer-delete-keeps-folders = the folders that the shapes belong to

@@ -1,0 +1,199 @@
+//! The middleware in front of every handler: it finds the session, checks the form token and the role,
+//! and sets the security headers of the response.
+
+use super::{
+    Shared, Web, WebError,
+    cookies::Cookie,
+    error::{self, ErrorContext},
+    form::{Form, Pairs, encode},
+    i18n::id,
+    page::FlashConsumed,
+    request_context::RequestContext,
+    secrets_match,
+};
+use crate::http::{Encoding, client_address::Client, compress, security_headers};
+use axum::{
+    body::Body,
+    extract::{Request, State},
+    http::{HeaderValue, Method, StatusCode, header, request::Parts},
+    middleware::Next,
+    response::{IntoResponse, Redirect, Response},
+};
+use futures_util::FutureExt;
+use groma_domain::{Permission, Timestamp};
+use std::panic::AssertUnwindSafe;
+
+/// Who may use a route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    Public,
+    /// A logged-in user, with or without a workspace.
+    LoggedIn,
+    /// A member of the workspace with this permission.
+    Member(Permission),
+}
+
+/// The access check of one route.
+#[derive(Clone)]
+pub(super) struct AccessCheck {
+    pub(super) web: Shared,
+    pub(super) access: Access,
+    /// The maximum size of a request body in bytes.
+    pub(super) max_body: usize,
+}
+
+const SESSION_IDLE_MILLIS: i64 = 14 * 24 * 60 * 60 * 1_000;
+const SESSION_MAX_MILLIS: i64 = 90 * 24 * 60 * 60 * 1_000;
+/// How often the last use of a session is recorded.
+const TOUCH_INTERVAL_MILLIS: i64 = 5 * 60 * 1_000;
+
+/// When a session expires: 14 days after its last use, at the latest 90 days after the login.
+pub(super) fn session_end(opened: Timestamp, used: Timestamp) -> Timestamp {
+    used.plus_millis(SESSION_IDLE_MILLIS).min(opened.plus_millis(SESSION_MAX_MILLIS))
+}
+
+/// Passes an authorized request to its handler and turns errors into pages.
+pub(super) async fn authorize(
+    State(check): State<AccessCheck>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let error_context = ErrorContext::new(&request);
+    let encoding = Encoding::preferred(request.headers());
+    let result = AssertUnwindSafe(check.run(request, next)).catch_unwind().await;
+    let result = result.unwrap_or_else(|_| Err(WebError::internal("a page panicked")));
+    let response = result.unwrap_or_else(IntoResponse::into_response);
+    let response = error::render(response, &error_context);
+    let mut response = compress(encoding, response).await;
+    security_headers::secure(&mut response, check.web.is_secure, &check.web.map_hosts);
+    response
+}
+
+impl AccessCheck {
+    async fn run(&self, request: Request, next: Next) -> Result<Response, WebError> {
+        let (mut parts, body) = request.into_parts();
+        let request = RequestContext::read(&self.web, &parts).await?;
+        let is_read = matches!(parts.method, Method::GET | Method::HEAD);
+        if let Some(redirect) = self.redirect_to_login(&request, is_read).await? {
+            return Ok(redirect);
+        }
+        let body = if is_read {
+            Body::empty()
+        } else {
+            self.read_form(&mut parts, body, &request).await?
+        };
+        if let (Access::Member(permission), Some(member)) = (self.access, &request.member) {
+            member.role.require(permission).map_err(|refusal| WebError::missing_role(&refusal))?;
+        }
+        self.touch_session(&request);
+        let sets_cookie = is_read && !request.has_cookie && self.access == Access::Public;
+        let secret = request.secret.clone();
+        parts.extensions.insert(request);
+        let mut response = next.run(Request::from_parts(parts, body)).await;
+        let is_flash_consumed = response.extensions_mut().remove::<FlashConsumed>().is_some();
+        let headers = response.headers_mut();
+        if sets_cookie {
+            let cookie = Cookie::Session.set(secret.reveal(), self.web.is_secure);
+            headers.append(header::SET_COOKIE, cookie);
+        }
+        if is_flash_consumed {
+            headers.append(header::SET_COOKIE, Cookie::Flash.clear(self.web.is_secure));
+        }
+        Ok(response)
+    }
+
+    /// Where a user goes who is not logged in, or not a member of any workspace.
+    async fn redirect_to_login(
+        &self,
+        request: &RequestContext,
+        is_read: bool,
+    ) -> Result<Option<Response>, WebError> {
+        if self.access == Access::Public {
+            return Ok(None);
+        }
+        let Some(session) = &request.session else {
+            let to = if !self.web.store.has_users().await? {
+                "/setup".to_owned()
+            } else if is_read && request.path != "/" && !request.is_fragment {
+                format!("/login?next={}", encode(&request.path))
+            } else {
+                "/login".to_owned()
+            };
+            return Ok(Some(redirect(request, &to)));
+        };
+        if matches!(self.access, Access::Member(_)) && session.memberships.is_empty() {
+            return Ok(Some(redirect(request, "/account")));
+        }
+        Ok(None)
+    }
+
+    /// Reads the body of a change, after checking that one of our own pages sent it.
+    async fn read_form(
+        &self,
+        parts: &mut Parts,
+        body: Body,
+        request: &RequestContext,
+    ) -> Result<Body, WebError> {
+        if !is_same_origin(&self.web, parts) {
+            return Err(WebError::forbidden(id("error-cross-site")));
+        }
+        let bytes = axum::body::to_bytes(body, self.max_body).await;
+        let bytes = bytes.map_err(|_| WebError::too_large())?;
+        let kind = parts.headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+        let is_form =
+            kind.is_some_and(|kind| kind.starts_with("application/x-www-form-urlencoded"));
+        let form = if is_form { Pairs::parse(&bytes) } else { Pairs::default() };
+        let header = parts.headers.get("x-csrf-token").and_then(|token| token.to_str().ok());
+        let token = header.unwrap_or_else(|| form.get("_csrf"));
+        if !request.has_cookie || !secrets_match(token, &request.form_token()) {
+            return Err(WebError::forbidden(id("error-form-expired")));
+        }
+        parts.extensions.insert(Form(form));
+        Ok(Body::from(bytes))
+    }
+
+    /// Records the use of a session, in the background and not at every request.
+    fn touch_session(&self, request: &RequestContext) {
+        let Some(session) = &request.session else { return };
+        if request.now.as_millis() - session.last_seen_at.as_millis() < TOUCH_INTERVAL_MILLIS {
+            return;
+        }
+        let (store, id, now) = (self.web.store.clone(), session.id, request.now);
+        let ends_at = session_end(session.created_at, now);
+        tokio::spawn(async move {
+            if let Err(error) = store.touch_session(id, now, ends_at).await {
+                tracing::warn!(%error, "could not record the use of a session");
+            }
+        });
+    }
+}
+
+/// Whether a page of this application sent the request. Browsers send the origin with every form; a
+/// trusted proxy may forward the host and scheme that the browser used.
+fn is_same_origin(web: &Web, parts: &Parts) -> bool {
+    let text = |name| parts.headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
+    let Some(origin) = text(header::ORIGIN) else { return false };
+    if origin == web.origin {
+        return true;
+    }
+    let client = parts.extensions.get::<Client>();
+    let requested = client.and_then(|client| client.host.as_deref()).or_else(|| text(header::HOST));
+    let (Some((scheme, host)), Some(requested)) = (origin.split_once("://"), requested) else {
+        return false;
+    };
+    let forwarded = client.and_then(|client| client.scheme);
+    let is_same_scheme =
+        forwarded.map_or(matches!(scheme, "http" | "https"), |forwarded| forwarded == scheme);
+    is_same_scheme && host == requested
+}
+
+/// Redirects; a request for a fragment makes the browser load the whole page.
+fn redirect(request: &RequestContext, to: &str) -> Response {
+    if !request.is_fragment {
+        return Redirect::to(to).into_response();
+    }
+    let mut response = StatusCode::NO_CONTENT.into_response();
+    let to = HeaderValue::from_str(to).unwrap_or(HeaderValue::from_static("/"));
+    response.headers_mut().insert("hx-redirect", to);
+    response
+}

@@ -1,0 +1,144 @@
+//! Joining a workspace by the link of an invitation.
+
+use super::{
+    Shared, Web, WebError,
+    fields::{Field, attach_errors, focus_first},
+    flash::Flash,
+    form::Form,
+    i18n::Localizer,
+    login::open_session,
+    page,
+    request_context::RequestContext,
+    setup::{new_user_fields, read_new_user, validation_problems, with_password_hash},
+};
+use askama::Template;
+use axum::{
+    extract::{Path, State},
+    http::{HeaderMap, StatusCode},
+    response::Response,
+};
+use groma_domain::session::Secret;
+use groma_store::{Invitation, NewUser};
+
+#[derive(Template)]
+#[template(path = "invitation.html")]
+struct InvitationPage {
+    t: Localizer,
+    csrf: String,
+    secret: String,
+    /// `None` when the invitation is not valid.
+    invitation: Option<InvitationView>,
+    fields: Vec<Field>,
+    problems: Vec<String>,
+}
+
+struct InvitationView {
+    workspace: String,
+    /// Who sent it; empty when unknown.
+    inviter: String,
+    role: String,
+    expires: String,
+    /// The email of the logged-in user.
+    user: Option<String>,
+}
+
+impl InvitationPage {
+    async fn read(web: &Web, request: &RequestContext, sent: &str) -> Result<Self, WebError> {
+        let t = request.t;
+        let mut page = Self {
+            t,
+            csrf: request.form_token(),
+            secret: String::new(),
+            invitation: None,
+            fields: Vec::new(),
+            problems: Vec::new(),
+        };
+        let Some(secret) = Secret::parse(sent) else { return Ok(page) };
+        let found = web.store.invitation(&secret.hash(), request.now).await?;
+        let Some((workspace, invitation)) = found else { return Ok(page) };
+        let Invitation { role, email, invited_by, expires_at, .. } = invitation;
+        let people = web.store.people(workspace.id).await?;
+        let inviter = people.into_iter().find(|known| Some(known.person.id) == invited_by);
+        page.secret = secret.reveal().to_owned();
+        page.invitation = Some(InvitationView {
+            workspace: workspace.name.as_str().to_owned(),
+            inviter: inviter.map(|inviter| inviter.person.name).unwrap_or_default(),
+            role: t.role(role),
+            expires: t.full_day(expires_at.date()),
+            user: request.session.as_ref().map(|session| session.email.to_string()),
+        });
+        page.fields = new_user_fields(t, &email.unwrap_or_default()).into();
+        Ok(page)
+    }
+
+    fn show(
+        &self,
+        web: &Web,
+        request: &RequestContext,
+        status: StatusCode,
+    ) -> Result<Response, WebError> {
+        page::auth_page(web, request, status, self.t.msg("invitation-page-title"), self)
+    }
+}
+
+pub(super) async fn invitation_page(
+    State(web): State<Shared>,
+    request: RequestContext,
+    Path(sent): Path<String>,
+) -> Result<Response, WebError> {
+    let page = InvitationPage::read(&web, &request, &sent).await?;
+    let status = if page.invitation.is_some() { StatusCode::OK } else { StatusCode::NOT_FOUND };
+    page.show(&web, &request, status)
+}
+
+pub(super) async fn join(
+    State(web): State<Shared>,
+    request: RequestContext,
+    Path(sent): Path<String>,
+    headers: HeaderMap,
+    form: Form,
+) -> Result<Response, WebError> {
+    let mut page = InvitationPage::read(&web, &request, &sent).await?;
+    let secret = Secret::parse(&sent).filter(|_| page.invitation.is_some());
+    let Some(secret) = secret else {
+        return page.show(&web, &request, StatusCode::NOT_FOUND);
+    };
+    let mut errors = Vec::new();
+    let user = match &request.session {
+        Some(session) => {
+            Some(NewUser { email: session.email.clone(), name: None, password_hash: None })
+        }
+        None => {
+            for field in page.fields.iter_mut().filter(|field| field.name != "password") {
+                field.value = form.get(field.name).to_owned();
+            }
+            match read_new_user(&form, &mut errors) {
+                Some((user, password)) => Some(with_password_hash(user, password).await?),
+                None => None,
+            }
+        }
+    };
+    if let Some(user) = user {
+        let (is_new_user, email) = (request.session.is_none(), user.email.clone());
+        let accepted =
+            web.store.accept_invitation(secret.hash(), user, is_new_user, request.now).await;
+        match (accepted, &request.session) {
+            (Ok((workspace, _)), Some(session)) => {
+                web.store.enter_workspace(session.id, session.user, workspace).await?;
+                let flash = Flash::new(request.t.msg("invitation-joined"));
+                return Ok(page::redirect_with_flash(&request, web.is_secure, "/", &flash));
+            }
+            (Ok(_), None) => {
+                let account = web.store.account(&email).await?.ok_or_else(WebError::not_found)?;
+                return open_session(&web, &request, &headers, account.user, None, "/").await;
+            }
+            (Err(error), _) => errors.extend(validation_problems(error)?),
+        }
+    }
+    if request.session.is_some() {
+        page.fields.clear();
+    }
+    page.problems = attach_errors(request.t, &mut page.fields, &errors);
+    focus_first(&mut page.fields);
+    page.show(&web, &request, StatusCode::BAD_REQUEST)
+}

@@ -1,0 +1,205 @@
+//! Login and logout.
+
+use super::{
+    Shared, Web, WebError,
+    authorize::session_end,
+    cookies::Cookie,
+    fields::{Field, Input},
+    form::{Form, Query, local_path},
+    i18n::Localizer,
+    new_secret, page,
+    request_context::RequestContext,
+};
+use crate::{
+    metrics::{self, LoginOutcome},
+    password,
+};
+use askama::Template;
+use axum::{
+    extract::State,
+    http::{HeaderMap, StatusCode, header},
+    response::{IntoResponse, Redirect, Response},
+};
+use groma_domain::{Email, UserId, session::Secret};
+use groma_store::{Bucket, NewSession};
+
+#[derive(Template)]
+#[template(path = "login.html")]
+struct LoginPage {
+    t: Localizer,
+    csrf: String,
+    next: String,
+    fields: Vec<Field>,
+    problems: Vec<String>,
+}
+
+impl LoginPage {
+    fn new(request: &RequestContext, next: &str, email: &str) -> Self {
+        let t = request.t;
+        Self {
+            t,
+            csrf: request.form_token(),
+            next: local_path(next).to_owned(),
+            fields: vec![
+                Field::new("email", t.msg("account-email"), Input::Email)
+                    .value(email)
+                    .required()
+                    .autocomplete("username"),
+                Field::new("password", t.msg("account-password"), Input::Password)
+                    .required()
+                    .autocomplete("current-password"),
+            ],
+            problems: Vec::new(),
+        }
+    }
+
+    fn show(
+        &self,
+        web: &Web,
+        request: &RequestContext,
+        status: StatusCode,
+    ) -> Result<Response, WebError> {
+        page::auth_page(web, request, status, self.t.msg("login-title"), self)
+    }
+}
+
+pub(super) async fn login_page(
+    State(web): State<Shared>,
+    request: RequestContext,
+    query: Query,
+) -> Result<Response, WebError> {
+    if request.session.is_some() {
+        return Ok(Redirect::to(local_path(query.get("next"))).into_response());
+    }
+    if !web.store.has_users().await? {
+        return Ok(Redirect::to("/setup").into_response());
+    }
+    let page = LoginPage::new(&request, query.get("next"), "");
+    page.show(&web, &request, StatusCode::OK)
+}
+
+/// How many logins may fail within 15 minutes. A known device is counted on its own, so that strangers
+/// cannot lock its owner out.
+const MAX_PER_DEVICE: u32 = 10;
+const MAX_PER_ACCOUNT_AND_ADDRESS: u32 = 10;
+const MAX_PER_ADDRESS: u32 = 100;
+const MAX_PER_ACCOUNT: u32 = 100;
+
+pub(super) async fn login(
+    State(web): State<Shared>,
+    request: RequestContext,
+    headers: HeaderMap,
+    form: Form,
+) -> Result<Response, WebError> {
+    let t = request.t;
+    let mut page = LoginPage::new(&request, form.get("next"), form.get("email"));
+    let Ok(email) = Email::parse(form.get("email")) else {
+        page.problems.push(t.msg("login-failed").into());
+        return page.show(&web, &request, StatusCode::BAD_REQUEST);
+    };
+    let account = web.store.account(&email).await?;
+    let device = Cookie::Device.read(&headers, web.is_secure).and_then(Secret::parse);
+    let is_known_device = match (&account, &device) {
+        (Some(account), Some(device)) => {
+            web.store.knows_device(account.user, &device.hash()).await?
+        }
+        _ => false,
+    };
+    let device = device.filter(|_| is_known_device);
+    let buckets = buckets(&email, &request.address, device.as_ref());
+    if !web.store.begin_attempt(buckets.clone(), request.now).await? {
+        metrics::login(LoginOutcome::Throttled);
+        tracing::warn!(client = request.address, "login rejected: too many failed attempts");
+        page.problems.push(t.msg("login-too-many").into());
+        return page.show(&web, &request, StatusCode::TOO_MANY_REQUESTS);
+    }
+    let hash = account.as_ref().and_then(|account| account.password_hash.clone());
+    let is_correct = check_password(&web, hash, form.get("password")).await?;
+    let Some(account) = account.filter(|_| is_correct) else {
+        metrics::login(LoginOutcome::Failed);
+        tracing::info!(client = request.address, "login failed");
+        page.problems.push(t.msg("login-failed").into());
+        return page.show(&web, &request, StatusCode::BAD_REQUEST);
+    };
+    metrics::login(LoginOutcome::Succeeded);
+    web.store.forget_attempt(buckets, request.now).await?;
+    // The new session replaces an earlier one of this browser.
+    if let Some(session) = &request.session {
+        web.store.end_session(session.user, session.id).await?;
+    }
+    let to = local_path(form.get("next"));
+    open_session(&web, &request, &headers, account.user, device, to).await
+}
+
+/// The counters that an attempt adds to. A successful login resets the first one.
+fn buckets(email: &Email, address: &str, device: Option<&Secret>) -> Vec<Bucket> {
+    let bucket = |name: String, limit| Bucket { name, limit };
+    let account = email.key();
+    match device {
+        Some(device) => {
+            let mark = device.mark("attempts", account.as_bytes());
+            vec![bucket(format!("device {mark}"), MAX_PER_DEVICE)]
+        }
+        None => vec![
+            bucket(format!("both {address} {account}"), MAX_PER_ACCOUNT_AND_ADDRESS),
+            bucket(format!("address {address}"), MAX_PER_ADDRESS),
+            bucket(format!("account {account}"), MAX_PER_ACCOUNT),
+        ],
+    }
+}
+
+/// Checks a password. It takes as long when there is no hash to compare with.
+pub(super) async fn check_password(
+    web: &Web,
+    hash: Option<String>,
+    typed: &str,
+) -> Result<bool, WebError> {
+    let failed = |error: String| WebError::internal(error);
+    let _permit = web.password_checks.acquire().await.map_err(|error| failed(error.to_string()))?;
+    password::is_right(hash, typed.to_owned()).await.map_err(|error| failed(error.to_string()))
+}
+
+/// Opens a session with a new secret, remembers the device, and redirects.
+pub(super) async fn open_session(
+    web: &Web,
+    request: &RequestContext,
+    headers: &HeaderMap,
+    user: UserId,
+    device: Option<Secret>,
+    to: &str,
+) -> Result<Response, WebError> {
+    let random = || new_secret().map_err(|error| WebError::internal(error.to_string()));
+    let secret = random()?;
+    let device = match device {
+        Some(device) => device,
+        None => random()?,
+    };
+    let agent = headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok());
+    let session = NewSession {
+        hash: secret.hash(),
+        user,
+        user_agent: agent.unwrap_or_default().chars().take(300).collect(),
+        address: request.address.clone(),
+        now: request.now,
+        ends_at: session_end(request.now, request.now),
+    };
+    web.store.open_session(session, Some(device.hash())).await?;
+    let mut response = Redirect::to(to).into_response();
+    let cookies = response.headers_mut();
+    cookies.append(header::SET_COOKIE, Cookie::Session.set(secret.reveal(), web.is_secure));
+    cookies.append(header::SET_COOKIE, Cookie::Device.set(device.reveal(), web.is_secure));
+    Ok(response)
+}
+
+pub(super) async fn logout(
+    State(web): State<Shared>,
+    request: RequestContext,
+) -> Result<Response, WebError> {
+    if let Some(session) = &request.session {
+        web.store.end_session(session.user, session.id).await?;
+    }
+    let mut response = Redirect::to("/login").into_response();
+    let cookie = Cookie::Session.clear(web.is_secure);
+    response.headers_mut().append(header::SET_COOKIE, cookie);
+    Ok(response)
+}

@@ -1,0 +1,210 @@
+//! The fields of a record's form.
+
+use super::{Doc, Statuses, form_values::Values};
+use crate::web::{
+    WebError,
+    fields::{Choice, CustomField, Field, Input},
+    i18n::{Localizer, Message},
+    request_context::MemberContext,
+    setup::currency_choices,
+};
+use groma_domain::{Currency, Kind, record::Priority};
+use groma_store::Browse;
+
+/// The value of a field as text.
+pub(super) fn display_value(t: Localizer, field: &Field) -> String {
+    match &field.input {
+        Input::Select(choices) | Input::MultiSelect(choices) => {
+            let chosen = choices.iter().filter(|choice| choice.is_selected);
+            chosen.map(|choice| choice.label.as_str()).collect::<Vec<_>>().join(", ")
+        }
+        Input::CustomFields(fields) => {
+            let fields = fields.iter().filter(|field| !field.name.is_empty());
+            let fields = fields.map(|field| format!("{}: {}", field.name, field.value));
+            fields.collect::<Vec<_>>().join("; ")
+        }
+        Input::Checkbox if field.value == "true" => t.msg("yes").into(),
+        Input::Checkbox => t.msg("no").into(),
+        _ => field.value.clone(),
+    }
+}
+
+/// The fields of a kind with these values.
+pub(super) async fn fields(
+    ctx: &MemberContext,
+    kind: Kind,
+    statuses: &Statuses,
+    values: &Values,
+    is_new: bool,
+) -> Result<Vec<Field>, WebError> {
+    let t = ctx.t();
+    let people = ctx.people().await?;
+    let line = |name, label: Message| Field::line(name, label).value(values.get(name));
+    let day = |name, label: Message| {
+        Field::new(name, label, Input::Date).value(values.get(name)).class("short")
+    };
+    let decimal = |name, label: Message| {
+        Field::new(name, label, Input::Decimal).value(values.get(name)).class("short")
+    };
+    let description = || {
+        Field::new("description", t.msg("field-description"), Input::TextArea)
+            .value(values.get("description"))
+            .class("span")
+    };
+    let status = || {
+        let chosen = values.get("status");
+        let mut choices = vec![Choice::new("", "—", chosen.is_empty())];
+        choices.extend(statuses.of(kind).map(|status| {
+            let id = status.id.to_string();
+            let is_selected = id == chosen;
+            Choice::new(id, status.name.clone(), is_selected)
+        }));
+        Field::new("status", t.msg("field-status"), Input::Select(choices))
+    };
+    let person = |name, label: Message| {
+        let chosen = values.get(name);
+        let mut choices = vec![Choice::new("", "—", chosen.is_empty())];
+        choices.extend(people.iter().map(|known| {
+            let id = known.person.id.to_string();
+            let is_selected = id == chosen;
+            Choice::new(id, known.person.name.clone(), is_selected)
+        }));
+        Field::new(name, label, Input::Select(choices))
+    };
+    let currency = |fallback: Option<Currency>| {
+        let chosen: Option<Currency> = values.get("currency").parse().ok().or(fallback);
+        let mut choices = currency_choices(chosen.unwrap_or(ctx.workspace().currency));
+        if chosen.is_none() {
+            choices.iter_mut().for_each(|choice| choice.is_selected = false);
+            choices.insert(0, Choice::new("", t.msg("form-currency-of-folder"), true));
+        }
+        Field::new("currency", t.msg("field-currency"), Input::Select(choices)).class("short")
+    };
+    let mut fields = match kind {
+        Kind::Folder => vec![
+            line("name", t.msg("field-name-label")).required().class("span"),
+            line("clientName", t.msg("field-client")),
+            status(),
+            person("owner", t.msg("field-owner")),
+            line("tags", t.msg("field-tags")).hint(t.msg("form-tags-hint")),
+            day("startDate", t.msg("field-start")),
+            day("dueDate", t.msg("field-due")),
+            currency(Some(ctx.workspace().currency)),
+            description(),
+        ],
+        Kind::Assignment => {
+            let chosen = match values.get("priority") {
+                "" => "normal",
+                chosen => chosen,
+            };
+            let priorities = Priority::WORDS.iter();
+            let priorities =
+                priorities.map(|(word, _)| {
+                    let label = t.msg("priority-name").arg("priority", *word);
+                    Choice::new(*word, label, *word == chosen)
+                });
+            let assignees = people.iter().map(|known| {
+                let id = known.person.id.to_string();
+                let is_selected = values.assignees.contains(&id);
+                Choice::new(id, known.person.name.clone(), is_selected)
+            });
+            vec![
+                line("title", t.msg("field-title")).required().class("span"),
+                folder(ctx, values).await?,
+                status(),
+                Field::new("priority", t.msg("field-priority"), Input::Select(priorities.collect())),
+                Field::new(
+                    "assignees",
+                    t.msg("field-assigned-to"),
+                    Input::MultiSelect(assignees.collect()),
+                ),
+                day("startDate", t.msg("field-start")),
+                day("dueDate", t.msg("field-due")),
+                decimal("estimatedHours", t.msg("field-estimated-hours")),
+                decimal("spentHours", t.msg("field-spent-hours")),
+                description(),
+            ]
+        }
+        Kind::Expense => vec![
+            folder(ctx, values).await?,
+            day("incurredOn", t.msg("field-date")).required(),
+            decimal("unitAmount", t.msg("field-unit-price")).required(),
+            decimal("quantity", t.msg("field-quantity")).hint(t.msg("form-quantity-hint")),
+            currency(None),
+            line("category", t.msg("field-category")),
+            line("vendor", t.msg("field-vendor")),
+            record_of_folder(ctx, Kind::Budget, "budget", t.msg("field-budget"), values).await?,
+            record_of_folder(ctx, Kind::Assignment, "assignment", t.msg("field-assignment"), values).await?,
+            status(),
+            person("submittedBy", t.msg("field-submitted-by")),
+            Field::new("billable", t.msg("field-billable"), Input::Checkbox)
+                .value(values.get("billable")),
+            description(),
+        ],
+        Kind::Budget => vec![
+            line("name", t.msg("field-name-label")).required().class("span"),
+            folder(ctx, values).await?,
+            decimal("amount", t.msg("field-amount")).required(),
+            currency(None),
+            line("category", t.msg("field-category")),
+            status(),
+            day("startDate", t.msg("field-start")),
+            day("endDate", t.msg("field-end")),
+            description(),
+        ],
+    };
+    let hint = match is_new {
+        true => t.msg("form-new-reference-hint"),
+        false => t.msg("form-reference-hint"),
+    };
+    fields.push(line("reference", t.msg("field-reference")).hint(hint));
+    let hint = t.msg("form-external-id-hint");
+    fields.push(line("externalId", t.msg("field-external-id")).hint(hint));
+    let mut custom_fields = values.custom_fields.clone();
+    // Room for two more.
+    let empty = CustomField { kind: "text", ..CustomField::default() };
+    custom_fields.extend([empty.clone(), empty]);
+    let input = Input::CustomFields(custom_fields);
+    fields.push(Field::new("customFields", t.msg("field-custom-fields"), input).class("span"));
+    Ok(fields)
+}
+
+/// The folder, by its reference, with the newest folders as suggestions.
+async fn folder(ctx: &MemberContext, values: &Values) -> Result<Field, WebError> {
+    let recent = Browse { closed: Some(false), limit: 50, ..Browse::all(Kind::Folder) };
+    let (recent, _) = ctx.browse(recent).await?;
+    let choices =
+        recent.iter().map(|doc| Choice::new(doc.reference(), doc.title(Kind::Folder), false));
+    let t = ctx.t();
+    Ok(Field::new("folder", t.msg("field-folder"), Input::Suggest(choices.collect()))
+        .value(values.get("folder"))
+        .required()
+        .hint(t.msg("form-folder-hint")))
+}
+
+/// A budget or an assignment of the folder, or a line for its reference while the folder is unknown.
+async fn record_of_folder(
+    ctx: &MemberContext,
+    kind: Kind,
+    name: &'static str,
+    label: Message,
+    values: &Values,
+) -> Result<Field, WebError> {
+    let chosen = values.get(name);
+    let folder = match super::parse_key(values.get("folder")) {
+        Some(key) => ctx.store().get(ctx.workspace_id(), Kind::Folder, &key).await?,
+        None => None,
+    };
+    let Some(folder) = folder else {
+        return Ok(Field::line(name, label).value(chosen).hint(ctx.t().msg("form-linked-reference-hint")));
+    };
+    let in_folder =
+        Browse { folder: Some(Doc::parse(&folder.text)?.id()?), limit: 200, ..Browse::all(kind) };
+    let (docs, _) = ctx.browse(in_folder).await?;
+    let mut choices = vec![Choice::new("", "—", chosen.is_empty())];
+    choices.extend(docs.iter().map(|doc| {
+        let text = format!("{} {}", doc.reference(), doc.title(kind));
+        Choice::new(doc.reference(), text, doc.reference() == chosen)
+    }));
+    Ok(Field::new(name, label, Input::Select(choices)))
+}

@@ -1,0 +1,181 @@
+//! The first setup: the first workspace and its owner. The server prints the code that it requires.
+
+use super::{
+    Shared, Web, WebError,
+    fields::{Choice, Field, Input, attach_errors, focus_first, problems},
+    form::{Form, Query},
+    i18n::{Localizer, id},
+    login::open_session,
+    page,
+    request_context::RequestContext,
+    secrets_match,
+};
+use crate::password;
+use askama::Template;
+use axum::{
+    extract::State,
+    http::{HeaderMap, StatusCode},
+    response::{IntoResponse, Redirect, Response},
+};
+use groma_domain::{
+    Currency, Email, Problem, Refusal, password::Password, workspace::WorkspaceName,
+};
+use groma_store::NewUser;
+
+#[derive(Template)]
+#[template(path = "setup.html")]
+struct SetupPage<'a> {
+    t: Localizer,
+    service: &'a str,
+    csrf: String,
+    has_code: bool,
+    code: &'a str,
+    /// The beginning of the address that the server prints.
+    address: String,
+    fields: Vec<Field>,
+    problems: Vec<String>,
+}
+
+impl<'a> SetupPage<'a> {
+    fn new(web: &'a Web, request: &RequestContext, code: &'a str) -> Self {
+        let t = request.t;
+        let mut fields = vec![
+            Field::line("name", t.msg("setup-workspace-name"))
+                .required()
+                .hint(t.msg("setup-workspace-name-hint")),
+            Field::new(
+                "currency",
+                t.msg("workspace-currency"),
+                Input::Select(currency_choices(Currency::EUR)),
+            )
+            .required(),
+        ];
+        fields.extend(new_user_fields(t, ""));
+        Self {
+            t,
+            service: &web.title,
+            csrf: request.form_token(),
+            has_code: secrets_match(code, web.setup_code.reveal()),
+            code,
+            address: format!("{}/setup?code=", web.public_url),
+            fields,
+            problems: Vec::new(),
+        }
+    }
+
+    fn show(
+        &self,
+        web: &Web,
+        request: &RequestContext,
+        status: StatusCode,
+    ) -> Result<Response, WebError> {
+        page::auth_page(web, request, status, self.t.msg("setup-page-title"), self)
+    }
+}
+
+/// The fields of a new user: `person`, `email`, `password`.
+pub(super) fn new_user_fields(t: Localizer, email: &str) -> [Field; 3] {
+    [
+        Field::line("person", t.msg("account-your-name")).required().autocomplete("name"),
+        Field::new("email", t.msg("account-your-email"), Input::Email)
+            .value(email)
+            .required()
+            .autocomplete("username"),
+        Field::new("password", t.msg("account-password"), Input::Password)
+            .required()
+            .autocomplete("new-password")
+            .hint(t.msg("account-password-hint")),
+    ]
+}
+
+/// The most common currencies, and the current one.
+pub(super) fn currency_choices(current: Currency) -> Vec<Choice> {
+    const COMMON: [&str; 22] = [
+        "AUD", "BGN", "BRL", "CAD", "CHF", "CZK", "DKK", "EUR", "GBP", "HUF", "INR", "JPY", "KWD",
+        "MAD", "MXN", "NOK", "NZD", "PLN", "RON", "SEK", "TND", "USD",
+    ];
+    let mut codes: Vec<&str> = COMMON.to_vec();
+    if !codes.contains(&current.code()) {
+        codes.push(current.code());
+        codes.sort_unstable();
+    }
+    codes.into_iter().map(|code| Choice::new(code, code, code == current.code())).collect()
+}
+
+pub(super) async fn setup_page(
+    State(web): State<Shared>,
+    request: RequestContext,
+    query: Query,
+) -> Result<Response, WebError> {
+    if web.store.has_users().await? {
+        return Ok(Redirect::to("/login").into_response());
+    }
+    SetupPage::new(&web, &request, query.get("code")).show(&web, &request, StatusCode::OK)
+}
+
+pub(super) async fn setup(
+    State(web): State<Shared>,
+    request: RequestContext,
+    headers: HeaderMap,
+    form: Form,
+) -> Result<Response, WebError> {
+    let mut page = SetupPage::new(&web, &request, form.get("code"));
+    if !page.has_code {
+        return Err(WebError::forbidden(id("setup-code-invalid")));
+    }
+    let kept = ["name", "person", "email"];
+    for field in page.fields.iter_mut().filter(|field| kept.contains(&field.name)) {
+        field.value = form.get(field.name).to_owned();
+    }
+    let mut errors = Vec::new();
+    let name = WorkspaceName::parse(form.get("name"));
+    let name = name.map_err(|refusal| errors.extend(problems(&refusal))).ok();
+    let currency: Result<Currency, _> = form.get("currency").parse();
+    let currency = currency.map_err(|reason| errors.push(Problem::new("currency", reason))).ok();
+    let owner = read_new_user(&form, &mut errors);
+    if let (Some(name), Some(currency), Some((owner, password)), true) =
+        (name, currency, owner, errors.is_empty())
+    {
+        let owner = with_password_hash(owner, password).await?;
+        let email = owner.email.clone();
+        match web.store.set_up(name, currency, owner, request.now).await {
+            Ok(_) => {
+                let account = web.store.account(&email).await?.ok_or_else(WebError::not_found)?;
+                return open_session(&web, &request, &headers, account.user, None, "/").await;
+            }
+            Err(error) => errors.extend(validation_problems(error)?),
+        }
+    }
+    page.problems = attach_errors(request.t, &mut page.fields, &errors);
+    focus_first(&mut page.fields);
+    page.show(&web, &request, StatusCode::BAD_REQUEST)
+}
+
+/// The problems of a validation error; any other error is returned as such.
+pub(super) fn validation_problems(error: groma_store::Error) -> Result<Vec<Problem>, WebError> {
+    match error.refusal() {
+        Some(refusal @ Refusal::Invalid(_)) => Ok(problems(refusal)),
+        _ => Err(error.into()),
+    }
+}
+
+/// Reads the fields of a new user.
+pub(super) fn read_new_user(form: &Form, errors: &mut Vec<Problem>) -> Option<(NewUser, Password)> {
+    let name = groma_domain::person::parse_name(form.get("person"));
+    let name = name.map_err(|reason| errors.push(Problem::new("person", reason))).ok();
+    let email = Email::parse(form.get("email"));
+    let email = email.map_err(|reason| errors.push(Problem::new("email", reason))).ok();
+    let password = Password::new(form.get("password"));
+    let password = password.map_err(|reason| errors.push(Problem::new("password", reason))).ok();
+    let user = NewUser { email: email?, name: Some(name?), password_hash: None };
+    Some((user, password?))
+}
+
+pub(super) async fn with_password_hash(
+    user: NewUser,
+    password: Password,
+) -> Result<NewUser, WebError> {
+    let hash = password::hash(password).await;
+    let hash = hash.map_err(|error| WebError::internal(error.to_string()))?;
+    Ok(NewUser { password_hash: Some(hash), ..user })
+}
