@@ -59,7 +59,6 @@ async function bundle(name, entry) {
     format: "iife",
     target: ["chrome123", "firefox128", "safari17.5"],
     external: [`${ASSETS}*`],
-    loader: { ".ftl": "text" },
     // MapLibre is an ES module and reads this; the bundles are classic scripts, where it does not exist.
     define: { "import.meta.url": "document.baseURI" },
   });

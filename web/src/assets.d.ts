@@ -1,7 +1,2 @@
 /** Returns the URL of an asset. build.mjs replaces the call with the hashed file name. */
 declare function asset(name: string): string;
-
-declare module "*.ftl" {
-  const source: string;
-  export default source;
-}

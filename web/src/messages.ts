@@ -1,13 +1,12 @@
-// The texts that scripts show. They are the messages of the Fluent file of the page's language whose ids
-// start with `script-`.
+// The texts that scripts show. The page contains them as Fluent source: the messages of its language whose
+// ids start with `script-`, from `crates/groma/locales/`.
 
 import { FluentBundle, FluentResource, type FluentVariable } from "@fluent/bundle";
-import source from "./messages.ftl";
 
 const locale = document.documentElement.lang || "en";
 // Isolation marks around arguments matter only in text that mixes writing directions.
 const bundle = new FluentBundle(locale, { useIsolating: false });
-bundle.addResource(new FluentResource(source));
+bundle.addResource(new FluentResource(document.getElementById("messages")?.textContent ?? ""));
 
 /** Returns a message with its arguments inserted, or the id if there is no such message. */
 export function t(id: string, args?: Record<string, FluentVariable>): string {
