@@ -26,11 +26,11 @@ test("create a folder and a token", async () => {
   await page.getByRole("heading", { name: "Without any script" }).waitFor();
 
   await page.getByRole("link", { name: "Settings" }).first().click();
-  await page.getByRole("link", { name: "API Tokens" }).first().click();
+  await page.getByRole("link", { name: "API tokens" }).first().click();
   await page.getByRole("link", { name: "New token" }).click();
   await page.locator("[name=name]").fill("Nightly export");
   await page.getByLabel("READ_FOLDER").check();
-  await page.getByRole("button", { name: "Make the token" }).click();
+  await page.getByRole("button", { name: "Create token" }).click();
   const token = (await page.locator(".once .secret code").textContent()).trim();
   const response = await fetch(`${fixture.url}/api/public/v1/folders?term=without`, {
     headers: { Authorization: `Bearer ${token}` },

@@ -45,7 +45,7 @@ test("a new user sets up, works and automates", async (t) => {
     await page.locator("[name=person]").fill("Survey lead");
     await page.locator("[name=email]").fill("lead@example.test");
     await page.locator("[name=password]").fill("levels and rods 24");
-    await page.getByRole("button", { name: "Make the workspace" }).click();
+    await page.getByRole("button", { name: "Create workspace" }).click();
     await page.locator(".rail").waitFor();
     const again = await context.request.get(setupUrl, { maxRedirects: 0 });
     assert.notEqual(again.status(), 200, "the link works only once");
@@ -68,10 +68,10 @@ test("a new user sets up, works and automates", async (t) => {
     await page.getByRole("button", { name: "Create" }).click();
     await page.getByRole("heading", { name: "Field work" }).waitFor();
     await page.goto(fixture.url + folder);
-    await page.getByRole("link", { name: "Add expenses" }).click();
+    await page.getByRole("link", { name: "Add expense" }).click();
     await page.locator("[name=unitAmount]").fill("1080.50");
     await page.locator("[name=budget]").selectOption({ index: 1 });
-    await page.getByRole("button", { name: "Add and look at it" }).click();
+    await page.getByRole("button", { name: "Add and open" }).click();
     await page.goto(fixture.url + folder);
     await page.locator("svg.chart.over").waitFor();
     assert.match(await page.locator("svg.chart").textContent(), /1,080\.50 EUR/);
@@ -106,11 +106,11 @@ test("a new user sets up, works and automates", async (t) => {
 
   await t.test("a new token gives access to the API", async () => {
     await page.goto(`${fixture.url}/settings`);
-    await page.getByRole("link", { name: "API Tokens" }).first().click();
+    await page.getByRole("link", { name: "API tokens" }).first().click();
     await page.getByRole("link", { name: "New token" }).first().click();
     await page.locator("[name=name]").fill("Nightly export");
     await page.getByLabel("READ_FOLDER").check();
-    await page.getByRole("button", { name: "Make the token" }).click();
+    await page.getByRole("button", { name: "Create token" }).click();
     token = (await page.locator(".once .secret code").textContent()).trim();
     assert.match(token, /^svc_[0-9a-f]{48}$/);
     assert.match(await page.locator(".once pre").textContent(), new RegExp(token));
@@ -127,7 +127,7 @@ test("a new user sets up, works and automates", async (t) => {
 
   await t.test("a webhook receives a signed event, and the delivery log shows it", async () => {
     await page.goto(`${fixture.url}/settings/webhooks`);
-    await page.locator(".empty").getByRole("link", { name: "Make an endpoint" }).click();
+    await page.locator(".empty").getByRole("link", { name: "Create endpoint" }).click();
     await page.locator("[name=url]").fill(`http://127.0.0.1:${receiver.address().port}/hook`);
     await page.getByRole("button", { name: "Create" }).click();
     const secret = (await page.locator(".once .secret code").textContent()).trim();

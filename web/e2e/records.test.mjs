@@ -51,7 +51,7 @@ test("the second of two concurrent edits sees both versions and can still save",
   assert.match(await row.locator(".theirs").textContent(), /Water board/);
   assert.match(await row.locator(".mine").textContent(), /County/);
   assert.equal(await page.locator("[name=clientName]").inputValue(), "County");
-  await page.getByRole("button", { name: "Save mine" }).click();
+  await page.getByRole("button", { name: "Save my version" }).click();
   await page.locator(".facts").getByText("County").waitFor();
   // The browser logs the status of the conflict.
   assert.deepEqual(
@@ -106,10 +106,10 @@ test("on a phone, navigation is at the bottom, and an expense can be added", asy
   await page.locator("[name=folder]").fill("F-000001");
   // "1,240" could mean 1240 or 1.240, so it is rejected.
   await page.locator("[name=unitAmount]").fill("1,240");
-  await page.getByRole("button", { name: "Add and look at it" }).tap();
+  await page.getByRole("button", { name: "Add and open" }).tap();
   await page.getByText("with a point, like 1234.50").waitFor();
   await page.locator("[name=unitAmount]").fill("12,40");
-  await page.getByRole("button", { name: "Add and look at it" }).tap();
+  await page.getByRole("button", { name: "Add and open" }).tap();
   await page.getByText("12.40").first().waitFor();
   await page.goto(`${fixture.url}/folders/F-000001`);
   await page.getByRole("button", { name: "Show map" }).tap();

@@ -76,7 +76,7 @@ async function createToken(page, name) {
   await page.locator("[name=name]").fill(name);
   await page.getByLabel("READ_EXPENSE").check();
   await page.getByLabel("READ_BUDGET").check();
-  await page.getByRole("button", { name: "Make the token" }).click();
+  await page.getByRole("button", { name: "Create token" }).click();
   await page.locator(".once").waitFor();
 }
 
