@@ -159,7 +159,8 @@ async fn a_folders_box_follows_its_geometries(office: Office) {
     let id = crate::office::text(&office.shown(Kind::Folder, "f").await, "id").parse().unwrap();
     let held = office.store.geometries_of_folder(office.workspace, id, 10).await.unwrap();
     assert_eq!(held.iter().map(|(_, feature)| feature.id).collect::<Vec<_>>(), [one, two]);
-    let count = async || office.store.count_geometries_of_folder(office.workspace, id).await.unwrap();
+    let count =
+        async || office.store.count_geometries_of_folder(office.workspace, id).await.unwrap();
     assert_eq!(count().await, 2);
     for (gone, left) in [(one, json!([4.0, 1.0, 4.0, 1.0])), (two, Value::Null)] {
         office

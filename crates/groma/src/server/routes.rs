@@ -17,9 +17,7 @@ pub(crate) fn main_router(api: &ApiState, web: &web::Shared, roles: &Roles) -> R
         return router.fallback(async || HttpError::route_not_found());
     }
     let web = web.clone();
-    router
-        .merge(web::router(&web))
-        .fallback(move |request| web::no_such_page(web, request))
+    router.merge(web::router(&web)).fallback(move |request| web::no_such_page(web, request))
 }
 
 /// The router of the geo listener.

@@ -96,7 +96,12 @@ mod tests {
             let encoding = response.headers().get(header::CONTENT_ENCODING).cloned();
             assert_eq!(encoding.as_ref().map(HeaderValue::as_bytes), named.map(str::as_bytes));
             assert_eq!(response.headers()[header::VARY], "Accept-Encoding");
-            sizes.push(to_bytes(response.into_body(), usize::MAX).await.expect("the body is readable").len());
+            sizes.push(
+                to_bytes(response.into_body(), usize::MAX)
+                    .await
+                    .expect("the body is readable")
+                    .len(),
+            );
         }
         assert!(sizes.is_sorted_by(|one, next| one < next), "{sizes:?}");
     }
@@ -106,7 +111,10 @@ mod tests {
         let mut total = 0;
         for logical in ["app.css", "app.js", "inter.woff2", "icons.svg", "icon.svg"] {
             let response = request(&url(logical), "br").await;
-            total += to_bytes(response.into_body(), usize::MAX).await.expect("the body is readable").len();
+            total += to_bytes(response.into_body(), usize::MAX)
+                .await
+                .expect("the body is readable")
+                .len();
         }
         assert!(total < 120_000, "{total} bytes");
     }

@@ -92,9 +92,7 @@ pub(super) async fn page(ctx: MemberContext) -> Result<Response, WebError> {
             overdue_assignments
                 .section(&ctx, &statuses, t.msg("dashboard-overdue-assignments"))
                 .await?,
-            overdue_folders
-                .section(&ctx, &statuses, t.msg("dashboard-overdue-folders"))
-                .await?,
+            overdue_folders.section(&ctx, &statuses, t.msg("dashboard-overdue-folders")).await?,
             due_soon.section(&ctx, &statuses, t.msg("dashboard-due-soon")).await?,
             overspent.section(&ctx, &statuses, t.msg("dashboard-overspent")).await?,
         ],

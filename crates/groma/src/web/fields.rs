@@ -219,7 +219,9 @@ impl Field {
 
     pub(crate) fn choices(&self) -> &[Choice] {
         match &self.input {
-            Input::Select(choices) | Input::MultiSelect(choices) | Input::Suggest(choices) => choices,
+            Input::Select(choices) | Input::MultiSelect(choices) | Input::Suggest(choices) => {
+                choices
+            }
             _ => &[],
         }
     }

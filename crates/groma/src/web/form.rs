@@ -68,7 +68,11 @@ impl<S: Sync> FromRequestParts<S> for Form {
     type Rejection = WebError;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, WebError> {
-        parts.extensions.get::<Self>().cloned().ok_or_else(|| WebError::bad_request(id("error-not-a-form")))
+        parts
+            .extensions
+            .get::<Self>()
+            .cloned()
+            .ok_or_else(|| WebError::bad_request(id("error-not-a-form")))
     }
 }
 

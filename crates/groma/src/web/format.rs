@@ -103,7 +103,11 @@ impl Moment {
         };
         let (at, today) = (zoned(moment), zoned(now).date());
         let seconds = (now.as_millis() - moment.as_millis()) / 1_000;
-        Self { iso: moment.to_string(), relative: relative(t, &at, today, seconds), exact: exact(t, &at) }
+        Self {
+            iso: moment.to_string(),
+            relative: relative(t, &at, today, seconds),
+            exact: exact(t, &at),
+        }
     }
 }
 

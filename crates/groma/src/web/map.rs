@@ -1,8 +1,9 @@
 //! The map page, and the requests of its script: tiles, folders, features, edits.
 
 use super::{
-    Shared, WebError, format,
+    Shared, WebError,
     form::{Query, encode},
+    format,
     i18n::{Localizer, id},
     page::{Meta, Nav},
     records::{Doc, Statuses},
@@ -144,8 +145,12 @@ pub(super) async fn folders(ctx: MemberContext, query: Query) -> Result<Response
     let numbers: Vec<f64> =
         query.get("bbox").split(',').filter_map(|number| number.trim().parse().ok()).collect();
     let view: Option<[f64; 4]> = numbers.try_into().ok();
-    let placed =
-        Browse { closed: Some(false), is_placed: true, limit: MAX_SHAPES, ..Browse::all(Kind::Folder) };
+    let placed = Browse {
+        closed: Some(false),
+        is_placed: true,
+        limit: MAX_SHAPES,
+        ..Browse::all(Kind::Folder)
+    };
     let browsed = ctx.store().browse(ctx.workspace_id(), placed).await?;
     let mut features = Vec::new();
     for document in &browsed.documents {
@@ -350,13 +355,15 @@ pub(super) async fn save(ctx: MemberContext, body: Bytes) -> Result<Response, We
             };
             match ctx.store().post_geometries(new).await? {
                 Outcome::Posted(posted) => posted,
-                Outcome::Replayed(_) => return Err(WebError::internal("the web application sends no idempotency keys")),
+                Outcome::Replayed(_) => {
+                    return Err(WebError::internal("the web application sends no idempotency keys"));
+                }
             }
         }
     };
-    let id = posted.geometries.first().map(|geometry| geometry.id);
-    let id = id.ok_or_else(|| WebError::bad_request(id("map-nothing-to-save")))?;
-    saved(&ctx, workspace, posted.layer_id, Some(id)).await
+    let first = posted.geometries.first();
+    let first = first.ok_or_else(|| WebError::bad_request(id("map-nothing-to-save")))?;
+    saved(&ctx, workspace, posted.layer_id, Some(first.id)).await
 }
 
 /// Checks the drawn feature like any other GeoJSON.
@@ -379,7 +386,10 @@ fn parse_feature(feature: &Value) -> Result<Spool, WebError> {
     }
 }
 
-pub(super) async fn delete(ctx: MemberContext, Path(id): Path<String>) -> Result<Response, WebError> {
+pub(super) async fn delete(
+    ctx: MemberContext,
+    Path(id): Path<String>,
+) -> Result<Response, WebError> {
     let id: GeometryId = id.parse().map_err(|_| WebError::not_found())?;
     let found = ctx.store().geometry(ctx.workspace_id(), id).await?;
     let (layer, _) = found.ok_or_else(WebError::not_found)?;

@@ -131,7 +131,8 @@ impl FromRequestParts<Shared> for MemberContext {
 
     async fn from_request_parts(parts: &mut Parts, web: &Shared) -> Result<Self, WebError> {
         let request = RequestContext::from_request_parts(parts, web).await?;
-        let (Some(session), Some(member)) = (request.session.clone(), request.member.clone()) else {
+        let (Some(session), Some(member)) = (request.session.clone(), request.member.clone())
+        else {
             return Err(WebError::login_required());
         };
         Ok(Self { web: web.clone(), request, session, member })

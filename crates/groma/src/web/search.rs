@@ -93,11 +93,7 @@ async fn people(ctx: &MemberContext, typed: &str) -> Result<Vec<PersonLink>, Web
     Ok(found.take(8).map(link).collect())
 }
 
-async fn sections(
-    ctx: &MemberContext,
-    term: &Term,
-    typed: &str,
-) -> Result<Vec<Section>, WebError> {
+async fn sections(ctx: &MemberContext, term: &Term, typed: &str) -> Result<Vec<Section>, WebError> {
     let t = ctx.t();
     let statuses = Statuses::read(ctx).await?;
     let mut sections = Vec::new();

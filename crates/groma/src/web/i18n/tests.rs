@@ -30,7 +30,8 @@ fn used_ids(text: &str) -> BTreeSet<String> {
     let mut ids = BTreeSet::new();
     for call in ["msg(", "html(", "id("] {
         for (at, _) in text.match_indices(call) {
-            let is_word = text[..at].ends_with(|letter: char| letter.is_alphanumeric() || letter == '_');
+            let is_word =
+                text[..at].ends_with(|letter: char| letter.is_alphanumeric() || letter == '_');
             let rest = text[at + call.len()..].trim_start();
             let literal = rest.strip_prefix('"').and_then(|rest| rest.split('"').next());
             if let (Some(literal), false) = (literal, is_word) {

@@ -137,9 +137,8 @@ async fn show(ctx: MemberContext, key: &str, kind: Kind) -> Result<Response, Web
         custom_fields: doc.0["customFields"]
             .as_object()
             .map(|fields| {
-                let text = |(name, value): (&String, &Value)| {
-                    (name.clone(), format::plain_text(t, value))
-                };
+                let text =
+                    |(name, value): (&String, &Value)| (name.clone(), format::plain_text(t, value));
                 fields.iter().map(text).collect()
             })
             .unwrap_or_default(),

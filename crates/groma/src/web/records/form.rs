@@ -136,7 +136,9 @@ async fn create(ctx: MemberContext, form: Pairs, kind: Kind) -> Result<Response,
                 let kept = ["folder", "incurredOn", "category", "budget", "assignment", "currency"];
                 let kept: Vec<_> = kept.iter().map(|name| (*name, form.get(name))).collect();
                 let query = Pairs::default().with(&kept).query();
-                return Ok(ctx.redirect_with_flash(&format!("/{}/new{query}", kind.plural()), &flash));
+                return Ok(
+                    ctx.redirect_with_flash(&format!("/{}/new{query}", kind.plural()), &flash)
+                );
             }
             return Ok(ctx.redirect_with_flash(&super::path(kind, reference, &id), &flash));
         }
@@ -149,7 +151,12 @@ async fn create(ctx: MemberContext, form: Pairs, kind: Kind) -> Result<Response,
     show(&ctx, kind, &statuses, None, &values, &errors, StatusCode::BAD_REQUEST).await
 }
 
-async fn update(ctx: MemberContext, key: &str, form: Pairs, kind: Kind) -> Result<Response, WebError> {
+async fn update(
+    ctx: MemberContext,
+    key: &str,
+    form: Pairs,
+    kind: Kind,
+) -> Result<Response, WebError> {
     let doc = ctx.record(kind, key).await?;
     let version = form.get("version").parse().ok();
     let target = Target::Existing { key: Key::Id(doc.id()?), version };
@@ -163,7 +170,9 @@ async fn update(ctx: MemberContext, key: &str, form: Pairs, kind: Kind) -> Resul
             };
             let message = message.arg("kind", kind.name()).arg("reference", reference);
             let flash = Flash::new(message);
-            return Ok(ctx.redirect_with_flash(&super::path(kind, reference, doc.text("id")), &flash));
+            return Ok(
+                ctx.redirect_with_flash(&super::path(kind, reference, doc.text("id")), &flash)
+            );
         }
         Err(error) => error,
     };

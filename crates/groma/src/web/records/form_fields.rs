@@ -98,11 +98,10 @@ pub(super) async fn fields(
                 chosen => chosen,
             };
             let priorities = Priority::WORDS.iter();
-            let priorities =
-                priorities.map(|(word, _)| {
-                    let label = t.msg("priority-name").arg("priority", *word);
-                    Choice::new(*word, label, *word == chosen)
-                });
+            let priorities = priorities.map(|(word, _)| {
+                let label = t.msg("priority-name").arg("priority", *word);
+                Choice::new(*word, label, *word == chosen)
+            });
             let assignees = people.iter().map(|known| {
                 let id = known.person.id.to_string();
                 let is_selected = values.assignees.contains(&id);
@@ -112,7 +111,11 @@ pub(super) async fn fields(
                 line("title", t.msg("field-title")).required().class("span"),
                 folder(ctx, values).await?,
                 status(),
-                Field::new("priority", t.msg("field-priority"), Input::Select(priorities.collect())),
+                Field::new(
+                    "priority",
+                    t.msg("field-priority"),
+                    Input::Select(priorities.collect()),
+                ),
                 Field::new(
                     "assignees",
                     t.msg("field-assigned-to"),
@@ -134,7 +137,14 @@ pub(super) async fn fields(
             line("category", t.msg("field-category")),
             line("vendor", t.msg("field-vendor")),
             record_of_folder(ctx, Kind::Budget, "budget", t.msg("field-budget"), values).await?,
-            record_of_folder(ctx, Kind::Assignment, "assignment", t.msg("field-assignment"), values).await?,
+            record_of_folder(
+                ctx,
+                Kind::Assignment,
+                "assignment",
+                t.msg("field-assignment"),
+                values,
+            )
+            .await?,
             status(),
             person("submittedBy", t.msg("field-submitted-by")),
             Field::new("billable", t.msg("field-billable"), Input::Checkbox)
@@ -196,7 +206,9 @@ async fn record_of_folder(
         None => None,
     };
     let Some(folder) = folder else {
-        return Ok(Field::line(name, label).value(chosen).hint(ctx.t().msg("form-linked-reference-hint")));
+        return Ok(Field::line(name, label)
+            .value(chosen)
+            .hint(ctx.t().msg("form-linked-reference-hint")));
     };
     let in_folder =
         Browse { folder: Some(Doc::parse(&folder.text)?.id()?), limit: 200, ..Browse::all(kind) };

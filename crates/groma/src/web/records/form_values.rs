@@ -67,7 +67,8 @@ impl Values {
         ] {
             if linked != kind
                 && let Some(id) = doc.link(link)
-                && let Some(json) = ctx.store().get(ctx.workspace_id(), linked, &Key::Id(id)).await?
+                && let Some(json) =
+                    ctx.store().get(ctx.workspace_id(), linked, &Key::Id(id)).await?
             {
                 texts.insert(field.into(), Doc::parse(&json.text)?.reference().to_owned());
             }
@@ -112,7 +113,8 @@ fn known_type(kind: &str) -> &'static str {
 }
 
 /// The fields with decimal numbers.
-const DECIMAL_FIELDS: [&str; 5] = ["amount", "unitAmount", "quantity", "estimatedHours", "spentHours"];
+const DECIMAL_FIELDS: [&str; 5] =
+    ["amount", "unitAmount", "quantity", "estimatedHours", "spentHours"];
 
 /// `12,50` as `12.50`. `None` when the comma may separate thousands, as in `1,234`.
 fn decimal_point(text: &str) -> Option<String> {
@@ -218,9 +220,8 @@ pub(super) fn to_input(
 fn custom_fields_input(t: Localizer, form: &Pairs) -> Result<Map<String, Value>, Problem> {
     let mut fields = Map::new();
     for (name, kind, value) in sent_custom_fields(form).filter(|(name, ..)| !name.is_empty()) {
-        let error = |message: Message| {
-            Problem::new("customFields", message.arg("name", name).to_string())
-        };
+        let error =
+            |message: Message| Problem::new("customFields", message.arg("name", name).to_string());
         let value = match kind {
             "number" => {
                 let number: Result<serde_json::Number, _> = serde_json::from_str(value);

@@ -1,10 +1,6 @@
 //! The lists of records: search, filters, sorting, paging. The address holds all of it.
 
-use super::{
-    Doc, RecordLink, Statuses, parse_key,
-    rows::record_table,
-    totals_by_currency,
-};
+use super::{Doc, RecordLink, Statuses, parse_key, rows::record_table, totals_by_currency};
 use crate::web::{
     WebError,
     fields::Choice,
@@ -381,9 +377,7 @@ fn sort(kind: Kind, sent: &str, is_narrowed: bool) -> Sort {
 fn link_headings(columns: &mut [Column], query: &Pairs, path: &str, sort: Sort) {
     for column in columns {
         let (up, down) = match column.sort_key {
-            Some(SortKey::Created) => {
-                (("oldest", Sort::Oldest), Some(("newest", Sort::Newest)))
-            }
+            Some(SortKey::Created) => (("oldest", Sort::Oldest), Some(("newest", Sort::Newest))),
             Some(SortKey::Name) => (("name", Sort::Title), None),
             Some(SortKey::Due) => (("due", Sort::Soonest), Some(("-due", Sort::Latest))),
             Some(SortKey::Date) => (("date", Sort::Soonest), Some(("-date", Sort::Latest))),

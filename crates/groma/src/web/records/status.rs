@@ -30,12 +30,7 @@ handlers! {
     budget => Kind::Budget;
 }
 
-async fn set(
-    ctx: MemberContext,
-    key: &str,
-    form: &Form,
-    kind: Kind,
-) -> Result<Response, WebError> {
+async fn set(ctx: MemberContext, key: &str, form: &Form, kind: Kind) -> Result<Response, WebError> {
     let t = ctx.t();
     let doc = ctx.record(kind, key).await?;
     let mut values = Map::new();

@@ -163,7 +163,8 @@ async fn each_route_admits_exactly_its_roles() {
             }
             let secret = &app.members[role.name()];
             let token = app.token(secret);
-            let sent = Credentials { session: Some(secret), token: Some(&token), origin: Some(ORIGIN) };
+            let sent =
+                Credentials { session: Some(secret), token: Some(&token), origin: Some(ORIGIN) };
             let response = app.send(&route, sent).await;
             let is_forbidden = response.status == StatusCode::FORBIDDEN;
             let is_setup = route.path == "/setup";
@@ -269,13 +270,20 @@ async fn form_without_its_token_or_from_another_site_is_rejected() {
             (Some(token.as_str()), Some("https://evil.test")),
             (Some(token.as_str()), Some("http://127.0.0.1:8080.evil.test")),
         ] {
-            let response = app.send(&route, Credentials { session: Some(secret), token, origin }).await;
-            assert_eq!(response.status, StatusCode::FORBIDDEN, "{} {token:?} {origin:?}", route.path);
+            let response =
+                app.send(&route, Credentials { session: Some(secret), token, origin }).await;
+            assert_eq!(
+                response.status,
+                StatusCode::FORBIDDEN,
+                "{} {token:?} {origin:?}",
+                route.path
+            );
         }
     }
     // The session is still valid.
     let home = &all().into_iter().find(|route| route.path == "/").unwrap();
-    let response = app.send(home, Credentials { session: Some(secret), ..Credentials::default() }).await;
+    let response =
+        app.send(home, Credentials { session: Some(secret), ..Credentials::default() }).await;
     assert_eq!(response.status, StatusCode::OK);
 }
 
@@ -306,11 +314,16 @@ async fn every_response_has_the_security_headers() {
                 assert!(!policy.contains("unsafe"), "{policy}");
                 assert_eq!(value("x-content-type-options"), "nosniff");
                 assert_eq!(value("referrer-policy"), "same-origin");
-                assert!(!response.headers.contains_key("strict-transport-security"), "HSTS is for https only");
+                assert!(
+                    !response.headers.contains_key("strict-transport-security"),
+                    "HSTS is for https only"
+                );
                 let cache = value("cache-control");
                 assert!(cache.contains("private") || cache.contains("no-store"), "{cache}");
                 assert!(!response.text.contains("<style") && !response.text.contains(" style=\""));
-                assert!(!response.text.contains("<script>") && !response.text.contains(" onclick="));
+                assert!(
+                    !response.text.contains("<script>") && !response.text.contains(" onclick=")
+                );
             }
         }
     }

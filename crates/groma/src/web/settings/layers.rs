@@ -70,7 +70,8 @@ async fn show_form(
     error: Option<&Refusal>,
 ) -> Result<Response, WebError> {
     let t = ctx.t();
-    let mut fields = vec![Field::line("name", t.msg("field-name-label")).value(typed.get("name")).required()];
+    let mut fields =
+        vec![Field::line("name", t.msg("field-name-label")).value(typed.get("name")).required()];
     if existing.is_some() {
         let color = Field::new("color", t.msg("field-color"), Input::Color);
         fields.push(color.value(typed.get("color")).required());

@@ -67,7 +67,6 @@ pub(in crate::web) async fn page(ctx: MemberContext) -> Result<Response, WebErro
 async fn show(
     ctx: &MemberContext,
     status: StatusCode,
-    /// The link of a new invitation.
     link: Option<String>,
     error: String,
 ) -> Result<Response, WebError> {
@@ -230,8 +229,10 @@ pub(in crate::web) async fn remove(
     Path(id): Path<String>,
 ) -> Result<Response, WebError> {
     let known = member(&ctx, &id).await?;
-    let removed =
-        ctx.store().remove_member(ctx.workspace_id(), ctx.actor(), known.person.id, ctx.now()).await;
+    let removed = ctx
+        .store()
+        .remove_member(ctx.workspace_id(), ctx.actor(), known.person.id, ctx.now())
+        .await;
     match removed {
         Ok(person) if person.id == ctx.member.person.id => {
             Ok(ctx.redirect_with_flash("/account", &Flash::new(ctx.t().msg("members-left"))))
@@ -245,7 +246,10 @@ pub(in crate::web) async fn remove(
 }
 
 /// Shows the page with the rule that rejected a change.
-async fn show_rejection(ctx: &MemberContext, error: groma_store::Error) -> Result<Response, WebError> {
+async fn show_rejection(
+    ctx: &MemberContext,
+    error: groma_store::Error,
+) -> Result<Response, WebError> {
     match error.refusal() {
         Some(refusal @ Refusal::Invalid(_)) => {
             let problems = problems(refusal);

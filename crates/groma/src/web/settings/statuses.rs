@@ -151,7 +151,10 @@ async fn show_form(
     form.show(ctx, error.is_some()).await
 }
 
-pub(in crate::web) async fn new_page(ctx: MemberContext, query: Query) -> Result<Response, WebError> {
+pub(in crate::web) async fn new_page(
+    ctx: MemberContext,
+    query: Query,
+) -> Result<Response, WebError> {
     show_form(&ctx, None, &query, None).await
 }
 
@@ -188,7 +191,11 @@ pub(in crate::web) async fn update(
     save(&ctx, Some(status), &form).await
 }
 
-async fn save(ctx: &MemberContext, existing: Option<Status>, form: &Pairs) -> Result<Response, WebError> {
+async fn save(
+    ctx: &MemberContext,
+    existing: Option<Status>,
+    form: &Pairs,
+) -> Result<Response, WebError> {
     let mut values = Map::new();
     for name in ["name", "appliesTo", "group", "color"].iter().filter(|name| form.has(name)) {
         values.insert((*name).to_owned(), Value::String(form.get(name).to_owned()));

@@ -64,10 +64,7 @@ pub(in crate::web) async fn page(ctx: MemberContext) -> Result<Response, WebErro
     show(&ctx, None).await
 }
 
-async fn show(
-    ctx: &MemberContext,
-    new_token: Option<NewTokenView>,
-) -> Result<Response, WebError> {
+async fn show(ctx: &MemberContext, new_token: Option<NewTokenView>) -> Result<Response, WebError> {
     let t = ctx.t();
     // Write the latest uses, so that the page shows them.
     ctx.store().settle(ctx.now()).await?;
@@ -267,9 +264,8 @@ async fn revocable_token(ctx: &MemberContext, id: &str) -> Result<(TokenId, Toke
     let id: TokenId = id.parse().map_err(|_| WebError::not_found())?;
     let tokens = ctx.store().tokens(Some(ctx.workspace_id())).await?;
     let found = tokens.into_iter().find(|token| token.id == id);
-    let can_revoke = |token: &TokenRow| {
-        token.person == ctx.member.person.id || ctx.can(Permission::Administer)
-    };
+    let can_revoke =
+        |token: &TokenRow| token.person == ctx.member.person.id || ctx.can(Permission::Administer);
     Ok((id, found.filter(can_revoke).ok_or_else(WebError::not_found)?))
 }
 

@@ -323,7 +323,10 @@ pub(in crate::web) async fn disable(
     change(&ctx, id, EndpointChange::Disable(reason), ctx.t().msg("webhook-disabled")).await
 }
 
-pub(in crate::web) async fn test(ctx: MemberContext, Path(id): Path<String>) -> Result<Response, WebError> {
+pub(in crate::web) async fn test(
+    ctx: MemberContext,
+    Path(id): Path<String>,
+) -> Result<Response, WebError> {
     let id = existing(&ctx, &id).await?.endpoint.id;
     let sent = ctx.store().test_endpoint(ctx.workspace_id(), ctx.actor(), id, ctx.now()).await;
     match sent {
@@ -387,7 +390,8 @@ pub(in crate::web) async fn rotate(
     let hours = form.get("overlap").parse().unwrap_or(24).clamp(0, 24 * 7);
     let overlap = HOUR_MILLIS * hours;
     let (store, actor) = (ctx.store(), ctx.actor());
-    let rotated = store.rotate_secret(ctx.workspace_id(), actor, id, None, overlap, ctx.now()).await?;
+    let rotated =
+        store.rotate_secret(ctx.workspace_id(), actor, id, None, overlap, ctx.now()).await?;
     let flash = Flash::new(ctx.t().msg("webhook-rotated")).with_secret(rotated.secret.reveal());
     Ok(ctx.redirect_with_flash(&format!("{PATH}/{id}"), &flash))
 }

@@ -75,7 +75,9 @@ pub(in crate::web) async fn save(ctx: MemberContext, form: Form) -> Result<Respo
             .change_workspace(ctx.workspace_id(), ctx.actor(), name, currency, ctx.now())
             .await;
         match changed {
-            Ok(_) => return Ok(ctx.redirect_with_flash(PATH, &Flash::new(t.msg("workspace-saved")))),
+            Ok(_) => {
+                return Ok(ctx.redirect_with_flash(PATH, &Flash::new(t.msg("workspace-saved"))));
+            }
             Err(error) => match error.refusal() {
                 Some(refusal @ Refusal::Invalid(_)) => errors.extend(problems(refusal)),
                 _ => return Err(error.into()),
@@ -95,7 +97,11 @@ pub(in crate::web) async fn delete_page(ctx: MemberContext) -> Result<Response, 
 }
 
 /// Shows what is deleted, and asks for confirmation.
-async fn confirm(ctx: &MemberContext, status: StatusCode, error: &str) -> Result<Response, WebError> {
+async fn confirm(
+    ctx: &MemberContext,
+    status: StatusCode,
+    error: &str,
+) -> Result<Response, WebError> {
     let t = ctx.t();
     let totals = ctx.store().totals(ctx.workspace_id()).await?;
     let kinds = Kind::ALL.iter().zip(totals).filter(|(_, total)| *total > 0);

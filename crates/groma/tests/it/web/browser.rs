@@ -147,7 +147,9 @@ impl Page {
     /// The form token.
     #[track_caller]
     pub(crate) fn token(&self) -> String {
-        self.between("name=\"csrf\" content=\"", "\"").expect("the page has no form token").to_owned()
+        self.between("name=\"csrf\" content=\"", "\"")
+            .expect("the page has no form token")
+            .to_owned()
     }
 
     /// The first text between two others.
