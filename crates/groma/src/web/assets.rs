@@ -82,7 +82,7 @@ mod tests {
             assert_eq!(headers[header::CACHE_CONTROL], "public, max-age=31536000, immutable");
             assert_eq!(headers[header::X_CONTENT_TYPE_OPTIONS], "nosniff");
         }
-        assert_eq!(ask("/assets/app.css", "br").await.status(), StatusCode::NOT_FOUND);
+        assert_eq!(request("/assets/app.css", "br").await.status(), StatusCode::NOT_FOUND);
     }
 
     #[tokio::test]

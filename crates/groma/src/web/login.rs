@@ -156,7 +156,7 @@ pub(super) async fn check_password(
 ) -> Result<bool, WebError> {
     let failed = |error: String| WebError::internal(error);
     let _permit = web.password_checks.acquire().await.map_err(|error| failed(error.to_string()))?;
-    password::is_right(hash, typed.to_owned()).await.map_err(|error| failed(error.to_string()))
+    password::verify(hash, typed.to_owned()).await.map_err(|error| failed(error.to_string()))
 }
 
 /// Opens a session with a new secret, remembers the device, and redirects.

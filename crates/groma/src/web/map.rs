@@ -356,7 +356,9 @@ pub(super) async fn save(ctx: MemberContext, body: Bytes) -> Result<Response, We
             match ctx.store().post_geometries(new).await? {
                 Outcome::Posted(posted) => posted,
                 Outcome::Replayed(_) => {
-                    return Err(WebError::internal("the web application sends no idempotency keys"));
+                    return Err(WebError::internal(
+                        "the web application sends no idempotency keys",
+                    ));
                 }
             }
         }
