@@ -271,7 +271,7 @@ fn repeated_reads_never_return_an_older_version_than_was_written(engine: Engine)
             let edit = "/folders/F-000001/edit";
             let version =
                 browser.page(edit).between("name=\"version\" value=\"", "\"").unwrap().to_owned();
-            browser.done(edit, edit, &[("version", &version), ("name", &number.to_string())]);
+            browser.submit(edit, edit, &[("version", &version), ("name", &number.to_string())]);
             highest.fetch_max(number, Ordering::SeqCst);
             for path in paths {
                 for encoding in ["identity", "gzip", "identity"] {

@@ -94,7 +94,7 @@ fn replica_with_the_webhook_role_delivers_changes_of_others() {
     let receiver = Receiver::start();
     let endpoint = create_endpoint(&server, &receiver.url("/"), &[]);
     let browser = Browser::of_owner(&server);
-    let new_folder = || browser.done("/folders/new", "/folders/new", &[("name", "Boundary")]);
+    let new_folder = || browser.submit("/folders/new", "/folders/new", &[("name", "Boundary")]);
     new_folder();
     save_folder(&server, "F", "by command");
     let waiting = webhook_json(&server, &["deliveries", id(&endpoint), "--state", "waiting"]);

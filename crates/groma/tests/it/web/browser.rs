@@ -19,15 +19,9 @@ impl Browser {
         Self { client: client.clone(), cookies: RefCell::default() }
     }
 
-<<<<<<< HEAD
-    /// A browser of the office's owner, logged in.
+    /// A browser in which the owner is logged in.
     pub(crate) fn of_owner(server: &TestServer) -> Self {
         Self::logged_in(server, OWNER, super::password())
-=======
-    /// A browser in which the owner is logged in.
-    pub(crate) fn of_owner(office: &Office) -> Self {
-        Self::logged_in(office, OWNER, super::password())
->>>>>>> 41cbbff (Move the texts of the web application into Fluent)
     }
 
     #[track_caller]
@@ -161,21 +155,17 @@ impl Page {
 
     #[track_caller]
     pub(crate) fn location(&self) -> String {
-<<<<<<< HEAD
-        self.response.header("location").expect("a redirect").to_owned()
-=======
-        self.answer.header("location").expect("the response is no redirect").to_owned()
->>>>>>> 41cbbff (Move the texts of the web application into Fluent)
+        self.response.header("location").expect("the response is no redirect").to_owned()
     }
 
     #[track_caller]
     pub(crate) fn shows(&self, text: &str) {
-        assert!(self.text.contains(text), "the page lacks {text}: {}", self.text);
+        assert!(self.text.contains(text), "{text} is not in {}", self.text);
     }
 
     #[track_caller]
     pub(crate) fn hides(&self, text: &str) {
-        assert!(!self.text.contains(text), "the page contains {text}: {}", self.text);
+        assert!(!self.text.contains(text), "{text} is in {}", self.text);
     }
 
     /// The error beside a field.

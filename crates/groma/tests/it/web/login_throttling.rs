@@ -5,19 +5,11 @@ use crate::on_both_engines;
 use groma_testkit::{TestServer, http::percent_encode, server::OWNER};
 
 on_both_engines! {
-<<<<<<< HEAD:crates/groma/tests/it/web/throttle.rs
-    fn guessing_is_stopped_and_the_owners_device_still_comes_in(engine: Engine) {
+    fn guessing_is_throttled_and_a_known_device_can_still_log_in(engine: Engine) {
         let server = TestServer::start_with(engine, &[("GROMA_SERVER__TRUSTED_PROXIES", "127.0.0.1")]);
         let owner = Browser::of_owner(&server);
-        owner.done("/", "/logout", &[]);
-        let stranger = Browser::new(server.main());
-=======
-    fn guessing_is_throttled_and_a_known_device_can_still_log_in(engine: Engine) {
-        let office = Office::start_with(engine, &[("GROMA_SERVER__TRUSTED_PROXIES", "127.0.0.1")]);
-        let owner = Browser::of_owner(&office);
         owner.submit("/", "/logout", &[]);
-        let stranger = Browser::new(office.main());
->>>>>>> 41cbbff (Move the texts of the web application into Fluent):crates/groma/tests/it/web/login_throttling.rs
+        let stranger = Browser::new(server.main());
         let from = |page: &Browser, address: &str, password: &str| {
             let token = page.get("/login").token();
             let origin = format!("http://{}", server.main().authority());

@@ -1,29 +1,18 @@
 //! Pages of records: creating, editing, finding, archiving and deleting them; escaping.
 
 use super::Browser;
-<<<<<<< HEAD
 use crate::on_both_engines;
-use groma_testkit::{TestServer, server::WORKSPACE};
-use serde_json::json;
-
-on_both_engines! {
-    fn a_folder_is_made_changed_archived_undone_and_deleted(engine: Engine) {
-        let server = TestServer::start(engine);
-        let browser = Browser::of_owner(&server);
-        browser.page("/folders").shows("There are no folders yet");
-=======
-use crate::{
-    office::{OWNER, Office, WORKSPACE},
-    on_both_engines,
+use groma_testkit::{
+    TestServer,
+    server::{OWNER, WORKSPACE},
 };
 use serde_json::json;
 
 on_both_engines! {
     fn folder_is_created_edited_archived_restored_and_deleted(engine: Engine) {
-        let office = Office::start(engine);
-        let browser = Browser::of_owner(&office);
+        let server = TestServer::start(engine);
+        let browser = Browser::of_owner(&server);
         browser.page("/folders").shows("No folders yet");
->>>>>>> 41cbbff (Move the texts of the web application into Fluent)
         let wrong = browser.send_form(
             "/folders/new",
             "/folders/new",
@@ -67,40 +56,22 @@ on_both_engines! {
         browser.page("/folders?state=archived").shows("Chêne, other");
         browser.submit("/folders", &action, &[]);
         browser.page("/folders").shows("Chêne, other");
-<<<<<<< HEAD
-        // Deleted only with its reference typed, and told what goes with it.
-        browser.done("/assignments/new", "/assignments/new", &[("title", "Stake out"), ("folder", "F-000001")]);
+        // Deleting requires the reference and lists what is deleted too.
+        browser.submit("/assignments/new", "/assignments/new", &[("title", "Stake out"), ("folder", "F-000001")]);
         let request = browser.page("/folders/F-000001/delete");
         request.shows("1 assignment");
         let version = request.between("name=\"version\" value=\"", "\"").unwrap().to_owned();
-=======
-        // Deleting requires the reference and lists what is deleted too.
-        browser.submit("/assignments/new", "/assignments/new", &[("title", "Stake out"), ("folder", "F-000001")]);
-        let confirm = browser.page("/folders/F-000001/delete");
-        confirm.shows("1 assignment");
-        let version = confirm.between("name=\"version\" value=\"", "\"").unwrap().to_owned();
->>>>>>> 41cbbff (Move the texts of the web application into Fluent)
         let wrong = [("confirm", "F-1"), ("version", version.as_str())];
         let wrong = browser.send_form("/folders/F-000001/delete", "/folders/F-000001/delete", &wrong);
         assert_eq!(wrong.response.status, 400);
         let right = [("confirm", "F-000001"), ("version", version.as_str())];
-<<<<<<< HEAD
-        browser.done("/folders/F-000001/delete", "/folders/F-000001/delete", &right);
+        browser.submit("/folders/F-000001/delete", "/folders/F-000001/delete", &right);
         assert_eq!(browser.get("/folders/F-000001").response.status, 404);
         assert_eq!(browser.get("/assignments/A-000001").response.status, 404);
     }
 
-    fn lists_are_found_filtered_sorted_and_paged_in_the_address(engine: Engine) {
-        let server = TestServer::start(engine);
-=======
-        browser.submit("/folders/F-000001/delete", "/folders/F-000001/delete", &right);
-        assert_eq!(browser.get("/folders/F-000001").answer.status, 404);
-        assert_eq!(browser.get("/assignments/A-000001").answer.status, 404);
-    }
-
     fn lists_are_searched_filtered_sorted_and_paged(engine: Engine) {
-        let office = Office::start(engine);
->>>>>>> 41cbbff (Move the texts of the web application into Fluent)
+        let server = TestServer::start(engine);
         let folders: Vec<_> = (1..=120).map(|n| json!({
             "reference": format!("N-{n:03}"), "name": format!("{} {n:03}", if n % 2 == 0 { "Chêne" } else { "Ormes" }),
             "dueDate": if n % 3 == 0 { json!(format!("2026-05-{:02}", 1 + n % 28)) } else { json!(null) },
@@ -132,33 +103,18 @@ on_both_engines! {
         let none = browser.page("/folders?q=%3Cscript%3Enothing");
         none.shows("No folder matches");
         none.shows("&#60;script&#62;nothing");
-<<<<<<< HEAD
-        // A script gets the list alone.
-        let piece = browser.request("GET", "/folders?q=ormes", &[("HX-Request", "true".to_owned())], None);
-        assert!(piece.text.trim_start().starts_with("<div class=\"table-scroll\">"), "{}", piece.text);
-        browser.page("/search?q=N-007").shows("With this reference");
-        browser.page("/search?q=crew").shows("crew@example.test");
-    }
-
-    fn expenses_are_entered_in_a_row_and_added_up_by_currency(engine: Engine) {
-        let server = TestServer::start(engine);
-        server.import("folders", &[json!({ "name": "Ring road", "currency": "EUR" })]);
-        server.import("budgets", &[json!({ "name": "Travel", "folder": "F-000001", "amount": "100" })]);
-        let browser = Browser::of_owner(&server);
-=======
         // A script gets only the list.
-        let fragment = browser.ask("GET", "/folders?q=ormes", &[("HX-Request", "true".to_owned())], None);
+        let fragment = browser.request("GET", "/folders?q=ormes", &[("HX-Request", "true".to_owned())], None);
         assert!(fragment.text.trim_start().starts_with("<div class=\"table-scroll\">"), "{}", fragment.text);
         browser.page("/search?q=N-007").shows("Exact reference");
         browser.page("/search?q=crew").shows("crew@example.test");
     }
 
     fn expenses_are_entered_in_sequence_and_totalled_by_currency(engine: Engine) {
-        let office = Office::start(engine);
-        office.import("folders", &[json!({ "name": "Ring road", "currency": "EUR" })]);
-        office.import("budgets", &[json!({ "name": "Travel", "folder": "F-000001", "amount": "100" })]);
-        let browser = Browser::of_owner(&office);
->>>>>>> 41cbbff (Move the texts of the web application into Fluent)
+        let server = TestServer::start(engine);
+        server.import("folders", &[json!({ "name": "Ring road", "currency": "EUR" })]);
+        server.import("budgets", &[json!({ "name": "Travel", "folder": "F-000001", "amount": "100" })]);
+        let browser = Browser::of_owner(&server);
         let enter = |amount: &str, currency: &str, budget: &str| {
             let fields = [
                 ("_whole", "1"), ("folder", "F-000001"), ("incurredOn", "2026-03-02"), ("unitAmount", amount),
@@ -184,13 +140,8 @@ on_both_engines! {
         browser.page("/").shows("Over budget");
     }
 
-<<<<<<< HEAD
-    fn what_someone_typed_is_never_markup(engine: Engine) {
-        let server = TestServer::start(engine);
-=======
     fn typed_text_is_never_markup(engine: Engine) {
-        let office = Office::start(engine);
->>>>>>> 41cbbff (Move the texts of the web application into Fluent)
+        let server = TestServer::start(engine);
         let evil = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>";
         let browser = Browser::of_owner(&server);
         server.import("folders", &[json!({
@@ -201,15 +152,9 @@ on_both_engines! {
         server.import("expenses", &[json!({
             "folder": "<i>x", "unitAmount": 1, "incurredOn": "2026-01-01", "description": evil, "vendor": evil, "category": evil,
         })]);
-<<<<<<< HEAD
         server.import("budgets", &[json!({ "name": evil, "folder": "<i>x", "amount": 1, "category": evil })]);
-        browser.done("/settings/statuses/new", "/settings/statuses/new", &[("name", evil), ("appliesTo", "folder"), ("group", "todo"), ("color", "#112233")]);
-        browser.done("/settings/layers/new", "/settings/layers/new", &[("name", evil)]);
-=======
-        office.import("budgets", &[json!({ "name": evil, "folder": "<i>x", "amount": 1, "category": evil })]);
         browser.submit("/settings/statuses/new", "/settings/statuses/new", &[("name", evil), ("appliesTo", "folder"), ("group", "todo"), ("color", "#112233")]);
         browser.submit("/settings/layers/new", "/settings/layers/new", &[("name", evil)]);
->>>>>>> 41cbbff (Move the texts of the web application into Fluent)
         browser.send_form("/settings/tokens/new", "/settings/tokens/new", &[("name", evil), ("expires", "30")]);
         browser.submit("/settings/workspace", "/settings/workspace", &[("name", evil), ("currency", "EUR")]);
         let folder = "/folders/%3Ci%3Ex";
@@ -227,21 +172,12 @@ on_both_engines! {
         }
     }
 
-<<<<<<< HEAD
-    fn another_workspaces_records_are_not_there(engine: Engine) {
+    fn records_of_another_workspace_are_not_found(engine: Engine) {
         let server = TestServer::start(engine);
         server.create_workspace("Branch");
         server.import_into("Branch", "folders", &[json!({ "name": "Secret" })]);
         server.run_with_input("a crew password\n", &["user", "add", "crew@example.test", "--workspace", WORKSPACE, "--role", "owner"]).expect_success();
         let crew = Browser::logged_in(&server, "crew@example.test", "a crew password");
-=======
-    fn records_of_another_workspace_are_not_found(engine: Engine) {
-        let office = Office::start(engine);
-        office.create_workspace("Branch");
-        office.import_into("Branch", "folders", &[json!({ "name": "Secret" })]);
-        office.groma_with("a crew password\n", &["user", "add", "crew@example.test", "--workspace", WORKSPACE, "--role", "owner"]).succeeds();
-        let crew = Browser::logged_in(&office, "crew@example.test", "a crew password");
->>>>>>> 41cbbff (Move the texts of the web application into Fluent)
         for path in ["/folders/F-000001", "/folders/F-000001/edit", "/folders/F-000001/geometries.geojson"] {
             assert_eq!(crew.get(path).response.status, 404, "{path}");
         }
@@ -250,18 +186,18 @@ on_both_engines! {
     }
 
     fn open_assignments_exclude_cancelled_ones(engine: Engine) {
-        let office = Office::start(engine);
-        office.import("folders", &[json!({ "name": "Ring road" })]);
+        let server = TestServer::start(engine);
+        server.import("folders", &[json!({ "name": "Ring road" })]);
         let assignment = |title: &str, status: &str| json!({
             "title": title, "folder": "F-000001", "status": status, "dueDate": "2020-01-01", "assignees": [OWNER],
         });
-        office.import("assignments", &[
+        server.import("assignments", &[
             assignment("Stake out", "To do"),
             assignment("Draw the plan", "In progress"),
             assignment("Close the file", "Done"),
             assignment("Second visit", "Cancelled"),
         ]);
-        let browser = Browser::of_owner(&office);
+        let browser = Browser::of_owner(&server);
         let open = browser.page("/assignments");
         open.shows("1–2 of 2");
         open.shows("Stake out");
@@ -279,32 +215,32 @@ on_both_engines! {
     }
 
     fn deleting_a_folder_shows_the_exact_number_of_its_shapes(engine: Engine) {
-        let office = Office::start(engine);
-        office.import("folders", &[json!({ "name": "Ring road" })]);
+        let server = TestServer::start(engine);
+        server.import("folders", &[json!({ "name": "Ring road" })]);
         let features: Vec<_> = (0..1_205).map(|n| json!({
             "type": "Feature", "properties": {},
             "geometry": { "type": "Point", "coordinates": [2.0 + f64::from(n) / 10_000.0, 47.0] },
         })).collect();
         let collection = json!({ "type": "FeatureCollection", "features": features });
-        let token = office.token(&["READ_FOLDER"]);
-        office
+        let token = server.token(&["READ_FOLDER"]);
+        server
             .geo()
-            .ask("POST", "/api/public/v1/geometries/geojson?folder=F-000001")
+            .request("POST", "/api/public/v1/geometries/geojson?folder=F-000001")
             .token(&token)
             .header("Content-Type", "application/geo+json")
             .body(collection.to_string())
             .send()
             .ok();
-        Browser::of_owner(&office).page("/folders/F-000001/delete").shows("1,205 shapes on the map");
+        Browser::of_owner(&server).page("/folders/F-000001/delete").shows("1,205 shapes on the map");
     }
 
     fn title_and_sidebar_show_the_product_or_the_configured_name(engine: Engine) {
-        let office = Office::start(engine);
-        let page = Browser::of_owner(&office).page("/");
+        let server = TestServer::start(engine);
+        let page = Browser::of_owner(&server).page("/");
         page.shows("<title>Dashboard · Groma</title>");
         page.shows("<span>Groma<small>");
-        let office = Office::start_with(engine, &[("GROMA_SERVICE__NAME", "Cadastre")]);
-        let page = Browser::of_owner(&office).page("/");
+        let server = TestServer::start_with(engine, &[("GROMA_SERVICE__NAME", "Cadastre")]);
+        let page = Browser::of_owner(&server).page("/");
         page.shows("<title>Dashboard · Cadastre</title>");
         page.shows("<span>Cadastre<small>");
     }

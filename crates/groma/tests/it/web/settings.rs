@@ -12,15 +12,9 @@ fn member(server: &TestServer, email: &str, role: &str) -> Browser {
 }
 
 on_both_engines! {
-<<<<<<< HEAD
-    fn a_token_is_shown_once_works_as_pasted_and_ends_when_revoked(engine: Engine) {
+    fn token_is_shown_once_works_as_pasted_and_can_be_revoked(engine: Engine) {
         let server = TestServer::start(engine);
         let browser = Browser::of_owner(&server);
-=======
-    fn token_is_shown_once_works_as_pasted_and_can_be_revoked(engine: Engine) {
-        let office = Office::start(engine);
-        let browser = Browser::of_owner(&office);
->>>>>>> 41cbbff (Move the texts of the web application into Fluent)
         browser.page("/settings/tokens").shows("No tokens yet");
         browser.page("/settings/tokens/new").shows("Read folders, list and detail");
         let wrong = browser.send_form("/settings/tokens/new", "/settings/tokens/new", &[("name", ""), ("expires", "7")]);
@@ -34,21 +28,12 @@ on_both_engines! {
         let token = made.between("<code id=\"token\">", "</code>").unwrap().to_owned();
         let curl = made.between("<pre id=\"curl\" tabindex=\"0\">", "</pre>").unwrap().replace("&#34;", "\"");
         assert!(curl.contains(&format!("Authorization: Bearer {token}")), "{curl}");
-<<<<<<< HEAD
         assert!(curl.contains(&format!("http://{}/api/public/v1/folders?limit=5", server.main().authority())));
         server.get("/folders?limit=5", &token).ok();
         server.get("/expenses", &token).error(403);
-        // A reload of that answer makes no second one.
-        assert_eq!(browser.done("/settings/tokens/new", "/settings/tokens/new", &fields), "/settings/tokens");
-        browser.page("/settings/tokens").shows("has been made already");
-=======
-        assert!(curl.contains(&format!("http://{}/api/public/v1/folders?limit=5", office.main().authority())));
-        office.get("/folders?limit=5", &token).ok();
-        office.get("/expenses", &token).error(403);
         // Submitting the form again creates no second token.
         assert_eq!(browser.submit("/settings/tokens/new", "/settings/tokens/new", &fields), "/settings/tokens");
         browser.page("/settings/tokens").shows("This token already exists.");
->>>>>>> 41cbbff (Move the texts of the web application into Fluent)
         let list = browser.page("/settings/tokens");
         list.hides(&token);
         assert_eq!(list.text.matches("QGIS office").count(), 2, "one row with its link");
@@ -56,52 +41,29 @@ on_both_engines! {
         list.shows("just now");
         let row = list.text.split("<tr").find(|row| row.contains("/revoke\"")).unwrap();
         let revoke = row.split("/settings/tokens/").nth(1).unwrap().split('/').next().unwrap();
-<<<<<<< HEAD
-        // It belongs to the owner: an editor cannot end it, an administrator can.
-        let editor = member(&server, "editor@example.test", "editor");
-=======
         // An editor cannot revoke another member's token.
-        let editor = member(&office, "editor@example.test", "editor");
->>>>>>> 41cbbff (Move the texts of the web application into Fluent)
+        let editor = member(&server, "editor@example.test", "editor");
         let path = format!("/settings/tokens/{revoke}/revoke");
         assert_eq!(editor.get(&path).response.status, 404);
         assert_eq!(editor.send_form("/", &path, &[]).response.status, 404);
         editor.page("/settings/tokens").hides("QGIS office");
-<<<<<<< HEAD
         server.get("/folders", &token).ok();
-        browser.done(&path, &path, &[]);
-        server.get("/folders", &token).assert_error(401, "Unknown or revoked token");
-        // Webhooks are an administrator's to grant.
-        editor.page("/settings/tokens/new").shows("Only administrators and owners can grant this.");
-=======
-        office.get("/folders", &token).ok();
         browser.submit(&path, &path, &[]);
-        office.get("/folders", &token).is_error(401, "Unknown or revoked token");
+        server.get("/folders", &token).assert_error(401, "Unknown or revoked token");
         // Only administrators can grant MANAGE_WEBHOOK.
         editor.page("/settings/tokens/new").shows("Only administrators and owners can grant this scope.");
->>>>>>> 41cbbff (Move the texts of the web application into Fluent)
         let fields = [("name", "x"), ("scope", "MANAGE_WEBHOOK"), ("expires", "none")];
         let rejected = editor.send_form("/settings/tokens/new", "/settings/tokens/new", &fields);
         rejected.shows("Only administrators and owners can grant MANAGE_WEBHOOK.");
     }
 
-<<<<<<< HEAD
-    fn the_last_owner_stays_and_who_leaves_takes_their_tokens_along(engine: Engine) {
+    fn last_owner_cannot_leave_and_removed_member_loses_tokens(engine: Engine) {
         let server = TestServer::start(engine);
         let owner = Browser::of_owner(&server);
         let admin = member(&server, "admin@example.test", "admin");
         let editor = member(&server, "editor@example.test", "editor");
         let token = server.create_token_for(WORKSPACE, "editor@example.test", &["READ_FOLDER"]);
         server.get("/folders", &token).ok();
-=======
-    fn last_owner_cannot_leave_and_removed_member_loses_tokens(engine: Engine) {
-        let office = Office::start(engine);
-        let owner = Browser::of_owner(&office);
-        let admin = member(&office, "admin@example.test", "admin");
-        let editor = member(&office, "editor@example.test", "editor");
-        let token = office.token_of(WORKSPACE, "editor@example.test", &["READ_FOLDER"]);
-        office.get("/folders", &token).ok();
->>>>>>> 41cbbff (Move the texts of the web application into Fluent)
         let page = owner.page("/settings/members");
         let id_of = |email: &str| {
             let row = page.text.split("<tr").skip(1).find(|row| row.contains(email)).unwrap();
@@ -111,60 +73,32 @@ on_both_engines! {
         let role = |browser: &Browser, id: &str, role: &str| {
             browser.send_form("/settings/members", &format!("/settings/members/{id}/role"), &[("role", role)])
         };
-<<<<<<< HEAD
-        let refused = role(&owner, &me, "admin");
-        assert_eq!(refused.response.status, 400);
-        refused.shows("the last owner stays");
-        let leave = format!("/settings/members/{me}/remove");
-        owner.send_form(&leave, &leave, &[]).shows("the last owner stays");
-        // An administrator neither touches owners nor makes them.
-        assert_eq!(role(&admin, &me, "viewer").response.status, 403);
-        assert_eq!(role(&admin, &id_of("editor@example.test"), "owner").response.status, 403);
-        assert_eq!(admin.send_form("/settings/members", &leave, &[]).response.status, 403);
-        // An editor removes nobody else.
-=======
         let rejected = role(&owner, &me, "admin");
-        assert_eq!(rejected.answer.status, 400);
+        assert_eq!(rejected.response.status, 400);
         rejected.shows("the last owner stays");
         let leave = format!("/settings/members/{me}/remove");
         owner.send_form(&leave, &leave, &[]).shows("the last owner stays");
         // An administrator can neither change nor appoint owners.
-        assert_eq!(role(&admin, &me, "viewer").answer.status, 403);
-        assert_eq!(role(&admin, &id_of("editor@example.test"), "owner").answer.status, 403);
-        assert_eq!(admin.send_form("/settings/members", &leave, &[]).answer.status, 403);
+        assert_eq!(role(&admin, &me, "viewer").response.status, 403);
+        assert_eq!(role(&admin, &id_of("editor@example.test"), "owner").response.status, 403);
+        assert_eq!(admin.send_form("/settings/members", &leave, &[]).response.status, 403);
         // An editor cannot remove others.
->>>>>>> 41cbbff (Move the texts of the web application into Fluent)
         let out = format!("/settings/members/{}/remove", id_of("admin@example.test"));
         assert_eq!(editor.send_form("/settings/members", &out, &[]).response.status, 403);
         let editors = format!("/settings/members/{}/remove", id_of("editor@example.test"));
-<<<<<<< HEAD
-        admin.done(&editors, &editors, &[]);
-        assert_eq!(editor.get("/").location(), "/account", "out at once");
-        server.get_until("/folders", &token, |response| response.status == 401);
-        // Back again, the old token stays dead.
-        server.run(&["user", "add", "editor@example.test", "--workspace", WORKSPACE, "--role", "editor"]).expect_success();
-=======
         admin.submit(&editors, &editors, &[]);
         assert_eq!(editor.get("/").location(), "/account", "access ends immediately");
-        office.within_a_second("/folders", &token, |answer| answer.status == 401);
+        server.get_until("/folders", &token, |response| response.status == 401);
         // After the member returns, the old token stays revoked.
-        office.groma(&["user", "add", "editor@example.test", "--workspace", WORKSPACE, "--role", "editor"]).succeeds();
->>>>>>> 41cbbff (Move the texts of the web application into Fluent)
+        server.run(&["user", "add", "editor@example.test", "--workspace", WORKSPACE, "--role", "editor"]).expect_success();
         editor.page("/folders");
         server.get("/folders", &token).error(401);
     }
 
-<<<<<<< HEAD
-    fn statuses_are_ordered_coloured_and_replaced(engine: Engine) {
+    fn statuses_are_created_moved_and_replaced(engine: Engine) {
         let server = TestServer::start(engine);
         server.import("folders", &[json!({ "name": "a", "status": "Quoted" })]);
         let browser = Browser::of_owner(&server);
-=======
-    fn statuses_are_created_moved_and_replaced(engine: Engine) {
-        let office = Office::start(engine);
-        office.import("folders", &[json!({ "name": "a", "status": "Quoted" })]);
-        let browser = Browser::of_owner(&office);
->>>>>>> 41cbbff (Move the texts of the web application into Fluent)
         let names = |page: &str| {
             let folders = page.split("<h2>Assignments</h2>").next().unwrap().to_owned();
             let cells = folders.split("</svg>").filter_map(|cell| cell.split("</span>").next());
@@ -195,17 +129,10 @@ on_both_engines! {
         browser.page("/settings/activity").shows("Tendered");
     }
 
-<<<<<<< HEAD
-    fn a_layer_is_made_renamed_and_deleted_and_so_is_the_workspace(engine: Engine) {
+    fn layer_and_workspace_are_edited_and_deleted(engine: Engine) {
         let server = TestServer::start(engine);
         let browser = Browser::of_owner(&server);
-        browser.done("/settings/layers/new", "/settings/layers/new", &[("name", "Parcels")]);
-=======
-    fn layer_and_workspace_are_edited_and_deleted(engine: Engine) {
-        let office = Office::start(engine);
-        let browser = Browser::of_owner(&office);
         browser.submit("/settings/layers/new", "/settings/layers/new", &[("name", "Parcels")]);
->>>>>>> 41cbbff (Move the texts of the web application into Fluent)
         let page = browser.page("/settings/layers");
         let id = page.between("href=\"/settings/layers/01", "\"").unwrap();
         let path = format!("/settings/layers/01{id}");
@@ -216,31 +143,17 @@ on_both_engines! {
         page.shows("Plots");
         page.shows("parcels");
         let delete = format!("{path}/delete");
-<<<<<<< HEAD
         assert_eq!(browser.send_form(&delete, &delete, &[("confirm", "plots")]).response.status, 400);
-        browser.done(&delete, &delete, &[("confirm", "parcels")]);
-        browser.page("/settings/layers").shows("No layers yet");
-        // The workspace: an administrator may rename it, only an owner ends it.
-        let admin = member(&server, "admin@example.test", "admin");
-        admin.done("/settings/workspace", "/settings/workspace", &[("name", "Bureau"), ("currency", "CHF")]);
-        assert_eq!(admin.get("/settings/workspace/delete").response.status, 403);
-        let delete = "/settings/workspace/delete";
-        assert_eq!(browser.send_form(delete, delete, &[("confirm", WORKSPACE)]).response.status, 400);
-        assert_eq!(browser.done(delete, delete, &[("confirm", "Bureau")]), "/account");
-        browser.page("/account").shows("You are not a member of any workspace now");
-=======
-        assert_eq!(browser.send_form(&delete, &delete, &[("confirm", "plots")]).answer.status, 400);
         browser.submit(&delete, &delete, &[("confirm", "parcels")]);
         browser.page("/settings/layers").shows("No layers yet");
         // An administrator can rename the workspace, only an owner can delete it.
-        let admin = member(&office, "admin@example.test", "admin");
+        let admin = member(&server, "admin@example.test", "admin");
         admin.submit("/settings/workspace", "/settings/workspace", &[("name", "Bureau"), ("currency", "CHF")]);
-        assert_eq!(admin.get("/settings/workspace/delete").answer.status, 403);
+        assert_eq!(admin.get("/settings/workspace/delete").response.status, 403);
         let delete = "/settings/workspace/delete";
-        assert_eq!(browser.send_form(delete, delete, &[("confirm", WORKSPACE)]).answer.status, 400);
+        assert_eq!(browser.send_form(delete, delete, &[("confirm", WORKSPACE)]).response.status, 400);
         assert_eq!(browser.submit(delete, delete, &[("confirm", "Bureau")]), "/account");
         browser.page("/account").shows("You are not a member of any workspace.");
->>>>>>> 41cbbff (Move the texts of the web application into Fluent)
         assert_eq!(browser.get("/folders").location(), "/account");
     }
 }

@@ -11,21 +11,12 @@ fn square(x: f64) -> Value {
 }
 
 on_both_engines! {
-<<<<<<< HEAD
-    fn a_shape_is_drawn_in_a_folder_moved_and_deleted(engine: Engine) {
+    fn shape_is_drawn_moved_and_deleted(engine: Engine) {
         let server = TestServer::start_with(engine, &[("GROMA_LIMITS__REQUESTS_PER_MINUTE", "1000")]);
         server.import("folders", &[json!({ "name": "Chêne" })]);
         let token = server.create_token(&["READ_FOLDER"]);
         let browser = Browser::of_owner(&server);
         let bbox = || server.get("/folders/F-000001", &token).ok()["bbox"].clone();
-=======
-    fn shape_is_drawn_moved_and_deleted(engine: Engine) {
-        let office = Office::start_with(engine, &[("GROMA_LIMITS__REQUESTS_PER_MINUTE", "1000")]);
-        office.import("folders", &[json!({ "name": "Chêne" })]);
-        let token = office.token(&["READ_FOLDER"]);
-        let browser = Browser::of_owner(&office);
-        let bbox = || office.get("/folders/F-000001", &token).ok()["bbox"].clone();
->>>>>>> 41cbbff (Move the texts of the web application into Fluent)
         let drawn = browser.post_json("/map/geometries", &json!({ "folder": "F-000001", "feature": square(2.0) }));
         assert_eq!(drawn.response.status, 200, "{}", drawn.text);
         let drawn = drawn.response.json();
@@ -75,23 +66,16 @@ on_both_engines! {
         // An invalid shape is rejected with a message.
         let mut open = square(2.0);
         open["geometry"]["coordinates"][0].as_array_mut().unwrap().pop();
-        let refused = browser.post_json("/map/geometries", &json!({ "feature": open }));
-        assert_eq!(refused.response.status, 400);
-        assert!(refused.response.json()["message"].as_str().is_some_and(|text| !text.is_empty()), "{}", refused.text);
-        let refused = browser.post_json("/map/geometries", &json!({ "folder": "nowhere", "feature": square(1.0) }));
-<<<<<<< HEAD
-        assert_eq!(refused.response.status, 400);
-        // A viewer looks, and draws nothing.
+        let rejected = browser.post_json("/map/geometries", &json!({ "feature": open }));
+        assert_eq!(rejected.response.status, 400);
+        assert!(rejected.response.json()["message"].as_str().is_some_and(|text| !text.is_empty()), "{}", rejected.text);
+        let rejected = browser.post_json("/map/geometries", &json!({ "folder": "nowhere", "feature": square(1.0) }));
+        assert_eq!(rejected.response.status, 400);
+        // A viewer cannot draw.
         server.run_with_input("a viewer password\n", &["user", "add", "viewer@example.test", "--workspace", WORKSPACE, "--role", "viewer"]).expect_success();
         let viewer = Browser::logged_in(&server, "viewer@example.test", "a viewer password");
-=======
-        assert_eq!(refused.answer.status, 400);
-        // A viewer cannot draw.
-        office.groma_with("a viewer password\n", &["user", "add", "viewer@example.test", "--workspace", WORKSPACE, "--role", "viewer"]).succeeds();
-        let viewer = Browser::logged_in(&office, "viewer@example.test", "a viewer password");
->>>>>>> 41cbbff (Move the texts of the web application into Fluent)
         viewer.page("/map").shows("&#34;canEdit&#34;:false");
-        let refused = viewer.post_json("/map/geometries", &json!({ "feature": square(1.0) }));
-        assert_eq!(refused.response.status, 403);
+        let rejected = viewer.post_json("/map/geometries", &json!({ "feature": square(1.0) }));
+        assert_eq!(rejected.response.status, 403);
     }
 }

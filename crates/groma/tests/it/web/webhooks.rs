@@ -44,32 +44,18 @@ fn delivery_in(path: &str, text: &str) -> String {
 }
 
 on_both_engines! {
-<<<<<<< HEAD
-    fn an_endpoint_is_made_told_of_a_change_and_shows_what_it_was_told(engine: Engine) {
+    fn endpoint_receives_an_event_and_its_page_shows_the_delivery(engine: Engine) {
         let server = TestServer::start_with(engine, &LOCAL_RECEIVERS);
         let browser = Browser::of_owner(&server);
-        browser.page(HERE).shows("No endpoints yet");
-=======
-    fn endpoint_receives_an_event_and_its_page_shows_the_delivery(engine: Engine) {
-        let office = Office::start_with(engine, &LOCAL);
-        let browser = Browser::of_owner(&office);
         browser.page(PATH).shows("No endpoints yet");
->>>>>>> 41cbbff (Move the texts of the web application into Fluent)
         let receiver = Receiver::start();
         let (path, secret) = create_endpoint(&browser, &receiver.url("/hook"), &["folder.created"]);
         assert!(secret.starts_with("whsec_"), "{secret}");
         new_folder(&browser, "Chêne");
-<<<<<<< HEAD
         let request = &receiver.wait_for(1)[0];
         assert_eq!(request.header("X-Service-Signature"), Some(&*signature::own(&Secret::parse(&secret).unwrap(), &request.body)));
         assert_eq!(request.json()["data"]["name"], "Chêne");
-        // The receiver has it before the attempt is written down, with what it answered.
-=======
-        let hit = &receiver.wait_for(1)[0];
-        assert_eq!(hit.header("X-Service-Signature"), Some(&*signature::own(&Secret::parse(&secret).unwrap(), &hit.body)));
-        assert_eq!(hit.json()["data"]["name"], "Chêne");
         // The attempt is recorded after the receiver has responded.
->>>>>>> 41cbbff (Move the texts of the web application into Fluent)
         let delivery = delivery_in(&path, &browser.page(&path).text);
         wait_for(&browser, &delivery, "noted");
         let page = browser.page(&delivery);
@@ -79,51 +65,28 @@ on_both_engines! {
         wait_for(&browser, PATH, "Delivering");
     }
 
-<<<<<<< HEAD
-    fn what_failed_is_seen_with_its_answer_and_sent_again(engine: Engine) {
+    fn failed_delivery_is_shown_with_its_response_and_resent(engine: Engine) {
         let server = TestServer::start_with(engine, &LOCAL_RECEIVERS);
         let browser = Browser::of_owner(&server);
         let receiver = Receiver::with_handler(|_| Reply::with_body(503, "out for lunch"));
-        let (path, _) = make(&browser, &receiver.url("/hook"), &["*"]);
-=======
-    fn failed_delivery_is_shown_with_its_response_and_resent(engine: Engine) {
-        let office = Office::start_with(engine, &LOCAL);
-        let browser = Browser::of_owner(&office);
-        let receiver = Receiver::answering(|_| Reply::Whole(503, Vec::new(), "out for lunch"));
         let (path, _) = create_endpoint(&browser, &receiver.url("/hook"), &["*"]);
->>>>>>> 41cbbff (Move the texts of the web application into Fluent)
         new_folder(&browser, "Oak");
         let text = wait_for(&browser, &path, "503");
         wait_for(&browser, PATH, "Failing");
         let delivery = delivery_in(&path, &text);
         wait_for(&browser, &delivery, "out for lunch");
-<<<<<<< HEAD
         receiver.set_handler(|_| Reply::status(200));
-        browser.done(&delivery, &format!("{delivery}/again"), &[]);
-        wait_for(&browser, &delivery, "delivered");
-        let ids: Vec<_> = receiver.wait_for(2).iter().map(ReceivedRequest::id).collect();
-        assert_eq!(ids[0], ids[1], "the same delivery, sent again");
-        browser.done(&path, &format!("{path}/redeliver"), &[("hours", "24")]);
-        browser.page(&path).shows("Nothing has failed in that time.");
-    }
-
-    fn a_test_event_a_new_secret_off_and_on_and_gone(engine: Engine) {
-        let server = TestServer::start_with(engine, &LOCAL_RECEIVERS);
-        let browser = Browser::of_owner(&server);
-=======
-        receiver.answer(|_| Reply::status(200));
         browser.submit(&delivery, &format!("{delivery}/again"), &[]);
         wait_for(&browser, &delivery, "delivered");
-        let ids: Vec<_> = receiver.wait_for(2).iter().map(Hit::id).collect();
+        let ids: Vec<_> = receiver.wait_for(2).iter().map(ReceivedRequest::id).collect();
         assert_eq!(ids[0], ids[1], "resending keeps the id of the delivery");
         browser.submit(&path, &format!("{path}/redeliver"), &[("hours", "24")]);
         browser.page(&path).shows("No delivery has failed in that time.");
     }
 
     fn endpoint_is_tested_rotated_disabled_enabled_edited_and_deleted(engine: Engine) {
-        let office = Office::start_with(engine, &LOCAL);
-        let browser = Browser::of_owner(&office);
->>>>>>> 41cbbff (Move the texts of the web application into Fluent)
+        let server = TestServer::start_with(engine, &LOCAL_RECEIVERS);
+        let browser = Browser::of_owner(&server);
         let receiver = Receiver::start();
         let (path, old) = create_endpoint(&browser, &receiver.url("/hook"), &["budget.created", "budget.deleted"]);
         let delivery = browser.submit(&path, &format!("{path}/test"), &[]);
@@ -147,27 +110,15 @@ on_both_engines! {
         page.shows("folder.created, folder.updated");
         page.hides("Accounting");
         let delete = format!("{path}/delete");
-<<<<<<< HEAD
-        assert_eq!(browser.done(&delete, &delete, &[]), HERE);
-        assert_eq!(browser.get(&path).response.status, 404);
-        browser.page(HERE).shows("No endpoints yet");
-    }
-
-    fn what_is_wrong_with_an_endpoint_stands_beside_its_field(engine: Engine) {
-        let server = TestServer::start(engine);
-        let browser = Browser::of_owner(&server);
-        let new = format!("{HERE}/new");
-=======
         assert_eq!(browser.submit(&delete, &delete, &[]), PATH);
-        assert_eq!(browser.get(&path).answer.status, 404);
+        assert_eq!(browser.get(&path).response.status, 404);
         browser.page(PATH).shows("No endpoints yet");
     }
 
     fn errors_of_an_endpoint_are_beside_their_fields(engine: Engine) {
-        let office = Office::start(engine);
-        let browser = Browser::of_owner(&office);
+        let server = TestServer::start(engine);
+        let browser = Browser::of_owner(&server);
         let new = format!("{PATH}/new");
->>>>>>> 41cbbff (Move the texts of the web application into Fluent)
         let fields = [("url", "http://receiver.test/x"), ("secret", "short"), ("description", "kept")];
         let wrong = browser.send_form(&new, &new, &fields);
         assert_eq!(wrong.response.status, 400);
