@@ -36,7 +36,7 @@ bench-growth: ## Measure how cost grows up to ten million records and features (
 instruction-counts: ## Count the CPU instructions of the hot paths and compare them with the recorded values
 	@scripts/instruction-counts
 
-chaos: ## Run the failure tests and write docs/reliability.md
+chaos: ## Run the fault-injection tests and write docs/reliability.md
 	@scripts/chaos
 
 fuzz: ## Run each fuzz target for FUZZ_SECONDS seconds (default 120)
