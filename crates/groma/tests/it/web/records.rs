@@ -222,7 +222,7 @@ on_both_engines! {
             "geometry": { "type": "Point", "coordinates": [2.0 + f64::from(n) / 10_000.0, 47.0] },
         })).collect();
         let collection = json!({ "type": "FeatureCollection", "features": features });
-        let token = server.token(&["READ_FOLDER"]);
+        let token = server.create_token(&["READ_FOLDER"]);
         server
             .geo()
             .request("POST", "/api/public/v1/geometries/geojson?folder=F-000001")
