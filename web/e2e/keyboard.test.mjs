@@ -95,6 +95,8 @@ async function logInByKeyboard(page) {
   await page.keyboard.type(OWNER.password);
   await page.keyboard.press("Enter");
   await page.locator(".rail").waitFor();
+  // Shortcuts work once the script has run.
+  await page.waitForLoadState();
 }
 
 /** Presses Tab until an element that matches the selector has the focus. */
