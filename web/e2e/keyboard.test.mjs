@@ -48,7 +48,7 @@ test("log in, create a folder, search, open a row and list the shortcuts", async
   await keyboard.press("Escape");
   await page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor({ state: "hidden" });
 
-  await tabTo(page, "summary.me");
+  await tabTo(page, "summary.avatar");
   await keyboard.press("Enter");
   await keyboard.press("ArrowDown");
   assert.equal(await page.evaluate(() => document.activeElement.textContent.trim()), "Account");

@@ -31,7 +31,7 @@ test("create a folder and a token", async () => {
   await page.locator("[name=name]").fill("Nightly export");
   await page.getByLabel("READ_FOLDER").check();
   await page.getByRole("button", { name: "Create token" }).click();
-  const token = (await page.locator(".once .secret code").textContent()).trim();
+  const token = (await page.locator(".secret-panel .secret code").textContent()).trim();
   const response = await fetch(`${fixture.url}/api/public/v1/folders?term=without`, {
     headers: { Authorization: `Bearer ${token}` },
   });

@@ -111,9 +111,9 @@ test("a new user sets up, works and automates", async (t) => {
     await page.locator("[name=name]").fill("Nightly export");
     await page.getByLabel("READ_FOLDER").check();
     await page.getByRole("button", { name: "Create token" }).click();
-    token = (await page.locator(".once .secret code").textContent()).trim();
+    token = (await page.locator(".secret-panel .secret code").textContent()).trim();
     assert.match(token, /^svc_[0-9a-f]{48}$/);
-    assert.match(await page.locator(".once pre").textContent(), new RegExp(token));
+    assert.match(await page.locator(".secret-panel pre").textContent(), new RegExp(token));
     const { status, body } = await get("folders");
     assert.equal(status, 200);
     assert.deepEqual(
@@ -130,7 +130,7 @@ test("a new user sets up, works and automates", async (t) => {
     await page.locator(".empty").getByRole("link", { name: "Create endpoint" }).click();
     await page.locator("[name=url]").fill(`http://127.0.0.1:${receiver.address().port}/hook`);
     await page.getByRole("button", { name: "Create" }).click();
-    const secret = (await page.locator(".once .secret code").textContent()).trim();
+    const secret = (await page.locator(".secret-panel .secret code").textContent()).trim();
     const endpoint = page.url();
     const verify = ({ body, headers }) => {
       const digest = createHmac("sha256", secret).update(body).digest("hex");
@@ -138,7 +138,7 @@ test("a new user sets up, works and automates", async (t) => {
       return JSON.parse(body);
     };
     // The command shown beside the secret sends a signed sample.
-    await promisify(execFile)("sh", ["-c", await page.locator(".once pre").textContent()]);
+    await promisify(execFile)("sh", ["-c", await page.locator(".secret-panel pre").textContent()]);
     assert.equal(verify(deliveries.pop()).data.name, "Sample folder");
     await page.goto(`${fixture.url}${folder}/edit`);
     await page.locator("[name=clientName]").fill("Town council, roads");

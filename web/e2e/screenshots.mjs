@@ -77,7 +77,7 @@ async function createToken(page, name) {
   await page.getByLabel("READ_EXPENSE").check();
   await page.getByLabel("READ_BUDGET").check();
   await page.getByRole("button", { name: "Create token" }).click();
-  await page.locator(".once").waitFor();
+  await page.locator(".secret-panel").waitFor();
 }
 
 async function open(page, path) {

@@ -34,7 +34,7 @@ export function initKeyboardShortcuts(): void {
     if (handleKey(event.key, target)) event.preventDefault();
   });
   document.addEventListener("click", (event) => {
-    if (!(event.target as Element).closest("[data-keys]")) return;
+    if (!(event.target as Element).closest("[data-shortcuts]")) return;
     event.preventDefault();
     showShortcuts();
   });
@@ -133,7 +133,7 @@ function openSelectedRow(): boolean {
 }
 
 function showShortcuts(): void {
-  const existing = document.querySelector<HTMLDialogElement>("#keys");
+  const existing = document.querySelector<HTMLDialogElement>("#shortcuts");
   if (existing) {
     existing.showModal();
     return;
@@ -142,9 +142,9 @@ function showShortcuts(): void {
   close.dataset.close = "";
   const dialog = el(
     "dialog",
-    { id: "keys", "aria-labelledby": "keys-title" },
-    el("h2", { id: "keys-title" }, t("script-shortcuts-title")),
-    el("dl", { class: "keys" }, ...shortcuts().map(([name, keys]) => shortcutRow(name, keys))),
+    { id: "shortcuts", "aria-labelledby": "shortcuts-title" },
+    el("h2", { id: "shortcuts-title" }, t("script-shortcuts-title")),
+    el("dl", { class: "shortcuts" }, ...shortcuts().map(([name, keys]) => shortcutRow(name, keys))),
     el("div", { class: "form-actions" }, close),
   );
   document.body.append(dialog);

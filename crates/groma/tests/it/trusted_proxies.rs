@@ -33,7 +33,7 @@ fn session_address(server: &TestServer, headers: &[(&str, &str)]) -> String {
     let page = browser.page("/account");
     let here = page.text.find("this one").expect("this session");
     let rest = &page.text[here..];
-    let start = rest.find("hide ref\">").unwrap() + "hide ref\">".len();
+    let start = rest.find("hide-on-phone ref\">").unwrap() + "hide-on-phone ref\">".len();
     rest[start..].split('<').next().unwrap().to_owned()
 }
 

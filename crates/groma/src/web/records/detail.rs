@@ -201,7 +201,7 @@ fn due_fact(ctx: &MemberContext, statuses: &Statuses, doc: &Doc) -> Fact {
     let t = ctx.t();
     let is_past = doc.date("dueDate").is_some_and(|date| date < ctx.request.today());
     let is_late = is_past && statuses.is_unfinished(doc);
-    let class = if is_late { "num late" } else { "num" };
+    let class = if is_late { "num warning" } else { "num" };
     Fact { class, ..date_fact(t, t.msg("field-due"), doc, "dueDate") }
 }
 
@@ -258,7 +258,7 @@ async fn add_folder_parts(
         let left = totals.amount - totals.spent;
         let is_negative = left.is_sign_negative() && !left.is_zero();
         let left = money_text(&Money::new(t, &left.to_string(), currency));
-        let class = if is_negative { "num late" } else { "num" };
+        let class = if is_negative { "num warning" } else { "num" };
         page.facts.push(Fact { class, ..fact(t.msg("field-budget-left"), left) });
     }
     let done = assignments.iter().filter(|doc| !doc.0["completedAt"].is_null()).count();
@@ -428,7 +428,7 @@ async fn add_budget_parts(
     let remaining = doc.decimal("remaining");
     let is_over = remaining.is_sign_negative() && !remaining.is_zero();
     let (label, class) = match is_over {
-        true => (t.msg("budget-over"), "num late"),
+        true => (t.msg("budget-over"), "num warning"),
         false => (t.msg("budget-left"), "num"),
     };
     let share = BudgetShare::of(doc.0["percentUsed"].as_str());

@@ -188,7 +188,7 @@ impl<'a> RowBuilder<'a> {
         };
         let has_two_lines =
             cells.iter().any(|cell| matches!(cell, Cell::Name { under, .. } if !under.is_empty()));
-        Row { class: if has_two_lines { "two" } else { "" }, cells }
+        Row { class: if has_two_lines { "two-line" } else { "" }, cells }
     }
 
     fn day(&self, doc: &Doc, field: &str) -> String {
