@@ -107,7 +107,7 @@ test("on a phone, navigation is at the bottom, and an expense can be added", asy
   // "1,240" could mean 1240 or 1.240, so it is rejected.
   await page.locator("[name=unitAmount]").fill("1,240");
   await page.getByRole("button", { name: "Add and open" }).tap();
-  await page.getByText("with a point, like 1234.50").waitFor();
+  await page.getByText("must use a decimal point, for example 1234.50").waitFor();
   await page.locator("[name=unitAmount]").fill("12,40");
   await page.getByRole("button", { name: "Add and open" }).tap();
   await page.getByText("12.40").first().waitFor();
