@@ -75,24 +75,24 @@ impl Figures {
 
     fn page(&self, explained: &str) -> Result<String> {
         let mut page = String::from(
-            "# How costs grow\n\n\
-             Written by `make bench-growth`; sizes by `GROWTH_SIZES=10000,100000`. SQLite, one request at a time on \
-             a connection that is stored, medians; the client, the receiver of deliveries and the program on the same \
-             cores. Times are of this machine; what is claimed is how they grow.\n\n",
+            "# Growth\n\n\
+             `make bench-growth` writes this page; select sizes with `GROWTH_SIZES=10000,100000`. All figures are \
+             medians on SQLite, with one request at a time over a persistent connection. The client, the webhook \
+             receiver and the server share the CPU cores. Times depend on the machine; compare how they grow.\n\n",
         );
         writeln!(page, "Machine: {}. Build: {}.", self.machine, self.build_name())?;
         page.push_str(
-            "\n«Ten times» is by what a cost grows when the size grows tenfold (the slope of the line through all \
-             points, both on logarithmic axes), «must» what it has to grow by. What grows by more than it must and \
-             more than a measurement wavers is marked ▲.\n\n\
-             A workspace has 50 endpoints at most, so that is where the line of endpoints ends.\n",
+            "\nThe column *growth* shows by which factor a cost grows when the size grows tenfold (the slope of \
+             the line through all points on logarithmic axes). The column *expected* shows the factor that the \
+             design implies. ▲ marks growth above the expected factor and above the measurement noise.\n\n\
+             A workspace can have at most 50 endpoints.\n",
         );
         // A group without results has no plot.
         for group in GROUPS.iter().filter(|group| self.plot(group).svg().is_some()) {
             write!(page, "\n## {}\n\n![{0}, plotted](growth/{}.svg)\n\n", group.title, group.file)?;
             self.table(group, &mut page)?;
         }
-        write!(page, "\n## What grows, and why\n\n{explained}")?;
+        write!(page, "\n## Explanations\n\n{explained}")?;
         Ok(page)
     }
 
@@ -101,7 +101,7 @@ impl Figures {
         for size in self.sizes.keys() {
             write!(page, " {} |", grouped(*size))?;
         }
-        page.push_str(" ten times | must | why |\n| --- |");
+        page.push_str(" growth | expected | reason |\n| --- |");
         page.push_str(&" ---: |".repeat(self.sizes.len() + 2));
         page.push_str(" --- |\n");
         for line in group.lines {
@@ -127,8 +127,8 @@ impl Figures {
 
     fn build_name(&self) -> &str {
         match self.build.as_str() {
-            "release" => "release, as it is shipped",
-            "quick" => "quick, the release without optimisation across crates",
+            "release" => "release",
+            "quick" => "quick, without link-time optimization",
             other => other,
         }
     }
