@@ -1,9 +1,9 @@
 //! Reads and writes GeoJSON (RFC 7946).
 //!
 //! Documents are read as a stream: memory depends on the largest feature, not on their number. Each
-//! feature is passed to a callback as soon as it is complete, transformed to WGS 84 and
-//! [repaired](crate::repair). Errors name their location by JSON pointer. The callback has to undo
-//! what it did if an error follows.
+//! feature is passed to a callback as soon as it is complete, transformed to WGS 84 and repaired.
+//! Errors name their location by JSON pointer. The callback has to undo what it did if an error
+//! follows.
 
 mod coordinates;
 mod id;
@@ -21,26 +21,26 @@ mod tests;
 pub use write::write_geometry;
 
 use crate::{Crs, Geometry};
-use parse_error::{ErrorDetail, ParseError, ParseResult};
+use parse_error::{ErrorDetail, ParseError};
 use reader::Reader;
 use serde_json::{Map, Value};
 use std::io;
 use thiserror::Error;
 
 /// The most positions of a feature.
-pub const MAX_VERTICES: usize = 1_000_000;
+const MAX_VERTICES: usize = 1_000_000;
 /// The most rings of a feature.
-pub const MAX_RINGS: usize = 100_000;
+const MAX_RINGS: usize = 100_000;
 /// The most geometries in the collections of a feature.
-pub const MAX_PARTS: usize = 100_000;
+const MAX_PARTS: usize = 100_000;
 /// The most keys in the `properties` of a feature, and unknown members of any other object.
-pub const MAX_KEYS: usize = 1_000;
+const MAX_KEYS: usize = 1_000;
 /// The most memory that the `properties` of a feature can take, in bytes.
-pub const MAX_PROPERTIES_BYTES: usize = 16 << 20;
+const MAX_PROPERTIES_BYTES: usize = 16 << 20;
 /// How deep GeometryCollections can be nested.
-pub const MAX_COLLECTION_DEPTH: usize = 4;
+pub(crate) const MAX_COLLECTION_DEPTH: usize = 4;
 /// The default of [`Options::max_errors`].
-pub const MAX_ERRORS: usize = 20;
+const MAX_ERRORS: usize = 20;
 
 /// How to read a document.
 #[derive(Clone, Debug)]
@@ -132,7 +132,7 @@ pub fn read<E>(
     options: &Options,
     on_feature: impl FnMut(Feature) -> Result<(), E>,
 ) -> Result<u64, ReadError<E>> {
-    read_with(|reader| reader.read_document(), input, options, on_feature)
+    read_texts(Texts::Single, input, options, on_feature)
 }
 
 /// Reads a sequence of GeoJSON objects: one per line (NDJSON), or each after a record separator
@@ -143,7 +143,7 @@ pub fn read_sequence<E>(
     options: &Options,
     on_feature: impl FnMut(Feature) -> Result<(), E>,
 ) -> Result<u64, ReadError<E>> {
-    read_with(|reader| reader.read_sequence(), input, options, on_feature)
+    read_texts(Texts::Sequence, input, options, on_feature)
 }
 
 /// Finds the `crs` (GeoJSON 2008) of a document, wherever in the outermost object it is.
@@ -156,8 +156,15 @@ pub fn find_crs(mut input: impl io::Read) -> Option<Crs> {
     Reader::new(&mut input, &options, &mut |_| false).read_root_crs().ok().flatten()
 }
 
-fn read_with<E>(
-    read: impl FnOnce(&mut Reader<'_>) -> ParseResult<()>,
+/// What the input consists of.
+#[derive(Clone, Copy)]
+enum Texts {
+    Single,
+    Sequence,
+}
+
+fn read_texts<E>(
+    texts: Texts,
     mut input: impl io::Read,
     options: &Options,
     mut on_feature: impl FnMut(Feature) -> Result<(), E>,
@@ -171,7 +178,10 @@ fn read_with<E>(
         }
     };
     let mut reader = Reader::new(&mut input, options, &mut on_feature);
-    let result = read(&mut reader);
+    let result = match texts {
+        Texts::Single => reader.read_document(),
+        Texts::Sequence => reader.read_sequence(),
+    };
     let (count, mut errors) = reader.into_result();
     if let Err(error) = result {
         match *error {

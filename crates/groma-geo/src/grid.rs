@@ -28,14 +28,13 @@ pub fn project(longitude: f64, latitude: f64) -> (u32, u32) {
 }
 
 /// The Morton code of a grid point: the bits of `x` and `y`, interleaved.
-#[must_use]
-pub fn morton(x: u32, y: u32) -> u64 {
+pub(crate) fn morton(x: u32, y: u32) -> u64 {
     interleave(x) | interleave(y) << 1
 }
 
 /// The grid point of a Morton code.
-#[must_use]
-pub fn unmorton(code: u64) -> (u32, u32) {
+#[cfg(test)]
+pub(crate) fn unmorton(code: u64) -> (u32, u32) {
     (deinterleave(code), deinterleave(code >> 1))
 }
 
@@ -48,6 +47,7 @@ fn interleave(value: u32) -> u64 {
     (bits | bits << 1) & 0x5555_5555_5555_5555
 }
 
+#[cfg(test)]
 fn deinterleave(code: u64) -> u32 {
     let mut bits = code & 0x5555_5555_5555_5555;
     bits = (bits | bits >> 1) & 0x3333_3333_3333_3333;

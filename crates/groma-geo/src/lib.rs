@@ -8,7 +8,7 @@ mod crs;
 pub mod geojson;
 mod geometry;
 pub mod grid;
-pub mod repair;
+mod repair;
 pub mod tile;
 pub mod tile_block;
 pub mod tile_shape;

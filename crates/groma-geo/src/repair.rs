@@ -9,12 +9,11 @@ mod antimeridian;
 use crate::{Geometry, Line, Position, Rings};
 
 /// Longitudes up to this value, east and west, are wrapped.
-pub const MAX_LONGITUDE: f64 = 540.0;
+pub(crate) const MAX_LONGITUDE: f64 = 540.0;
 
 /// Returns the geometry within ±180 degrees, split where it crosses the antimeridian, with outer
 /// rings counter-clockwise and holes clockwise. Longitudes must be within ±[`MAX_LONGITUDE`].
-#[must_use]
-pub fn repair_geometry(geometry: Geometry) -> Geometry {
+pub(crate) fn repair_geometry(geometry: Geometry) -> Geometry {
     match geometry {
         Geometry::Point(mut position) => {
             wrap(&mut position);

@@ -123,7 +123,7 @@ pub enum WkbError {
     /// A coordinate is infinite or NaN. Empty points are encoded like this.
     #[error("the geometry has a coordinate that is not finite")]
     NotFinite,
-    /// Collections are nested deeper than [`MAX_COLLECTION_DEPTH`].
+    /// Collections are nested too deeply.
     #[error("the geometry has collections nested too deeply")]
     TooDeep,
 }
