@@ -12,9 +12,9 @@ use crate::{
 use groma_domain::{
     Currency, Email, Kind, Timestamp, WorkspaceId,
     input::Field,
-    record::{Draft, FolderInput},
+    record::{FolderInput, RecordInput},
     reference::{Key, Reference},
-    webhook::{EndpointDraft, EndpointUrl},
+    webhook::{EndpointInput, EndpointUrl},
     workspace::WorkspaceName,
 };
 use groma_store::{Actor, Change, Command, NewEndpoint, NewUser, Store, Target};
@@ -133,7 +133,7 @@ pub(crate) async fn workspace(store: &Store, name: &str) -> Result<WorkspaceId> 
 
 pub(crate) async fn endpoint(store: &Store, workspace: WorkspaceId, url: &str) -> Result {
     let url = EndpointUrl::parse(url, true)?;
-    let draft = EndpointDraft { url: Some(url), ..EndpointDraft::default() };
+    let draft = EndpointInput { url: Some(url), ..EndpointInput::default() };
     let new = NewEndpoint { workspace, actor: Actor::Operator, now: now(), draft, request: None };
     store.create_endpoint(new).await?;
     Ok(())
@@ -150,7 +150,7 @@ pub(crate) async fn apply(
 
 pub(crate) fn create(name: &str) -> Command {
     let input = FolderInput { name: Field::Set(name.to_owned()), ..FolderInput::default() };
-    Command::Save { target: Target::New, draft: Box::new(Draft::Folder(input)) }
+    Command::Save { target: Target::New, draft: Box::new(RecordInput::Folder(input)) }
 }
 
 /// A change that differs every time.
@@ -161,9 +161,9 @@ fn edit(folder: u64, n: u64) -> Command {
 
 /// A change of the n-th folder.
 pub(crate) fn change_of(n: u64, input: FolderInput) -> Command {
-    let key = Key::Reference(Reference::made(Kind::Folder, n + 1));
+    let key = Key::Reference(Reference::generated(Kind::Folder, n + 1));
     let target = Target::Existing { key, version: None };
-    Command::Save { target, draft: Box::new(Draft::Folder(input)) }
+    Command::Save { target, draft: Box::new(RecordInput::Folder(input)) }
 }
 
 pub(crate) fn now() -> Timestamp {

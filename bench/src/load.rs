@@ -3,10 +3,10 @@
 use crate::{Result, changes::now};
 use clap::Args;
 use groma_domain::{
-    Currency, Email, Kind, ListParams, Scope, Term, Timestamp, WorkspaceId,
+    Currency, Email, Kind, ListParams, Scope, SearchTerm, Timestamp, WorkspaceId,
     input::Field,
     person::PersonRef,
-    record::{AssignmentInput, BudgetInput, Draft, ExpenseInput, FolderInput},
+    record::{AssignmentInput, BudgetInput, ExpenseInput, FolderInput, RecordInput},
     reference::{Key, Reference},
     token::{Token, TokenPrefix},
     workspace::WorkspaceName,
@@ -82,7 +82,7 @@ pub(crate) async fn mark(store: &Store, folders: u64, word: &str) -> Result {
     let params = ListParams {
         page: 1,
         limit: 1,
-        term: Term::parse(word).map_err(|problem| format!("{problem:?}"))?,
+        term: SearchTerm::parse(word).map_err(|problem| format!("{problem:?}"))?,
     };
     if store.list(workspace, Kind::Folder, &params, Vec::new()).await?.total == MARKED {
         return Ok(());
@@ -95,7 +95,7 @@ pub(crate) async fn mark(store: &Store, folders: u64, word: &str) -> Result {
         let input = FolderInput { description, ..FolderInput::default() };
         let key = by_number(Kind::Folder, n * folders / MARKED);
         let target = Target::Existing { key, version: None };
-        Command::Save { target, draft: Box::new(Draft::Folder(input)) }
+        Command::Save { target, draft: Box::new(RecordInput::Folder(input)) }
     };
     let commands = (0..MARKED).map(mark).collect();
     store.apply(Change { workspace, actor: Actor::Operator, now: now(), commands }).await?;
@@ -148,11 +148,11 @@ async fn count(store: &Store, workspace: WorkspaceId, kind: Kind) -> Result<u64>
     Ok(store.list(workspace, kind, &params, Vec::new()).await?.total)
 }
 
-fn save(draft: Draft) -> Command {
+fn save(draft: RecordInput) -> Command {
     Command::Save { target: Target::New, draft: Box::new(draft) }
 }
 
-fn draft(kind: Kind, n: u64, sizes: &Sizes) -> Draft {
+fn draft(kind: Kind, n: u64, sizes: &Sizes) -> RecordInput {
     let place = PLACES[mix(n) as usize % PLACES.len()];
     let work = JOB_TYPES[mix(n ^ 0x5bd1) as usize % JOB_TYPES.len()];
     let text = |text: String| Field::Set(Some(text));
@@ -162,7 +162,7 @@ fn draft(kind: Kind, n: u64, sizes: &Sizes) -> Draft {
     // The dates advance, with a deviation of up to two weeks.
     let day = |of: u64| day(n * DAYS / of.max(1) + mix(n) % 14);
     match kind {
-        Kind::Folder => Draft::Folder(FolderInput {
+        Kind::Folder => RecordInput::Folder(FolderInput {
             name: Field::Set(format!("{place}, {work} {n}")),
             description: text(format!(
                 "{work} for the {} at {place}",
@@ -174,7 +174,7 @@ fn draft(kind: Kind, n: u64, sizes: &Sizes) -> Draft {
             tags: Field::Set(vec![work.to_owned()]),
             ..FolderInput::default()
         }),
-        Kind::Assignment => Draft::Assignment(AssignmentInput {
+        Kind::Assignment => RecordInput::Assignment(AssignmentInput {
             folder: folder(sizes.assignments, sizes.folders),
             title: Field::Set(format!("{work}, part {}", n % 7)),
             description: text(format!("{place}: {work} {n}")),
@@ -182,7 +182,7 @@ fn draft(kind: Kind, n: u64, sizes: &Sizes) -> Draft {
             due_date: Field::Set(Some(day(sizes.assignments))),
             ..AssignmentInput::default()
         }),
-        Kind::Expense => Draft::Expense(ExpenseInput {
+        Kind::Expense => RecordInput::Expense(ExpenseInput {
             folder: folder(sizes.expenses, sizes.folders),
             category: text("Travel".to_owned()),
             description: text(format!("To {place}, {n}")),
@@ -192,7 +192,7 @@ fn draft(kind: Kind, n: u64, sizes: &Sizes) -> Draft {
             submitted_by: Field::Set(Some(person(n))),
             ..ExpenseInput::default()
         }),
-        Kind::Budget => Draft::Budget(BudgetInput {
+        Kind::Budget => RecordInput::Budget(BudgetInput {
             folder: folder(sizes.budgets, sizes.folders),
             name: Field::Set(format!("{work} {n}")),
             amount: Field::Set((i64::from(n as u32 % 90_000) + 1_000).into()),
@@ -203,7 +203,7 @@ fn draft(kind: Kind, n: u64, sizes: &Sizes) -> Draft {
 
 /// The key of the n-th record with a generated reference.
 fn by_number(kind: Kind, n: u64) -> Key {
-    Key::Reference(Reference::made(kind, n + 1))
+    Key::Reference(Reference::generated(kind, n + 1))
 }
 
 fn person(n: u64) -> PersonRef {

@@ -1,4 +1,4 @@
-//! Deliveries: latency, throughput, draining a backlog, and the effect of hanging endpoints on others.
+//! DeliveryLoop: latency, throughput, draining a backlog, and the effect of hanging endpoints on others.
 //! Changes and the delivery loop are in one process, as in `groma serve`; the receiver is another process
 //! on the same cores.
 
@@ -13,7 +13,7 @@ use crate::{
     table::number,
 };
 use groma_store::Store;
-use groma_webhooks::{AddressPolicy, Client, Deliveries, Resolver, Sender};
+use groma_webhooks::{AddressPolicy, Client, DeliverySender, Resolver};
 use std::{
     collections::HashMap,
     time::{Duration, Instant},
@@ -56,7 +56,11 @@ impl DeliveryLoop {
     pub(crate) fn start(store: &Store) -> Result<Self> {
         let policy = AddressPolicy::new(vec!["127.0.0.1/32".parse()?]);
         let client = Client::new(policy, Resolver::System, None, "bench")?;
-        let deliveries = Deliveries::new(store.clone(), Sender::new(client, "Service")?, now);
+        let deliveries = groma_webhooks::DeliveryLoop::new(
+            store.clone(),
+            DeliverySender::new(client, "Service")?,
+            now,
+        );
         let (stop, stopped) = oneshot::channel();
         let stopped = async {
             let _ = stopped.await;

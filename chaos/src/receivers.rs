@@ -22,7 +22,7 @@ const FAULT: &str =
 /// An attempt takes up to 15 seconds, and retries wait longer.
 const PATIENCE: Duration = Duration::from_secs(180);
 /// The error of an attempt that reached the time limit.
-const TIMED_OUT: &str = "no answer within 15 seconds";
+const TIMED_OUT: &str = "no response within 15 seconds";
 
 pub(crate) async fn run(scale: Scale) -> Result<Vec<ScenarioResult>> {
     let writes = scale.pick(60, 400);
@@ -99,7 +99,7 @@ async fn deliver(engine: Engine, writes: u64) -> Result<ScenarioResult> {
     let load = Load::start(&ledger, fixture.token(), &[server.geo().address()]);
     ledger.wait_for(0, writes).await?;
     load.stop().await;
-    resetting.wait_for_failure(&fixture, "no HTTP answer").await?;
+    resetting.wait_for_failure(&fixture, "invalid HTTP response").await?;
     let (received, _) = resetting.receiver.counts();
     ensure(received == 0, || format!("{received} deliveries passed a reset connection"))?;
     resetting.proxy.set(Fault::None);

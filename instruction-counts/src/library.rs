@@ -4,7 +4,7 @@
 
 use crate::callgrind::Callgrind;
 use clap::ValueEnum;
-use groma_domain::{DeliveryId, Timestamp, webhook::Secret};
+use groma_domain::{DeliveryId, Timestamp, webhook::SigningSecret};
 use groma_geo::{
     attributes, geojson,
     grid::{TileId, project},
@@ -117,14 +117,15 @@ fn encode_tile(times: u64) -> Result {
 }
 
 fn sign(times: u64) -> Result {
-    let secret = Secret::new([7; 32]);
+    let secret = SigningSecret::new([7; 32]);
     let (id, at) = (DeliveryId(uuid::Uuid::nil()), Timestamp::from_millis(1_700_000_000_000));
     // The length of a folder event.
     let body = vec![b'x'; 1_024];
     for _ in 0..times {
         let body = black_box(body.as_slice());
-        black_box(signature::own(&secret, body));
-        black_box(signature::standard([&secret], id, at, body)).ok_or("the body was not signed")?;
+        black_box(signature::service_signature(&secret, body));
+        black_box(signature::standard_headers([&secret], id, at, body))
+            .ok_or("the body was not signed")?;
     }
     Ok(())
 }

@@ -92,7 +92,7 @@ pub async fn seed(
         record_counts: Kind::ALL.map(|kind| (kind, script.record_count(kind))).to_vec(),
         layers: store.all_layers(workspace).await?,
         // The last ones belong to folders that have only just begun.
-        sample_budget: Reference::made(Kind::Budget, budgets.saturating_sub(20).max(1)),
+        sample_budget: Reference::generated(Kind::Budget, budgets.saturating_sub(20).max(1)),
     }))
 }
 

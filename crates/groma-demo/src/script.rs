@@ -128,7 +128,7 @@ mod tests {
             assert!(batches.is_sorted_by(|one, next| one.at < next.at));
             assert!(*founded_at < batches[0].at && batches[batches.len() - 1].at <= now);
             let can_write = |batch: &Batch| {
-                batch.author.role().is_some_and(|role| role.may(Permission::ChangeRecords))
+                batch.author.role().is_some_and(|role| role.can(Permission::ChangeRecords))
             };
             assert!(batches.iter().all(can_write));
             assert!(script.steps().all(|step| step.command().is_ok()));

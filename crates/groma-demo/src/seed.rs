@@ -14,7 +14,7 @@ use futures_util::poll;
 use groma_domain::{
     Kind, Timestamp, WorkspaceId,
     input::Field,
-    status::{Group, StatusInput},
+    status::{StatusGroup, StatusInput},
 };
 use groma_geo::geojson::Feature;
 use groma_store::{Actor, Change, Command, NewGeometries, NewUser, Spool, Store};
@@ -83,7 +83,7 @@ async fn add_paid_status(
     let input = StatusInput {
         name: Field::Set("Paid".to_owned()),
         applies_to: Field::Set(Kind::Expense),
-        group: Field::Set(Group::Done),
+        group: Field::Set(StatusGroup::Done),
         color: Field::Set("#27724f".to_owned()),
         ..StatusInput::default()
     };

@@ -4,7 +4,7 @@
 //! later than now are dropped here, so that every record is in the state that its age implies.
 
 use super::{office::Staff, survey_map::Fieldwork};
-use groma_domain::{Kind, Reference, Refusal, Timestamp, record::Draft, reference::Key};
+use groma_domain::{DomainError, Kind, Reference, Timestamp, record::RecordInput, reference::Key};
 use groma_store::{Command, Target};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, HashMap};
@@ -54,13 +54,13 @@ pub(super) struct Step {
 }
 
 impl Step {
-    pub(super) fn command(&self) -> Result<Command, Refusal> {
+    pub(super) fn command(&self) -> Result<Command, DomainError> {
         let target = if self.is_new {
             Target::New
         } else {
             Target::Existing { key: Key::Reference(self.reference.clone()), version: None }
         };
-        Ok(Command::Save { target, draft: Box::new(Draft::read(self.kind, &self.values)?) })
+        Ok(Command::Save { target, draft: Box::new(RecordInput::read(self.kind, &self.values)?) })
     }
 }
 
@@ -119,7 +119,7 @@ impl Timeline {
                 // The store numbers the references of a new workspace in the same way.
                 let count = counts.entry(record.kind).or_default();
                 *count += 1;
-                references.insert(record, Reference::made(record.kind, *count));
+                references.insert(record, Reference::generated(record.kind, *count));
             }
             for (name, link) in links {
                 if let Some(reference) = references.get(&link) {

@@ -4,7 +4,7 @@
 use crate::{Error, rng::Rng};
 use groma_domain::{
     Event, Timestamp, WorkspaceId,
-    webhook::{EndpointDraft, EndpointUrl, EventFilter},
+    webhook::{EndpointInput, EndpointUrl, EventFilter},
 };
 use groma_store::{
     Actor, ChangeRow, EndpointChange, EndpointOutcome, NewEndpoint, PastAttempt, PastDelivery,
@@ -103,7 +103,7 @@ async fn events_since(
         let Some(last) = page.last() else { return Ok(events) };
         after = last.id;
         let event = |row: &ChangeRow| {
-            Some(LoggedEvent { change: row.id, event: Event::named(&row.action)?, at: row.at })
+            Some(LoggedEvent { change: row.id, event: Event::from_name(&row.action)?, at: row.at })
         };
         events.extend(page.iter().filter(|row| row.at >= since).filter_map(event));
     }
@@ -123,7 +123,7 @@ impl DemoEndpoint {
         let (created, disabled) = self.active_days;
         let created_at = now.plus_millis(-created * DAY_MILLIS);
         let disabled_at = now.plus_millis(-disabled * DAY_MILLIS);
-        let draft = EndpointDraft {
+        let draft = EndpointInput {
             url: Some(EndpointUrl::parse(self.url, false).map_err(Error::invalid_data)?),
             events: Some(filter.clone()),
             description: Some(self.description.to_owned()),
@@ -141,7 +141,7 @@ impl DemoEndpoint {
         };
         let mut deliveries: Vec<PastDelivery> = events
             .iter()
-            .filter(|logged| filter.wants(logged.event))
+            .filter(|logged| filter.matches(logged.event))
             .filter(|logged| (created_at..=disabled_at).contains(&logged.at))
             .map(|logged| PastDelivery {
                 change: logged.change,

@@ -1,4 +1,4 @@
-//! Events: what a change to a record is called.
+//! Events: the names of changes to records.
 
 use crate::{Kind, Record};
 use std::fmt;
@@ -8,20 +8,20 @@ use std::fmt;
 pub struct Event {
     /// The kind of record.
     pub kind: Kind,
-    /// What happened to it.
-    pub change: Change,
+    /// What happened to the record.
+    pub action: EventAction,
 }
 
-/// What happened to a record.
+/// A change to a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Change {
-    /// It is new.
+pub enum EventAction {
+    /// The record was created.
     Created,
-    /// Some public field is another.
+    /// A public field has changed.
     Updated,
-    /// It is gone.
+    /// The record was deleted.
     Deleted,
-    /// A folder was archived (instead of updated).
+    /// A folder was archived. Replaces `Updated`.
     Archived,
 }
 
@@ -29,43 +29,48 @@ impl Event {
     /// Every event, in the order of the documentation.
     pub fn all() -> impl Iterator<Item = Self> {
         Kind::ALL.into_iter().flat_map(|kind| {
-            [Change::Created, Change::Updated, Change::Deleted, Change::Archived]
-                .into_iter()
-                .filter(move |change| kind == Kind::Folder || *change != Change::Archived)
-                .map(move |change| Self { kind, change })
+            [
+                EventAction::Created,
+                EventAction::Updated,
+                EventAction::Deleted,
+                EventAction::Archived,
+            ]
+            .into_iter()
+            .filter(move |action| kind == Kind::Folder || *action != EventAction::Archived)
+            .map(move |action| Self { kind, action })
         })
     }
 
-    /// The event of a record that was `before` and is `after`; none when nothing changed.
+    /// The event for a change of a record, or `None` if nothing changed.
     #[must_use]
-    pub fn between(before: Option<&Record>, after: Option<&Record>) -> Option<Self> {
-        let change = match (before, after) {
+    pub fn from_change(before: Option<&Record>, after: Option<&Record>) -> Option<Self> {
+        let action = match (before, after) {
             (None, None) => return None,
-            (None, Some(_)) => Change::Created,
-            (Some(_), None) => Change::Deleted,
+            (None, Some(_)) => EventAction::Created,
+            (Some(_), None) => EventAction::Deleted,
             (Some(before), Some(after)) if before == after => return None,
             (Some(Record::Folder(before)), Some(Record::Folder(after)))
                 if before.archived_at.is_none() && after.archived_at.is_some() =>
             {
-                Change::Archived
+                EventAction::Archived
             }
-            (Some(_), Some(_)) => Change::Updated,
+            (Some(_), Some(_)) => EventAction::Updated,
         };
         let kind = before.or(after)?.kind();
-        Some(Self { kind, change })
+        Some(Self { kind, action })
     }
 
-    /// The event of this name.
+    /// Looks up an event by name.
     #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::all().find(|event| event.name() == name)
     }
 
-    /// Its name: `folder.created`.
+    /// The name, for example `folder.created`.
     #[must_use]
     pub fn name(self) -> &'static str {
-        use Change::{Archived, Created, Deleted, Updated};
-        match (self.kind, self.change) {
+        use EventAction::{Archived, Created, Deleted, Updated};
+        match (self.kind, self.action) {
             (Kind::Folder, Created) => "folder.created",
             (Kind::Folder, Updated) => "folder.updated",
             (Kind::Folder, Deleted) => "folder.deleted",
@@ -94,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_are_the_thirteen_of_the_documentation() {
+    fn all_thirteen_documented_events_exist() {
         let names: Vec<_> = Event::all().map(Event::name).collect();
         assert_eq!(
             names.join(" "),

@@ -1,48 +1,50 @@
-//! What is answered to posted geometries.
+//! The result of uploading geometries.
 
 use crate::{GeometryId, LayerId};
 use groma_geo::Bbox;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// How many geometries an answer lists.
-pub const LISTED: usize = 1_000;
+/// The maximum number of geometries that a response lists.
+pub const MAX_LISTED_GEOMETRIES: usize = 1_000;
 
-/// The answer to posted geometries.
+/// The response to an upload of geometries.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Posted {
-    /// The layer they are in.
+#[schema(as = Posted)]
+pub struct UploadResult {
+    /// Layer that contains the geometries.
     pub layer_id: LayerId,
-    /// How many features were sent.
+    /// Number of features in the request.
     #[schema(minimum = 0)]
     pub received: u64,
-    /// How many of them are new.
+    /// Number of new geometries.
     #[schema(minimum = 0)]
     pub created: u64,
-    /// How many replaced another.
+    /// Number of geometries that replaced an existing one.
     #[schema(minimum = 0)]
     pub updated: u64,
-    /// How many were there already, the same.
+    /// Number of geometries that already existed and did not change.
     #[schema(minimum = 0)]
     pub unchanged: u64,
-    /// The box around all that was sent.
+    /// Bounding box of the uploaded geometries.
     pub bbox: Option<Bbox>,
-    /// The geometries in the order they were sent, the first 1,000 of them.
-    pub geometries: Vec<PostedGeometry>,
-    /// Whether there are more than are listed.
+    /// The first 1,000 geometries, in the order of the request.
+    pub geometries: Vec<UploadedGeometry>,
+    /// Whether `geometries` was cut off.
     pub truncated: bool,
 }
 
-/// One of the posted geometries.
+/// An uploaded geometry.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct PostedGeometry {
+#[schema(as = PostedGeometry)]
+pub struct UploadedGeometry {
     /// Identifier.
     pub id: GeometryId,
     /// The Feature's own `id`.
     pub external_id: Option<String>,
-    /// Type of the geometry, as in GeoJSON; null when it has none.
+    /// GeoJSON type of the geometry; null for a feature without geometry.
     #[serde(rename = "type")]
     pub kind: Option<&'static str>,
 }

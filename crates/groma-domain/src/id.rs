@@ -1,4 +1,4 @@
-//! Identifiers: a type of its own for each thing, so that one is never taken for another.
+//! Identifiers. Each resource has its own type, so that the compiler catches mix-ups.
 
 use crate::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ macro_rules! id {
         pub struct $name(pub Uuid);
 
         impl $name {
-            /// A new UUIDv7 of this moment and these random bytes.
+            /// Creates a UUIDv7 from the time and random bytes.
             #[must_use]
             pub fn new(now: Timestamp, random: [u8; 10]) -> Self {
                 Self(uuid::Builder::from_unix_timestamp_millis(now.as_millis().unsigned_abs(), &random).into_uuid())
@@ -50,13 +50,13 @@ id! {
     RecordId
     /// A status.
     StatusId
-    /// A person as one workspace knows them.
+    /// A person in a workspace.
     PersonId
-    /// Someone who can log in.
+    /// A user who can log in.
     UserId
     /// A personal access token (not its secret).
     TokenId
-    /// A session of a browser (not its secret).
+    /// A browser session (not its secret).
     SessionId
     /// An invitation (not its secret).
     InvitationId
@@ -66,6 +66,6 @@ id! {
     GeometryId
     /// A webhook endpoint.
     EndpointId
-    /// A delivery: one event on its way to one endpoint.
+    /// A delivery of one event to one endpoint.
     DeliveryId
 }

@@ -1,28 +1,36 @@
-//! Reading what someone wants a record to be, from a JSON object, a form or a row of a file.
+//! Parses the requested values of a record from a JSON object, a form or a row of a file.
 //!
-//! All ways in share this reader, so a rule about a field stands in one place. A name that is left
-//! out keeps the field, a null (an empty cell) empties it, a read-only one is passed over, and one
-//! that nobody knows is a problem. Problems are collected, each beside its field.
+//! All three use the same reader, so that each field has one rule. A missing field keeps its value, a
+//! null or an empty cell clears it, read-only fields are ignored, and unknown fields are errors. The
+//! reader collects all errors.
 
 use crate::{
-    Currency, Email, Key, Problem, Reference, Refusal, StatusId, Timestamp, person::PersonRef,
-    time::Date,
+    Currency, DomainError, Email, FieldErrors, Key, Reference, StatusId, Timestamp, Violation,
+    person::PersonRef, time::Date,
 };
 use rust_decimal::Decimal;
 use serde_json::{Map, Value};
 
-/// A field of an input: left as it is, or set.
+const MAX_PEOPLE: usize = 100;
+const MAX_TAGS: usize = 50;
+const MAX_TAG_LENGTH: usize = 64;
+const MAX_CUSTOM_FIELDS: usize = 100;
+const MAX_CUSTOM_FIELD_NAME: usize = 64;
+const MAX_CUSTOM_FIELD_TEXT: usize = 2_000;
+const MAX_CUSTOM_FIELD_NUMBER: usize = 40;
+
+/// A field of an input.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Field<T> {
-    /// Leave it; on create, take the default.
+    /// Keep the current value, or use the default of a new record.
     #[default]
     Keep,
-    /// Set it to this.
+    /// Set this value.
     Set(T),
 }
 
 impl<T> Field<T> {
-    /// The value to have: the one set, else `current`.
+    /// The new value, or `current` if the field is kept.
     pub fn or(self, current: T) -> T {
         match self {
             Self::Keep => current,
@@ -30,15 +38,15 @@ impl<T> Field<T> {
         }
     }
 
-    /// The value that was set.
-    pub fn given(self) -> Option<T> {
+    /// The new value, if there is one.
+    pub fn into_option(self) -> Option<T> {
         match self {
             Self::Keep => None,
             Self::Set(value) => Some(value),
         }
     }
 
-    /// A look at the value.
+    /// Borrows the new value.
     pub fn as_ref(&self) -> Field<&T> {
         match self {
             Self::Keep => Field::Keep,
@@ -47,10 +55,10 @@ impl<T> Field<T> {
     }
 }
 
-/// How an input names a status.
+/// A reference to a status in an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StatusRef {
-    /// By id.
+    /// By ID.
     Id(StatusId),
     /// By name, without regard to case or accents.
     Name(String),
@@ -65,41 +73,46 @@ impl std::fmt::Display for StatusRef {
     }
 }
 
-/// An object of strings, numbers, booleans and nulls that the user defines.
+/// User-defined fields: strings, numbers, booleans and nulls.
 pub type CustomFields = Map<String, Value>;
 
-/// What an input does to the custom fields.
+/// The requested change of the custom fields: all of them, single ones, or both.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CustomFieldsInput {
-    whole: Field<CustomFields>,
+    all: Field<CustomFields>,
     single: CustomFields,
 }
 
 impl CustomFieldsInput {
-    /// The custom fields to have, from those there are.
-    pub fn apply(&self, current: &CustomFields) -> Result<CustomFields, Problem> {
-        let mut fields = self.whole.clone().or(current.clone());
-        fields.extend(self.single.clone());
-        if fields.len() > 100 {
-            return Err(Problem::new("customFields", "must have at most 100 entries"));
+    /// Applies the change to the current custom fields.
+    pub(crate) fn apply(
+        self,
+        current: Option<&CustomFields>,
+        errors: &mut FieldErrors,
+    ) -> CustomFields {
+        let mut fields = self.all.or(current.cloned().unwrap_or_default());
+        fields.extend(self.single);
+        if fields.len() > MAX_CUSTOM_FIELDS {
+            let violation = Violation::TooManyCustomFields { max: MAX_CUSTOM_FIELDS };
+            errors.add("customFields", violation);
         }
-        Ok(fields)
+        fields
     }
 }
 
-/// The bounds of free text.
+/// The limits of a text field.
 #[derive(Clone, Copy)]
-pub enum Text {
+pub enum TextLimit {
     /// A name or title: one line of up to 300 characters.
     Line,
-    /// A category, vendor and the like: one line of up to 200 characters.
+    /// A category, vendor or similar: one line of up to 200 characters.
     Short,
     /// A description: up to 20,000 characters, with line breaks.
     Long,
 }
 
-impl Text {
-    fn max(self) -> usize {
+impl TextLimit {
+    fn max_length(self) -> usize {
         match self {
             Self::Line => 300,
             Self::Short => 200,
@@ -107,67 +120,68 @@ impl Text {
         }
     }
 
-    fn check(self, text: &str) -> Result<String, String> {
+    fn check(self, text: &str) -> Result<String, Violation> {
         let text = text.trim();
-        let breaks = |c| matches!(self, Self::Long) && matches!(c, '\n' | '\r' | '\t');
-        if text.chars().any(|c| c.is_control() && !breaks(c)) {
-            return Err("must not contain control characters".into());
+        let is_break = |c| matches!(self, Self::Long) && matches!(c, '\n' | '\r' | '\t');
+        if text.chars().any(|c| c.is_control() && !is_break(c)) {
+            return Err(Violation::ControlCharacters);
         }
-        if text.chars().count() > self.max() {
-            return Err(format!("must have at most {} characters", self.max()));
+        let max = self.max_length();
+        if text.chars().count() > max {
+            return Err(Violation::TooLong { max });
         }
         Ok(text.to_owned())
     }
 }
 
-/// What is said of a name that nobody knows.
-pub const UNKNOWN_FIELD: &str = "is not a field of this kind";
-
 /// Reads the fields of one input.
-pub struct Fields<'a> {
+///
+/// Each method reads one field. An invalid value is recorded as an error, and the method returns
+/// [`Field::Keep`]; [`FieldReader::finish`] then returns all errors.
+pub struct FieldReader<'a> {
     values: &'a Map<String, Value>,
-    asked: Vec<&'static str>,
-    problems: Vec<Problem>,
+    known: Vec<&'static str>,
+    errors: FieldErrors,
 }
 
-impl<'a> Fields<'a> {
-    /// Starts reading `values`; `read_only` names are passed over.
+impl<'a> FieldReader<'a> {
+    /// Starts to read `values`. The `read_only` fields are ignored.
     #[must_use]
     pub fn new(values: &'a Map<String, Value>, read_only: &[&'static str]) -> Self {
-        Self { values, asked: read_only.to_vec(), problems: Vec::new() }
+        Self { values, known: read_only.to_vec(), errors: FieldErrors::default() }
     }
 
-    /// Ends the reading: names that nobody asked for are problems too.
-    pub fn finish<T>(mut self, input: T) -> Result<T, Refusal> {
+    /// Returns `input`, or the errors. A field that no method has read is an error.
+    pub fn finish<T>(mut self, input: T) -> Result<T, DomainError> {
         for name in self.values.keys() {
-            let known = self.asked.contains(&name.as_str())
-                || (name.starts_with("customFields.") && self.asked.contains(&"customFields"));
-            if !known {
-                self.problems.push(Problem::new(name, UNKNOWN_FIELD));
+            let is_known = self.known.contains(&name.as_str())
+                || (name.starts_with("customFields.") && self.known.contains(&"customFields"));
+            if !is_known {
+                self.errors.add(name, Violation::UnknownField);
             }
         }
-        if self.problems.is_empty() { Ok(input) } else { Err(Refusal::Invalid(self.problems)) }
+        self.errors.finish(Some(input))
     }
 
-    /// A text that may be empty (null).
-    pub fn text(&mut self, name: &'static str, bounds: Text) -> Field<Option<String>> {
-        self.scalar(name, |text| bounds.check(text))
+    /// An optional text.
+    pub fn text(&mut self, name: &'static str, limit: TextLimit) -> Field<Option<String>> {
+        self.scalar(name, |text| limit.check(text))
     }
 
-    /// A text that must have something in it.
-    pub fn needed_text(&mut self, name: &'static str, bounds: Text) -> Field<String> {
-        let field = self.text(name, bounds);
-        self.needed(name, field)
+    /// A text that must not be empty.
+    pub fn required_text(&mut self, name: &'static str, limit: TextLimit) -> Field<String> {
+        let field = self.text(name, limit);
+        self.required(name, field)
     }
 
-    /// A decimal number of at most `decimals` places.
-    pub fn decimal(&mut self, name: &'static str, decimals: u32) -> Field<Option<Decimal>> {
+    /// A decimal number with at most `max` decimal places.
+    pub fn decimal(&mut self, name: &'static str, max: u32) -> Field<Option<Decimal>> {
         self.scalar(name, |text| {
             let number = Decimal::from_str_exact(text)
-                .or_else(|error| Decimal::from_scientific(text).map_err(|_| error))
-                .map_err(|_| "must be a decimal number".to_owned())?;
-            if number.normalize().scale() > decimals {
-                return Err(format!("must have at most {decimals} decimals"));
+                .or_else(|_| Decimal::from_scientific(text))
+                .map_err(|_| Violation::NotNumber)?;
+            if number.normalize().scale() > max {
+                return Err(Violation::TooManyDecimals { max });
             }
             Ok(number)
         })
@@ -176,176 +190,159 @@ impl<'a> Fields<'a> {
     /// A date, `YYYY-MM-DD`.
     pub fn date(&mut self, name: &'static str) -> Field<Option<Date>> {
         self.scalar(name, |text| {
-            let shaped = text.len() == 10 && text.is_ascii();
-            let date = if shaped { text.parse::<Date>().ok() } else { None };
-            date.ok_or_else(|| "must be a date, YYYY-MM-DD".to_owned())
+            // `Date::from_str` alone would accept other formats, such as `20261115`.
+            let has_length = text.len() == 10 && text.is_ascii();
+            let date = if has_length { text.parse::<Date>().ok() } else { None };
+            date.ok_or(Violation::NotDate)
         })
     }
 
-    /// A moment, RFC 3339.
-    pub fn moment(&mut self, name: &'static str) -> Field<Option<Timestamp>> {
-        self.scalar(name, |text| {
-            Timestamp::parse(text).map_err(|_| "must be an RFC 3339 time".to_owned())
-        })
+    /// An RFC 3339 timestamp.
+    pub fn timestamp(&mut self, name: &'static str) -> Field<Option<Timestamp>> {
+        self.scalar(name, |text| Timestamp::parse(text).map_err(|_| Violation::NotTimestamp))
     }
 
-    /// A currency code; empty means the default.
+    /// A currency code. Empty selects the default.
     pub fn currency(&mut self, name: &'static str) -> Field<Option<Currency>> {
-        self.scalar(name, |text| text.parse().map_err(str::to_owned))
+        self.scalar(name, str::parse)
     }
 
-    /// A reference; empty means to keep it, or to make one.
+    /// A reference. Empty keeps the current one, or generates one.
     pub fn reference(&mut self, name: &'static str) -> Field<Option<Reference>> {
-        self.scalar(name, |text| Reference::parse(text).map_err(str::to_owned))
+        self.scalar(name, Reference::parse)
     }
 
-    /// The key of a linked record, under its short name (`folder`) or its id's (`folderId`).
+    /// The key of a linked record, under its short name (`folder`) or the name of its ID (`folderId`).
     pub fn link(&mut self, name: &'static str, id_name: &'static str) -> Field<Option<Key>> {
-        let read =
-            |text: &str| Key::parse(text).ok_or_else(|| "must be an id or a reference".to_owned());
-        let by_id = self.scalar(id_name, read);
-        match self.scalar(name, read) {
+        let parse = |text: &str| Key::parse(text).ok_or(Violation::NotKey);
+        let by_id = self.scalar(id_name, parse);
+        match self.scalar(name, parse) {
             Field::Keep => by_id,
             by_name => by_name,
         }
     }
 
-    /// A status, under `status` (name or id) or `statusId`.
+    /// A status, under `status` (name or ID) or `statusId`.
     pub fn status(&mut self) -> Field<Option<StatusRef>> {
-        let read = |text: &str| match text.parse() {
+        let parse = |text: &str| match text.parse() {
             Ok(id) => Ok(StatusRef::Id(id)),
-            Err(_) => Text::Short.check(text).map(StatusRef::Name),
+            Err(_) => TextLimit::Short.check(text).map(StatusRef::Name),
         };
-        let by_id = self.scalar("statusId", read);
-        match self.scalar("status", read) {
+        let by_id = self.scalar("statusId", parse);
+        match self.scalar("status", parse) {
             Field::Keep => by_id,
             by_name => by_name,
         }
     }
 
-    /// A person: an address, an id, or an object that holds either.
+    /// A person: an address, an ID, or an object with one of them.
     pub fn person(&mut self, name: &'static str) -> Field<Option<PersonRef>> {
         match self.value(name) {
             None => Field::Keep,
             Some(Value::Null) => Field::Set(None),
             Some(Value::String(text)) if text.trim().is_empty() => Field::Set(None),
-            Some(value) => self.outcome(name, read_person(value).map(Some)),
+            Some(value) => self.field(name, parse_person(value).map(Some)),
         }
     }
 
-    /// Several people: an array, or addresses with commas between them.
+    /// Several people: an array, or addresses separated by commas.
     pub fn people(&mut self, name: &'static str) -> Field<Vec<PersonRef>> {
-        let read: Result<Vec<_>, _> = match self.value(name) {
+        let people: Result<Vec<_>, _> = match self.value(name) {
             None => return Field::Keep,
             Some(Value::Null) => return Field::Set(Vec::new()),
-            Some(Value::Array(items)) => items.iter().map(read_person).collect(),
-            Some(Value::String(text)) => split_list(text).iter().map(read_person).collect(),
-            Some(_) => Err("must be a list of people".to_owned()),
+            Some(Value::Array(items)) => items.iter().map(parse_person).collect(),
+            Some(Value::String(text)) => split_list(text).iter().map(parse_person).collect(),
+            Some(_) => Err(Violation::NotPeople),
         };
-        let read = read.and_then(|people| match people.len() {
-            101.. => Err("must have at most 100 people".to_owned()),
-            _ => Ok(people),
+        let people = people.and_then(|people| {
+            let max = MAX_PEOPLE;
+            if people.len() > max { Err(Violation::TooManyPeople { max }) } else { Ok(people) }
         });
-        self.outcome(name, read)
+        self.field(name, people)
     }
 
-    /// Tags: an array of texts, or texts with commas between them. Repeats fall away.
+    /// Tags: an array of strings, or strings separated by commas. Duplicates are dropped.
     pub fn tags(&mut self, name: &'static str) -> Field<Vec<String>> {
-        let items = match self.value(name) {
+        let tags = match self.value(name) {
             None => return Field::Keep,
             Some(Value::Null) => return Field::Set(Vec::new()),
-            Some(Value::Array(items)) => items.clone(),
-            Some(Value::String(text)) => split_list(text),
-            Some(_) => return self.outcome(name, Err("must be a list of texts".to_owned())),
+            Some(Value::Array(items)) => parse_tags(items),
+            Some(Value::String(text)) => parse_tags(&split_list(text)),
+            Some(_) => Err(Violation::NotTags),
         };
-        let mut tags: Vec<String> = Vec::new();
-        for item in &items {
-            let tag = item.as_str().map(str::trim).unwrap_or_default();
-            match tag.chars().count() {
-                1..=64 if !tag.chars().any(char::is_control) => {}
-                _ => {
-                    return self.outcome(name, Err("must each have 1 to 64 characters".to_owned()));
-                }
-            }
-            if !tags.iter().any(|known| known == tag) {
-                tags.push(tag.to_owned());
-            }
-        }
-        let read = if tags.len() > 50 { Err("must be at most 50".to_owned()) } else { Ok(tags) };
-        self.outcome(name, read)
+        self.field(name, tags)
     }
 
-    /// One of a closed set of words.
-    pub fn word<T: Copy>(
+    /// One of a fixed set of names.
+    pub fn one_of<T: Copy>(
         &mut self,
         name: &'static str,
-        words: &[(&'static str, T)],
+        names: &[(&'static str, T)],
     ) -> Field<Option<T>> {
         self.scalar(name, |text| {
-            words.iter().find(|(word, _)| *word == text).map(|(_, value)| *value).ok_or_else(|| {
-                let known: Vec<_> = words.iter().map(|(word, _)| *word).collect();
-                format!("must be one of {}", known.join(", "))
+            names.iter().find(|(name, _)| *name == text).map(|(_, value)| *value).ok_or_else(|| {
+                let names: Vec<_> = names.iter().map(|(name, _)| *name).collect();
+                Violation::NotOneOf { values: names.join(", ") }
             })
         })
     }
 
-    /// Yes or no.
+    /// A boolean.
     pub fn boolean(&mut self, name: &'static str) -> Field<Option<bool>> {
         self.scalar(name, |text| match text.to_ascii_lowercase().as_str() {
             "true" | "yes" | "1" => Ok(true),
             "false" | "no" | "0" => Ok(false),
-            _ => Err("must be true or false".to_owned()),
+            _ => Err(Violation::NotBoolean),
         })
     }
 
     /// A whole number from 0 to `max`.
-    pub fn whole(&mut self, name: &'static str, max: u32) -> Field<Option<u32>> {
+    pub fn integer(&mut self, name: &'static str, max: u32) -> Field<Option<u32>> {
         self.scalar(name, |text| match text.parse() {
             Ok(number) if number <= max => Ok(number),
-            _ => Err(format!("must be a whole number from 0 to {max}")),
+            _ => Err(Violation::NotInteger { min: 0, max }),
         })
     }
 
     /// The custom fields: an object (or its JSON text), and single ones as `customFields.name`.
     pub fn custom_fields(&mut self) -> CustomFieldsInput {
-        let whole = match self.value("customFields") {
+        let all = match self.value("customFields") {
             None => Field::Keep,
             Some(Value::Null) => Field::Set(CustomFields::new()),
             Some(Value::Object(fields)) => {
-                self.outcome("customFields", check_custom(fields.clone()))
+                self.field("customFields", check_custom_fields(fields.clone()))
             }
             Some(Value::String(text)) => {
-                let read =
-                    serde_json::from_str(text).map_err(|_| "must be a JSON object".to_owned());
-                self.outcome("customFields", read.and_then(check_custom))
+                let fields = serde_json::from_str(text).map_err(|_| Violation::NotObject);
+                self.field("customFields", fields.and_then(check_custom_fields))
             }
-            Some(_) => self.outcome("customFields", Err("must be an object".to_owned())),
+            Some(_) => self.field("customFields", Err(Violation::NotObject)),
         };
         let single = self.values.iter().filter_map(|(name, value)| {
             name.strip_prefix("customFields.").map(|name| (name.to_owned(), value.clone()))
         });
-        let single = self.outcome("customFields", check_custom(single.collect()));
-        CustomFieldsInput { whole, single: single.or(CustomFields::new()) }
+        let single = self.field("customFields", check_custom_fields(single.collect()));
+        CustomFieldsInput { all, single: single.or(CustomFields::new()) }
     }
 
-    /// Turns an emptied field that must have something into a problem.
-    pub fn needed<T>(&mut self, name: &'static str, field: Field<Option<T>>) -> Field<T> {
+    /// Makes an empty value an error.
+    pub fn required<T>(&mut self, name: &'static str, field: Field<Option<T>>) -> Field<T> {
         match field {
             Field::Keep => Field::Keep,
             Field::Set(Some(value)) => Field::Set(value),
-            Field::Set(None) => self.outcome(name, Err("must not be empty".to_owned())),
+            Field::Set(None) => self.field(name, Err(Violation::Empty)),
         }
     }
 
     fn value(&mut self, name: &'static str) -> Option<&'a Value> {
-        self.asked.push(name);
+        self.known.push(name);
         self.values.get(name)
     }
 
     fn scalar<T>(
         &mut self,
         name: &'static str,
-        read: impl FnOnce(&str) -> Result<T, String>,
+        parse: impl FnOnce(&str) -> Result<T, Violation>,
     ) -> Field<Option<T>> {
         let text = match self.value(name) {
             None => return Field::Keep,
@@ -354,39 +351,48 @@ impl<'a> Fields<'a> {
             Some(Value::String(text)) => text.trim().to_owned(),
             Some(value @ (Value::Number(_) | Value::Bool(_))) => value.to_string(),
             Some(Value::Array(_) | Value::Object(_)) => {
-                return self.outcome(name, Err("must be a single value".to_owned()));
+                return self.field(name, Err(Violation::NotScalar));
             }
         };
-        self.outcome(name, read(&text).map(Some))
+        self.field(name, parse(&text).map(Some))
     }
 
-    fn outcome<T>(&mut self, name: &'static str, outcome: Result<T, String>) -> Field<T> {
-        match outcome {
-            Ok(value) => Field::Set(value),
-            Err(message) => {
-                self.problems.push(Problem::new(name, message));
-                Field::Keep
-            }
-        }
+    fn field<T>(&mut self, name: &'static str, parsed: Result<T, Violation>) -> Field<T> {
+        self.errors.check(name, parsed).map_or(Field::Keep, Field::Set)
     }
 }
 
-fn read_person(value: &Value) -> Result<PersonRef, String> {
+fn parse_person(value: &Value) -> Result<PersonRef, Violation> {
     let text = match value {
         Value::String(text) => text,
         Value::Object(person) => match person.get("email").or_else(|| person.get("id")) {
             Some(Value::String(text)) => text,
-            _ => return Err("must have an `email` or an `id`".to_owned()),
+            _ => return Err(Violation::PersonWithoutKey),
         },
-        _ => return Err("must be an e-mail address or an id".to_owned()),
+        _ => return Err(Violation::NotPerson),
     };
     match text.trim().parse() {
         Ok(id) => Ok(PersonRef::Id(id)),
-        Err(_) => Email::parse(text).map(PersonRef::Email).map_err(str::to_owned),
+        Err(_) => Email::parse(text).map(PersonRef::Email),
     }
 }
 
-/// A list in one text: a JSON array, or items with commas or semicolons between them.
+fn parse_tags(items: &[Value]) -> Result<Vec<String>, Violation> {
+    let mut tags: Vec<String> = Vec::new();
+    for item in items {
+        let tag = item.as_str().map(str::trim).unwrap_or_default();
+        let has_length = (1..=MAX_TAG_LENGTH).contains(&tag.chars().count());
+        if !has_length || tag.chars().any(char::is_control) {
+            return Err(Violation::WrongTag { max: MAX_TAG_LENGTH });
+        }
+        if !tags.iter().any(|known| known == tag) {
+            tags.push(tag.to_owned());
+        }
+    }
+    if tags.len() > MAX_TAGS { Err(Violation::TooManyTags { max: MAX_TAGS }) } else { Ok(tags) }
+}
+
+/// Splits a list in one text: a JSON array, or items separated by commas or semicolons.
 fn split_list(text: &str) -> Vec<Value> {
     if let Ok(Value::Array(items)) = serde_json::from_str(text) {
         return items;
@@ -395,30 +401,37 @@ fn split_list(text: &str) -> Vec<Value> {
     items.map(|item| Value::String(item.to_owned())).collect()
 }
 
-fn check_custom(fields: CustomFields) -> Result<CustomFields, String> {
+fn check_custom_fields(fields: CustomFields) -> Result<CustomFields, Violation> {
     for (name, value) in &fields {
-        if !(1..=64).contains(&name.chars().count()) || name.chars().any(char::is_control) {
-            return Err("must have names of 1 to 64 characters".to_owned());
+        let has_length = (1..=MAX_CUSTOM_FIELD_NAME).contains(&name.chars().count());
+        if !has_length || name.chars().any(char::is_control) {
+            return Err(Violation::WrongCustomFieldName { max: MAX_CUSTOM_FIELD_NAME });
         }
-        match value {
-            Value::Null | Value::Bool(_) => {}
-            // Kept as it was written, so it must be one that readers can hold.
-            Value::Number(number)
-                if number.as_f64().is_some_and(f64::is_finite) && number.as_str().len() <= 40 => {}
-            Value::Number(_) => {
-                return Err(format!("must hold a number of a sensible size in `{name}`"));
-            }
-            Value::String(text) if text.chars().count() > 2_000 => {
-                return Err(format!("must have at most 2,000 characters in `{name}`"));
-            }
-            Value::String(text) if text.contains('\0') => {
-                return Err(format!("must not contain control characters in `{name}`"));
-            }
-            Value::String(_) => {}
-            Value::Array(_) | Value::Object(_) => {
-                return Err(format!("must hold a text, number, boolean or null in `{name}`"));
-            }
-        }
+        check_custom_field(name.clone(), value)?;
     }
     Ok(fields)
+}
+
+fn check_custom_field(name: String, value: &Value) -> Result<(), Violation> {
+    match value {
+        Value::Null | Value::Bool(_) => Ok(()),
+        // Numbers are stored as written, so clients must be able to parse them.
+        Value::Number(number)
+            if number.as_f64().is_some_and(f64::is_finite)
+                && number.as_str().len() <= MAX_CUSTOM_FIELD_NUMBER =>
+        {
+            Ok(())
+        }
+        Value::Number(_) => {
+            Err(Violation::WrongCustomFieldNumber { name, max: MAX_CUSTOM_FIELD_NUMBER })
+        }
+        Value::String(text) if text.chars().count() > MAX_CUSTOM_FIELD_TEXT => {
+            Err(Violation::CustomFieldTooLong { name, max: MAX_CUSTOM_FIELD_TEXT })
+        }
+        Value::String(text) if text.contains('\0') => {
+            Err(Violation::CustomFieldControlCharacters { name })
+        }
+        Value::String(_) => Ok(()),
+        Value::Array(_) | Value::Object(_) => Err(Violation::WrongCustomFieldType { name }),
+    }
 }

@@ -1,32 +1,36 @@
-//! Layers: named sets of geometries, drawn as vector tiles.
+//! Layers: named collections of geometries, served as vector tiles.
 
 use crate::{
-    LayerId, Problem, Refusal, Timestamp,
+    DomainError, FieldErrors, LayerId, Timestamp, Violation,
     status::is_color,
-    text::{fold, line},
+    text::{fold, parse_line},
 };
 use groma_geo::Bbox;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
 
-/// The layer that takes geometries which name none. It is made when first needed.
-pub const SUBMISSIONS: &str = "submissions";
-/// The zooms of a new layer.
-pub const ZOOMS: (u8, u8) = (0, 18);
+/// The layer for geometries uploaded without a layer. It is created on first use.
+pub const DEFAULT_LAYER_SLUG: &str = "submissions";
+/// The minimum and maximum zoom of a new layer.
+pub const DEFAULT_ZOOM_RANGE: (u8, u8) = (0, 18);
 
-/// Colours of new layers, in turn.
+/// The maximum length of a description, in characters.
+const MAX_DESCRIPTION: usize = 2_000;
+
+/// Colours that new layers are given in turn.
 const COLORS: [&str; 8] =
     ["#2b6cb0", "#2f855a", "#c05621", "#6b46c1", "#b7791f", "#2c7a7b", "#b83280", "#4a5568"];
 
-/// The short name of a layer in addresses: lowercase letters, digits and hyphens.
+/// A layer's short name in URLs: lowercase letters, digits and hyphens.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Slug(String);
+pub struct LayerSlug(String);
 
-impl Slug {
-    /// The slug that a name gives: folded, everything but letters and digits made a hyphen.
-    pub fn of_name(name: &str) -> Result<Self, Refusal> {
+impl LayerSlug {
+    /// Derives the slug from a name: folded, with hyphens in place of everything except letters and
+    /// digits.
+    pub fn from_name(name: &str) -> Result<Self, DomainError> {
         let folded = fold(name);
         let words = folded.split(|c: char| !c.is_ascii_alphanumeric()).filter(|w| !w.is_empty());
         let mut slug = words.collect::<Vec<_>>().join("-");
@@ -34,30 +38,29 @@ impl Slug {
         let slug = slug.trim_end_matches('-').to_owned();
         let is_id = uuid::Uuid::try_parse(&slug).is_ok();
         if slug.is_empty() || is_id {
-            let message = "must hold a letter or a digit, and not have the shape of a UUID";
-            return Err(Refusal::invalid("name", message));
+            return Err(DomainError::invalid("name", Violation::NotSlug));
         }
         Ok(Self(slug))
     }
 
-    /// Its text.
+    /// The slug as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// How a layer is named in a request or a command: by id or by slug.
+/// Identifies a layer in a request or a command.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum LayerKey {
-    /// By id.
+    /// By ID.
     Id(LayerId),
     /// By slug.
     Slug(String),
 }
 
 impl LayerKey {
-    /// Reads a key. Anything that is no id may be a slug.
+    /// Parses a key. Any text that is not a UUID is taken as a slug.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         match uuid::Uuid::try_parse(text) {
@@ -67,68 +70,67 @@ impl LayerKey {
     }
 }
 
-/// A layer with all that is counted for it.
+/// A layer with its statistics.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Layer {
     /// Identifier.
     pub id: LayerId,
     /// Short name.
-    pub slug: Slug,
+    pub slug: LayerSlug,
     /// Name.
     pub name: String,
     /// Description.
     pub description: Option<String>,
     /// Lowest zoom with tiles.
     pub min_zoom: u8,
-    /// Highest zoom with tiles; there everything is drawn.
+    /// Highest zoom with tiles. Tiles at this zoom contain every feature.
     pub max_zoom: u8,
     /// Colour on the map.
     pub color: String,
-    /// When it was made.
+    /// When it was created.
     pub created_at: Timestamp,
-    /// When it, or anything in it, last changed.
+    /// When the layer or one of its features last changed.
     pub updated_at: Timestamp,
-    /// Counts its changes.
+    /// Number of changes.
     pub revision: u64,
-    /// The box around everything.
+    /// Bounding box of all features.
     pub bounds: Option<Bbox>,
-    /// How many features of each sort there are.
-    pub counts: Counts,
-    /// The properties that its features have, or had: the place in this list is the field's number.
+    /// Number of features by geometry type.
+    pub counts: GeometryCounts,
+    /// Properties that features have or had. The index in this list is the field's number in storage.
     pub fields: Vec<FieldCounts>,
-    /// The number of the newest feature.
+    /// Sequence number of the newest feature.
     pub last_seq: u64,
-    /// The largest size class on each shelf: how far its features may reach from their centres.
-    pub reach: BTreeMap<u8, u8>,
-    /// Whether what is small is gathered on one shelf for the tiles near the ground. Layers that were
-    /// filled before that was done go without.
-    #[serde(default)]
-    pub gathers: bool,
+    /// The largest size class in each zoom tier, which bounds how far features extend from their
+    /// centres.
+    pub max_size_class: BTreeMap<u8, u8>,
+    /// Whether small features are also stored in a tier of their own, for tiles at high zooms.
+    pub has_small_feature_tier: bool,
 }
 
-/// How many features of each sort a layer has.
+/// Number of features by geometry type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Counts {
-    /// Points and multi-points.
+pub struct GeometryCounts {
+    /// Points and multipoints.
     pub points: u64,
-    /// Lines and multi-lines.
+    /// Lines and multilines.
     pub lines: u64,
-    /// Polygons and multi-polygons.
+    /// Polygons and multipolygons.
     pub polygons: u64,
-    /// Collections.
+    /// Geometry collections.
     pub mixed: u64,
     /// Features without a geometry.
     pub none: u64,
 }
 
-/// How often a property has a value of each type.
+/// Number of values of a property by type.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FieldCounts {
-    /// Its name.
+    /// Name of the property.
     pub name: String,
-    /// Strings, and what is drawn as one.
+    /// Strings, and values that tiles carry as strings.
     pub strings: u64,
     /// Numbers.
     pub numbers: u64,
@@ -137,62 +139,59 @@ pub struct FieldCounts {
 }
 
 impl Layer {
-    /// A new layer, the `nth` of its workspace.
-    pub fn new(id: LayerId, name: &str, nth: usize, now: Timestamp) -> Result<Self, Refusal> {
+    /// Creates the `nth` layer of a workspace.
+    pub fn new(id: LayerId, name: &str, nth: usize, now: Timestamp) -> Result<Self, DomainError> {
         let name =
-            line(name, 200).map_err(|wrong| Refusal::Invalid(vec![Problem::new("name", wrong)]))?;
+            parse_line(name, 200).map_err(|violation| DomainError::invalid("name", violation))?;
         Ok(Self {
             id,
-            slug: Slug::of_name(&name)?,
+            slug: LayerSlug::from_name(&name)?,
             name,
             description: None,
-            min_zoom: ZOOMS.0,
-            max_zoom: ZOOMS.1,
+            min_zoom: DEFAULT_ZOOM_RANGE.0,
+            max_zoom: DEFAULT_ZOOM_RANGE.1,
             color: COLORS[nth % COLORS.len()].to_owned(),
             created_at: now,
             updated_at: now,
             revision: 1,
             bounds: None,
-            counts: Counts::default(),
+            counts: GeometryCounts::default(),
             fields: Vec::new(),
             last_seq: 0,
-            reach: BTreeMap::new(),
-            gathers: false,
+            max_size_class: BTreeMap::new(),
+            has_small_feature_tier: false,
         })
     }
 
-    /// Gives it another name, description or colour. Its slug stays: addresses and tiles use it.
-    pub fn rename(
+    /// Changes name, description and colour. The slug stays, because URLs and tiles contain it.
+    pub fn edit(
         &mut self,
         name: &str,
         description: Option<&str>,
         color: &str,
-    ) -> Result<(), Refusal> {
-        let mut problems = Vec::new();
-        let name = line(name, 200).map_err(|wrong| problems.push(Problem::new("name", wrong))).ok();
+    ) -> Result<(), DomainError> {
+        let mut errors = FieldErrors::default();
+        let name = errors.check("name", parse_line(name, 200));
         let description = description.map(str::trim).filter(|text| !text.is_empty());
-        if description.is_some_and(|text| text.chars().count() > 2_000) {
-            problems.push(Problem::new("description", "must have at most 2000 characters"));
+        if description.is_some_and(|text| text.chars().count() > MAX_DESCRIPTION) {
+            errors.add("description", Violation::TooLong { max: MAX_DESCRIPTION });
         }
         let color = color.trim().to_lowercase();
         if !is_color(&color) {
-            problems.push(Problem::new("color", "must be a colour such as #2b6cb0"));
+            errors.add("color", Violation::NotColor);
         }
-        let Some(name) = name.filter(|_| problems.is_empty()) else {
-            return Err(Refusal::Invalid(problems));
-        };
-        (self.name, self.color) = (name, color);
+        (self.name, self.color) = (errors.finish(name)?, color);
         self.description = description.map(str::to_owned);
         Ok(())
     }
 
-    /// Whether `term` finds it.
+    /// Whether a search for the term finds the layer.
     #[must_use]
     pub fn matches(&self, folded_term: &str) -> bool {
         fold(&self.name).contains(folded_term)
     }
 
-    /// The layer as clients see it. `geo_url` is the address of the Geo API.
+    /// The JSON document of the API. `geo_url` is the base URL of the Geo API.
     #[must_use]
     pub fn document(&self, geo_url: &str) -> LayerDocument {
         LayerDocument {
@@ -206,7 +205,7 @@ impl Layer {
             max_zoom: self.max_zoom,
             bounds: self.bounds,
             feature_count: self.counts.total(),
-            fields: self.shown_fields(),
+            fields: self.field_types(),
             color: self.color.clone(),
             tile_url: format!(
                 "{}/api/public/v1/layers/{}/mvt/{{z}}/{{x}}/{{y}}",
@@ -219,16 +218,16 @@ impl Layer {
         }
     }
 
-    /// The fields that features have now, by name.
+    /// The current properties of the features, with their types.
     #[must_use]
-    pub fn shown_fields(&self) -> BTreeMap<String, FieldType> {
-        let types = self.fields.iter().map(|field| (field.name.clone(), field.shown_type()));
-        types.filter_map(|(name, shown)| Some((name, shown?))).collect()
+    pub fn field_types(&self) -> BTreeMap<String, FieldType> {
+        let typed = |field: &FieldCounts| Some((field.name.clone(), field.field_type()?));
+        self.fields.iter().filter_map(typed).collect()
     }
 }
 
-impl Counts {
-    /// All features.
+impl GeometryCounts {
+    /// The number of all features.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.points + self.lines + self.polygons + self.mixed + self.none
@@ -246,14 +245,14 @@ impl Counts {
 }
 
 impl FieldCounts {
-    /// A field nobody has yet.
+    /// A property without values.
     #[must_use]
     pub fn new(name: String) -> Self {
         Self { name, strings: 0, numbers: 0, booleans: 0 }
     }
 
-    /// One type if all values have it, else a string; `None` when nobody has a value.
-    fn shown_type(&self) -> Option<FieldType> {
+    /// The common type of all values, or string if they differ; `None` if there are no values.
+    fn field_type(&self) -> Option<FieldType> {
         match (self.strings > 0, self.numbers > 0, self.booleans > 0) {
             (false, false, false) => None,
             (false, true, false) => Some(FieldType::Number),
@@ -263,7 +262,7 @@ impl FieldCounts {
     }
 }
 
-/// What a layer holds.
+/// Geometry type of a layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub enum GeometryType {
     /// Points.
@@ -272,23 +271,23 @@ pub enum GeometryType {
     LineString,
     /// Polygons.
     Polygon,
-    /// More than one of these.
+    /// Several types.
     Mixed,
 }
 
-/// The type of a property.
+/// Type of a property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum FieldType {
-    /// Text, or values of several types.
+    /// Strings, or values of several types.
     String,
-    /// Number.
+    /// Numbers.
     Number,
-    /// True or false.
+    /// Booleans.
     Boolean,
 }
 
-/// A layer as clients see it.
+/// A layer in the API.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = Layer)]
@@ -302,10 +301,10 @@ pub struct LayerDocument {
     pub name: String,
     /// Description.
     pub description: Option<String>,
-    /// What it holds; null while it is empty.
+    /// Geometry type; null while the layer is empty.
     #[schema(inline)]
     pub geometry_type: Option<GeometryType>,
-    /// The name of the layer inside its tiles.
+    /// Name of the layer inside the tiles.
     pub source_layer: String,
     /// Lowest zoom with tiles.
     #[schema(maximum = 24)]
@@ -313,23 +312,23 @@ pub struct LayerDocument {
     /// Highest zoom with tiles.
     #[schema(maximum = 24)]
     pub max_zoom: u8,
-    /// The box around everything.
+    /// Bounding box of all features.
     pub bounds: Option<Bbox>,
-    /// How many features it has.
+    /// Number of features.
     #[schema(minimum = 0)]
     pub feature_count: u64,
-    /// The properties of its features, each with its type.
+    /// Properties of the features, with their types.
     pub fields: BTreeMap<String, FieldType>,
     /// Colour on the map.
     #[schema(pattern = "^#[0-9a-f]{6}$", example = "#2b6cb0")]
     pub color: String,
-    /// Template for the address of a tile.
+    /// URL template of the tiles.
     pub tile_url: String,
-    /// When it was made.
+    /// When it was created.
     pub created_at: Timestamp,
-    /// When it, or anything in it, last changed.
+    /// When the layer or one of its features last changed.
     pub updated_at: Timestamp,
-    /// Counts its changes.
+    /// Number of changes.
     #[schema(minimum = 1)]
     pub revision: u64,
 }
@@ -339,8 +338,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slug_is_the_folded_hyphenated_name() {
-        let slug = |name| Slug::of_name(name).map(|slug| slug.0).ok();
+    fn slug_is_the_folded_hyphenated_name() {
+        let slug = |name| LayerSlug::from_name(name).map(|slug| slug.0).ok();
         assert_eq!(
             slug("Parcelles – Chêne, 2e tranche").as_deref(),
             Some("parcelles-chene-2e-tranche")

@@ -1,10 +1,13 @@
-//! What Groma knows about projects, without databases, HTTP, clocks or randomness: time and random
-//! bytes are passed in, so every rule here can be tried with plain values.
+//! The rules of Groma: records, money, people, roles, scopes, tokens, events and list parameters.
 //!
-//! Values are parsed once, at the edge, into the types of this crate; inside they are already
-//! right. What a rule refuses is a [`Refusal`], which knows no HTTP status.
+//! This crate does no I/O. It has no clock and no source of randomness: callers pass in the time and
+//! random bytes, so that every rule can be tested with plain values.
+//!
+//! Callers parse input once, at the edge, into the types of this crate. A rule that rejects a command
+//! returns a [`DomainError`], which knows nothing of HTTP.
 
 pub mod email;
+pub mod error;
 pub mod event;
 pub mod geometry;
 pub mod id;
@@ -14,13 +17,12 @@ pub mod list;
 pub mod money;
 pub mod password;
 pub mod person;
-pub mod rate;
+pub mod rate_limit;
 pub mod record;
 pub mod reference;
-pub mod refusal;
 pub mod role;
 pub mod scope;
-pub mod session;
+pub mod secret;
 pub mod status;
 pub mod text;
 pub mod time;
@@ -29,18 +31,18 @@ pub mod webhook;
 pub mod workspace;
 
 pub use email::Email;
+pub use error::{DomainError, FieldError, FieldErrors, Violation};
 pub use event::Event;
 pub use id::{
     DeliveryId, EndpointId, GeometryId, InvitationId, LayerId, PersonId, RecordId, SessionId,
     StatusId, TokenId, UserId, WorkspaceId,
 };
 pub use layer::Layer;
-pub use list::{ListParams, Term};
+pub use list::{ListParams, SearchTerm};
 pub use money::{Amount, Currency};
 pub use person::Person;
 pub use record::{Kind, Record};
 pub use reference::{Key, Reference};
-pub use refusal::{Problem, Refusal};
 pub use role::{Permission, Role};
 pub use scope::Scope;
 pub use status::Status;

@@ -1,25 +1,25 @@
 //! The parameters of every list: `page`, `limit`, `term`.
 
-use crate::{Problem, text::fold};
+use crate::{FieldError, Violation, text::fold};
 
 /// The largest page number.
 pub const MAX_PAGE: u32 = i32::MAX as u32;
 /// The largest page size.
 pub const MAX_LIMIT: u32 = 100;
-/// The page size when none is asked for.
+/// The default page size.
 pub const DEFAULT_LIMIT: u32 = 50;
-/// The longest term, in characters.
+/// The maximum length of a search term, in characters.
 pub const MAX_TERM: usize = 200;
 
-/// Which part of a list is asked for.
+/// The requested page of a list.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ListParams {
     /// Page number, from 1.
     pub page: u32,
     /// Items per page.
     pub limit: u32,
-    /// What the items must contain.
-    pub term: Option<Term>,
+    /// Text that the items must contain.
+    pub term: Option<SearchTerm>,
 }
 
 impl Default for ListParams {
@@ -29,75 +29,73 @@ impl Default for ListParams {
 }
 
 impl ListParams {
-    /// Reads decoded query parameters. Unknown names are ignored, a known one given twice is not.
-    pub fn parse<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Self, Problem> {
+    /// Parses decoded query parameters. Unknown parameters are ignored; repeated ones are rejected.
+    pub fn parse<'a>(
+        pairs: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Result<Self, FieldError> {
         let (mut page, mut limit, mut term) = (None, None, None);
         for (name, value) in pairs {
-            let (slot, bounds) = match name {
-                "page" => (&mut page, bounds(MAX_PAGE)),
-                "limit" => (&mut limit, bounds(MAX_LIMIT)),
-                "term" => (&mut term, term_bounds()),
+            let (slot, expected) = match name {
+                "page" => (&mut page, integer_bounds(MAX_PAGE)),
+                "limit" => (&mut limit, integer_bounds(MAX_LIMIT)),
+                "term" => (&mut term, TERM_BOUNDS),
                 _ => continue,
             };
             if slot.replace(value).is_some() {
-                return Err(Problem::new(name, format!("{bounds}, and must be given once")));
+                let expected = Box::new(expected);
+                return Err(FieldError::new(name, Violation::GivenTwice { expected }));
             }
         }
         Ok(Self {
-            page: whole("page", page, MAX_PAGE)?.unwrap_or(1),
-            limit: whole("limit", limit, MAX_LIMIT)?.unwrap_or(DEFAULT_LIMIT),
-            term: term.map(Term::parse).transpose()?.flatten(),
+            page: parse_integer("page", page, MAX_PAGE)?.unwrap_or(1),
+            limit: parse_integer("limit", limit, MAX_LIMIT)?.unwrap_or(DEFAULT_LIMIT),
+            term: term.map(SearchTerm::parse).transpose()?.flatten(),
         })
     }
 
-    /// How many items come before this page.
+    /// The number of items before this page.
     #[must_use]
-    pub fn skip(&self) -> u64 {
+    pub fn offset(&self) -> u64 {
         u64::from(self.page - 1) * u64::from(self.limit)
     }
 }
 
-fn whole(name: &str, text: Option<&str>, max: u32) -> Result<Option<u32>, Problem> {
+fn parse_integer(name: &str, text: Option<&str>, max: u32) -> Result<Option<u32>, FieldError> {
     let Some(text) = text else { return Ok(None) };
-    // `u32::from_str` alone would let a leading plus through.
-    let number =
-        if text.bytes().all(|byte| byte.is_ascii_digit()) { text.parse().ok() } else { None };
-    match number {
-        Some(number) if (1..=max).contains(&number) => Ok(Some(number)),
-        _ => Err(Problem::new(name, bounds(max))),
-    }
+    // `u32::from_str` alone would accept a leading plus sign.
+    let is_digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    let number = text.parse().ok().filter(|number| is_digits && (1..=max).contains(number));
+    number.map(Some).ok_or_else(|| FieldError::new(name, integer_bounds(max)))
 }
 
-fn bounds(max: u32) -> String {
-    format!("must be a whole number from 1 to {max}")
+const fn integer_bounds(max: u32) -> Violation {
+    Violation::NotInteger { min: 1, max }
 }
 
-fn term_bounds() -> String {
-    format!("must have at most {MAX_TERM} characters")
-}
+const TERM_BOUNDS: Violation = Violation::TooLong { max: MAX_TERM };
 
 /// A folded, non-empty search term.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Term(String);
+pub struct SearchTerm(String);
 
-impl Term {
-    /// Reads a term; an empty one, or one that folds away, is none.
-    pub fn parse(text: &str) -> Result<Option<Self>, Problem> {
+impl SearchTerm {
+    /// Parses a term; `None` if nothing remains after folding.
+    pub fn parse(text: &str) -> Result<Option<Self>, FieldError> {
         if text.chars().count() > MAX_TERM {
-            return Err(Problem::new("term", term_bounds()));
+            return Err(FieldError::new("term", TERM_BOUNDS));
         }
         let folded = fold(text);
         Ok((!folded.is_empty()).then_some(Self(folded)))
     }
 
-    /// The folded text to look for.
+    /// The folded text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Whether some text could hold it: no stored text has control characters but line breaks and
-    /// tabs.
+    /// Whether any stored text can contain the term. Stored text has no control characters other than
+    /// line breaks and tabs.
     #[must_use]
     pub fn can_match(&self) -> bool {
         !self.0.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t'))
@@ -109,24 +107,24 @@ mod tests {
     use super::*;
 
     fn parse(query: &[(&str, &str)]) -> Result<ListParams, String> {
-        ListParams::parse(query.iter().copied()).map_err(|problem| problem.to_string())
+        ListParams::parse(query.iter().copied()).map_err(|error| error.to_string())
     }
 
     #[test]
-    fn what_is_left_out_has_its_default_and_strangers_are_ignored() {
+    fn missing_parameters_have_defaults_and_unknown_ones_are_ignored() {
         assert_eq!(parse(&[("sort", "x"), ("sort", "y")]), Ok(ListParams::default()));
         assert_eq!(parse(&[("term", "")]), Ok(ListParams::default()));
     }
 
     #[test]
-    fn anything_out_of_bounds_names_the_parameter_and_its_bounds() {
-        for bad in
+    fn error_names_parameter_and_bounds() {
+        for page in
             ["0", "-1", "+1", "abc", "", " 1", "1.0", "2147483648", "99999999999999999999", "١"]
         {
             assert_eq!(
-                parse(&[("page", bad)]),
+                parse(&[("page", page)]),
                 Err("page must be a whole number from 1 to 2147483647".into()),
-                "{bad}"
+                "{page}"
             );
         }
         assert_eq!(
@@ -135,7 +133,8 @@ mod tests {
         );
         assert_eq!(
             parse(&[("page", "1"), ("page", "1")]),
-            Err("page must be a whole number from 1 to 2147483647, and must be given once".into())
+            Err("page must be a whole number from 1 to 2147483647 and must be given only once"
+                .into())
         );
         assert_eq!(
             parse(&[("term", &"é".repeat(201))]),

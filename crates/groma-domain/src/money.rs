@@ -1,5 +1,6 @@
-//! Money, exact: decimals with the number of places that the currency has, never floats.
+//! Money as exact decimals, with the number of decimal places of the currency. Never floats.
 
+use crate::Violation;
 use rust_decimal::{Decimal, RoundingStrategy};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::{fmt, str::FromStr};
@@ -11,16 +12,16 @@ use utoipa::ToSchema;
 pub struct Currency(iso_currency::Currency);
 
 impl Currency {
-    /// The euro, for a workspace that names no other.
+    /// The euro, the default of a new workspace.
     pub const EUR: Self = Self(iso_currency::Currency::EUR);
 
-    /// How many decimals an amount in it has.
+    /// The number of decimal places of an amount.
     #[must_use]
     pub fn exponent(self) -> u32 {
         self.0.exponent().map_or(0, u32::from)
     }
 
-    /// Its three letters.
+    /// The three-letter code.
     #[must_use]
     pub fn code(self) -> &'static str {
         self.0.code()
@@ -28,12 +29,12 @@ impl Currency {
 }
 
 impl FromStr for Currency {
-    type Err = &'static str;
-    fn from_str(text: &str) -> Result<Self, &'static str> {
+    type Err = Violation;
+    fn from_str(text: &str) -> Result<Self, Violation> {
         iso_currency::Currency::from_code(text)
             .filter(|currency| currency.exponent().is_some())
             .map(Self)
-            .ok_or("must be an ISO 4217 code such as EUR")
+            .ok_or(Violation::NotCurrency)
     }
 }
 
@@ -62,41 +63,44 @@ impl<'de> Deserialize<'de> for Currency {
     }
 }
 
-/// A decimal written as a string. As money it has exactly the decimals of its currency.
+/// A decimal, serialized as a string. An amount of money has exactly the decimal places of its
+/// currency.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, ToSchema)]
 #[schema(value_type = String, pattern = "^-?[0-9]+(\\.[0-9]+)?$", example = "1250.00")]
 pub struct Amount(pub Decimal);
 
-/// Money stays under this many of its major unit.
-const MONEY_LIMIT: Decimal = Decimal::from_parts(2_764_472_320, 232_830, 0, false, 0);
+/// The maximum number of digits before the decimal point.
+const MAX_DIGITS: u32 = 15;
+/// 10¹⁵, the first number with too many digits.
+const LIMIT: Decimal = Decimal::from_parts(2_764_472_320, 232_830, 0, false, 0);
 
 impl Amount {
-    /// The number as an amount of `currency`: no more decimals than it has, under 10¹⁵.
-    pub fn money(number: Decimal, currency: Currency) -> Result<Self, String> {
+    /// Converts a number to an amount in `currency`. Rejects surplus decimal places.
+    pub fn money(number: Decimal, currency: Currency) -> Result<Self, Violation> {
         let exponent = currency.exponent();
         let number = number.normalize();
         if number.scale() > exponent {
             return Err(match exponent {
-                0 => format!("must be a whole number in {currency}"),
-                _ => format!("must have at most {exponent} decimals in {currency}"),
+                0 => Violation::NotWholeAmount { currency },
+                _ => Violation::WrongDecimals { max: exponent, currency },
             });
         }
         Self::rescaled(number, exponent)
     }
 
     /// `quantity` × `unit`, rounded half to even to the currency's minor unit.
-    pub fn product(quantity: Decimal, unit: Self, currency: Currency) -> Result<Self, String> {
+    pub fn product(quantity: Decimal, unit: Self, currency: Currency) -> Result<Self, Violation> {
         let exponent = currency.exponent();
-        let product = quantity.checked_mul(unit.0).ok_or_else(too_large)?;
+        let product = quantity.checked_mul(unit.0).ok_or(TOO_LARGE)?;
         Self::rescaled(
             product.round_dp_with_strategy(exponent, RoundingStrategy::MidpointNearestEven),
             exponent,
         )
     }
 
-    fn rescaled(mut number: Decimal, exponent: u32) -> Result<Self, String> {
-        if number.abs() >= MONEY_LIMIT {
-            return Err(too_large());
+    fn rescaled(mut number: Decimal, exponent: u32) -> Result<Self, Violation> {
+        if number.abs() >= LIMIT {
+            return Err(TOO_LARGE);
         }
         number.rescale(exponent);
         if number.is_zero() {
@@ -111,7 +115,7 @@ impl Amount {
         Self(Decimal::new(0, currency.exponent()))
     }
 
-    /// This share of `whole` as a percentage with two decimals; nothing of nothing is `None`.
+    /// This amount as a percentage of `whole`, with two decimal places; `None` if `whole` is zero.
     #[must_use]
     pub fn percent_of(self, whole: Self) -> Option<Self> {
         let ratio = (self.0 * Decimal::ONE_HUNDRED).checked_div(whole.0)?;
@@ -121,9 +125,7 @@ impl Amount {
     }
 }
 
-fn too_large() -> String {
-    "must stay under 10^15".to_owned()
-}
+const TOO_LARGE: Violation = Violation::TooManyDigits { max: MAX_DIGITS };
 
 impl fmt::Display for Amount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -148,12 +150,12 @@ impl<'de> Deserialize<'de> for Amount {
 mod tests {
     use super::*;
 
-    fn money(text: &str, code: &str) -> Result<String, String> {
+    fn money(text: &str, code: &str) -> Result<String, Violation> {
         Amount::money(text.parse().unwrap(), code.parse().unwrap()).map(|amount| amount.to_string())
     }
 
     #[test]
-    fn an_amount_has_the_decimals_of_its_currency() {
+    fn amount_has_the_decimal_places_of_its_currency() {
         assert_eq!(money("1250", "EUR"), Ok("1250.00".into()));
         assert_eq!(money("1250.500", "EUR"), Ok("1250.50".into()));
         assert_eq!(money("7", "KWD"), Ok("7.000".into()));
@@ -167,14 +169,14 @@ mod tests {
     }
 
     #[test]
-    fn gold_and_nonsense_are_no_currency() {
+    fn metals_and_unknown_codes_are_not_currencies() {
         assert!("XAU".parse::<Currency>().is_err());
         assert!("eur".parse::<Currency>().is_err());
         assert!("EURO".parse::<Currency>().is_err());
     }
 
     #[test]
-    fn a_product_is_rounded_half_to_even() {
+    fn product_is_rounded_half_to_even() {
         let product = |quantity: &str, unit: &str| {
             let unit = Amount::money(unit.parse().unwrap(), Currency::EUR).unwrap();
             Amount::product(quantity.parse().unwrap(), unit, Currency::EUR).unwrap().to_string()
@@ -186,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_percentage_has_two_decimals_and_none_of_nothing() {
+    fn percentage_has_two_decimal_places_and_is_none_of_zero() {
         let amount = |text: &str| Amount(text.parse().unwrap());
         assert_eq!(amount("1").percent_of(amount("3")).unwrap().to_string(), "33.33");
         assert_eq!(amount("150").percent_of(amount("100")).unwrap().to_string(), "150.00");

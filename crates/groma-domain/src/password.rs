@@ -1,22 +1,26 @@
-//! Passwords: the rule for a new one. Hashing is done at the edge.
+//! The rule for new passwords. Hashing is left to the program.
 
+use crate::Violation;
 use std::fmt;
 
-/// A password in the clear, never printed.
+const MIN_LENGTH: usize = 8;
+const MAX_LENGTH: usize = 1_024;
+
+/// A password in plain text. `Debug` does not print it.
 #[derive(Clone)]
 pub struct Password(String);
 
 impl Password {
-    /// Takes a new password of 8 to 1,024 characters.
-    pub fn new(text: &str) -> Result<Self, &'static str> {
+    /// Accepts a new password of 8 to 1,024 characters.
+    pub fn new(text: &str) -> Result<Self, Violation> {
         match text.chars().count() {
-            0..8 => Err("must have at least 8 characters"),
-            1025.. => Err("must have at most 1,024 characters"),
+            length if length < MIN_LENGTH => Err(Violation::TooShort { min: MIN_LENGTH }),
+            length if length > MAX_LENGTH => Err(Violation::TooLong { max: MAX_LENGTH }),
             _ => Ok(Self(text.to_owned())),
         }
     }
 
-    /// Its bytes, for the hash.
+    /// The bytes to hash.
     #[must_use]
     pub fn reveal(&self) -> &[u8] {
         self.0.as_bytes()

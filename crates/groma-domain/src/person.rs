@@ -1,6 +1,6 @@
-//! People as a workspace knows them: members, and those whom an import named.
+//! People of a workspace: its members, and people that an import mentions.
 
-use crate::{Email, PersonId};
+use crate::{Email, PersonId, Violation, text::parse_line};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -9,27 +9,27 @@ use utoipa::ToSchema;
 pub struct Person {
     /// Identifier of the person in this workspace.
     pub id: PersonId,
-    /// Name, as it is now.
+    /// Current name.
     pub name: String,
-    /// E-mail address.
+    /// Email address.
     pub email: Email,
 }
 
-/// How an input names a person.
+/// A reference to a person in an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PersonRef {
-    /// By id; must exist.
+    /// By ID. The person must exist.
     Id(PersonId),
-    /// By address; an unknown one becomes a person without login.
+    /// By address. An unknown address creates a person who cannot log in.
     Email(Email),
 }
 
-/// A person's name: one line of 1–200 characters.
-pub fn parse_name(text: &str) -> Result<String, String> {
-    crate::text::line(text, 200)
+/// Parses a person's name: one line of 1 to 200 characters.
+pub fn parse_name(text: &str) -> Result<String, Violation> {
+    parse_line(text, 200)
 }
 
-/// The name given to someone known by address alone: `field.crew@example.test` is «Field crew».
+/// Derives a name from an address: `field.crew@example.test` becomes "Field crew".
 #[must_use]
 pub fn name_from_email(email: &Email) -> String {
     let local = email.as_str().split('@').next().unwrap_or_default();

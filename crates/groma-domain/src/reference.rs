@@ -1,48 +1,50 @@
-//! References and keys: how a record is named in an address.
+//! References and keys: how a URL, a command or an import identifies a record.
 
-use crate::{Kind, RecordId};
+use crate::{Kind, RecordId, Violation};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use unicode_normalization::UnicodeNormalization;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-/// A record's short name, unique within its workspace and kind: 1–64 characters, NFC,
-/// case-sensitive, no control characters, never shaped like a UUID.
+const MAX_LENGTH: usize = 64;
+
+/// A record's short name, unique within its workspace and kind: 1 to 64 characters, NFC,
+/// case-sensitive, no control characters. It is never a UUID, so that a [`Key`] is unambiguous.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(transparent)]
 #[schema(value_type = String, min_length = 1, max_length = 64, example = "F-000123")]
 pub struct Reference(String);
 
 impl Reference {
-    /// Reads a reference, or says what is wrong with it.
-    pub fn parse(text: &str) -> Result<Self, &'static str> {
+    /// Parses a reference.
+    pub fn parse(text: &str) -> Result<Self, Violation> {
         let text = text.trim();
-        // What is ASCII is in its normal form.
+        // ASCII text is already normalized.
         let text = if text.is_ascii() { text.to_owned() } else { text.nfc().collect() };
         match text.chars().count() {
-            0 => Err("must not be empty"),
-            65.. => Err("must have at most 64 characters"),
-            _ if text.chars().any(char::is_control) => Err("must not contain control characters"),
-            _ if Uuid::try_parse(&text).is_ok() => Err("must not have the shape of a UUID"),
+            0 => Err(Violation::Empty),
+            length if length > MAX_LENGTH => Err(Violation::TooLong { max: MAX_LENGTH }),
+            _ if text.chars().any(char::is_control) => Err(Violation::ControlCharacters),
+            _ if Uuid::try_parse(&text).is_ok() => Err(Violation::LooksLikeUuid),
             _ => Ok(Self(text)),
         }
     }
 
-    /// The reference made for the `number`-th record of a kind: `F-000123`.
+    /// The generated reference with this number, for example `F-000123`.
     #[must_use]
-    pub fn made(kind: Kind, number: u64) -> Self {
+    pub fn generated(kind: Kind, number: u64) -> Self {
         Self(format!("{}-{number:06}", kind.letter()))
     }
 
-    /// Whether it has the form of those that are made for this kind.
+    /// Whether the reference has the format of generated ones of this kind.
     #[must_use]
-    pub fn is_like_made(&self, kind: Kind) -> bool {
+    pub fn has_generated_format(&self, kind: Kind) -> bool {
         let number = self.0.strip_prefix(kind.letter()).and_then(|rest| rest.strip_prefix('-'));
         number.is_some_and(|digits| digits.len() >= 6 && digits.bytes().all(|b| b.is_ascii_digit()))
     }
 
-    /// The text of it.
+    /// The reference as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -55,18 +57,18 @@ impl fmt::Display for Reference {
     }
 }
 
-/// What `:key` holds: a record's id or its reference.
+/// The `:key` of a URL: a record's ID or its reference.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Key {
-    /// An id.
+    /// An ID.
     Id(RecordId),
     /// A reference.
     Reference(Reference),
 }
 
 impl Key {
-    /// Reads a key; `None` for text that can name no record. Space at either end is part of it, and
-    /// no reference has any.
+    /// Parses a key; `None` if no record can have it. Surrounding spaces are significant, and no
+    /// reference has any.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         match Uuid::try_parse(text) {
@@ -91,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reference_is_normalised_and_bounded() {
+    fn reference_is_normalized_and_bounded() {
         assert_eq!(Reference::parse("CHE\u{302}NE").unwrap().as_str(), "CHÊNE");
         assert!(Reference::parse(&"é".repeat(64)).is_ok());
         assert!(Reference::parse(&"é".repeat(65)).is_err());
@@ -101,15 +103,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_made_is_known_by_its_form() {
-        let is_like_made = |text| Reference::parse(text).unwrap().is_like_made(Kind::Folder);
-        assert!(Reference::made(Kind::Folder, 7).is_like_made(Kind::Folder));
-        assert!(is_like_made("F-1234567"));
-        assert!(!is_like_made("F-12345") && !is_like_made("A-000001") && !is_like_made("F-00000x"));
+    fn generated_format_is_recognized() {
+        let is_generated =
+            |text| Reference::parse(text).unwrap().has_generated_format(Kind::Folder);
+        assert!(Reference::generated(Kind::Folder, 7).has_generated_format(Kind::Folder));
+        assert!(is_generated("F-1234567"));
+        assert!(!is_generated("F-12345") && !is_generated("A-000001") && !is_generated("F-00000x"));
     }
 
     #[test]
-    fn a_key_is_an_id_or_a_reference() {
+    fn key_is_an_id_or_a_reference() {
         assert!(matches!(Key::parse("019A8B7C-0000-7000-8000-000000000000"), Some(Key::Id(_))));
         assert!(matches!(Key::parse("F-000123"), Some(Key::Reference(_))));
         assert_eq!(Key::parse("nul\0"), None);

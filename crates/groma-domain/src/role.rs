@@ -1,54 +1,54 @@
-//! Roles: what a member of a workspace may do. The one place that says so.
+//! Roles of workspace members, and the permissions that each role includes.
 
-use crate::Refusal;
+use crate::DomainError;
 use std::{fmt, str::FromStr};
 
-/// A member's role; each may all that the one before it may.
+/// A member's role. Each role includes the permissions of the roles before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
-    /// Reads.
+    /// Reads everything.
     Viewer,
     /// Changes records and geometries.
     Editor,
-    /// Also statuses, layers, members, webhooks and the workspace's settings.
+    /// Manages statuses, layers, members, webhooks and the workspace's settings.
     Admin,
-    /// Also deletes the workspace and names owners.
+    /// Deletes the workspace and appoints owners.
     Owner,
 }
 
-/// Something that takes a role.
+/// A group of actions that requires a role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Permission {
-    /// Read records, layers, geometries.
+    /// Read records, layers and geometries.
     Read,
-    /// Create, change, archive and delete folders, assignments, expenses, budgets; post geometries.
+    /// Create, change, archive and delete records; upload geometries.
     ChangeRecords,
-    /// Statuses, layers, members below owner, webhooks, workspace settings.
+    /// Manage statuses, layers, members below owner, webhooks and workspace settings.
     Administer,
-    /// Delete the workspace, name owners.
+    /// Delete the workspace and appoint owners.
     Own,
 }
 
 impl Role {
-    /// Every role, the least first.
+    /// Every role, the lowest first.
     pub const ALL: [Self; 4] = [Self::Viewer, Self::Editor, Self::Admin, Self::Owner];
 
-    /// Whether this role is enough for `permission`.
+    /// Whether this role includes `permission`.
     #[must_use]
-    pub fn may(self, permission: Permission) -> bool {
-        self >= permission.least_role()
+    pub fn can(self, permission: Permission) -> bool {
+        self >= permission.required_role()
     }
 
-    /// Refuses when this role is not enough for `permission`.
-    pub fn require(self, permission: Permission) -> Result<(), Refusal> {
-        if self.may(permission) {
+    /// Returns an error unless this role includes `permission`.
+    pub fn require(self, permission: Permission) -> Result<(), DomainError> {
+        if self.can(permission) {
             Ok(())
         } else {
-            Err(Refusal::Forbidden { needs: permission.least_role() })
+            Err(DomainError::Forbidden { required_role: permission.required_role() })
         }
     }
 
-    /// Its name in commands and pages.
+    /// The name used in commands and the database.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -61,7 +61,7 @@ impl Role {
 }
 
 impl Permission {
-    fn least_role(self) -> Role {
+    fn required_role(self) -> Role {
         match self {
             Self::Read => Role::Viewer,
             Self::ChangeRecords => Role::Editor,
@@ -80,9 +80,8 @@ impl fmt::Display for Role {
 impl FromStr for Role {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        Self::ALL
-            .into_iter()
-            .find(|role| role.name() == text)
-            .ok_or_else(|| format!("unknown role `{text}`; known are viewer, editor, admin, owner"))
+        Self::ALL.into_iter().find(|role| role.name() == text).ok_or_else(|| {
+            format!("unknown role `{text}`; must be one of viewer, editor, admin, owner")
+        })
     }
 }

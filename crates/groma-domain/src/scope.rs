@@ -1,10 +1,10 @@
-//! Scopes: what a token may do.
+//! Scopes of personal access tokens.
 
 use serde::{Deserialize, Serialize};
 use std::{fmt, str::FromStr};
 use utoipa::ToSchema;
 
-/// One permission that a token carries.
+/// A permission of a token.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
 )]
@@ -32,7 +32,7 @@ impl Scope {
         Self::ManageWebhook,
     ];
 
-    /// The name that clients and errors use.
+    /// The name used by the API and in error messages.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -44,14 +44,14 @@ impl Scope {
         }
     }
 
-    /// What it grants, for the one who chooses it.
+    /// A description for the user who chooses scopes.
     #[must_use]
-    pub fn grants(self) -> &'static str {
+    pub fn description(self) -> &'static str {
         match self {
-            Self::ReadFolder => "Read folders, list and detail",
-            Self::ReadAssignment => "Read assignments, list and detail",
-            Self::ReadExpense => "Read expenses, list and detail",
-            Self::ReadBudget => "Read budgets, list and detail",
+            Self::ReadFolder => "List and read folders",
+            Self::ReadAssignment => "List and read assignments",
+            Self::ReadExpense => "List and read expenses",
+            Self::ReadBudget => "List and read budgets",
             Self::ManageWebhook => "Create and delete webhook endpoints",
         }
     }
@@ -68,28 +68,28 @@ impl FromStr for Scope {
     fn from_str(text: &str) -> Result<Self, String> {
         Self::ALL.into_iter().find(|scope| scope.name() == text.trim()).ok_or_else(|| {
             let names: Vec<_> = Self::ALL.iter().map(|scope| scope.name()).collect();
-            format!("unknown scope `{text}`; known are {}", names.join(", "))
+            format!("unknown scope `{text}`; must be one of {}", names.join(", "))
         })
     }
 }
 
-/// The scopes of one token.
+/// The set of scopes of a token.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Scopes(u8);
 
 impl Scopes {
-    /// Whether `scope` is among them.
+    /// Whether the set contains `scope`.
     #[must_use]
     pub fn contains(self, scope: Scope) -> bool {
         self.0 & (1 << scope as u8) != 0
     }
 
-    /// Those it holds, in the order of the documentation.
+    /// The scopes in the order of the documentation.
     pub fn iter(self) -> impl Iterator<Item = Scope> {
         Scope::ALL.into_iter().filter(move |scope| self.contains(*scope))
     }
 
-    /// Reads the comma-separated names, as the database and the command line write them.
+    /// Parses comma-separated names, the format of the database and the command line.
     pub fn parse(text: &str) -> Result<Self, String> {
         text.split(',').filter(|name| !name.trim().is_empty()).map(str::parse).collect()
     }

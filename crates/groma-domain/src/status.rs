@@ -1,8 +1,8 @@
-//! Statuses: the words a workspace uses for where its records stand.
+//! Statuses: the stages of work that a workspace defines for its records.
 
 use crate::{
-    Kind, Refusal, StatusId, Timestamp,
-    input::{Field, Fields, StatusRef, Text},
+    DomainError, Kind, StatusId, Timestamp, Violation,
+    input::{Field, FieldReader, StatusRef, TextLimit},
     text::fold,
 };
 use serde::{Deserialize, Serialize};
@@ -15,19 +15,19 @@ use utoipa::ToSchema;
 pub struct Status {
     /// Identifier.
     pub id: StatusId,
-    /// Name, unique among the statuses of its kind.
+    /// Name, unique among the statuses of the same kind.
     #[schema(example = "Field work")]
     pub name: String,
-    /// The kind of record it is for.
+    /// Kind of record that the status applies to.
     pub applies_to: Kind,
-    /// What it means to the program.
-    pub group: Group,
-    /// Colour of its dot.
+    /// Group that gives the status its meaning.
+    pub group: StatusGroup,
+    /// Colour of the status in the web application.
     #[schema(pattern = "^#[0-9a-f]{6}$", example = "#2b6cb0")]
     pub color: String,
-    /// Place among the statuses of its kind.
+    /// Position among the statuses of the same kind.
     pub position: u32,
-    /// Whether new records of its kind start with it.
+    /// Whether new records start with this status.
     pub is_default: bool,
     /// When it was created.
     pub created_at: Timestamp,
@@ -35,23 +35,24 @@ pub struct Status {
     pub updated_at: Timestamp,
 }
 
-/// What a status means to the program.
+/// The meaning of a status: only open statuses count as open, only `Done` completes an assignment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub enum Group {
-    /// Not begun.
+#[schema(as = Group)]
+pub enum StatusGroup {
+    /// Not started.
     Todo,
-    /// Under way.
+    /// In progress.
     InProgress,
-    /// Finished.
+    /// Completed.
     Done,
-    /// Given up.
+    /// Cancelled.
     Cancelled,
 }
 
-impl Group {
-    /// Every group with its name.
-    pub const WORDS: [(&'static str, Self); 4] = [
+impl StatusGroup {
+    /// The groups with their names in the API.
+    pub const NAMES: [(&'static str, Self); 4] = [
         ("todo", Self::Todo),
         ("inProgress", Self::InProgress),
         ("done", Self::Done),
@@ -59,80 +60,80 @@ impl Group {
     ];
 }
 
-/// What someone wants a status to be.
+/// The requested values of a status.
 #[derive(Clone, Debug, Default)]
 pub struct StatusInput {
     /// Name.
     pub name: Field<String>,
-    /// The kind of record; cannot change later.
+    /// Kind of record; cannot be changed later.
     pub applies_to: Field<Kind>,
-    /// Meaning.
-    pub group: Field<Group>,
+    /// Group.
+    pub group: Field<StatusGroup>,
     /// Colour.
     pub color: Field<String>,
-    /// Place.
+    /// Position.
     pub position: Field<u32>,
-    /// Default of its kind.
+    /// Whether it becomes the default.
     pub is_default: Field<bool>,
 }
 
 impl StatusInput {
     const READ_ONLY: [&'static str; 3] = ["id", "createdAt", "updatedAt"];
 
-    /// Reads the input.
-    pub fn read(values: &Map<String, Value>) -> Result<Self, Refusal> {
-        let mut fields = Fields::new(values, &Self::READ_ONLY);
-        let applies_to = fields.word("appliesTo", &Kind::WORDS);
-        let group = fields.word("group", &Group::WORDS);
-        let color = fields.text("color", Text::Short);
-        let position = fields.whole("position", 10_000);
+    /// Parses the input.
+    pub fn read(values: &Map<String, Value>) -> Result<Self, DomainError> {
+        let mut fields = FieldReader::new(values, &Self::READ_ONLY);
+        let applies_to = fields.one_of("appliesTo", &Kind::NAMES);
+        let group = fields.one_of("group", &StatusGroup::NAMES);
+        let color = fields.text("color", TextLimit::Short);
+        let position = fields.integer("position", 10_000);
         let is_default = fields.boolean("isDefault");
         let input = Self {
-            name: fields.needed_text("name", Text::Short),
-            applies_to: fields.needed("appliesTo", applies_to),
-            group: fields.needed("group", group),
-            color: fields.needed("color", color),
-            position: fields.needed("position", position),
-            is_default: fields.needed("isDefault", is_default),
+            name: fields.required_text("name", TextLimit::Short),
+            applies_to: fields.required("appliesTo", applies_to),
+            group: fields.required("group", group),
+            color: fields.required("color", color),
+            position: fields.required("position", position),
+            is_default: fields.required("isDefault", is_default),
         };
         fields.finish(input)
     }
 }
 
 impl Status {
-    /// The status that `input` makes of `prior`, or anew with the id `id`.
-    pub fn write(
+    /// Applies `input` to `prior`, or creates a status with this ID.
+    pub fn from_input(
         prior: Option<&Self>,
         id: StatusId,
         input: StatusInput,
         next_position: u32,
         now: Timestamp,
-    ) -> Result<Self, Refusal> {
-        let applies_to = match (prior, input.applies_to.given()) {
+    ) -> Result<Self, DomainError> {
+        let applies_to = match (prior, input.applies_to.into_option()) {
             (Some(prior), Some(kind)) if kind != prior.applies_to => {
-                return Err(Refusal::invalid("appliesTo", "cannot change"));
+                return Err(DomainError::invalid("appliesTo", Violation::ReadOnly));
             }
             (Some(prior), _) => prior.applies_to,
             (None, Some(kind)) => kind,
-            (None, None) => return Err(Refusal::invalid("appliesTo", "is needed")),
+            (None, None) => return Err(DomainError::invalid("appliesTo", Violation::Required)),
         };
-        let name = match (input.name.given(), prior) {
+        let name = match (input.name.into_option(), prior) {
             (Some(name), _) => name,
             (None, Some(prior)) => prior.name.clone(),
-            (None, None) => return Err(Refusal::invalid("name", "is needed")),
+            (None, None) => return Err(DomainError::invalid("name", Violation::Required)),
         };
         let color = input
             .color
             .or(prior.map_or("#87909d".into(), |prior| prior.color.clone()))
             .to_lowercase();
         if !is_color(&color) {
-            return Err(Refusal::invalid("color", "must be a colour such as #2b6cb0"));
+            return Err(DomainError::invalid("color", Violation::NotColor));
         }
         let status = Self {
             id,
             name,
             applies_to,
-            group: input.group.or(prior.map_or(Group::Todo, |prior| prior.group)),
+            group: input.group.or(prior.map_or(StatusGroup::Todo, |prior| prior.group)),
             color,
             position: input.position.or(prior.map_or(next_position, |prior| prior.position)),
             is_default: input.is_default.or(prior.is_some_and(|prior| prior.is_default)),
@@ -145,16 +146,16 @@ impl Status {
         }
     }
 
-    /// Whether `named` means this status.
+    /// Whether `reference` refers to this status.
     #[must_use]
-    pub fn is_named(&self, named: &StatusRef) -> bool {
-        match named {
+    pub fn matches(&self, reference: &StatusRef) -> bool {
+        match reference {
             StatusRef::Id(id) => self.id == *id,
             StatusRef::Name(name) => fold(&self.name) == fold(name),
         }
     }
 
-    /// Its public document.
+    /// The JSON document of the API.
     #[must_use]
     pub fn document(&self) -> String {
         crate::record::to_json(self)
@@ -166,24 +167,25 @@ pub(crate) fn is_color(text: &str) -> bool {
         .is_some_and(|hex| hex.len() == 6 && hex.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-/// The statuses of a new workspace: kind, name, group, colour; the first of a kind is its default.
-pub const INITIAL: [(Kind, &str, Group, &str); 18] = [
-    (Kind::Folder, "Quoted", Group::Todo, "#87909d"),
-    (Kind::Folder, "Field work", Group::InProgress, "#2b6cb0"),
-    (Kind::Folder, "Drawing", Group::InProgress, "#7c4dbe"),
-    (Kind::Folder, "Review", Group::InProgress, "#b7791f"),
-    (Kind::Folder, "Delivered", Group::Done, "#27724f"),
-    (Kind::Folder, "Cancelled", Group::Cancelled, "#a3acb8"),
-    (Kind::Assignment, "To do", Group::Todo, "#87909d"),
-    (Kind::Assignment, "In progress", Group::InProgress, "#2b6cb0"),
-    (Kind::Assignment, "Review", Group::InProgress, "#b7791f"),
-    (Kind::Assignment, "Done", Group::Done, "#27724f"),
-    (Kind::Assignment, "Cancelled", Group::Cancelled, "#a3acb8"),
-    (Kind::Expense, "Submitted", Group::Todo, "#87909d"),
-    (Kind::Expense, "Approved", Group::InProgress, "#2b6cb0"),
-    (Kind::Expense, "Reimbursed", Group::Done, "#27724f"),
-    (Kind::Expense, "Rejected", Group::Cancelled, "#a3acb8"),
-    (Kind::Budget, "Draft", Group::Todo, "#87909d"),
-    (Kind::Budget, "Approved", Group::InProgress, "#2b6cb0"),
-    (Kind::Budget, "Closed", Group::Done, "#27724f"),
+/// The statuses of a new workspace: kind, name, group and colour. The first of each kind is the
+/// default.
+pub const INITIAL_STATUSES: [(Kind, &str, StatusGroup, &str); 18] = [
+    (Kind::Folder, "Quoted", StatusGroup::Todo, "#87909d"),
+    (Kind::Folder, "Field work", StatusGroup::InProgress, "#2b6cb0"),
+    (Kind::Folder, "Drawing", StatusGroup::InProgress, "#7c4dbe"),
+    (Kind::Folder, "Review", StatusGroup::InProgress, "#b7791f"),
+    (Kind::Folder, "Delivered", StatusGroup::Done, "#27724f"),
+    (Kind::Folder, "Cancelled", StatusGroup::Cancelled, "#a3acb8"),
+    (Kind::Assignment, "To do", StatusGroup::Todo, "#87909d"),
+    (Kind::Assignment, "In progress", StatusGroup::InProgress, "#2b6cb0"),
+    (Kind::Assignment, "Review", StatusGroup::InProgress, "#b7791f"),
+    (Kind::Assignment, "Done", StatusGroup::Done, "#27724f"),
+    (Kind::Assignment, "Cancelled", StatusGroup::Cancelled, "#a3acb8"),
+    (Kind::Expense, "Submitted", StatusGroup::Todo, "#87909d"),
+    (Kind::Expense, "Approved", StatusGroup::InProgress, "#2b6cb0"),
+    (Kind::Expense, "Reimbursed", StatusGroup::Done, "#27724f"),
+    (Kind::Expense, "Rejected", StatusGroup::Cancelled, "#a3acb8"),
+    (Kind::Budget, "Draft", StatusGroup::Todo, "#87909d"),
+    (Kind::Budget, "Approved", StatusGroup::InProgress, "#2b6cb0"),
+    (Kind::Budget, "Closed", StatusGroup::Done, "#27724f"),
 ];

@@ -1,13 +1,14 @@
-//! Folding of text for search: what `term` compares.
+//! Text: folding for search, and single-line names.
 
+use crate::Violation;
 use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
 
-/// Stands between the fields of a record's search text. No field and no sensible term holds it, so
-/// a term never matches across two fields.
+/// Separates the fields in a record's search text, so that a term never matches across two fields.
+/// No stored text contains it.
 pub const FIELD_SEPARATOR: char = '\u{1}';
 
-/// Text as `term` sees it: compatibility-decomposed, case-folded, marks stripped. `Chêne` and
-/// `CHENE` fold alike. Folding what is folded changes nothing.
+/// Folds text for search: compatibility decomposition, case folding, removal of combining marks.
+/// `Chêne` and `CHENE` fold to the same text. Folding is idempotent.
 #[must_use]
 pub fn fold(text: &str) -> String {
     if text.is_ascii() {
@@ -17,7 +18,7 @@ pub fn fold(text: &str) -> String {
     case_folded.nfkd().filter(|c| !is_combining_mark(*c)).collect()
 }
 
-/// The search text of a record: its searched fields, folded, kept apart.
+/// The search text of a record: its searchable fields, folded and separated.
 pub(crate) fn search_text<'a>(fields: impl IntoIterator<Item = Option<&'a str>>) -> String {
     let mut text = String::new();
     for field in fields.into_iter().flatten() {
@@ -29,15 +30,13 @@ pub(crate) fn search_text<'a>(fields: impl IntoIterator<Item = Option<&'a str>>)
     text
 }
 
-/// A name of one line: trimmed, not empty, at most `max` characters, no control characters.
-pub fn line(text: &str, max: usize) -> Result<String, String> {
+/// Parses a single-line name: trimmed, not empty, at most `max` characters, no control characters.
+pub fn parse_line(text: &str, max: usize) -> Result<String, Violation> {
     let text = text.trim();
     match text.chars().count() {
-        0 => Err("must not be empty".to_owned()),
-        length if length > max => Err(format!("must have at most {max} characters")),
-        _ if text.chars().any(char::is_control) => {
-            Err("must not contain control characters".to_owned())
-        }
+        0 => Err(Violation::Empty),
+        length if length > max => Err(Violation::TooLong { max }),
+        _ if text.chars().any(char::is_control) => Err(Violation::ControlCharacters),
         _ => Ok(text.to_owned()),
     }
 }
@@ -48,7 +47,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn accents_case_and_compatibility_forms_fold_away() {
+    fn folding_ignores_accents_case_and_compatibility_forms() {
         for (text, folded) in [
             ("Chêne", "chene"),
             ("CHE\u{302}NE", "chene"),
@@ -63,7 +62,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn folding_twice_is_folding_once(text in "\\PC{0,40}") {
+        fn folding_is_idempotent(text in "\\PC{0,40}") {
             let once = fold(&text);
             prop_assert_eq!(fold(&once), once);
         }

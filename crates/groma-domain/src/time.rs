@@ -1,4 +1,4 @@
-//! Moments and dates, as the API writes them.
+//! Timestamps and dates in the format of the API.
 
 use jiff::fmt::temporal::DateTimePrinter;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -8,36 +8,36 @@ use utoipa::ToSchema;
 /// A date without a time, `YYYY-MM-DD`.
 pub type Date = jiff::civil::Date;
 
-/// A moment in UTC, kept and written to the millisecond: `2026-11-15T04:01:10.000Z`.
+/// A UTC time with millisecond precision, written as `2026-11-15T04:01:10.000Z`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, ToSchema)]
 #[schema(value_type = String, format = "date-time", example = "2026-11-15T04:01:10.000Z")]
 pub struct Timestamp(i64);
 
 impl Timestamp {
-    /// The moment this many milliseconds after 1970, held within years 0 to 9999.
+    /// From milliseconds since the Unix epoch, clamped to the years 0 to 9999.
     #[must_use]
     pub fn from_millis(millis: i64) -> Self {
         Self(millis.clamp(-62_167_219_200_000, 253_402_207_200_000 - 1))
     }
 
-    /// Milliseconds since 1970.
+    /// Milliseconds since the Unix epoch.
     #[must_use]
     pub fn as_millis(self) -> i64 {
         self.0
     }
 
-    /// This moment moved by so many milliseconds.
+    /// Adds milliseconds; negative values go back in time.
     #[must_use]
     pub fn plus_millis(self, millis: i64) -> Self {
         Self::from_millis(self.0.saturating_add(millis))
     }
 
-    /// Reads an RFC 3339 moment with any offset; finer parts than a millisecond are cut.
+    /// Parses RFC 3339 with any offset, truncated to milliseconds.
     pub fn parse(text: &str) -> Result<Self, jiff::Error> {
         text.parse::<jiff::Timestamp>().map(Into::into)
     }
 
-    /// The UTC date of this moment.
+    /// The UTC date.
     #[must_use]
     pub fn date(self) -> Date {
         self.jiff().to_zoned(jiff::tz::TimeZone::UTC).date()
@@ -50,8 +50,8 @@ impl Timestamp {
 }
 
 impl From<jiff::Timestamp> for Timestamp {
-    fn from(moment: jiff::Timestamp) -> Self {
-        Self::from_millis(moment.as_millisecond())
+    fn from(timestamp: jiff::Timestamp) -> Self {
+        Self::from_millis(timestamp.as_millisecond())
     }
 }
 
@@ -86,10 +86,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_moment_is_written_with_milliseconds_and_z() {
+    fn timestamp_is_formatted_with_milliseconds_in_utc() {
         assert_eq!(Timestamp::from_millis(0).to_string(), "1970-01-01T00:00:00.000Z");
-        let read = Timestamp::parse("2026-11-15T05:01:10.1239+01:00").unwrap();
-        assert_eq!(read.to_string(), "2026-11-15T04:01:10.123Z");
+        let parsed = Timestamp::parse("2026-11-15T05:01:10.1239+01:00").unwrap();
+        assert_eq!(parsed.to_string(), "2026-11-15T04:01:10.123Z");
         assert_eq!(Timestamp::from_millis(i64::MAX).to_string(), "9999-12-30T21:59:59.999Z");
     }
 }

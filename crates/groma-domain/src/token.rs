@@ -1,68 +1,65 @@
-//! Personal access tokens: `svc_` and 48 lowercase hexadecimal characters, kept as a hash.
+//! Personal access tokens: a prefix such as `svc_` and 48 lowercase hexadecimal characters. The
+//! database stores only their hashes.
 
-use crate::{Scope, scope::Scopes};
+use crate::{DomainError, Permission, Role, Scope, Violation, scope::Scopes, text::parse_line};
 use sha2::{Digest, Sha256};
 use std::fmt;
 
-/// How many hexadecimal characters follow the prefix.
+/// The number of hexadecimal characters after the prefix.
 const HEX_LENGTH: usize = 48;
 
-/// The fixed prefix of this installation's tokens, without the underscore.
+/// The prefix of this installation's tokens, without the underscore.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenPrefix(String);
 
 impl TokenPrefix {
-    /// Takes 1–16 lowercase letters and digits.
-    pub fn parse(text: &str) -> Result<Self, &'static str> {
-        let fits = (1..=16).contains(&text.len())
+    /// Parses a prefix: 1 to 16 lowercase letters and digits.
+    pub fn parse(text: &str) -> Result<Self, Violation> {
+        let is_valid = (1..=16).contains(&text.len())
             && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
-        if fits {
-            Ok(Self(text.to_owned()))
-        } else {
-            Err("must be 1 to 16 lowercase letters or digits")
-        }
+        if is_valid { Ok(Self(text.to_owned())) } else { Err(Violation::NotTokenPrefix) }
     }
 
-    /// Its text, without the underscore.
+    /// The prefix without the underscore.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// A token in the clear. It is shown once and never printed by `Debug`.
+/// A token in plain text. It is shown once; `Debug` does not print it.
 #[derive(Clone)]
 pub struct Token(String);
 
 impl Token {
-    /// A token of these random bytes.
+    /// Creates a token from random bytes.
     #[must_use]
     pub fn new(prefix: &TokenPrefix, random: [u8; HEX_LENGTH / 2]) -> Self {
         Self(format!("{}_{}", prefix.0, hex::encode(random)))
     }
 
-    /// The token itself, for the one who asked for it.
+    /// The token in plain text.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// Its last characters, by which its owner knows it again.
+    /// The last four characters, so that the owner can recognize the token in a list.
     #[must_use]
     pub fn hint(&self) -> String {
         self.0[self.0.len() - 4..].to_owned()
     }
 
-    /// The token as a client sends it.
+    /// The token as a client presents it.
     #[must_use]
-    pub fn sent(&self) -> SentToken<'_> {
-        SentToken(&self.0)
+    pub fn presented(&self) -> PresentedToken<'_> {
+        PresentedToken(&self.0)
     }
 
-    /// What is stored.
+    /// The hash to store.
     #[must_use]
     pub fn hash(&self) -> TokenHash {
-        self.sent().hash()
+        self.presented().hash()
     }
 }
 
@@ -72,43 +69,39 @@ impl fmt::Debug for Token {
     }
 }
 
-/// What a client sent, of the form of a token; whether it is anybody's is not said. It is never printed
-/// by `Debug`.
+/// A well-formed token from a request, not yet authenticated. `Debug` does not print it.
 #[derive(Clone, Copy)]
-pub struct SentToken<'t>(&'t str);
+pub struct PresentedToken<'t>(&'t str);
 
-impl<'t> SentToken<'t> {
-    /// Takes a token; `None` when it has not the form of one.
+impl<'t> PresentedToken<'t> {
+    /// Parses a token; `None` if it is malformed.
     #[must_use]
-    pub fn parse(prefix: &TokenPrefix, sent: &'t str) -> Option<Self> {
-        let hex = sent.strip_prefix(prefix.0.as_str())?.strip_prefix('_')?;
-        // All of them, without an end at the first that is none: so they are looked at many at once.
-        let is_hex = hex
-            .bytes()
-            .fold(true, |so_far, byte| so_far & matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
-        (hex.len() == HEX_LENGTH && is_hex).then_some(Self(sent))
+    pub fn parse(prefix: &TokenPrefix, text: &'t str) -> Option<Self> {
+        let hex = text.strip_prefix(prefix.0.as_str())?.strip_prefix('_')?;
+        let is_hex = hex.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+        (hex.len() == HEX_LENGTH && is_hex).then_some(Self(text))
     }
 
-    /// What is stored of it.
+    /// The hash to look up.
     #[must_use]
     pub fn hash(self) -> TokenHash {
         TokenHash(Sha256::digest(self.0).into())
     }
 
-    /// Its bytes, to be known again by.
+    /// The bytes of the token, as a cache key.
     #[must_use]
     pub fn as_bytes(self) -> &'t [u8] {
         self.0.as_bytes()
     }
 }
 
-impl fmt::Debug for SentToken<'_> {
+impl fmt::Debug for PresentedToken<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SentToken(…)")
+        f.write_str("PresentedToken(…)")
     }
 }
 
-/// The SHA-256 of a token, all that is kept of it.
+/// The SHA-256 hash of a token, the only form that is stored.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct TokenHash(pub [u8; 32]);
 
@@ -118,21 +111,21 @@ impl fmt::Debug for TokenHash {
     }
 }
 
-/// The 403's message, to the letter.
+/// The message of a 403 response. The API contract fixes its wording.
 #[must_use]
 pub fn missing_scope(scope: Scope) -> String {
     format!("Token missing required scope: {scope}")
 }
 
-/// A token's name: one line of 1–100 characters.
-pub fn parse_name(text: &str) -> Result<String, String> {
-    crate::text::line(text, 100)
+/// Parses a token's name: one line of 1 to 100 characters.
+pub fn parse_name(text: &str) -> Result<String, Violation> {
+    parse_line(text, 100)
 }
 
-/// Whether a member with `role` may hand out these scopes: webhooks are an administrator's.
-pub fn grantable(scopes: Scopes, role: crate::Role) -> Result<(), crate::Refusal> {
+/// Returns an error unless a member with `role` may create a token with these scopes.
+pub fn check_grantable(scopes: Scopes, role: Role) -> Result<(), DomainError> {
     if scopes.contains(Scope::ManageWebhook) {
-        role.require(crate::Permission::Administer)
+        role.require(Permission::Administer)
     } else {
         Ok(())
     }
@@ -143,14 +136,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_is_the_prefix_and_48_lowercase_hex() {
+    fn token_is_the_prefix_and_48_lowercase_hex_digits() {
         let prefix = TokenPrefix::parse("svc").unwrap();
         let token = Token::new(&prefix, [0xab; 24]);
         assert_eq!(token.reveal(), format!("svc_{}", "ab".repeat(24)));
-        let sent = SentToken::parse(&prefix, token.reveal()).unwrap();
-        assert_eq!(sent.hash(), token.hash());
-        assert_eq!(format!("{token:?} {sent:?}"), "Token(…) SentToken(…)");
-        for sent in [
+        let presented = PresentedToken::parse(&prefix, token.reveal()).unwrap();
+        assert_eq!(presented.hash(), token.hash());
+        assert_eq!(format!("{token:?} {presented:?}"), "Token(…) PresentedToken(…)");
+        for malformed in [
             "",
             "svc_",
             "svc",
@@ -160,7 +153,7 @@ mod tests {
             &format!("{}g", &token.reveal()[..51]),
             &format!("svc_g{}", &token.reveal()[5..]),
         ] {
-            assert!(SentToken::parse(&prefix, sent).is_none(), "{sent}");
+            assert!(PresentedToken::parse(&prefix, malformed).is_none(), "{malformed}");
         }
     }
 }

@@ -1,10 +1,10 @@
-//! Webhooks: endpoints with the events they ask for, the secret they verify with, and the body that
-//! a delivery has.
+//! Webhook endpoints, their event filters and signing secrets, and the payload of a delivery.
 
 use crate::{
-    Currency, DeliveryId, EndpointId, Event, Kind, Problem, Record, RecordId, Reference, Refusal,
-    Timestamp, WorkspaceId,
-    record::{Folder, PeopleBook, render},
+    Currency, DeliveryId, DomainError, EndpointId, Event, FieldError, FieldErrors, Kind, Record,
+    RecordId, Reference, Timestamp, Violation, WorkspaceId,
+    event::EventAction,
+    record::{Folder, PersonDirectory, render},
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde::Serialize;
@@ -12,37 +12,37 @@ use serde_json::{Map, Value};
 use std::fmt;
 use utoipa::ToSchema;
 
-/// After how long without a success an endpoint is disabled: five days.
+/// An endpoint is disabled after this time without a successful delivery: five days.
 pub const DISABLE_AFTER_MILLIS: i64 = 5 * 86_400_000;
-/// How many endpoints a workspace has at most.
+/// The maximum number of endpoints of a workspace.
 pub const MAX_ENDPOINTS: usize = 50;
-/// The longest address, in characters.
+/// The maximum length of a URL, in characters.
 pub const MAX_URL: usize = 2_048;
-/// The longest description, in characters.
+/// The maximum length of a description, in characters.
 pub const MAX_DESCRIPTION: usize = 1_000;
-/// The lengths of a given secret.
+/// The allowed lengths of a secret that the user chooses.
 pub const SECRET_LENGTHS: std::ops::RangeInclusive<usize> = 16..=256;
-/// What a made secret begins with; the rest is base64.
+/// The prefix of a generated secret. The rest is base64.
 pub const SECRET_PREFIX: &str = "whsec_";
 
-/// A webhook endpoint, as it is shown.
+/// A webhook endpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = WebhookEndpoint)]
 pub struct Endpoint {
     /// Identifier.
     pub id: EndpointId,
-    /// Where deliveries go.
+    /// URL that receives the deliveries.
     #[schema(value_type = String, format = "uri")]
     pub url: EndpointUrl,
-    /// What it is for.
+    /// Description.
     pub description: Option<String>,
-    /// The events it asks for: names, `folder.*` and the like, or `*`.
+    /// Subscribed events: names, patterns such as `folder.*`, or `*`.
     #[schema(value_type = Vec<String>)]
     pub events: EventFilter,
-    /// Whether events are delivered to it.
+    /// Whether events are delivered.
     pub enabled: bool,
-    /// Why it is not enabled.
+    /// Why the endpoint is disabled.
     pub disabled_reason: Option<String>,
     /// When it was created.
     pub created_at: Timestamp,
@@ -50,62 +50,65 @@ pub struct Endpoint {
     pub updated_at: Timestamp,
 }
 
-/// The address of an endpoint: http or https, without credentials and without a fragment.
+/// The URL of an endpoint: http or https, without credentials and without a fragment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct EndpointUrl(String);
 
 impl EndpointUrl {
-    /// Reads an address, or says what is wrong with it.
-    pub fn parse(text: &str, allow_http: bool) -> Result<Self, String> {
+    /// Parses a URL. Rejects http unless `allow_http` is set.
+    pub fn parse(text: &str, allow_http: bool) -> Result<Self, Violation> {
         if text.chars().count() > MAX_URL {
-            return Err(format!("must have at most {MAX_URL} characters"));
+            return Err(Violation::TooLong { max: MAX_URL });
         }
-        // The parser would pass over these in silence.
+        // The URL parser would remove these silently.
         if text.chars().any(|c| c.is_whitespace() || c.is_control()) {
-            return Err("must not contain spaces or control characters".to_owned());
+            return Err(Violation::UrlWhitespace);
         }
-        let kinds = if allow_http { "an http or https address" } else { "an https address" };
-        let url = url::Url::parse(text).map_err(|error| format!("must be {kinds}: {error}"))?;
+        let not_url = || Violation::NotUrl {
+            schemes: if allow_http { "https:// or http://" } else { "https://" }.to_owned(),
+        };
+        let url = url::Url::parse(text).map_err(|_| not_url())?;
         match url.scheme() {
             "https" => {}
             "http" if allow_http => {}
-            _ => return Err(format!("must be {kinds}")),
+            _ => return Err(not_url()),
         }
-        // `https:host` is read as `https://host` by browsers; it is rather a slip of the pen.
+        // The URL parser reads `https:host` as `https://host`, like a browser. Here it is more likely
+        // a typing error.
         if !text.get(url.scheme().len()..).is_some_and(|rest| rest.starts_with("://")) {
-            return Err(format!("must be {kinds}"));
+            return Err(not_url());
         }
         let authority = text.split("://").nth(1).unwrap_or_default();
         let authority = authority.split(['/', '?', '#', '\\']).next().unwrap_or_default();
-        // Browsers read `https:///host` as if there were two; it is no better than the one above.
+        // The same holds for `https:///host`.
         let has_host = !authority.is_empty() && url.host_str().is_some_and(|host| !host.is_empty());
         if !has_host || url.port_or_known_default() == Some(0) {
-            return Err("must name a host, and a port that there is".to_owned());
+            return Err(Violation::UrlWithoutHost);
         }
         if !url.username().is_empty() || url.password().is_some() || authority.contains('@') {
-            return Err("must not contain credentials".to_owned());
+            return Err(Violation::UrlCredentials);
         }
         if url.fragment().is_some() {
-            return Err("must not have a fragment".to_owned());
+            return Err(Violation::UrlFragment);
         }
         Ok(Self(text.to_owned()))
     }
 
-    /// An address as it was stored.
+    /// Wraps a URL from the database without checking it again.
     #[must_use]
-    pub fn stored(text: String) -> Self {
+    pub fn from_stored(text: String) -> Self {
         Self(text)
     }
 
-    /// As it was written.
+    /// The URL as it was written.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// The events that an endpoint asks for.
+/// The events that an endpoint subscribes to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventFilter {
     names: Vec<String>,
@@ -117,23 +120,25 @@ impl EventFilter {
     /// All events.
     #[must_use]
     pub fn all() -> Self {
-        Self { names: vec!["*".to_owned()], bits: bits_of("*") }
+        Self { names: vec!["*".to_owned()], bits: event_bits("*") }
     }
 
-    /// Reads names; a problem's field is the place of the wrong one.
-    pub fn parse<S: AsRef<str>>(names: &[S]) -> Result<Self, Vec<Problem>> {
+    /// Parses names and patterns. The field of an error is the path of the invalid item, for example
+    /// `events/1`.
+    pub fn parse<S: AsRef<str>>(names: &[S]) -> Result<Self, Vec<FieldError>> {
         if names.is_empty() {
-            return Err(vec![Problem::new("events", "must name at least one event")]);
+            return Err(vec![FieldError::new("events", Violation::NoEvents)]);
         }
         let mut filter = Self { names: Vec::new(), bits: 0 };
-        let mut problems = Vec::new();
+        let mut errors = Vec::new();
         for (index, name) in names.iter().enumerate() {
             let name = name.as_ref();
-            let problem = |message: String| Problem::new(format!("events/{index}"), message);
-            match bits_of(name) {
-                0 => problems.push(problem(unknown_event(name))),
+            let mut reject =
+                |violation| errors.push(FieldError::new(format!("events/{index}"), violation));
+            match event_bits(name) {
+                0 => reject(unknown_event(name)),
                 _ if filter.names.iter().any(|known| known == name) => {
-                    problems.push(problem(format!("`{name}` is repeated")));
+                    reject(Violation::RepeatedEvent { name: name.to_owned() });
                 }
                 bits => {
                     filter.bits |= bits;
@@ -141,21 +146,23 @@ impl EventFilter {
                 }
             }
         }
-        if problems.is_empty() { Ok(filter) } else { Err(problems) }
+        if errors.is_empty() { Ok(filter) } else { Err(errors) }
     }
 
-    /// The filter that [`fmt::Display`] wrote.
-    pub fn stored(text: &str) -> Result<Self, Vec<Problem>> {
+    /// Parses the stored form, which `Display` writes.
+    pub fn from_stored(text: &str) -> Result<Self, Vec<FieldError>> {
         Self::parse(&text.split(',').collect::<Vec<_>>())
     }
 
-    /// Whether it asks for this event.
+    /// Whether the endpoint subscribes to this event.
     #[must_use]
-    pub fn wants(&self, event: Event) -> bool {
-        Event::all().position(|known| known == event).is_some_and(|at| self.bits & 1 << at != 0)
+    pub fn matches(&self, event: Event) -> bool {
+        Event::all()
+            .position(|known| known == event)
+            .is_some_and(|index| self.bits & 1 << index != 0)
     }
 
-    /// As they were written.
+    /// The names and patterns as they were written.
     #[must_use]
     pub fn names(&self) -> &[String] {
         &self.names
@@ -174,152 +181,144 @@ impl Serialize for EventFilter {
     }
 }
 
-/// Every word that an endpoint's `events` may hold.
-pub fn event_words() -> impl Iterator<Item = String> {
-    let groups = Kind::ALL.into_iter().map(|kind| format!("{}.*", kind.name()));
+/// Every valid item of `events`: the names and the patterns.
+pub fn event_names_and_patterns() -> impl Iterator<Item = String> {
+    let patterns = Kind::ALL.into_iter().map(|kind| format!("{}.*", kind.name()));
     let names = Event::all().map(|event| event.name().to_owned());
-    std::iter::once("*".to_owned()).chain(groups).chain(names)
+    std::iter::once("*".to_owned()).chain(patterns).chain(names)
 }
 
-fn bits_of(name: &str) -> u16 {
-    let group = name.strip_suffix('*');
-    let fits = |event: Event| match group {
+fn event_bits(name: &str) -> u16 {
+    let prefix = name.strip_suffix('*');
+    let matches = |event: Event| match prefix {
         Some("") => true,
-        Some(group) => event.kind.name() == group.strip_suffix('.').unwrap_or_default(),
+        Some(prefix) => event.kind.name() == prefix.strip_suffix('.').unwrap_or_default(),
         None => event.name() == name,
     };
-    let bits = Event::all().enumerate().filter(|(_, event)| fits(*event));
-    bits.fold(0, |bits, (at, _)| bits | 1 << at)
+    let matching = Event::all().enumerate().filter(|(_, event)| matches(*event));
+    matching.fold(0, |bits, (index, _)| bits | 1 << index)
 }
 
-fn unknown_event(name: &str) -> String {
-    let name: String = name.chars().filter(|c| !c.is_control()).take(40).collect();
-    format!("`{name}` is no event; events are named as folder.created, folder.* or *")
+fn unknown_event(name: &str) -> Violation {
+    let name = name.chars().filter(|c| !c.is_control()).take(40).collect();
+    Violation::UnknownEvent { name }
 }
 
-/// The secret of an endpoint. `Debug` never prints it.
+/// The secret that signs an endpoint's deliveries. `Debug` does not print it.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
+pub struct SigningSecret(String);
 
-impl Secret {
-    /// A secret of these random bytes.
+impl SigningSecret {
+    /// Creates a secret from random bytes.
     #[must_use]
     pub fn new(random: [u8; 32]) -> Self {
         Self(format!("{SECRET_PREFIX}{}", STANDARD.encode(random)))
     }
 
-    /// Reads a secret that someone chose.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        let (least, most) = (SECRET_LENGTHS.start(), SECRET_LENGTHS.end());
+    /// Parses a secret that the user chooses.
+    pub fn parse(text: &str) -> Result<Self, Violation> {
         if !SECRET_LENGTHS.contains(&text.chars().count()) {
-            return Err(format!("must have {least} to {most} characters"));
+            let (min, max) = (*SECRET_LENGTHS.start(), *SECRET_LENGTHS.end());
+            return Err(Violation::WrongLength { min, max });
         }
         if !text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
-            return Err("must be printable ASCII".to_owned());
+            return Err(Violation::NotPrintable);
         }
         if text.starts_with(' ') || text.ends_with(' ') {
-            return Err("must not begin or end with a space".to_owned());
+            return Err(Violation::SurroundingSpace);
         }
         Ok(Self(text.to_owned()))
     }
 
-    /// The secret itself, for the one who is to know it.
+    /// The secret in plain text.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// The key that libraries of Standard Webhooks use, for a secret of their form.
+    /// The key of Standard Webhooks libraries; `None` if the secret does not have their format.
     #[must_use]
     pub fn standard_key(&self) -> Option<Vec<u8>> {
         STANDARD.decode(self.0.strip_prefix(SECRET_PREFIX)?).ok()
     }
 }
 
-impl fmt::Debug for Secret {
+impl fmt::Debug for SigningSecret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Secret(…)")
+        f.write_str("SigningSecret(…)")
     }
 }
 
-/// What someone wants an endpoint to be; what is `None` stays, or has its default.
+/// The requested values of an endpoint. `None` keeps the current value, or selects the default.
 #[derive(Clone, Debug, Default)]
-pub struct EndpointDraft {
-    /// Where deliveries go. A new endpoint needs one.
+pub struct EndpointInput {
+    /// URL. Required for a new endpoint.
     pub url: Option<EndpointUrl>,
-    /// Which events; all when left out.
+    /// Event filter; all events by default.
     pub events: Option<EventFilter>,
-    /// What it is for.
+    /// Description.
     pub description: Option<String>,
-    /// The secret to sign with; one is made when left out. Only for a new endpoint.
-    pub secret: Option<Secret>,
+    /// Signing secret, only for a new endpoint; generated by default.
+    pub secret: Option<SigningSecret>,
 }
 
-impl EndpointDraft {
-    /// Reads a body; a problem's field is the path of the wrong value. Strangers are passed over.
-    pub fn read(values: &Map<String, Value>, allow_http: bool) -> Result<Self, Refusal> {
-        let mut problems = Vec::new();
-        let mut draft = Self::default();
-        let mut note = |field: &str, message: String| problems.push(Problem::new(field, message));
-        match text(values, "url") {
-            Ok(Some(url)) => match EndpointUrl::parse(url, allow_http) {
-                Ok(url) => draft.url = Some(url),
-                Err(message) => note("url", message),
-            },
-            Ok(None) => note("url", "is needed".to_owned()),
-            Err(message) => note("url", message),
-        }
-        match text(values, "description") {
-            Ok(given) => match given.map(parse_description).transpose() {
-                Ok(description) => draft.description = description.flatten(),
-                Err(message) => note("description", message),
-            },
-            Err(message) => note("description", message),
-        }
-        match text(values, "secret") {
-            Ok(given) => match given.map(Secret::parse).transpose() {
-                Ok(secret) => draft.secret = secret,
-                Err(message) => note("secret", message),
-            },
-            Err(message) => note("secret", message),
-        }
-        match values.get("events") {
-            None | Some(Value::Null) => {}
-            Some(Value::Array(names)) => {
-                let texts: Option<Vec<&str>> = names.iter().map(Value::as_str).collect();
-                match texts.map(|names| EventFilter::parse(&names)) {
-                    Some(Ok(events)) => draft.events = Some(events),
-                    Some(Err(wrong)) => problems.extend(wrong),
-                    None => note("events", "must be a list of names".to_owned()),
-                }
-            }
-            Some(_) => note("events", "must be a list of names".to_owned()),
-        }
-        if problems.is_empty() { Ok(draft) } else { Err(Refusal::Invalid(problems)) }
+impl EndpointInput {
+    /// Parses a request body. The field of an error is the path of the invalid value. Unknown fields
+    /// are ignored.
+    pub fn read(values: &Map<String, Value>, allow_http: bool) -> Result<Self, DomainError> {
+        let mut errors = FieldErrors::default();
+        let url = string(values, "url")
+            .and_then(|url| url.ok_or(Violation::Required))
+            .and_then(|url| EndpointUrl::parse(url, allow_http));
+        let description =
+            string(values, "description").and_then(|text| text.map_or(Ok(None), parse_description));
+        let secret =
+            string(values, "secret").and_then(|text| text.map(SigningSecret::parse).transpose());
+        let input = Self {
+            url: errors.check("url", url),
+            description: errors.check("description", description).flatten(),
+            secret: errors.check("secret", secret).flatten(),
+            events: read_events(values).unwrap_or_else(|wrong| {
+                errors.extend(wrong);
+                None
+            }),
+        };
+        errors.finish(Some(input))
     }
 }
 
-/// A description: up to 1,000 characters, nothing when empty.
-pub fn parse_description(text: &str) -> Result<Option<String>, String> {
+fn read_events(values: &Map<String, Value>) -> Result<Option<EventFilter>, Vec<FieldError>> {
+    let names = match values.get("events") {
+        None | Some(Value::Null) => return Ok(None),
+        Some(Value::Array(names)) => names.iter().map(Value::as_str).collect::<Option<Vec<_>>>(),
+        Some(_) => None,
+    };
+    let names = names.ok_or_else(|| vec![FieldError::new("events", Violation::NotEvents)])?;
+    EventFilter::parse(&names).map(Some)
+}
+
+/// Parses a description of up to 1,000 characters; `None` if it is empty.
+pub fn parse_description(text: &str) -> Result<Option<String>, Violation> {
     let text = text.trim();
     if text.chars().count() > MAX_DESCRIPTION {
-        return Err(format!("must have at most {MAX_DESCRIPTION} characters"));
+        return Err(Violation::TooLong { max: MAX_DESCRIPTION });
     }
     if text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t')) {
-        return Err("must not contain control characters".to_owned());
+        return Err(Violation::ControlCharacters);
     }
     Ok((!text.is_empty()).then(|| text.to_owned()))
 }
 
-fn text<'v>(values: &'v Map<String, Value>, name: &str) -> Result<Option<&'v str>, String> {
+fn string<'v>(values: &'v Map<String, Value>, name: &str) -> Result<Option<&'v str>, Violation> {
     match values.get(name) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
-        Some(_) => Err("must be a text".to_owned()),
+        Some(_) => Err(Violation::NotString),
     }
 }
 
-/// The body of a delivery. The same values give the same bytes, at every attempt.
+/// The body of a delivery. The same values always give the same bytes, so that every attempt sends
+/// the same body.
 #[must_use]
 pub fn payload(
     delivery: DeliveryId,
@@ -348,18 +347,20 @@ pub fn payload(
 }
 
 /// The event of a test delivery.
-pub const TEST_EVENT: Event = Event { kind: Kind::Folder, change: crate::event::Change::Updated };
+pub const TEST_EVENT: Event = Event { kind: Kind::Folder, action: EventAction::Updated };
 
-/// The document that a test delivery carries: a folder that is nobody's.
+/// The document of a test delivery: a sample folder that does not exist.
 #[must_use]
-pub fn sample(workspace: WorkspaceId, id: RecordId, now: Timestamp) -> String {
+pub fn sample_document(workspace: WorkspaceId, id: RecordId, now: Timestamp) -> String {
     let record = Record::Folder(Folder {
         id,
-        reference: Reference::made(Kind::Folder, 0),
+        reference: Reference::generated(Kind::Folder, 0),
         workspace_key: workspace,
         external_id: None,
         name: "Sample folder".to_owned(),
-        description: Some("Sent to try out a webhook endpoint; there is no such folder".to_owned()),
+        description: Some(
+            "Sample data for testing a webhook endpoint. This folder does not exist.".to_owned(),
+        ),
         client_name: None,
         status_id: None,
         owner: None,
@@ -376,8 +377,13 @@ pub fn sample(workspace: WorkspaceId, id: RecordId, now: Timestamp) -> String {
     });
     let document = record.document();
     let mut json = Vec::new();
-    render(document.json.as_bytes(), &document.people, &PeopleBook::default(), &mut json);
-    // Documents are made of strings.
+    render(
+        document.json.as_bytes(),
+        &document.person_offsets,
+        &PersonDirectory::default(),
+        &mut json,
+    );
+    // The parts of the document are strings, so it is valid UTF-8.
     String::from_utf8(json).unwrap_or_default()
 }
 
@@ -386,48 +392,46 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn read(body: &Value) -> Result<EndpointDraft, Vec<(String, String)>> {
+    fn read(body: &Value) -> Result<EndpointInput, Vec<FieldError>> {
         let values = body.as_object().unwrap();
-        EndpointDraft::read(values, false).map_err(|refusal| match refusal {
-            Refusal::Invalid(problems) => {
-                problems.into_iter().map(|problem| (problem.field, problem.message)).collect()
-            }
+        EndpointInput::read(values, false).map_err(|error| match error {
+            DomainError::Invalid(errors) => errors,
             other => panic!("{other}"),
         })
     }
 
     #[test]
-    fn what_is_left_out_or_null_has_its_default() {
+    fn missing_and_null_values_have_defaults() {
         let url = "https://hooks.example.test/groma?a=b";
         for body in [
             json!({ "url": url }),
             json!({ "url": url, "events": null, "description": null, "secret": null, "x": 1 }),
         ] {
-            let draft = read(&body).unwrap();
-            assert_eq!(draft.url.unwrap().as_str(), url);
-            assert_eq!((draft.events, draft.description, draft.secret), (None, None, None));
+            let input = read(&body).unwrap();
+            assert_eq!(input.url.unwrap().as_str(), url);
+            assert_eq!((input.events, input.description, input.secret), (None, None, None));
         }
     }
 
     #[test]
-    fn every_wrong_value_is_told_by_its_place() {
-        let wrong = read(&json!({
+    fn each_error_has_the_path_of_the_invalid_value() {
+        let errors = read(&json!({
             "url": 1, "events": ["folder.created", "folder.create", "folder.created", "x.*"],
             "description": [], "secret": "short",
         }));
-        let fields: Vec<_> = wrong.unwrap_err().into_iter().map(|(field, _)| field).collect();
+        let fields: Vec<_> = errors.unwrap_err().into_iter().map(|error| error.field).collect();
         assert_eq!(fields, ["url", "description", "secret", "events/1", "events/2", "events/3"]);
         for events in [json!([]), json!("*"), json!([1]), json!({})] {
-            let wrong = read(&json!({ "url": "https://a.test", "events": events })).unwrap_err();
-            assert_eq!(wrong[0].0, "events");
+            let errors = read(&json!({ "url": "https://a.test", "events": events })).unwrap_err();
+            assert_eq!(errors[0].field, "events");
         }
-        assert_eq!(read(&json!({})).unwrap_err()[0], ("url".into(), "is needed".into()));
+        assert_eq!(read(&json!({})).unwrap_err(), [FieldError::new("url", Violation::Required)]);
     }
 
     #[test]
-    fn an_address_is_http_or_https_without_credentials_and_fragment() {
+    fn url_is_http_or_https_without_credentials_and_fragment() {
         let too_long = format!("https://a.test/{}", "x".repeat(MAX_URL));
-        for wrong in [
+        for invalid in [
             "",
             "a.test",
             "//a.test",
@@ -455,46 +459,46 @@ mod tests {
             "https://a.test:0/",
             &too_long,
         ] {
-            assert!(EndpointUrl::parse(wrong, false).is_err(), "{wrong}");
+            assert!(EndpointUrl::parse(invalid, false).is_err(), "{invalid}");
         }
         assert!(EndpointUrl::parse("http://a.test:8080/x", true).is_ok());
-        for right in ["https://a.test", "HTTPS://A.test:8443/x?y=@z", "https://[2606:4700::1]/"] {
-            assert_eq!(EndpointUrl::parse(right, false).unwrap().as_str(), right);
+        for valid in ["https://a.test", "HTTPS://A.test:8443/x?y=@z", "https://[2606:4700::1]/"] {
+            assert_eq!(EndpointUrl::parse(valid, false).unwrap().as_str(), valid);
         }
     }
 
     #[test]
-    fn a_filter_wants_what_its_names_say() {
-        let wanted = |names: &[&str]| -> Vec<&str> {
+    fn filter_matches_names_and_patterns() {
+        let matched = |names: &[&str]| -> Vec<&str> {
             let filter = EventFilter::parse(names).unwrap();
-            assert_eq!(EventFilter::stored(&filter.to_string()).unwrap(), filter);
-            Event::all().filter(|event| filter.wants(*event)).map(Event::name).collect()
+            assert_eq!(EventFilter::from_stored(&filter.to_string()).unwrap(), filter);
+            Event::all().filter(|event| filter.matches(*event)).map(Event::name).collect()
         };
-        assert_eq!(wanted(&["*"]).len(), 13);
-        assert_eq!(wanted(&["folder.*"]).len(), 4);
+        assert_eq!(matched(&["*"]).len(), 13);
+        assert_eq!(matched(&["folder.*"]).len(), 4);
         assert_eq!(
-            wanted(&["budget.*", "folder.archived"]),
+            matched(&["budget.*", "folder.archived"]),
             ["folder.archived", "budget.created", "budget.updated", "budget.deleted"]
         );
-        assert_eq!(event_words().count(), 18);
-        for word in event_words() {
-            assert!(EventFilter::parse(&[word]).is_ok());
+        assert_eq!(event_names_and_patterns().count(), 18);
+        for name in event_names_and_patterns() {
+            assert!(EventFilter::parse(&[name]).is_ok());
         }
-        for wrong in ["", "folder", "folder.", ".*", "f*", "**", "folder.created ", "FOLDER.*"] {
-            assert!(EventFilter::parse(&[wrong]).is_err(), "{wrong}");
+        for invalid in ["", "folder", "folder.", ".*", "f*", "**", "folder.created ", "FOLDER.*"] {
+            assert!(EventFilter::parse(&[invalid]).is_err(), "{invalid}");
         }
     }
 
     #[test]
-    fn a_secret_is_printable_and_never_printed() {
-        let made = Secret::new([7; 32]);
-        assert!(made.reveal().starts_with("whsec_"));
-        assert_eq!(made.standard_key(), Some(vec![7; 32]));
-        assert_eq!(Secret::parse(made.reveal()).unwrap(), made);
-        assert_eq!(format!("{made:?}"), "Secret(…)");
-        assert_eq!(Secret::parse("0123456789 abcdef").unwrap().standard_key(), None);
+    fn secret_is_printable_ascii_and_hidden_from_debug() {
+        let generated = SigningSecret::new([7; 32]);
+        assert!(generated.reveal().starts_with("whsec_"));
+        assert_eq!(generated.standard_key(), Some(vec![7; 32]));
+        assert_eq!(SigningSecret::parse(generated.reveal()).unwrap(), generated);
+        assert_eq!(format!("{generated:?}"), "SigningSecret(…)");
+        assert_eq!(SigningSecret::parse("0123456789 abcdef").unwrap().standard_key(), None);
         let too_long = "x".repeat(257);
-        for wrong in [
+        for invalid in [
             "",
             "fifteen letters",
             &too_long,
@@ -503,15 +507,15 @@ mod tests {
             "0123456789abcdé",
             "0123456789abcdef\n",
         ] {
-            assert!(Secret::parse(wrong).is_err(), "{wrong}");
+            assert!(SigningSecret::parse(invalid).is_err(), "{invalid}");
         }
     }
 
     #[test]
-    fn a_payload_has_the_fields_of_the_documentation_and_no_others() {
+    fn payload_has_exactly_the_documented_fields() {
         let workspace = WorkspaceId(uuid::Uuid::from_u128(2));
         let now = Timestamp::from_millis(0);
-        let data = sample(workspace, RecordId(uuid::Uuid::from_u128(3)), now);
+        let data = sample_document(workspace, RecordId(uuid::Uuid::from_u128(3)), now);
         let id = DeliveryId(uuid::Uuid::from_u128(1));
         let body = payload(id, TEST_EVENT.name(), workspace, now, &data);
         let body: Value = serde_json::from_slice(&body).unwrap();

@@ -1,45 +1,45 @@
 //! Workspaces.
 
 use crate::{
-    Currency, Problem, Refusal, Timestamp, WorkspaceId,
-    text::{fold, line},
+    Currency, DomainError, Timestamp, Violation, WorkspaceId,
+    text::{fold, parse_line},
 };
 
-/// A workspace: one office with its records, people and tokens.
+/// A workspace: an organisation with its records, people and tokens.
 #[derive(Clone, Debug)]
 pub struct Workspace {
-    /// Its id, the `workspaceKey` of records and events.
+    /// Identifier, the `workspaceKey` of records and events.
     pub id: WorkspaceId,
-    /// Its name, unique without regard to case and accents.
+    /// Name, unique without regard to case and accents.
     pub name: WorkspaceName,
-    /// The currency of folders that name none.
+    /// Default currency of new folders.
     pub currency: Currency,
-    /// When it was made.
+    /// When it was created.
     pub created_at: Timestamp,
 }
 
-/// A workspace's name: 1–100 characters, not shaped like a UUID.
+/// A workspace's name: 1 to 100 characters, not a UUID, because commands accept a name or an ID.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkspaceName(String);
 
 impl WorkspaceName {
-    /// Reads a name, or says what is wrong with it.
-    pub fn parse(text: &str) -> Result<Self, Refusal> {
-        let invalid = |wrong| Refusal::Invalid(vec![Problem::new("name", wrong)]);
-        let text = line(text, 100).map_err(invalid)?;
+    /// Parses a name.
+    pub fn parse(text: &str) -> Result<Self, DomainError> {
+        let invalid = |violation| DomainError::invalid("name", violation);
+        let text = parse_line(text, 100).map_err(invalid)?;
         match uuid::Uuid::try_parse(&text) {
-            Ok(_) => Err(invalid("must not have the shape of a UUID".to_owned())),
+            Ok(_) => Err(invalid(Violation::LooksLikeUuid)),
             Err(_) => Ok(Self(text)),
         }
     }
 
-    /// The form that is compared and unique.
+    /// The normalized name, used for comparison and uniqueness.
     #[must_use]
     pub fn key(&self) -> String {
         fold(&self.0)
     }
 
-    /// As it was written.
+    /// The name as it was written.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

@@ -8,9 +8,9 @@ use crate::{
     tx::{self, InvitationRow, LogRow, MemberRow, Tx, Work, Write},
 };
 use groma_domain::{
-    Currency, Email, InvitationId, Permission, Person, PersonId, Refusal, Role, SessionId,
+    Currency, DomainError, Email, InvitationId, Permission, Person, PersonId, Role, SessionId,
     Timestamp, UserId, WorkspaceId,
-    session::SecretHash,
+    secret::SecretHash,
     workspace::{Workspace, WorkspaceName},
 };
 
@@ -338,7 +338,7 @@ impl Work for SetUp {
 
     async fn run<T: Tx>(self, tx: &mut T) -> Result<Workspace> {
         if tx.has_users().await? {
-            return Err(Refusal::invalid("code", "is used up: someone has set this up").into());
+            return Err(DomainError::invalid("code", "is used up: someone has set this up").into());
         }
         self.0.run(tx).await
     }
@@ -435,7 +435,8 @@ impl Work for AcceptInvitation {
 
     async fn run<T: Tx>(self, tx: &mut T) -> Result<Self::Output> {
         let Self { hash, user, is_stranger, now } = self;
-        let void = || Refusal::NotFound { what: "invitation", key: "of this link".to_owned() };
+        let void =
+            || DomainError::NotFound { resource: "invitation", key: "of this link".to_owned() };
         let found = tx.invitation(&hash).await?.ok_or_else(void)?;
         let workspace = found.workspace;
         lock(tx, workspace).await?;
@@ -446,15 +447,15 @@ impl Work for AcceptInvitation {
             && wanted != user.email
         {
             let message = format!("must be {wanted}: the invitation is for that address");
-            return Err(Refusal::invalid("email", message).into());
+            return Err(DomainError::invalid("email", message).into());
         }
         if is_stranger && tx.user_by_email(&user.email).await?.is_some() {
             let message = "is known here: log in, then open the link again";
-            return Err(Refusal::invalid("email", message).into());
+            return Err(DomainError::invalid("email", message).into());
         }
         let known = tx.person_by_email(workspace, &user.email).await?;
         if known.is_some_and(|known| known.role.is_some()) {
-            return Err(Refusal::invalid("email", "is a member already").into());
+            return Err(DomainError::invalid("email", "is a member already").into());
         }
         // It is worth what the one who made it may give now.
         let actor = match invited_by {
@@ -491,14 +492,14 @@ impl Work for RemoveMember {
     async fn run<T: Tx>(self, tx: &mut T) -> Result<Person> {
         let Self { workspace, actor, person, now } = self;
         lock(tx, workspace).await?;
-        let not_found = || Refusal::NotFound { what: "member", key: person.to_string() };
+        let not_found = || DomainError::NotFound { resource: "member", key: person.to_string() };
         let member = tx.person(workspace, person).await?.ok_or_else(not_found)?;
         let role = member.role.ok_or_else(not_found)?;
         if actor.person() != Some(person) {
             actor.role().require(needed_for(role))?;
         }
         if role == Role::Owner && tx.owners(workspace).await? == 1 {
-            return Err(Refusal::invalid("role", "cannot change: the last owner stays").into());
+            return Err(DomainError::invalid("role", "cannot change: the last owner stays").into());
         }
         let before = Some(format!(r#"{{"role":"{role}"}}"#));
         let log = log(actor, now, "member.removed", person.0, before, None);
@@ -530,7 +531,9 @@ impl Work for ChangeWorkspace {
         actor.role().require(Permission::Administer)?;
         let before = lock(tx, workspace).await?;
         if before.name.key() != name.key() && tx.workspace_named(&name.key()).await? {
-            return Err(Refusal::invalid("name", format!("`{}` is taken", name.as_str())).into());
+            return Err(
+                DomainError::invalid("name", format!("`{}` is taken", name.as_str())).into()
+            );
         }
         let after = Workspace { name, currency, ..before.clone() };
         if after.name == before.name && after.currency == before.currency {

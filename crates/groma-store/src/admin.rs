@@ -6,12 +6,12 @@ use crate::{
     tx::{self, LogRow, MemberRow, TokenWrite, Tx, UserRow, Work, Write},
 };
 use groma_domain::{
-    Currency, Email, Kind, Permission, Person, PersonId, Refusal, Role, Status, StatusId,
+    Currency, DomainError, Email, Kind, Permission, Person, PersonId, Role, Status, StatusId,
     Timestamp, TokenId, UserId, WorkspaceId,
     person::{name_from_email, parse_name},
     scope::Scopes,
     status,
-    token::{TokenHash, grantable},
+    token::{TokenHash, check_grantable},
     workspace::{Workspace, WorkspaceName},
 };
 
@@ -112,12 +112,14 @@ impl Work for CreateWorkspace {
     async fn run<T: Tx>(self, tx: &mut T) -> Result<Workspace> {
         let Self { name, currency, owner, now } = self;
         if tx.workspace_named(&name.key()).await? {
-            return Err(Refusal::invalid("name", format!("`{}` is taken", name.as_str())).into());
+            return Err(
+                DomainError::invalid("name", format!("`{}` is taken", name.as_str())).into()
+            );
         }
         let workspace =
             Workspace { id: WorkspaceId::new(now, tx::random()), name, currency, created_at: now };
         let mut writes = vec![Write::InsertWorkspace(workspace.clone())];
-        for (position, (kind, name, group, color)) in (0..).zip(status::INITIAL) {
+        for (position, (kind, name, group, color)) in (0..).zip(status::INITIAL_STATUSES) {
             writes.push(Write::SaveStatus(Status {
                 id: StatusId::new(now, tx::random()),
                 name: name.to_owned(),
@@ -145,7 +147,10 @@ impl Work for CreateWorkspace {
 }
 
 fn is_first_of(kind: Kind, name: &str) -> bool {
-    status::INITIAL.iter().find(|initial| initial.0 == kind).is_some_and(|first| first.1 == name)
+    status::INITIAL_STATUSES
+        .iter()
+        .find(|initial| initial.0 == kind)
+        .is_some_and(|first| first.1 == name)
 }
 
 /// Makes someone a member, or gives a member another role.
@@ -168,7 +173,7 @@ impl Work for AddMember {
         actor.role().require(needs)?;
         lock(tx, workspace).await?;
         let mut writes = Vec::new();
-        let invalid = |wrong| Refusal::invalid("name", wrong);
+        let invalid = |wrong| DomainError::invalid("name", wrong);
         let given = name.as_deref().map(parse_name).transpose().map_err(invalid)?;
         let known = tx.user_by_email(&email).await?;
         let is_new = known.is_none();
@@ -189,7 +194,9 @@ impl Work for AddMember {
         if prior.as_ref().and_then(|prior| prior.role) == Some(Role::Owner) && role != Role::Owner {
             actor.role().require(Permission::Own)?;
             if tx.owners(workspace).await? == 1 {
-                return Err(Refusal::invalid("role", "cannot change: the last owner stays").into());
+                return Err(
+                    DomainError::invalid("role", "cannot change: the last owner stays").into()
+                );
             }
         }
         let id = prior
@@ -237,7 +244,9 @@ impl Work for SetPassword {
 
     async fn run<T: Tx>(self, tx: &mut T) -> Result<()> {
         let Some(user) = tx.user_by_email(&self.email).await? else {
-            return Err(Refusal::NotFound { what: "user", key: self.email.to_string() }.into());
+            return Err(
+                DomainError::NotFound { resource: "user", key: self.email.to_string() }.into()
+            );
         };
         let set = Write::SetPassword { user: user.id, hash: self.hash };
         // Whoever knew the old one is out.
@@ -260,17 +269,18 @@ impl Work for CreateToken {
     async fn run<T: Tx>(self, tx: &mut T) -> Result<TokenId> {
         let Self { token, actor, now } = self;
         lock(tx, token.workspace).await?;
-        let not_found = || Refusal::NotFound { what: "member", key: token.owner.to_string() };
+        let not_found =
+            || DomainError::NotFound { resource: "member", key: token.owner.to_string() };
         let owner =
             tx.person_by_email(token.workspace, &token.owner).await?.ok_or_else(not_found)?;
         // Nobody makes a token that speaks for someone else.
         if actor.person().is_some_and(|person| person != owner.person.id) {
             return Err(not_found().into());
         }
-        grantable(token.scopes, owner.role.ok_or_else(not_found)?)?;
+        check_grantable(token.scopes, owner.role.ok_or_else(not_found)?)?;
         let id = token.id.unwrap_or_else(|| TokenId::new(now, tx::random()));
         if tx.token_owner(token.workspace, id).await?.is_some() {
-            return Err(Refusal::invalid("id", "has been made already").into());
+            return Err(DomainError::invalid("id", "has been made already").into());
         }
         let log = Write::LogChange(LogRow {
             at: now,
@@ -313,7 +323,7 @@ impl Work for RevokeToken {
     async fn run<T: Tx>(self, tx: &mut T) -> Result<()> {
         lock(tx, self.workspace).await?;
         let owner = tx.token_owner(self.workspace, self.token).await?;
-        let not_found = || Refusal::NotFound { what: "token", key: self.token.to_string() };
+        let not_found = || DomainError::NotFound { resource: "token", key: self.token.to_string() };
         // One's own, or as an administrator anybody's.
         if Some(owner.ok_or_else(not_found)?) != self.actor.person() {
             self.actor.role().require(Permission::Administer)?;
@@ -332,6 +342,7 @@ impl Work for RevokeToken {
 }
 
 pub(crate) async fn lock<T: Tx>(tx: &mut T, workspace: WorkspaceId) -> Result<Workspace> {
-    let not_found = || Refusal::NotFound { what: "workspace", key: workspace.to_string() }.into();
+    let not_found =
+        || DomainError::NotFound { resource: "workspace", key: workspace.to_string() }.into();
     tx.lock_workspace(workspace).await?.ok_or_else(not_found)
 }

@@ -2,9 +2,9 @@
 
 use groma_domain::{
     PersonId, Role, Timestamp, TokenId, WorkspaceId,
-    rate::{RateState, RateWindow, WINDOW_MICROS},
+    rate_limit::{RateLimitStatus, SlidingWindow, WINDOW_MICROS},
     scope::Scopes,
-    token::SentToken,
+    token::PresentedToken,
 };
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
@@ -43,14 +43,14 @@ pub enum Admission {
         /// Who.
         bearer: Arc<Bearer>,
         /// Where the token stands in its window.
-        rate: Option<RateState>,
+        rate: Option<RateLimitStatus>,
     },
 }
 
 /// Rate windows of a program that serves alone.
 pub(crate) struct RateWindows {
     start: Instant,
-    windows: Mutex<FxHashMap<TokenId, RateWindow>>,
+    windows: Mutex<FxHashMap<TokenId, SlidingWindow>>,
 }
 
 impl RateWindows {
@@ -58,14 +58,14 @@ impl RateWindows {
         Self { start: Instant::now(), windows: Mutex::default() }
     }
 
-    pub(crate) fn admit(&self, token: TokenId, limit: u32) -> Option<RateState> {
+    pub(crate) fn admit(&self, token: TokenId, limit: u32) -> Option<RateLimitStatus> {
         if limit == 0 {
             return None;
         }
         let mut windows = self.windows.lock();
         // Read under the lock, so that moments enter a window in their order.
         let now = self.now();
-        Some(windows.entry(token).or_default().admit(now, limit))
+        Some(windows.entry(token).or_default().try_acquire(now, limit))
     }
 
     /// The windows in a form that outlives the program: tokens with the moments that count, by the
@@ -73,7 +73,7 @@ impl RateWindows {
     pub(crate) fn written(&self) -> Vec<(TokenId, Vec<u8>)> {
         let mut windows = self.windows.lock();
         let (now, wall) = (self.now(), wall_micros());
-        let moments = |window: &mut RateWindow| {
+        let moments = |window: &mut SlidingWindow| {
             let moments = window.accepted(now).map(|moment| wall.saturating_sub(now - moment));
             moments.flat_map(u64::to_le_bytes).collect::<Vec<u8>>()
         };
@@ -92,7 +92,7 @@ impl RateWindows {
                 .iter()
                 .map(|moment| wall.saturating_sub(u64::from_le_bytes(*moment)));
             let recent = ages.filter(|age| *age < WINDOW_MICROS);
-            windows.insert(token, RateWindow::of(recent.map(|age| now - age)));
+            windows.insert(token, SlidingWindow::of(recent.map(|age| now - age)));
         }
     }
 
@@ -132,12 +132,12 @@ pub(crate) struct TokenCache {
 struct Look([u64; 2]);
 
 impl TokenCache {
-    pub(crate) fn get(&self, token: SentToken<'_>) -> Option<Arc<Bearer>> {
+    pub(crate) fn get(&self, token: PresentedToken<'_>) -> Option<Arc<Bearer>> {
         let look = self.look(token);
         self.bearers.read().1.get(&look).cloned()
     }
 
-    fn look(&self, token: SentToken<'_>) -> Look {
+    fn look(&self, token: PresentedToken<'_>) -> Look {
         Look(self.keys.each_ref().map(|key| key.hash_one(token.as_bytes())))
     }
 
@@ -147,7 +147,7 @@ impl TokenCache {
         self.bearers.read().0
     }
 
-    pub(crate) fn put(&self, mark: u64, token: SentToken<'_>, bearer: Arc<Bearer>) {
+    pub(crate) fn put(&self, mark: u64, token: PresentedToken<'_>, bearer: Arc<Bearer>) {
         let look = self.look(token);
         let mut bearers = self.bearers.write();
         if bearers.0 == mark {

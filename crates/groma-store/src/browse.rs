@@ -6,7 +6,7 @@
 
 use crate::{Result, Store, store::on_engine};
 use groma_domain::{
-    Kind, PersonId, RecordId, StatusId, Term, WorkspaceId, text::FIELD_SEPARATOR, time::Date,
+    Kind, PersonId, RecordId, SearchTerm, StatusId, WorkspaceId, text::FIELD_SEPARATOR, time::Date,
 };
 use uuid::Uuid;
 
@@ -25,7 +25,7 @@ pub struct Browse {
     /// Their kind.
     pub kind: Kind,
     /// What they contain.
-    pub term: Option<Term>,
+    pub term: Option<SearchTerm>,
     /// Whether they are archived (folders) or completed (assignments).
     pub closed: Option<bool>,
     /// Their status.
@@ -314,7 +314,7 @@ impl Writer {
     }
 
     /// The places of the newest that a term finds.
-    fn hits(&self, term: &str, sought: Option<&Term>, many: u64) -> String {
+    fn hits(&self, term: &str, sought: Option<&SearchTerm>, many: u64) -> String {
         let t = self.table;
         match self.dialect {
             // A workspace's number is above the place in its order.
@@ -472,7 +472,7 @@ pub(crate) fn counted(counted: u64, is_cut: bool) -> Count {
 }
 
 /// Whether a term can find anything.
-pub(crate) fn can_match(term: &Term) -> bool {
+pub(crate) fn can_match(term: &SearchTerm) -> bool {
     term.can_match() && !term.as_str().contains(FIELD_SEPARATOR)
 }
 
@@ -489,7 +489,7 @@ pub(crate) fn every_statement(dialect: Dialect) -> std::collections::BTreeSet<St
             for bits in 0_u32..512 {
                 let bit = |n: u32| bits & (1 << n) != 0;
                 let browse = Browse {
-                    term: bit(0).then(|| Term::parse("abc").unwrap().unwrap()),
+                    term: bit(0).then(|| SearchTerm::parse("abc").unwrap().unwrap()),
                     closed: (bit(1) && matches!(kind, Kind::Folder | Kind::Assignment))
                         .then_some(bit(2)),
                     status: match (bit(3), bit(4)) {

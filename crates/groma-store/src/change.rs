@@ -13,8 +13,8 @@ use crate::{
     tx::{Tx, Work},
 };
 use groma_domain::{
-    Kind, PersonId, RecordId, Reference, Refusal, Role, Timestamp, WorkspaceId, input::StatusRef,
-    record::Draft, reference::Key, status::StatusInput,
+    DomainError, Kind, PersonId, RecordId, Reference, Role, Timestamp, WorkspaceId,
+    input::StatusRef, record::RecordInput, reference::Key, status::StatusInput,
 };
 use groma_geo::Bbox;
 use std::{collections::HashSet, sync::Arc};
@@ -70,7 +70,7 @@ pub enum Command {
         /// Which.
         target: Target,
         /// What it is to be.
-        draft: Box<Draft>,
+        draft: Box<RecordInput>,
     },
     /// Delete a record and what it holds.
     Delete {
@@ -111,7 +111,7 @@ impl Command {
     pub fn like_made(&self) -> Option<&Reference> {
         match self {
             Self::Save { draft, .. } => {
-                draft.reference().filter(|asked| asked.is_like_made(draft.kind()))
+                draft.reference().filter(|asked| asked.has_generated_format(draft.kind()))
             }
             _ => None,
         }
@@ -138,7 +138,7 @@ pub enum Target {
 pub type Applied = Vec<Done>;
 
 /// What would come of a change, command by command.
-pub type Checked = Vec<Result<Done, Refusal>>;
+pub type Checked = Vec<Result<Done, DomainError>>;
 
 /// References that are kept for others. Never one of them is made for a record that names none.
 pub type Reserved = Arc<HashSet<Reference>>;
@@ -217,15 +217,15 @@ impl Work for Check {
         for command in self.0.commands {
             match working.execute(command).await {
                 Ok(touched) => outcomes.push(Ok(touched)),
-                Err(crate::Error::Refused { refusal, .. }) => outcomes.push(Err(refusal)),
+                Err(crate::Error::Domain { error, .. }) => outcomes.push(Err(error)),
                 Err(error) => return Err(error),
             }
         }
-        if let Err(crate::Error::Refused { refusal, .. }) = working.check_defaults()
+        if let Err(crate::Error::Domain { error, .. }) = working.check_defaults()
             && let Some(last) = outcomes.last_mut()
             && last.is_ok()
         {
-            *last = Err(refusal);
+            *last = Err(error);
         }
         working.settle_budgets().await?;
         let done = |outcome: Result<_, _>| outcome.map(|touched| working.done(touched));
@@ -235,7 +235,7 @@ impl Work for Check {
 
 fn at_index(error: crate::Error, index: usize) -> crate::Error {
     match error {
-        crate::Error::Refused { refusal, .. } => crate::Error::Refused { refusal, index },
+        crate::Error::Domain { error, .. } => crate::Error::Domain { error, index },
         other => other,
     }
 }

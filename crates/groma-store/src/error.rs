@@ -1,19 +1,19 @@
 //! What can go wrong in the store.
 
-use groma_domain::Refusal;
+use groma_domain::DomainError;
 use thiserror::Error;
 
 /// The store's result.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// An error of the store. Only [`Error::Refused`] is for the eyes of whoever asked.
+/// An error of the store. Only [`Error::Domain`] is for the eyes of whoever asked.
 #[derive(Debug, Error)]
 pub enum Error {
     /// A rule of the domain said no. `index` is the place of the command within its change.
-    #[error("{refusal}")]
-    Refused {
+    #[error("{error}")]
+    Domain {
         /// What the rule says.
-        refusal: Refusal,
+        error: DomainError,
         /// Which command of the change it was about.
         index: usize,
     },
@@ -72,17 +72,17 @@ pub enum Error {
 impl Error {
     /// The rule that said no, if that is what happened.
     #[must_use]
-    pub fn refusal(&self) -> Option<&Refusal> {
+    pub fn domain_error(&self) -> Option<&DomainError> {
         match self {
-            Self::Refused { refusal, .. } => Some(refusal),
+            Self::Domain { error, .. } => Some(error),
             _ => None,
         }
     }
 }
 
-impl From<Refusal> for Error {
-    fn from(refusal: Refusal) -> Self {
-        Self::Refused { refusal, index: 0 }
+impl From<DomainError> for Error {
+    fn from(error: DomainError) -> Self {
+        Self::Domain { error, index: 0 }
     }
 }
 

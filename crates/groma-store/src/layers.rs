@@ -9,8 +9,8 @@ use crate::{
     vicinity::{Vicinity, VicinityId},
 };
 use groma_domain::{
-    GeometryId, Layer, LayerId, ListParams, Permission, RecordId, Refusal, Timestamp, WorkspaceId,
-    layer::LayerKey,
+    DomainError, GeometryId, Layer, LayerId, ListParams, Permission, RecordId, Timestamp,
+    WorkspaceId, layer::LayerKey,
 };
 use groma_geo::grid::TileId;
 
@@ -188,7 +188,7 @@ impl Work for CreateLayer {
         let layer = Layer::new(LayerId::new(now, tx::random()), &name, others.len(), now)?;
         if others.iter().any(|other| other.layer.slug == layer.slug) {
             let taken = format!("gives the slug `{}`, which is taken", layer.slug.as_str());
-            return Err(Refusal::invalid("name", taken).into());
+            return Err(DomainError::invalid("name", taken).into());
         }
         let log = log(actor, now, "layer.created", layer.id, None, Some(&layer))?;
         let writes = vec![Write::Layer(LayerWrite::Insert(layer.clone())), Write::LogChange(log)];
@@ -213,7 +213,7 @@ impl Work for ChangeLayer {
         lock(tx, workspace, actor).await?;
         let stored = find(tx, workspace, &change.layer).await?;
         let mut layer = stored.layer.clone();
-        layer.rename(&change.name, change.description.as_deref(), &change.color)?;
+        layer.edit(&change.name, change.description.as_deref(), &change.color)?;
         if layer == stored.layer {
             return Ok(layer);
         }
@@ -256,12 +256,12 @@ async fn find<T: Tx>(tx: &mut T, workspace: WorkspaceId, key: &LayerKey) -> Resu
         LayerKey::Id(id) => id.to_string(),
         LayerKey::Slug(slug) => slug.clone(),
     };
-    let not_found = || Refusal::NotFound { what: "layer", key: named };
+    let not_found = || DomainError::NotFound { resource: "layer", key: named };
     Ok(tx.layer(workspace, key).await?.ok_or_else(not_found)?)
 }
 
 async fn lock<T: Tx>(tx: &mut T, workspace: WorkspaceId, actor: Actor) -> Result<()> {
-    let not_found = || Refusal::NotFound { what: "workspace", key: workspace.to_string() };
+    let not_found = || DomainError::NotFound { resource: "workspace", key: workspace.to_string() };
     tx.lock_workspace(workspace).await?.ok_or_else(not_found)?;
     Ok(actor.role().require(Permission::Administer)?)
 }

@@ -1,7 +1,7 @@
 //! The people of each workspace as documents show them, kept in memory by the generation that the
 //! workspace counts with every change of a name or address.
 
-use groma_domain::{WorkspaceId, record::PeopleBook};
+use groma_domain::{WorkspaceId, record::PersonDirectory};
 use parking_lot::RwLock;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -9,13 +9,17 @@ use std::sync::Arc;
 /// Books by workspace.
 #[derive(Default)]
 pub(crate) struct PeopleCache {
-    books: RwLock<FxHashMap<WorkspaceId, (u64, Arc<PeopleBook>)>>,
+    books: RwLock<FxHashMap<WorkspaceId, (u64, Arc<PersonDirectory>)>>,
 }
 
 impl PeopleCache {
     /// The book, if it is at least of this generation. A newer one is as good: a changed name shows
     /// at once.
-    pub(crate) fn get(&self, workspace: WorkspaceId, generation: u64) -> Option<Arc<PeopleBook>> {
+    pub(crate) fn get(
+        &self,
+        workspace: WorkspaceId,
+        generation: u64,
+    ) -> Option<Arc<PersonDirectory>> {
         let books = self.books.read();
         let (known, book) = books.get(&workspace)?;
         (*known >= generation).then(|| book.clone())
@@ -26,8 +30,8 @@ impl PeopleCache {
         &self,
         workspace: WorkspaceId,
         generation: u64,
-        book: PeopleBook,
-    ) -> Arc<PeopleBook> {
+        book: PersonDirectory,
+    ) -> Arc<PersonDirectory> {
         let book = Arc::new(book);
         let mut books = self.books.write();
         let kept = books.entry(workspace).or_insert_with(|| (generation, book.clone()));

@@ -5,7 +5,7 @@ use crate::{
     seal::Sealer,
     tx::{ReplayKey, Tx, Write},
 };
-use groma_domain::{Refusal, Timestamp, WorkspaceId};
+use groma_domain::{DomainError, Timestamp, WorkspaceId};
 
 /// How long an answer is kept.
 pub(crate) const REPLAYED_FOR_MILLIS: i64 = 24 * 60 * 60 * 1_000;
@@ -33,7 +33,7 @@ pub(crate) async fn find<T: Tx>(
     }
     if replay.body_hash != *body_hash {
         let message = "was used for another body within the last 24 hours";
-        return Err(Refusal::invalid("Idempotency-Key", message).into());
+        return Err(DomainError::invalid("Idempotency-Key", message).into());
     }
     tx.sealer().open(owner(key).as_bytes(), &replay.answer).map(Some)
 }

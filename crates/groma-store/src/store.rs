@@ -11,11 +11,11 @@ use crate::{
 };
 use bytes::Bytes;
 use groma_domain::{
-    Currency, Email, Kind, ListParams, Permission, PersonId, Refusal, Role, Timestamp, TokenId,
+    Currency, DomainError, Email, Kind, ListParams, Permission, PersonId, Role, Timestamp, TokenId,
     WorkspaceId,
     layer::LayerKey,
     reference::Key,
-    token::SentToken,
+    token::PresentedToken,
     workspace::{Workspace, WorkspaceName},
 };
 use std::{
@@ -113,7 +113,7 @@ impl Page {
         mut body: Vec<u8>,
         append: impl Fn(&T, &mut Vec<u8>),
     ) -> Self {
-        let skip = usize::try_from(params.skip()).unwrap_or(usize::MAX);
+        let skip = usize::try_from(params.offset()).unwrap_or(usize::MAX);
         for (index, item) in items.iter().skip(skip).take(params.limit as usize).enumerate() {
             if index > 0 {
                 body.push(b',');
@@ -262,7 +262,7 @@ impl Store {
     /// Looks up a token and counts a request of it.
     pub async fn admit(
         &self,
-        token: SentToken<'_>,
+        token: PresentedToken<'_>,
         limit: u32,
         now: Timestamp,
     ) -> Result<Admission> {
@@ -401,7 +401,7 @@ impl Store {
                 (found, name.as_str().to_owned())
             }
         };
-        found.ok_or_else(|| Refusal::NotFound { what: "workspace", key }.into())
+        found.ok_or_else(|| DomainError::NotFound { resource: "workspace", key }.into())
     }
 
     /// Deletes a workspace and all it holds. Its tokens end at once; its records go in batches, so
@@ -457,7 +457,7 @@ impl Store {
     /// The workspace that a token opens.
     pub async fn workspace_of_token(&self, token: TokenId) -> Result<WorkspaceId> {
         let workspace = on_engine!(self, engine => engine.token_workspace(token).await?);
-        let not_found = || Refusal::NotFound { what: "token", key: token.to_string() };
+        let not_found = || DomainError::NotFound { resource: "token", key: token.to_string() };
         Ok(workspace.ok_or_else(not_found)?)
     }
 

@@ -105,11 +105,11 @@ impl Plan {
         let (shelves, zoom_cutoff) = zoom_tier::tiers_for_tile(zoom, layer.max_zoom);
         let own_shelf = zoom_tier::tier_of(zoom, layer.max_zoom);
         let small_feature_tier = Some(SmallFeatureTier::new(layer.max_zoom));
-        let small_feature_tier =
-            small_feature_tier.filter(|small| layer.gathers && small.serves_zoom(zoom));
+        let small_feature_tier = small_feature_tier
+            .filter(|small| layer.has_small_feature_tier && small.serves_zoom(zoom));
         let (mut ranges, mut further) = (ShelfRanges::new(), ShelfRanges::new());
         for shelf in shelves {
-            let Some(class) = layer.reach.get(&shelf) else { continue };
+            let Some(class) = layer.max_size_class.get(&shelf) else { continue };
             // All that ever stood there is gathered.
             if small_feature_tier.is_some_and(|small| small.includes(shelf, *class)) {
                 continue;

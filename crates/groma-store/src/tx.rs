@@ -13,7 +13,7 @@ use crate::{
 use groma_domain::{
     Email, EndpointId, GeometryId, InvitationId, Kind, Layer, Person, PersonId, Record, RecordId,
     Role, SessionId, Status, StatusId, Timestamp, TokenId, UserId, WorkspaceId, layer::LayerKey,
-    record::Document, reference::Key, scope::Scopes, session::SecretHash, token::TokenHash,
+    record::StoredDocument, reference::Key, scope::Scopes, secret::SecretHash, token::TokenHash,
     workspace::Workspace,
 };
 use groma_geo::{
@@ -504,7 +504,7 @@ pub(crate) fn centre(sorted: i64) -> u64 {
 pub(crate) struct Row {
     pub(crate) seq: u64,
     pub(crate) record: Record,
-    pub(crate) document: Document,
+    pub(crate) document: StoredDocument,
     pub(crate) search: String,
 }
 

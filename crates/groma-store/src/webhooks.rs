@@ -23,7 +23,7 @@ use crate::{
 };
 use groma_domain::{
     DeliveryId, EndpointId, Event, Timestamp, WorkspaceId,
-    webhook::{self, Endpoint, EventFilter, Secret},
+    webhook::{self, Endpoint, EventFilter, SigningSecret},
 };
 use std::{
     sync::{Arc, OnceLock},
@@ -61,9 +61,9 @@ pub struct Addressee {
     /// What it asks for.
     pub events: EventFilter,
     /// Its secret; `None` when what is stored does not open with this program's key.
-    pub secret: Option<Secret>,
+    pub secret: Option<SigningSecret>,
     /// The secret before this one, and until when it signs too.
-    pub previous: Option<(Secret, Timestamp)>,
+    pub previous: Option<(SigningSecret, Timestamp)>,
 }
 
 impl Addressee {
@@ -84,13 +84,13 @@ impl Addressee {
     }
 }
 
-fn open(sealer: &Sealer, endpoint: EndpointId, stored: &[u8]) -> Result<Secret> {
+fn open(sealer: &Sealer, endpoint: EndpointId, stored: &[u8]) -> Result<SigningSecret> {
     let plain = sealer.open(endpoint.0.as_bytes(), stored)?;
     let text = String::from_utf8(plain).map_err(|_| Error::Sealed)?;
-    Secret::parse(&text).map_err(Error::Damaged)
+    SigningSecret::parse(&text).map_err(|violation| Error::Damaged(violation.to_string()))
 }
 
-fn seal(sealer: &Sealer, endpoint: EndpointId, secret: &Secret) -> Result<Vec<u8>> {
+fn seal(sealer: &Sealer, endpoint: EndpointId, secret: &SigningSecret) -> Result<Vec<u8>> {
     sealer.seal(endpoint.0.as_bytes(), secret.reveal().as_bytes())
 }
 
@@ -215,7 +215,7 @@ impl EventWrite {
         mut reserve: impl FnMut(EndpointId, usize) -> Option<Place>,
     ) -> Self {
         let bytes = log.document().map_or(0, str::len);
-        let wanting = targets.iter().filter(|target| target.events.wants(event));
+        let wanting = targets.iter().filter(|target| target.events.matches(event));
         let deliveries = wanting
             .map(|target| NewDelivery {
                 id: DeliveryId::new(log.at, random()),

@@ -1,30 +1,30 @@
-//! Where a delivery may go: to global addresses, and to networks that the operator has named.
+//! The addresses that a delivery may reach: global addresses, and networks that the operator allows.
 
 use ipnet::IpNet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Which addresses may be reached.
+/// Decides which addresses the client may connect to.
 #[derive(Clone, Debug, Default)]
 pub struct AddressPolicy {
     allowed: Vec<IpNet>,
 }
 
 impl AddressPolicy {
-    /// Global addresses, and those in `allowed`.
+    /// Allows global addresses and the `allowed` networks.
     #[must_use]
     pub fn new(allowed: Vec<IpNet>) -> Self {
         Self { allowed }
     }
 
-    /// Whether this address may be reached.
+    /// Whether the client may connect to this address.
     #[must_use]
     pub fn allows(&self, address: IpAddr) -> bool {
         is_global(address) || self.allowed.iter().any(|network| network.contains(&address))
     }
 }
 
-/// Whether an address is one of the internet at large, and not one that leads into this machine, this
-/// network, a document's example or another address in disguise.
+/// Whether an address is globally routable: not loopback, private, link-local, reserved, meant for
+/// documentation, or an IPv6 form that embeds an IPv4 address.
 #[must_use]
 pub fn is_global(address: IpAddr) -> bool {
     match address {
@@ -33,7 +33,7 @@ pub fn is_global(address: IpAddr) -> bool {
     }
 }
 
-/// Blocks of IPv4 that are not global: the network, and how many bits name it.
+/// The IPv4 networks that are not global, with their prefix lengths.
 const NOT_GLOBAL_V4: [(Ipv4Addr, u32); 15] = [
     (Ipv4Addr::new(0, 0, 0, 0), 8),
     (Ipv4Addr::new(10, 0, 0, 0), 8),
@@ -59,7 +59,7 @@ fn is_global_v4(address: Ipv4Addr) -> bool {
     !NOT_GLOBAL_V4.into_iter().any(within)
 }
 
-/// Blocks of 2000::/3 that are not global.
+/// The networks in 2000::/3 that are not global.
 const NOT_GLOBAL_V6: [(Ipv6Addr, u32); 5] = [
     (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23),
     (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32),
@@ -72,9 +72,9 @@ fn is_global_v6(address: Ipv6Addr) -> bool {
     let within = |(network, bits): (Ipv6Addr, u32)| {
         (address.to_bits() ^ network.to_bits()) >> (128 - bits) == 0
     };
-    // An address of ISATAP holds an IPv4 address behind `5efe`.
-    let [_, _, _, _, flags, mark, _, _] = address.segments();
-    let is_isatap = mark == 0x5efe && flags & !0x0300 == 0;
+    // ISATAP embeds an IPv4 address after `5efe`.
+    let [_, _, _, _, flags, marker, _, _] = address.segments();
+    let is_isatap = marker == 0x5efe && flags & !0x0300 == 0;
     within((Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3))
         && !is_isatap
         && !NOT_GLOBAL_V6.into_iter().any(within)
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_and_the_last_of_each_block_is_refused_and_their_neighbours_are_not() {
+    fn bounds_of_each_network_are_rejected_and_their_neighbours_are_allowed() {
         for (first, last) in [
             ("0.0.0.0", "0.255.255.255"),
             ("10.0.0.0", "10.255.255.255"),
@@ -110,19 +110,19 @@ mod tests {
             assert!(!global(first) && !global(last), "{first}");
             let (first, last): (Ipv4Addr, Ipv4Addr) =
                 (first.parse().unwrap(), last.parse().unwrap());
-            // Some blocks lie side by side.
+            // The last two networks are adjacent.
             let before = first.to_bits().checked_sub(1).map(Ipv4Addr::from_bits);
             let after = last.to_bits().checked_add(1).map(Ipv4Addr::from_bits);
-            for beside in [before, after].into_iter().flatten() {
-                let known = [Ipv4Addr::new(239, 255, 255, 255), Ipv4Addr::new(240, 0, 0, 0)];
-                assert!(known.contains(&beside) || is_global_v4(beside), "{beside}");
+            for neighbour in [before, after].into_iter().flatten() {
+                let rejected = [Ipv4Addr::new(239, 255, 255, 255), Ipv4Addr::new(240, 0, 0, 0)];
+                assert!(rejected.contains(&neighbour) || is_global_v4(neighbour), "{neighbour}");
             }
         }
     }
 
     #[test]
-    fn addresses_in_disguise_and_all_but_global_unicast_are_refused() {
-        for refused in [
+    fn embedded_ipv4_and_non_global_ipv6_are_rejected() {
+        for rejected in [
             "::",
             "::1",
             "::127.0.0.1",
@@ -150,7 +150,7 @@ mod tests {
             "ff02::1",
             "1fff:ffff::1",
         ] {
-            assert!(!global(refused), "{refused}");
+            assert!(!global(rejected), "{rejected}");
         }
         for allowed in [
             "1.1.1.1",
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn an_operator_can_allow_networks_besides() {
+    fn operator_can_allow_more_networks() {
         let policy =
             AddressPolicy::new(vec!["10.1.0.0/16".parse().unwrap(), "::1/128".parse().unwrap()]);
         for (address, allowed) in [

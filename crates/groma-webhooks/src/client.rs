@@ -1,9 +1,9 @@
-//! The guarded HTTP client: the only way out of the program.
+//! The guarded HTTP client, the only source of outgoing requests to addresses that users choose.
 //!
-//! Every connection is opened here, to an address that was checked the moment before, and is checked
-//! again whenever it is used once more. There is no proxy and no redirect. An attempt has 15 seconds
-//! to the head of the answer, name and handshake included; of the body a little is read for a little
-//! while, whatever it then does.
+//! The client checks the address right before it opens a connection, and again each time it reuses the
+//! connection. It uses no proxy and follows no redirect. An attempt has 15 seconds until the response
+//! headers arrive, including name resolution and the TLS handshake. The client then reads a limited part
+//! of the body for a limited time.
 
 use crate::address::AddressPolicy;
 use bytes::Bytes;
@@ -23,41 +23,42 @@ use std::{
     net::{IpAddr, SocketAddr},
     path::Path,
     sync::Arc,
-    time::{Duration, Instant},
+    time::Duration,
 };
 use thiserror::Error;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::TcpStream,
+    time::Instant,
 };
 use tokio_rustls::TlsConnector;
 use url::{Host, Url};
 
-/// How long an attempt may take to the head of the answer.
-pub const TIMEOUT: Duration = Duration::from_secs(15);
-/// How much of an answer's body is kept.
-pub const KEPT_ANSWER: usize = 16 * 1024;
-/// How long an answer's body is waited for.
+/// The time until the response headers must arrive.
+pub const RESPONSE_TIMEOUT: Duration = Duration::from_secs(15);
+/// The number of bytes of the response body to read.
+pub const MAX_RESPONSE_BODY: usize = 16 * 1024;
+/// The time to wait for the response body.
 const BODY_TIMEOUT: Duration = Duration::from_secs(1);
-/// How long one of several addresses may take to be connected to.
+/// The time to connect to one address, so that the next one gets its turn.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a connection is kept for the next delivery.
-const KEPT_FOR: Duration = Duration::from_secs(20);
-/// How many connections are kept for one address.
-const KEPT_CONNECTIONS: usize = 32;
-/// How long the addresses of a name are remembered.
-const NAME_REMEMBERED: Duration = Duration::from_secs(5);
+/// How long an idle connection stays open.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(20);
+/// The maximum number of idle connections per origin.
+const MAX_IDLE_CONNECTIONS: usize = 32;
+/// How long resolved addresses are cached.
+const DNS_CACHE_TIME: Duration = Duration::from_secs(5);
 
-/// Finds the addresses of a name.
+/// Resolves host names.
 #[derive(Clone)]
 pub enum Resolver {
-    /// As the system does.
+    /// The resolver of the system.
     System,
-    /// As this function says, asked anew for every attempt.
+    /// A function, called for every attempt.
     Function(Arc<Resolve>),
 }
 
-/// Gives the addresses of a name.
+/// Returns the addresses of a host name.
 type Resolve = dyn Fn(&str) -> Vec<IpAddr> + Send + Sync;
 
 impl fmt::Debug for Resolver {
@@ -69,79 +70,79 @@ impl fmt::Debug for Resolver {
     }
 }
 
-/// Why there is no answer.
+/// Why an attempt received no response.
 #[derive(Debug, Error)]
 pub enum SendError {
-    /// The endpoint's address cannot be read.
-    #[error("the address cannot be read: {0}")]
+    /// The URL is invalid.
+    #[error("invalid URL: {0}")]
     Url(String),
-    /// The name has no address.
-    #[error("the name {0} cannot be resolved")]
+    /// The host name has no address.
+    #[error("cannot resolve the host name {0}")]
     Name(String),
-    /// None of the addresses may be reached.
-    #[error("{0} is not an address that webhooks may reach")]
+    /// The address policy allows none of the addresses.
+    #[error("webhooks may not reach the address {0}")]
     Forbidden(IpAddr),
-    /// No connection could be made.
+    /// The connection failed.
     #[error("cannot connect to {address}: {source}")]
     Connect {
-        /// Where.
+        /// The address.
         address: SocketAddr,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
     /// The TLS handshake failed.
-    #[error("TLS: {0}")]
+    #[error("TLS handshake failed: {0}")]
     Tls(io::Error),
-    /// What came back is no HTTP, or broke off.
-    #[error("no HTTP answer: {0}")]
+    /// The response is not HTTP, or ended early.
+    #[error("invalid HTTP response: {0}")]
     Http(#[from] hyper::Error),
-    /// It took too long.
-    #[error("no answer within {} seconds", TIMEOUT.as_secs())]
+    /// The response headers did not arrive in time.
+    #[error("no response within {} seconds", RESPONSE_TIMEOUT.as_secs())]
     Timeout,
 }
 
-/// Why there is no client.
+/// Why the client could not be created.
 #[derive(Debug, Error)]
 pub enum SetupError {
-    /// The file of further certificates cannot be read.
+    /// The file of additional root certificates cannot be read.
     #[error("{0}")]
     Roots(#[from] rustls::pki_types::pem::Error),
-    /// A certificate makes no sense, or TLS cannot be had.
+    /// A root certificate or the TLS configuration is invalid.
     #[error("{0}")]
     Tls(#[from] rustls::Error),
 }
 
-/// An answer, as far as it counts.
+/// The relevant parts of a response.
 #[derive(Debug)]
-pub struct Answer {
-    /// Its status.
+pub struct WebhookResponse {
+    /// HTTP status.
     pub status: u16,
-    /// Its `Retry-After`.
+    /// The `Retry-After` header.
     pub retry_after: Option<String>,
-    /// The beginning of its body.
+    /// The beginning of the body.
     pub body: Vec<u8>,
 }
 
-/// Sends deliveries.
+/// The guarded HTTP client.
 pub struct Client {
     policy: AddressPolicy,
     resolver: Resolver,
     tls: TlsConnector,
     user_agent: HeaderValue,
-    kept: Mutex<HashMap<Origin, Vec<Kept>>>,
-    names: Mutex<HashMap<String, (Instant, Vec<IpAddr>)>>,
+    idle: Mutex<HashMap<Origin, Vec<IdleConnection>>>,
+    dns_cache: Mutex<HashMap<String, (Instant, Vec<IpAddr>)>>,
 }
 
-type Sender = http1::SendRequest<Full<Bytes>>;
+type RequestSender = http1::SendRequest<Full<Bytes>>;
 
-/// A connection that waits for the next delivery.
-struct Kept {
-    sender: Sender,
+/// An open connection that waits for the next request.
+struct IdleConnection {
+    sender: RequestSender,
     peer: SocketAddr,
     since: Instant,
 }
 
-/// What a connection is to.
+/// The scheme, host and port that a connection belongs to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Origin {
     is_https: bool,
@@ -150,7 +151,7 @@ struct Origin {
 }
 
 impl Client {
-    /// A client that trusts the system's certificates, and those of a PEM file besides.
+    /// Creates a client that trusts the root certificates of the system and of an optional PEM file.
     pub fn new(
         policy: AddressPolicy,
         resolver: Resolver,
@@ -160,7 +161,7 @@ impl Client {
         let mut roots = rustls::RootCertStore::empty();
         let found = rustls_native_certs::load_native_certs();
         for error in found.errors {
-            tracing::warn!(%error, "a certificate of the system cannot be read");
+            tracing::warn!(%error, "failed to load a root certificate of the system");
         }
         roots.add_parsable_certificates(found.certs);
         if let Some(path) = extra_roots {
@@ -179,64 +180,60 @@ impl Client {
             resolver,
             tls: TlsConnector::from(Arc::new(config)),
             user_agent: user_agent.unwrap_or(HeaderValue::from_static("Groma")),
-            kept: Mutex::default(),
-            names: Mutex::default(),
+            idle: Mutex::default(),
+            dns_cache: Mutex::default(),
         })
     }
 
-    /// Posts JSON. Gives the answer, and how long it took to its head.
+    /// Posts JSON. Returns the response, and the time until its headers arrived.
     pub async fn post(
         &self,
         url: &str,
         headers: Vec<(HeaderName, HeaderValue)>,
         body: Bytes,
-    ) -> (Result<Answer, SendError>, Duration) {
-        let begun = Instant::now();
-        let exchanged = tokio::time::timeout(TIMEOUT, self.exchange(url, headers, body)).await;
-        let latency = begun.elapsed();
-        let answer = match exchanged {
-            Ok(Ok(exchanged)) => Ok(self.read(exchanged).await),
+    ) -> (Result<WebhookResponse, SendError>, Duration) {
+        let started = Instant::now();
+        let exchange = self.exchange(url, headers, body);
+        let exchange = tokio::time::timeout(RESPONSE_TIMEOUT, exchange).await;
+        let latency = started.elapsed();
+        let response = match exchange {
+            Ok(Ok(exchange)) => Ok(self.read_response(exchange).await),
             Ok(Err(error)) => Err(error),
             Err(_) => Err(SendError::Timeout),
         };
-        (answer, latency)
+        (response, latency)
     }
 
-    /// Forgets connections and names that have been kept long enough.
+    /// Removes expired idle connections and resolved addresses.
     pub fn prune(&self) {
-        let mut kept = self.kept.lock();
-        kept.retain(|_, kept| {
-            kept.retain(|kept| kept.since.elapsed() < KEPT_FOR && !kept.sender.is_closed());
-            !kept.is_empty()
+        self.idle.lock().retain(|_, connections| {
+            connections.retain(IdleConnection::is_usable);
+            !connections.is_empty()
         });
-        self.names.lock().retain(|_, (since, _)| since.elapsed() < NAME_REMEMBERED);
+        self.dns_cache.lock().retain(|_, (since, _)| since.elapsed() < DNS_CACHE_TIME);
     }
 
-    /// Sends the request and waits for the head of the answer.
+    /// Sends the request and waits for the response headers.
     async fn exchange(
         &self,
         url: &str,
         headers: Vec<(HeaderName, HeaderValue)>,
         body: Bytes,
-    ) -> Result<Exchanged, SendError> {
+    ) -> Result<Exchange, SendError> {
         let url = Url::parse(url).map_err(|error| SendError::Url(error.to_string()))?;
         let origin = Origin::of(&url)?;
         let request = self.request(&url, headers, body)?;
         let addresses = self.allowed_addresses(&origin).await?;
-        while let Some(mut kept) = self.take_kept(&origin, &addresses) {
-            if kept.sender.ready().await.is_err() {
+        while let Some(IdleConnection { mut sender, peer, .. }) =
+            self.take_idle(&origin, &addresses)
+        {
+            if sender.ready().await.is_err() {
                 continue;
             }
-            match kept.sender.send_request(request.clone()).await {
-                Ok(response) => {
-                    return Ok(Exchanged {
-                        origin,
-                        response,
-                        sender: kept.sender,
-                        peer: kept.peer,
-                    });
-                }
-                // The other side may have ended it in this very moment, which says nothing.
+            match sender.send_request(request.clone()).await {
+                Ok(response) => return Ok(Exchange { origin, response, sender, peer }),
+                // The server may have closed the idle connection at the same time. That is no failure
+                // of the attempt, so another connection is used.
                 Err(error) if error.is_canceled() || error.is_incomplete_message() => {}
                 Err(error) if error.is_closed() => {}
                 Err(error) => return Err(error.into()),
@@ -244,7 +241,7 @@ impl Client {
         }
         let (mut sender, peer) = self.connect(&origin, &addresses).await?;
         let response = sender.send_request(request).await?;
-        Ok(Exchanged { origin, response, sender, peer })
+        Ok(Exchange { origin, response, sender, peer })
     }
 
     fn request(
@@ -253,72 +250,68 @@ impl Client {
         headers: Vec<(HeaderName, HeaderValue)>,
         body: Bytes,
     ) -> Result<Request<Full<Bytes>>, SendError> {
-        let unreadable = |error: &dyn fmt::Display| SendError::Url(error.to_string());
+        let invalid = |error: &dyn fmt::Display| SendError::Url(error.to_string());
         let path = &url[url::Position::BeforePath..url::Position::AfterQuery];
-        let path: Uri = path.parse().map_err(|error| unreadable(&error))?;
+        let path: Uri = path.parse().map_err(|error| invalid(&error))?;
         let host = &url[url::Position::BeforeHost..url::Position::AfterPort];
-        let host = HeaderValue::from_str(host).map_err(|error| unreadable(&error))?;
-        let mut request = Request::post(path).body(Full::new(body)).map_err(|e| unreadable(&e))?;
-        let sent = request.headers_mut();
-        sent.insert(HOST, host);
-        sent.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        sent.insert(USER_AGENT, self.user_agent.clone());
-        sent.extend(headers);
+        let host = HeaderValue::from_str(host).map_err(|error| invalid(&error))?;
+        let mut request = Request::post(path).body(Full::new(body)).map_err(|e| invalid(&e))?;
+        let all_headers = request.headers_mut();
+        all_headers.insert(HOST, host);
+        all_headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        all_headers.insert(USER_AGENT, self.user_agent.clone());
+        all_headers.extend(headers);
         Ok(request)
     }
 
-    /// The addresses of a host that may be reached.
+    /// The addresses of a host that the policy allows.
     async fn allowed_addresses(&self, origin: &Origin) -> Result<Vec<IpAddr>, SendError> {
         let addresses = match &origin.host {
             Host::Ipv4(address) => vec![IpAddr::V4(*address)],
             Host::Ipv6(address) => vec![IpAddr::V6(*address)],
             Host::Domain(name) => self.resolve(name).await?,
         };
-        let refused = addresses.first().copied();
+        let first = addresses.first().copied();
         let allowed: Vec<_> =
             addresses.into_iter().filter(|address| self.policy.allows(*address)).collect();
-        match refused {
-            Some(refused) if allowed.is_empty() => Err(SendError::Forbidden(refused)),
+        match first {
+            Some(first) if allowed.is_empty() => Err(SendError::Forbidden(first)),
             _ => Ok(allowed),
         }
     }
 
     async fn resolve(&self, name: &str) -> Result<Vec<IpAddr>, SendError> {
-        let unknown = || SendError::Name(name.to_owned());
+        let not_found = || SendError::Name(name.to_owned());
         let addresses = match &self.resolver {
             Resolver::Function(function) => function(name),
             Resolver::System => {
-                let known = self.names.lock().get(name).cloned();
-                if let Some((_, addresses)) =
-                    known.filter(|(since, _)| since.elapsed() < NAME_REMEMBERED)
-                {
+                let cached = self.dns_cache.lock().get(name).cloned();
+                let is_fresh = |(since, _): &(Instant, _)| since.elapsed() < DNS_CACHE_TIME;
+                if let Some((_, addresses)) = cached.filter(is_fresh) {
                     return Ok(addresses);
                 }
-                let found = tokio::net::lookup_host((name, 0)).await.map_err(|_| unknown())?;
+                let found = tokio::net::lookup_host((name, 0)).await.map_err(|_| not_found())?;
                 let mut addresses: Vec<IpAddr> = found.map(|address| address.ip()).collect();
                 addresses.dedup();
-                self.names.lock().insert(name.to_owned(), (Instant::now(), addresses.clone()));
+                self.dns_cache.lock().insert(name.to_owned(), (Instant::now(), addresses.clone()));
                 addresses
             }
         };
-        if addresses.is_empty() { Err(unknown()) } else { Ok(addresses) }
+        if addresses.is_empty() { Err(not_found()) } else { Ok(addresses) }
     }
 
-    /// A kept connection whose other end is still among the addresses of its host, and still allowed.
-    fn take_kept(&self, origin: &Origin, addresses: &[IpAddr]) -> Option<Kept> {
-        let mut all = self.kept.lock();
-        let kept = all.get_mut(origin)?;
-        while let Some(candidate) = kept.pop() {
-            let address = candidate.peer.ip();
-            if candidate.since.elapsed() < KEPT_FOR
-                && !candidate.sender.is_closed()
-                && addresses.contains(&address)
-                && self.policy.allows(address)
+    /// An idle connection whose peer is still one of the host's addresses, and still allowed.
+    fn take_idle(&self, origin: &Origin, addresses: &[IpAddr]) -> Option<IdleConnection> {
+        let mut idle = self.idle.lock();
+        let connections = idle.get_mut(origin)?;
+        while let Some(connection) = connections.pop() {
+            let address = connection.peer.ip();
+            if connection.is_usable() && addresses.contains(&address) && self.policy.allows(address)
             {
-                return Some(candidate);
+                return Some(connection);
             }
         }
-        all.remove(origin);
+        idle.remove(origin);
         None
     }
 
@@ -326,7 +319,7 @@ impl Client {
         &self,
         origin: &Origin,
         addresses: &[IpAddr],
-    ) -> Result<(Sender, SocketAddr), SendError> {
+    ) -> Result<(RequestSender, SocketAddr), SendError> {
         let mut failure = SendError::Timeout;
         for address in addresses {
             match self.connect_to(origin, SocketAddr::new(*address, origin.port)).await {
@@ -341,8 +334,8 @@ impl Client {
         &self,
         origin: &Origin,
         address: SocketAddr,
-    ) -> Result<(Sender, SocketAddr), SendError> {
-        // Here and nowhere else a socket is opened, so here is where it counts.
+    ) -> Result<(RequestSender, SocketAddr), SendError> {
+        // The only place that opens a socket, so no other code path can bypass this check.
         if !self.policy.allows(address.ip()) {
             return Err(SendError::Forbidden(address.ip()));
         }
@@ -359,15 +352,15 @@ impl Client {
         Ok((sender, address))
     }
 
-    /// Reads a little of the body for a little while, and keeps the connection if that was all.
-    async fn read(&self, exchanged: Exchanged) -> Answer {
-        let Exchanged { origin, response, sender, peer } = exchanged;
+    /// Reads the beginning of the body. If that is the whole body, the connection stays open.
+    async fn read_response(&self, exchange: Exchange) -> WebhookResponse {
+        let Exchange { origin, response, sender, peer } = exchange;
         let (head, mut incoming) = response.into_parts();
         let mut body = Vec::new();
         let reading = async {
             while let Some(frame) = incoming.frame().await {
                 let Some(data) = frame.ok()?.into_data().ok() else { continue };
-                let room = KEPT_ANSWER - body.len();
+                let room = MAX_RESPONSE_BODY - body.len();
                 body.extend_from_slice(&data[..data.len().min(room)]);
                 if data.len() > room {
                     return None;
@@ -375,24 +368,34 @@ impl Client {
             }
             Some(())
         };
-        let is_whole = tokio::time::timeout(BODY_TIMEOUT, reading).await == Ok(Some(()));
-        if is_whole {
-            let mut kept = self.kept.lock();
-            let kept = kept.entry(origin).or_default();
-            if kept.len() < KEPT_CONNECTIONS {
-                kept.push(Kept { sender, peer, since: Instant::now() });
+        let is_complete = tokio::time::timeout(BODY_TIMEOUT, reading).await == Ok(Some(()));
+        if is_complete {
+            let mut idle = self.idle.lock();
+            let connections = idle.entry(origin).or_default();
+            if connections.len() < MAX_IDLE_CONNECTIONS {
+                connections.push(IdleConnection { sender, peer, since: Instant::now() });
             }
         }
         let retry_after = head.headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok());
-        Answer { status: head.status.as_u16(), retry_after: retry_after.map(str::to_owned), body }
+        WebhookResponse {
+            status: head.status.as_u16(),
+            retry_after: retry_after.map(str::to_owned),
+            body,
+        }
     }
 }
 
-/// The head of an answer, with the connection that it came by.
-struct Exchanged {
+impl IdleConnection {
+    fn is_usable(&self) -> bool {
+        self.since.elapsed() < IDLE_TIMEOUT && !self.sender.is_closed()
+    }
+}
+
+/// The response headers, with their connection.
+struct Exchange {
     origin: Origin,
     response: Response<Incoming>,
-    sender: Sender,
+    sender: RequestSender,
     peer: SocketAddr,
 }
 
@@ -401,10 +404,10 @@ impl Origin {
         let is_https = match url.scheme() {
             "https" => true,
             "http" => false,
-            other => return Err(SendError::Url(format!("{other} is not http"))),
+            other => return Err(SendError::Url(format!("the scheme {other} is not supported"))),
         };
         let host = url.host().map(|host| host.to_owned());
-        let host = host.ok_or_else(|| SendError::Url("it names no host".to_owned()))?;
+        let host = host.ok_or_else(|| SendError::Url("it has no host".to_owned()))?;
         let port = url.port_or_known_default().unwrap_or(443);
         Ok(Self { is_https, host, port })
     }
@@ -413,7 +416,7 @@ impl Origin {
         match &self.host {
             Host::Ipv4(address) => Ok(ServerName::from(IpAddr::V4(*address))),
             Host::Ipv6(address) => Ok(ServerName::from(IpAddr::V6(*address))),
-            // A name may end with the dot of the root, which certificates leave out.
+            // A fully qualified name may end with a dot, which certificates omit.
             Host::Domain(name) => ServerName::try_from(name.trim_end_matches('.').to_owned())
                 .map_err(|error| SendError::Url(error.to_string())),
         }
@@ -422,13 +425,13 @@ impl Origin {
 
 async fn handshake(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-) -> Result<Sender, SendError> {
+) -> Result<RequestSender, SendError> {
     let (sender, connection) = http1::Builder::new()
         .title_case_headers(true)
         .max_buf_size(64 * 1024)
         .handshake(TokioIo::new(stream))
         .await?;
-    // It ends with the sender, or with the other side.
+    // The task ends when the sender is dropped or the server closes the connection.
     tokio::spawn(connection);
     Ok(sender)
 }

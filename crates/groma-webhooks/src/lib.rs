@@ -1,9 +1,12 @@
-//! Webhook deliveries: what is signed and how ([`signature`]), where a delivery may go ([`address`]),
-//! how it is sent ([`client`]), when it is tried again ([`schedule`]), and the loop that does all that
-//! ([`delivery`]).
+//! Webhook deliveries.
 //!
-//! Nothing here knows of handlers or pages, and nothing but the store knows what is to be sent: what
-//! this crate holds in memory can be lost at any moment without losing a delivery.
+//! - [`signature`]: signs a delivery.
+//! - [`address`]: decides which addresses a delivery may reach.
+//! - [`client`]: the guarded HTTP client.
+//! - [`schedule`]: when to retry.
+//! - [`delivery`]: the loop that leases, sends and records deliveries.
+//!
+//! The store holds all state. A crash loses nothing that this crate keeps in memory.
 
 pub mod address;
 pub mod client;
@@ -13,4 +16,4 @@ pub mod signature;
 
 pub use address::AddressPolicy;
 pub use client::{Client, Resolver};
-pub use delivery::{Deliveries, Pulse, Sender};
+pub use delivery::{DeliveryLoop, DeliverySender, Heartbeat};

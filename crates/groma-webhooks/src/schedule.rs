@@ -1,4 +1,4 @@
-//! When a delivery is tried again. Pure: the moment and the chance are passed in.
+//! The retry schedule. Time and randomness are parameters.
 
 use groma_domain::Timestamp;
 use groma_store::Next;
@@ -8,8 +8,8 @@ const fn seconds(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-/// How long to wait after each failed attempt. Behind the last the delivery has failed.
-pub const DELAYS: [Duration; 10] = [
+/// The delay after each failed attempt. After the last one, the delivery has failed.
+pub const RETRY_DELAYS: [Duration; 10] = [
     seconds(5),
     seconds(60),
     seconds(5 * 60),
@@ -22,39 +22,41 @@ pub const DELAYS: [Duration; 10] = [
     seconds(24 * 3_600),
 ];
 
-/// The longest wait that a receiver may ask for.
+/// The longest `Retry-After` that is respected.
 const MAX_RETRY_AFTER: Duration = seconds(24 * 3_600);
 
-/// What follows an attempt that was preceded by `tries` others and ended at `now` with this status (none
-/// when there was no answer) and this `Retry-After`. `chance`, from 0 to 1, spreads the waits over a
-/// tenth to either side, so that what failed together does not come back together.
+/// Decides what follows an attempt.
+///
+/// `tries` is the number of earlier attempts, `status` the HTTP status (`None` without a response).
+/// `jitter`, from 0 to 1, varies the delay by up to 10 % in either direction, so that deliveries that
+/// failed together are not retried together.
 #[must_use]
-pub fn next(
+pub fn next_step(
     tries: u32,
     status: Option<u16>,
     retry_after: Option<&str>,
     now: Timestamp,
-    chance: f64,
+    jitter: f64,
 ) -> Next {
     if status.is_some_and(|status| (200..300).contains(&status)) {
         return Next::Delivered;
     }
-    let delay = usize::try_from(tries).ok().and_then(|tries| DELAYS.get(tries));
-    let asked = retry_after.and_then(|text| read_retry_after(text, now)).unwrap_or_default();
+    let delay = usize::try_from(tries).ok().and_then(|tries| RETRY_DELAYS.get(tries));
+    let requested = retry_after.and_then(|text| parse_retry_after(text, now)).unwrap_or_default();
     let after = |delay: &Duration| {
-        let spread = delay.mul_f64(0.9 + 0.2 * chance.clamp(0.0, 1.0));
-        i64::try_from(spread.max(asked.min(MAX_RETRY_AFTER)).as_millis()).unwrap_or(i64::MAX)
+        let varied = delay.mul_f64(0.9 + 0.2 * jitter.clamp(0.0, 1.0));
+        i64::try_from(varied.max(requested.min(MAX_RETRY_AFTER)).as_millis()).unwrap_or(i64::MAX)
     };
     match (status, delay) {
-        // It is not asked again, but should someone enable it, this one goes on too.
+        // 410 disables the endpoint. If it is enabled again, the delivery continues.
         (Some(410), delay) => Next::Gone { after_millis: delay.map_or(0, after) },
         (_, Some(delay)) => Next::Again { after_millis: after(delay) },
         (_, None) => Next::Failed,
     }
 }
 
-/// Seconds, or the moment of an HTTP date.
-fn read_retry_after(text: &str, now: Timestamp) -> Option<Duration> {
+/// Parses `Retry-After`: seconds, or an HTTP date.
+fn parse_retry_after(text: &str, now: Timestamp) -> Option<Duration> {
     let text = text.trim();
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Some(Duration::from_secs(text.parse().unwrap_or(u64::MAX)));
@@ -73,48 +75,48 @@ mod tests {
         Timestamp::parse("2026-03-02T08:00:00Z").unwrap()
     }
 
-    fn again(tries: u32, retry_after: Option<&str>, chance: f64) -> i64 {
-        match next(tries, Some(503), retry_after, now(), chance) {
+    fn retry_delay(tries: u32, retry_after: Option<&str>, jitter: f64) -> i64 {
+        match next_step(tries, Some(503), retry_after, now(), jitter) {
             Next::Again { after_millis } => after_millis,
             other => panic!("{other:?}"),
         }
     }
 
     #[test]
-    fn the_schedule_is_the_promised_one_and_lasts_three_days() {
+    fn schedule_matches_the_documentation_and_lasts_three_days() {
         let minutes: Vec<_> =
-            (0..10).map(|tries| again(tries, None, 0.5) as f64 / 60_000.0).collect();
+            (0..10).map(|tries| retry_delay(tries, None, 0.5) as f64 / 60_000.0).collect();
         let expected = [5.0 / 60.0, 1.0, 5.0, 30.0, 120.0, 300.0, 600.0, 840.0, 1_200.0, 1_440.0];
         for (minutes, expected) in minutes.iter().zip(expected) {
             assert!((minutes - expected).abs() < 1e-3, "{minutes} {expected}");
         }
         let days = minutes.iter().sum::<f64>() / 1_440.0;
         assert!((3.0..3.5).contains(&days), "{days}");
-        assert_eq!(next(10, Some(500), None, now(), 0.5), Next::Failed);
-        assert_eq!(next(10, None, Some("60"), now(), 0.5), Next::Failed);
-        assert_eq!(next(u32::MAX, None, None, now(), 0.5), Next::Failed);
+        assert_eq!(next_step(10, Some(500), None, now(), 0.5), Next::Failed);
+        assert_eq!(next_step(10, None, Some("60"), now(), 0.5), Next::Failed);
+        assert_eq!(next_step(u32::MAX, None, None, now(), 0.5), Next::Failed);
     }
 
     #[test]
-    fn every_2xx_is_a_success_and_nothing_else_is() {
+    fn only_2xx_is_a_success() {
         for status in 200..300 {
-            assert_eq!(next(0, Some(status), None, now(), 0.5), Next::Delivered);
+            assert_eq!(next_step(0, Some(status), None, now(), 0.5), Next::Delivered);
         }
         for status in [100, 199, 300, 301, 302, 307, 308, 400, 401, 404, 429, 500, 503, 599] {
             assert!(
-                matches!(next(0, Some(status), None, now(), 0.5), Next::Again { .. }),
+                matches!(next_step(0, Some(status), None, now(), 0.5), Next::Again { .. }),
                 "{status}"
             );
         }
-        assert!(matches!(next(0, None, None, now(), 0.5), Next::Again { .. }));
-        assert!(matches!(next(0, Some(410), None, now(), 0.5), Next::Gone { .. }));
-        assert!(matches!(next(10, Some(410), None, now(), 0.5), Next::Gone { .. }));
+        assert!(matches!(next_step(0, None, None, now(), 0.5), Next::Again { .. }));
+        assert!(matches!(next_step(0, Some(410), None, now(), 0.5), Next::Gone { .. }));
+        assert!(matches!(next_step(10, Some(410), None, now(), 0.5), Next::Gone { .. }));
     }
 
     #[test]
-    fn a_longer_retry_after_is_honoured_up_to_a_day() {
+    fn longer_retry_after_is_respected_up_to_one_day() {
         let day = 24 * 3_600_000;
-        for (tries, retry_after, wanted) in [
+        for (tries, retry_after, expected) in [
             (0, "120", 120_000),
             (0, " 120 ", 120_000),
             (0, "1", 5_000),
@@ -130,16 +132,16 @@ mod tests {
             (0, "soon", 5_000),
             (0, "", 5_000),
         ] {
-            assert_eq!(again(tries, Some(retry_after), 0.5), wanted, "{retry_after}");
+            assert_eq!(retry_delay(tries, Some(retry_after), 0.5), expected, "{retry_after}");
         }
     }
 
     proptest! {
         #[test]
-        fn a_wait_is_spread_by_a_tenth_and_no_more(tries in 0_u32..10, chance in 0.0..=1.0) {
-            let exact = DELAYS[tries as usize].as_millis() as f64;
-            let wait = again(tries, None, chance) as f64;
-            prop_assert!((exact * 0.9 - 1.0..=exact * 1.1 + 1.0).contains(&wait));
+        fn jitter_varies_the_delay_by_at_most_ten_percent(tries in 0_u32..10, jitter in 0.0..=1.0) {
+            let exact = RETRY_DELAYS[tries as usize].as_millis() as f64;
+            let delay = retry_delay(tries, None, jitter) as f64;
+            prop_assert!((exact * 0.9 - 1.0..=exact * 1.1 + 1.0).contains(&delay));
         }
     }
 }

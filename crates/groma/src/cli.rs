@@ -275,7 +275,7 @@ pub(crate) enum ArchiveCommand {
 
 fn parse_kind(text: &str) -> Result<Kind, String> {
     let singular = text.strip_suffix('s').unwrap_or(text);
-    let found = Kind::WORDS.iter().find(|(word, _)| *word == singular);
+    let found = Kind::NAMES.iter().find(|(word, _)| *word == singular);
     found
         .map(|(_, kind)| *kind)
         .ok_or_else(|| "must be folder, assignment, expense or budget".to_owned())
@@ -286,7 +286,7 @@ fn parse_database_url(text: &str) -> Result<DatabaseUrl, String> {
 }
 
 fn parse_email(text: &str) -> Result<Email, String> {
-    Email::parse(text).map_err(str::to_owned)
+    Email::parse(text).map_err(|violation| violation.to_string())
 }
 
 /// `90d`, `12h`, `30m` or `45s` in milliseconds.
@@ -305,5 +305,5 @@ fn parse_duration(text: &str) -> Result<i64, String> {
 }
 
 fn parse_currency(text: &str) -> Result<Currency, String> {
-    text.parse().map_err(str::to_owned)
+    text.parse().map_err(|violation: groma_domain::Violation| violation.to_string())
 }

@@ -42,7 +42,7 @@ use axum::{
     http::header,
     response::{IntoResponse, Response},
 };
-use groma_domain::{session::Secret, token::TokenPrefix};
+use groma_domain::{secret::Secret, token::TokenPrefix};
 use groma_store::Store;
 use std::sync::Arc;
 use subtle::ConstantTimeEq;

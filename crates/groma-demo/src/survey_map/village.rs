@@ -6,7 +6,7 @@
 
 use super::location::{LocalPoint, Origin};
 use crate::{office::Commune, rng::Rng};
-use groma_domain::layer::Slug;
+use groma_domain::layer::LayerSlug;
 use groma_geo::{Geometry, Position};
 use std::f64::consts::{PI, TAU};
 
@@ -88,7 +88,7 @@ impl Village {
         };
         Self {
             commune,
-            slug: Slug::of_name(commune.name)
+            slug: LayerSlug::from_name(commune.name)
                 .map_or_else(|_| "commune".to_owned(), |slug| slug.as_str().to_owned()),
             parcels: lots.enumerate().map(parcel).collect(),
             streets: streets(&lot_groups),

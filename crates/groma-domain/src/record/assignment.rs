@@ -1,11 +1,12 @@
 //! Assignments: work to be done in a folder.
 
-use super::{Folder, Identity, check_span, record, settled};
+use super::{Folder, RecordMetadata, check_date_range, record};
 use crate::{
-    Amount, Key, PersonId, Problem, RecordId, Reference, Refusal, Status, StatusId, Timestamp,
-    input::{CustomFieldsInput, Field, Fields, StatusRef, Text},
+    Amount, DomainError, FieldErrors, Key, PersonId, RecordId, Reference, Status, StatusId,
+    Timestamp, Violation,
+    input::{CustomFieldsInput, Field, FieldReader, StatusRef, TextLimit},
     person::PersonRef,
-    status::Group,
+    status::StatusGroup,
     text::search_text,
     time::Date,
 };
@@ -17,52 +18,52 @@ use utoipa::ToSchema;
 record! {
     /// Work to be done in a folder.
     pub struct Assignment {
-        /// Folder it belongs to.
+        /// Folder that the assignment belongs to.
         pub folder_id: RecordId,
         /// Title.
         #[schema(example = "Stake out north line")]
         pub title: String,
         /// Description.
         pub description: Option<String>,
-        /// Status; see the statuses list.
+        /// Status, from the list of statuses.
         pub status_id: Option<StatusId>,
-        /// How pressing it is.
+        /// Priority.
         pub priority: Priority,
-        /// Who does it.
+        /// People who do the work.
         #[schema(value_type = Vec<crate::Person>)]
         pub assignees: Vec<PersonId>,
-        /// First day.
+        /// Start date.
         #[schema(value_type = Option<String>, format = "date")]
         pub start_date: Option<Date>,
-        /// Last day.
+        /// Due date.
         #[schema(value_type = Option<String>, format = "date")]
         pub due_date: Option<Date>,
-        /// Hours it should take, a decimal.
+        /// Estimated hours, a decimal.
         pub estimated_hours: Option<Amount>,
-        /// Hours it has taken, a decimal.
+        /// Hours spent, a decimal.
         pub spent_hours: Option<Amount>,
-        /// When it entered a status of group `done`.
+        /// When the assignment entered a status of the group `done`.
         pub completed_at: Option<Timestamp>,
     }
 }
 
-/// How pressing an assignment is.
+/// Priority of an assignment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Priority {
-    /// It can wait.
+    /// Low.
     Low,
-    /// As usual.
+    /// Normal.
     Normal,
-    /// Before others.
+    /// High.
     High,
-    /// Now.
+    /// Urgent.
     Urgent,
 }
 
 impl Priority {
-    /// Every priority with its name.
-    pub const WORDS: [(&'static str, Self); 4] = [
+    /// The priorities with their names in the API.
+    pub const NAMES: [(&'static str, Self); 4] = [
         ("low", Self::Low),
         ("normal", Self::Normal),
         ("high", Self::High),
@@ -70,7 +71,7 @@ impl Priority {
     ];
 }
 
-/// What someone wants an assignment to be.
+/// The requested values of an assignment.
 #[derive(Clone, Debug, Default)]
 #[expect(missing_docs, reason = "the fields are those of `Assignment`")]
 pub struct AssignmentInput {
@@ -90,18 +91,19 @@ pub struct AssignmentInput {
 }
 
 impl AssignmentInput {
-    /// Reads the input.
-    pub fn read(values: &Map<String, Value>) -> Result<Self, Refusal> {
-        let mut fields = Fields::new(values, &[&super::READ_ONLY[..], &["completedAt"]].concat());
+    /// Parses the input.
+    pub fn read(values: &Map<String, Value>) -> Result<Self, DomainError> {
+        let mut fields =
+            FieldReader::new(values, &[&super::READ_ONLY[..], &["completedAt"]].concat());
         let folder = fields.link("folder", "folderId");
         let input = Self {
             reference: fields.reference("reference"),
-            external_id: fields.text("externalId", Text::Short),
-            folder: fields.needed("folder", folder),
-            title: fields.needed_text("title", Text::Line),
-            description: fields.text("description", Text::Long),
+            external_id: fields.text("externalId", TextLimit::Short),
+            folder: fields.required("folder", folder),
+            title: fields.required_text("title", TextLimit::Line),
+            description: fields.text("description", TextLimit::Long),
             status: fields.status(),
-            priority: fields.word("priority", &Priority::WORDS),
+            priority: fields.one_of("priority", &Priority::NAMES),
             assignees: fields.people("assignees"),
             start_date: fields.date("startDate"),
             due_date: fields.date("dueDate"),
@@ -113,60 +115,49 @@ impl AssignmentInput {
     }
 }
 
-/// What an assignment is to be linked with, looked up.
+/// The records and people that an assignment links to.
 pub struct AssignmentLinks<'a> {
-    /// Its folder.
+    /// Folder.
     pub folder: Option<&'a Folder>,
-    /// Its status.
+    /// Status.
     pub status: Option<&'a Status>,
-    /// Who does it.
+    /// People who do the work.
     pub assignees: Vec<PersonId>,
 }
 
 impl Assignment {
-    /// The assignment that `input` makes of `prior`, or anew.
-    pub fn write(
+    /// Applies `input` to `prior`, or creates an assignment.
+    pub fn from_input(
         prior: Option<&Self>,
-        identity: Identity,
+        metadata: RecordMetadata,
         input: AssignmentInput,
         links: AssignmentLinks<'_>,
         now: Timestamp,
-    ) -> Result<Self, Refusal> {
-        let mut problems = Vec::new();
-        let title = input.title.given().or_else(|| prior.map(|prior| prior.title.clone()));
+    ) -> Result<Self, DomainError> {
+        let mut errors = FieldErrors::default();
+        let title = input.title.into_option().or_else(|| prior.map(|prior| prior.title.clone()));
         if title.is_none() {
-            problems.push(Problem::new("title", "is needed"));
+            errors.add("title", Violation::Required);
         }
         if links.folder.is_none() {
-            problems.push(Problem::new("folder", "is needed"));
+            errors.add("folder", Violation::Required);
         }
-        let custom_fields =
-            input.custom_fields.apply(&prior.map(|p| p.custom_fields.clone()).unwrap_or_default());
-        let custom_fields =
-            custom_fields.map_err(|problem| problems.push(problem)).unwrap_or_default();
+        let custom_fields = input.custom_fields.apply(prior.map(|p| &p.custom_fields), &mut errors);
         let start_date = input.start_date.or(prior.and_then(|prior| prior.start_date));
         let due_date = input.due_date.or(prior.and_then(|prior| prior.due_date));
-        check_span(&mut problems, (start_date, "startDate"), (due_date, "dueDate"));
-        let mut hours = |name, given: Field<Option<Decimal>>, current: Option<Amount>| match given {
+        check_date_range(&mut errors, (start_date, "startDate"), (due_date, "dueDate"));
+        let mut hours = |name, input: Field<Option<Decimal>>, current: Option<Amount>| match input {
             Field::Keep => current,
-            Field::Set(None) => None,
-            Field::Set(Some(hours))
-                if hours.is_sign_negative() && !hours.is_zero()
-                    || hours >= Decimal::from(1_000_000) =>
-            {
-                problems.push(Problem::new(name, "must be from 0 to under 1,000,000"));
-                None
-            }
-            Field::Set(Some(hours)) => Some(Amount(hours.normalize())),
+            Field::Set(hours) => hours.and_then(|hours| errors.check(name, parse_hours(hours))),
         };
         let estimated_hours =
             hours("estimatedHours", input.estimated_hours, prior.and_then(|p| p.estimated_hours));
         let spent_hours = hours("spentHours", input.spent_hours, prior.and_then(|p| p.spent_hours));
         let assignment = title.zip(links.folder).map(|(title, folder)| {
             let mut assignment = Self {
-                id: identity.id,
-                reference: identity.reference,
-                workspace_key: identity.workspace,
+                id: metadata.id,
+                reference: metadata.reference,
+                workspace_key: metadata.workspace,
                 external_id: input.external_id.or(prior.and_then(|p| p.external_id.clone())),
                 folder_id: folder.id,
                 title,
@@ -180,20 +171,20 @@ impl Assignment {
                 spent_hours,
                 completed_at: prior.and_then(|p| p.completed_at),
                 custom_fields,
-                created_at: identity.created_at,
-                updated_at: identity.updated_at,
-                version: identity.version,
+                created_at: metadata.created_at,
+                updated_at: metadata.updated_at,
+                version: metadata.version,
             };
-            assignment.settle_completion(links.status, now);
+            assignment.update_completed_at(links.status, now);
             assignment
         });
-        settled(assignment, problems)
+        errors.finish(assignment)
     }
 
-    /// Sets `completed_at` on entering a status of group `done`, clears it on leaving.
-    pub(super) fn settle_completion(&mut self, status: Option<&Status>, now: Timestamp) {
+    /// Sets `completed_at` if the status is in the group `done`, and clears it otherwise.
+    pub(super) fn update_completed_at(&mut self, status: Option<&Status>, now: Timestamp) {
         self.completed_at = match status {
-            Some(status) if status.group == Group::Done => self.completed_at.or(Some(now)),
+            Some(status) if status.group == StatusGroup::Done => self.completed_at.or(Some(now)),
             _ => None,
         };
     }
@@ -201,4 +192,14 @@ impl Assignment {
     pub(super) fn search_text(&self) -> String {
         search_text([Some(self.reference.as_str()), Some(&self.title), self.description.as_deref()])
     }
+}
+
+fn parse_hours(hours: Decimal) -> Result<Amount, Violation> {
+    if hours.is_sign_negative() && !hours.is_zero() {
+        return Err(Violation::Negative);
+    }
+    if hours >= Decimal::from(1_000_000) {
+        return Err(Violation::TooManyDigits { max: 6 });
+    }
+    Ok(Amount(hours.normalize()))
 }

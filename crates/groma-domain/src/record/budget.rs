@@ -1,9 +1,9 @@
-//! Budgets: money set aside in a folder, and what its expenses have left of it.
+//! Budgets: money planned for a folder, and how much of it the expenses have used.
 
-use super::{Folder, Identity, check_span, record, settled};
+use super::{Folder, RecordMetadata, check_date_range, record};
 use crate::{
-    Amount, Currency, Key, Problem, RecordId, Reference, Refusal, StatusId,
-    input::{CustomFieldsInput, Field, Fields, StatusRef, Text},
+    Amount, Currency, DomainError, FieldErrors, Key, RecordId, Reference, StatusId, Violation,
+    input::{CustomFieldsInput, Field, FieldReader, StatusRef, TextLimit},
     text::search_text,
     time::Date,
 };
@@ -11,39 +11,39 @@ use rust_decimal::Decimal;
 use serde_json::{Map, Value};
 
 record! {
-    /// Money set aside in a folder.
+    /// Money planned for a folder.
     pub struct Budget {
-        /// Folder it belongs to.
+        /// Folder that the budget belongs to.
         pub folder_id: RecordId,
         /// Name.
         #[schema(example = "Field work 2026")]
         pub name: String,
         /// Description.
         pub description: Option<String>,
-        /// Status; see the statuses list.
+        /// Status, from the list of statuses.
         pub status_id: Option<StatusId>,
         /// Category.
         pub category: Option<String>,
-        /// How much is set aside.
+        /// Planned amount.
         pub amount: Amount,
-        /// Currency, shared with its expenses.
+        /// Currency of the budget and its expenses.
         pub currency: Currency,
-        /// First day.
+        /// Start date.
         #[schema(value_type = Option<String>, format = "date")]
         pub start_date: Option<Date>,
-        /// Last day.
+        /// End date.
         #[schema(value_type = Option<String>, format = "date")]
         pub end_date: Option<Date>,
-        /// Sum of the expenses that name it.
+        /// Sum of the budget's expenses, except cancelled ones.
         pub spent: Amount,
         /// `amount` − `spent`.
         pub remaining: Amount,
-        /// `spent` in percent of `amount`, two decimals; null when the amount is 0.
+        /// `spent` as a percentage of `amount`, with two decimals; null if the amount is 0.
         pub percent_used: Option<Amount>,
     }
 }
 
-/// What someone wants a budget to be.
+/// The requested values of a budget.
 #[derive(Clone, Debug, Default)]
 #[expect(missing_docs, reason = "the fields are those of `Budget`")]
 pub struct BudgetInput {
@@ -62,21 +62,21 @@ pub struct BudgetInput {
 }
 
 impl BudgetInput {
-    /// Reads the input.
-    pub fn read(values: &Map<String, Value>) -> Result<Self, Refusal> {
+    /// Parses the input.
+    pub fn read(values: &Map<String, Value>) -> Result<Self, DomainError> {
         let derived = ["spent", "remaining", "percentUsed"];
-        let mut fields = Fields::new(values, &[&super::READ_ONLY[..], &derived].concat());
+        let mut fields = FieldReader::new(values, &[&super::READ_ONLY[..], &derived].concat());
         let folder = fields.link("folder", "folderId");
         let amount = fields.decimal("amount", 28);
         let input = Self {
             reference: fields.reference("reference"),
-            external_id: fields.text("externalId", Text::Short),
-            folder: fields.needed("folder", folder),
-            name: fields.needed_text("name", Text::Line),
-            description: fields.text("description", Text::Long),
+            external_id: fields.text("externalId", TextLimit::Short),
+            folder: fields.required("folder", folder),
+            name: fields.required_text("name", TextLimit::Line),
+            description: fields.text("description", TextLimit::Long),
             status: fields.status(),
-            category: fields.text("category", Text::Short),
-            amount: fields.needed("amount", amount),
+            category: fields.text("category", TextLimit::Short),
+            amount: fields.required("amount", amount),
             currency: fields.currency("currency"),
             start_date: fields.date("startDate"),
             end_date: fields.date("endDate"),
@@ -86,73 +86,64 @@ impl BudgetInput {
     }
 }
 
-/// What a budget is to be linked with, looked up.
+/// The records that a budget links to.
 pub struct BudgetLinks<'a> {
-    /// Its folder.
+    /// Folder.
     pub folder: Option<&'a Folder>,
-    /// Its status.
+    /// Status.
     pub status: Option<StatusId>,
-    /// Whether expenses name it: its folder and currency are then fixed.
-    pub in_use: bool,
+    /// Whether the budget has expenses. Its folder and currency are then fixed.
+    pub has_expenses: bool,
 }
 
 impl Budget {
-    /// The budget that `input` makes of `prior`, or anew.
-    pub fn write(
+    /// Applies `input` to `prior`, or creates a budget.
+    pub fn from_input(
         prior: Option<&Self>,
-        identity: Identity,
+        metadata: RecordMetadata,
         input: BudgetInput,
         links: &BudgetLinks<'_>,
-    ) -> Result<Self, Refusal> {
-        let mut problems = Vec::new();
-        let name = input.name.given().or_else(|| prior.map(|prior| prior.name.clone()));
-        let number = input.amount.given().or(prior.map(|prior| prior.amount.0));
-        for (missing, field) in [
+    ) -> Result<Self, DomainError> {
+        let mut errors = FieldErrors::default();
+        let name = input.name.into_option().or_else(|| prior.map(|prior| prior.name.clone()));
+        let number = input.amount.into_option().or(prior.map(|prior| prior.amount.0));
+        for (is_missing, name) in [
             (name.is_none(), "name"),
             (links.folder.is_none(), "folder"),
             (number.is_none(), "amount"),
         ] {
-            if missing {
-                problems.push(Problem::new(field, "is needed"));
+            if is_missing {
+                errors.add(name, Violation::Required);
             }
         }
         let (Some(name), Some(folder), Some(number)) = (name, links.folder, number) else {
-            return Err(Refusal::Invalid(problems));
+            return errors.finish(None);
         };
         let currency = match input.currency {
             Field::Keep => prior.map_or(folder.currency, |prior| prior.currency),
             Field::Set(currency) => currency.unwrap_or(folder.currency),
         };
-        if let Some(prior) = prior.filter(|_| links.in_use) {
+        if let Some(prior) = prior.filter(|_| links.has_expenses) {
             if prior.folder_id != folder.id {
-                problems
-                    .push(Problem::new("folder", "cannot change while expenses name this budget"));
+                errors.add("folder", Violation::BudgetInUse);
             }
             if prior.currency != currency {
-                problems.push(Problem::new(
-                    "currency",
-                    "cannot change while expenses name this budget",
-                ));
+                errors.add("currency", Violation::BudgetInUse);
             }
         }
         if number.is_sign_negative() && !number.is_zero() {
-            problems.push(Problem::new("amount", "must not be negative"));
+            errors.add("amount", Violation::Negative);
         }
         let start_date = input.start_date.or(prior.and_then(|prior| prior.start_date));
         let end_date = input.end_date.or(prior.and_then(|prior| prior.end_date));
-        check_span(&mut problems, (start_date, "startDate"), (end_date, "endDate"));
-        let custom_fields =
-            input.custom_fields.apply(&prior.map(|p| p.custom_fields.clone()).unwrap_or_default());
-        let custom_fields =
-            custom_fields.map_err(|problem| problems.push(problem)).unwrap_or_default();
-        let amount = Amount::money(number, currency)
-            .map_err(|message| problems.push(Problem::new("amount", message)))
-            .ok();
+        check_date_range(&mut errors, (start_date, "startDate"), (end_date, "endDate"));
+        let custom_fields = input.custom_fields.apply(prior.map(|p| &p.custom_fields), &mut errors);
+        let amount = errors.check("amount", Amount::money(number, currency));
         let budget = amount.map(|amount| {
             let mut budget = Self {
-                id: identity.id,
-                reference: identity.reference,
-                workspace_key: identity.workspace,
+                id: metadata.id,
+                reference: metadata.reference,
+                workspace_key: metadata.workspace,
                 external_id: input.external_id.or(prior.and_then(|p| p.external_id.clone())),
                 folder_id: folder.id,
                 name,
@@ -167,9 +158,9 @@ impl Budget {
                 remaining: amount,
                 percent_used: None,
                 custom_fields,
-                created_at: identity.created_at,
-                updated_at: identity.updated_at,
-                version: identity.version,
+                created_at: metadata.created_at,
+                updated_at: metadata.updated_at,
+                version: metadata.version,
             };
             let spent = prior
                 .filter(|prior| prior.currency == currency)
@@ -177,18 +168,18 @@ impl Budget {
             budget.add_spent(spent);
             budget
         });
-        settled(budget, problems)
+        errors.finish(budget)
     }
 
-    /// Counts an expense of this amount; a negative one takes it back.
+    /// Adds an amount to `spent`. A negative amount removes an expense or adds a refund.
     pub fn add_spent(&mut self, amount: Decimal) {
-        let places = |mut number: Decimal| {
-            // Adding a plain zero would lose them.
+        let with_decimals = |mut number: Decimal| {
+            // The result of an addition has the decimal places of its operands.
             number.rescale(self.currency.exponent());
             Amount(number)
         };
-        self.spent = places(self.spent.0 + amount);
-        self.remaining = places(self.amount.0 - self.spent.0);
+        self.spent = with_decimals(self.spent.0 + amount);
+        self.remaining = with_decimals(self.amount.0 - self.spent.0);
         self.percent_used = self.spent.percent_of(self.amount);
     }
 

@@ -1,9 +1,10 @@
 //! Expenses: money spent in a folder.
 
-use super::{Assignment, Budget, Folder, Identity, record, settled};
+use super::{Assignment, Budget, Folder, RecordMetadata, record};
 use crate::{
-    Amount, Currency, Key, PersonId, Problem, RecordId, Reference, Refusal, StatusId,
-    input::{CustomFieldsInput, Field, Fields, StatusRef, Text},
+    Amount, Currency, DomainError, FieldErrors, Key, PersonId, RecordId, Reference, StatusId,
+    Violation,
+    input::{CustomFieldsInput, Field, FieldReader, StatusRef, TextLimit},
     person::PersonRef,
     text::search_text,
     time::Date,
@@ -14,41 +15,41 @@ use serde_json::{Map, Value};
 record! {
     /// Money spent in a folder; negative for a refund.
     pub struct Expense {
-        /// Folder it belongs to.
+        /// Folder that the expense belongs to.
         pub folder_id: RecordId,
-        /// Assignment it was made for.
+        /// Assignment that the expense belongs to.
         pub assignment_id: Option<RecordId>,
-        /// Budget it counts against.
+        /// Budget that pays for the expense.
         pub budget_id: Option<RecordId>,
-        /// Status; see the statuses list.
+        /// Status, from the list of statuses.
         pub status_id: Option<StatusId>,
         /// Category.
         #[schema(example = "Travel")]
         pub category: Option<String>,
         /// Description.
         pub description: Option<String>,
-        /// Who was paid.
+        /// Vendor.
         pub vendor: Option<String>,
-        /// How many, a decimal.
+        /// Quantity, a decimal.
         pub quantity: Amount,
-        /// Price of one.
+        /// Unit price.
         pub unit_amount: Amount,
         /// `quantity` × `unitAmount`, rounded half to even to the currency's minor unit.
         pub amount: Amount,
         /// Currency.
         pub currency: Currency,
-        /// Day it was made.
+        /// Date of the expense.
         #[schema(value_type = String, format = "date")]
         pub incurred_on: Date,
-        /// Who handed it in.
+        /// Person who submitted the expense.
         #[schema(value_type = Option<crate::Person>)]
         pub submitted_by: Option<PersonId>,
-        /// Whether the client pays for it.
+        /// Whether the client is billed for the expense.
         pub billable: bool,
     }
 }
 
-/// What someone wants an expense to be.
+/// The requested values of an expense.
 #[derive(Clone, Debug, Default)]
 #[expect(missing_docs, reason = "the fields are those of `Expense`")]
 pub struct ExpenseInput {
@@ -71,26 +72,26 @@ pub struct ExpenseInput {
 }
 
 impl ExpenseInput {
-    /// Reads the input.
-    pub fn read(values: &Map<String, Value>) -> Result<Self, Refusal> {
-        let mut fields = Fields::new(values, &[&super::READ_ONLY[..], &["amount"]].concat());
+    /// Parses the input.
+    pub fn read(values: &Map<String, Value>) -> Result<Self, DomainError> {
+        let mut fields = FieldReader::new(values, &[&super::READ_ONLY[..], &["amount"]].concat());
         let folder = fields.link("folder", "folderId");
         let unit_amount = fields.decimal("unitAmount", 28);
         let incurred_on = fields.date("incurredOn");
         let input = Self {
             reference: fields.reference("reference"),
-            external_id: fields.text("externalId", Text::Short),
-            folder: fields.needed("folder", folder),
+            external_id: fields.text("externalId", TextLimit::Short),
+            folder: fields.required("folder", folder),
             assignment: fields.link("assignment", "assignmentId"),
             budget: fields.link("budget", "budgetId"),
             status: fields.status(),
-            category: fields.text("category", Text::Short),
-            description: fields.text("description", Text::Long),
-            vendor: fields.text("vendor", Text::Short),
+            category: fields.text("category", TextLimit::Short),
+            description: fields.text("description", TextLimit::Long),
+            vendor: fields.text("vendor", TextLimit::Short),
             quantity: fields.decimal("quantity", 6),
-            unit_amount: fields.needed("unitAmount", unit_amount),
+            unit_amount: fields.required("unitAmount", unit_amount),
             currency: fields.currency("currency"),
-            incurred_on: fields.needed("incurredOn", incurred_on),
+            incurred_on: fields.required("incurredOn", incurred_on),
             submitted_by: fields.person("submittedBy"),
             billable: fields.boolean("billable"),
             custom_fields: fields.custom_fields(),
@@ -99,43 +100,59 @@ impl ExpenseInput {
     }
 }
 
-/// What an expense is to be linked with, looked up.
+/// The records and people that an expense links to.
 pub struct ExpenseLinks<'a> {
-    /// Its folder.
+    /// Folder.
     pub folder: Option<&'a Folder>,
-    /// Its assignment.
+    /// Assignment.
     pub assignment: Option<&'a Assignment>,
-    /// Its budget.
+    /// Budget.
     pub budget: Option<&'a Budget>,
-    /// Its status.
+    /// Status.
     pub status: Option<StatusId>,
-    /// Who handed it in.
+    /// Person who submitted the expense.
     pub submitted_by: Option<PersonId>,
 }
 
+impl ExpenseLinks<'_> {
+    fn check(&self, folder: &Folder, currency: Currency, errors: &mut FieldErrors) {
+        if self.assignment.is_some_and(|assignment| assignment.folder_id != folder.id) {
+            errors.add("assignment", Violation::AnotherFolder);
+        }
+        if self.budget.is_some_and(|budget| budget.folder_id != folder.id) {
+            errors.add("budget", Violation::AnotherFolder);
+        }
+        if let Some(budget) = self.budget
+            && budget.currency != currency
+        {
+            errors.add("currency", Violation::NotBudgetCurrency { currency: budget.currency });
+        }
+    }
+}
+
 impl Expense {
-    /// The expense that `input` makes of `prior`, or anew.
-    pub fn write(
+    /// Applies `input` to `prior`, or creates an expense.
+    pub fn from_input(
         prior: Option<&Self>,
-        identity: Identity,
+        metadata: RecordMetadata,
         input: ExpenseInput,
         links: &ExpenseLinks<'_>,
-    ) -> Result<Self, Refusal> {
-        let mut problems = Vec::new();
-        let unit = input.unit_amount.given().or(prior.map(|prior| prior.unit_amount.0));
-        let incurred_on = input.incurred_on.given().or(prior.map(|prior| prior.incurred_on));
-        for (missing, name) in [
+    ) -> Result<Self, DomainError> {
+        let mut errors = FieldErrors::default();
+        let unit = input.unit_amount.into_option().or(prior.map(|prior| prior.unit_amount.0));
+        let incurred_on = input.incurred_on.into_option().or(prior.map(|prior| prior.incurred_on));
+        for (is_missing, name) in [
             (links.folder.is_none(), "folder"),
             (unit.is_none(), "unitAmount"),
             (incurred_on.is_none(), "incurredOn"),
         ] {
-            if missing {
-                problems.push(Problem::new(name, "is needed"));
+            if is_missing {
+                errors.add(name, Violation::Required);
             }
         }
         let (Some(folder), Some(unit), Some(incurred_on)) = (links.folder, unit, incurred_on)
         else {
-            return Err(Refusal::Invalid(problems));
+            return errors.finish(None);
         };
         let currency = match input.currency {
             Field::Keep => prior.map_or(folder.currency, |prior| prior.currency),
@@ -146,38 +163,17 @@ impl Expense {
             Field::Set(quantity) => quantity.unwrap_or(Decimal::ONE),
         };
         if quantity.abs() >= Decimal::from(1_000_000_000) {
-            problems.push(Problem::new("quantity", "must stay under 10^9"));
+            errors.add("quantity", Violation::TooManyDigits { max: 9 });
         }
-        if links.assignment.is_some_and(|assignment| assignment.folder_id != folder.id) {
-            problems.push(Problem::new("assignment", "belongs to another folder"));
-        }
-        if let Some(budget) = links.budget {
-            if budget.folder_id != folder.id {
-                problems.push(Problem::new("budget", "belongs to another folder"));
-            }
-            if budget.currency != currency {
-                problems.push(Problem::new(
-                    "currency",
-                    format!("must be {}, that of the budget", budget.currency),
-                ));
-            }
-        }
-        let custom_fields =
-            input.custom_fields.apply(&prior.map(|p| p.custom_fields.clone()).unwrap_or_default());
-        let custom_fields =
-            custom_fields.map_err(|problem| problems.push(problem)).unwrap_or_default();
-        let unit_amount = Amount::money(unit, currency)
-            .map_err(|message| problems.push(Problem::new("unitAmount", message)))
-            .ok();
-        let amount = unit_amount.and_then(|unit| {
-            Amount::product(quantity, unit, currency)
-                .map_err(|message| problems.push(Problem::new("amount", message)))
-                .ok()
-        });
+        links.check(folder, currency, &mut errors);
+        let custom_fields = input.custom_fields.apply(prior.map(|p| &p.custom_fields), &mut errors);
+        let unit_amount = errors.check("unitAmount", Amount::money(unit, currency));
+        let amount = unit_amount
+            .and_then(|unit| errors.check("amount", Amount::product(quantity, unit, currency)));
         let expense = unit_amount.zip(amount).map(|(unit_amount, amount)| Self {
-            id: identity.id,
-            reference: identity.reference,
-            workspace_key: identity.workspace,
+            id: metadata.id,
+            reference: metadata.reference,
+            workspace_key: metadata.workspace,
             external_id: input.external_id.or(prior.and_then(|p| p.external_id.clone())),
             folder_id: folder.id,
             assignment_id: links.assignment.map(|assignment| assignment.id),
@@ -194,11 +190,11 @@ impl Expense {
             submitted_by: links.submitted_by,
             billable: input.billable.or(prior.map(|p| p.billable)).unwrap_or(false),
             custom_fields,
-            created_at: identity.created_at,
-            updated_at: identity.updated_at,
-            version: identity.version,
+            created_at: metadata.created_at,
+            updated_at: metadata.updated_at,
+            version: metadata.version,
         });
-        settled(expense, problems)
+        errors.finish(expense)
     }
 
     pub(super) fn search_text(&self) -> String {

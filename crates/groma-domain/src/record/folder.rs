@@ -1,9 +1,9 @@
-//! Folders: the projects of an office.
+//! Folders: the projects of a workspace.
 
-use super::{Identity, check_span, record, settled};
+use super::{RecordMetadata, check_date_range, record};
 use crate::{
-    Currency, PersonId, Problem, Reference, Refusal, StatusId, Timestamp,
-    input::{CustomFieldsInput, Field, Fields, StatusRef, Text},
+    Currency, DomainError, FieldErrors, PersonId, Reference, StatusId, Timestamp, Violation,
+    input::{CustomFieldsInput, Field, FieldReader, StatusRef, TextLimit},
     person::PersonRef,
     text::search_text,
     time::Date,
@@ -19,31 +19,31 @@ record! {
         pub name: String,
         /// Description.
         pub description: Option<String>,
-        /// For whom the work is done.
+        /// Name of the client.
         pub client_name: Option<String>,
-        /// Status; see the statuses list.
+        /// Status, from the list of statuses.
         pub status_id: Option<StatusId>,
-        /// Who answers for it.
+        /// Person responsible for the folder.
         #[schema(value_type = Option<crate::Person>)]
         pub owner: Option<PersonId>,
-        /// First day.
+        /// Start date.
         #[schema(value_type = Option<String>, format = "date")]
         pub start_date: Option<Date>,
-        /// Last day.
+        /// Due date.
         #[schema(value_type = Option<String>, format = "date")]
         pub due_date: Option<Date>,
-        /// Currency of its budgets and expenses that name none.
+        /// Default currency of the folder's budgets and expenses.
         pub currency: Currency,
         /// Tags.
         pub tags: Vec<String>,
-        /// Box around its geometries.
+        /// Bounding box of the folder's geometries.
         pub bbox: Option<Bbox>,
         /// When it was archived.
         pub archived_at: Option<Timestamp>,
     }
 }
 
-/// What someone wants a folder to be.
+/// The requested values of a folder.
 #[derive(Clone, Debug, Default)]
 #[expect(missing_docs, reason = "the fields are those of `Folder`")]
 pub struct FolderInput {
@@ -63,62 +63,59 @@ pub struct FolderInput {
 }
 
 impl FolderInput {
-    /// Reads the input.
-    pub fn read(values: &Map<String, Value>) -> Result<Self, Refusal> {
-        let mut fields = Fields::new(values, &[&super::READ_ONLY[..], &["bbox"]].concat());
+    /// Parses the input.
+    pub fn read(values: &Map<String, Value>) -> Result<Self, DomainError> {
+        let mut fields = FieldReader::new(values, &[&super::READ_ONLY[..], &["bbox"]].concat());
         let input = Self {
             reference: fields.reference("reference"),
-            external_id: fields.text("externalId", Text::Short),
-            name: fields.needed_text("name", Text::Line),
-            description: fields.text("description", Text::Long),
-            client_name: fields.text("clientName", Text::Line),
+            external_id: fields.text("externalId", TextLimit::Short),
+            name: fields.required_text("name", TextLimit::Line),
+            description: fields.text("description", TextLimit::Long),
+            client_name: fields.text("clientName", TextLimit::Line),
             status: fields.status(),
             owner: fields.person("owner"),
             start_date: fields.date("startDate"),
             due_date: fields.date("dueDate"),
             currency: fields.currency("currency"),
             tags: fields.tags("tags"),
-            archived_at: fields.moment("archivedAt"),
+            archived_at: fields.timestamp("archivedAt"),
             custom_fields: fields.custom_fields(),
         };
         fields.finish(input)
     }
 }
 
-/// What a folder is to be linked with, looked up.
+/// The records and people that a folder links to.
 pub struct FolderLinks {
-    /// Its status.
+    /// Status.
     pub status: Option<StatusId>,
-    /// Its owner.
+    /// Owner.
     pub owner: Option<PersonId>,
-    /// The currency when none is named.
+    /// Currency if the input has none.
     pub default_currency: Currency,
 }
 
 impl Folder {
-    /// The folder that `input` makes of `prior`, or anew.
-    pub fn write(
+    /// Applies `input` to `prior`, or creates a folder.
+    pub fn from_input(
         prior: Option<&Self>,
-        identity: Identity,
+        metadata: RecordMetadata,
         input: FolderInput,
         links: &FolderLinks,
-    ) -> Result<Self, Refusal> {
-        let mut problems = Vec::new();
-        let name = input.name.given().or_else(|| prior.map(|prior| prior.name.clone()));
+    ) -> Result<Self, DomainError> {
+        let mut errors = FieldErrors::default();
+        let name = input.name.into_option().or_else(|| prior.map(|prior| prior.name.clone()));
         if name.is_none() {
-            problems.push(Problem::new("name", "is needed"));
+            errors.add("name", Violation::Required);
         }
-        let custom_fields =
-            input.custom_fields.apply(&prior.map(|p| p.custom_fields.clone()).unwrap_or_default());
-        let custom_fields =
-            custom_fields.map_err(|problem| problems.push(problem)).unwrap_or_default();
+        let custom_fields = input.custom_fields.apply(prior.map(|p| &p.custom_fields), &mut errors);
         let start_date = input.start_date.or(prior.and_then(|prior| prior.start_date));
         let due_date = input.due_date.or(prior.and_then(|prior| prior.due_date));
-        check_span(&mut problems, (start_date, "startDate"), (due_date, "dueDate"));
+        check_date_range(&mut errors, (start_date, "startDate"), (due_date, "dueDate"));
         let folder = name.map(|name| Self {
-            id: identity.id,
-            reference: identity.reference,
-            workspace_key: identity.workspace,
+            id: metadata.id,
+            reference: metadata.reference,
+            workspace_key: metadata.workspace,
             external_id: input.external_id.or(prior.and_then(|p| p.external_id.clone())),
             name,
             description: input.description.or(prior.and_then(|p| p.description.clone())),
@@ -134,16 +131,16 @@ impl Folder {
             tags: input.tags.or(prior.map(|p| p.tags.clone()).unwrap_or_default()),
             bbox: prior.and_then(|p| p.bbox),
             archived_at: match (prior.and_then(|p| p.archived_at), input.archived_at) {
-                // What is archived stays so since then.
+                // Archiving an archived folder keeps the original time.
                 (Some(since), Field::Set(Some(_)) | Field::Keep) => Some(since),
-                (_, given) => given.or(None),
+                (_, archived_at) => archived_at.or(None),
             },
             custom_fields,
-            created_at: identity.created_at,
-            updated_at: identity.updated_at,
-            version: identity.version,
+            created_at: metadata.created_at,
+            updated_at: metadata.updated_at,
+            version: metadata.version,
         });
-        settled(folder, problems)
+        errors.finish(folder)
     }
 
     pub(super) fn search_text(&self) -> String {

@@ -10,15 +10,15 @@ use crate::{
     tx::{self, Link, Tx},
 };
 use groma_domain::{
-    Kind, Permission, PersonId, Record, RecordId, Refusal, Status, StatusId,
+    DomainError, Kind, Permission, PersonId, Record, RecordId, Status, StatusId,
     input::{Field, StatusRef},
     person::PersonRef,
     record::{
-        Assignment, AssignmentInput, AssignmentLinks, Budget, BudgetInput, BudgetLinks, Draft,
-        Expense, ExpenseInput, ExpenseLinks, Folder, FolderInput, FolderLinks, Identity,
+        Assignment, AssignmentInput, AssignmentLinks, Budget, BudgetInput, BudgetLinks, Expense,
+        ExpenseInput, ExpenseLinks, Folder, FolderInput, FolderLinks, RecordInput, RecordMetadata,
     },
     reference::Key,
-    status::{Group, StatusInput},
+    status::{StatusGroup, StatusInput},
 };
 
 impl<T: Tx> Working<'_, T> {
@@ -49,7 +49,7 @@ impl<T: Tx> Working<'_, T> {
         }
     }
 
-    async fn save(&mut self, target: Target, draft: Draft) -> Result<Touched> {
+    async fn save(&mut self, target: Target, draft: RecordInput) -> Result<Touched> {
         let kind = draft.kind();
         let prior = match target {
             Target::New => None,
@@ -61,12 +61,18 @@ impl<T: Tx> Working<'_, T> {
         };
         let identity = self.identity(kind, prior.as_ref(), &draft).await?;
         let record = match draft {
-            Draft::Folder(input) => Record::Folder(self.folder(prior, identity, input).await?),
-            Draft::Assignment(input) => {
+            RecordInput::Folder(input) => {
+                Record::Folder(self.folder(prior, identity, input).await?)
+            }
+            RecordInput::Assignment(input) => {
                 Record::Assignment(self.assignment(prior, identity, input).await?)
             }
-            Draft::Expense(input) => Record::Expense(self.expense(prior, identity, input).await?),
-            Draft::Budget(input) => Record::Budget(self.budget(prior, identity, input).await?),
+            RecordInput::Expense(input) => {
+                Record::Expense(self.expense(prior, identity, input).await?)
+            }
+            RecordInput::Budget(input) => {
+                Record::Budget(self.budget(prior, identity, input).await?)
+            }
         };
         let id = record.id();
         self.put(record);
@@ -76,11 +82,13 @@ impl<T: Tx> Working<'_, T> {
     async fn existing(&mut self, kind: Kind, key: &Key, version: Option<u64>) -> Result<Record> {
         let (what, named) = (kind.name(), || key.to_string());
         let record = self.find(kind, key).await?;
-        let record = record.ok_or_else(|| Refusal::NotFound { what, key: named() })?;
+        let record =
+            record.ok_or_else(|| DomainError::NotFound { resource: what, key: named() })?;
         let current = record.version();
         match version {
             Some(expected) if expected != current => {
-                Err(Refusal::Conflict { what, key: named(), expected, current }.into())
+                Err(DomainError::Conflict { resource: what, key: named(), expected, current }
+                    .into())
             }
             _ => Ok(record),
         }
@@ -91,20 +99,23 @@ impl<T: Tx> Working<'_, T> {
         &mut self,
         kind: Kind,
         prior: Option<&Record>,
-        draft: &Draft,
-    ) -> Result<Identity> {
+        draft: &RecordInput,
+    ) -> Result<RecordMetadata> {
         let wanted = draft.reference().cloned();
         if let Some(wanted) = &wanted
             && prior.map(Record::reference) != Some(wanted)
             && self.find(kind, &Key::Reference(wanted.clone())).await?.is_some()
         {
-            return Err(Refusal::invalid("reference", format!("`{wanted}` is taken")).into());
+            return Err(DomainError::invalid("reference", format!("`{wanted}` is taken")).into());
         }
         if let Some(prior) = prior {
-            let identity = prior.identity();
-            return Ok(Identity { reference: wanted.unwrap_or(identity.reference), ..identity });
+            let identity = prior.metadata();
+            return Ok(RecordMetadata {
+                reference: wanted.unwrap_or(identity.reference),
+                ..identity
+            });
         }
-        Ok(Identity {
+        Ok(RecordMetadata {
             id: RecordId::new(self.now, tx::random()),
             reference: match wanted {
                 Some(wanted) => wanted,
@@ -120,7 +131,7 @@ impl<T: Tx> Working<'_, T> {
     async fn folder(
         &mut self,
         prior: Option<Record>,
-        identity: Identity,
+        identity: RecordMetadata,
         input: FolderInput,
     ) -> Result<Folder> {
         let prior = prior.and_then(Record::into_folder);
@@ -131,13 +142,13 @@ impl<T: Tx> Working<'_, T> {
             owner: self.choose_person("owner", prior.and_then(|p| p.owner), &input.owner).await?,
             default_currency: self.workspace.currency,
         };
-        Ok(Folder::write(prior, identity, input, &links)?)
+        Ok(Folder::from_input(prior, identity, input, &links)?)
     }
 
     async fn assignment(
         &mut self,
         prior: Option<Record>,
-        identity: Identity,
+        identity: RecordMetadata,
         input: AssignmentInput,
     ) -> Result<Assignment> {
         let prior = prior.and_then(Record::into_assignment);
@@ -148,7 +159,7 @@ impl<T: Tx> Working<'_, T> {
             && self.is_linked(Kind::Expense, Link::Assignment, prior.id.0).await?
         {
             let message = "cannot change while expenses name this assignment";
-            return Err(Refusal::invalid("folder", message).into());
+            return Err(DomainError::invalid("folder", message).into());
         }
         let status = prior.map(|prior| prior.status_id);
         let status = self.choose_status(Kind::Assignment, status, &input.status).await?;
@@ -163,13 +174,13 @@ impl<T: Tx> Working<'_, T> {
             }
         }
         let links = AssignmentLinks { folder: folder.as_ref(), status: status.as_ref(), assignees };
-        Ok(Assignment::write(prior, identity, input, links, self.now)?)
+        Ok(Assignment::from_input(prior, identity, input, links, self.now)?)
     }
 
     async fn expense(
         &mut self,
         prior: Option<Record>,
-        identity: Identity,
+        identity: RecordMetadata,
         input: ExpenseInput,
     ) -> Result<Expense> {
         let prior = prior.and_then(Record::into_expense);
@@ -194,13 +205,13 @@ impl<T: Tx> Working<'_, T> {
                 .choose_person("submittedBy", submitted_by, &input.submitted_by)
                 .await?,
         };
-        Ok(Expense::write(prior, identity, input, &links)?)
+        Ok(Expense::from_input(prior, identity, input, &links)?)
     }
 
     async fn budget(
         &mut self,
         prior: Option<Record>,
-        identity: Identity,
+        identity: RecordMetadata,
         input: BudgetInput,
     ) -> Result<Budget> {
         let prior = prior.and_then(Record::into_budget);
@@ -208,12 +219,12 @@ impl<T: Tx> Working<'_, T> {
         let folder = self.choose_folder(prior.map(|p| p.folder_id), &input.folder).await?;
         let status = prior.map(|p| p.status_id);
         let status = self.choose_status_id(Kind::Budget, status, &input.status).await?;
-        let in_use = match prior {
+        let has_expenses = match prior {
             Some(prior) => self.is_linked(Kind::Expense, Link::Budget, prior.id.0).await?,
             None => false,
         };
-        let links = BudgetLinks { folder: folder.as_ref(), status, in_use };
-        Ok(Budget::write(prior, identity, input, &links)?)
+        let links = BudgetLinks { folder: folder.as_ref(), status, has_expenses };
+        Ok(Budget::from_input(prior, identity, input, &links)?)
     }
 
     async fn choose_folder(
@@ -239,7 +250,7 @@ impl<T: Tx> Working<'_, T> {
         let Some(key) = given.clone().or(current.map(Key::Id)) else { return Ok(None) };
         match self.find(kind, &key).await? {
             Some(record) => Ok(Some(record)),
-            None => Err(Refusal::invalid(field, format!("names no {kind}: `{key}`")).into()),
+            None => Err(DomainError::invalid(field, format!("names no {kind}: `{key}`")).into()),
         }
     }
 
@@ -282,10 +293,10 @@ impl<T: Tx> Working<'_, T> {
 
     async fn named_status(&mut self, kind: Kind, field: &str, named: &StatusRef) -> Result<Status> {
         let mut statuses = self.statuses().await?.iter();
-        let found = statuses.find(|status| status.applies_to == kind && status.is_named(named));
+        let found = statuses.find(|status| status.applies_to == kind && status.matches(named));
         found.cloned().ok_or_else(|| {
             let message = format!("names no status of a {kind}: `{named}`");
-            Refusal::invalid(field, message).into()
+            DomainError::invalid(field, message).into()
         })
     }
 
@@ -353,11 +364,11 @@ impl<T: Tx> Working<'_, T> {
         let prior = index.map(|index| statuses[index].clone());
         let id = prior.as_ref().map_or_else(|| StatusId::new(now, tx::random()), |prior| prior.id);
         let next_position = statuses.iter().map(|status| status.position + 1).max().unwrap_or(0);
-        let status = Status::write(prior.as_ref(), id, input, next_position, now)?;
+        let status = Status::from_input(prior.as_ref(), id, input, next_position, now)?;
         let named = StatusRef::Name(status.name.clone());
         let beside = |other: &Status| other.applies_to == status.applies_to && other.id != id;
-        if statuses.iter().any(|other| beside(other) && other.is_named(&named)) {
-            return Err(Refusal::invalid("name", format!("`{}` is taken", status.name)).into());
+        if statuses.iter().any(|other| beside(other) && other.matches(&named)) {
+            return Err(DomainError::invalid("name", format!("`{}` is taken", status.name)).into());
         }
         if status.is_default {
             for other in statuses.iter_mut().filter(|other| beside(other) && other.is_default) {
@@ -370,8 +381,9 @@ impl<T: Tx> Working<'_, T> {
             None => statuses.push(status.clone()),
         }
         // What follows from being done is an assignment's completion.
-        let is_done =
-            |status: &Status| status.applies_to == Kind::Assignment && status.group == Group::Done;
+        let is_done = |status: &Status| {
+            status.applies_to == Kind::Assignment && status.group == StatusGroup::Done
+        };
         if prior.as_ref().is_some_and(|prior| is_done(prior) != is_done(&status)) {
             self.restate(status.applies_to, id, &status).await?;
         }
@@ -390,7 +402,7 @@ impl<T: Tx> Working<'_, T> {
             Some(named) => Some(self.named_status(kind, "replacement", named).await?),
             None => None,
         };
-        let refuse = |message: &str| Err(Refusal::invalid("replacement", message).into());
+        let refuse = |message: &str| Err(DomainError::invalid("replacement", message).into());
         match &heir {
             Some(heir) if heir.id == gone.id => return refuse("must be another status"),
             Some(heir) => self.restate(kind, gone.id, heir).await?,
@@ -420,7 +432,7 @@ impl<T: Tx> Working<'_, T> {
             let mut of_kind = statuses.iter().filter(|status| status.applies_to == kind).peekable();
             if of_kind.peek().is_some() && !of_kind.any(|status| status.is_default) {
                 let message = format!("is needed: no status of a {kind} would be the default");
-                return Err(Refusal::invalid("isDefault", message).into());
+                return Err(DomainError::invalid("isDefault", message).into());
             }
         }
         Ok(())
@@ -442,14 +454,16 @@ fn which_status(
     target: Option<StatusRef>,
     input: &StatusInput,
 ) -> Result<Option<usize>> {
-    let kind = input.applies_to.clone().given();
+    let kind = input.applies_to.clone().into_option();
     let is = |status: &Status, named: &StatusRef| {
-        status.is_named(named) && kind.is_none_or(|kind| kind == status.applies_to)
+        status.matches(named) && kind.is_none_or(|kind| kind == status.applies_to)
     };
     match (target, &input.name) {
         (Some(named), _) => match statuses.iter().position(|status| is(status, &named)) {
             Some(index) => Ok(Some(index)),
-            None => Err(Refusal::NotFound { what: "status", key: named.to_string() }.into()),
+            None => {
+                Err(DomainError::NotFound { resource: "status", key: named.to_string() }.into())
+            }
         },
         (None, Field::Set(name)) if kind.is_some() => {
             let named = StatusRef::Name(name.clone());

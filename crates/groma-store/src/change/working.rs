@@ -7,10 +7,10 @@ use crate::{
     webhooks::EventWrite,
 };
 use groma_domain::{
-    Event, Kind, Person, PersonId, Record, RecordId, Reference, Refusal, Status, StatusId,
+    DomainError, Event, Kind, Person, PersonId, Record, RecordId, Reference, Status, StatusId,
     Timestamp, WorkspaceId, event,
     person::{PersonRef, name_from_email},
-    record::{self, PeopleBook},
+    record::{self, PersonDirectory},
     reference::Key,
     workspace::Workspace,
 };
@@ -65,7 +65,7 @@ struct Statuses {
 impl<'t, T: Tx> Working<'t, T> {
     pub(super) async fn begin(tx: &'t mut T, change: &Change, reserved: Reserved) -> Result<Self> {
         let not_found =
-            || Refusal::NotFound { what: "workspace", key: change.workspace.to_string() };
+            || DomainError::NotFound { resource: "workspace", key: change.workspace.to_string() };
         let workspace = tx.lock_workspace(change.workspace).await?.ok_or_else(not_found)?;
         let asked_for = change.commands.iter().filter_map(Command::like_made).cloned().collect();
         Ok(Self {
@@ -191,7 +191,7 @@ impl<'t, T: Tx> Working<'t, T> {
         loop {
             let collection = self.collection(kind).await?;
             collection.last_reference += 1;
-            let reference = Reference::made(kind, collection.last_reference);
+            let reference = Reference::generated(kind, collection.last_reference);
             if self.asked_for.contains(&reference) || self.reserved.contains(&reference) {
                 continue;
             }
@@ -233,7 +233,7 @@ impl<'t, T: Tx> Working<'t, T> {
             PersonRef::Email(email) => email,
             PersonRef::Id(id) => match self.person(*id).await? {
                 Some(person) => return Ok(person.id),
-                None => return Err(Refusal::invalid(field, "names nobody here").into()),
+                None => return Err(DomainError::invalid(field, "names nobody here").into()),
             },
         };
         let key = email.key();
@@ -305,9 +305,9 @@ impl<'t, T: Tx> Working<'t, T> {
         let Some(reference) = after.map(|record| record.reference().clone()) else {
             return Done::Deleted { with: 0 };
         };
-        match Event::between(before, after).map(|event| event.change) {
+        match Event::from_change(before, after).map(|event| event.action) {
             None => Done::Unchanged(id, reference),
-            Some(event::Change::Created) => Done::Created(id, reference),
+            Some(event::EventAction::Created) => Done::Created(id, reference),
             Some(_) => Done::Updated(id, reference),
         }
     }
@@ -322,7 +322,7 @@ impl<'t, T: Tx> Working<'t, T> {
         self.free_references(&mut writes);
         let mut counts: BTreeMap<(Kind, u64), i64> = BTreeMap::new();
         for entry in std::mem::take(&mut self.entries) {
-            let event = Event::between(entry.before.as_ref(), entry.after.as_ref());
+            let event = Event::from_change(entry.before.as_ref(), entry.after.as_ref());
             let Some(event) = event else { continue };
             let seq = match entry.seq {
                 Some(seq) => seq,
@@ -332,10 +332,10 @@ impl<'t, T: Tx> Working<'t, T> {
                     collection.last_seq
                 }
             };
-            let by = match event.change {
-                event::Change::Created => 1,
-                event::Change::Deleted => -1,
-                event::Change::Updated | event::Change::Archived => 0,
+            let by = match event.action {
+                event::EventAction::Created => 1,
+                event::EventAction::Deleted => -1,
+                event::EventAction::Updated | event::EventAction::Archived => 0,
             };
             if by != 0 {
                 *counts.entry((entry.kind, seq / BLOCK)).or_default() += by;
@@ -368,7 +368,7 @@ impl<'t, T: Tx> Working<'t, T> {
         entry: Entry,
         event: Event,
         seq: u64,
-        book: &PeopleBook,
+        book: &PersonDirectory,
         writes: &mut Vec<Write>,
     ) -> LogRow {
         let Entry { kind, before, after, .. } = entry;
@@ -389,7 +389,7 @@ impl<'t, T: Tx> Working<'t, T> {
             }
             Some(mut record) => {
                 if before.is_some() {
-                    record.bump(self.now);
+                    record.increment_version(self.now);
                 }
                 let after_shown = shown(&record, book);
                 log.before = log.before.map(|before| {
@@ -476,12 +476,12 @@ impl<'t, T: Tx> Working<'t, T> {
     }
 
     /// The people whom the documents of this change show.
-    async fn people_book(&mut self) -> Result<PeopleBook> {
+    async fn people_book(&mut self) -> Result<PersonDirectory> {
         let records = self.entries.iter().flat_map(|entry| entry.before.iter().chain(&entry.after));
         let mut named: Vec<PersonId> = records.flat_map(Record::people).collect();
         named.sort_unstable();
         named.dedup();
-        let mut book = PeopleBook::default();
+        let mut book = PersonDirectory::default();
         for id in named {
             if let Some(person) = self.person(id).await? {
                 book.insert(&person);
@@ -492,10 +492,10 @@ impl<'t, T: Tx> Working<'t, T> {
 }
 
 /// The public document.
-fn shown(record: &Record, book: &PeopleBook) -> String {
+fn shown(record: &Record, book: &PersonDirectory) -> String {
     let document = record.document();
     let mut json = Vec::with_capacity(document.json.len() + 256);
-    record::render(document.json.as_bytes(), &document.people, book, &mut json);
+    record::render(document.json.as_bytes(), &document.person_offsets, book, &mut json);
     // Documents are made of strings.
     String::from_utf8(json).unwrap_or_default()
 }

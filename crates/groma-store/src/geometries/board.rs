@@ -36,7 +36,9 @@ impl Board {
     pub(super) fn new(layer: &Layer) -> Self {
         Self {
             max_zoom: layer.max_zoom,
-            small_feature_tier: layer.gathers.then(|| SmallFeatureTier::new(layer.max_zoom)),
+            small_feature_tier: layer
+                .has_small_feature_tier
+                .then(|| SmallFeatureTier::new(layer.max_zoom)),
             shelves: BTreeMap::new(),
             neighbours: Vec::new(),
             stands: Vec::new(),
@@ -286,7 +288,7 @@ mod tests {
             let mut random = fastrand::Rng::with_seed(u64::from(max_zoom));
             let now = Timestamp::from_millis(0);
             let mut layer = Layer::new(LayerId::new(now, [0; 10]), "x", 0, now).unwrap();
-            (layer.max_zoom, layer.gathers) = (max_zoom, true);
+            (layer.max_zoom, layer.has_small_feature_tier) = (max_zoom, true);
             let small_feature_tier = SmallFeatureTier::new(max_zoom);
             let (mut kept, mut known) = (Kept::default(), HashMap::new());
             let mut met = 0;

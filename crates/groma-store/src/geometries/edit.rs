@@ -11,8 +11,8 @@ use crate::{
     tx::{LayerWrite, LogRow, StoredFeature, StoredLayer, Tx, Work, Write},
 };
 use groma_domain::{
-    GeometryId, Layer, LayerId, Permission, RecordId, Refusal, Timestamp, WorkspaceId,
-    geometry::Posted, layer::LayerKey,
+    DomainError, GeometryId, Layer, LayerId, Permission, RecordId, Timestamp, WorkspaceId,
+    geometry::UploadResult, layer::LayerKey,
 };
 
 /// A geometry to be replaced.
@@ -79,7 +79,7 @@ impl Store {
     }
 
     /// Replaces a geometry.
-    pub async fn replace_geometry(&self, edit: GeometryEdit) -> Result<Posted> {
+    pub async fn replace_geometry(&self, edit: GeometryEdit) -> Result<UploadResult> {
         match self.transact(Replace(edit)).await? {
             Outcome::Posted(posted) => Ok(posted),
             Outcome::Replayed(_) => Err(crate::Error::Closed),
@@ -174,7 +174,7 @@ async fn find<T: Tx>(
     actor: Actor,
     id: GeometryId,
 ) -> Result<(StoredLayer, StoredFeature)> {
-    let not_found = |what, key| Refusal::NotFound { what, key };
+    let not_found = |what, key| DomainError::NotFound { resource: what, key };
     let locked = tx.lock_workspace(workspace).await?;
     locked.ok_or_else(|| not_found("workspace", workspace.to_string()))?;
     actor.role().require(Permission::ChangeRecords)?;

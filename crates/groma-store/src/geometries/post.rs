@@ -12,10 +12,10 @@ use crate::{
     tx::{self, FeatureRow, LayerWrite, LogRow, StoredFeature, StoredLayer, Tx, Work, Write},
 };
 use groma_domain::{
-    GeometryId, Kind, Layer, LayerId, Permission, Record, RecordId, Refusal, Timestamp,
+    DomainError, GeometryId, Kind, Layer, LayerId, Permission, Record, RecordId, Timestamp,
     WorkspaceId,
-    geometry::{LISTED, Posted, PostedGeometry},
-    layer::{LayerKey, SUBMISSIONS},
+    geometry::{MAX_LISTED_GEOMETRIES, UploadResult, UploadedGeometry},
+    layer::{DEFAULT_LAYER_SLUG, LayerKey},
     reference::Key,
 };
 use groma_geo::{Bbox, attributes, tile_shape::TileShape};
@@ -52,7 +52,7 @@ pub struct NewGeometries {
 #[derive(Debug)]
 pub enum Outcome {
     /// They are written.
-    Posted(Posted),
+    Posted(UploadResult),
     /// The request had been answered before, with this.
     Replayed(Vec<u8>),
 }
@@ -67,7 +67,8 @@ impl Work for Post {
     async fn run<T: Tx>(self, tx: &mut T) -> Result<Outcome> {
         let NewGeometries { workspace, actor, now, layer, folder, assignment, features, request } =
             self.0;
-        let not_found = || Refusal::NotFound { what: "workspace", key: workspace.to_string() };
+        let not_found =
+            || DomainError::NotFound { resource: "workspace", key: workspace.to_string() };
         tx.lock_workspace(workspace).await?.ok_or_else(not_found)?;
         actor.role().require(Permission::ChangeRecords)?;
         if let Some(answer) = replays::find(tx, workspace, request.as_ref(), now).await? {
@@ -88,12 +89,12 @@ async fn find_layer<T: Tx>(
     key: Option<LayerKey>,
     now: Timestamp,
 ) -> Result<(StoredLayer, bool)> {
-    let wanted = key.clone().unwrap_or_else(|| LayerKey::Slug(SUBMISSIONS.to_owned()));
+    let wanted = key.clone().unwrap_or_else(|| LayerKey::Slug(DEFAULT_LAYER_SLUG.to_owned()));
     if let Some(found) = tx.layer(workspace, &wanted).await? {
         return Ok((found, false));
     }
     if key.is_some() {
-        return Err(Refusal::invalid("layer", "names no layer of this workspace").into());
+        return Err(DomainError::invalid("layer", "names no layer of this workspace").into());
     }
     let nth = tx.layers(workspace).await?.len();
     let layer = Layer::new(LayerId::new(now, tx::random()), "Submissions", nth, now)?;
@@ -123,7 +124,7 @@ impl Links {
         let Some(key) = assignment else { return Ok(Self { folder, assignment: None }) };
         let assignment = find_record(tx, workspace, Kind::Assignment, &key).await?;
         if folder.is_some() && folder != assignment.folder() {
-            return Err(Refusal::invalid("assignment", "belongs to another folder").into());
+            return Err(DomainError::invalid("assignment", "belongs to another folder").into());
         }
         Ok(Self { folder: assignment.folder(), assignment: Some(assignment.id()) })
     }
@@ -139,7 +140,7 @@ async fn find_record<T: Tx>(
         Some(key) => tx.find(workspace, kind, &key).await?,
         None => None,
     };
-    let none = || Refusal::invalid(kind.name(), format!("names no {} here", kind.name()));
+    let none = || DomainError::invalid(kind.name(), format!("names no {} here", kind.name()));
     Ok(found.ok_or_else(none)?.record)
 }
 
@@ -149,7 +150,7 @@ pub(super) struct Posting<'t, T> {
     now: Timestamp,
     layer: u64,
     links: Links,
-    pub(super) posted: Posted,
+    pub(super) posted: UploadResult,
     pub(super) tally: Tally,
     /// The layer's numbers of the spool's fields.
     fields: Vec<u32>,
@@ -187,7 +188,7 @@ impl<'t, T: Tx> Posting<'t, T> {
             now,
             layer: stored.no,
             links,
-            posted: Posted {
+            posted: UploadResult {
                 layer_id: stored.layer.id,
                 received,
                 created: 0,
@@ -195,7 +196,7 @@ impl<'t, T: Tx> Posting<'t, T> {
                 unchanged: 0,
                 bbox: None,
                 geometries: Vec::new(),
-                truncated: received > LISTED as u64,
+                truncated: received > MAX_LISTED_GEOMETRIES as u64,
             },
             tally: Tally::new(stored.layer),
             fields: Vec::new(),
@@ -281,9 +282,9 @@ impl<'t, T: Tx> Posting<'t, T> {
             Some(old) => (old.seq, old.id, old.created_at),
             None => (self.tally.layer.last_seq + 1, self.new_id(), self.now),
         };
-        if self.posted.geometries.len() < LISTED {
+        if self.posted.geometries.len() < MAX_LISTED_GEOMETRIES {
             let external_id = external_id.clone();
-            self.posted.geometries.push(PostedGeometry { id, external_id, kind });
+            self.posted.geometries.push(UploadedGeometry { id, external_id, kind });
         }
         let old_links = old.map(|old| (old.folder, old.assignment)).unwrap_or_default();
         let feature = StoredFeature {
@@ -345,7 +346,7 @@ impl<'t, T: Tx> Posting<'t, T> {
             draw()
         };
         for (shelf, class) in drawn.reach {
-            let reach = self.tally.layer.reach.entry(shelf).or_default();
+            let reach = self.tally.layer.max_size_class.entry(shelf).or_default();
             *reach = (*reach).max(class);
         }
         writes.extend(drawn.writes);
@@ -355,8 +356,8 @@ impl<'t, T: Tx> Posting<'t, T> {
     /// The part of the shelves that these steps concern.
     async fn board(&mut self, steps: &[Step]) -> Result<Board> {
         // A layer that never had anything has nothing on its shelves.
-        let is_empty = self.tally.layer.reach.is_empty();
-        self.tally.layer.gathers |= is_empty;
+        let is_empty = self.tally.layer.max_size_class.is_empty();
+        self.tally.layer.has_small_feature_tier |= is_empty;
         let mut board = Board::new(&self.tally.layer);
         let centres = steps.iter().flat_map(|step| {
             [step.old_centre, step.drawing.as_ref().map(|drawing| drawing.centre)]
@@ -384,7 +385,7 @@ impl<'t, T: Tx> Posting<'t, T> {
             writes.push(Write::Layer(LayerWrite::Save(layer.clone())));
         }
         if is_new || !writes.is_empty() {
-            let Posted { received, created, updated, unchanged, .. } = self.posted;
+            let UploadResult { received, created, updated, unchanged, .. } = self.posted;
             let after = serde_json::json!({ "received": received, "created": created,
                 "updated": updated, "unchanged": unchanged });
             writes.push(Write::LogChange(LogRow {

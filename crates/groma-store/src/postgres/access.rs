@@ -12,7 +12,7 @@ use crate::{
 };
 use groma_domain::{
     Email, InvitationId, Person, PersonId, SessionId, Timestamp, UserId, WorkspaceId,
-    session::SecretHash, workspace::Workspace,
+    secret::SecretHash, workspace::Workspace,
 };
 use tokio_postgres::{Row, types::ToSql};
 use uuid::Uuid;

@@ -6,7 +6,7 @@ use super::{Postgres, sql};
 use crate::{Admission, Bearer, Error, Result};
 use futures_util::FutureExt;
 use groma_domain::{
-    PersonId, Role, Timestamp, TokenId, WorkspaceId, rate::RateState, scope::Scopes,
+    PersonId, Role, Timestamp, TokenId, WorkspaceId, rate_limit::RateLimitStatus, scope::Scopes,
     token::TokenHash,
 };
 use parking_lot::Mutex;
@@ -145,7 +145,7 @@ impl Known {
         let rate = self.rate.map(|(accepted, used, reset_micros)| {
             let is_accepted = place < accepted;
             let used = if is_accepted { used - accepted + place + 1 } else { used };
-            RateState {
+            RateLimitStatus {
                 limit,
                 remaining: limit.saturating_sub(used.unsigned_abs()),
                 reset_micros,

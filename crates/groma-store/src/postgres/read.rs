@@ -14,8 +14,8 @@ use crate::{
 use bytes::Bytes;
 use deadpool_postgres::Client;
 use groma_domain::{
-    Email, Kind, ListParams, PersonId, Term, Timestamp, TokenId, WorkspaceId,
-    record::{self, PeopleBook},
+    Email, Kind, ListParams, PersonId, SearchTerm, Timestamp, TokenId, WorkspaceId,
+    record::{self, PersonDirectory},
     reference::Key,
     scope::Scopes,
     workspace::Workspace,
@@ -79,9 +79,9 @@ impl Postgres {
         body: Vec<u8>,
     ) -> Result<Page> {
         match &params.term {
-            None => self.page(workspace, kind, params.skip(), params.limit, body).await,
+            None => self.page(workspace, kind, params.offset(), params.limit, body).await,
             Some(term) => {
-                self.search(workspace, kind, term, params.skip(), params.limit, body).await
+                self.search(workspace, kind, term, params.offset(), params.limit, body).await
             }
         }
     }
@@ -153,7 +153,7 @@ impl Postgres {
         &self,
         workspace: WorkspaceId,
         kind: Kind,
-        term: &Term,
+        term: &SearchTerm,
         skip: u64,
         limit: u32,
         mut body: Vec<u8>,
@@ -277,14 +277,14 @@ impl Postgres {
         &self,
         workspace: WorkspaceId,
         wanted: u64,
-    ) -> Result<Arc<PeopleBook>> {
+    ) -> Result<Arc<PersonDirectory>> {
         if let Some(book) = self.people.get(workspace, wanted) {
             return Ok(book);
         }
         let rows = self.rows(sql::PEOPLE, &[&workspace.0]).await?;
         let read = rows.first().map_or(Ok(wanted), |row| generation(row, 5))?;
         let people = rows.iter().map(|row| read_member(row).map(|member| member.person));
-        let book = people.collect::<Result<PeopleBook>>()?;
+        let book = people.collect::<Result<PersonDirectory>>()?;
         Ok(self.people.put(workspace, read, book))
     }
 
@@ -315,7 +315,7 @@ async fn query(client: &Client, sql: &str, params: &[&(dyn ToSql + Sync)]) -> Re
 }
 
 /// Appends the documents of rows that have one (an empty page comes as one row without).
-fn append(rows: &[Row], column: usize, book: &PeopleBook, body: &mut Vec<u8>) -> Result<()> {
+fn append(rows: &[Row], column: usize, book: &PersonDirectory, body: &mut Vec<u8>) -> Result<()> {
     let mut is_first = true;
     for row in rows {
         let Some(json) = row.try_get::<_, Option<&[u8]>>(column)? else { continue };

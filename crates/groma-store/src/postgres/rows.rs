@@ -10,7 +10,7 @@ use crate::{
 use groma_domain::{
     Currency, Email, GeometryId, InvitationId, Kind, Person, PersonId, Record, RecordId, Timestamp,
     UserId, WorkspaceId,
-    session::SecretHash,
+    secret::SecretHash,
     workspace::{Workspace, WorkspaceName},
 };
 use tokio_postgres::Row;
@@ -66,7 +66,7 @@ pub(super) fn read_block(row: &Row) -> Result<StoredBlock> {
 }
 
 pub(super) fn read_workspace(row: &Row) -> Result<Workspace> {
-    let damaged = |error: &str| Error::Damaged(error.to_owned());
+    let damaged = |error: groma_domain::Violation| Error::Damaged(error.to_string());
     Ok(Workspace {
         id: WorkspaceId(row.try_get(0)?),
         name: WorkspaceName::parse(row.try_get(1)?)?,
@@ -104,5 +104,5 @@ pub(super) fn read_stored(kind: Kind, row: &Row) -> Result<Stored> {
 }
 
 pub(super) fn read_email(row: &Row, column: usize) -> Result<Email> {
-    Email::parse(row.try_get(column)?).map_err(|error| Error::Damaged(error.to_owned()))
+    Email::parse(row.try_get(column)?).map_err(|error| Error::Damaged(error.to_string()))
 }

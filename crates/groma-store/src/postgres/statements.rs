@@ -343,7 +343,7 @@ fn row_params(ws: Uuid, row: Row) -> Vec<Param> {
         Box::new(record.id().0),
         Box::new(record.reference().as_str().to_owned()),
         Box::new(document.json.into_bytes()),
-        Box::new(document.people),
+        Box::new(document.person_offsets),
         Box::new(search),
     ];
     for link in Link::of(record.kind()) {

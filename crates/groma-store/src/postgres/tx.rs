@@ -24,7 +24,7 @@ use deadpool_postgres::Transaction;
 use futures_util::{StreamExt, future::BoxFuture, stream::FuturesOrdered};
 use groma_domain::{
     Email, GeometryId, Kind, PersonId, RecordId, Status, Timestamp, TokenId, UserId, WorkspaceId,
-    layer::LayerKey, reference::Key, session::SecretHash, workspace::Workspace,
+    layer::LayerKey, reference::Key, secret::SecretHash, workspace::Workspace,
 };
 use groma_geo::Bbox;
 use std::{

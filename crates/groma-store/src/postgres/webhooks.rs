@@ -471,9 +471,9 @@ pub(super) fn read_endpoint(row: &Row) -> Result<StoredEndpoint> {
         no: 0,
         endpoint: Endpoint {
             id: EndpointId(row.try_get(0)?),
-            url: EndpointUrl::stored(row.try_get(1)?),
+            url: EndpointUrl::from_stored(row.try_get(1)?),
             description: row.try_get(2)?,
-            events: EventFilter::stored(events).map_err(unreadable)?,
+            events: EventFilter::from_stored(events).map_err(unreadable)?,
             enabled: row.try_get(4)?,
             disabled_reason: row.try_get(5)?,
             created_at: Timestamp::from_millis(row.try_get(11)?),

@@ -10,7 +10,7 @@ use crate::{
 };
 use groma_domain::{
     Email, InvitationId, Person, PersonId, SessionId, Timestamp, UserId, WorkspaceId,
-    session::SecretHash, workspace::Workspace,
+    secret::SecretHash, workspace::Workspace,
 };
 use rusqlite::{Connection, OptionalExtension, params};
 use uuid::Uuid;

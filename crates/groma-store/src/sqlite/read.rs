@@ -12,12 +12,12 @@ use crate::{
     replays::REPLAYED_FOR_MILLIS, tx::kind_number,
 };
 use groma_domain::{
-    Email, Kind, ListParams, PersonId, Role, Term, Timestamp, TokenId, WorkspaceId,
-    record::{self, PeopleBook},
+    Email, Kind, ListParams, PersonId, Role, SearchTerm, Timestamp, TokenId, WorkspaceId,
+    record::{self, PersonDirectory},
     reference::Key,
     scope::Scopes,
     text::FIELD_SEPARATOR,
-    token::{SentToken, TokenHash},
+    token::{PresentedToken, TokenHash},
     workspace::Workspace,
 };
 use rusqlite::{Connection, OptionalExtension, Rows, params};
@@ -35,7 +35,7 @@ impl Sqlite {
 
     pub(crate) fn admit(
         &self,
-        token: SentToken<'_>,
+        token: PresentedToken<'_>,
         limit: u32,
         now: Timestamp,
     ) -> Result<Admission> {
@@ -150,9 +150,9 @@ impl Sqlite {
         body: Vec<u8>,
     ) -> Result<Page> {
         match &params.term {
-            None => self.page(workspace, kind, params.skip(), params.limit, body),
+            None => self.page(workspace, kind, params.offset(), params.limit, body),
             Some(term) => {
-                let (term, skip, limit) = (term.clone(), params.skip(), params.limit);
+                let (term, skip, limit) = (term.clone(), params.offset(), params.limit);
                 self.read_long(move |store| store.search(workspace, kind, &term, skip, limit, body))
                     .await
             }
@@ -238,7 +238,7 @@ impl Sqlite {
         &self,
         workspace: WorkspaceId,
         kind: Kind,
-        term: &Term,
+        term: &SearchTerm,
         skip: u64,
         limit: u32,
         mut body: Vec<u8>,
@@ -409,14 +409,14 @@ impl Sqlite {
         workspace: WorkspaceId,
         ws: i64,
         generation: u64,
-    ) -> Result<Arc<PeopleBook>> {
+    ) -> Result<Arc<PersonDirectory>> {
         if let Some(book) = self.people.get(workspace, generation) {
             return Ok(book);
         }
         let mut statement = connection.prepare_cached(sql::PEOPLE)?;
         let people =
             statement.query_map([ws], |row| read_member(row).map(|member| member.person))?;
-        let book = people.collect::<rusqlite::Result<PeopleBook>>()?;
+        let book = people.collect::<rusqlite::Result<PersonDirectory>>()?;
         Ok(self.people.put(workspace, generation, book))
     }
 }
@@ -431,7 +431,12 @@ enum Located {
 }
 
 /// Appends up to so many documents; how many there were.
-fn append(mut rows: Rows<'_>, limit: u32, book: &PeopleBook, body: &mut Vec<u8>) -> Result<u32> {
+fn append(
+    mut rows: Rows<'_>,
+    limit: u32,
+    book: &PersonDirectory,
+    body: &mut Vec<u8>,
+) -> Result<u32> {
     let mut found = 0;
     while let Some(row) = rows.next()? {
         if found < limit {
@@ -450,7 +455,7 @@ fn append(mut rows: Rows<'_>, limit: u32, book: &PeopleBook, body: &mut Vec<u8>)
 pub(super) fn match_expression(
     connection: &Connection,
     kind: Kind,
-    term: &Term,
+    term: &SearchTerm,
 ) -> Result<Option<String>> {
     let quote = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
     if !term.can_match() {

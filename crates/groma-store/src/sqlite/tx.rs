@@ -21,7 +21,7 @@ use groma_domain::{
     Role, Status, Timestamp, TokenId, UserId, WorkspaceId,
     layer::LayerKey,
     reference::Key,
-    session::SecretHash,
+    secret::SecretHash,
     text::fold,
     workspace::{Workspace, WorkspaceName},
 };
@@ -441,7 +441,7 @@ impl<'c> SqliteTx<'c> {
             Link::of(record.kind()).iter().map(|link| link.target(record)).collect();
         let reference = record.reference().as_str();
         let mut values: Vec<&dyn ToSql> =
-            vec![&place, &ws, &id, &reference, &row.document.json, &row.document.people];
+            vec![&place, &ws, &id, &reference, &row.document.json, &row.document.person_offsets];
         values.extend(links.iter().map(|link| link as &dyn ToSql));
         self.execute(sql, &values)
     }
@@ -798,7 +798,7 @@ pub(super) fn read_workspace(row: &rusqlite::Row<'_>) -> rusqlite::Result<Worksp
         name: WorkspaceName::parse(&name).map_err(|error| damaged(1, error))?,
         currency: currency
             .parse::<Currency>()
-            .map_err(|error| damaged(2, Error::Damaged(error.to_owned())))?,
+            .map_err(|error| damaged(2, Error::Damaged(error.to_string())))?,
         created_at: Timestamp::from_millis(row.get(3)?),
     })
 }
@@ -843,7 +843,7 @@ fn read_stored(kind: Kind, row: &rusqlite::Row<'_>) -> rusqlite::Result<Stored> 
 
 pub(super) fn read_email(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<Email> {
     let text: String = row.get(column)?;
-    Email::parse(&text).map_err(|error| damaged(column, Error::Damaged(error.to_owned())))
+    Email::parse(&text).map_err(|error| damaged(column, Error::Damaged(error.to_string())))
 }
 
 pub(super) fn damaged(

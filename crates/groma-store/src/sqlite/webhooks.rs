@@ -534,9 +534,9 @@ pub(super) fn read_endpoint(row: &Row<'_>) -> rusqlite::Result<StoredEndpoint> {
         no: row.get(0)?,
         endpoint: Endpoint {
             id: EndpointId(row.get(1)?),
-            url: EndpointUrl::stored(row.get(2)?),
+            url: EndpointUrl::from_stored(row.get(2)?),
             description: row.get(3)?,
-            events: EventFilter::stored(&events).map_err(unreadable)?,
+            events: EventFilter::from_stored(&events).map_err(unreadable)?,
             enabled: row.get(5)?,
             disabled_reason: row.get(6)?,
             created_at: Timestamp::from_millis(row.get(12)?),

@@ -7,8 +7,8 @@ use crate::{
     tx::{self, LogRow, Tx, Work, Write},
 };
 use groma_domain::{
-    DeliveryId, EndpointId, Permission, RecordId, Refusal, Timestamp, WorkspaceId,
-    webhook::{self, Endpoint, EndpointDraft, EventFilter, MAX_ENDPOINTS, Secret},
+    DeliveryId, DomainError, EndpointId, Permission, RecordId, Timestamp, WorkspaceId,
+    webhook::{self, Endpoint, EndpointInput, EventFilter, MAX_ENDPOINTS, SigningSecret},
 };
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub struct NewEndpoint {
     /// When.
     pub now: Timestamp,
     /// What it is to be.
-    pub draft: EndpointDraft,
+    pub draft: EndpointInput,
     /// The request, when it may be sent again.
     pub request: Option<Replayable>,
 }
@@ -31,7 +31,7 @@ pub struct NewEndpoint {
 #[derive(Debug)]
 pub enum EndpointOutcome {
     /// It is made; this is the answer, with the secret.
-    Created(Endpoint, Secret),
+    Created(Endpoint, SigningSecret),
     /// The request had been answered before, with this.
     Replayed(Vec<u8>),
 }
@@ -40,7 +40,7 @@ pub enum EndpointOutcome {
 #[derive(Debug)]
 pub struct Rotated {
     /// The new one.
-    pub secret: Secret,
+    pub secret: SigningSecret,
     /// Until when the one before signs too.
     pub previous_until: Timestamp,
 }
@@ -49,7 +49,7 @@ pub struct Rotated {
 #[derive(Clone, Debug)]
 pub enum EndpointChange {
     /// Its address, events or description; what is `None` stays, an empty description goes.
-    Edit(EndpointDraft),
+    Edit(EndpointInput),
     /// Deliver to it again; what waited goes on.
     Enable,
     /// Deliver nothing to it, for this reason.
@@ -59,7 +59,7 @@ pub enum EndpointChange {
 }
 
 /// The answer that shows an endpoint with its secret: once, and again to the same request.
-pub fn shown_with_secret(endpoint: &Endpoint, secret: &Secret) -> serde_json::Value {
+pub fn shown_with_secret(endpoint: &Endpoint, secret: &SigningSecret) -> serde_json::Value {
     // Plain data always serialises.
     let mut shown = serde_json::to_value(endpoint).unwrap_or_default();
     shown["secret"] = secret.reveal().into();
@@ -90,7 +90,7 @@ impl Store {
         workspace: WorkspaceId,
         actor: Actor,
         endpoint: EndpointId,
-        secret: Option<Secret>,
+        secret: Option<SigningSecret>,
         overlap_millis: i64,
         now: Timestamp,
     ) -> Result<Rotated> {
@@ -142,10 +142,10 @@ impl Work for Create {
         }
         if tx.endpoints(workspace).await?.len() >= MAX_ENDPOINTS {
             let full = format!("at most {MAX_ENDPOINTS} endpoints are in a workspace");
-            return Err(Refusal::invalid("url", format!("cannot be added: {full}")).into());
+            return Err(DomainError::invalid("url", format!("cannot be added: {full}")).into());
         }
-        let url = draft.url.ok_or_else(|| Refusal::invalid("url", "is needed"))?;
-        let secret = draft.secret.unwrap_or_else(|| Secret::new(tx::random()));
+        let url = draft.url.ok_or_else(|| DomainError::invalid("url", "is needed"))?;
+        let secret = draft.secret.unwrap_or_else(|| SigningSecret::new(tx::random()));
         let endpoint = Endpoint {
             id: EndpointId::new(now, tx::random()),
             url,
@@ -243,7 +243,7 @@ struct Rotate {
     workspace: WorkspaceId,
     actor: Actor,
     endpoint: EndpointId,
-    secret: Option<Secret>,
+    secret: Option<SigningSecret>,
     overlap_millis: i64,
     now: Timestamp,
 }
@@ -255,7 +255,7 @@ impl Work for Rotate {
         let Self { workspace, actor, endpoint, secret, overlap_millis, now } = self;
         lock(tx, workspace, actor).await?;
         let mut stored = find(tx, workspace, endpoint).await?;
-        let secret = secret.unwrap_or_else(|| Secret::new(tx::random()));
+        let secret = secret.unwrap_or_else(|| SigningSecret::new(tx::random()));
         let previous_until = now.plus_millis(overlap_millis.max(0));
         // One that does not open cannot sign either.
         let previous = open(tx.sealer(), endpoint, &stored.secret);
@@ -319,10 +319,10 @@ impl Work for Test {
         find(tx, workspace, endpoint).await?;
         let targets = tx.targets(workspace).await?;
         let target = targets.iter().find(|target| target.endpoint == endpoint);
-        let disabled = || Refusal::invalid("endpoint", "is disabled; enable it first");
+        let disabled = || DomainError::invalid("endpoint", "is disabled; enable it first");
         let target = Arc::clone(target.ok_or_else(disabled)?);
         let id = DeliveryId::new(now, tx::random());
-        let sample = webhook::sample(workspace, RecordId::new(now, tx::random()), now);
+        let sample = webhook::sample_document(workspace, RecordId::new(now, tx::random()), now);
         let log = LogRow {
             at: now,
             actor: actor.person(),
@@ -345,7 +345,7 @@ impl Work for Test {
 
 /// The workspace, locked, and its endpoints open to the actor.
 pub(super) async fn lock<T: Tx>(tx: &mut T, workspace: WorkspaceId, actor: Actor) -> Result<()> {
-    let not_found = || Refusal::NotFound { what: "workspace", key: workspace.to_string() };
+    let not_found = || DomainError::NotFound { resource: "workspace", key: workspace.to_string() };
     tx.lock_workspace(workspace).await?.ok_or_else(not_found)?;
     Ok(actor.role().require(Permission::Administer)?)
 }

@@ -285,7 +285,7 @@ impl Store {
         let done = self.change_endpoint(workspace, Actor::Operator, endpoint, change, now).await;
         match done {
             // Deleted meanwhile.
-            Err(error) if error.refusal().is_some() => Ok(()),
+            Err(error) if error.domain_error().is_some() => Ok(()),
             done => done.map(drop),
         }
     }

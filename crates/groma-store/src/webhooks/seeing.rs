@@ -8,7 +8,7 @@ use crate::{
     tx::{LogRow, Tx, Work, Write},
 };
 use groma_domain::{
-    DeliveryId, EndpointId, Event, Refusal, Timestamp, WorkspaceId,
+    DeliveryId, DomainError, EndpointId, Event, Timestamp, WorkspaceId,
     webhook::{self, Endpoint},
 };
 
@@ -234,12 +234,12 @@ pub struct PastAttempt {
     pub answer: String,
 }
 
-pub(crate) fn no_endpoint(endpoint: EndpointId) -> Refusal {
-    Refusal::NotFound { what: "webhook endpoint", key: endpoint.to_string() }
+pub(crate) fn no_endpoint(endpoint: EndpointId) -> DomainError {
+    DomainError::NotFound { resource: "webhook endpoint", key: endpoint.to_string() }
 }
 
-fn no_delivery(delivery: DeliveryId) -> Refusal {
-    Refusal::NotFound { what: "delivery", key: delivery.to_string() }
+fn no_delivery(delivery: DeliveryId) -> DomainError {
+    DomainError::NotFound { resource: "delivery", key: delivery.to_string() }
 }
 
 impl Store {

@@ -6,8 +6,8 @@ use crate::{
     on_both_engines,
 };
 use groma_domain::{
-    Currency, Email, Kind, Refusal, Role, Scope, Timestamp,
-    session::{Secret, SecretHash},
+    Currency, DomainError, Email, Kind, Role, Scope, Timestamp,
+    secret::{Secret, SecretHash},
     workspace::WorkspaceName,
 };
 use groma_store::{
@@ -54,7 +54,7 @@ async fn setup_is_rejected_if_a_user_exists(fixture: Fixture) {
     let set_up =
         fixture.store.set_up(name, Currency::EUR, user("new@office.test", None), fixture.tick());
     let (refused, _) = refusal(set_up.await);
-    assert!(matches!(refused, Refusal::Invalid(_)), "{refused}");
+    assert!(matches!(refused, DomainError::Invalid(_)), "{refused}");
     assert_eq!(fixture.store.workspaces().await.unwrap().len(), 1);
 }
 
@@ -150,7 +150,7 @@ async fn invitation_adds_one_member_with_its_role(fixture: Fixture) {
     };
     let id = invite(admin.actor, invitation(1, Role::Editor, ends_at)).await.unwrap();
     let (refused, _) = refusal(invite(admin.actor, invitation(2, Role::Owner, ends_at)).await);
-    assert_eq!(refused, Refusal::Forbidden { needs: Role::Owner });
+    assert_eq!(refused, DomainError::Forbidden { required_role: Role::Owner });
     let open = fixture.store.invitations(fixture.workspace_id, fixture.now()).await.unwrap();
     assert_eq!((open.len(), open[0].id, open[0].role), (1, id, Role::Editor));
     assert!(fixture.store.invitations(fixture.workspace_id, ends_at).await.unwrap().is_empty());
@@ -171,7 +171,7 @@ async fn invitation_adds_one_member_with_its_role(fixture: Fixture) {
     assert_eq!((place, member.role), (fixture.workspace_id, Role::Editor));
     let (refused, _) = refusal(accept(1, "other@office.test", true, fixture.tick()).await);
     assert!(
-        matches!(refused, Refusal::NotFound { .. }),
+        matches!(refused, DomainError::NotFound { .. }),
         "the invitation was used already: {refused}"
     );
     // An invitation for one address, and a revoked one.
@@ -181,7 +181,7 @@ async fn invitation_adds_one_member_with_its_role(fixture: Fixture) {
     };
     let id = invite(admin.actor, named).await.unwrap();
     let (refused, _) = refusal(accept(3, "else@office.test", true, fixture.tick()).await);
-    assert!(matches!(refused, Refusal::Invalid(_)), "{refused}");
+    assert!(matches!(refused, DomainError::Invalid(_)), "{refused}");
     fixture
         .store
         .cancel_invitation(fixture.workspace_id, admin.actor, id, fixture.tick())
@@ -216,7 +216,7 @@ async fn invitation_is_limited_by_the_current_role_of_its_creator(fixture: Fixtu
         fixture.tick(),
     );
     let (refused, _) = refusal(accepted.await);
-    assert!(matches!(refused, Refusal::NotFound { .. }), "{refused}");
+    assert!(matches!(refused, DomainError::NotFound { .. }), "{refused}");
     assert!(
         !fixture.store.has_user(&email("crew@office.test")).await.unwrap(),
         "nothing was changed"
@@ -242,7 +242,7 @@ async fn removed_members_tokens_are_revoked_permanently(fixture: Fixture) {
     let new = new_token(&fixture, 7, "editor@office.test");
     fixture.store.create_token(new.clone(), editor.actor, fixture.tick()).await.unwrap();
     let is_known = async || {
-        let admitted = fixture.store.admit(token(7).sent(), 0, fixture.now()).await.unwrap();
+        let admitted = fixture.store.admit(token(7).presented(), 0, fixture.now()).await.unwrap();
         matches!(admitted, Admission::Known { .. })
     };
     assert!(is_known().await);
@@ -252,7 +252,7 @@ async fn removed_members_tokens_are_revoked_permanently(fixture: Fixture) {
         fixture.store.remove_member(fixture.workspace_id, actor, who, fixture.tick()).await
     };
     let (refused, _) = refusal(remove(editor.actor, admin_person).await);
-    assert_eq!(refused, Refusal::Forbidden { needs: Role::Admin });
+    assert_eq!(refused, DomainError::Forbidden { required_role: Role::Admin });
     remove(admin.actor, person).await.unwrap();
     assert!(!is_known().await);
     fixture
@@ -291,9 +291,9 @@ async fn workspace_name_and_currency_can_be_changed(fixture: Fixture) {
     };
     let editor = fixture.member(Role::Editor).await;
     let (refused, _) = refusal(change(editor.actor, "Bureau", "CHF").await);
-    assert_eq!(refused, Refusal::Forbidden { needs: Role::Admin });
+    assert_eq!(refused, DomainError::Forbidden { required_role: Role::Admin });
     let (refused, _) = refusal(change(fixture.actor, "BRANCH", "CHF").await);
-    assert!(matches!(refused, Refusal::Invalid(_)), "{refused}");
+    assert!(matches!(refused, DomainError::Invalid(_)), "{refused}");
     let changed = change(fixture.actor, "Bureau", "CHF").await.unwrap();
     assert_eq!((changed.name.as_str(), changed.currency.code()), ("Bureau", "CHF"));
     let mark = fixture.audit_position().await;
@@ -309,21 +309,24 @@ async fn members_create_their_own_tokens_and_admins_revoke_all(fixture: Fixture)
     let admin = fixture.member(Role::Admin).await;
     let make = async |new, actor| fixture.store.create_token(new, actor, fixture.tick()).await;
     let others = make(new_token(&fixture, 1, "editor@office.test"), viewer.actor).await;
-    assert!(matches!(refusal(others).0, Refusal::NotFound { .. }));
+    assert!(matches!(refusal(others).0, DomainError::NotFound { .. }));
     let id = make(new_token(&fixture, 1, "editor@office.test"), editor.actor).await.unwrap();
     let again = NewToken { id: Some(id), ..new_token(&fixture, 2, "editor@office.test") };
     assert!(
-        matches!(refusal(make(again, editor.actor).await).0, Refusal::Invalid(_)),
+        matches!(refusal(make(again, editor.actor).await).0, DomainError::Invalid(_)),
         "a repeated request creates one token"
     );
     let revoke = async |actor| {
         fixture.store.revoke_token(fixture.workspace_id, id, actor, fixture.tick()).await
     };
-    assert_eq!(refusal(revoke(viewer.actor).await).0, Refusal::Forbidden { needs: Role::Admin });
+    assert_eq!(
+        refusal(revoke(viewer.actor).await).0,
+        DomainError::Forbidden { required_role: Role::Admin }
+    );
     revoke(editor.actor).await.unwrap();
     revoke(admin.actor).await.unwrap();
     let branch = fixture.new_workspace("Branch").await;
     let elsewhere =
         fixture.store.revoke_token(branch.workspace_id, id, Actor::Operator, fixture.tick()).await;
-    assert!(matches!(refusal(elsewhere).0, Refusal::NotFound { .. }));
+    assert!(matches!(refusal(elsewhere).0, DomainError::NotFound { .. }));
 }

@@ -8,7 +8,7 @@ use crate::{
     },
     on_both_engines,
 };
-use groma_domain::{Kind, Refusal, Role};
+use groma_domain::{DomainError, Kind, Role};
 use groma_store::{DatabaseUrl, Done, Error, Store};
 use groma_testkit::{
     Engine,
@@ -66,7 +66,7 @@ async fn change_is_applied_completely_or_not_at_all(fixture: Fixture) {
             change(Kind::Folder, "nowhere", json!({})),
         ])
         .await;
-    let not_found = Refusal::NotFound { what: "folder", key: "nowhere".into() };
+    let not_found = DomainError::NotFound { resource: "folder", key: "nowhere".into() };
     assert_eq!(refusal(outcome), (not_found, 4));
     assert_eq!(fixture.audit_log(mark).await, []);
     assert_eq!(fixture.get(Kind::Folder, "kept?").await, None);
@@ -86,7 +86,7 @@ async fn error_has_the_index_of_the_rejected_command(fixture: Fixture) {
         let mut commands: Vec<_> = ["a", "b", "c"].map(folder).into();
         commands.insert(wrong, new(Kind::Folder, json!({})));
         let (refused, index) = refusal(fixture.apply(commands).await);
-        assert_eq!((refused.to_string(), index), ("name is needed".into(), wrong));
+        assert_eq!((refused.to_string(), index), ("name is required".into(), wrong));
     }
 }
 
@@ -173,7 +173,7 @@ async fn change_that_fails_halfway_leaves_nothing_and_affects_no_other(fixture: 
         let outcome = task.await.unwrap();
         assert_eq!(outcome.is_ok(), number % 2 == 0, "{outcome:?}");
         if let Err(error) = outcome {
-            assert!(error.refusal().is_none(), "not a domain error expected: {error}");
+            assert!(error.domain_error().is_none(), "not a domain error expected: {error}");
         }
     }
     assert_eq!(fixture.list(Kind::Folder, &[]).await.1, 60);
@@ -197,7 +197,9 @@ async fn one_of_many_updates_of_the_same_version_succeeds(fixture: Fixture) {
     for (number, task) in tasks.collect::<Vec<_>>().into_iter().enumerate() {
         match task.await.unwrap() {
             Ok(_) => won.push(number.to_string()),
-            Err(error) => assert!(matches!(error.refusal(), Some(Refusal::Conflict { .. }))),
+            Err(error) => {
+                assert!(matches!(error.domain_error(), Some(DomainError::Conflict { .. })))
+            }
         }
     }
     let folder = fixture.find(Kind::Folder, "in").await;
@@ -377,7 +379,7 @@ async fn dry_run_reports_every_rejected_command_and_writes_nothing(fixture: Fixt
     assert_eq!(fixture.statuses(&[("term", "new")]).await.1, 0);
     assert_eq!(fixture.create(Kind::Folder, json!({ "name": "x" })).await["reference"], "F-000001");
     let viewer = fixture.member(Role::Viewer).await;
-    let forbidden = Refusal::Forbidden { needs: Role::Editor };
+    let forbidden = DomainError::Forbidden { required_role: Role::Editor };
     assert_eq!(viewer.rejected(vec![folder("new")]).await, [(0, forbidden)]);
 }
 

@@ -7,7 +7,7 @@ use crate::{
     office::{Desk, refusal},
     on_both_engines,
 };
-use groma_domain::{GeometryId, Kind, Refusal, Role};
+use groma_domain::{GeometryId, Kind, DomainError, Role};
 use groma_geo::{
     geojson::{self, Options},
     grid::TileId,
@@ -179,10 +179,10 @@ async fn only_those_who_may_change_geometries_and_layers(office: Office) {
     let id = office.post(&point(1.0)).await.geometries[0].id;
     let (viewer, editor) = (office.member(Role::Viewer).await, office.member(Role::Editor).await);
     let refused = refusal(office.store.replace_geometry(edit(&viewer, id, &point(2.0))).await).0;
-    assert_eq!(refused, Refusal::Forbidden { needs: Role::Editor });
+    assert_eq!(refused, DomainError::Forbidden { required_role: Role::Editor });
     let deleted =
         office.store.delete_geometry(office.workspace, viewer.actor, id, office.tick()).await;
-    assert_eq!(refusal(deleted).0, Refusal::Forbidden { needs: Role::Editor });
+    assert_eq!(refusal(deleted).0, DomainError::Forbidden { required_role: Role::Editor });
     let change = |name: &str, color: &str| LayerChange {
         layer: groma_domain::layer::LayerKey::Slug("submissions".to_owned()),
         name: name.to_owned(),
@@ -194,10 +194,10 @@ async fn only_those_who_may_change_geometries_and_layers(office: Office) {
     };
     assert_eq!(
         refusal(rename(editor.actor, change("Plots", "#010203")).await).0,
-        Refusal::Forbidden { needs: Role::Admin }
+        DomainError::Forbidden { required_role: Role::Admin }
     );
     assert!(
-        matches!(refusal(rename(office.actor, change(" ", "red")).await).0, Refusal::Invalid(p) if p.len() == 2)
+        matches!(refusal(rename(office.actor, change(" ", "red")).await).0, DomainError::Invalid(p) if p.len() == 2)
     );
     let before = office.layer("submissions").await;
     let layer = rename(office.actor, change("Plots", "#AABBCC")).await.unwrap();

@@ -7,7 +7,7 @@ use crate::{
         TestWorkspace, change, change_status, delete, delete_status, import, new, save_status, text,
     },
 };
-use groma_domain::{Kind, Role, record::Draft};
+use groma_domain::{Kind, Role, record::RecordInput};
 use groma_store::{ChangeRow, Command, Error};
 use groma_testkit::Engine;
 use rust_decimal::Decimal;
@@ -175,7 +175,7 @@ impl Run {
                 assert_eq!(checked, [], "the dry run rejected an applied change");
                 self.applied += 1;
             }
-            Err(Error::Refused { refusal, index }) => {
+            Err(Error::Domain { error: refusal, index }) => {
                 assert_eq!(checked.first(), Some(&(*index, refusal.clone())));
                 self.refused += 1;
             }
@@ -358,7 +358,7 @@ impl Run {
                 format!("r{}", t.random.u32(..references)).into()
             });
         }
-        Draft::read(kind, &values).ok().map(|_| Value::Object(values))
+        RecordInput::read(kind, &values).ok().map(|_| Value::Object(values))
     }
 
     /// A folder, and a budget and an assignment that mostly belong to it.

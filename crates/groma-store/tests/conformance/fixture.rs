@@ -2,9 +2,9 @@
 //! methods.
 
 use groma_domain::{
-    Currency, Email, Kind, ListParams, Refusal, Role, Timestamp, WorkspaceId,
+    Currency, DomainError, Email, Kind, ListParams, Role, Timestamp, WorkspaceId,
     input::StatusRef,
-    record::Draft,
+    record::RecordInput,
     reference::Key,
     status::StatusInput,
     token::{Token, TokenPrefix},
@@ -168,10 +168,10 @@ impl TestWorkspace {
     }
 
     /// Runs commands as a dry run and returns the rejected ones.
-    pub(crate) async fn rejected(&self, commands: Vec<Command>) -> Vec<(usize, Refusal)> {
+    pub(crate) async fn rejected(&self, commands: Vec<Command>) -> Vec<(usize, DomainError)> {
         let checked = self.store.check(self.change(commands)).await.unwrap();
         let refused =
-            |(index, outcome): (usize, Result<Done, Refusal>)| Some((index, outcome.err()?));
+            |(index, outcome): (usize, Result<Done, DomainError>)| Some((index, outcome.err()?));
         checked.into_iter().enumerate().filter_map(refused).collect()
     }
 
@@ -181,14 +181,14 @@ impl TestWorkspace {
     }
 
     /// Applies one command that must be rejected.
-    pub(crate) async fn refusal(&self, command: Command) -> Refusal {
+    pub(crate) async fn refusal(&self, command: Command) -> DomainError {
         refusal(self.apply(vec![command]).await).0
     }
 
     /// Applies one command that must be rejected and returns its invalid fields.
     pub(crate) async fn invalid_fields(&self, command: Command) -> Vec<String> {
         match self.refusal(command).await {
-            Refusal::Invalid(problems) => problems.into_iter().map(|p| p.field).collect(),
+            DomainError::Invalid(problems) => problems.into_iter().map(|p| p.field).collect(),
             other => panic!("rejected for another reason: {other}"),
         }
     }
@@ -302,9 +302,9 @@ pub(crate) fn text(document: &Value, field: &str) -> String {
 }
 
 /// The domain error, and the index of the rejected command.
-pub(crate) fn refusal<T: std::fmt::Debug>(outcome: Result<T, Error>) -> (Refusal, usize) {
+pub(crate) fn refusal<T: std::fmt::Debug>(outcome: Result<T, Error>) -> (DomainError, usize) {
     match outcome {
-        Err(Error::Refused { refusal, index }) => (refusal, index),
+        Err(Error::Domain { error, index }) => (error, index),
         Err(error) => panic!("failed with another error: {error}"),
         Ok(outcome) => panic!("not rejected: {outcome:?}"),
     }
@@ -329,7 +329,7 @@ fn object(values: Value) -> Map<String, Value> {
 }
 
 fn save(target: Target, kind: Kind, values: Value) -> Command {
-    let draft = Draft::read(kind, &object(values)).unwrap();
+    let draft = RecordInput::read(kind, &object(values)).unwrap();
     Command::Save { target, draft: Box::new(draft) }
 }
 

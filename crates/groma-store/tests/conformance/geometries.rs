@@ -6,7 +6,7 @@ use crate::{
     on_both_engines,
     sample_geometries::{FeatureGenerator, expected_stats, reported_stats, shape},
 };
-use groma_domain::{Kind, Refusal, Role, TokenId, geometry::Posted, layer::LayerKey};
+use groma_domain::{DomainError, Kind, Role, TokenId, geometry::UploadResult, layer::LayerKey};
 use groma_geo::{Geometry, Position};
 use groma_store::{NewGeometries, Outcome, ReplayKey, Replayable};
 use serde_json::{Value, json};
@@ -36,7 +36,7 @@ fn collection(features: &[Value]) -> Value {
 }
 
 /// The numbers of received, created, updated and unchanged features.
-fn counts(posted: &Posted) -> [u64; 4] {
+fn counts(posted: &UploadResult) -> [u64; 4] {
     [posted.received, posted.created, posted.updated, posted.unchanged]
 }
 
@@ -189,7 +189,7 @@ async fn rejected_post_stores_nothing(fixture: Fixture) {
         (with(|new| new.assignment = Some("nowhere".into())), "assignment"),
     ] {
         match refusal(fixture.try_post(geometries).await).0 {
-            Refusal::Invalid(problems) => assert_eq!(problems[0].field, field),
+            DomainError::Invalid(problems) => assert_eq!(problems[0].field, field),
             other => panic!("{field}: {other}"),
         }
     }
@@ -209,7 +209,7 @@ async fn viewers_cannot_post(fixture: Fixture) {
             Err(error) => {
                 assert_eq!(
                     refusal(Err::<(), _>(error)).0,
-                    Refusal::Forbidden { needs: Role::Editor }
+                    DomainError::Forbidden { required_role: Role::Editor }
                 );
             }
         }
@@ -288,7 +288,7 @@ async fn idempotent_response_is_kept_for_a_day(fixture: Fixture) {
             Outcome::Posted(_) => panic!("executed again after {hours} hours"),
         }
         match refusal(request("/p", 1, 2, hours).await).0 {
-            Refusal::Invalid(problems) => assert_eq!(problems[0].field, "Idempotency-Key"),
+            DomainError::Invalid(problems) => assert_eq!(problems[0].field, "Idempotency-Key"),
             other => panic!("{other}"),
         }
     }

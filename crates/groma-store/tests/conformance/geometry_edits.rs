@@ -6,7 +6,7 @@ use crate::{
     on_both_engines,
     sample_geometries::{FeatureGenerator, expected_stats, reported_stats, shape},
 };
-use groma_domain::{GeometryId, Kind, Refusal, Role};
+use groma_domain::{DomainError, GeometryId, Kind, Role};
 use groma_geo::{
     geojson::{self, Options},
     grid::TileId,
@@ -207,10 +207,10 @@ async fn only_authorized_roles_can_change_geometries_and_layers(fixture: Fixture
     let id = fixture.post(&point(1.0)).await.geometries[0].id;
     let (viewer, editor) = (fixture.member(Role::Viewer).await, fixture.member(Role::Editor).await);
     let refused = refusal(fixture.store.replace_geometry(edit(&viewer, id, &point(2.0))).await).0;
-    assert_eq!(refused, Refusal::Forbidden { needs: Role::Editor });
+    assert_eq!(refused, DomainError::Forbidden { required_role: Role::Editor });
     let deleted =
         fixture.store.delete_geometry(fixture.workspace_id, viewer.actor, id, fixture.tick()).await;
-    assert_eq!(refusal(deleted).0, Refusal::Forbidden { needs: Role::Editor });
+    assert_eq!(refusal(deleted).0, DomainError::Forbidden { required_role: Role::Editor });
     let change = |name: &str, color: &str| LayerChange {
         layer: groma_domain::layer::LayerKey::Slug("submissions".to_owned()),
         name: name.to_owned(),
@@ -222,10 +222,10 @@ async fn only_authorized_roles_can_change_geometries_and_layers(fixture: Fixture
     };
     assert_eq!(
         refusal(rename(editor.actor, change("Plots", "#010203")).await).0,
-        Refusal::Forbidden { needs: Role::Admin }
+        DomainError::Forbidden { required_role: Role::Admin }
     );
     assert!(
-        matches!(refusal(rename(fixture.actor, change(" ", "red")).await).0, Refusal::Invalid(p) if p.len() == 2)
+        matches!(refusal(rename(fixture.actor, change(" ", "red")).await).0, DomainError::Invalid(p) if p.len() == 2)
     );
     let before = fixture.layer("submissions").await;
     let layer = rename(fixture.actor, change("Plots", "#AABBCC")).await.unwrap();

@@ -5,7 +5,7 @@ use crate::{
     fixture::{TestWorkspace, refusal, wait_for_other_connections},
     on_both_engines,
 };
-use groma_domain::{ListParams, Refusal, Role, layer::LayerKey};
+use groma_domain::{DomainError, ListParams, Role, layer::LayerKey};
 use groma_geo::grid::TileId;
 use groma_store::{Actor, Error};
 use serde_json::{Value, json};
@@ -107,7 +107,7 @@ async fn name_without_a_slug_is_rejected(fixture: Fixture) {
     let long = "x".repeat(201);
     for name in ["", "  ", "!!", "漢字", "a\nb", "0190e5a0-0000-7000-8000-000000000000", &long] {
         match refusal(create(&fixture, name).await).0 {
-            Refusal::Invalid(problems) => assert_eq!(problems[0].field, "name", "{name}"),
+            DomainError::Invalid(problems) => assert_eq!(problems[0].field, "name", "{name}"),
             other => panic!("{name}: {other}"),
         }
     }
@@ -118,7 +118,7 @@ async fn only_admins_can_change_layers(fixture: Fixture) {
     create(&fixture, "Parcels").await.unwrap();
     for role in [Role::Viewer, Role::Editor] {
         let workspace = fixture.member(role).await;
-        let needs = Refusal::Forbidden { needs: Role::Admin };
+        let needs = DomainError::Forbidden { required_role: Role::Admin };
         assert_eq!(refusal(create(&workspace, "Other").await).0, needs);
         assert_eq!(refusal(remove(&workspace, "parcels").await).0, needs);
     }
@@ -164,7 +164,7 @@ async fn deleting_a_layer_deletes_its_features(fixture: Fixture) {
     assert_eq!(fixture.store.layer_revision(fixture.workspace_id, gone.id).await.unwrap(), None);
     assert!(fixture.store.tile(fixture.workspace_id, gone.id, tile).await.unwrap().is_none());
     assert_eq!(fixture.features("gone").await.len(), 0);
-    assert!(matches!(refusal(remove(&fixture, "gone").await).0, Refusal::NotFound { .. }));
+    assert!(matches!(refusal(remove(&fixture, "gone").await).0, DomainError::NotFound { .. }));
     // A new layer with the same name is empty, and other layers are unchanged.
     let again = create(&fixture, "Gone").await.unwrap();
     assert_ne!(again.id, gone.id);

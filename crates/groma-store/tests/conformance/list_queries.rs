@@ -1,7 +1,7 @@
 //! Filtered and sorted lists: every query returns the same as filtering and sorting all records by hand.
 
 use crate::{Fixture, fixture::text, on_both_engines};
-use groma_domain::{Kind, PersonId, RecordId, StatusId, Term, text::fold};
+use groma_domain::{Kind, PersonId, RecordId, SearchTerm, StatusId, text::fold};
 use groma_store::{Browse, Count, Sort, StatusFilter};
 use serde_json::{Value, json};
 
@@ -183,9 +183,11 @@ async fn every_filter_and_order_matches_a_simple_model(fixture: Fixture) {
                 let bit = |n: u32| bits & (1 << n) != 0;
                 let browse = Browse {
                     term: bit(0).then(|| {
-                        Term::parse(["chene", "a", "travel", "stake out 1"][bits as usize / 2 % 4])
-                            .unwrap()
-                            .unwrap()
+                        SearchTerm::parse(
+                            ["chene", "a", "travel", "stake out 1"][bits as usize / 2 % 4],
+                        )
+                        .unwrap()
+                        .unwrap()
                     }),
                     closed: (bit(1) && matches!(kind, Kind::Folder | Kind::Assignment))
                         .then_some(bit(6)),

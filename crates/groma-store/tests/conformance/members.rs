@@ -8,7 +8,7 @@ use crate::{
     },
     on_both_engines,
 };
-use groma_domain::{Email, Kind, Permission, Refusal, Role};
+use groma_domain::{DomainError, Email, Kind, Permission, Role};
 use groma_store::Actor;
 use serde_json::{Value, json};
 
@@ -204,7 +204,7 @@ async fn member_name_is_per_workspace(fixture: Fixture) {
 async fn viewer_cannot_change_anything(fixture: Fixture) {
     fixture.seed_folder().await;
     let viewer = fixture.member(Role::Viewer).await;
-    let forbidden = Refusal::Forbidden { needs: Role::Editor };
+    let forbidden = DomainError::Forbidden { required_role: Role::Editor };
     for command in [
         new(Kind::Folder, json!({ "name": "x" })),
         change(Kind::Folder, "in", json!({ "name": "x" })),
@@ -215,7 +215,7 @@ async fn viewer_cannot_change_anything(fixture: Fixture) {
         assert_eq!(viewer.refusal(command).await, forbidden);
     }
     let status = save_status(json!({ "name": "x", "appliesTo": "folder" }));
-    assert_eq!(viewer.refusal(status).await, Refusal::Forbidden { needs: Role::Admin });
+    assert_eq!(viewer.refusal(status).await, DomainError::Forbidden { required_role: Role::Admin });
     assert_eq!(viewer.find(Kind::Folder, "in").await["name"], "Boundary survey");
 }
 
@@ -224,7 +224,7 @@ async fn editor_can_change_records_but_not_statuses(fixture: Fixture) {
     editor.seed_folder().await;
     editor.update(Kind::Budget, "in", json!({ "amount": 5 })).await;
     editor.delete(Kind::Folder, "in").await;
-    let forbidden = Refusal::Forbidden { needs: Role::Admin };
+    let forbidden = DomainError::Forbidden { required_role: Role::Admin };
     let status = save_status(json!({ "name": "x", "appliesTo": "folder" }));
     assert_eq!(editor.refusal(status).await, forbidden);
     assert_eq!(editor.refusal(delete_status(Kind::Folder, "Drawing", None)).await, forbidden);
@@ -243,7 +243,7 @@ async fn admin_can_change_statuses_and_members_below_owner(fixture: Fixture) {
 
 async fn only_owners_can_add_owners(fixture: Fixture) {
     let admin = fixture.member(Role::Admin).await;
-    let forbidden = Err(Refusal::Forbidden { needs: Role::Owner });
+    let forbidden = Err(DomainError::Forbidden { required_role: Role::Owner });
     assert_eq!(try_add(&admin, "x@office.test", Role::Owner).await, forbidden);
     assert_eq!(
         try_add(&admin, OWNER, Role::Viewer).await,
@@ -272,7 +272,7 @@ async fn last_owner_cannot_be_removed(fixture: Fixture) {
     assert_eq!([one.is_ok(), two.is_ok()].iter().filter(|left| **left).count(), 1);
 }
 
-async fn try_add(workspace: &TestWorkspace, email: &str, role: Role) -> Result<(), Refusal> {
+async fn try_add(workspace: &TestWorkspace, email: &str, role: Role) -> Result<(), DomainError> {
     let user = user(email, None);
     let added = workspace
         .store
@@ -311,7 +311,7 @@ async fn member_changes_are_in_the_audit_log(fixture: Fixture) {
 async fn audit_log_has_the_actor(fixture: Fixture) {
     let editor = fixture.member(Role::Editor).await;
     let Actor::Member { person, role } = editor.actor else { panic!("a member") };
-    assert!(role.may(Permission::ChangeRecords));
+    assert!(role.can(Permission::ChangeRecords));
     let position = fixture.audit_position().await;
     editor.create(Kind::Folder, json!({ "name": "x" })).await;
     let made_at = fixture.now();
@@ -327,7 +327,7 @@ async fn user_is_found_by_address_and_has_a_password(fixture: Fixture) {
     assert!(!fixture.store.has_user(&email("x@office.test")).await.unwrap());
     fixture.store.set_password(email("Lead@office.test"), "hash".into()).await.unwrap();
     let unknown = fixture.store.set_password(email("x@office.test"), "hash".into()).await;
-    let not_found = Refusal::NotFound { what: "user", key: "x@office.test".into() };
+    let not_found = DomainError::NotFound { resource: "user", key: "x@office.test".into() };
     assert_eq!(refusal(unknown).0, not_found);
 }
 

@@ -5,7 +5,7 @@ use crate::{
     fixture::{change, delete, import, new, refusal, text, update_version},
     on_both_engines,
 };
-use groma_domain::{Key, Kind, Refusal, WorkspaceId};
+use groma_domain::{DomainError, Key, Kind, WorkspaceId};
 use groma_store::{Command, Done};
 use serde_json::{Value, json};
 
@@ -275,7 +275,7 @@ async fn record_of_another_workspace_is_not_found(fixture: Fixture) {
         let id = text(&here, "id");
         for key in [&*id, "in"] {
             assert_eq!(next.get(kind, key).await, None);
-            let not_found = Refusal::NotFound { what: kind.name(), key: key.to_owned() };
+            let not_found = DomainError::NotFound { resource: kind.name(), key: key.to_owned() };
             assert_eq!(next.refusal(change(kind, key, json!({}))).await, not_found);
             assert_eq!(next.refusal(delete(kind, key)).await, not_found);
         }
@@ -301,9 +301,11 @@ async fn unknown_workspace_is_empty_and_read_only(fixture: Fixture) {
     let unknown = WorkspaceId(uuid::Uuid::now_v7());
     let nowhere = fixture.in_workspace(unknown);
     let outcome = nowhere.apply(vec![new(Kind::Folder, json!({ "name": "x" }))]).await;
-    let not_found = Refusal::NotFound { what: "workspace", key: unknown.to_string() };
+    let not_found = DomainError::NotFound { resource: "workspace", key: unknown.to_string() };
     assert_eq!(refusal(outcome), (not_found, 0));
-    assert!(nowhere.store.check(nowhere.change(vec![])).await.unwrap_err().refusal().is_some());
+    assert!(
+        nowhere.store.check(nowhere.change(vec![])).await.unwrap_err().domain_error().is_some()
+    );
     for kind in Kind::ALL {
         assert_eq!(nowhere.get(kind, "in").await, None);
         assert_eq!(nowhere.list(kind, &[]).await, (vec![], 0));
@@ -344,8 +346,12 @@ async fn stale_version_is_a_conflict(fixture: Fixture) {
         let id = text(&made, "id");
         let done = fixture.run(update_version(kind, &key, 1, json!({ "externalId": "a" }))).await;
         assert!(matches!(done, Done::Updated(..)));
-        let conflict =
-            Refusal::Conflict { what: kind.name(), key: id.clone(), expected: 1, current: 2 };
+        let conflict = DomainError::Conflict {
+            resource: kind.name(),
+            key: id.clone(),
+            expected: 1,
+            current: 2,
+        };
         let stale = update_version(kind, &id, 1, json!({ "externalId": "b" }));
         assert_eq!(fixture.refusal(stale).await, conflict);
         let stale = Command::Delete { kind, key: Key::parse(&id).unwrap(), version: Some(1) };
@@ -455,7 +461,7 @@ async fn deleted_record_is_not_found(fixture: Fixture) {
         assert_eq!(fixture.list(kind, &[("term", "short-lived")]).await, (vec![], 0));
         assert_eq!(
             fixture.refusal(delete(kind, "short-lived")).await,
-            Refusal::NotFound { what: kind.name(), key: "short-lived".into() }
+            DomainError::NotFound { resource: kind.name(), key: "short-lived".into() }
         );
     }
 }

@@ -1,7 +1,7 @@
 //! Random geometries, and short forms for posting and reading them.
 
 use crate::fixture::TestWorkspace;
-use groma_domain::{Layer, LayerId, geometry::Posted, layer::LayerKey};
+use groma_domain::{Layer, LayerId, geometry::UploadResult, layer::LayerKey};
 use groma_geo::{
     Geometry,
     geojson::{self, Options},
@@ -37,7 +37,7 @@ impl TestWorkspace {
         }
     }
 
-    pub(crate) async fn try_post(&self, geometries: NewGeometries) -> Result<Posted, Error> {
+    pub(crate) async fn try_post(&self, geometries: NewGeometries) -> Result<UploadResult, Error> {
         match self.store.post_geometries(geometries).await? {
             Outcome::Posted(posted) => Ok(posted),
             Outcome::Replayed(_) => panic!("the request has no idempotency key"),
@@ -45,12 +45,12 @@ impl TestWorkspace {
     }
 
     /// Posts into the submissions layer.
-    pub(crate) async fn post(&self, body: &Value) -> Posted {
+    pub(crate) async fn post(&self, body: &Value) -> UploadResult {
         self.try_post(self.geometries(None, body)).await.unwrap()
     }
 
     /// Posts into the submissions layer and a folder.
-    pub(crate) async fn post_into(&self, folder: &str, body: &Value) -> Posted {
+    pub(crate) async fn post_into(&self, folder: &str, body: &Value) -> UploadResult {
         let mut geometries = self.geometries(None, body);
         geometries.folder = Some(folder.to_owned());
         self.try_post(geometries).await.unwrap()

@@ -7,7 +7,7 @@ use crate::{
     },
     on_both_engines,
 };
-use groma_domain::{Kind, Refusal, input::StatusRef, status::StatusInput};
+use groma_domain::{DomainError, Kind, input::StatusRef, status::StatusInput};
 use groma_store::{Command, Done};
 use serde_json::{Value, json};
 
@@ -85,7 +85,7 @@ async fn status_can_be_created_and_changed(fixture: Fixture) {
 
     let nowhere = StatusRef::Name("Nowhere".into());
     let unknown = Command::SaveStatus { target: Some(nowhere), input: StatusInput::default() };
-    let not_found = Refusal::NotFound { what: "status", key: "Nowhere".into() };
+    let not_found = DomainError::NotFound { resource: "status", key: "Nowhere".into() };
     assert_eq!(fixture.refusal(unknown).await, not_found);
     let incomplete = save_status(json!({ "name": "x" }));
     assert_eq!(fixture.invalid_fields(incomplete).await, ["appliesTo"]);
@@ -156,7 +156,7 @@ async fn kind_of_a_status_cannot_change(fixture: Fixture) {
     let quoted = fixture.status(Kind::Folder, "Quoted").await;
     let command = change_status(&quoted, json!({ "appliesTo": "budget" }));
     let (refused, _) = refusal(fixture.apply(vec![command]).await);
-    assert!(matches!(refused, Refusal::Invalid(_) | Refusal::NotFound { .. }), "{refused}");
+    assert!(matches!(refused, DomainError::Invalid(_) | DomainError::NotFound { .. }), "{refused}");
     assert_eq!(fixture.status(Kind::Folder, "Quoted").await, quoted);
 }
 

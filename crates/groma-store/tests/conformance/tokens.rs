@@ -6,7 +6,7 @@ use crate::{
     on_both_engines,
 };
 use groma_domain::{
-    Email, Refusal, Role, Scope, Timestamp, TokenId, rate::RateState, scope::Scopes,
+    DomainError, Email, Role, Scope, Timestamp, TokenId, rate_limit::RateLimitStatus, scope::Scopes,
 };
 use groma_store::{Actor, Admission, Bearer, DatabaseUrl, Error, NewToken};
 use groma_testkit::{
@@ -59,7 +59,7 @@ async fn create(workspace: &TestWorkspace, number: u8) -> TokenId {
 }
 
 async fn admit(workspace: &TestWorkspace, number: u8, limit: u32) -> Admission {
-    workspace.store.admit(token(number).sent(), limit, workspace.now()).await.unwrap()
+    workspace.store.admit(token(number).presented(), limit, workspace.now()).await.unwrap()
 }
 
 async fn bearer(workspace: &TestWorkspace, number: u8) -> Arc<Bearer> {
@@ -69,7 +69,7 @@ async fn bearer(workspace: &TestWorkspace, number: u8) -> Arc<Bearer> {
     }
 }
 
-async fn rate(workspace: &TestWorkspace, number: u8, limit: u32) -> RateState {
+async fn rate(workspace: &TestWorkspace, number: u8, limit: u32) -> RateLimitStatus {
     match admit(workspace, number, limit).await {
         Admission::Known { rate: Some(rate), .. } => rate,
         other => panic!("no rate limit: {other:?}"),
@@ -108,8 +108,9 @@ async fn token_is_valid_until_it_expires(fixture: Fixture) {
     try_create(&fixture, NewToken { expires_at: Some(end), ..new_token(&fixture, 1) })
         .await
         .unwrap();
-    let at =
-        async |moment: Timestamp| fixture.store.admit(token(1).sent(), 100, moment).await.unwrap();
+    let at = async |moment: Timestamp| {
+        fixture.store.admit(token(1).presented(), 100, moment).await.unwrap()
+    };
     for (moment, is_good) in [(-1, true), (0, false), (1, false), (-1, true)] {
         let admission = at(end.plus_millis(moment)).await;
         let answered = match &admission {
@@ -149,7 +150,7 @@ async fn revoked_token_is_rejected_immediately(fixture: Fixture) {
         .store
         .revoke_token(fixture.workspace_id, never, fixture.actor, fixture.tick())
         .await;
-    let not_found = Refusal::NotFound { what: "token", key: never.to_string() };
+    let not_found = DomainError::NotFound { resource: "token", key: never.to_string() };
     assert_eq!(refusal(outcome).0, not_found);
 }
 
@@ -180,13 +181,13 @@ async fn token_owner_must_be_a_member(fixture: Fixture) {
     for email in ["crew@office.test", "next@office.test", "nobody@office.test"] {
         let owner = Email::parse(email).unwrap();
         let outcome = try_create(&fixture, NewToken { owner, ..new_token(&fixture, 1) }).await;
-        let not_found = Refusal::NotFound { what: "member", key: email.to_owned() };
+        let not_found = DomainError::NotFound { resource: "member", key: email.to_owned() };
         assert_eq!(refusal(outcome).0, not_found);
     }
     let nowhere = groma_domain::WorkspaceId(uuid::Uuid::now_v7());
     let outcome =
         try_create(&fixture, NewToken { workspace: nowhere, ..new_token(&fixture, 1) }).await;
-    assert!(matches!(refusal(outcome).0, Refusal::NotFound { what: "workspace", .. }));
+    assert!(matches!(refusal(outcome).0, DomainError::NotFound { resource: "workspace", .. }));
 }
 
 async fn only_admins_and_owners_can_create_webhook_tokens(fixture: Fixture) {
@@ -200,7 +201,7 @@ async fn only_admins_and_owners_can_create_webhook_tokens(fixture: Fixture) {
             outcome.unwrap();
             assert_eq!(bearer(&fixture, number).await.scopes, scopes);
         } else {
-            assert_eq!(refusal(outcome).0, Refusal::Forbidden { needs: Role::Admin });
+            assert_eq!(refusal(outcome).0, DomainError::Forbidden { required_role: Role::Admin });
             let reading = NewToken { owner, ..new_token(&fixture, number) };
             try_create(&fixture, reading).await.unwrap();
         }
@@ -327,7 +328,7 @@ async fn batched_requests_are_counted_individually(fixture: Fixture) {
     let answers = futures_util::future::join_all(asked).await;
     for number in 1..=3 {
         let of_token = answers.iter().filter(|(of, _)| *of == number);
-        let rates: Vec<RateState> = of_token
+        let rates: Vec<RateLimitStatus> = of_token
             .map(|(_, admission)| match admission {
                 Admission::Known { rate: Some(rate), .. } => *rate,
                 other => panic!("no rate limit: {other:?}"),
@@ -350,7 +351,7 @@ async fn rejected_expired_and_unknown_requests_do_not_count(fixture: Fixture) {
         .await
         .unwrap();
     for _ in 0..5 {
-        let late = fixture.store.admit(token(1).sent(), 2, end).await.unwrap();
+        let late = fixture.store.admit(token(1).presented(), 2, end).await.unwrap();
         assert!(matches!(late, Admission::Expired));
     }
     assert_eq!(rate(&fixture, 1, 2).await.remaining, 1);

@@ -5,7 +5,9 @@ use crate::{
     fixture::{OWNER, TestWorkspace, new, refusal, token, user},
     on_both_engines,
 };
-use groma_domain::{Currency, Email, Kind, Refusal, Scope, WorkspaceId, workspace::WorkspaceName};
+use groma_domain::{
+    Currency, DomainError, Email, Kind, Scope, WorkspaceId, workspace::WorkspaceName,
+};
 use groma_store::{Actor, Admission, DatabaseUrl, NewToken, WorkspaceFilter};
 use groma_testkit::{Engine, postgres::connect, wait::wait_until_true};
 use serde_json::{Value, json};
@@ -53,7 +55,7 @@ async fn workspace_names_are_unique_ignoring_case_and_accents(fixture: Fixture) 
     fixture.create_workspace("Chêne", OWNER).await.unwrap();
     for name in ["chêne", "CHENE", " che\u{302}ne "] {
         let (refused, _) = refusal(fixture.create_workspace(name, OWNER).await);
-        assert!(matches!(refused, Refusal::Invalid(_)), "{refused}");
+        assert!(matches!(refused, DomainError::Invalid(_)), "{refused}");
     }
     assert_eq!(fixture.store.workspaces().await.unwrap().len(), 2);
 }
@@ -83,7 +85,7 @@ async fn one_of_many_concurrent_workspaces_with_a_name_is_created(fixture: Fixtu
         for task in tasks.collect::<Vec<_>>() {
             match task.await.unwrap() {
                 Ok(_) => made += 1,
-                refused => assert!(matches!(refusal(refused).0, Refusal::Invalid(_))),
+                refused => assert!(matches!(refusal(refused).0, DomainError::Invalid(_))),
             }
         }
         assert_eq!(made, 1);
@@ -100,10 +102,10 @@ async fn workspace_is_found_by_key_or_name(fixture: Fixture) {
     assert_eq!(find(named("office")).await.unwrap(), fixture.workspace_id);
     let by_key = WorkspaceFilter::Id(next.workspace_id);
     assert_eq!(find(by_key).await.unwrap(), next.workspace_id);
-    let nowhere = Refusal::NotFound { what: "workspace", key: "Nowhere".into() };
+    let nowhere = DomainError::NotFound { resource: "workspace", key: "Nowhere".into() };
     assert_eq!(refusal(find(named("Nowhere")).await).0, nowhere);
     let unknown = WorkspaceFilter::Id(WorkspaceId(uuid::Uuid::now_v7()));
-    assert!(matches!(refusal(find(unknown).await).0, Refusal::NotFound { .. }));
+    assert!(matches!(refusal(find(unknown).await).0, DomainError::NotFound { .. }));
 }
 
 /// Fills a workspace with rows of every kind.
@@ -129,7 +131,8 @@ async fn fill(workspace: &TestWorkspace, number: u8) {
 }
 
 async fn is_known(workspace: &TestWorkspace, number: u8) -> bool {
-    let admitted = workspace.store.admit(token(number).sent(), 100, workspace.now()).await.unwrap();
+    let admitted =
+        workspace.store.admit(token(number).presented(), 100, workspace.now()).await.unwrap();
     matches!(admitted, Admission::Known { .. })
 }
 
@@ -190,7 +193,7 @@ async fn deleting_a_workspace_deletes_all_its_rows_and_no_others(fixture: Fixtur
     assert!(!is_known(&next, 2).await);
     assert!(is_known(&fixture, 1).await);
     let outcome = next.apply(vec![new(Kind::Folder, json!({ "name": "x" }))]).await;
-    assert!(matches!(refusal(outcome).0, Refusal::NotFound { what: "workspace", .. }));
+    assert!(matches!(refusal(outcome).0, DomainError::NotFound { resource: "workspace", .. }));
     assert_eq!(fixture.store.workspaces().await.unwrap().len(), 1);
     assert_eq!(row_counts(&fixture).await, before);
     assert_eq!(everything(&fixture).await, here);

@@ -1,8 +1,11 @@
-//! Writes down what came of attempts: whatever has come together while the last group was written
-//! goes in one transaction. That the clock was set back is written down in its turn: what came of
-//! attempts before is due by the clock as it was, what comes of later ones by the clock as it is.
+//! Records the results of attempts in batches: each transaction takes everything that arrived while
+//! the previous one was written.
+//!
+//! When the system clock is set back, the recorder adjusts the due times in the store. This happens in
+//! order with the attempts: earlier attempts have due times of the old clock, later ones of the new
+//! clock.
 
-use super::Told;
+use super::LoopMessage;
 use groma_domain::Timestamp;
 use groma_store::{Attempted, Store};
 use std::{
@@ -14,54 +17,57 @@ use std::{
 };
 use tokio::{sync::mpsc, task::JoinHandle};
 
-/// How many go in one transaction.
-const GROUP: usize = 512;
-/// With so many not written down, no new attempts are begun.
-const BEHIND: usize = 2_048;
-/// How long it is tried to write a group down; then others have the leases.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// How long to wait before it is tried again.
-const AGAIN: Duration = Duration::from_millis(500);
+/// The maximum number of attempts per transaction.
+const MAX_BATCH: usize = 512;
+/// While this many attempts are unrecorded, no new attempts start.
+const MAX_UNRECORDED: usize = 2_048;
+/// How long to retry a batch. After that, the leases have expired and other loops own the deliveries.
+const GIVE_UP_AFTER: Duration = Duration::from_secs(60);
+const RETRY_INTERVAL: Duration = Duration::from_millis(500);
 
 enum Entry {
     Attempt(Attempted),
-    /// The clock was set back by so many milliseconds, to this moment.
-    SetBack(i64, Timestamp),
+    /// The clock was set back by `millis` to `now`.
+    ClockSetBack {
+        millis: i64,
+        now: Timestamp,
+    },
 }
 
 pub(super) struct Recorder {
     entries: Option<mpsc::UnboundedSender<Entry>>,
-    unwritten: Arc<AtomicUsize>,
+    unrecorded: Arc<AtomicUsize>,
     task: Option<JoinHandle<()>>,
 }
 
 impl Recorder {
-    pub(super) fn start(store: Store, tell: mpsc::UnboundedSender<Told>) -> Self {
+    pub(super) fn start(store: Store, messages: mpsc::UnboundedSender<LoopMessage>) -> Self {
         let (entries, received) = mpsc::unbounded_channel();
-        let unwritten = Arc::new(AtomicUsize::new(0));
-        let task = tokio::spawn(run(store, received, unwritten.clone(), tell));
-        Self { entries: Some(entries), unwritten, task: Some(task) }
+        let unrecorded = Arc::new(AtomicUsize::new(0));
+        let task = RecorderTask { store, unrecorded: unrecorded.clone(), messages };
+        let task = tokio::spawn(task.run(received));
+        Self { entries: Some(entries), unrecorded, task: Some(task) }
     }
 
     pub(super) fn record(&self, attempt: Attempted) {
-        self.unwritten.fetch_add(1, Ordering::Relaxed);
-        self.enter(Entry::Attempt(attempt));
+        self.unrecorded.fetch_add(1, Ordering::Relaxed);
+        self.send(Entry::Attempt(attempt));
     }
 
-    pub(super) fn set_back(&self, millis: i64, now: Timestamp) {
-        self.enter(Entry::SetBack(millis, now));
+    pub(super) fn clock_set_back(&self, millis: i64, now: Timestamp) {
+        self.send(Entry::ClockSetBack { millis, now });
     }
 
-    fn enter(&self, entry: Entry) {
-        // It ends when this does, and not before.
+    fn send(&self, entry: Entry) {
+        // The task ends only after this sender is dropped, so sending cannot fail.
         let _ = self.entries.as_ref().map(|entries| entries.send(entry));
     }
 
     pub(super) fn is_behind(&self) -> bool {
-        self.unwritten.load(Ordering::Relaxed) >= BEHIND
+        self.unrecorded.load(Ordering::Relaxed) >= MAX_UNRECORDED
     }
 
-    /// Waits until all is written down.
+    /// Waits until everything is recorded.
     pub(super) async fn finish(&mut self) {
         self.entries = None;
         if let Some(task) = self.task.take() {
@@ -70,60 +76,65 @@ impl Recorder {
     }
 }
 
-async fn run(
+struct RecorderTask {
     store: Store,
-    mut received: mpsc::UnboundedReceiver<Entry>,
-    unwritten: Arc<AtomicUsize>,
-    tell: mpsc::UnboundedSender<Told>,
-) {
-    let mut entries = Vec::new();
-    while received.recv_many(&mut entries, GROUP).await > 0 {
-        let mut group = Vec::new();
-        for entry in entries.drain(..) {
-            match entry {
-                Entry::Attempt(attempt) => group.push(attempt),
-                Entry::SetBack(millis, now) => {
-                    write(&store, std::mem::take(&mut group), &unwritten, &tell).await;
-                    tracing::warn!(millis, "the clock was set back");
-                    if let Err(error) = store.clock_was_set_back(millis, now).await {
-                        tracing::warn!(%error, "deliveries wait for as long as the clock was set back");
+    unrecorded: Arc<AtomicUsize>,
+    messages: mpsc::UnboundedSender<LoopMessage>,
+}
+
+impl RecorderTask {
+    async fn run(self, mut received: mpsc::UnboundedReceiver<Entry>) {
+        let mut entries = Vec::new();
+        while received.recv_many(&mut entries, MAX_BATCH).await > 0 {
+            let mut batch = Vec::new();
+            for entry in entries.drain(..) {
+                match entry {
+                    Entry::Attempt(attempt) => batch.push(attempt),
+                    Entry::ClockSetBack { millis, now } => {
+                        self.write(std::mem::take(&mut batch)).await;
+                        self.adjust_due_times(millis, now).await;
                     }
                 }
             }
+            self.write(batch).await;
         }
-        write(&store, group, &unwritten, &tell).await;
     }
-}
 
-async fn write(
-    store: &Store,
-    group: Vec<Attempted>,
-    unwritten: &AtomicUsize,
-    tell: &mpsc::UnboundedSender<Told>,
-) {
-    if group.is_empty() {
-        return;
-    }
-    let group = Arc::new(group);
-    let begun = Instant::now();
-    loop {
-        match store.record_attempts(group.clone()).await {
-            Ok(disabled) if disabled.is_empty() => break,
-            Ok(disabled) => {
-                let _ = tell.send(Told::Disabled(disabled));
-                break;
-            }
-            Err(error) if begun.elapsed() > PATIENCE => {
-                tracing::error!(%error, attempts = group.len(), "attempts were not written down");
-                break;
-            }
-            Err(error) => {
-                tracing::warn!(%error, "attempts are not written down yet");
-                tokio::time::sleep(AGAIN).await;
-            }
+    async fn adjust_due_times(&self, millis: i64, now: Timestamp) {
+        tracing::warn!(millis, "the system clock was set back");
+        if let Err(error) = self.store.clock_was_set_back(millis, now).await {
+            tracing::warn!(
+                %error,
+                "failed to adjust due times; deliveries are delayed by the time the clock was set back"
+            );
         }
     }
-    if unwritten.fetch_sub(group.len(), Ordering::Relaxed) >= BEHIND {
-        let _ = tell.send(Told::Written);
+
+    async fn write(&self, batch: Vec<Attempted>) {
+        if batch.is_empty() {
+            return;
+        }
+        let batch = Arc::new(batch);
+        let started = Instant::now();
+        loop {
+            match self.store.record_attempts(batch.clone()).await {
+                Ok(disabled) if disabled.is_empty() => break,
+                Ok(disabled) => {
+                    let _ = self.messages.send(LoopMessage::Disabled(disabled));
+                    break;
+                }
+                Err(error) if started.elapsed() > GIVE_UP_AFTER => {
+                    tracing::error!(%error, attempts = batch.len(), "failed to record attempts");
+                    break;
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "failed to record attempts; retrying");
+                    tokio::time::sleep(RETRY_INTERVAL).await;
+                }
+            }
+        }
+        if self.unrecorded.fetch_sub(batch.len(), Ordering::Relaxed) >= MAX_UNRECORDED {
+            let _ = self.messages.send(LoopMessage::CaughtUp);
+        }
     }
 }

@@ -4,8 +4,8 @@
 use groma_domain::{
     Currency, Email, EndpointId, Timestamp, WorkspaceId,
     input::Field,
-    record::{Draft, FolderInput},
-    webhook::{EndpointDraft, EndpointUrl},
+    record::{FolderInput, RecordInput},
+    webhook::{EndpointInput, EndpointUrl},
     workspace::WorkspaceName,
 };
 use groma_store::{
@@ -13,7 +13,7 @@ use groma_store::{
     EndpointChange, EndpointOutcome, NewEndpoint, NewUser, Redeliver, Store, Target,
 };
 use groma_testkit::{Receiver, postgres::PostgresDatabase};
-use groma_webhooks::{AddressPolicy, Client, Deliveries, Resolver, Sender};
+use groma_webhooks::{AddressPolicy, Client, DeliveryLoop, DeliverySender, Resolver};
 use std::{
     sync::atomic::{AtomicI64, Ordering},
     time::{Duration, Instant},
@@ -51,7 +51,7 @@ impl Desk {
         let workspace =
             store.create_workspace(name, Currency::EUR, owner, clock()).await.unwrap().id;
         let url = EndpointUrl::parse(&receiver.url("/"), true).unwrap();
-        let draft = EndpointDraft { url: Some(url), ..EndpointDraft::default() };
+        let draft = EndpointInput { url: Some(url), ..EndpointInput::default() };
         let new =
             NewEndpoint { workspace, actor: Actor::Operator, now: clock(), draft, request: None };
         let EndpointOutcome::Created(endpoint, _) = store.create_endpoint(new).await.unwrap()
@@ -60,14 +60,15 @@ impl Desk {
         };
         let policy = AddressPolicy::new(vec!["127.0.0.1/32".parse().unwrap()]);
         let client = Client::new(policy, Resolver::System, None, "test").unwrap();
-        let sender = Sender::new(client, "Service").unwrap();
-        tokio::spawn(Deliveries::new(store.clone(), sender, clock).run(std::future::pending()));
+        let sender = DeliverySender::new(client, "Service").unwrap();
+        tokio::spawn(DeliveryLoop::new(store.clone(), sender, clock).run(std::future::pending()));
         Self { store, workspace, endpoint: endpoint.id }
     }
 
     async fn change(&self) {
         let input = FolderInput { name: Field::Set("x".to_owned()), ..FolderInput::default() };
-        let save = Command::Save { target: Target::New, draft: Box::new(Draft::Folder(input)) };
+        let save =
+            Command::Save { target: Target::New, draft: Box::new(RecordInput::Folder(input)) };
         let change = Change {
             workspace: self.workspace,
             actor: Actor::Operator,

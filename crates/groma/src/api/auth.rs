@@ -11,8 +11,8 @@ use axum::{
 use futures_util::future::BoxFuture;
 use groma_domain::{
     Scope,
-    rate::RateState,
-    token::{SentToken, missing_scope},
+    rate_limit::RateLimitStatus,
+    token::{PresentedToken, missing_scope},
 };
 use groma_store::{Admission, Bearer};
 use std::sync::Arc;
@@ -63,7 +63,7 @@ impl<T, H: Handler<T, ApiState>> Handler<T, ApiState> for Authenticated<H> {
 async fn authenticate(
     api: &ApiState,
     headers: &HeaderMap,
-) -> Result<(Arc<Bearer>, Option<RateState>), HttpError> {
+) -> Result<(Arc<Bearer>, Option<RateLimitStatus>), HttpError> {
     let token = parse_token(headers, api)?;
     match api.store.admit(token, api.requests_per_minute, clock::now()).await? {
         Admission::Known { bearer, rate } => Ok((bearer, rate)),
@@ -72,7 +72,10 @@ async fn authenticate(
     }
 }
 
-fn parse_token<'h>(headers: &'h HeaderMap, api: &ApiState) -> Result<SentToken<'h>, HttpError> {
+fn parse_token<'h>(
+    headers: &'h HeaderMap,
+    api: &ApiState,
+) -> Result<PresentedToken<'h>, HttpError> {
     let mut values = headers.get_all(header::AUTHORIZATION).iter();
     let Some(value) = values.next() else {
         return Err(HttpError::unauthorized("Missing Authorization header"));
@@ -83,7 +86,7 @@ fn parse_token<'h>(headers: &'h HeaderMap, api: &ApiState) -> Result<SentToken<'
     if !scheme.eq_ignore_ascii_case("bearer") {
         return Err(malformed());
     }
-    SentToken::parse(&api.token_prefix, token.trim()).ok_or_else(malformed)
+    PresentedToken::parse(&api.token_prefix, token.trim()).ok_or_else(malformed)
 }
 
 const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
@@ -105,7 +108,7 @@ impl RateLimitHeaders {
         Self { limit: limit.into(), policy }
     }
 
-    fn write(&self, headers: &mut HeaderMap, rate: RateState) {
+    fn write(&self, headers: &mut HeaderMap, rate: RateLimitStatus) {
         // The clock is read after the rate was checked: a reset time in the past would make a client
         // come back too early and be rejected.
         let now = u64::try_from(jiff::Timestamp::now().as_microsecond()).unwrap_or_default();
@@ -125,6 +128,6 @@ fn header_value(text: String) -> HeaderValue {
 }
 
 /// Seconds until one more request is accepted, rounded up.
-fn seconds_until_reset(rate: RateState) -> u64 {
+fn seconds_until_reset(rate: RateLimitStatus) -> u64 {
     rate.reset_micros.div_ceil(1_000_000)
 }

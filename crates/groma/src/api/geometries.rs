@@ -18,7 +18,7 @@ use axum::{
     extract::{Request, State},
     response::{IntoResponse, Response},
 };
-use groma_domain::{Permission, geometry::Posted, layer::LayerKey};
+use groma_domain::{Permission, geometry::UploadResult, layer::LayerKey};
 use groma_geo::{
     Crs,
     geojson::{self, DocumentError, Options, ReadError},
@@ -30,7 +30,7 @@ use std::io::{self, Read};
 #[utoipa::path(post, path = "/api/public/v1/geometries/geojson", tag = "Geometries",
     request_body(content(
         (serde_json::Value = "application/geo+json"), (serde_json::Value = "application/json"))),
-    responses((status = 200, description = "How many features were created, changed or left unchanged", body = Posted)))]
+    responses((status = 200, description = "How many features were created, changed or left unchanged", body = UploadResult)))]
 pub(super) async fn post_geojson(
     State(api): State<ApiState>,
     Extension(caller): Extension<Caller>,

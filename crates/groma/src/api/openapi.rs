@@ -300,7 +300,7 @@ fn key_parameter(path: &str) -> Value {
         "required": true,
         "description": "Id or reference of the record",
         "schema": { "type": "string", "minLength": 1 },
-        "example": kind.map(|kind| Reference::made(kind, 123)),
+        "example": kind.map(|kind| Reference::generated(kind, 123)),
     })
 }
 

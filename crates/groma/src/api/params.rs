@@ -5,7 +5,7 @@ use axum::{
     extract::{FromRequestParts, RawPathParams},
     http::request::Parts,
 };
-use groma_domain::{LayerId, ListParams, Problem, list::MAX_TERM, reference::Key};
+use groma_domain::{FieldError, LayerId, ListParams, list::MAX_TERM, reference::Key};
 use groma_geo::grid::TileId;
 use std::borrow::Cow;
 
@@ -22,11 +22,11 @@ impl<S: Sync> FromRequestParts<S> for ListQuery {
     }
 }
 
-fn parse_list_query(query: &str) -> Result<ListParams, Problem> {
+fn parse_list_query(query: &str) -> Result<ListParams, FieldError> {
     let pairs: Vec<_> = form_urlencoded::parse(query.as_bytes()).collect();
     if pairs.iter().any(|(name, value)| name == "term" && !is_valid_utf8(value)) {
         let message = format!("must have at most {MAX_TERM} characters, in valid UTF-8");
-        return Err(Problem::new("term", message));
+        return Err(FieldError::new("term", message));
     }
     ListParams::parse(pairs.iter().map(|(name, value)| (&**name, &**value)))
 }
@@ -35,15 +35,15 @@ fn parse_list_query(query: &str) -> Result<ListParams, Problem> {
 pub(super) fn parse_query<const N: usize>(
     query: &str,
     names: [&str; N],
-) -> Result<[Option<String>; N], Problem> {
+) -> Result<[Option<String>; N], FieldError> {
     let mut values = [const { None }; N];
     for (name, value) in form_urlencoded::parse(query.as_bytes()) {
         let Some(index) = names.iter().position(|known| *known == name) else { continue };
         if !is_valid_utf8(&value) {
-            return Err(Problem::new(&*name, "must be valid UTF-8"));
+            return Err(FieldError::new(&*name, "must be valid UTF-8"));
         }
         if values[index].replace(value.into_owned()).is_some() {
-            return Err(Problem::new(name, "must be given once"));
+            return Err(FieldError::new(name, "must be given once"));
         }
     }
     Ok(values)
@@ -123,7 +123,7 @@ impl<S: Send + Sync> FromRequestParts<S> for TilePath {
             let number = text.parse().ok().filter(|number| is_digits && *number <= max);
             number.ok_or_else(|| {
                 let message = format!("must be a whole number from 0 to {max}");
-                HttpError::bad_parameter(&Problem::new(name, message))
+                HttpError::bad_parameter(&FieldError::new(name, message))
             })
         };
         let z = number("z", u32::from(TileId::MAX_ZOOM))?;
@@ -141,5 +141,5 @@ async fn path_params<S: Send + Sync>(
     name: &str,
 ) -> Result<RawPathParams, HttpError> {
     let params = RawPathParams::from_request_parts(parts, state).await;
-    params.map_err(|_| HttpError::bad_parameter(&Problem::new(name, "must be valid UTF-8")))
+    params.map_err(|_| HttpError::bad_parameter(&FieldError::new(name, "must be valid UTF-8")))
 }

@@ -17,8 +17,8 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use groma_domain::{
-    Permission, Problem, Refusal,
-    webhook::{Endpoint, EndpointDraft},
+    DomainError, FieldError, Permission,
+    webhook::{Endpoint, EndpointInput},
 };
 use groma_store::{Actor, EndpointOutcome, NewEndpoint, shown_with_secret};
 use serde_json::Value;
@@ -93,7 +93,7 @@ fn administrator(caller: &Caller) -> Result<Actor, HttpError> {
     Ok(Actor::Member { person: token.person, role: token.role })
 }
 
-fn parse_draft(body: &[u8], allow_http: bool) -> Result<EndpointDraft, HttpError> {
+fn parse_draft(body: &[u8], allow_http: bool) -> Result<EndpointInput, HttpError> {
     let whole = |message: String| vec![ErrorDetail { pointer: String::new(), message }];
     let values = match serde_json::from_slice(body) {
         Ok(Value::Object(values)) => values,
@@ -106,12 +106,12 @@ fn parse_draft(body: &[u8], allow_http: bool) -> Result<EndpointDraft, HttpError
             ))));
         }
     };
-    EndpointDraft::read(&values, allow_http).map_err(|error| match error {
-        Refusal::Invalid(problems) => {
+    EndpointInput::read(&values, allow_http).map_err(|error| match error {
+        DomainError::Invalid(problems) => {
             let problems = problems.into_iter().take(20);
-            let details = problems.map(|Problem { field, message }| ErrorDetail {
+            let details = problems.map(|FieldError { field, violation }| ErrorDetail {
                 pointer: format!("/{field}"),
-                message,
+                message: violation.to_string(),
             });
             HttpError::bad_body(details.collect())
         }

@@ -167,7 +167,7 @@ fn parse_state(text: &str) -> Result<DeliveryState, String> {
 }
 
 fn parse_event(text: &str) -> Result<Event, String> {
-    Event::named(text).ok_or_else(|| "must be an event, for example folder.created".to_owned())
+    Event::from_name(text).ok_or_else(|| "must be an event, for example folder.created".to_owned())
 }
 
 /// A timestamp, or a duration before now.

@@ -10,11 +10,8 @@ use crate::{
     clock,
 };
 use groma_domain::{
-    Kind, Reference, Refusal, WorkspaceId,
-    input::{Field, UNKNOWN_FIELD},
-    record::Draft,
-    status::StatusInput,
-    text::fold,
+    DomainError, Kind, Reference, Violation, WorkspaceId, input::Field, record::RecordInput,
+    status::StatusInput, text::fold,
 };
 use groma_store::{Actor, Change, Command, Done, Reserved, Store, Target};
 use serde_json::{Map, Value, json};
@@ -71,8 +68,10 @@ pub(super) async fn run(store: &Store, import: ImportRecords) -> Result<(), Comm
 fn reject_unknown_columns(file: &RecordFile, import: &ImportRecords) -> Result<(), CommandError> {
     let Some(columns) = file.columns()? else { return Ok(()) };
     let empty = columns.into_iter().map(|name| (name, Value::Null)).collect();
-    let Err(Refusal::Invalid(problems)) = parse_command(import.kind, &empty) else { return Ok(()) };
-    let unknown = problems.iter().filter(|problem| problem.message == UNKNOWN_FIELD);
+    let Err(DomainError::Invalid(problems)) = parse_command(import.kind, &empty) else {
+        return Ok(());
+    };
+    let unknown = problems.iter().filter(|problem| problem.violation == Violation::UnknownField);
     let unknown: Vec<_> = unknown.map(|problem| format!("`{}`", problem.field)).collect();
     let noun = match unknown.len() {
         0 => return Ok(()),
@@ -129,7 +128,7 @@ struct ValidRow {
 }
 
 impl ValidRow {
-    fn reject(&self, refusal: &Refusal) -> RejectedRow {
+    fn reject(&self, refusal: &DomainError) -> RejectedRow {
         RejectedRow { index: self.index, line: self.line, message: refusal.to_string() }
     }
 }
@@ -193,21 +192,21 @@ impl ImportJob<'_> {
         match self.store.apply_part(self.change(commands), reserved.clone()).await {
             Ok(applied) => applied.iter().for_each(|done| self.report.counts.count(done)),
             // The data changed since the check: find the rows that are no longer valid.
-            Err(groma_store::Error::Refused { .. }) if self.import.keep_good => {
+            Err(groma_store::Error::Domain { .. }) if self.import.keep_good => {
                 for row in rows {
                     let change = self.change(vec![row.command.clone()]);
                     match self.store.apply_part(change, reserved.clone()).await {
                         Ok(applied) => {
                             applied.iter().for_each(|done| self.report.counts.count(done));
                         }
-                        Err(groma_store::Error::Refused { refusal, .. }) => {
+                        Err(groma_store::Error::Domain { error: refusal, .. }) => {
                             self.report.rejected.push(row.reject(&refusal));
                         }
                         Err(error) => return Err(error.into()),
                     }
                 }
             }
-            Err(groma_store::Error::Refused { refusal, index }) => {
+            Err(groma_store::Error::Domain { error: refusal, index }) => {
                 let line = rows.get(index).map_or(0, |row| row.line);
                 let summary = self.report.summary();
                 return Err(CommandError::new(format!(
@@ -289,10 +288,13 @@ impl DuplicateCheck {
     }
 }
 
-fn parse_command(kind: RecordFileKind, values: &Map<String, Value>) -> Result<Command, Refusal> {
+fn parse_command(
+    kind: RecordFileKind,
+    values: &Map<String, Value>,
+) -> Result<Command, DomainError> {
     match kind.record_kind() {
         Some(kind) => {
-            let draft = Box::new(Draft::read(kind, values)?);
+            let draft = Box::new(RecordInput::read(kind, values)?);
             Ok(Command::Save { target: Target::ByReference, draft })
         }
         None => Ok(Command::SaveStatus { target: None, input: StatusInput::read(values)? }),

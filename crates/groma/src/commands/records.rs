@@ -5,7 +5,7 @@ use crate::{cli::WorkspaceArg, clock};
 use groma_domain::{
     Kind,
     input::Field,
-    record::{Draft, FolderInput},
+    record::{FolderInput, RecordInput},
     reference::Key,
 };
 use groma_store::{Actor, Change, Command, Store, Target};
@@ -20,7 +20,7 @@ pub(super) async fn archive(
     let workspace = find_workspace(store, workspace).await?.id;
     let input = FolderInput { archived_at: Field::Set(Some(now)), ..FolderInput::default() };
     let target = Target::Existing { key, version: None };
-    let command = Command::Save { target, draft: Box::new(Draft::Folder(input)) };
+    let command = Command::Save { target, draft: Box::new(RecordInput::Folder(input)) };
     store.apply(Change { workspace, actor: Actor::Operator, now, commands: vec![command] }).await?;
     Ok(())
 }

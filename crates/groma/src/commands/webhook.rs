@@ -7,8 +7,8 @@ use crate::{
     settings::Settings,
 };
 use groma_domain::{
-    DeliveryId, EndpointId, Problem, WorkspaceId,
-    webhook::{self, EndpointDraft, EndpointUrl, EventFilter, Secret},
+    DeliveryId, EndpointId, FieldError, WorkspaceId,
+    webhook::{self, EndpointInput, EndpointUrl, EventFilter, SigningSecret},
 };
 use groma_store::{
     Actor, AttemptRow, DeliveryFilter, DeliveryRow, EndpointChange, EndpointHealth,
@@ -61,7 +61,7 @@ pub(super) async fn run(
             change(store, &workspace, id, EndpointChange::Enable).await
         }
         WebhookCommand::Disable { id, workspace, reason } => {
-            let reason = groma_domain::text::line(&reason, 200)
+            let reason = groma_domain::text::parse_line(&reason, 200)
                 .map_err(|reason| CommandError::usage(format!("--reason {reason}")))?;
             change(store, &workspace, id, EndpointChange::Disable(reason)).await
         }
@@ -137,13 +137,14 @@ fn read_draft(
     url: Option<String>,
     events: &[String],
     description: Option<String>,
-) -> Result<EndpointDraft, CommandError> {
+) -> Result<EndpointInput, CommandError> {
     let url = url
         .map(|url| EndpointUrl::parse(&url, settings.webhooks.allow_http))
         .transpose()
         .map_err(|reason| CommandError::usage(format!("the URL {reason}")))?;
-    let invalid_events = |problems: Vec<Problem>| {
-        let messages: Vec<_> = problems.into_iter().map(|problem| problem.message).collect();
+    let invalid_events = |problems: Vec<FieldError>| {
+        let messages: Vec<_> =
+            problems.into_iter().map(|problem| problem.violation.to_string()).collect();
         CommandError::usage(format!("--events: {}", messages.join("; ")))
     };
     let events = (!events.is_empty()).then(|| EventFilter::parse(events));
@@ -152,14 +153,14 @@ fn read_draft(
         .map(|text| webhook::parse_description(&text))
         .transpose()
         .map_err(|reason| CommandError::usage(format!("--description {reason}")))?;
-    Ok(EndpointDraft { url, events, description: description.flatten(), secret: None })
+    Ok(EndpointInput { url, events, description: description.flatten(), secret: None })
 }
 
-fn read_secret(from_stdin: bool) -> Result<Option<Secret>, CommandError> {
+fn read_secret(from_stdin: bool) -> Result<Option<SigningSecret>, CommandError> {
     if !from_stdin {
         return Ok(None);
     }
-    Secret::parse(&prompt::read_line()?)
+    SigningSecret::parse(&prompt::read_line()?)
         .map(Some)
         .map_err(|reason| CommandError::new(format!("the secret {reason}")))
 }

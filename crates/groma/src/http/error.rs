@@ -5,7 +5,7 @@ use axum::{
     http::{HeaderName, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use groma_domain::{Problem, Refusal};
+use groma_domain::{DomainError, FieldError};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -76,7 +76,7 @@ impl HttpError {
         Self::new(StatusCode::NOT_FOUND, format!("{kind} `{key}` not found"))
     }
 
-    pub(crate) fn bad_parameter(problem: &Problem) -> Self {
+    pub(crate) fn bad_parameter(problem: &FieldError) -> Self {
         Self::bad_request(problem.to_string())
     }
 
@@ -119,9 +119,9 @@ impl HttpError {
 
 impl From<groma_store::Error> for HttpError {
     fn from(error: groma_store::Error) -> Self {
-        match error.refusal() {
-            Some(Refusal::NotFound { what, key }) => Self::not_found(what, key),
-            Some(error @ Refusal::Forbidden { .. }) => Self::forbidden(error.to_string()),
+        match error.domain_error() {
+            Some(DomainError::NotFound { resource: what, key }) => Self::not_found(what, key),
+            Some(error @ DomainError::Forbidden { .. }) => Self::forbidden(error.to_string()),
             Some(error) => Self::bad_request(error.to_string()),
             None => Self::internal(error.to_string()),
         }

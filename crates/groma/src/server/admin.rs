@@ -16,7 +16,7 @@ use axum::{
     routing::get,
 };
 use groma_store::{Counts, Store, Vitals};
-use groma_webhooks::Pulse;
+use groma_webhooks::Heartbeat;
 use metrics_exporter_prometheus::PrometheusHandle;
 use std::{sync::Arc, time::Duration};
 use tokio::sync::watch;
@@ -34,7 +34,7 @@ pub(super) struct AdminState {
     pub(super) tiles: Arc<TileCache>,
     pub(super) roles: Roles,
     /// The pulse of the delivery loop, if this server runs it.
-    pub(super) pulse: Option<Pulse>,
+    pub(super) pulse: Option<Heartbeat>,
     /// Whether shutdown has begun.
     pub(super) stopping: watch::Receiver<bool>,
 }
@@ -83,7 +83,7 @@ impl AdminState {
                 problems.push("the database does not respond".to_owned());
             }
         }
-        let age = self.pulse.as_ref().map(Pulse::age).unwrap_or_default();
+        let age = self.pulse.as_ref().map(Heartbeat::age).unwrap_or_default();
         if age > STUCK_AFTER {
             problems.push(format!("the delivery loop has not run for {} s", age.as_secs()));
         }
@@ -101,7 +101,7 @@ impl AdminState {
         if let Err(error) = &counts {
             tracing::warn!(%error, "failed to read metrics from the database");
         }
-        let pulse_age = self.pulse.as_ref().map(Pulse::age);
+        let pulse_age = self.pulse.as_ref().map(Heartbeat::age);
         metrics::snapshot(|| {
             self.record_server();
             set_gauge("groma_database_up", "Whether the database responds", is(counts.is_ok()));

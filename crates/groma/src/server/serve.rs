@@ -18,7 +18,7 @@ use crate::{
 };
 use axum::Router;
 use groma_store::{DatabaseUrl, Store};
-use groma_webhooks::{AddressPolicy, Client, Deliveries, Resolver, Sender};
+use groma_webhooks::{AddressPolicy, Client, DeliveryLoop, DeliverySender, Resolver};
 use metrics_exporter_prometheus::PrometheusHandle;
 use std::{future::Future, io, net::SocketAddr, sync::Arc};
 use thiserror::Error;
@@ -53,7 +53,7 @@ pub(crate) struct Server {
     settings: Settings,
     store: Store,
     listeners: Listeners,
-    deliveries: Option<Deliveries>,
+    deliveries: Option<DeliveryLoop>,
     tiles: Arc<TileCache>,
     api: Arc<Api>,
     web: Arc<Web>,
@@ -66,7 +66,7 @@ impl Server {
         let listeners = Listeners::bind(&settings).await?;
         let settings = settings.bound(address(&listeners.main)?, address(&listeners.geo)?);
         let deliveries = if settings.server.roles.has(ServerRole::Deliver) {
-            Some(Deliveries::new(store.clone(), webhook_sender(&settings)?, clock::now))
+            Some(DeliveryLoop::new(store.clone(), webhook_sender(&settings)?, clock::now))
         } else {
             None
         };
@@ -111,7 +111,7 @@ impl Server {
             store: store.clone(),
             tiles,
             roles: roles.clone(),
-            pulse: deliveries.as_ref().map(Deliveries::pulse),
+            pulse: deliveries.as_ref().map(DeliveryLoop::heartbeat),
             stopping: stopping.clone(),
         };
         let proxies = Arc::new(proxies);
@@ -222,12 +222,12 @@ fn address(listener: &Option<TcpListener>) -> io::Result<Option<SocketAddr>> {
 }
 
 /// The sender of webhook deliveries with these settings.
-pub(crate) fn webhook_sender(settings: &Settings) -> Result<Sender, ServeError> {
+pub(crate) fn webhook_sender(settings: &Settings) -> Result<DeliverySender, ServeError> {
     let Webhooks { allow_networks, extra_roots, .. } = &settings.webhooks;
     let policy = AddressPolicy::new(allow_networks.clone());
     let version = env!("CARGO_PKG_VERSION");
     let client = Client::new(policy, Resolver::System, extra_roots.as_deref(), version)
         .map_err(|error| ServeError::Webhooks(format!("webhooks.extra_roots: {error}")))?;
-    Sender::new(client, settings.service.header_name())
+    DeliverySender::new(client, settings.service.header_name())
         .map_err(|error| ServeError::Webhooks(error.to_string()))
 }

@@ -18,7 +18,7 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Redirect, Response},
 };
-use groma_domain::{Problem, WorkspaceId, password::Password};
+use groma_domain::{FieldError, WorkspaceId, password::Password};
 use groma_store::Session;
 use std::sync::Arc;
 
@@ -59,7 +59,7 @@ async fn show(
     web: Shared,
     request: RequestContext,
     status: StatusCode,
-    errors: &[Problem],
+    errors: &[FieldError],
 ) -> Result<Response, WebError> {
     let session = session_of(&request)?;
     let t = request.t;
@@ -86,7 +86,7 @@ async fn show(
     let content = AccountPage {
         t,
         email: session.email.to_string(),
-        csrf: request.form_token(),
+        csrf: request.csrf_token(),
         fields,
         problems,
         sessions: sessions.collect(),
@@ -116,12 +116,13 @@ pub(super) async fn change_password(
     }
     let mut errors = Vec::new();
     if !check_password(&web, account.password_hash, form.get("current")).await? {
-        errors.push(Problem::new("current", request.t.msg("account-password-wrong").to_string()));
+        errors
+            .push(FieldError::new("current", request.t.msg("account-password-wrong").to_string()));
     } else {
         web.store.forget_attempt(vec![bucket], request.now).await?;
     }
     let new = Password::new(form.get("password"));
-    let new = new.map_err(|reason| errors.push(Problem::new("password", reason))).ok();
+    let new = new.map_err(|reason| errors.push(FieldError::new("password", reason))).ok();
     let Some(new) = new.filter(|_| errors.is_empty()) else {
         return show(web, request, StatusCode::BAD_REQUEST, &errors).await;
     };

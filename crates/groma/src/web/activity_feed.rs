@@ -65,7 +65,7 @@ pub(super) async fn latest_work(
 /// Whether a change is about records, shapes, layers or statuses.
 fn is_about_work(row: &ChangeRow) -> bool {
     let subject = row.action.split('.').next().unwrap_or_default();
-    Kind::WORDS.iter().any(|(word, _)| *word == subject)
+    Kind::NAMES.iter().any(|(word, _)| *word == subject)
         || ["geometries", "geometry", "layer", "status"].contains(&subject)
 }
 
@@ -164,7 +164,7 @@ fn subject(
     exists: bool,
 ) -> (Option<String>, Option<String>) {
     let word = row.action.split('.').next().unwrap_or_default();
-    let kind = Kind::WORDS.iter().find(|(name, _)| *name == word).map(|(_, kind)| *kind);
+    let kind = Kind::NAMES.iter().find(|(name, _)| *name == word).map(|(_, kind)| *kind);
     match (word, kind, doc) {
         ("member", ..) => (names.people.get(&PersonId(row.subject)).cloned(), None),
         ("geometries" | "geometry", ..) => (names.others.get(&row.subject).cloned(), None),

@@ -145,7 +145,7 @@ impl AccessCheck {
         let form = if is_form { Pairs::parse(&bytes) } else { Pairs::default() };
         let header = parts.headers.get("x-csrf-token").and_then(|token| token.to_str().ok());
         let token = header.unwrap_or_else(|| form.get("_csrf"));
-        if !request.has_cookie || !secrets_match(token, &request.form_token()) {
+        if !request.has_cookie || !secrets_match(token, &request.csrf_token()) {
             return Err(WebError::forbidden(id("error-form-expired")));
         }
         parts.extensions.insert(Form(form));

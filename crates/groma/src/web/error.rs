@@ -14,7 +14,7 @@ use axum::{
     http::{HeaderMap, HeaderValue, Method, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use groma_domain::Refusal;
+use groma_domain::DomainError;
 
 /// An error on its way to a user of the pages.
 #[derive(Clone, Debug)]
@@ -76,9 +76,11 @@ impl WebError {
     }
 
     /// The user's role does not suffice.
-    pub(crate) fn missing_role(refusal: &Refusal) -> Self {
+    pub(crate) fn missing_role(refusal: &DomainError) -> Self {
         let text = match refusal {
-            Refusal::Forbidden { needs } => Text::MissingRole(needs.to_string()),
+            DomainError::Forbidden { required_role } => {
+                Text::MissingRole(required_role.to_string())
+            }
             other => Text::Sentence(sentence(other)),
         };
         Self { status: StatusCode::FORBIDDEN, text, cause: None }
@@ -87,10 +89,10 @@ impl WebError {
 
 impl From<groma_store::Error> for WebError {
     fn from(error: groma_store::Error) -> Self {
-        match error.refusal() {
-            Some(Refusal::NotFound { .. }) => Self::not_found(),
-            Some(refusal @ Refusal::Forbidden { .. }) => Self::missing_role(refusal),
-            Some(refusal @ Refusal::Conflict { .. }) => {
+        match error.domain_error() {
+            Some(DomainError::NotFound { .. }) => Self::not_found(),
+            Some(refusal @ DomainError::Forbidden { .. }) => Self::missing_role(refusal),
+            Some(refusal @ DomainError::Conflict { .. }) => {
                 let text = Text::Sentence(sentence(refusal));
                 Self { status: StatusCode::CONFLICT, text, cause: None }
             }
@@ -107,7 +109,7 @@ impl From<askama::Error> for WebError {
 }
 
 /// A domain error as a sentence.
-fn sentence(refusal: &Refusal) -> String {
+fn sentence(refusal: &DomainError) -> String {
     let text = super::fields::capitalize(&refusal.to_string());
     if text.ends_with('.') { text } else { format!("{text}.") }
 }

@@ -1,7 +1,7 @@
 //! The fields of a form, each with its value and its error.
 
 use super::i18n::Localizer;
-use groma_domain::{Problem, Refusal};
+use groma_domain::{DomainError, FieldError};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Field {
@@ -114,11 +114,11 @@ impl Field {
 pub(crate) fn attach_errors(
     t: Localizer,
     fields: &mut [Field],
-    problems: &[Problem],
+    problems: &[FieldError],
 ) -> Vec<String> {
     let mut others = Vec::new();
     for problem in problems {
-        let message = with_readable_names(&problem.message);
+        let message = with_readable_names(&problem.violation.to_string());
         match fields.iter_mut().find(|field| is_about(&problem.field, field.name)) {
             Some(field) if field.error.is_none() => field.error = Some(capitalize(&message)),
             Some(_) => {}
@@ -157,10 +157,10 @@ fn is_about(problem: &str, field: &str) -> bool {
 }
 
 /// The problems of a domain error.
-pub(crate) fn problems(refusal: &Refusal) -> Vec<Problem> {
+pub(crate) fn problems(refusal: &DomainError) -> Vec<FieldError> {
     match refusal {
-        Refusal::Invalid(problems) => problems.clone(),
-        other => vec![Problem::new("form", other.to_string())],
+        DomainError::Invalid(problems) => problems.clone(),
+        other => vec![FieldError::new("form", other.to_string())],
     }
 }
 

@@ -2,7 +2,7 @@
 //! cookie that is signed with the session's secret.
 
 use super::{form::encode, secrets_match};
-use groma_domain::session::Secret;
+use groma_domain::secret::Secret;
 use percent_encoding::percent_decode_str;
 use serde::{Deserialize, Serialize};
 
@@ -42,14 +42,14 @@ impl Flash {
     pub(crate) fn sign(&self, secret: &Secret) -> String {
         // Plain texts always serialise.
         let text = serde_json::to_string(self).unwrap_or_default();
-        format!("{}.{}", secret.mark("flash", text.as_bytes()), encode(&text))
+        format!("{}.{}", secret.mac("flash", text.as_bytes()), encode(&text))
     }
 
     /// Reads the value of a cookie that this session has signed.
     pub(crate) fn verify(signed: &str, secret: &Secret) -> Option<Self> {
         let (signature, text) = signed.split_once('.')?;
         let text = percent_decode_str(text).decode_utf8().ok()?;
-        let is_valid = secrets_match(signature, &secret.mark("flash", text.as_bytes()));
+        let is_valid = secrets_match(signature, &secret.mac("flash", text.as_bytes()));
         is_valid.then(|| serde_json::from_str(&text).ok())?
     }
 }

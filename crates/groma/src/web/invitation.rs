@@ -17,7 +17,7 @@ use axum::{
     http::{HeaderMap, StatusCode},
     response::Response,
 };
-use groma_domain::session::Secret;
+use groma_domain::secret::Secret;
 use groma_store::{Invitation, NewUser};
 
 #[derive(Template)]
@@ -47,7 +47,7 @@ impl InvitationPage {
         let t = request.t;
         let mut page = Self {
             t,
-            csrf: request.form_token(),
+            csrf: request.csrf_token(),
             secret: String::new(),
             invitation: None,
             fields: Vec::new(),

@@ -20,7 +20,7 @@ use axum::{
     http::{HeaderMap, StatusCode, header},
     response::{IntoResponse, Redirect, Response},
 };
-use groma_domain::{Email, UserId, session::Secret};
+use groma_domain::{Email, UserId, secret::Secret};
 use groma_store::{Bucket, NewSession};
 
 #[derive(Template)]
@@ -38,7 +38,7 @@ impl LoginPage {
         let t = request.t;
         Self {
             t,
-            csrf: request.form_token(),
+            csrf: request.csrf_token(),
             next: local_path(next).to_owned(),
             fields: vec![
                 Field::new("email", t.msg("account-email"), Input::Email)
@@ -137,7 +137,7 @@ fn buckets(email: &Email, address: &str, device: Option<&Secret>) -> Vec<Bucket>
     let account = email.key();
     match device {
         Some(device) => {
-            let mark = device.mark("attempts", account.as_bytes());
+            let mark = device.mac("attempts", account.as_bytes());
             vec![bucket(format!("device {mark}"), MAX_PER_DEVICE)]
         }
         None => vec![

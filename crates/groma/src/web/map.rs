@@ -17,7 +17,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use groma_domain::{
-    GeometryId, Kind, Layer, LayerId, Permission, Term, WorkspaceId, layer::LayerKey,
+    GeometryId, Kind, Layer, LayerId, Permission, SearchTerm, WorkspaceId, layer::LayerKey,
     reference::Key,
 };
 use groma_geo::{
@@ -54,7 +54,7 @@ pub(super) async fn page(ctx: MemberContext, query: Query) -> Result<Response, W
         "save": "/map/geometries",
         "delete": "/map/geometries/{id}/delete",
         "search": "/map/folders",
-        "csrf": ctx.request.form_token(),
+        "csrf": ctx.request.csrf_token(),
         "style": ctx.web.map_style,
         "canEdit": can_change,
         "position": null,
@@ -74,7 +74,7 @@ pub(super) async fn folder_config(ctx: &MemberContext, doc: &Doc) -> Result<Stri
         "folders": null,
         "folder": folder_json(doc),
         "geometries": format!("{}/geometries.geojson", doc.path(Kind::Folder)),
-        "csrf": ctx.request.form_token(),
+        "csrf": ctx.request.csrf_token(),
         "style": ctx.web.map_style,
         "canEdit": can_change,
         "position": null,
@@ -186,7 +186,7 @@ pub(super) async fn find_folders(ctx: MemberContext, query: Query) -> Result<Res
     let statuses = Statuses::read(&ctx).await?;
     let sent: String = query.get("term").chars().take(200).collect();
     let found = Browse {
-        term: Term::parse(&sent).ok().flatten(),
+        term: SearchTerm::parse(&sent).ok().flatten(),
         closed: Some(false),
         limit: 20,
         ..Browse::all(Kind::Folder)

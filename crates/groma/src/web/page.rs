@@ -166,7 +166,7 @@ impl MemberContext {
             initials: format::initials(&self.member.person.name),
             user: &self.member.person.name,
             email: self.session.email.as_str(),
-            csrf: self.request.form_token(),
+            csrf: self.request.csrf_token(),
             here: &self.request.path,
             flash: self.request.flash.as_ref(),
             has_map: meta.has_map,
@@ -239,7 +239,7 @@ pub(crate) fn auth_page(
         t: request.t,
         service: &web.title,
         title: title.into(),
-        csrf: request.form_token(),
+        csrf: request.csrf_token(),
         flash: request.flash.as_ref(),
         content: content.render()?,
     };

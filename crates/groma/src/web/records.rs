@@ -19,7 +19,7 @@ use super::{
 };
 use futures_util::future::try_join_all;
 use groma_domain::{
-    Kind, ListParams, RecordId, Reference, Status, StatusId, reference::Key, status::Group,
+    Kind, ListParams, RecordId, Reference, Status, StatusId, reference::Key, status::StatusGroup,
     time::Date,
 };
 use groma_store::{Browse, Browsed, Change, Command, Done, KnownPerson, StatusFilter};
@@ -149,14 +149,14 @@ impl Statuses {
     }
 
     /// The statuses of some groups.
-    fn in_groups(&self, kind: Kind, groups: &[Group]) -> Vec<StatusId> {
+    fn in_groups(&self, kind: Kind, groups: &[StatusGroup]) -> Vec<StatusId> {
         let found = self.of(kind).filter(|status| groups.contains(&status.group));
         found.map(|status| status.id).collect()
     }
 
     /// The records with work left: neither archived nor completed, and in no done or cancelled status.
     pub(super) fn unfinished(&self, kind: Kind) -> Browse {
-        let finished = self.in_groups(kind, &[Group::Done, Group::Cancelled]);
+        let finished = self.in_groups(kind, &[StatusGroup::Done, StatusGroup::Cancelled]);
         let status = StatusFilter::NoneOf(finished);
         Browse { closed: Some(false), status, ..Browse::all(kind) }
     }
@@ -172,7 +172,7 @@ impl Statuses {
 
     /// The cancelled assignments.
     pub(super) fn cancelled(&self) -> Browse {
-        let cancelled = self.in_groups(Kind::Assignment, &[Group::Cancelled]);
+        let cancelled = self.in_groups(Kind::Assignment, &[StatusGroup::Cancelled]);
         Browse {
             closed: Some(false),
             status: StatusFilter::AnyOf(cancelled),
@@ -185,7 +185,7 @@ impl Statuses {
         let status = self.get(doc.text("statusId"));
         !doc.is_archived()
             && doc.0["completedAt"].is_null()
-            && status.is_none_or(|s| !matches!(s.group, Group::Done | Group::Cancelled))
+            && status.is_none_or(|s| !matches!(s.group, StatusGroup::Done | StatusGroup::Cancelled))
     }
 }
 

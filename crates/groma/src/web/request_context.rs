@@ -5,7 +5,7 @@ use super::{
 };
 use crate::http::client_address::Client;
 use axum::{extract::FromRequestParts, http::request::Parts};
-use groma_domain::{Permission, Timestamp, WorkspaceId, session::Secret, workspace::Workspace};
+use groma_domain::{Permission, Timestamp, WorkspaceId, secret::Secret, workspace::Workspace};
 use groma_store::{Actor, Membership, Session, Store};
 use jiff::tz::TimeZone;
 use std::sync::Arc;
@@ -69,8 +69,8 @@ impl RequestContext {
     }
 
     /// The token that every form must send back.
-    pub(crate) fn form_token(&self) -> String {
-        self.secret.form_token(self.member.as_ref().map(|member| member.workspace.id))
+    pub(crate) fn csrf_token(&self) -> String {
+        self.secret.csrf_token(self.member.as_ref().map(|member| member.workspace.id))
     }
 
     /// Today's date in the user's time zone.
@@ -122,7 +122,7 @@ impl MemberContext {
     }
 
     pub(crate) fn can(&self, permission: Permission) -> bool {
-        self.member.role.may(permission)
+        self.member.role.can(permission)
     }
 }
 

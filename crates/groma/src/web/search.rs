@@ -11,7 +11,7 @@ use super::{
 };
 use askama::Template;
 use axum::response::Response;
-use groma_domain::{Kind, Term, reference::Key, text::fold};
+use groma_domain::{Kind, SearchTerm, reference::Key, text::fold};
 use groma_store::Browse;
 
 #[derive(Template)]
@@ -55,7 +55,7 @@ pub(super) async fn page(ctx: MemberContext, query: Query) -> Result<Response, W
         people: Vec::new(),
         sections: Vec::new(),
     };
-    if let Some(term) = Term::parse(&typed).ok().flatten() {
+    if let Some(term) = SearchTerm::parse(&typed).ok().flatten() {
         page.exact = records_with_reference(&ctx, &typed).await?;
         page.people = people(&ctx, &typed).await?;
         page.sections = sections(&ctx, &term, &typed).await?;
@@ -93,7 +93,11 @@ async fn people(ctx: &MemberContext, typed: &str) -> Result<Vec<PersonLink>, Web
     Ok(found.take(8).map(link).collect())
 }
 
-async fn sections(ctx: &MemberContext, term: &Term, typed: &str) -> Result<Vec<Section>, WebError> {
+async fn sections(
+    ctx: &MemberContext,
+    term: &SearchTerm,
+    typed: &str,
+) -> Result<Vec<Section>, WebError> {
     let t = ctx.t();
     let statuses = Statuses::read(ctx).await?;
     let mut sections = Vec::new();

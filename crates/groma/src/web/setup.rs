@@ -18,7 +18,7 @@ use axum::{
     response::{IntoResponse, Redirect, Response},
 };
 use groma_domain::{
-    Currency, Email, Problem, Refusal, password::Password, workspace::WorkspaceName,
+    Currency, DomainError, Email, FieldError, password::Password, workspace::WorkspaceName,
 };
 use groma_store::NewUser;
 
@@ -54,7 +54,7 @@ impl<'a> SetupPage<'a> {
         Self {
             t,
             service: &web.title,
-            csrf: request.form_token(),
+            csrf: request.csrf_token(),
             has_code: secrets_match(code, web.setup_code.reveal()),
             code,
             address: format!("{}/setup?code=", web.public_url),
@@ -131,7 +131,7 @@ pub(super) async fn setup(
     let name = WorkspaceName::parse(form.get("name"));
     let name = name.map_err(|refusal| errors.extend(problems(&refusal))).ok();
     let currency: Result<Currency, _> = form.get("currency").parse();
-    let currency = currency.map_err(|reason| errors.push(Problem::new("currency", reason))).ok();
+    let currency = currency.map_err(|reason| errors.push(FieldError::new("currency", reason))).ok();
     let owner = read_new_user(&form, &mut errors);
     if let (Some(name), Some(currency), Some((owner, password)), true) =
         (name, currency, owner, errors.is_empty())
@@ -152,21 +152,24 @@ pub(super) async fn setup(
 }
 
 /// The problems of a validation error; any other error is returned as such.
-pub(super) fn validation_problems(error: groma_store::Error) -> Result<Vec<Problem>, WebError> {
-    match error.refusal() {
-        Some(refusal @ Refusal::Invalid(_)) => Ok(problems(refusal)),
+pub(super) fn validation_problems(error: groma_store::Error) -> Result<Vec<FieldError>, WebError> {
+    match error.domain_error() {
+        Some(refusal @ DomainError::Invalid(_)) => Ok(problems(refusal)),
         _ => Err(error.into()),
     }
 }
 
 /// Reads the fields of a new user.
-pub(super) fn read_new_user(form: &Form, errors: &mut Vec<Problem>) -> Option<(NewUser, Password)> {
+pub(super) fn read_new_user(
+    form: &Form,
+    errors: &mut Vec<FieldError>,
+) -> Option<(NewUser, Password)> {
     let name = groma_domain::person::parse_name(form.get("person"));
-    let name = name.map_err(|reason| errors.push(Problem::new("person", reason))).ok();
+    let name = name.map_err(|reason| errors.push(FieldError::new("person", reason))).ok();
     let email = Email::parse(form.get("email"));
-    let email = email.map_err(|reason| errors.push(Problem::new("email", reason))).ok();
+    let email = email.map_err(|reason| errors.push(FieldError::new("email", reason))).ok();
     let password = Password::new(form.get("password"));
-    let password = password.map_err(|reason| errors.push(Problem::new("password", reason))).ok();
+    let password = password.map_err(|reason| errors.push(FieldError::new("password", reason))).ok();
     let user = NewUser { email: email?, name: Some(name?), password_hash: None };
     Some((user, password?))
 }

@@ -291,10 +291,10 @@ fn required_field_cannot_become_empty(engine: Engine) {
         assert_eq!(rejected, [(1, format!("{field} must not be empty"))], "{kind}");
     }
     for (kind, needed) in [
-        ("folders", "name is needed"),
-        ("assignments", "title is needed; folder is needed"),
-        ("expenses", "folder is needed; unitAmount is needed; incurredOn is needed"),
-        ("budgets", "name is needed; folder is needed; amount is needed"),
+        ("folders", "name is required"),
+        ("assignments", "title is required; folder is required"),
+        ("expenses", "folder is required; unitAmount is required; incurredOn is required"),
+        ("budgets", "name is required; folder is required; amount is required"),
     ] {
         let rejected = server.try_import(kind, &[json!({ "reference": "new" })]).rejected_rows();
         assert_eq!(rejected, [(1, needed.to_owned())], "{kind}");
@@ -340,7 +340,7 @@ fn unknown_column_is_reported_once_per_file(engine: Engine) {
     assert_eq!(server.get("/folders", &server.create_token(&["READ_FOLDER"])).ok()["total"], 0);
     // In JSON each object has its own fields.
     let output = server.import_file("folders", "rows.json", r#"[{"name":"x"},{"colour":1}]"#, &[]);
-    assert_eq!(output.rejected_rows(), [(1, "colour is not a field of this kind".to_owned())]);
+    assert_eq!(output.rejected_rows(), [(1, "colour is not a known field".to_owned())]);
     let output = server.import_file("folders", "rows.csv", "name,name\nx,y\n", &[]);
     output.expect_error("rows.csv: column `name` appears twice");
 }
@@ -352,7 +352,10 @@ fn one_invalid_row_rejects_the_whole_file(engine: Engine) {
     rows[1100] = json!({ "name": "bad", "startDate": "yesterday" });
     let output = server.try_import("folders", &rows);
     assert_eq!(output.code, Some(1));
-    assert_eq!(output.rejected_rows(), [(1101, "startDate must be a date, YYYY-MM-DD".to_owned())]);
+    assert_eq!(
+        output.rejected_rows(),
+        [(1101, "startDate must be a date, for example 2026-11-15".to_owned())]
+    );
     assert!(
         output.stderr.ends_with("groma: 1 row was rejected; nothing was imported\n"),
         "{}",
@@ -380,11 +383,11 @@ fn every_rejected_row_is_reported_with_its_line(engine: Engine) {
         [
             (3, "status names no status of a folder: `Nonsense`".to_owned()),
             (5, "name must not be empty".to_owned()),
-            (6, "startDate must be a date, YYYY-MM-DD".to_owned()),
+            (6, "startDate must be a date, for example 2026-11-15".to_owned()),
             (7, "dueDate must not be before startDate".to_owned()),
             (8, "`ok` is already on line 2".to_owned()),
             (9, "has 2 cells, but the header has 6".to_owned()),
-            (10, "reference must not have the shape of a UUID".to_owned()),
+            (10, "reference must not look like a UUID".to_owned()),
         ]
     );
     assert!(output.stderr.ends_with("groma: 7 rows were rejected; nothing was imported\n"));

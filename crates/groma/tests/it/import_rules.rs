@@ -178,7 +178,7 @@ fn expense_must_match_its_folder_and_its_budgets_currency(engine: Engine) {
     let mut row = expense(FOLDER);
     row["budget"] = json!(BUDGET);
     row["currency"] = json!("CHF");
-    assert_rejected(&server, "expenses", row, "currency must be EUR, that of the budget");
+    assert_rejected(&server, "expenses", row, "currency must be EUR, the currency of the budget");
     let mut row = expense(FOLDER);
     row["budget"] = json!("missing");
     assert_rejected(&server, "expenses", row, "budget names no budget: `missing`");
@@ -186,13 +186,13 @@ fn expense_must_match_its_folder_and_its_budgets_currency(engine: Engine) {
         &server,
         "budgets",
         json!({ "reference": BUDGET, "currency": "CHF" }),
-        "currency cannot change while expenses name this budget",
+        "currency cannot be changed while expenses use this budget",
     );
     assert_rejected(
         &server,
         "budgets",
         json!({ "reference": BUDGET, "folder": "YEN" }),
-        "folder cannot change while expenses name this budget",
+        "folder cannot be changed while expenses use this budget",
     );
     assert_rejected(
         &server,
@@ -380,8 +380,8 @@ fn statuses_are_identified_by_kind_and_name(engine: Engine) {
     assert_eq!(find("folder", "On hold").unwrap()["isDefault"], true);
     assert!(find("budget", "Quoted").is_some());
     for (row, message) in [
-        (json!({ "name": "x" }), "appliesTo is needed"),
-        (json!({ "appliesTo": "folder" }), "name is needed"),
+        (json!({ "name": "x" }), "appliesTo is required"),
+        (json!({ "appliesTo": "folder" }), "name is required"),
         (
             json!({ "name": "x", "appliesTo": "layer" }),
             "appliesTo must be one of folder, assignment, expense, budget",
@@ -392,11 +392,11 @@ fn statuses_are_identified_by_kind_and_name(engine: Engine) {
         ),
         (
             json!({ "name": "x", "appliesTo": "folder", "color": "red" }),
-            "color must be a colour such as #2b6cb0",
+            "color must be a hexadecimal colour, for example #2b6cb0",
         ),
         (
             json!({ "name": "x", "appliesTo": "folder", "version": 1 }),
-            "version is not a field of this kind",
+            "version is not a known field",
         ),
         (
             json!({ "name": "On hold", "appliesTo": "folder", "isDefault": false }),

@@ -202,7 +202,7 @@ fn layer_is_named_after_its_file(engine: Engine) {
     import(&server, "x.geojson", &file, &["--layer", none])
         .expect_error(&format!("layer `{none}` not found"));
     import(&server, "!.geojson", &file, &[]).expect_error(
-        "layer `!`: name must hold a letter or a digit, and not have the shape of a UUID",
+        "layer `!`: name must contain a letter or a digit, and must not look like a UUID",
     );
 }
 

@@ -186,7 +186,7 @@ fn invalid_page_returns_400_with_its_bounds(engine: Engine) {
         }
         for twice in ["page=1&page=1", "page=1&page=2", "page=1&limit=5&page=1"] {
             let message = server.get(&format!("{path}?{twice}"), &token).error(400);
-            assert_eq!(message, format!("{bounds}, and must be given once"));
+            assert_eq!(message, format!("{bounds} and must be given only once"));
         }
         for bytes in ["page=%FF", "page=1%C3", "page=%ED%A0%80"] {
             server.get(&format!("{path}?{bytes}"), &token).assert_error(400, bounds);
@@ -215,7 +215,7 @@ fn invalid_limit_returns_400_with_its_bounds(engine: Engine) {
             server.get(&format!("{path}?{wrong}"), &token).assert_error(400, bounds);
         }
         let message = server.get(&format!("{path}?limit=1&limit=1"), &token).error(400);
-        assert_eq!(message, format!("{bounds}, and must be given once"));
+        assert_eq!(message, format!("{bounds} and must be given only once"));
         server.get(&format!("{path}?limit=100"), &token).ok();
         server.get(&format!("{path}?limit=1"), &token).ok();
     }
@@ -233,7 +233,7 @@ fn term_is_limited_in_length_and_cannot_be_repeated(engine: Engine) {
             server.get(&too_long, &token).assert_error(400, bounds);
         }
         let twice = server.get(&format!("{path}?term=a&term=a"), &token).error(400);
-        assert_eq!(twice, format!("{bounds}, and must be given once"));
+        assert_eq!(twice, format!("{bounds} and must be given only once"));
         let bytes = server.get(&format!("{path}?term=%FF"), &token).error(400);
         assert_eq!(bytes, format!("{bounds}, in valid UTF-8"));
     }

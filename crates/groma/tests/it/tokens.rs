@@ -189,7 +189,7 @@ fn only_administrators_can_grant_the_webhook_scope(engine: Engine) {
         if may {
             output.expect_success();
         } else {
-            output.expect_error("needs the role admin");
+            output.expect_error("this action requires the admin role");
         }
     }
 }

@@ -2,14 +2,14 @@
 
 use groma_domain::{
     Event, Kind,
-    webhook::{MAX_DESCRIPTION, MAX_URL, SECRET_LENGTHS, event_words},
+    webhook::{MAX_DESCRIPTION, MAX_URL, SECRET_LENGTHS, event_names_and_patterns},
 };
 use serde_json::{Map, Value, json};
 
 /// Adds the schemas that no route refers to.
 pub(super) fn add_schemas(schemas: &mut Value, allow_http: bool) {
     let scheme = if allow_http { "https?" } else { "https" };
-    let words: Vec<_> = event_words().collect();
+    let words: Vec<_> = event_names_and_patterns().collect();
     schemas["NewWebhookEndpoint"] = json!({
         "type": "object",
         "description": "A webhook endpoint to create",

@@ -11,7 +11,7 @@ use crate::{
     commands::{CommandError, find_workspace, print, progress},
 };
 use groma_domain::{
-    Kind, Layer, LayerId, WorkspaceId, geometry::Posted, layer::LayerKey, reference::Key,
+    Kind, Layer, LayerId, WorkspaceId, geometry::UploadResult, layer::LayerKey, reference::Key,
 };
 use groma_geo::geojson::{DocumentError, Feature, ReadError};
 use groma_store::{Actor, NewGeometries, Outcome, Spool, Store};
@@ -291,7 +291,7 @@ struct Report {
 }
 
 impl Report {
-    fn count(&mut self, posted: &Posted) {
+    fn count(&mut self, posted: &UploadResult) {
         self.created += posted.created;
         self.updated += posted.updated;
         self.unchanged += posted.unchanged;

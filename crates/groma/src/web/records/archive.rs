@@ -10,7 +10,7 @@ use axum::{extract::Path, response::Response};
 use groma_domain::{
     Kind, Timestamp,
     input::Field,
-    record::{Draft, FolderInput},
+    record::{FolderInput, RecordInput},
     reference::Key,
 };
 use groma_store::{Command, Target};
@@ -41,7 +41,7 @@ async fn set_archived(
     let archived_at: Option<Timestamp> = archive.then_some(ctx.now());
     let input = FolderInput { archived_at: Field::Set(archived_at), ..FolderInput::default() };
     let target = Target::Existing { key: Key::Id(doc.id()?), version: None };
-    let draft = Box::new(Draft::Folder(input));
+    let draft = Box::new(RecordInput::Folder(input));
     ctx.apply(Command::Save { target, draft }).await?;
     let path = doc.path(Kind::Folder);
     let (message, undo) = match archive {

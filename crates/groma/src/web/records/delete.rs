@@ -82,7 +82,7 @@ async fn confirm(
             (doc.path(kind), doc.reference().to_owned()),
         ],
         title: title.clone(),
-        csrf: ctx.request.form_token(),
+        csrf: ctx.request.csrf_token(),
         action: format!("{}/delete", doc.path(kind)),
         cancel: doc.path(kind),
         confirm_with: "reference",

@@ -119,7 +119,7 @@ async fn show(ctx: MemberContext, key: &str, kind: Kind) -> Result<Response, Web
         statuses: status_choices(t, &statuses, kind, &doc),
         version: doc.version(),
         path: doc.path(kind),
-        csrf: ctx.request.form_token(),
+        csrf: ctx.request.csrf_token(),
         can_change: ctx.can(Permission::ChangeRecords),
         is_archived: (kind == Kind::Folder).then(|| doc.is_archived()),
         archived_since: doc

@@ -21,7 +21,7 @@ use crate::web::{
 };
 use askama::Template;
 use axum::{extract::Path, http::StatusCode, response::Response};
-use groma_domain::{Kind, Problem, Refusal, record::Draft, reference::Key};
+use groma_domain::{DomainError, FieldError, Kind, record::RecordInput, reference::Key};
 use groma_store::{Browse, Command, Count, Done, Sort, Target};
 
 #[derive(Template)]
@@ -178,7 +178,7 @@ async fn update(
     };
     let values = Values::of_form(&form);
     let statuses = Statuses::read(&ctx).await?;
-    let is_conflict = matches!(error, Refusal::Conflict { .. });
+    let is_conflict = matches!(error, DomainError::Conflict { .. });
     let (status, errors) = match is_conflict {
         true => (StatusCode::CONFLICT, Vec::new()),
         false => (StatusCode::BAD_REQUEST, problems(&error)),
@@ -192,16 +192,17 @@ async fn save(
     kind: Kind,
     target: Target,
     form: &Pairs,
-) -> Result<Result<Done, Refusal>, WebError> {
-    let input = to_input(ctx.t(), kind, form).map_err(|problem| Refusal::Invalid(vec![problem]));
-    let draft = match input.and_then(|values| Draft::read(kind, &values)) {
+) -> Result<Result<Done, DomainError>, WebError> {
+    let input =
+        to_input(ctx.t(), kind, form).map_err(|problem| DomainError::Invalid(vec![problem]));
+    let draft = match input.and_then(|values| RecordInput::read(kind, &values)) {
         Ok(draft) => Box::new(draft),
         Err(error) => return Ok(Err(error)),
     };
     match ctx.apply(Command::Save { target, draft }).await {
         Ok(mut done) => Ok(Ok(done.remove(0))),
-        Err(error) => match error.refusal() {
-            Some(refusal @ (Refusal::Invalid(_) | Refusal::Conflict { .. })) => {
+        Err(error) => match error.domain_error() {
+            Some(refusal @ (DomainError::Invalid(_) | DomainError::Conflict { .. })) => {
                 Ok(Err(refusal.clone()))
             }
             _ => Err(error.into()),
@@ -215,7 +216,7 @@ async fn show(
     statuses: &Statuses,
     existing: Option<(&Doc, bool)>,
     values: &Values,
-    errors: &[Problem],
+    errors: &[FieldError],
     status: StatusCode,
 ) -> Result<Response, WebError> {
     let t = ctx.t();
@@ -255,7 +256,7 @@ async fn show(
         t,
         title: title.to_string(),
         breadcrumbs,
-        csrf: ctx.request.form_token(),
+        csrf: ctx.request.csrf_token(),
         action,
         cancel,
         version: doc.map(Doc::version).unwrap_or_default(),

@@ -97,7 +97,7 @@ pub(super) async fn fields(
                 "" => "normal",
                 chosen => chosen,
             };
-            let priorities = Priority::WORDS.iter();
+            let priorities = Priority::NAMES.iter();
             let priorities = priorities.map(|(word, _)| {
                 let label = t.msg("priority-name").arg("priority", *word);
                 Choice::new(*word, label, *word == chosen)

@@ -9,7 +9,7 @@ use crate::web::{
     i18n::{Localizer, Message},
     request_context::MemberContext,
 };
-use groma_domain::{Kind, Problem, reference::Key};
+use groma_domain::{FieldError, Kind, reference::Key};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -191,12 +191,12 @@ pub(super) fn to_input(
     t: Localizer,
     kind: Kind,
     form: &Pairs,
-) -> Result<Map<String, Value>, Problem> {
+) -> Result<Map<String, Value>, FieldError> {
     let mut values = Map::new();
     for name in text_fields(kind).iter().filter(|name| form.has(name)) {
         let mut text = form.get(name).replace("\r\n", "\n");
         if DECIMAL_FIELDS.contains(name) && text.contains(',') {
-            let ambiguous = || Problem::new(*name, t.msg("form-decimal-comma").to_string());
+            let ambiguous = || FieldError::new(*name, t.msg("form-decimal-comma").to_string());
             text = decimal_point(text.trim()).ok_or_else(ambiguous)?;
         }
         values.insert((*name).to_owned(), Value::String(text));
@@ -217,11 +217,12 @@ pub(super) fn to_input(
     Ok(values)
 }
 
-fn custom_fields_input(t: Localizer, form: &Pairs) -> Result<Map<String, Value>, Problem> {
+fn custom_fields_input(t: Localizer, form: &Pairs) -> Result<Map<String, Value>, FieldError> {
     let mut fields = Map::new();
     for (name, kind, value) in sent_custom_fields(form).filter(|(name, ..)| !name.is_empty()) {
-        let error =
-            |message: Message| Problem::new("customFields", message.arg("name", name).to_string());
+        let error = |message: Message| {
+            FieldError::new("customFields", message.arg("name", name).to_string())
+        };
         let value = match kind {
             "number" => {
                 let number: Result<serde_json::Number, _> = serde_json::from_str(value);

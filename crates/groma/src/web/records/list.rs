@@ -13,7 +13,7 @@ use crate::web::{
 };
 use askama::Template;
 use axum::response::Response;
-use groma_domain::{Kind, Permission, RecordId, Term, time::Date};
+use groma_domain::{Kind, Permission, RecordId, SearchTerm, time::Date};
 use groma_store::{Browse, Browsed, Count, MANY, Sort, StatusFilter};
 use jiff::ToSpan;
 
@@ -252,7 +252,7 @@ impl ListRequest {
         let tab = tabs.iter().find(|tab| tab.state() == query.get("state")).or(tabs.first());
         let mut browse = tab.map_or(Browse::all(kind), |tab| tab.browse(kind, statuses));
         let typed: String = query.get("q").trim().chars().take(200).collect();
-        browse.term = Term::parse(&typed).ok().flatten();
+        browse.term = SearchTerm::parse(&typed).ok().flatten();
         if let Some(status) = statuses.get(query.get("status")) {
             browse.status = StatusFilter::Is(status.id);
         }

@@ -7,7 +7,7 @@ use crate::web::{
     request_context::MemberContext,
 };
 use axum::{extract::Path, response::Response};
-use groma_domain::{Kind, Refusal, record::Draft, reference::Key};
+use groma_domain::{DomainError, Kind, record::RecordInput, reference::Key};
 use groma_store::{Command, Done, Target};
 use serde_json::{Map, Value};
 
@@ -35,7 +35,7 @@ async fn set(ctx: MemberContext, key: &str, form: &Form, kind: Kind) -> Result<R
     let doc = ctx.record(kind, key).await?;
     let mut values = Map::new();
     values.insert("status".into(), Value::String(form.get("status").to_owned()));
-    let draft = Draft::read(kind, &values);
+    let draft = RecordInput::read(kind, &values);
     let draft = Box::new(draft.map_err(|refusal| WebError::invalid(refusal.to_string()))?);
     let version = form.get("version").parse().ok();
     let target = Target::Existing { key: Key::Id(doc.id()?), version };
@@ -49,8 +49,8 @@ async fn set(ctx: MemberContext, key: &str, form: &Form, kind: Kind) -> Result<R
             };
             Flash::new(message.arg("kind", kind.name()).arg("reference", doc.reference()))
         }
-        Err(error) => match error.refusal() {
-            Some(Refusal::Conflict { .. }) => Flash::error(t.msg("record-status-conflict")),
+        Err(error) => match error.domain_error() {
+            Some(DomainError::Conflict { .. }) => Flash::error(t.msg("record-status-conflict")),
             _ => return Err(error.into()),
         },
     };

@@ -15,7 +15,7 @@ use axum::{
     http::{Request, StatusCode, header},
 };
 use groma_domain::{
-    Currency, Email, Permission, Role, Timestamp, WorkspaceId, session::Secret,
+    Currency, Email, Permission, Role, Timestamp, WorkspaceId, secret::Secret,
     workspace::WorkspaceName,
 };
 use groma_store::{Actor, NewSession, NewUser, Store};
@@ -100,7 +100,7 @@ impl TestApp {
     }
 
     fn token(&self, secret: &Secret) -> String {
-        secret.form_token(Some(self.workspace))
+        secret.csrf_token(Some(self.workspace))
     }
 }
 
@@ -147,7 +147,7 @@ fn fill(path: &str) -> String {
 fn allows(access: Access, role: Role) -> bool {
     match access {
         Access::Public | Access::LoggedIn => true,
-        Access::Member(permission) => role.may(permission),
+        Access::Member(permission) => role.can(permission),
     }
 }
 
@@ -242,7 +242,7 @@ async fn pages_without_a_session_redirect_to_the_login() {
     let stranger = crate::web::new_secret().unwrap();
     for route in all().into_iter().filter(|route| route.access != Access::Public) {
         for session in [None, Some(&stranger)] {
-            let token = stranger.form_token(None);
+            let token = stranger.csrf_token(None);
             let sent = Credentials { session, token: Some(&token), origin: Some(ORIGIN) };
             let response = app.send(&route, sent).await;
             assert_eq!(response.status, StatusCode::SEE_OTHER, "{} {}", route.method, route.path);
@@ -258,7 +258,7 @@ async fn form_without_its_token_or_from_another_site_is_rejected() {
     let secret = &app.members["owner"];
     let token = app.token(secret);
     let other = app.token(&app.members["admin"]);
-    let elsewhere = secret.form_token(Some(WorkspaceId(uuid::Uuid::nil())));
+    let elsewhere = secret.csrf_token(Some(WorkspaceId(uuid::Uuid::nil())));
     for route in all().into_iter().filter(|route| route.method == Method::POST) {
         for (token, origin) in [
             (None, Some(ORIGIN)),

@@ -14,7 +14,7 @@ use crate::web::{
 };
 use askama::Template;
 use axum::{extract::Path, http::StatusCode, response::Response};
-use groma_domain::{Layer, Refusal, layer::LayerKey};
+use groma_domain::{DomainError, Layer, layer::LayerKey};
 use groma_store::LayerChange;
 
 const PATH: &str = "/settings/layers";
@@ -67,7 +67,7 @@ async fn show_form(
     ctx: &MemberContext,
     existing: Option<&Layer>,
     typed: &Pairs,
-    error: Option<&Refusal>,
+    error: Option<&DomainError>,
 ) -> Result<Response, WebError> {
     let t = ctx.t();
     let mut fields =
@@ -92,7 +92,7 @@ async fn show_form(
     let form = SettingsForm {
         t,
         nav: SettingsNav::new(ctx, PATH),
-        csrf: ctx.request.form_token(),
+        csrf: ctx.request.csrf_token(),
         parent: (PATH, t.msg("layers-title").into()),
         title: title.into(),
         action: existing.map_or(format!("{PATH}/new"), |layer| format!("{PATH}/{}", layer.id)),
@@ -116,8 +116,8 @@ pub(in crate::web) async fn create(ctx: MemberContext, form: Form) -> Result<Res
             let message = ctx.t().msg("layer-created").arg("name", layer.name);
             Ok(ctx.redirect_with_flash(PATH, &Flash::new(message)))
         }
-        Err(error) => match error.refusal() {
-            Some(invalid @ Refusal::Invalid(_)) => {
+        Err(error) => match error.domain_error() {
+            Some(invalid @ DomainError::Invalid(_)) => {
                 show_form(&ctx, None, &form, Some(invalid)).await
             }
             _ => Err(error.into()),
@@ -161,8 +161,8 @@ pub(in crate::web) async fn update(
             let message = ctx.t().msg("layer-saved").arg("name", layer.name);
             Ok(ctx.redirect_with_flash(PATH, &Flash::new(message)))
         }
-        Err(error) => match error.refusal() {
-            Some(invalid @ Refusal::Invalid(_)) => {
+        Err(error) => match error.domain_error() {
+            Some(invalid @ DomainError::Invalid(_)) => {
                 show_form(&ctx, Some(&layer), &form, Some(invalid)).await
             }
             _ => Err(error.into()),
@@ -184,7 +184,7 @@ async fn confirm(
         t,
         breadcrumbs: vec![(PATH.to_owned(), t.msg("layers-title").into())],
         title: title.to_string(),
-        csrf: ctx.request.form_token(),
+        csrf: ctx.request.csrf_token(),
         action: format!("{PATH}/{}/delete", layer.id),
         cancel: PATH.to_owned(),
         confirm: layer.slug.as_str().to_owned(),

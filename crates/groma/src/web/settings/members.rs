@@ -17,7 +17,7 @@ use axum::{
     http::{HeaderValue, StatusCode, header},
     response::Response,
 };
-use groma_domain::{Email, Permission, PersonId, Refusal, Role, session::Secret};
+use groma_domain::{DomainError, Email, Permission, PersonId, Role, secret::Secret};
 use groma_store::{KnownPerson, NewInvitation, NewUser};
 
 const PATH: &str = "/settings/members";
@@ -108,7 +108,7 @@ async fn show(
     let content = MembersPage {
         t,
         nav: SettingsNav::new(ctx, PATH),
-        csrf: ctx.request.form_token(),
+        csrf: ctx.request.csrf_token(),
         once: uuid::Uuid::now_v7().to_string(),
         can_administer,
         error,
@@ -147,7 +147,7 @@ pub(in crate::web) async fn invite(ctx: MemberContext, form: Form) -> Result<Res
     };
     // Submitting the same form again, by a reload, gives the same link.
     let once = form.get("once");
-    let secret = Secret::parse(&ctx.request.secret.mark("invitation", once.as_bytes()));
+    let secret = Secret::parse(&ctx.request.secret.mac("invitation", once.as_bytes()));
     let secret = secret.filter(|_| !once.is_empty());
     let secret = secret.ok_or_else(|| WebError::bad_request(id("error-form-incomplete")))?;
     let invitation = NewInvitation {
@@ -216,7 +216,7 @@ pub(in crate::web) async fn remove_page(
         nav: SettingsNav::new(&ctx, PATH),
         title: title.into(),
         text: text.into(),
-        csrf: ctx.request.form_token(),
+        csrf: ctx.request.csrf_token(),
         action: format!("{PATH}/{}/remove", known.person.id),
         cancel: PATH,
         button: button.into(),
@@ -250,8 +250,8 @@ async fn show_rejection(
     ctx: &MemberContext,
     error: groma_store::Error,
 ) -> Result<Response, WebError> {
-    match error.refusal() {
-        Some(refusal @ Refusal::Invalid(_)) => {
+    match error.domain_error() {
+        Some(refusal @ DomainError::Invalid(_)) => {
             let problems = problems(refusal);
             let text = problems.iter().map(|problem| format!("The {problem}.")).collect();
             show(ctx, StatusCode::BAD_REQUEST, None, text).await

@@ -14,9 +14,9 @@ use crate::web::{
 use askama::Template;
 use axum::{extract::Path, response::Response};
 use groma_domain::{
-    Kind, Refusal, Status,
+    DomainError, Kind, Status,
     input::StatusRef,
-    status::{Group, StatusInput},
+    status::{StatusGroup, StatusInput},
 };
 use groma_store::{Browse, Command, Count, StatusFilter};
 use serde_json::{Map, Value};
@@ -48,12 +48,12 @@ struct StatusRow {
     is_last: bool,
 }
 
-fn group_name(t: Localizer, group: Group) -> String {
+fn group_name(t: Localizer, group: StatusGroup) -> String {
     let word = match group {
-        Group::Todo => "todo",
-        Group::InProgress => "in-progress",
-        Group::Done => "done",
-        Group::Cancelled => "cancelled",
+        StatusGroup::Todo => "todo",
+        StatusGroup::InProgress => "in-progress",
+        StatusGroup::Done => "done",
+        StatusGroup::Cancelled => "cancelled",
     };
     t.msg("status-group").arg("group", word).into()
 }
@@ -82,7 +82,7 @@ pub(in crate::web) async fn page(ctx: MemberContext) -> Result<Response, WebErro
     let content = StatusesPage {
         t,
         nav: SettingsNav::new(&ctx, PATH),
-        csrf: ctx.request.form_token(),
+        csrf: ctx.request.csrf_token(),
         kinds: kinds.collect(),
     };
     ctx.page(Meta::new(t.msg("statuses-title"), Nav::Settings), &content).await
@@ -93,7 +93,7 @@ fn fields(t: Localizer, typed: &Pairs, is_new: bool) -> Vec<Field> {
         "" => "todo",
         group => group,
     };
-    let groups = Group::WORDS.iter();
+    let groups = StatusGroup::NAMES.iter();
     let groups =
         groups.map(|(word, value)| Choice::new(*word, group_name(t, *value), *word == group));
     let color = match typed.get("color") {
@@ -111,7 +111,7 @@ fn fields(t: Localizer, typed: &Pairs, is_new: bool) -> Vec<Field> {
     ];
     if is_new {
         let kind = typed.get("appliesTo");
-        let kinds = Kind::WORDS.iter();
+        let kinds = Kind::NAMES.iter();
         let kinds =
             kinds.map(|(word, value)| Choice::new(*word, t.kind_title(*value), *word == kind));
         let input = Input::Select(kinds.collect());
@@ -124,7 +124,7 @@ async fn show_form(
     ctx: &MemberContext,
     existing: Option<&Status>,
     typed: &Pairs,
-    error: Option<&Refusal>,
+    error: Option<&DomainError>,
 ) -> Result<Response, WebError> {
     let t = ctx.t();
     let mut fields = fields(t, typed, existing.is_none());
@@ -138,7 +138,7 @@ async fn show_form(
     let form = SettingsForm {
         t,
         nav: SettingsNav::new(ctx, PATH),
-        csrf: ctx.request.form_token(),
+        csrf: ctx.request.csrf_token(),
         parent: (PATH, t.msg("statuses-title").into()),
         title: title.into(),
         action: existing.map_or(format!("{PATH}/new"), |status| format!("{PATH}/{}", status.id)),
@@ -172,7 +172,7 @@ pub(in crate::web) async fn edit_page(
     Path(id): Path<String>,
 ) -> Result<Response, WebError> {
     let status = existing(&ctx, &id).await?;
-    let group = Group::WORDS.iter().find(|(_, group)| *group == status.group);
+    let group = StatusGroup::NAMES.iter().find(|(_, group)| *group == status.group);
     let typed = Pairs::default().with(&[
         ("name", &status.name),
         ("group", group.map_or("", |(word, _)| word)),
@@ -210,7 +210,7 @@ async fn save(
     // Without this check, a new status would overwrite the one with the same name.
     if existing.is_none() && is_name_taken(ctx, form).await? {
         let taken = t.msg("status-name-taken").arg("name", name).to_string();
-        return show_form(ctx, None, form, Some(&Refusal::invalid("name", taken))).await;
+        return show_form(ctx, None, form, Some(&DomainError::invalid("name", taken))).await;
     }
     let target = existing.as_ref().map(|status| StatusRef::Id(status.id));
     match ctx.apply(Command::SaveStatus { target, input }).await {
@@ -218,8 +218,8 @@ async fn save(
             let flash = Flash::new(t.msg("status-saved").arg("name", name));
             Ok(ctx.redirect_with_flash(PATH, &flash))
         }
-        Err(error) => match error.refusal() {
-            Some(invalid @ Refusal::Invalid(_)) => {
+        Err(error) => match error.domain_error() {
+            Some(invalid @ DomainError::Invalid(_)) => {
                 show_form(ctx, existing.as_ref(), form, Some(invalid)).await
             }
             _ => Err(error.into()),
@@ -231,7 +231,7 @@ async fn is_name_taken(ctx: &MemberContext, form: &Pairs) -> Result<bool, WebErr
     let statuses = Statuses::read(ctx).await?;
     let named = StatusRef::Name(form.get("name").trim().to_owned());
     let is_same = |status: &Status| {
-        status.applies_to.name() == form.get("appliesTo") && status.is_named(&named)
+        status.applies_to.name() == form.get("appliesTo") && status.matches(&named)
     };
     Ok(statuses.0.iter().any(is_same))
 }
@@ -268,7 +268,7 @@ pub(in crate::web) async fn move_status(
 async fn delete_form(
     ctx: &MemberContext,
     status: &Status,
-    error: Option<&Refusal>,
+    error: Option<&DomainError>,
 ) -> Result<Response, WebError> {
     let t = ctx.t();
     let kind = status.applies_to;
@@ -290,7 +290,7 @@ async fn delete_form(
     let form = SettingsForm {
         t,
         nav: SettingsNav::new(ctx, PATH),
-        csrf: ctx.request.form_token(),
+        csrf: ctx.request.csrf_token(),
         parent: (PATH, t.msg("statuses-title").into()),
         title: t.msg("delete-title").arg("name", &status.name).into(),
         action: format!("{PATH}/{}/delete", status.id),
@@ -328,8 +328,10 @@ pub(in crate::web) async fn delete(
             let message = ctx.t().msg("status-deleted").arg("name", status.name);
             Ok(ctx.redirect_with_flash(PATH, &Flash::new(message)))
         }
-        Err(error) => match error.refusal() {
-            Some(invalid @ Refusal::Invalid(_)) => delete_form(&ctx, &status, Some(invalid)).await,
+        Err(error) => match error.domain_error() {
+            Some(invalid @ DomainError::Invalid(_)) => {
+                delete_form(&ctx, &status, Some(invalid)).await
+            }
             _ => Err(error.into()),
         },
     }

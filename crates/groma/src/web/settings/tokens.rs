@@ -18,7 +18,7 @@ use axum::{
     response::Response,
 };
 use groma_domain::{
-    Permission, Problem, Refusal, Scope, Timestamp, TokenId,
+    DomainError, FieldError, Permission, Scope, Timestamp, TokenId,
     scope::Scopes,
     token::{self, Token},
 };
@@ -155,7 +155,7 @@ fn form_page(ctx: &MemberContext, typed: &str, chosen: &[&str], expiry: &str) ->
     TokenForm {
         t,
         nav: SettingsNav::new(ctx, PATH),
-        csrf: ctx.request.form_token(),
+        csrf: ctx.request.csrf_token(),
         once: uuid::Uuid::now_v7().to_string(),
         name: Field::line("name", t.msg("field-name-label"))
             .value(typed)
@@ -167,9 +167,9 @@ fn form_page(ctx: &MemberContext, typed: &str, chosen: &[&str], expiry: &str) ->
             .into_iter()
             .map(|scope| ScopeChoice {
                 name: scope.name(),
-                grants: scope.grants(),
+                grants: scope.description(),
                 is_selected: chosen.contains(&scope.name()),
-                hint: match token::grantable([scope].into_iter().collect(), ctx.member.role) {
+                hint: match token::check_grantable([scope].into_iter().collect(), ctx.member.role) {
                     Ok(()) => String::new(),
                     Err(_) => t.msg("token-scope-needs-admin").into(),
                 },
@@ -192,15 +192,15 @@ pub(in crate::web) async fn create(ctx: MemberContext, form: Form) -> Result<Res
     let mut page = form_page(&ctx, form.get("name"), &chosen, form.get("expires"));
     let mut errors = Vec::new();
     let name = token::parse_name(form.get("name"));
-    let name = name.map_err(|reason| errors.push(Problem::new("name", reason))).ok();
+    let name = name.map_err(|reason| errors.push(FieldError::new("name", reason))).ok();
     let scopes = Scopes::parse(&chosen.join(","));
-    let scopes = scopes.map_err(|reason| errors.push(Problem::new("scope", reason))).ok();
+    let scopes = scopes.map_err(|reason| errors.push(FieldError::new("scope", reason))).ok();
     let days: Option<i64> = match form.get("expires") {
         "none" => None,
         days => {
             let days = days.parse().ok().filter(|days| [30, 90, 365].contains(days));
             if days.is_none() {
-                errors.push(Problem::new("expires", t.msg("token-expires-invalid").to_string()));
+                errors.push(FieldError::new("expires", t.msg("token-expires-invalid").to_string()));
             }
             days
         }
@@ -225,12 +225,12 @@ pub(in crate::web) async fn create(ctx: MemberContext, form: Form) -> Result<Res
                 let new = NewTokenView { name, secret: token.reveal().to_owned(), curl };
                 return show(&ctx, Some(new)).await;
             }
-            Err(error) => match error.refusal() {
-                Some(Refusal::Invalid(_)) => {
+            Err(error) => match error.domain_error() {
+                Some(DomainError::Invalid(_)) => {
                     let flash = Flash::new(t.msg("token-already-created"));
                     return Ok(ctx.redirect_with_flash(PATH, &flash));
                 }
-                Some(Refusal::Forbidden { .. }) => {
+                Some(DomainError::Forbidden { .. }) => {
                     page.scopes_error = t.msg("token-scope-forbidden").into();
                 }
                 _ => return Err(error.into()),
@@ -280,7 +280,7 @@ pub(in crate::web) async fn revoke_page(
         nav: SettingsNav::new(&ctx, PATH),
         title: t.msg("token-revoke-title").arg("name", token.name).into(),
         text: t.msg("token-revoke-text").into(),
-        csrf: ctx.request.form_token(),
+        csrf: ctx.request.csrf_token(),
         action: format!("{PATH}/{id}/revoke"),
         cancel: PATH,
         button: t.msg("token-revoke").into(),

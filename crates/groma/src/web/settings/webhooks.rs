@@ -16,8 +16,8 @@ use crate::web::{
 use askama::Template;
 use axum::{extract::Path, http::StatusCode, response::Response};
 use groma_domain::{
-    EndpointId, Event, Kind, Problem, Refusal,
-    webhook::{self, Endpoint, EndpointDraft, EndpointUrl, EventFilter, Secret},
+    DomainError, EndpointId, Event, FieldError, Kind, Violation,
+    webhook::{self, Endpoint, EndpointInput, EndpointUrl, EventFilter, SigningSecret},
 };
 use groma_store::{
     DeliveryFilter, DeliveryRow, DeliveryState, EndpointChange, EndpointHealth, EndpointOutcome,
@@ -172,7 +172,7 @@ impl EndpointForm {
         Self {
             t,
             nav: SettingsNav::new(ctx, PATH),
-            csrf: ctx.request.form_token(),
+            csrf: ctx.request.csrf_token(),
             title: title.into(),
             action: path.as_ref().map_or(format!("{PATH}/new"), |path| format!("{path}/edit")),
             submit: submit.into(),
@@ -185,7 +185,11 @@ impl EndpointForm {
         }
     }
 
-    async fn show(mut self, ctx: &MemberContext, errors: &[Problem]) -> Result<Response, WebError> {
+    async fn show(
+        mut self,
+        ctx: &MemberContext,
+        errors: &[FieldError],
+    ) -> Result<Response, WebError> {
         let t = self.t;
         let (of_events, others): (Vec<_>, Vec<_>) =
             errors.iter().cloned().partition(|problem| problem.field.starts_with("events"));
@@ -201,14 +205,14 @@ impl EndpointForm {
 }
 
 /// Reads the form, or returns the problems of its fields.
-fn read(ctx: &MemberContext, form: &Form) -> Result<EndpointDraft, Vec<Problem>> {
+fn read(ctx: &MemberContext, form: &Form) -> Result<EndpointInput, Vec<FieldError>> {
     let mut errors = Vec::new();
-    let mut add = |field: &str, message: String| errors.push(Problem::new(field, message));
+    let mut add = |field: &str, message: Violation| errors.push(FieldError::new(field, message));
     let url = EndpointUrl::parse(form.get("url").trim(), ctx.web.allow_http_webhooks);
     let url = url.map_err(|message| add("url", message)).ok();
     let description = webhook::parse_description(form.get("description"));
     let description = description.map_err(|message| add("description", message)).ok();
-    let secret = form.given("secret").map(Secret::parse).transpose();
+    let secret = form.given("secret").map(SigningSecret::parse).transpose();
     let secret = secret.map_err(|message| add("secret", message)).ok().flatten();
     let chosen: Vec<&str> = form.all("event").collect();
     let names = if chosen.contains(&"*") { vec!["*"] } else { chosen };
@@ -217,7 +221,7 @@ fn read(ctx: &MemberContext, form: &Form) -> Result<EndpointDraft, Vec<Problem>>
     // An empty description removes the old one.
     let description = Some(description.flatten().unwrap_or_default());
     if errors.is_empty() {
-        Ok(EndpointDraft { url, events, description, secret })
+        Ok(EndpointInput { url, events, description, secret })
     } else {
         Err(errors)
     }
@@ -234,7 +238,7 @@ pub(in crate::web) async fn create(ctx: MemberContext, form: Form) -> Result<Res
         Ok(draft) => draft,
         Err(errors) => return page.show(&ctx, &errors).await,
     };
-    let draft = EndpointDraft { description: draft.description.filter(|d| !d.is_empty()), ..draft };
+    let draft = EndpointInput { description: draft.description.filter(|d| !d.is_empty()), ..draft };
     let (workspace, actor, now) = (ctx.workspace_id(), ctx.actor(), ctx.now());
     let new = NewEndpoint { workspace, actor, now, draft, request: None };
     match ctx.store().create_endpoint(new).await {
@@ -245,8 +249,8 @@ pub(in crate::web) async fn create(ctx: MemberContext, form: Form) -> Result<Res
         Ok(EndpointOutcome::Replayed(_)) => {
             Err(WebError::internal("the web application sends no idempotency keys"))
         }
-        Err(error) => match error.refusal() {
-            Some(invalid @ Refusal::Invalid(_)) => page.show(&ctx, &problems(invalid)).await,
+        Err(error) => match error.domain_error() {
+            Some(invalid @ DomainError::Invalid(_)) => page.show(&ctx, &problems(invalid)).await,
             _ => Err(error.into()),
         },
     }
@@ -270,7 +274,7 @@ pub(in crate::web) async fn edit_page(
     if endpoint.events == EventFilter::all() {
         typed = typed.with(&[("event", "*")]);
     } else {
-        let wanted = Event::all().filter(|event| endpoint.events.wants(*event));
+        let wanted = Event::all().filter(|event| endpoint.events.matches(*event));
         let wanted: Vec<_> = wanted.map(|event| ("event", event.name())).collect();
         typed = typed.with(&wanted);
     }
@@ -290,7 +294,7 @@ pub(in crate::web) async fn update(
     };
     // Keep unchanged events as they were written: `folder.*` stays `folder.*`.
     let is_same = |events: &EventFilter| {
-        Event::all().all(|event| events.wants(event) == endpoint.events.wants(event))
+        Event::all().all(|event| events.matches(event) == endpoint.events.matches(event))
     };
     draft.events = draft.events.filter(|events| !is_same(events));
     change(&ctx, endpoint.id, EndpointChange::Edit(draft), ctx.t().msg("webhook-saved")).await
@@ -334,9 +338,10 @@ pub(in crate::web) async fn test(
             let flash = Flash::new(ctx.t().msg("webhook-test-sent"));
             Ok(ctx.redirect_with_flash(&format!("{PATH}/{id}/deliveries/{delivery}"), &flash))
         }
-        Err(error) => match error.refusal() {
-            Some(Refusal::Invalid(problems)) => {
-                let problems: Vec<_> = problems.iter().map(|one| one.message.clone()).collect();
+        Err(error) => match error.domain_error() {
+            Some(DomainError::Invalid(problems)) => {
+                let problems: Vec<_> =
+                    problems.iter().map(|one| one.violation.to_string()).collect();
                 let flash = Flash::error(capitalize(&problems.join("; ")));
                 Ok(ctx.redirect_with_flash(&format!("{PATH}/{id}"), &flash))
             }
@@ -368,7 +373,7 @@ pub(in crate::web) async fn rotate_page(
     let form = SettingsForm {
         t,
         nav: SettingsNav::new(&ctx, PATH),
-        csrf: ctx.request.form_token(),
+        csrf: ctx.request.csrf_token(),
         parent: (PATH, t.msg("webhooks-title").into()),
         title: t.msg("webhook-rotate-title").into(),
         action: format!("{PATH}/{}/rotate", endpoint.id),
@@ -407,7 +412,7 @@ pub(in crate::web) async fn delete_page(
         nav: SettingsNav::new(&ctx, PATH),
         title: t.msg("webhook-delete-title").into(),
         text: t.msg("webhook-delete-text").arg("url", endpoint.url.as_str()).into(),
-        csrf: ctx.request.form_token(),
+        csrf: ctx.request.csrf_token(),
         action: format!("{PATH}/{}/delete", endpoint.id),
         cancel: PATH,
         button: t.msg("webhook-delete").into(),

@@ -14,7 +14,7 @@ use crate::web::{
 };
 use askama::Template;
 use axum::{http::StatusCode, response::Response};
-use groma_domain::{Currency, Kind, Permission, Problem, Refusal, workspace::WorkspaceName};
+use groma_domain::{Currency, DomainError, FieldError, Kind, Permission, workspace::WorkspaceName};
 use groma_store::Count;
 
 const PATH: &str = "/settings/workspace";
@@ -38,7 +38,7 @@ fn content(ctx: &MemberContext, name: &str, currency: Currency) -> WorkspacePage
     WorkspacePage {
         t,
         nav: SettingsNav::new(ctx, PATH),
-        csrf: ctx.request.form_token(),
+        csrf: ctx.request.csrf_token(),
         fields: vec![
             Field::line("name", t.msg("field-name-label")).value(name).required(),
             Field::new(
@@ -68,7 +68,7 @@ pub(in crate::web) async fn save(ctx: MemberContext, form: Form) -> Result<Respo
     let name = WorkspaceName::parse(form.get("name"));
     let name = name.map_err(|refusal| errors.extend(problems(&refusal))).ok();
     let currency: Result<Currency, _> = form.get("currency").parse();
-    let currency = currency.map_err(|reason| errors.push(Problem::new("currency", reason))).ok();
+    let currency = currency.map_err(|reason| errors.push(FieldError::new("currency", reason))).ok();
     if let (Some(name), Some(currency)) = (name, currency) {
         let changed = ctx
             .store()
@@ -78,8 +78,8 @@ pub(in crate::web) async fn save(ctx: MemberContext, form: Form) -> Result<Respo
             Ok(_) => {
                 return Ok(ctx.redirect_with_flash(PATH, &Flash::new(t.msg("workspace-saved"))));
             }
-            Err(error) => match error.refusal() {
-                Some(refusal @ Refusal::Invalid(_)) => errors.extend(problems(refusal)),
+            Err(error) => match error.domain_error() {
+                Some(refusal @ DomainError::Invalid(_)) => errors.extend(problems(refusal)),
                 _ => return Err(error.into()),
             },
         }
@@ -121,7 +121,7 @@ async fn confirm(
         t,
         breadcrumbs: vec![(PATH.to_owned(), t.msg("workspace-title").into())],
         title: title.to_string(),
-        csrf: ctx.request.form_token(),
+        csrf: ctx.request.csrf_token(),
         action: format!("{PATH}/delete"),
         cancel: PATH.to_owned(),
         confirm: name,

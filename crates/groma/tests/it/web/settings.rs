@@ -16,7 +16,7 @@ on_both_engines! {
         let server = TestServer::start(engine);
         let browser = Browser::of_owner(&server);
         browser.page("/settings/tokens").shows("No tokens yet");
-        browser.page("/settings/tokens/new").shows("Read folders, list and detail");
+        browser.page("/settings/tokens/new").shows("List and read folders");
         let wrong = browser.send_form("/settings/tokens/new", "/settings/tokens/new", &[("name", ""), ("expires", "7")]);
         assert_eq!(wrong.error_of("name"), Some("Must not be empty"));
         let once = browser.page("/settings/tokens/new");

@@ -2,7 +2,7 @@
 
 use super::Browser;
 use crate::{on_both_engines, webhooks::LOCAL_RECEIVERS};
-use groma_domain::webhook::Secret;
+use groma_domain::webhook::SigningSecret;
 use groma_testkit::{
     Receiver, TestServer, receiver::ReceivedRequest, receiver::Reply, wait::PATIENCE, wait_until,
 };
@@ -53,7 +53,7 @@ on_both_engines! {
         assert!(secret.starts_with("whsec_"), "{secret}");
         new_folder(&browser, "Chêne");
         let request = &receiver.wait_for(1)[0];
-        assert_eq!(request.header("X-Service-Signature"), Some(&*signature::own(&Secret::parse(&secret).unwrap(), &request.body)));
+        assert_eq!(request.header("X-Service-Signature"), Some(&*signature::service_signature(&SigningSecret::parse(&secret).unwrap(), &request.body)));
         assert_eq!(request.json()["data"]["name"], "Chêne");
         // The attempt is recorded after the receiver has responded.
         let delivery = delivery_in(&path, &browser.page(&path).text);

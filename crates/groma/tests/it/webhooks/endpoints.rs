@@ -165,7 +165,7 @@ fn creating_an_endpoint_needs_the_scope_and_the_admin_role(engine: Engine) {
         "--scopes",
         "MANAGE_WEBHOOK",
     ];
-    assert_eq!(server.run(&grant).expect_failure(), "needs the role admin");
+    assert_eq!(server.run(&grant).expect_failure(), "this action requires the admin role");
 }
 
 fn deleting_a_deleted_endpoint_returns_404(engine: Engine) {

@@ -101,7 +101,7 @@ pub(in crate::web) async fn page(
     let health = existing(&ctx, &id).await?;
     let endpoint = &health.endpoint;
     let state = DeliveryState::WORDS.into_iter().find(|(name, _)| *name == query.get("state"));
-    let event = Event::named(query.get("event"));
+    let event = Event::from_name(query.get("event"));
     let before: Option<DeliveryId> = query.get("before").parse().ok();
     let filter = DeliveryFilter {
         state: state.map(|(_, state)| state),
@@ -130,7 +130,7 @@ pub(in crate::web) async fn page(
     let content = EndpointPage {
         t,
         nav: SettingsNav::new(&ctx, PATH),
-        csrf: ctx.request.form_token(),
+        csrf: ctx.request.csrf_token(),
         url: endpoint.url.as_str().to_owned(),
         description: endpoint.description.clone().unwrap_or_default(),
         events: event_names(t, &endpoint.events),
@@ -157,7 +157,7 @@ pub(in crate::web) async fn page(
 fn curl(ctx: &MemberContext, endpoint: &Endpoint, header: &str, secret: &str) -> String {
     let (now, workspace) = (ctx.now(), ctx.workspace_id());
     // These ids are for the sample only; they need not be unique.
-    let sample = webhook::sample(workspace, RecordId::new(now, [0; 10]), now);
+    let sample = webhook::sample_document(workspace, RecordId::new(now, [0; 10]), now);
     let delivery = DeliveryId::new(now, [0; 10]);
     let body = webhook::payload(delivery, webhook::TEST_EVENT.name(), workspace, now, &sample);
     format!(
@@ -262,7 +262,7 @@ pub(in crate::web) async fn delivery(
     let content = DeliveryPage {
         t,
         nav: SettingsNav::new(&ctx, PATH),
-        csrf: ctx.request.form_token(),
+        csrf: ctx.request.csrf_token(),
         endpoint: health.endpoint.id.to_string(),
         endpoint_url: health.endpoint.url.as_str().to_owned(),
         row: DeliveryView::new(&ctx, &detail.delivery),

@@ -1,0 +1,259 @@
+//! Errors of the domain rules.
+
+use crate::{Currency, Role};
+use std::fmt;
+use thiserror::Error;
+
+/// Why a command was rejected. The messages contain no internals, so callers may show them to users.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum DomainError {
+    /// One or more values are invalid.
+    #[error("{}", join(.0))]
+    Invalid(Vec<FieldError>),
+    /// The workspace has no such resource.
+    #[error("{resource} `{key}` not found")]
+    NotFound {
+        /// The kind of resource, for example `folder`.
+        resource: &'static str,
+        /// The key from the request.
+        key: String,
+    },
+    /// The record has changed since the client read it.
+    #[error("{resource} `{key}` has changed: expected version {expected}, found version {current}")]
+    Conflict {
+        /// The kind of resource, for example `folder`.
+        resource: &'static str,
+        /// The key from the request.
+        key: String,
+        /// The version that the client read.
+        expected: u64,
+        /// The stored version.
+        current: u64,
+    },
+    /// The caller's role does not allow the action.
+    #[error("this action requires the {required_role} role")]
+    Forbidden {
+        /// The lowest role that allows the action.
+        required_role: Role,
+    },
+}
+
+impl DomainError {
+    /// An error about a single field.
+    pub fn invalid(field: impl Into<String>, violation: impl Into<Violation>) -> Self {
+        Self::Invalid(vec![FieldError::new(field, violation)])
+    }
+}
+
+fn join(errors: &[FieldError]) -> String {
+    errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
+/// An invalid value of one field.
+///
+/// Displays as the API's field name followed by the violation: `unitAmount is required`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FieldError {
+    /// The field's name in the API.
+    pub field: String,
+    /// What is wrong with its value.
+    pub violation: Violation,
+}
+
+impl FieldError {
+    /// An error about `field`.
+    pub fn new(field: impl Into<String>, violation: impl Into<Violation>) -> Self {
+        Self { field: field.into(), violation: violation.into() }
+    }
+}
+
+impl fmt::Display for FieldError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.field, self.violation)
+    }
+}
+
+/// Collects the errors of one input, so that the user sees all of them at once.
+#[derive(Debug, Default)]
+pub struct FieldErrors(Vec<FieldError>);
+
+impl FieldErrors {
+    /// Adds an error.
+    pub fn add(&mut self, field: &str, violation: impl Into<Violation>) {
+        self.0.push(FieldError::new(field, violation));
+    }
+
+    /// Returns the value, or adds its error.
+    pub fn check<T>(&mut self, field: &str, value: Result<T, Violation>) -> Option<T> {
+        value.map_err(|violation| self.add(field, violation)).ok()
+    }
+
+    /// Adds errors that name their fields already.
+    pub fn extend(&mut self, errors: impl IntoIterator<Item = FieldError>) {
+        self.0.extend(errors);
+    }
+
+    /// Returns the value if there are no errors.
+    pub fn finish<T>(self, value: Option<T>) -> Result<T, DomainError> {
+        match value {
+            Some(value) if self.0.is_empty() => Ok(value),
+            _ => Err(DomainError::Invalid(self.0)),
+        }
+    }
+}
+
+/// Defines [`Violation`] from lines of `Variant { parameters } = "code": "English message"`.
+macro_rules! violations {
+    ($($name:ident $({ $($param:ident: $type:ty),* })? = $code:literal: $message:literal,)*) => {
+        /// Why a value is invalid.
+        ///
+        /// Displays in English as a predicate, to be put after the name of the field. For another
+        /// language, look up [`Violation::code`] and pass [`Violation::params`].
+        #[derive(Clone, Debug, Error, PartialEq, Eq)]
+        #[expect(missing_docs, reason = "the parameters are documented by the message")]
+        pub enum Violation {
+            $(#[doc = concat!("`", $message, "`")]
+            #[error($message)]
+            $name $({ $($param: $type),* })?,)*
+            /// A rule of another crate, with its English message.
+            #[error("{0}")]
+            Other(String),
+        }
+
+        impl Violation {
+            /// A stable identifier, for example `too-long`.
+            #[must_use]
+            pub fn code(&self) -> &'static str {
+                match self {
+                    $(Self::$name { .. } => $code,)*
+                    Self::Other(_) => "other",
+                }
+            }
+
+            /// The parameters of the message with their names.
+            #[must_use]
+            pub fn params(&self) -> Vec<(&'static str, String)> {
+                match self {
+                    $(Self::$name $({ $($param),* })? => {
+                        vec![$($((stringify!($param), $param.to_string())),*)?]
+                    })*
+                    Self::Other(message) => vec![("message", message.clone())],
+                }
+            }
+        }
+    };
+}
+
+violations! {
+    // Any field.
+    Required = "required": "is required",
+    Empty = "empty": "must not be empty",
+    UnknownField = "unknown-field": "is not a known field",
+    ReadOnly = "read-only": "cannot be changed",
+    NotScalar = "not-scalar": "must be a single value",
+    GivenTwice { expected: Box<Violation> } = "given-twice": "{expected} and must be given only once",
+
+    // Text.
+    TooShort { min: usize } = "too-short": "must have at least {min} characters",
+    TooLong { max: usize } = "too-long": "must have at most {max} characters",
+    WrongLength { min: usize, max: usize } = "wrong-length": "must have {min} to {max} characters",
+    ControlCharacters = "control-characters": "must not contain control characters",
+    NotString = "not-string": "must be a string",
+    NotOneOf { values: String } = "not-one-of": "must be one of {values}",
+    NotEmail = "not-email": "must be an email address, for example name@example.com",
+    NotColor = "not-color": "must be a hexadecimal colour, for example #2b6cb0",
+    LooksLikeUuid = "looks-like-uuid": "must not look like a UUID",
+    NotSlug = "not-slug": "must contain a letter or a digit, and must not look like a UUID",
+
+    // Numbers and times.
+    NotNumber = "not-number": "must be a number, for example 1250.00",
+    NotInteger { min: u32, max: u32 } = "not-integer": "must be a whole number from {min} to {max}",
+    TooManyDecimals { max: u32 } = "too-many-decimals": "must have at most {max} decimal places",
+    TooManyDigits { max: u32 } = "too-many-digits": "must have at most {max} digits before the decimal point",
+    Negative = "negative": "must not be negative",
+    NotBoolean = "not-boolean": "must be true or false",
+    NotDate = "not-date": "must be a date, for example 2026-11-15",
+    NotTimestamp = "not-timestamp": "must be a date and time, for example 2026-11-15T04:01:10Z",
+    EndBeforeStart { start: String } = "end-before-start": "must not be before {start}",
+
+    // Money.
+    NotCurrency = "not-currency": "must be an ISO 4217 currency code, for example EUR",
+    WrongDecimals { max: u32, currency: Currency } = "wrong-decimals": "must have at most {max} decimal places in {currency}",
+    NotWholeAmount { currency: Currency } = "not-whole-amount": "must be a whole number in {currency}",
+    NotBudgetCurrency { currency: Currency } = "not-budget-currency": "must be {currency}, the currency of the budget",
+
+    // Links and people.
+    NotKey = "not-key": "must be an ID or a reference",
+    AnotherFolder = "another-folder": "belongs to another folder",
+    BudgetInUse = "budget-in-use": "cannot be changed while expenses use this budget",
+    NotPerson = "not-person": "must be an email address or an ID",
+    PersonWithoutKey = "person-without-key": "must have an `email` or an `id`",
+    NotPeople = "not-people": "must be a list of people",
+    TooManyPeople { max: usize } = "too-many-people": "must have at most {max} people",
+
+    // Tags and custom fields.
+    NotTags = "not-tags": "must be a list of strings",
+    WrongTag { max: usize } = "wrong-tag": "must contain only tags of 1 to {max} characters",
+    TooManyTags { max: usize } = "too-many-tags": "must have at most {max} tags",
+    NotObject = "not-object": "must be a JSON object",
+    TooManyCustomFields { max: usize } = "too-many-custom-fields": "must have at most {max} entries",
+    WrongCustomFieldName { max: usize } = "wrong-custom-field-name": "must have names of 1 to {max} characters",
+    WrongCustomFieldType { name: String } = "wrong-custom-field-type": "must have a string, number, boolean or null in `{name}`",
+    WrongCustomFieldNumber { name: String, max: usize } = "wrong-custom-field-number": "must have a finite number of at most {max} characters in `{name}`",
+    CustomFieldTooLong { name: String, max: usize } = "custom-field-too-long": "must have at most {max} characters in `{name}`",
+    CustomFieldControlCharacters { name: String } = "custom-field-control-characters": "must not contain control characters in `{name}`",
+
+    // Webhook endpoints.
+    NotUrl { schemes: String } = "not-url": "must be a URL that starts with {schemes}",
+    UrlWhitespace = "url-whitespace": "must not contain spaces or control characters",
+    UrlWithoutHost = "url-without-host": "must have a host name and a valid port",
+    UrlCredentials = "url-credentials": "must not contain credentials",
+    UrlFragment = "url-fragment": "must not contain a fragment (`#`)",
+    NotEvents = "not-events": "must be a list of event names",
+    NoEvents = "no-events": "must contain at least one event",
+    UnknownEvent { name: String } = "unknown-event": "contains the unknown event `{name}`; use names such as folder.created, folder.* or *",
+    RepeatedEvent { name: String } = "repeated-event": "contains `{name}` more than once",
+    NotPrintable = "not-printable": "must contain only printable ASCII characters",
+    SurroundingSpace = "surrounding-space": "must not start or end with a space",
+
+    // Tokens.
+    NotTokenPrefix = "not-token-prefix": "must be 1 to 16 lowercase letters or digits",
+}
+
+impl From<&str> for Violation {
+    fn from(message: &str) -> Self {
+        Self::Other(message.to_owned())
+    }
+}
+
+impl From<String> for Violation {
+    fn from(message: String) -> Self {
+        Self::Other(message)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn violation_has_code_params_and_message() {
+        let violation = Violation::WrongLength { min: 1, max: 64 };
+        assert_eq!(violation.code(), "wrong-length");
+        assert_eq!(violation.params(), [("min", "1".to_owned()), ("max", "64".to_owned())]);
+        assert_eq!(
+            FieldError::new("secret", violation).to_string(),
+            "secret must have 1 to 64 characters"
+        );
+        assert_eq!(Violation::Required.params(), []);
+    }
+
+    #[test]
+    fn error_lists_every_invalid_field() {
+        let error = DomainError::Invalid(vec![
+            FieldError::new("title", Violation::Required),
+            FieldError::new("folder", Violation::Required),
+        ]);
+        assert_eq!(error.to_string(), "title is required; folder is required");
+    }
+}
