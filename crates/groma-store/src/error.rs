@@ -26,6 +26,14 @@ pub enum Error {
     /// No connection to PostgreSQL could be had in time.
     #[error("PostgreSQL is out of reach: {0}")]
     Pool(String),
+    /// PostgreSQL cannot be used as it is set up.
+    #[error("{problem}; {remedy}")]
+    DatabaseSetup {
+        /// What is wrong.
+        problem: String,
+        /// What to do about it.
+        remedy: String,
+    },
     /// The migrations failed.
     #[error("migrations: {0}")]
     Migration(#[from] refinery::Error),

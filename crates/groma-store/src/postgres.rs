@@ -13,6 +13,7 @@ mod read;
 mod rows;
 mod shared;
 pub(crate) mod sql;
+mod startup;
 mod statements;
 mod tx;
 mod vitals;
@@ -77,7 +78,7 @@ impl Postgres {
     /// Opens a database and brings its schema up to date.
     pub(crate) async fn open(url: &str) -> Result<Self> {
         let store = Self::connect(url)?;
-        store.migrate().await?;
+        store.migrate().await.map_err(|error| startup::explain(error, &store.config))?;
         Ok(store)
     }
 
@@ -147,9 +148,16 @@ impl Postgres {
         })
     }
 
+    /// The first connection, whose errors are explained.
+    async fn first_client(&self) -> Result<deadpool_postgres::Client> {
+        let client = self.client().await;
+        client.map_err(|error| startup::explain(error, &self.config))
+    }
+
     /// Brings the schema up to date; of several programs that start together one does it.
     async fn migrate(&self) -> Result<()> {
         let mut client = self.client().await?;
+        startup::check_server(&client).await?;
         client.execute(sql::LOCK_MIGRATIONS, &[]).await?;
         let client: &mut tokio_postgres::Client = client.deref_mut().deref_mut();
         let outcome = run_migrations(client).await;
@@ -202,7 +210,7 @@ async fn run_migrations(client: &mut tokio_postgres::Client) -> Result<()> {
 /// The migrations that a database still lacks. Nothing is written.
 pub(crate) async fn pending_migrations(url: &str) -> Result<Vec<String>> {
     let store = Postgres::connect(url)?;
-    let client = store.client().await?;
+    let client = store.first_client().await?;
     Ok(not_among(&applied_migrations(&client).await?, &embedded::migrations::runner()))
 }
 

@@ -1,6 +1,6 @@
 //! PostgreSQL as either end of a copy.
 
-use super::{PATIENCE, Postgres, sql};
+use super::{PATIENCE, Postgres, sql, startup};
 use crate::{
     Error, Result,
     copy::{
@@ -129,7 +129,9 @@ async fn connect(url: &str) -> Result<Client> {
     let mut config: tokio_postgres::Config =
         url.parse().map_err(|error: tokio_postgres::Error| Error::Url(error.to_string()))?;
     config.connect_timeout(PATIENCE).application_name("groma copy");
-    let (client, connection) = config.connect(NoTls).await?;
+    let connected = config.connect(NoTls).await;
+    let (client, connection) =
+        connected.map_err(|error| startup::explain(error.into(), &config))?;
     tokio::spawn(connection);
     Ok(client)
 }

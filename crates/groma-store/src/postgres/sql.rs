@@ -82,6 +82,8 @@ statements! {
     SERVER_FACTS = concat!("SELECT current_setting('server_version_num')::int, current_setting('max_connections')::int,
         current_setting('fsync')::boolean, current_setting('synchronous_commit') <> 'off',
         current_setting('is_superuser')::boolean, ", now_millis!());
+    SERVER_SETUP = "SELECT current_setting('server_version_num')::int, current_setting('server_encoding'),
+        current_database()::text";
     EXTENSIONS = "SELECT n.name, e.extversion, a.default_version
         FROM unnest(ARRAY['postgis', 'pg_trgm', 'btree_gin']) n (name)
         LEFT JOIN pg_extension e ON e.extname = n.name

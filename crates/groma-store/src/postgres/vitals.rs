@@ -1,6 +1,6 @@
 //! What PostgreSQL says of itself, and how busy the connections to it are.
 
-use super::{Postgres, applied_migrations, embedded, sql};
+use super::{Postgres, applied_migrations, embedded, sql, startup::check_server};
 use crate::{
     Result,
     store::not_among,
@@ -38,7 +38,8 @@ impl Postgres {
 /// What the server at an address says of itself.
 pub(crate) async fn server_facts(url: &str) -> Result<ServerFacts> {
     let store = Postgres::connect(url)?;
-    let client = store.client().await?;
+    let client = store.first_client().await?;
+    check_server(&client).await?;
     let extensions = client.query(sql::EXTENSIONS, &[]).await?;
     let extensions = extensions
         .iter()

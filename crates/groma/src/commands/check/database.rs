@@ -94,6 +94,7 @@ impl Database {
 fn connection_finding(error: &Error) -> Finding {
     let text = error.to_string();
     let remedy = match error {
+        Error::DatabaseSetup { problem, remedy } => return Finding::error(problem, remedy),
         // This message contains its remedy.
         Error::Missing(_) => {
             let (problem, remedy) = text.split_once("; ").unwrap_or((&text, "create it"));
@@ -103,16 +104,7 @@ fn connection_finding(error: &Error) -> Finding {
         Error::File { .. } => {
             "give the user who runs Groma read and write access to it and to its folder"
         }
-        _ if text.contains("(28P01)") || text.contains("(28000)") => {
-            "check the user and password in database.url, and the server's pg_hba.conf"
-        }
-        _ if text.contains("(3D000)") => "create it with createdb",
-        _ if text.contains("(53300)") => {
-            "increase max_connections on the server, or run fewer replicas"
-        }
-        Error::Postgres(_) | Error::Pool(_) => {
-            "check that the server runs, and that database.url contains its address"
-        }
+        Error::Postgres(_) | Error::Pool(_) => "check the log of the PostgreSQL server",
         Error::Url(_) => "use the form postgres://USER@HOST/NAME",
         _ => "check the database file, and restore a backup if it is damaged",
     };
