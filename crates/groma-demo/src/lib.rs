@@ -1,7 +1,7 @@
 //! The demo: fills an empty database with a survey office that has worked for three years, so that
 //! a new user has something to explore.
 //!
-//! The office is a deterministic [`script`], from the first folder to the present day. [`seed()`]
+//! The office is a deterministic `script`, from the first folder to the present day. [`seed()`]
 //! plays it through the store like any other change, at the times of the script, so that
 //! histories, totals and budgets are consistent.
 
@@ -65,8 +65,8 @@ pub struct Summary {
 
 /// Seeds the demo workspace, whose owner logs in with the password of `password_hash`.
 ///
-/// Returns `None` if `cancelled` completes first. The workspace is then deleted again: the next
-/// start would take half an office for a database in use.
+/// Returns `None` if `cancelled` completes first. The workspace is then deleted, because the next
+/// start would leave an incomplete workspace as it is.
 pub async fn seed(
     store: &Store,
     password_hash: String,

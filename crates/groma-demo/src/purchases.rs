@@ -82,7 +82,7 @@ pub(super) const OVERNIGHT_STAY: Purchase = Purchase {
 
 pub(super) const TOLL: Purchase = Purchase {
     category: TRAVEL,
-    descriptions: &["Motorway toll", "Motorway toll, there and back"],
+    descriptions: &["Motorway toll", "Motorway toll, return trip"],
     vendors: &["Motorway company"],
     unit_cents: (340, 2_180),
     quantity: (1, 1),
@@ -145,8 +145,8 @@ pub(super) const OFFICE_EXTRAS: &[Purchase] = &[
     },
     Purchase {
         category: SOFTWARE,
-        descriptions: &["Drawing software, extra seat, one month", "Symbol library, update"],
-        vendors: &["Drawing software house"],
+        descriptions: &["CAD licence, extra seat, one month", "Symbol library, update"],
+        vendors: &["CAD software vendor"],
         unit_cents: (2_900, 14_500),
         quantity: (1, 2),
         billable_percent: 20,
@@ -226,7 +226,7 @@ pub(super) const LEVEL_HIRE: Purchase = Purchase {
 
 pub(super) const BOAT_HIRE: Purchase = Purchase {
     category: HIRE,
-    descriptions: &["Flat boat with helmsman, days", "Echo sounder, days"],
+    descriptions: &["Flat boat with skipper, days", "Echo sounder, days"],
     vendors: &["Boat hire, marina", "Instrument hire, south depot"],
     unit_cents: (19_000, 42_000),
     quantity: (1, 4),
@@ -254,7 +254,7 @@ pub(super) const CLOUD: Purchase = Purchase {
 pub(super) const FLIGHT_PERMIT: Purchase = Purchase {
     category: FEES,
     descriptions: &["Flight permit, built-up area", "Airspace clearance"],
-    vendors: &["Aviation authority", "Airfield control desk"],
+    vendors: &["Aviation authority", "Airfield operator"],
     unit_cents: (3_500, 12_500),
     quantity: (1, 1),
     billable_percent: 90,
@@ -262,7 +262,7 @@ pub(super) const FLIGHT_PERMIT: Purchase = Purchase {
 
 pub(super) const ROAD_PERMIT: Purchase = Purchase {
     category: FEES,
-    descriptions: &["Permit for work on the carriageway", "Street occupation, days"],
+    descriptions: &["Permit for work on the carriageway", "Street occupancy permit, days"],
     vendors: &["Roads department, permit desk", "Town hall counter"],
     unit_cents: (2_400, 8_900),
     quantity: (1, 5),
@@ -280,8 +280,8 @@ pub(super) const TRAFFIC: Purchase = Purchase {
 
 pub(super) const CLEARING: Purchase = Purchase {
     category: SUBCONTRACTORS,
-    descriptions: &["Clearing of sight lines, {commune}", "Hedge and brush cutting along the line"],
-    vendors: &["Green space crew, valley", "Forestry contractor"],
+    descriptions: &["Clearing sight lines, {commune}", "Hedge and brush cutting along the line"],
+    vendors: &["Landscaping company", "Forestry contractor"],
     unit_cents: (24_000, 58_000),
     quantity: (1, 3),
     billable_percent: 90,
@@ -289,7 +289,7 @@ pub(super) const CLEARING: Purchase = Purchase {
 
 pub(super) const LOCATING: Purchase = Purchase {
     category: SUBCONTRACTORS,
-    descriptions: &["Camera inspection of the sewer, {commune}", "Vacuum trenches, pieces"],
+    descriptions: &["Camera inspection of the sewer, {commune}", "Vacuum excavation, trenches"],
     vendors: &["Drain inspection company", "Utility locating company"],
     unit_cents: (31_000, 88_000),
     quantity: (1, 4),
@@ -298,7 +298,7 @@ pub(super) const LOCATING: Purchase = Purchase {
 
 pub(super) const MODELLING: Purchase = Purchase {
     category: SUBCONTRACTORS,
-    descriptions: &["Modelling of the point cloud, {commune}", "3D model, level of detail 3"],
+    descriptions: &["Point cloud modelling, {commune}", "3D model, level of detail 3"],
     vendors: &["Laser scanning bureau", "Modelling studio"],
     unit_cents: (65_000, 290_000),
     quantity: (1, 1),

@@ -289,9 +289,9 @@ fn money(cents: i64) -> String {
 const VEHICLES: [&str; 3] = ["Van 1", "Van 2", "Pick-up"];
 
 const TERMS: [&str; 4] = [
-    "Agreed with the client; more only in writing.",
-    "Guess from last year's folder.",
-    "Includes one day in reserve for bad weather.",
+    "Agreed with the client; changes only in writing.",
+    "Estimate based on last year's folder.",
+    "Includes a reserve of one day for bad weather.",
     "Billed at cost plus five percent.",
 ];
 

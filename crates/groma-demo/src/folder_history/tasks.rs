@@ -194,21 +194,21 @@ const INSTRUMENTS: [&str; 4] =
 const FIELD_INSTRUCTIONS: &[&str] = &[
     "Access from {site}; the gate is open from seven.",
     "Call the site manager before going in.",
-    "Two people, cones and signs in the van.",
-    "Only when the ground is dry.",
+    "Two people; cones and signs are in the van.",
+    "Work only when the ground is dry.",
     "Tie in to the benchmark at the town hall.",
-    "Take pictures of every station.",
+    "Take photos of every station.",
     "Finish before the school holidays.",
     "Check the prism constant before starting.",
-    "Batteries for two days: no power on site.",
+    "Take batteries for two days: no power on site.",
 ];
 
 const OFFICE_INSTRUCTIONS: &[&str] = &[
-    "Layers and symbols as in the client's drawing guide.",
-    "Same title block as last year.",
+    "Use the layers and symbols of the client's drawing guide.",
+    "Use the same drawing frame as last year.",
     "Compare with the plan of the neighbouring folder.",
-    "The client wants DWG and PDF.",
-    "Four eyes before it goes out.",
+    "The client needs DWG and PDF.",
+    "A second person checks it before delivery.",
     "Note the sources in the margin.",
     "Use the geoid model of the control report.",
 ];

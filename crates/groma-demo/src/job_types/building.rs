@@ -13,7 +13,7 @@ pub(super) const AS_BUILT: JobType = JobType {
     subjects: &[
         subject(
             "ring road, as-built, lot {lot}",
-            "Record the works as built, kerbs, drains and levels, for the final account.",
+            "Record kerbs, drains and levels as built, for the final account.",
             &["Roads department", "Road builder"],
         ),
         subject(
@@ -37,7 +37,7 @@ pub(super) const AS_BUILT: JobType = JobType {
     field_days: (3, 9),
     tasks: &[
         task(Prepare, Owner, "Site access and safety plan", 3),
-        task(Prepare, Drafter, "Project model into field tablets", 4),
+        task(Prepare, Drafter, "Load project model onto field tablets", 4),
         task(Field, Crew, "Traverse along the works", 6),
         task(Field, Crew, "Kerbs and edges", 10),
         task(Field, Crew, "Manholes and drains, levels", 8),
@@ -54,7 +54,7 @@ pub(super) const SET_OUT: JobType = JobType {
     share: 9,
     subjects: &[
         subject(
-            "set-out, housing block {lot}",
+            "set-out, apartment building {lot}",
             "Axes and levels for the foundations, batter boards, check after each pour.",
             &["Housing cooperative", "Building company"],
         ),
@@ -70,7 +70,7 @@ pub(super) const SET_OUT: JobType = JobType {
         ),
         subject(
             "set-out, farm building, {field}",
-            "Axes and one level for a cattle shed; the slab falls two percent to the drain.",
+            "Axes and one level for a cattle shed; the slab slopes two percent towards the drain.",
             &["Farm cooperative"],
         ),
     ],
@@ -96,7 +96,7 @@ pub(super) const UTILITIES: JobType = JobType {
     subjects: &[
         subject(
             "sewer network, inventory, sector {lot}",
-            "Inventory of manholes: position, cover, invert levels, condition, pictures.",
+            "Inventory of manholes: position, cover, invert levels, condition, photos.",
             &["Water board", "Town council"],
         ),
         subject(
@@ -106,12 +106,12 @@ pub(super) const UTILITIES: JobType = JobType {
         ),
         subject(
             "telecom ducts, {street}",
-            "Chambers and ducts from end to end, free ducts counted, class A where it crosses gas.",
+            "Chambers and ducts from end to end with a count of free ducts; class A at gas crossings.",
             &["Telecom operator", "Town council"],
         ),
         subject(
             "drinking water, valves and hydrants",
-            "Valves, hydrants and meters with position, depth and picture.",
+            "Valves, hydrants and meters with position, depth and photo.",
             &["Water board"],
         ),
     ],
@@ -126,9 +126,9 @@ pub(super) const UTILITIES: JobType = JobType {
         task(Field, Crew, "Ground radar lines", 8),
         task(Field, Crew, "Survey of the marks", 8),
         task(Office, Analyst, "Network topology", 9),
-        task(Office, Analyst, "Attributes and pictures", 8),
+        task(Office, Analyst, "Attributes and photos", 8),
         task(Office, Drafter, "Network plan", 10),
-        task(Deliver, Owner, "Data delivery and class report", 4),
+        task(Deliver, Owner, "Data delivery and accuracy report", 4),
     ],
     purchases: &[buy::LOCATOR_HIRE, buy::ROAD_PERMIT, buy::TRAFFIC, buy::LOCATING],
 };

@@ -18,7 +18,7 @@ pub(super) const TOPOGRAPHY: JobType = JobType {
         ),
         subject(
             "topographic survey, {street}",
-            "Street from facade to facade, with threshold heights and everything that shows of the networks.",
+            "Street from facade to facade, with threshold heights and all visible parts of the networks.",
             &["Town council", "Architects' office"],
         ),
         subject(
@@ -69,7 +69,7 @@ pub(super) const CONTROL: JobType = JobType {
         ),
         subject(
             "bypass, control points, lot {lot}",
-            "Pillars and bolts along the lot, tied to the national network, for all who build there.",
+            "Pillars and bolts along the lot, tied to the national network, for all contractors on the lot.",
             &["Roads department", "Road builder"],
         ),
         subject(
@@ -105,7 +105,7 @@ pub(super) const DRONE: JobType = JobType {
         ),
         subject(
             "church roof, drone model",
-            "Oblique pictures of roof and tower, textured model for the restoration file.",
+            "Oblique photos of roof and tower, textured model for the restoration file.",
             &["Heritage office", "Town council"],
         ),
         subject(
@@ -127,7 +127,7 @@ pub(super) const DRONE: JobType = JobType {
         task(Prepare, Manager, "Notice to residents", 1),
         task(Field, Crew, "Ground targets", 4),
         task(Field, Pilot, "Flight", 6),
-        task(Field, Pilot, "Oblique pictures", 4),
+        task(Field, Pilot, "Oblique photos", 4),
         task(Office, Pilot, "Orientation and point cloud", 8),
         task(Office, Analyst, "Orthophoto mosaic", 6),
         task(Office, Analyst, "Classification of the ground", 7),
@@ -146,12 +146,12 @@ pub(super) const VOLUMES: JobType = JobType {
         ),
         subject(
             "gravel pit {field}, volumes, {season}",
-            "Gravel taken since the last survey, above and below water, for the permit.",
+            "Gravel extracted since the last survey, above and below water, for the permit.",
             &["Quarry operator", "Road builder"],
         ),
         subject(
             "landfill cell {lot}, volumes",
-            "Filling of the cell and void left, with settlement since last year.",
+            "Fill volume and remaining capacity of the cell, with settlement since last year.",
             &["Waste authority"],
         ),
         subject(

@@ -13,12 +13,12 @@ pub(super) const BOUNDARY: JobType = JobType {
     subjects: &[
         subject(
             "boundary survey, {street}",
-            "Find and mark the corners of {parcels} parcels, hear the neighbours, file the minutes.",
+            "Find and mark the corners of {parcels} parcels, hold a hearing with the neighbours, file the record.",
             &["Town council", "Housing cooperative", "Notary's office"],
         ),
         subject(
             "boundary survey, {field}",
-            "Find and mark the corners of {parcels} parcels, hear the neighbours, file the minutes.",
+            "Find and mark the corners of {parcels} parcels, hold a hearing with the neighbours, file the record.",
             &["Vineyard estate", "Farm cooperative", "Town council"],
         ),
         subject(
@@ -47,7 +47,7 @@ pub(super) const BOUNDARY: JobType = JobType {
         task(Field, Crew, "Search for existing markers", 6),
         task(Field, Crew, "Survey of fences and walls", 7),
         task(Field, Crew, "Stake out new corners", 5),
-        task(Office, Lawyer, "Neighbour hearing, minutes", 4),
+        task(Office, Lawyer, "Hearing with the neighbours, minutes", 4),
         task(Office, Drafter, "Boundary plan", 9),
         task(Deliver, Owner, "Signatures and filing", 3),
     ],
@@ -64,7 +64,7 @@ pub(super) const EASEMENT: JobType = JobType {
         ),
         subject(
             "water pipe, easement, {field}",
-            "Easement plan over {parcels} parcels with the widths agreed, as an annex to the deeds.",
+            "Easement plan over {parcels} parcels with the agreed widths, as an annex to the deeds.",
             &["Water board"],
         ),
         subject(
@@ -93,7 +93,7 @@ pub(super) const CADASTRE: JobType = JobType {
     subjects: &[
         subject(
             "cadastral update, sheet {section}",
-            "Bring the sheet up to date: new buildings, demolished ones, {parcels} parcels renumbered.",
+            "Update the sheet: add new buildings, remove demolished ones, renumber {parcels} parcels.",
             &["Land registry"],
         ),
         subject(
@@ -117,7 +117,7 @@ pub(super) const CADASTRE: JobType = JobType {
         task(Field, Crew, "Check of doubtful limits", 6),
         task(Office, Drafter, "Changes to the sheet", 9),
         task(Office, Analyst, "Parcel areas and numbering", 5),
-        task(Office, Lawyer, "Answers to objections", 4),
+        task(Office, Lawyer, "Responses to objections", 4),
         task(Deliver, Owner, "Filing with the land registry", 3),
     ],
     purchases: &[buy::EXTRACT, buy::FILING],

@@ -36,6 +36,7 @@ mod scopes;
 mod search;
 mod serve;
 mod server_roles;
+mod startup_errors;
 mod tokens;
 mod trusted_proxies;
 mod upgrade;
