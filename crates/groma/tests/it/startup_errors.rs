@@ -123,9 +123,7 @@ fn missing_database_is_reported() {
 fn database_with_another_encoding_is_reported() {
     let database = PostgresDatabase::create().unwrap();
     let name = format!("{}_ascii", name(&database.url()));
-    execute(&format!(
-        "CREATE DATABASE {name} ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0"
-    ));
+    execute(&format!("CREATE DATABASE {name} ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0"));
     let error = start_error(&postgres::url_of(&name).unwrap());
     execute(&format!("DROP DATABASE {name} WITH (FORCE)"));
     let expected = format!("database \"{name}\" has the encoding SQL_ASCII, not UTF8; create ");
