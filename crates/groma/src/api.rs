@@ -5,6 +5,7 @@
 //! route is rejected before the token is checked.
 
 mod auth;
+mod envelope;
 mod geometries;
 mod idempotency;
 mod layers;

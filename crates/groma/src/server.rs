@@ -7,8 +7,6 @@ mod admin;
 mod routes;
 mod serve;
 
-#[cfg(test)]
-pub(crate) use routes::main_router;
 pub(crate) use routes::openapi_document;
 pub(crate) use serve::{Server, webhook_sender};
 

@@ -57,7 +57,7 @@ async fn post(api: ApiState, caller: Caller, request: Request) -> Result<Respons
     let limit = api.max_geojson_bytes;
     let (features, hash) = body::read(&parts.headers, body, limit, read_features).await?;
     let features = features.map_err(|error| match error {
-        ReadError::Invalid(spots) => HttpError::bad_body(spots.into_iter().map(detail).collect()),
+        ReadError::Invalid(errors) => HttpError::bad_body(errors.into_iter().map(detail).collect()),
         ReadError::Input(error) => body::read_error(&error, limit),
         ReadError::Stopped(error) => HttpError::internal(error.to_string()),
     })?;
@@ -81,8 +81,8 @@ async fn post(api: ApiState, caller: Caller, request: Request) -> Result<Respons
 fn read_features(body: &mut dyn Read) -> Result<Spool, ReadError<io::Error>> {
     let mut body = RewindableBody::new(body);
     let first = read_features_in(Crs::WGS84, &mut body);
-    let Err(ReadError::Invalid(spots)) = &first else { return first };
-    if !spots.iter().any(|spot| spot.suggests_other_crs) {
+    let Err(ReadError::Invalid(errors)) = &first else { return first };
+    if !errors.iter().any(|error| error.suggests_other_crs) {
         return first;
     }
     body.rewind().map_err(ReadError::Input)?;

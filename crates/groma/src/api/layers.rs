@@ -3,8 +3,8 @@
 use super::{
     ApiState,
     auth::Caller,
+    envelope::{self, Envelope},
     params::{LayerPath, ListQuery},
-    records::{Envelope, envelope, envelope_start},
 };
 use crate::http::{HttpError, ResponseOptions};
 use axum::{Extension, extract::State, response::Response};
@@ -30,8 +30,8 @@ pub(super) async fn list_layers(
         // Plain data always serializes, and writing to a vector cannot fail.
         let _ = serde_json::to_writer(body, &layer.document(&api.geo_url));
     };
-    let page = api.store.layers(caller.0.workspace, &params, envelope_start(), render).await?;
-    Ok(options.json(envelope(page, &params)))
+    let page = api.store.layers(caller.0.workspace, &params, envelope::start(), render).await?;
+    Ok(options.json(envelope::finish(page, &params)))
 }
 
 /// Get one layer.

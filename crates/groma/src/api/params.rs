@@ -7,7 +7,6 @@ use axum::{
 };
 use groma_domain::{FieldError, LayerId, ListParams, list::MAX_TERM, reference::Key};
 use groma_geo::grid::TileId;
-use std::borrow::Cow;
 
 /// The `page`, `limit` and `term` of a list.
 pub(super) struct ListQuery(pub(super) ListParams);
@@ -51,7 +50,7 @@ pub(super) fn parse_query<const N: usize>(
 
 /// Whether a decoded value was valid UTF-8. The decoder replaces invalid bytes by U+FFFD, which no
 /// stored text contains for a good reason.
-fn is_valid_utf8(value: &Cow<'_, str>) -> bool {
+fn is_valid_utf8(value: &str) -> bool {
     !value.contains(char::REPLACEMENT_CHARACTER)
 }
 

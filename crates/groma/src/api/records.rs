@@ -3,6 +3,7 @@
 use super::{
     ApiState,
     auth::Caller,
+    envelope::{self, Envelope},
     params::{KeyPath, ListQuery},
 };
 use crate::http::{HttpError, ResponseOptions};
@@ -11,51 +12,6 @@ use groma_domain::{
     Kind, ListParams,
     record::{Assignment, Budget, Expense, Folder},
 };
-use groma_store::Page;
-use serde::Serialize;
-use utoipa::ToSchema;
-
-/// One page of a list.
-#[derive(Serialize, ToSchema)]
-pub(super) struct Envelope<T: ToSchema> {
-    /// Items of the requested page.
-    content: Vec<T>,
-    /// Total number of items.
-    #[schema(minimum = 0)]
-    total: u64,
-    /// Current page number.
-    #[schema(minimum = 1)]
-    page: u32,
-    /// Page size.
-    #[schema(minimum = 1, maximum = 100)]
-    size: u32,
-    /// Total number of pages.
-    #[schema(minimum = 0)]
-    pages: u64,
-}
-
-/// The start of an envelope; the store appends the items.
-pub(super) fn envelope_start() -> Vec<u8> {
-    let mut body = Vec::with_capacity(48 * 1024);
-    body.extend_from_slice(b"{\"content\":[");
-    body
-}
-
-/// The envelope around the items of a page.
-pub(super) fn envelope(page: Page, params: &ListParams) -> Vec<u8> {
-    let Page { mut body, total, .. } = page;
-    let pages = total.div_ceil(u64::from(params.limit));
-    let mut number = |name: &str, value: u64| {
-        body.extend_from_slice(name.as_bytes());
-        body.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
-    };
-    number("],\"total\":", total);
-    number(",\"page\":", u64::from(params.page));
-    number(",\"size\":", u64::from(params.limit));
-    number(",\"pages\":", pages);
-    body.push(b'}');
-    body
-}
 
 async fn list(
     api: ApiState,
@@ -64,8 +20,8 @@ async fn list(
     params: ListParams,
     options: ResponseOptions,
 ) -> Result<Response, HttpError> {
-    let page = api.store.list(caller.0.workspace, kind, &params, envelope_start()).await?;
-    Ok(options.json(envelope(page, &params)))
+    let page = api.store.list(caller.0.workspace, kind, &params, envelope::start()).await?;
+    Ok(options.json(envelope::finish(page, &params)))
 }
 
 async fn get(

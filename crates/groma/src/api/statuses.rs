@@ -3,8 +3,8 @@
 use super::{
     ApiState,
     auth::Caller,
+    envelope::{self, Envelope},
     params::ListQuery,
-    records::{Envelope, envelope, envelope_start},
 };
 use crate::http::{HttpError, ResponseOptions};
 use axum::{Extension, extract::State, response::Response};
@@ -19,6 +19,6 @@ pub(super) async fn list_statuses(
     ListQuery(params): ListQuery,
     options: ResponseOptions,
 ) -> Result<Response, HttpError> {
-    let page = api.store.statuses(caller.0.workspace, &params, envelope_start()).await?;
-    Ok(options.json(envelope(page, &params)))
+    let page = api.store.statuses(caller.0.workspace, &params, envelope::start()).await?;
+    Ok(options.json(envelope::finish(page, &params)))
 }

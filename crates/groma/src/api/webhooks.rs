@@ -94,17 +94,13 @@ fn administrator(caller: &Caller) -> Result<Actor, HttpError> {
 }
 
 fn parse_draft(body: &[u8], allow_http: bool) -> Result<EndpointInput, HttpError> {
-    let whole = |message: String| vec![ErrorDetail { pointer: String::new(), message }];
+    let invalid_body = |message: String| {
+        HttpError::bad_body(vec![ErrorDetail { pointer: String::new(), message }])
+    };
     let values = match serde_json::from_slice(body) {
         Ok(Value::Object(values)) => values,
-        Ok(_) => {
-            return Err(HttpError::bad_body(whole("The body must be a JSON object".to_owned())));
-        }
-        Err(error) => {
-            return Err(HttpError::bad_body(whole(format!(
-                "The body must be valid JSON: {error}"
-            ))));
-        }
+        Ok(_) => return Err(invalid_body("The body must be a JSON object".to_owned())),
+        Err(error) => return Err(invalid_body(format!("The body must be valid JSON: {error}"))),
     };
     EndpointInput::read(&values, allow_http).map_err(|error| match error {
         DomainError::Invalid(problems) => {

@@ -11,7 +11,7 @@ use axum::Router;
 use serde_json::Value;
 
 /// The router of the main listener: the API and the web application, as far as this server has the role.
-pub(crate) fn main_router(api: &ApiState, web: &web::Shared, roles: &Roles) -> Router {
+pub(super) fn main_router(api: &ApiState, web: &web::Shared, roles: &Roles) -> Router {
     let router = if roles.has(ServerRole::Main) { api::main_router(api) } else { Router::new() };
     if !roles.has(ServerRole::Web) {
         return router.fallback(async || HttpError::route_not_found());

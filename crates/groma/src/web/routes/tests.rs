@@ -3,9 +3,7 @@
 
 use super::*;
 use crate::{
-    api::Api,
     http::{self, client_address::Client},
-    server,
     settings::Settings,
     tiles::TileCache,
     web::{Web, WebError},
@@ -39,14 +37,13 @@ impl TestApp {
         let store = Store::open(&url.parse().unwrap()).await.unwrap();
         let settings = Settings::load(None, [], &[]).unwrap();
         let tiles = Arc::new(TileCache::new(0));
-        let api = Arc::new(Api::new(&settings, store.clone(), tiles.clone()));
         let web = Arc::new(Web::new(&settings, store.clone(), tiles).unwrap());
         let name = WorkspaceName::parse("Office").unwrap();
         let owner = user("owner@office.test");
         let workspace = store.create_workspace(name, Currency::EUR, owner, now()).await.unwrap().id;
         let mut app = Self {
             _folder: folder,
-            router: server::main_router(&api, &web, &settings.server.roles),
+            router: crate::web::router(&web),
             store,
             web,
             workspace,
