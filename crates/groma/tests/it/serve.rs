@@ -112,7 +112,10 @@ fn address_in_use_prevents_the_start_and_is_named(engine: Engine) {
             (variable, &address),
         ];
         let message = program::run(&environment, "", &["serve"]).expect_failure();
-        assert!(message.starts_with(&format!("{setting}: cannot listen on {address}: ")), "{message}");
+        assert!(
+            message.starts_with(&format!("{setting}: cannot listen on {address}: ")),
+            "{message}"
+        );
     }
 }
 
