@@ -1,4 +1,4 @@
-//! The guarded client: addresses at every attempt, kept connections, certificates.
+//! The guarded client: address checks at every attempt, idle connections, certificates.
 
 use bytes::Bytes;
 use groma_testkit::{Receiver, tls::issue_certificate};
@@ -9,15 +9,15 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-/// A name service that a test can change at any moment.
+/// A resolver whose addresses the test can change.
 #[derive(Clone)]
-struct Names(Arc<Mutex<Vec<IpAddr>>>);
+struct TestResolver(Arc<Mutex<Vec<IpAddr>>>);
 
-impl Names {
-    fn of(addresses: &[&str]) -> Self {
-        let names = Self(Arc::default());
-        names.set(addresses);
-        names
+impl TestResolver {
+    fn new(addresses: &[&str]) -> Self {
+        let resolver = Self(Arc::default());
+        resolver.set(addresses);
+        resolver
     }
 
     fn set(&self, addresses: &[&str]) {
@@ -25,8 +25,8 @@ impl Names {
     }
 
     fn resolver(&self) -> Resolver {
-        let names = self.0.clone();
-        Resolver::Function(Arc::new(move |_| names.lock().unwrap().clone()))
+        let addresses = self.0.clone();
+        Resolver::Function(Arc::new(move |_| addresses.lock().unwrap().clone()))
     }
 }
 
@@ -36,46 +36,45 @@ fn client(resolver: Resolver, networks: &[&str], roots: Option<&Path>) -> Client
 }
 
 async fn post(client: &Client, url: &str) -> Result<u16, SendError> {
-    let (answer, _) = client.post(url, Vec::new(), Bytes::from_static(b"{}")).await;
-    answer.map(|answer| answer.status)
+    let (response, _) = client.post(url, Vec::new(), Bytes::from_static(b"{}")).await;
+    response.map(|response| response.status)
 }
 
-fn is_refused<T: std::fmt::Debug>(outcome: &Result<T, SendError>) -> bool {
+fn is_forbidden<T: std::fmt::Debug>(outcome: &Result<T, SendError>) -> bool {
     matches!(outcome, Err(SendError::Forbidden(_)))
 }
 
 #[tokio::test]
-async fn a_name_that_changes_between_two_attempts_changes_nothing() {
+async fn dns_rebinding_cannot_reach_a_forbidden_address() {
     let receiver = Receiver::start();
     let url = format!("http://hooks.example.test:{}/", receiver.port());
-    // What is allowed here stands for the internet; the other address for the inside.
-    let names = Names::of(&["127.0.0.1"]);
-    let client = client(names.resolver(), &["127.0.0.1/32"], None);
+    // 127.0.0.1 stands for the internet, all other addresses for the internal network.
+    let resolver = TestResolver::new(&["127.0.0.1"]);
+    let client = client(resolver.resolver(), &["127.0.0.1/32"], None);
     assert_eq!(post(&client, &url).await.unwrap(), 200);
     assert_eq!(receiver.connections(), 1);
-    // Rebound, the kept connection does not carry it either: its name is another's now.
-    names.set(&["127.0.0.2"]);
-    assert!(is_refused(&post(&client, &url).await));
-    names.set(&["10.0.0.1", "169.254.169.254", "::1"]);
-    assert!(is_refused(&post(&client, &url).await));
-    names.set(&["127.0.0.1"]);
+    // The idle connection is not reused either, because the name has another address now.
+    resolver.set(&["127.0.0.2"]);
+    assert!(is_forbidden(&post(&client, &url).await));
+    resolver.set(&["10.0.0.1", "169.254.169.254", "::1"]);
+    assert!(is_forbidden(&post(&client, &url).await));
+    resolver.set(&["127.0.0.1"]);
     assert_eq!(post(&client, &url).await.unwrap(), 200);
     assert_eq!(receiver.requests().len(), 2);
 }
 
 #[tokio::test]
-async fn of_several_addresses_only_those_that_are_allowed_are_tried() {
+async fn only_allowed_addresses_of_a_name_are_tried() {
     let receiver = Receiver::start();
     let port = receiver.port();
     let url = format!("http://both.example.test:{port}/");
-    let names = Names::of(&["::1", "10.0.0.1", "127.0.0.1"]);
-    let client = client(names.resolver(), &["127.0.0.1/32"], None);
+    let resolver = TestResolver::new(&["::1", "10.0.0.1", "127.0.0.1"]);
+    let client = client(resolver.resolver(), &["127.0.0.1/32"], None);
     assert_eq!(post(&client, &url).await.unwrap(), 200);
-    // A global address with a private one beside it: the private one is never gone to. Nothing
-    // listens at the global one, which is the receiver's network turned around.
+    // Here 127.0.0.9 is allowed, where nothing listens, and the receiver's address is not.
     let guarded = Client::new(
         AddressPolicy::new(vec!["127.0.0.9/32".parse().unwrap()]),
-        Names::of(&["127.0.0.9", "127.0.0.1"]).resolver(),
+        TestResolver::new(&["127.0.0.9", "127.0.0.1"]).resolver(),
         None,
         "test",
     )
@@ -86,16 +85,16 @@ async fn of_several_addresses_only_those_that_are_allowed_are_tried() {
 }
 
 #[tokio::test]
-async fn a_literal_address_is_checked_although_nothing_resolves_it() {
+async fn ip_literal_is_checked_without_resolution() {
     let receiver = Receiver::start();
     let port = receiver.port();
-    let never = Resolver::Function(Arc::new(|name| panic!("{name} is no name")));
-    let client = client(never, &[], None);
+    let unused = Resolver::Function(Arc::new(|name| panic!("{name} was resolved")));
+    let client = client(unused, &[], None);
     for host in
         ["127.0.0.1", "0x7f.1", "2130706433", "0177.0.0.1", "127.1", "[::ffff:7f00:1]", "①②⑦.0.0.1"]
     {
         let outcome = post(&client, &format!("http://{host}:{port}/")).await;
-        assert!(is_refused(&outcome), "{host}: {outcome:?}");
+        assert!(is_forbidden(&outcome), "{host}: {outcome:?}");
     }
     for scheme in ["ftp", "file", "gopher", "ws"] {
         let outcome = post(&client, &format!("{scheme}://127.0.0.1:{port}/")).await;
@@ -105,7 +104,7 @@ async fn a_literal_address_is_checked_although_nothing_resolves_it() {
 }
 
 #[tokio::test]
-async fn a_connection_is_kept_for_the_next_delivery_and_made_anew_when_it_ended() {
+async fn idle_connection_is_reused_and_unknown_name_is_an_error() {
     let receiver = Receiver::start();
     let url = receiver.url("/");
     let client = client(Resolver::System, &["127.0.0.1/32"], None);
@@ -113,21 +112,21 @@ async fn a_connection_is_kept_for_the_next_delivery_and_made_anew_when_it_ended(
         assert_eq!(post(&client, &url).await.unwrap(), 200);
     }
     assert_eq!((receiver.connections(), receiver.requests().len()), (1, 5));
-    let unknown = Names::of(&[]);
-    let lost = self::client(unknown.resolver(), &[], None);
-    assert!(matches!(post(&lost, "http://nowhere.test/").await, Err(SendError::Name(_))));
+    let empty = TestResolver::new(&[]);
+    let client = self::client(empty.resolver(), &[], None);
+    assert!(matches!(post(&client, "http://nowhere.test/").await, Err(SendError::Name(_))));
 }
 
 #[tokio::test]
-async fn a_certificate_must_be_trusted_and_of_that_name() {
+async fn certificate_must_be_trusted_and_match_the_name() {
     let certificate = issue_certificate("hooks.example.test");
     let receiver = Receiver::with_tls(certificate.server_config);
     let port = receiver.port();
-    let folder = tempfile::tempdir().unwrap();
-    let roots = folder.path().join("roots.pem");
+    let directory = tempfile::tempdir().unwrap();
+    let roots = directory.path().join("roots.pem");
     std::fs::write(&roots, certificate.authority_pem).unwrap();
-    let names = Names::of(&["127.0.0.1"]);
-    let trusting = client(names.resolver(), &["127.0.0.1/32"], Some(&roots));
+    let resolver = TestResolver::new(&["127.0.0.1"]);
+    let trusting = client(resolver.resolver(), &["127.0.0.1/32"], Some(&roots));
     assert_eq!(post(&trusting, &format!("https://hooks.example.test:{port}/")).await.unwrap(), 200);
     assert_eq!(
         post(&trusting, &format!("https://hooks.example.test.:{port}/")).await.unwrap(),
@@ -135,10 +134,10 @@ async fn a_certificate_must_be_trusted_and_of_that_name() {
     );
     let other = post(&trusting, &format!("https://other.example.test:{port}/")).await;
     assert!(matches!(other, Err(SendError::Tls(_))), "{other:?}");
-    let doubting = client(names.resolver(), &["127.0.0.1/32"], None);
-    let unknown = post(&doubting, &format!("https://hooks.example.test:{port}/")).await;
+    let untrusting = client(resolver.resolver(), &["127.0.0.1/32"], None);
+    let unknown = post(&untrusting, &format!("https://hooks.example.test:{port}/")).await;
     assert!(matches!(unknown, Err(SendError::Tls(_))), "{unknown:?}");
-    // Plain HTTP where TLS is expected is no answer.
+    // A plain HTTP response to a TLS handshake is an error.
     let plain = Receiver::start();
     let outcome = post(&trusting, &format!("https://hooks.example.test:{}/", plain.port())).await;
     assert!(outcome.is_err());

@@ -1,11 +1,7 @@
-//! The guarded client and the loop, with what a program alone does not let a test bring: a resolver of
-//! its own, certificates, a clock that moves when it is told to.
+//! Tests of the guarded client and of the delivery loop that need a custom resolver, custom
+//! certificates or a clock that the test moves.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test fails by panicking, and so do the pieces it is made of"
-)]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod client;
-mod days;
+mod delivery_loop;
