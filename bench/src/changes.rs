@@ -7,7 +7,7 @@ use crate::{
     receiver::Receiver,
     report::{Goal, Part, Row, Unit},
     table::number,
-    webhooks::DeliveryLoop,
+    webhooks::RunningLoop,
 };
 use groma_domain::{
     Currency, Email, Kind, Timestamp, WorkspaceId,
@@ -17,7 +17,7 @@ use groma_domain::{
     webhook::{EndpointInput, EndpointUrl},
     workspace::WorkspaceName,
 };
-use groma_store::{Actor, Change, Command, NewEndpoint, NewUser, Store, Target};
+use groma_store::{Actor, Change, Command, NewEndpoint, NewUser, SaveTarget, Store};
 use std::{
     sync::{
         Arc,
@@ -55,7 +55,7 @@ async fn measure(
     goal: Option<Goal>,
 ) -> Result {
     let (waiting, sent) = (WriteTarget::new(waiting).await?, WriteTarget::new(sent).await?);
-    let running = DeliveryLoop::start(&sent.store)?;
+    let running = RunningLoop::start(&sent.store)?;
     let (mut made, mut delivered, mut syncs) = (Vec::new(), Vec::new(), Vec::new());
     for round in 1..=profile.rounds as u64 {
         syncs.push(machine::sync_rate(profile)?);
@@ -150,7 +150,7 @@ pub(crate) async fn apply(
 
 pub(crate) fn create(name: &str) -> Command {
     let input = FolderInput { name: Field::Set(name.to_owned()), ..FolderInput::default() };
-    Command::Save { target: Target::New, draft: Box::new(RecordInput::Folder(input)) }
+    Command::Save { target: SaveTarget::New, draft: Box::new(RecordInput::Folder(input)) }
 }
 
 /// A change that differs every time.
@@ -162,7 +162,7 @@ fn edit(folder: u64, n: u64) -> Command {
 /// A change of the n-th folder.
 pub(crate) fn change_of(n: u64, input: FolderInput) -> Command {
     let key = Key::Reference(Reference::generated(Kind::Folder, n + 1));
-    let target = Target::Existing { key, version: None };
+    let target = SaveTarget::Existing { key, version: None };
     Command::Save { target, draft: Box::new(RecordInput::Folder(input)) }
 }
 

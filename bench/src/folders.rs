@@ -43,8 +43,10 @@ pub(crate) async fn each(
 ) -> Result {
     for page in 1.. {
         let params = ListParams { page, limit: 1_000, term: None };
-        let page = store.list(workspace, Kind::Folder, &params, Vec::new()).await?;
-        let folders: Vec<Value> = serde_json::from_slice(&[b"[", &page.body[..], b"]"].concat())?;
+        let page = store.list(workspace, Kind::Folder, &params).await?;
+        let parse = |document: &Vec<u8>| serde_json::from_slice(document);
+        let folders: Vec<Value> =
+            page.documents.iter().map(parse).collect::<serde_json::Result<_>>()?;
         if folders.is_empty() {
             break;
         }

@@ -10,7 +10,7 @@ use crate::{
 };
 use groma_domain::{Timestamp, WorkspaceId, layer::LayerKey};
 use groma_geo::grid::{TileId, project};
-use groma_store::{Actor, DatabaseUrl, NewGeometries, Outcome as Posted, Spool, Store};
+use groma_store::{Actor, DatabaseUrl, FeatureSpool, NewGeometries, PostOutcome as Posted, Store};
 use std::time::Instant;
 
 /// The number of features per transaction.
@@ -107,7 +107,7 @@ pub(crate) async fn load(database: &DatabaseUrl, dataset: &Dataset, count: u64) 
         let mut next = there;
         while next < count {
             let end = (next + BATCH).min(count);
-            let mut features = Spool::default();
+            let mut features = FeatureSpool::default();
             for n in next..end {
                 features.push(&dataset.feature(cover, n, count))?;
             }
@@ -127,7 +127,12 @@ pub(crate) async fn load(database: &DatabaseUrl, dataset: &Dataset, count: u64) 
     Ok(())
 }
 
-async fn post(store: &Store, workspace: WorkspaceId, layer: LayerKey, features: Spool) -> Result {
+async fn post(
+    store: &Store,
+    workspace: WorkspaceId,
+    layer: LayerKey,
+    features: FeatureSpool,
+) -> Result {
     let outcome = store.post_geometries(NewGeometries {
         workspace,
         actor: Actor::Operator,

@@ -12,7 +12,7 @@ use groma_domain::{
     workspace::WorkspaceName,
 };
 use groma_store::{
-    Actor, Change, Command, DatabaseUrl, NewToken, NewUser, Store, Target, WorkspaceFilter,
+    Actor, Change, Command, DatabaseUrl, NewToken, NewUser, SaveTarget, Store, WorkspaceFilter,
 };
 use std::time::Instant;
 
@@ -84,7 +84,7 @@ pub(crate) async fn mark(store: &Store, folders: u64, word: &str) -> Result {
         limit: 1,
         term: SearchTerm::parse(word).map_err(|problem| format!("{problem:?}"))?,
     };
-    if store.list(workspace, Kind::Folder, &params, Vec::new()).await?.total == MARKED {
+    if store.list(workspace, Kind::Folder, &params).await?.total == MARKED {
         return Ok(());
     }
     let mark = |n: u64| {
@@ -94,7 +94,7 @@ pub(crate) async fn mark(store: &Store, folders: u64, word: &str) -> Result {
         )));
         let input = FolderInput { description, ..FolderInput::default() };
         let key = by_number(Kind::Folder, n * folders / MARKED);
-        let target = Target::Existing { key, version: None };
+        let target = SaveTarget::Existing { key, version: None };
         Command::Save { target, draft: Box::new(RecordInput::Folder(input)) }
     };
     let commands = (0..MARKED).map(mark).collect();
@@ -145,11 +145,11 @@ pub(crate) async fn tokens(
 
 async fn count(store: &Store, workspace: WorkspaceId, kind: Kind) -> Result<u64> {
     let params = ListParams { page: 1, limit: 1, term: None };
-    Ok(store.list(workspace, kind, &params, Vec::new()).await?.total)
+    Ok(store.list(workspace, kind, &params).await?.total)
 }
 
 fn save(draft: RecordInput) -> Command {
-    Command::Save { target: Target::New, draft: Box::new(draft) }
+    Command::Save { target: SaveTarget::New, draft: Box::new(draft) }
 }
 
 fn draft(kind: Kind, n: u64, sizes: &Sizes) -> RecordInput {

@@ -51,7 +51,7 @@ pub(crate) async fn run(profile: &Profile) -> Result<Part> {
     );
     part.peer("Directus", directus::version()?, directus::SETTINGS);
 
-    let reads = HotReads::of_folders();
+    let reads = HotReads::new();
     let detail = format!(
         "\\set n random(1, {folders})\n{};\n",
         bound(reads.detail, &[&format!("'{workspace}'"), "'F-' || lpad((:n)::text, 6, '0')"])
@@ -85,7 +85,7 @@ pub(crate) async fn run(profile: &Profile) -> Result<Part> {
                 load::tokens(&store, workspace, tokens).await?.iter().map(sql_hash).collect();
             let hash = format!("ARRAY[(ARRAY[{}])[:t]]", hashes.join(","));
             let limit = format!("ARRAY[{RATE_LIMIT}]");
-            let admit = bound(reads.admit, &[&hash, "ARRAY[1]", &limit, "ARRAY[0]"]);
+            let admit = bound(reads.authenticate, &[&hash, "ARRAY[1]", &limit, "ARRAY[0]"]);
             let script = format!("\\set t random(1, {tokens})\n{admit};\n{statement}");
             let limit = || pgbench(&database, &script, profile.seconds);
             let [rates, limits, figures] = in_turns(profile.rounds, [&ours, &limit, &theirs])?;

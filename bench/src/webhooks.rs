@@ -1,4 +1,4 @@
-//! DeliveryLoop: latency, throughput, draining a backlog, and the effect of hanging endpoints on others.
+//! Deliveries: latency, throughput, draining a backlog, and the effect of hanging endpoints on others.
 //! Changes and the delivery loop are in one process, as in `groma serve`; the receiver is another process
 //! on the same cores.
 
@@ -46,13 +46,13 @@ pub(crate) async fn run(profile: &Profile) -> Result<Part> {
     Ok(part)
 }
 
-/// A delivery loop in this process.
-pub(crate) struct DeliveryLoop {
+/// A delivery loop that runs in this process.
+pub(crate) struct RunningLoop {
     stop: oneshot::Sender<()>,
     task: JoinHandle<std::result::Result<(), groma_store::Error>>,
 }
 
-impl DeliveryLoop {
+impl RunningLoop {
     pub(crate) fn start(store: &Store) -> Result<Self> {
         let policy = AddressPolicy::new(vec!["127.0.0.1/32".parse()?]);
         let client = Client::new(policy, Resolver::System, None, "bench")?;
@@ -79,7 +79,7 @@ async fn latency(profile: &Profile, part: &mut Part, engine: &str, store: &Store
     let receiver = Receiver::start()?;
     let workspace = workspace(store, "Latency").await?;
     endpoint(store, workspace, &receiver.url("/time")).await?;
-    let running = DeliveryLoop::start(store)?;
+    let running = RunningLoop::start(store)?;
     let (mut middle, mut slow) = (Vec::new(), Vec::new());
     // The first round is a warm-up.
     for round in 0..=profile.rounds as u64 {
@@ -116,7 +116,7 @@ async fn rates(profile: &Profile, store: &Store, changes: u64) -> Result<Vec<f64
     let folders = (0..WRITERS).map(|n| create(&format!("Folder {n}"))).collect();
     apply(store, workspace, folders).await?;
     endpoint(store, workspace, &receiver.url("/")).await?;
-    let running = DeliveryLoop::start(store)?;
+    let running = RunningLoop::start(store)?;
     let mut rates = Vec::new();
     for round in 1..=profile.rounds as u64 {
         let start = Instant::now();
@@ -143,7 +143,7 @@ async fn many_endpoints(profile: &Profile, part: &mut Part, engine: &str, store:
             }
             workspaces.push(workspace);
         }
-        let running = DeliveryLoop::start(store)?;
+        let running = RunningLoop::start(store)?;
         let mut committed = HashMap::new();
         let mut beat = tokio::time::interval(Duration::from_millis(50));
         for n in 0..profile.many_endpoint_changes {

@@ -8,7 +8,7 @@ use crate::{
     load::{self, mix},
     receiver::{Receiver, micros},
     report::median,
-    webhooks::DeliveryLoop,
+    webhooks::RunningLoop,
 };
 use groma_domain::{WorkspaceId, input::Field, record::FolderInput};
 use groma_store::{Actor, Store};
@@ -32,7 +32,7 @@ pub(crate) async fn measure(database: &str, size: u64) -> Result<Vec<Cost>> {
     let workspace = load::workspace(&store).await?;
     remove_endpoints(&store, workspace).await?;
     let receiver = Receiver::start()?;
-    let running = DeliveryLoop::start(&store)?;
+    let running = RunningLoop::start(&store)?;
     let mut costs = Vec::new();
     let mut there = 0;
     for endpoints in ENDPOINTS {

@@ -7,7 +7,7 @@ use crate::{
     load::{self, Sizes},
 };
 use groma_domain::{input::Field, layer::LayerKey, record::FolderInput};
-use groma_store::{Actor, NewGeometries, Spool, Store};
+use groma_store::{Actor, FeatureSpool, NewGeometries, Store};
 use std::{path::Path, time::Duration};
 
 /// A word that occurs in [`RARE`] folders at every size.
@@ -54,7 +54,7 @@ pub(crate) async fn dataset(file: &Path, size: u64) -> Result {
     let there = next;
     while next < size {
         let end = (next + BATCH).min(size);
-        let mut features = Spool::default();
+        let mut features = FeatureSpool::default();
         for n in next..end {
             features.push(&dataset.feature(Cover::Parcels, n, size))?;
         }

@@ -129,7 +129,7 @@ mod tests {
     async fn document(store: &Store, workspace: WorkspaceId, kind: Kind, key: &str) -> Value {
         let key = Key::parse(key).unwrap();
         let document = store.get(workspace, kind, &key).await.unwrap().unwrap();
-        serde_json::from_slice(&document.text).unwrap()
+        serde_json::from_slice(&document).unwrap()
     }
 
     #[tokio::test]
@@ -151,7 +151,7 @@ mod tests {
                 }
             }
             let all = ListParams::default();
-            let total = store.list(workspace, kind, &all, Vec::new()).await.unwrap().total;
+            let total = store.list(workspace, kind, &all).await.unwrap().total;
             assert_eq!(total, script.record_count(kind));
         }
 

@@ -17,7 +17,7 @@ use groma_domain::{
     status::{StatusGroup, StatusInput},
 };
 use groma_geo::geojson::Feature;
-use groma_store::{Actor, Change, Command, NewGeometries, NewUser, Spool, Store};
+use groma_store::{Actor, Change, Command, FeatureSpool, NewGeometries, NewUser, Store};
 use std::{collections::VecDeque, pin::Pin, task::Poll};
 
 const FEATURES_PER_UPLOAD: usize = 10_000;
@@ -136,7 +136,7 @@ impl Upload<'_> {
         store: &'s Store,
         features: &[Feature],
     ) -> Result<impl Future<Output = Result<(), Error>> + 's, Error> {
-        let mut spool = Spool::default();
+        let mut spool = FeatureSpool::default();
         features.iter().try_for_each(|feature| spool.push(feature))?;
         let geometries = NewGeometries {
             workspace: self.workspace,
@@ -164,7 +164,7 @@ impl<'s> WriteQueue<'s> {
     fn new(store: &Store) -> Self {
         // SQLite's writer thread applies writes in the order of arrival and commits waiting ones
         // as a group. On PostgreSQL one write could overtake another.
-        let capacity = if matches!(store, Store::Sqlite(_)) { 64 } else { 1 };
+        let capacity = if store.is_sqlite() { 64 } else { 1 };
         Self { capacity, pending: VecDeque::with_capacity(capacity) }
     }
 

@@ -5,7 +5,7 @@
 
 use super::{office::Staff, survey_map::Fieldwork};
 use groma_domain::{DomainError, Kind, Reference, Timestamp, record::RecordInput, reference::Key};
-use groma_store::{Command, Target};
+use groma_store::{Command, SaveTarget};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, HashMap};
 
@@ -56,9 +56,9 @@ pub(super) struct Step {
 impl Step {
     pub(super) fn command(&self) -> Result<Command, DomainError> {
         let target = if self.is_new {
-            Target::New
+            SaveTarget::New
         } else {
-            Target::Existing { key: Key::Reference(self.reference.clone()), version: None }
+            SaveTarget::Existing { key: Key::Reference(self.reference.clone()), version: None }
         };
         Ok(Command::Save { target, draft: Box::new(RecordInput::read(self.kind, &self.values)?) })
     }

@@ -7,7 +7,7 @@ use groma_domain::{
     webhook::{EndpointInput, EndpointUrl, EventFilter},
 };
 use groma_store::{
-    Actor, ChangeRow, EndpointChange, EndpointOutcome, NewEndpoint, PastAttempt, PastDelivery,
+    Actor, AuditEntry, EndpointChange, EndpointOutcome, NewEndpoint, PastAttempt, PastDelivery,
     Store,
 };
 
@@ -71,7 +71,7 @@ const ENDPOINTS: [DemoEndpoint; 3] = [
 
 /// An event in the audit log.
 struct LoggedEvent {
-    change: i64,
+    audit_entry: i64,
     event: Event,
     at: Timestamp,
 }
@@ -99,11 +99,15 @@ async fn events_since(
     let mut events = Vec::new();
     let mut after = 0;
     loop {
-        let page = store.changes(workspace, after, PAGE_SIZE).await?;
+        let page = store.audit_entries(workspace, after, PAGE_SIZE).await?;
         let Some(last) = page.last() else { return Ok(events) };
         after = last.id;
-        let event = |row: &ChangeRow| {
-            Some(LoggedEvent { change: row.id, event: Event::from_name(&row.action)?, at: row.at })
+        let event = |row: &AuditEntry| {
+            Some(LoggedEvent {
+                audit_entry: row.id,
+                event: Event::from_name(&row.action)?,
+                at: row.at,
+            })
         };
         events.extend(page.iter().filter(|row| row.at >= since).filter_map(event));
     }
@@ -144,7 +148,7 @@ impl DemoEndpoint {
             .filter(|logged| filter.matches(logged.event))
             .filter(|logged| (created_at..=disabled_at).contains(&logged.at))
             .map(|logged| PastDelivery {
-                change: logged.change,
+                audit_entry: logged.audit_entry,
                 event: logged.event,
                 at: logged.at,
                 attempts: self.behaviour.attempts(&mut rng, logged.at),
@@ -154,7 +158,7 @@ impl DemoEndpoint {
             let at = last.at.plus_millis(210);
             last.attempts = vec![response(at, 64, 410, "This portal has been retired.")];
         }
-        store.remember_deliveries(workspace, endpoint.id, deliveries).await?;
+        store.insert_past_deliveries(workspace, endpoint.id, deliveries).await?;
         let disable = EndpointChange::Disable(self.disabled_reason.to_owned());
         store
             .change_endpoint(workspace, Actor::Operator, endpoint.id, disable, disabled_at)
@@ -201,7 +205,7 @@ fn timeout(at: Timestamp) -> PastAttempt {
         millis: TIMEOUT_MILLIS.unsigned_abs(),
         status: None,
         error: Some("no response within 15 seconds".to_owned()),
-        answer: String::new(),
+        response: String::new(),
     }
 }
 
@@ -212,6 +216,6 @@ fn response(at: Timestamp, millis: i64, status: u16, body: &str) -> PastAttempt 
         millis: millis.unsigned_abs(),
         status: Some(status),
         error: (!is_success).then(|| format!("returned status {status}")),
-        answer: body.to_owned(),
+        response: body.to_owned(),
     }
 }

@@ -1,4 +1,4 @@
-//! What can go wrong in the store.
+//! The errors of the store.
 
 use groma_domain::DomainError;
 use thiserror::Error;
@@ -6,15 +6,15 @@ use thiserror::Error;
 /// The store's result.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// An error of the store. Only [`Error::Domain`] is for the eyes of whoever asked.
+/// An error of the store. Only [`Error::Domain`] is meant for the client.
 #[derive(Debug, Error)]
 pub enum Error {
-    /// A rule of the domain said no. `index` is the place of the command within its change.
+    /// A rule of the domain rejected the change.
     #[error("{error}")]
     Domain {
-        /// What the rule says.
+        /// The violated rule.
         error: DomainError,
-        /// Which command of the change it was about.
+        /// The index of the command within its change.
         index: usize,
     },
     /// SQLite failed.
@@ -23,8 +23,8 @@ pub enum Error {
     /// PostgreSQL failed.
     #[error("PostgreSQL: {}", describe(.0))]
     Postgres(#[from] tokio_postgres::Error),
-    /// No connection to PostgreSQL could be had in time.
-    #[error("PostgreSQL is out of reach: {0}")]
+    /// No connection to PostgreSQL was available in time.
+    #[error("PostgreSQL is unreachable: {0}")]
     Pool(String),
     /// PostgreSQL cannot be used as it is set up.
     #[error("{problem}; {remedy}")]
@@ -34,51 +34,51 @@ pub enum Error {
         /// What to do about it.
         remedy: String,
     },
-    /// The migrations failed.
-    #[error("migrations: {0}")]
+    /// A migration failed.
+    #[error("migration failed: {0}")]
     Migration(#[from] refinery::Error),
-    /// The writer could not commit the group that this change was in.
+    /// The group that this change was in could not be committed.
     #[error("the commit failed: {0}")]
     Commit(String),
     /// There is no database file.
-    #[error("there is no database at {0}; `groma workspace create` makes one")]
+    #[error("there is no database at {0}; create one with `groma workspace create`")]
     Missing(String),
-    /// The database file has several names, and what SQLite keeps beside it goes by the name.
-    #[error("{0} has other names (hard links); SQLite needs a file with one")]
-    Linked(String),
-    /// The database file is served by another program.
-    #[error("{0} is served by another groma already")]
+    /// The database file has hard links, and SQLite names its log after the file.
+    #[error("{0} has hard links; SQLite needs a file with a single name")]
+    HardLinked(String),
+    /// Another program serves the database file.
+    #[error("{0} is already served by another groma")]
     AlreadyServed(String),
-    /// A backup, a restore or a copy that would do harm, or came out wrong.
+    /// A backup, a restore or a copy was rejected or failed its check.
     #[error("{0}")]
-    Keeping(String),
+    Maintenance(String),
     /// The database file is not the one that was opened.
-    #[error("{0} was moved away or replaced while it was served")]
+    #[error("{0} was moved or replaced while it was served")]
     Replaced(String),
-    /// The address of the database makes no sense.
+    /// The database address is invalid.
     #[error("{0}")]
     Url(String),
-    /// A file could not be made or opened.
+    /// A file could not be created or opened.
     #[error("{path}: {source}")]
     File {
-        /// Which.
+        /// The file.
         path: String,
-        /// Why not.
+        /// The cause.
         source: std::io::Error,
     },
-    /// Something stored cannot be read back.
+    /// Stored data cannot be read back.
     #[error("stored data is damaged: {0}")]
     Damaged(String),
-    /// A sealed secret that does not open, or cannot be sealed.
-    #[error("a webhook secret does not open with webhooks.encryption_key")]
-    Sealed,
+    /// An encrypted secret does not decrypt, or cannot be encrypted.
+    #[error("a webhook secret does not decrypt with webhooks.encryption_key")]
+    Undecryptable,
     /// The store is closing.
     #[error("the store is closed")]
     Closed,
 }
 
 impl Error {
-    /// The rule that said no, if that is what happened.
+    /// The violated rule, if the domain rejected the change.
     #[must_use]
     pub fn domain_error(&self) -> Option<&DomainError> {
         match self {
@@ -100,7 +100,7 @@ impl From<serde_json::Error> for Error {
     }
 }
 
-/// PostgreSQL's own words, which `Display` leaves out.
+/// PostgreSQL's own message, which `Display` leaves out.
 fn describe(error: &tokio_postgres::Error) -> String {
     match error.as_db_error() {
         Some(db) => format!("{} ({})", db.message(), db.code().code()),

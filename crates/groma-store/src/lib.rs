@@ -1,63 +1,63 @@
-//! The store: one async method a use case, the same on SQLite and on PostgreSQL. All SQL of the
-//! program lives here.
+//! The store: one async method for each use case, the same on SQLite and on PostgreSQL. All SQL of the
+//! program is here.
 //!
-//! What a change does is written once, in [`change`] and [`admin`], against the few operations of
-//! [`tx::Tx`]; each engine only carries those out. Reads are written for each engine, because that
-//! is where the two differ in what is fast.
+//! [`Store`] delegates to topics, one folder each. A topic has its types, its rules, and for each engine a
+//! module with its SQL. What a change does is written once, against the small trait that each topic
+//! implements on the engines' transactions; reads are written for each engine, because that is where the two
+//! differ in what is fast. Imports run one way: `store → topics → engine`, and among topics in the order of
+//! the list below.
 //!
 //! No method reads or writes records without a [`WorkspaceId`](groma_domain::WorkspaceId).
 
-mod access;
-mod activity;
-mod admin;
-mod admission;
-mod backup;
-mod blocks;
-mod browse;
-mod change;
-mod copy;
+mod actor;
+mod engine;
 mod error;
-mod geometries;
-mod layers;
-mod long;
-mod outbox;
-mod people;
-mod postgres;
-mod replays;
-mod seal;
-mod sqlite;
-mod store;
-mod tiles;
-mod tx;
-mod vicinity;
-mod vitals;
-mod webhooks;
+mod secret_encryption;
 
-pub use access::{
-    ATTEMPT_COUNTS_FOR_MILLIS, Account, Bucket, Invitation, KnownPerson, Membership, NewInvitation,
-    NewSession, Session, SessionRow,
+mod accounts;
+mod audit_log;
+mod authentication;
+mod backup;
+mod copy;
+mod diagnostics;
+mod idempotency;
+mod layers;
+mod people;
+mod records;
+mod webhooks;
+mod workspaces;
+
+#[cfg(test)]
+mod sql_tests;
+mod store;
+
+pub use accounts::{
+    Account, Invitation, KnownPerson, LOGIN_ATTEMPT_WINDOW_MILLIS, Member, Membership,
+    NewInvitation, NewSession, NewToken, NewUser, Session, SessionRow, ThrottleBucket, TokenRow,
 };
-pub use admin::{Member, NewToken, NewUser, TokenRow, WorkspaceFilter};
-pub use admission::{Admission, Bearer};
+pub use actor::Actor;
+pub use audit_log::AuditEntry;
+pub use authentication::{AuthOutcome, AuthenticatedToken};
 pub use backup::{BackupReport, Progress, RestoreReport};
-pub use browse::{Browse, Browsed, Count, MANY, Sort, StatusFilter};
-pub use change::{Actor, Applied, Change, Checked, Command, Done, Reserved, Target};
 pub use copy::CopyReport;
+pub use diagnostics::{DatabaseStats, HotReads, ServerInfo};
+pub use engine::DatabaseUrl;
 pub use error::{Error, Result};
-pub use geometries::{GeometryEdit, NewGeometries, Outcome, Spool};
-pub use layers::{ExportedFeature, LayerChange};
-pub use outbox::{HELD, HELD_FOR_ENDPOINT};
-pub use postgres::sql::HotReads;
-pub use replays::Replayable;
-pub use seal::SealKey;
-pub use store::{ChangeRow, DatabaseUrl, Document, Edition, Exported, Page, Store};
-pub use tiles::Tile;
-pub use tx::ReplayKey;
-pub use vicinity::{Vicinity, VicinityId};
-pub use vitals::{ServerFacts, Vitals};
-pub use webhooks::{
-    Addressee, Ask, AttemptRow, Attempted, Counts, Delivery, DeliveryDetail, DeliveryFilter,
-    DeliveryRow, DeliveryState, Due, EndpointChange, EndpointHealth, EndpointOutcome, Handovers,
-    LEASE, NewEndpoint, News, Next, PastAttempt, PastDelivery, Redeliver, Rotated, SecretsState,
-    shown_with_secret,
+pub use idempotency::{IdempotencyKey, IdempotentRequest};
+pub use layers::{
+    ExportedFeature, FeatureSpool, GeometryEdit, LayerChange, NewGeometries, PostOutcome, Tile,
 };
+pub use records::{
+    COUNT_LIMIT, Change, Command, CommandOutcome, ExportedRecord, Page, RecordCount, RecordPage,
+    RecordQuery, ReservedReferences, SaveTarget, SortOrder, StatusFilter,
+};
+pub use secret_encryption::EncryptionKey;
+pub use store::Store;
+pub use webhooks::{
+    Attempt, AttemptRow, Delivery, DeliveryCounts, DeliveryDetail, DeliveryFeed, DeliveryFilter,
+    DeliveryRow, DeliveryState, DueEndpoint, EndpointChange, EndpointHealth, EndpointOutcome,
+    FeedMessage, LEASE, LeaseRequest, MAX_HELD, MAX_HELD_PER_ENDPOINT, NewEndpoint, NextStep,
+    PastAttempt, PastDelivery, Redeliver, RotatedSecret, SecretsState, WebhookTarget,
+    endpoint_with_secret,
+};
+pub use workspaces::WorkspaceFilter;

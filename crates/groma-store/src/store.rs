@@ -1,486 +1,402 @@
-//! The face of the store.
+//! The store: one public type that delegates every use case to its topic.
 
 use crate::{
-    Actor, Admission, Applied, Change, Checked, Error, Member, NewToken, NewUser, Reserved, Result,
-    TokenRow, WorkspaceFilter,
-    admin::{AddMember, CreateToken, CreateWorkspace, RevokeToken, SetPassword},
-    change::{Apply, ApplyPart, Check},
-    postgres::{self, Postgres},
-    sqlite::{self, Sqlite},
-    tx::Work,
+    Account, Actor, Attempt, AuditEntry, AuthOutcome, BackupReport, Change, CommandOutcome,
+    CopyReport, DatabaseStats, DatabaseUrl, Delivery, DeliveryCounts, DeliveryDetail, DeliveryFeed,
+    DeliveryFilter, DeliveryRow, DueEndpoint, EncryptionKey, EndpointChange, EndpointHealth,
+    EndpointOutcome, ExportedFeature, ExportedRecord, GeometryEdit, Invitation, KnownPerson,
+    LayerChange, LeaseRequest, Member, NewEndpoint, NewGeometries, NewInvitation, NewSession,
+    NewToken, NewUser, Page, PastDelivery, PostOutcome, Progress, RecordPage, RecordQuery,
+    Redeliver, ReservedReferences, RestoreReport, Result, RotatedSecret, SecretsState, ServerInfo,
+    Session, SessionRow, ThrottleBucket, Tile, TokenRow, WebhookTarget, WorkspaceFilter,
+    accounts::Accounts, audit_log::AuditLog, authentication::Authentication, backup, copy,
+    diagnostics, engine::Engine, layers::Layers, records::Records, webhooks::Webhooks,
+    workspaces::Workspaces,
 };
 use bytes::Bytes;
+use delegate::delegate;
 use groma_domain::{
-    Currency, DomainError, Email, Kind, ListParams, Permission, PersonId, Role, Timestamp, TokenId,
+    Currency, DeliveryId, DomainError, Email, EndpointId, GeometryId, InvitationId, Kind, Layer,
+    LayerId, ListParams, Person, PersonId, RecordId, Role, SessionId, Timestamp, TokenId, UserId,
     WorkspaceId,
+    geometry::UploadResult,
     layer::LayerKey,
     reference::Key,
+    secret::SecretHash,
     token::PresentedToken,
+    webhook::{Endpoint, SigningSecret},
     workspace::{Workspace, WorkspaceName},
 };
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
-};
+use groma_geo::grid::TileId;
+use std::{path::Path, sync::Arc, time::Duration};
+use uuid::Uuid;
 
-/// Everything that is kept, on one of two engines. Cheap to clone.
+/// How often a serving store checks for changes of other processes.
+const MAINTENANCE_INTERVAL: Duration = Duration::from_millis(200);
+/// After this many intervals, a minute, it writes what is only in memory. Each time, SQLite's readers lose
+/// their snapshot and load its pages again.
+const FLUSH_EVERY: u64 = 300;
+
+/// A database, on one of two engines. Cheap to clone.
 #[derive(Clone)]
-pub enum Store {
-    /// One file, one serving program.
-    Sqlite(Arc<Sqlite>),
-    /// A server that any number of programs share.
-    Postgres(Arc<Postgres>),
+pub struct Store {
+    engine: Engine,
+    workspaces: Workspaces,
+    audit_log: AuditLog,
+    webhooks: Webhooks,
+    records: Records,
+    layers: Layers,
+    authentication: Authentication,
+    accounts: Accounts,
 }
-
-/// Where the database is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum DatabaseUrl {
-    /// `sqlite:PATH`.
-    Sqlite(PathBuf),
-    /// `postgres://…`.
-    Postgres(String),
-}
-
-impl std::str::FromStr for DatabaseUrl {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        if let Some(path) = text.strip_prefix("sqlite:") {
-            let path = path.strip_prefix("//").unwrap_or(path);
-            if path.contains('?') {
-                return Err(Error::Url("`sqlite:PATH` takes no options behind a `?`".to_owned()));
-            }
-            if !path.is_empty() {
-                return Ok(Self::Sqlite(path.into()));
-            }
-        } else if text.starts_with("postgres://") || text.starts_with("postgresql://") {
-            return Ok(Self::Postgres(text.to_owned()));
-        }
-        Err(Error::Url("must be `sqlite:PATH` or `postgres://…`".to_owned()))
-    }
-}
-
-/// How often a serving store looks after itself.
-const BEAT: Duration = Duration::from_millis(200);
-/// After so many of these, a minute, it writes down what is only in memory. Each time SQLite's readers
-/// lose their view of the file and find it again page by page, which a reader in a hurry feels.
-const SETTLING: u64 = 300;
-
-/// The migrations whose versions are not among those that were run.
-pub(crate) fn not_among(run: &[i32], known: &refinery::Runner) -> Vec<String> {
-    let lacking = known.get_migrations().iter().filter(|known| !run.contains(&known.version()));
-    lacking.map(ToString::to_string).collect()
-}
-
-/// Tells that a database of an older program is brought up to date: where it is large that takes
-/// minutes, in which nothing is answered.
-pub(crate) fn tell_of_migrating(run: &[i32], known: &refinery::Runner) {
-    let lacking = not_among(run, known);
-    if !run.is_empty() && !lacking.is_empty() {
-        let migrations = lacking.join(", ");
-        tracing::info!(migrations, "bringing the database up to date, which may take minutes");
-    }
-}
-
-/// One page of a list.
-pub struct Page {
-    /// What was there before, and the documents with commas between them.
-    pub body: Vec<u8>,
-    /// How many items the whole list has.
-    pub total: u64,
-    /// Of what it is, where that is known.
-    pub edition: Option<Edition>,
-}
-
-/// A record as it is shown.
-pub struct Document {
-    /// The public document.
-    pub text: Bytes,
-    /// Of what it is, where that is known.
-    pub edition: Option<Edition>,
-}
-
-/// A state of the database: what was read of it is good for as long as it lasts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Edition(pub(crate) u64);
-
-impl Page {
-    /// A page of what was read whole, each item as `append` writes it.
-    pub(crate) fn of<T>(
-        items: &[T],
-        params: &ListParams,
-        mut body: Vec<u8>,
-        append: impl Fn(&T, &mut Vec<u8>),
-    ) -> Self {
-        let skip = usize::try_from(params.offset()).unwrap_or(usize::MAX);
-        for (index, item) in items.iter().skip(skip).take(params.limit as usize).enumerate() {
-            if index > 0 {
-                body.push(b',');
-            }
-            append(item, &mut body);
-        }
-        Self { body, total: items.len() as u64, edition: None }
-    }
-}
-
-/// A record on its way out.
-pub struct Exported {
-    /// Its place, to go on behind.
-    pub seq: u64,
-    /// Its public document.
-    pub json: Vec<u8>,
-}
-
-/// A line of the audit trail.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ChangeRow {
-    /// Its number.
-    pub id: i64,
-    /// When.
-    pub at: Timestamp,
-    /// Who; `None` for the command line.
-    pub actor: Option<PersonId>,
-    /// What: an event's name, or what was done to something else.
-    pub action: String,
-    /// To which record, status, member or token.
-    pub subject: uuid::Uuid,
-    /// The fields that changed, as they were.
-    pub before: Option<String>,
-    /// The public document as it is then.
-    pub after: Option<String>,
-}
-
-macro_rules! on_engine {
-    ($store:expr, $engine:ident => $body:expr) => {
-        match $store {
-            Store::Sqlite($engine) => $body,
-            Store::Postgres($engine) => $body,
-        }
-    };
-}
-pub(crate) use on_engine;
-
-/// The same for what is asked all the time. A future is as large as the largest it may become, which is
-/// PostgreSQL's by far: so that SQLite's is not carried about with the room for that, it is put apart.
-macro_rules! on_engine_often {
-    ($store:expr, $engine:ident => $future:expr) => {
-        match $store {
-            Store::Sqlite($engine) => $future.await,
-            Store::Postgres($engine) => Box::pin($future).await,
-        }
-    };
-}
-pub(crate) use on_engine_often;
 
 impl Store {
-    /// Opens the database, making and migrating it as needed.
+    fn new(engine: &Engine) -> Self {
+        let webhooks = Webhooks::new(engine);
+        let layers = Layers::new(engine, webhooks.context());
+        let authentication = Authentication::new(engine);
+        Self {
+            engine: engine.clone(),
+            workspaces: Workspaces::new(engine),
+            audit_log: AuditLog::new(engine),
+            records: Records::new(engine, webhooks.context()),
+            accounts: Accounts::new(engine, &authentication, &layers),
+            webhooks,
+            layers,
+            authentication,
+        }
+    }
+
+    /// Opens the database, and creates and migrates it as needed.
     pub async fn open(url: &DatabaseUrl) -> Result<Self> {
-        Self::open_with(url, Sqlite::open).await
+        Ok(Self::new(&Engine::open(url).await?))
     }
 
-    /// Opens a database that is there already, migrating it as needed. A PostgreSQL always is.
+    /// Opens a database that must exist, and migrates it as needed. A PostgreSQL database always must.
     pub async fn open_existing(url: &DatabaseUrl) -> Result<Self> {
-        Self::open_with(url, Sqlite::open_existing).await
+        Ok(Self::new(&Engine::open_existing(url).await?))
     }
 
-    async fn open_with(
-        url: &DatabaseUrl,
-        open: impl FnOnce(&Path) -> Result<Sqlite> + Send + 'static,
-    ) -> Result<Self> {
-        match url {
-            DatabaseUrl::Sqlite(path) => {
-                let path = path.clone();
-                let opened = tokio::task::spawn_blocking(move || open(&path)).await;
-                Ok(Self::Sqlite(Arc::new(opened.map_err(|_| Error::Closed)??)))
-            }
-            DatabaseUrl::Postgres(url) => Ok(Self::Postgres(Arc::new(Postgres::open(url).await?))),
-        }
-    }
-
-    /// The migrations that a database still lacks. None is run, and nothing is made.
-    pub async fn pending_migrations(url: &DatabaseUrl) -> Result<Vec<String>> {
-        match url {
-            DatabaseUrl::Sqlite(path) => {
-                let path = path.clone();
-                let asked = tokio::task::spawn_blocking(move || sqlite::pending_migrations(&path));
-                asked.await.map_err(|_| Error::Closed)?
-            }
-            DatabaseUrl::Postgres(url) => postgres::pending_migrations(url).await,
-        }
-    }
-
-    /// Claims the database for serving: a SQLite file has one server at a time, and a PostgreSQL server
-    /// is watched from then on.
-    pub fn claim(&self) -> Result<()> {
-        match self {
-            Self::Sqlite(sqlite) => sqlite.claim(),
-            Self::Postgres(postgres) => {
-                postgres.watch_reach();
-                Ok(())
-            }
-        }
-    }
-
-    /// Keeps a serving store in order until dropped: notices what others changed, writes down when
-    /// tokens were used.
-    pub async fn tend(&self, clock: impl Fn() -> Timestamp) {
-        let mut beat = tokio::time::interval(BEAT);
-        beat.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        for count in 1_u64.. {
-            beat.tick().await;
-            if let Self::Sqlite(sqlite) = self {
-                sqlite.notice_changes();
-            }
-            if count.is_multiple_of(SETTLING)
-                && let Err(error) = self.settle(clock()).await
-            {
-                tracing::warn!(%error, "token uses were not written down");
-            }
-        }
-    }
-
-    /// Writes down what is only in memory.
-    pub async fn settle(&self, now: Timestamp) -> Result<()> {
-        on_engine!(self, engine => engine.settle(now).await)
-    }
-
-    /// Writes down what is only in memory, when serving ends.
-    pub async fn close(&self, now: Timestamp) -> Result<()> {
-        self.settle(now).await?;
-        match self {
-            Self::Sqlite(sqlite) => sqlite.write_rates().await,
-            Self::Postgres(_) => Ok(()),
-        }
-    }
-
-    /// Asks the database for a sign of life.
-    pub async fn ping(&self) -> Result<()> {
-        on_engine!(self, engine => engine.ping().await)
-    }
-
-    /// Looks up a token and counts a request of it.
-    pub async fn admit(
-        &self,
-        token: PresentedToken<'_>,
-        limit: u32,
-        now: Timestamp,
-    ) -> Result<Admission> {
-        match self {
-            Self::Sqlite(sqlite) => sqlite.admit(token, limit, now),
-            Self::Postgres(postgres) => Box::pin(postgres.admit(token.hash(), limit, now)).await,
-        }
-    }
-
-    /// What a read would be of now, where that is known without asking. On PostgreSQL it never is: any
-    /// replica may have written.
+    /// Whether the engine is SQLite, whose single writer applies changes in the order of arrival.
     #[must_use]
-    pub fn edition(&self) -> Option<Edition> {
-        match self {
-            Self::Sqlite(sqlite) => sqlite.edition(),
-            Self::Postgres(_) => None,
+    pub fn is_sqlite(&self) -> bool {
+        matches!(self.engine, Engine::Sqlite(_))
+    }
+
+    /// The migrations that a database still lacks. Runs none of them and creates nothing.
+    pub async fn pending_migrations(url: &DatabaseUrl) -> Result<Vec<String>> {
+        Engine::pending_migrations(url).await
+    }
+
+    /// Claims the database for serving: a SQLite file is served by one program at a time, and a PostgreSQL
+    /// server is checked for liveness from now on.
+    pub fn claim(&self) -> Result<()> {
+        match &self.engine {
+            Engine::Sqlite(engine) => engine.claim()?,
+            Engine::Postgres(engine) => engine.watch_liveness(),
         }
+        self.authentication.restore_rate_windows()
     }
 
-    /// A page of the records of a kind, appended to `body`.
-    pub async fn list(
-        &self,
-        workspace: WorkspaceId,
-        kind: Kind,
-        params: &ListParams,
-        body: Vec<u8>,
-    ) -> Result<Page> {
-        // What is read at once never waits: a task that only reads must still let others run.
-        tokio::task::consume_budget().await;
-        on_engine_often!(self, engine => engine.list(workspace, kind, params, body))
-    }
-
-    /// One record.
-    pub async fn get(
-        &self,
-        workspace: WorkspaceId,
-        kind: Kind,
-        key: &Key,
-    ) -> Result<Option<Document>> {
-        match self {
-            Self::Sqlite(sqlite) => {
-                tokio::task::consume_budget().await;
-                sqlite.get(workspace, kind, key)
+    /// Maintains a serving store until dropped: notices changes of other processes, and writes when tokens
+    /// were used.
+    pub async fn run_maintenance(&self, clock: impl Fn() -> Timestamp) {
+        let mut interval = tokio::time::interval(MAINTENANCE_INTERVAL);
+        interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        for count in 1_u64.. {
+            interval.tick().await;
+            if let Engine::Sqlite(engine) = &self.engine {
+                engine.notice_commits();
             }
-            Self::Postgres(postgres) => Box::pin(postgres.get(workspace, kind, key)).await,
-        }
-    }
-
-    /// A page of the statuses, appended to `body`.
-    pub async fn statuses(
-        &self,
-        workspace: WorkspaceId,
-        params: &ListParams,
-        body: Vec<u8>,
-    ) -> Result<Page> {
-        // There are few: they are read whole, and searched and paged here for both engines.
-        let documents = on_engine!(self, engine => engine.statuses(workspace).await?);
-        let mut matching = Vec::with_capacity(documents.len());
-        for document in documents {
-            let status: groma_domain::Status = serde_json::from_slice(&document)?;
-            let name = groma_domain::text::fold(&status.name);
-            if params.term.as_ref().is_none_or(|term| name.contains(term.as_str())) {
-                matching.push(document);
+            if count.is_multiple_of(FLUSH_EVERY)
+                && let Err(error) = self.flush(clock()).await
+            {
+                tracing::warn!(%error, "failed to write when tokens were used");
             }
         }
-        let append = |document: &Vec<u8>, body: &mut Vec<u8>| body.extend_from_slice(document);
-        Ok(Page::of(&matching, params, body, append))
     }
 
-    /// Up to `limit` records of a kind behind `after`, in the order of creation.
-    pub async fn export(
-        &self,
-        workspace: WorkspaceId,
-        kind: Kind,
-        after: u64,
-        limit: u32,
-    ) -> Result<Vec<Exported>> {
-        on_engine!(self, engine => engine.export(workspace, kind, after, limit).await)
+    /// Writes what is only in memory, when serving ends.
+    pub async fn close(&self, now: Timestamp) -> Result<()> {
+        self.flush(now).await?;
+        self.authentication.save_rate_windows().await
     }
 
-    /// Up to `limit` lines of the audit trail behind `after`, oldest first.
-    pub async fn changes(
-        &self,
-        workspace: WorkspaceId,
-        after: i64,
-        limit: u32,
-    ) -> Result<Vec<ChangeRow>> {
-        on_engine!(self, engine => engine.changes(workspace, after, limit).await)
-    }
-
-    /// Carries out a change: all of it, with its events, or nothing.
-    pub async fn apply(&self, change: Change) -> Result<Applied> {
-        match self {
-            Self::Sqlite(engine) => engine.transact(Apply(change)).await,
-            Self::Postgres(engine) => engine.apply_together(change).await,
+    /// The migrations that the database lacks now; it may not be the one that was opened.
+    pub async fn missing_migrations(&self) -> Result<Vec<String>> {
+        match &self.engine {
+            Engine::Sqlite(engine) => engine.missing_migrations().await,
+            Engine::Postgres(engine) => engine.missing_migrations().await,
         }
     }
 
-    /// Carries out a change that is a part of something larger: references that its other parts ask
-    /// for are `reserved`.
-    pub async fn apply_part(&self, change: Change, reserved: Reserved) -> Result<Applied> {
-        self.transact(ApplyPart { change, reserved }).await
+    /// The size of the database, or the state of its connections.
+    #[must_use]
+    pub fn database_stats(&self) -> DatabaseStats {
+        diagnostics::stats(&self.engine)
     }
 
-    /// Tells what would come of each command of a change, on top of those before it.
-    pub async fn check(&self, change: Change) -> Result<Checked> {
-        on_engine!(self, engine => engine.look(Check(change)).await)
+    /// The settings of the server; `None` for SQLite.
+    pub async fn server_info(url: &DatabaseUrl) -> Result<Option<ServerInfo>> {
+        diagnostics::server_info(url).await
     }
 
-    /// Makes a workspace with its owner and its first statuses.
-    pub async fn create_workspace(
-        &self,
-        name: WorkspaceName,
-        currency: Currency,
-        owner: NewUser,
-        now: Timestamp,
-    ) -> Result<Workspace> {
-        self.transact(CreateWorkspace { name, currency, owner, now }).await
+    /// Writes a backup of a database, which may be served meanwhile.
+    pub async fn backup(
+        url: &DatabaseUrl,
+        file: &Path,
+        overwrite: bool,
+        progress: impl Fn(Progress) + Send + 'static,
+    ) -> Result<BackupReport> {
+        backup::backup(url, file, overwrite, progress).await
     }
 
-    /// Every workspace, oldest first.
-    pub async fn workspaces(&self) -> Result<Vec<Workspace>> {
-        on_engine!(self, engine => engine.workspaces().await)
+    /// Replaces a database that is not served by a backup. The replaced file is kept, with `stamp` appended
+    /// to its name.
+    pub async fn restore(
+        url: &DatabaseUrl,
+        file: &Path,
+        overwrite: bool,
+        stamp: String,
+        progress: impl Fn(Progress) + Send + 'static,
+    ) -> Result<RestoreReport> {
+        backup::restore(url, file, overwrite, stamp, progress).await
     }
 
-    /// The workspace of this key or name.
-    pub async fn find_workspace(&self, named: &WorkspaceFilter) -> Result<Workspace> {
-        let workspaces = self.workspaces().await?;
-        let (found, key) = match named {
-            WorkspaceFilter::Id(id) => {
-                (workspaces.into_iter().find(|w| w.id == *id), id.to_string())
-            }
-            WorkspaceFilter::Name(name) => {
-                let key = name.key();
-                let found = workspaces.into_iter().find(|w| w.name.key() == key);
-                (found, name.as_str().to_owned())
-            }
-        };
-        found.ok_or_else(|| DomainError::NotFound { resource: "workspace", key }.into())
+    /// Copies a database into an empty one. Neither may be in use, or both would send deliveries; in a
+    /// rehearsal the first one may, and the endpoints of the copy are disabled.
+    pub async fn copy(
+        from: &DatabaseUrl,
+        to: &DatabaseUrl,
+        rehearsal: bool,
+        progress: impl Fn(Progress) + Send + Sync + 'static,
+    ) -> Result<CopyReport> {
+        copy::copy(from, to, rehearsal, progress).await
     }
 
-    /// Deletes a workspace and all it holds. Its tokens end at once; its records go in batches, so
-    /// that other writers go on.
-    pub async fn delete_workspace(&self, workspace: WorkspaceId, actor: Actor) -> Result<()> {
-        actor.role().require(Permission::Own)?;
-        for layer in self.all_layers(workspace).await? {
-            let key = LayerKey::Id(layer.id);
-            self.delete_layer(workspace, actor, key, layer.updated_at).await?;
+    /// Sets the key that encrypts secrets, before anything else is done.
+    pub fn set_encryption_key(&self, key: Option<EncryptionKey>) {
+        self.webhooks.set_encryption_key(key);
+    }
+
+    delegate! {
+        to self.engine {
+            /// Checks that the database responds.
+            pub async fn ping(&self) -> Result<()>;
         }
-        on_engine!(self, engine => engine.delete_workspace(workspace).await)
-    }
 
-    /// Makes someone a member, or gives a member another role.
-    pub async fn add_member(
-        &self,
-        workspace: WorkspaceId,
-        actor: Actor,
-        user: NewUser,
-        role: Role,
-        now: Timestamp,
-    ) -> Result<Member> {
-        let member = self.transact(AddMember { workspace, actor, user, role, now }).await?;
-        self.forget_tokens();
-        Ok(member)
-    }
-
-    /// Whether there is a user with this address.
-    pub async fn has_user(&self, email: &Email) -> Result<bool> {
-        on_engine!(self, engine => engine.has_user(email).await)
-    }
-
-    /// Gives a user another password.
-    pub async fn set_password(&self, email: Email, hash: String) -> Result<()> {
-        self.transact(SetPassword { email, hash }).await
-    }
-
-    /// Makes a token.
-    pub async fn create_token(
-        &self,
-        token: NewToken,
-        actor: Actor,
-        now: Timestamp,
-    ) -> Result<TokenId> {
-        self.transact(CreateToken { token, actor, now }).await
-    }
-
-    /// The tokens of a workspace, or of all.
-    pub async fn tokens(&self, workspace: Option<WorkspaceId>) -> Result<Vec<TokenRow>> {
-        on_engine!(self, engine => engine.tokens(workspace).await)
-    }
-
-    /// The workspace that a token opens.
-    pub async fn workspace_of_token(&self, token: TokenId) -> Result<WorkspaceId> {
-        let workspace = on_engine!(self, engine => engine.token_workspace(token).await?);
-        let not_found = || DomainError::NotFound { resource: "token", key: token.to_string() };
-        Ok(workspace.ok_or_else(not_found)?)
-    }
-
-    /// Ends a token, at once.
-    pub async fn revoke_token(
-        &self,
-        workspace: WorkspaceId,
-        token: TokenId,
-        actor: Actor,
-        now: Timestamp,
-    ) -> Result<()> {
-        self.transact(RevokeToken { workspace, token, actor, now }).await?;
-        self.forget_tokens();
-        Ok(())
-    }
-
-    pub(crate) fn forget_tokens(&self) {
-        if let Self::Sqlite(sqlite) = self {
-            sqlite.forget_tokens();
+        to self.authentication {
+            /// Looks up a token and counts a request against its rate limit.
+            pub async fn authenticate(&self, token: PresentedToken<'_>, limit: u32, now: Timestamp) -> Result<AuthOutcome>;
+            /// Writes what is only in memory.
+            pub async fn flush(&self, now: Timestamp) -> Result<()>;
         }
-    }
 
-    pub(crate) async fn transact<W: Work>(&self, work: W) -> Result<W::Output> {
-        on_engine!(self, engine => engine.transact(work).await)
+        to self.workspaces {
+            /// Every workspace, oldest first.
+            #[call(all)]
+            pub async fn workspaces(&self) -> Result<Vec<Workspace>>;
+            /// The workspace of this key or name.
+            #[call(find)]
+            pub async fn find_workspace(&self, filter: &WorkspaceFilter) -> Result<Workspace>;
+        }
+
+        to self.audit_log {
+            /// Up to `limit` entries of the audit log after `after`, oldest first.
+            #[call(after)]
+            pub async fn audit_entries(&self, workspace: WorkspaceId, after: i64, limit: u32) -> Result<Vec<AuditEntry>>;
+            /// Up to `limit` entries of the audit log before `before`, newest first: of the whole workspace,
+            /// or of these subjects.
+            #[call(recent)]
+            pub async fn recent_audit_entries(&self, workspace: WorkspaceId, subjects: Option<&[Uuid]>, before: Option<i64>, limit: u32) -> Result<Vec<AuditEntry>>;
+        }
+
+        to self.records {
+            /// A page of the records of a kind, in the order of creation.
+            pub async fn list(&self, workspace: WorkspaceId, kind: Kind, params: &ListParams) -> Result<Page>;
+            /// The public document of a record.
+            pub async fn get(&self, workspace: WorkspaceId, kind: Kind, key: &Key) -> Result<Option<Bytes>>;
+            /// A filtered and sorted page of records.
+            #[call(query)]
+            pub async fn query_records(&self, workspace: WorkspaceId, query: RecordQuery) -> Result<RecordPage>;
+            /// The number of records of each kind, in the order of [`Kind::ALL`].
+            pub async fn totals(&self, workspace: WorkspaceId) -> Result<[u64; Kind::ALL.len()]>;
+            /// A page of the statuses.
+            pub async fn statuses(&self, workspace: WorkspaceId, params: &ListParams) -> Result<Page>;
+            /// Up to `limit` records of a kind after a position, in the order of creation.
+            pub async fn export(&self, workspace: WorkspaceId, kind: Kind, after: u64, limit: u32) -> Result<Vec<ExportedRecord>>;
+            /// Executes a change: all of it, with its events, or nothing.
+            pub async fn apply(&self, change: Change) -> Result<Vec<CommandOutcome>>;
+            /// Executes one part of a large change. None of the `reserved` references is generated.
+            pub async fn apply_part(&self, change: Change, reserved: ReservedReferences) -> Result<Vec<CommandOutcome>>;
+            /// The outcome that each command of a change would have, after those before it.
+            pub async fn check(&self, change: Change) -> Result<Vec<Result<CommandOutcome, DomainError>>>;
+        }
+
+        to self.layers {
+            /// A page of the layers; `render` writes the public document of one.
+            #[call(list)]
+            pub async fn layers(&self, workspace: WorkspaceId, params: &ListParams, render: impl Fn(&Layer) -> Vec<u8>) -> Result<Page>;
+            /// Every layer of a workspace, oldest first.
+            #[call(all)]
+            pub async fn all_layers(&self, workspace: WorkspaceId) -> Result<Vec<Layer>>;
+            /// One layer.
+            #[call(get)]
+            pub async fn layer(&self, workspace: WorkspaceId, key: &LayerKey) -> Result<Option<Layer>>;
+            /// The revision of a layer; `None` when there is no such layer.
+            #[call(revision)]
+            pub async fn layer_revision(&self, workspace: WorkspaceId, layer: LayerId) -> Result<Option<u64>>;
+            /// A tile of a layer; `None` when there is no such layer.
+            pub async fn tile(&self, workspace: WorkspaceId, layer: LayerId, tile: TileId) -> Result<Option<Tile>>;
+            /// Creates a layer.
+            #[call(create)]
+            pub async fn create_layer(&self, workspace: WorkspaceId, actor: Actor, name: String, now: Timestamp) -> Result<Layer>;
+            /// Changes the name, description or colour of a layer.
+            #[call(change)]
+            pub async fn change_layer(&self, workspace: WorkspaceId, actor: Actor, change: LayerChange, now: Timestamp) -> Result<Layer>;
+            /// Deletes a layer. It is gone at once; its features are deleted in small steps.
+            #[call(delete)]
+            pub async fn delete_layer(&self, workspace: WorkspaceId, actor: Actor, key: LayerKey, now: Timestamp) -> Result<Layer>;
+            /// Writes geometries: all of them, or none.
+            #[call(post)]
+            pub async fn post_geometries(&self, geometries: NewGeometries) -> Result<PostOutcome>;
+            /// Up to `limit` features of a layer after a position, in the order of creation.
+            pub async fn features(&self, workspace: WorkspaceId, key: &LayerKey, after: u64, limit: u32) -> Result<Vec<ExportedFeature>>;
+            /// One geometry, with its layer.
+            pub async fn geometry(&self, workspace: WorkspaceId, id: GeometryId) -> Result<Option<(Layer, ExportedFeature)>>;
+            /// The geometry that has this id in the layer's tiles.
+            pub async fn geometry_by_tile_id(&self, workspace: WorkspaceId, layer: LayerId, tile_id: u64) -> Result<Option<(Layer, ExportedFeature)>>;
+            /// Up to `limit` geometries of a folder, each with its layer.
+            pub async fn geometries_of_folder(&self, workspace: WorkspaceId, folder: RecordId, limit: u32) -> Result<Vec<(LayerId, ExportedFeature)>>;
+            /// The exact number of geometries of a folder.
+            pub async fn count_geometries_of_folder(&self, workspace: WorkspaceId, folder: RecordId) -> Result<u64>;
+            /// Replaces a geometry.
+            pub async fn replace_geometry(&self, edit: GeometryEdit) -> Result<UploadResult>;
+            /// Deletes a geometry.
+            pub async fn delete_geometry(&self, workspace: WorkspaceId, actor: Actor, id: GeometryId, now: Timestamp) -> Result<()>;
+        }
+
+        to self.accounts {
+            /// Creates a workspace with its owner and its initial statuses.
+            pub async fn create_workspace(&self, name: WorkspaceName, currency: Currency, owner: NewUser, now: Timestamp) -> Result<Workspace>;
+            /// Creates the first workspace with its owner; rejected once there is a user.
+            pub async fn set_up(&self, name: WorkspaceName, currency: Currency, owner: NewUser, now: Timestamp) -> Result<Workspace>;
+            /// Changes the name or currency of a workspace.
+            pub async fn change_workspace(&self, workspace: WorkspaceId, actor: Actor, name: WorkspaceName, currency: Currency, now: Timestamp) -> Result<Workspace>;
+            /// Deletes a workspace and everything in it. Its tokens end at once; its records are deleted in
+            /// small steps.
+            pub async fn delete_workspace(&self, workspace: WorkspaceId, actor: Actor) -> Result<()>;
+            /// Adds a member, or changes the role of one.
+            pub async fn add_member(&self, workspace: WorkspaceId, actor: Actor, user: NewUser, role: Role, now: Timestamp) -> Result<Member>;
+            /// Everyone in a workspace, by name.
+            pub async fn people(&self, workspace: WorkspaceId) -> Result<Vec<KnownPerson>>;
+            /// Ends a membership and revokes the member's tokens. Members can leave by themselves.
+            pub async fn remove_member(&self, workspace: WorkspaceId, actor: Actor, person: PersonId, now: Timestamp) -> Result<Person>;
+            /// Creates an invitation.
+            pub async fn invite(&self, workspace: WorkspaceId, actor: Actor, invitation: NewInvitation, now: Timestamp) -> Result<InvitationId>;
+            /// The open invitations of a workspace, oldest first.
+            pub async fn invitations(&self, workspace: WorkspaceId, now: Timestamp) -> Result<Vec<Invitation>>;
+            /// Cancels an invitation.
+            pub async fn cancel_invitation(&self, workspace: WorkspaceId, actor: Actor, invitation: InvitationId, now: Timestamp) -> Result<()>;
+            /// The open invitation of a link, and its workspace.
+            pub async fn invitation(&self, hash: &SecretHash, now: Timestamp) -> Result<Option<(Workspace, Invitation)>>;
+            /// Makes the holder of a link a member. A new user must not have an account: the owner of an
+            /// account proves it by logging in.
+            pub async fn accept_invitation(&self, hash: SecretHash, user: NewUser, is_new_user: bool, now: Timestamp) -> Result<(WorkspaceId, Member)>;
+            /// Whether there is any user.
+            pub async fn has_users(&self) -> Result<bool>;
+            /// Whether there is a user with this email address.
+            pub async fn has_user(&self, email: &Email) -> Result<bool>;
+            /// The account of this email address.
+            pub async fn account(&self, email: &Email) -> Result<Option<Account>>;
+            /// Counts a login attempt before it is made; `false` when one of the buckets is full, and the
+            /// attempt must not be made.
+            pub async fn begin_login_attempt(&self, buckets: Vec<ThrottleBucket>, now: Timestamp) -> Result<bool>;
+            /// Removes the attempt counted at `at`, because it succeeded. The first bucket is emptied.
+            pub async fn clear_login_attempt(&self, buckets: Vec<ThrottleBucket>, at: Timestamp) -> Result<()>;
+            /// Whether this user has logged in with this device before.
+            pub async fn is_known_device(&self, user: UserId, device: &SecretHash) -> Result<bool>;
+            /// Creates a session, and remembers its device.
+            pub async fn create_session(&self, session: NewSession, device: Option<SecretHash>) -> Result<SessionId>;
+            /// The open session of this cookie.
+            pub async fn session(&self, hash: &SecretHash, now: Timestamp) -> Result<Option<Session>>;
+            /// Records that a session is used, and when it ends now.
+            pub async fn touch_session(&self, session: SessionId, now: Timestamp, ends_at: Timestamp) -> Result<()>;
+            /// Selects the workspace of a session.
+            pub async fn select_workspace(&self, session: SessionId, user: UserId, workspace: WorkspaceId) -> Result<()>;
+            /// The open sessions of a user, most recently used first.
+            pub async fn sessions(&self, user: UserId, now: Timestamp) -> Result<Vec<SessionRow>>;
+            /// The number of open sessions.
+            pub async fn count_sessions(&self, now: Timestamp) -> Result<u64>;
+            /// Ends a session of a user at once.
+            pub async fn end_session(&self, user: UserId, session: SessionId) -> Result<()>;
+            /// Changes the password of a user and ends all their sessions except `keep`.
+            pub async fn change_password(&self, user: UserId, hash: String, keep: SessionId) -> Result<()>;
+            /// Sets the password of a user and ends all their sessions.
+            pub async fn set_password(&self, email: Email, hash: String) -> Result<()>;
+            /// Creates a token.
+            pub async fn create_token(&self, token: NewToken, actor: Actor, now: Timestamp) -> Result<TokenId>;
+            /// The tokens of a workspace, or of all.
+            pub async fn tokens(&self, workspace: Option<WorkspaceId>) -> Result<Vec<TokenRow>>;
+            /// The workspace of a token.
+            pub async fn workspace_of_token(&self, token: TokenId) -> Result<WorkspaceId>;
+            /// Revokes a token, with immediate effect.
+            pub async fn revoke_token(&self, workspace: WorkspaceId, token: TokenId, actor: Actor, now: Timestamp) -> Result<()>;
+        }
+
+        to self.webhooks {
+            /// Creates an endpoint.
+            #[call(create)]
+            pub async fn create_endpoint(&self, new: NewEndpoint) -> Result<EndpointOutcome>;
+            /// Changes an endpoint.
+            #[call(change)]
+            pub async fn change_endpoint(&self, workspace: WorkspaceId, actor: Actor, endpoint: EndpointId, change: EndpointChange, now: Timestamp) -> Result<Endpoint>;
+            /// Gives an endpoint a new secret. For a while, deliveries are signed with the previous one too.
+            pub async fn rotate_secret(&self, workspace: WorkspaceId, actor: Actor, endpoint: EndpointId, secret: Option<SigningSecret>, overlap_millis: i64, now: Timestamp) -> Result<RotatedSecret>;
+            /// Deletes an endpoint. No more deliveries are sent to it.
+            #[call(delete)]
+            pub async fn delete_endpoint(&self, workspace: WorkspaceId, actor: Actor, endpoint: EndpointId, now: Timestamp) -> Result<()>;
+            /// Queues a test event for an endpoint.
+            #[call(test)]
+            pub async fn test_endpoint(&self, workspace: WorkspaceId, actor: Actor, endpoint: EndpointId, now: Timestamp) -> Result<DeliveryId>;
+            /// The endpoints of a workspace, oldest first.
+            pub async fn endpoints(&self, workspace: WorkspaceId) -> Result<Vec<EndpointHealth>>;
+            /// One endpoint.
+            pub async fn endpoint(&self, workspace: WorkspaceId, endpoint: EndpointId) -> Result<EndpointHealth>;
+            /// Deliveries of an endpoint, newest first.
+            pub async fn deliveries(&self, workspace: WorkspaceId, filter: DeliveryFilter) -> Result<Vec<DeliveryRow>>;
+            /// One delivery with its body and every attempt.
+            pub async fn delivery(&self, workspace: WorkspaceId, delivery: DeliveryId) -> Result<DeliveryDetail>;
+            /// Sends deliveries again; returns how many.
+            pub async fn redeliver(&self, workspace: WorkspaceId, actor: Actor, which: Redeliver, now: Timestamp) -> Result<u64>;
+            /// Writes past deliveries of an endpoint into the log.
+            pub async fn insert_past_deliveries(&self, workspace: WorkspaceId, endpoint: EndpointId, past: Vec<PastDelivery>) -> Result<()>;
+            /// How webhook secrets are stored.
+            pub async fn secrets_state(&self) -> Result<SecretsState>;
+            /// Encrypts every unencrypted secret; returns how many there were.
+            pub async fn encrypt_secrets(&self) -> Result<u64>;
+            /// Opens the feed of the delivery loop. On SQLite, the leases of the previous program are released.
+            pub async fn delivery_feed(&self, now: Timestamp) -> Result<DeliveryFeed>;
+            /// Adjusts due times after the clock of this machine was set back, so that deliveries do not wait
+            /// longer. On PostgreSQL the clock of the database counts.
+            pub async fn adjust_to_clock(&self, millis: i64, now: Timestamp) -> Result<()>;
+            /// The enabled endpoints with waiting deliveries. Expired leases are released first.
+            pub async fn due_endpoints(&self, now: Timestamp) -> Result<Vec<DueEndpoint>>;
+            /// Leases due deliveries to this program.
+            pub async fn lease_deliveries(&self, requests: Vec<LeaseRequest>, now: Timestamp) -> Result<Vec<Delivery>>;
+            /// The current state of endpoints, without those that are deleted or disabled.
+            pub async fn targets(&self, endpoints: Vec<(WorkspaceId, EndpointId)>) -> Result<Vec<Arc<WebhookTarget>>>;
+            /// Releases the leases of deliveries that were not attempted.
+            pub async fn release(&self, deliveries: Vec<(WorkspaceId, DeliveryId)>, now: Timestamp) -> Result<()>;
+            /// Records attempts and what follows from them. Returns the endpoints that were disabled.
+            pub async fn record_attempts(&self, attempts: Arc<Vec<Attempt>>) -> Result<Vec<EndpointId>>;
+            /// How many deliveries wait, by state.
+            pub async fn delivery_counts(&self, now: Timestamp) -> Result<DeliveryCounts>;
+            /// Deletes some rows of deleted endpoints; returns how many.
+            pub async fn purge_deleted_endpoints(&self) -> Result<u64>;
+            /// Deletes deliveries that ended before `before`, with their attempts, in one small step after
+            /// the delivery `after`. Returns where to continue, or `None` when nothing is left.
+            pub async fn delete_old_deliveries(&self, before: Timestamp, after: Option<(WorkspaceId, DeliveryId)>) -> Result<Option<(WorkspaceId, DeliveryId)>>;
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! The retry schedule. Time and randomness are parameters.
 
 use groma_domain::Timestamp;
-use groma_store::Next;
+use groma_store::NextStep;
 use std::time::Duration;
 
 const fn seconds(seconds: u64) -> Duration {
@@ -37,9 +37,9 @@ pub fn next_step(
     retry_after: Option<&str>,
     now: Timestamp,
     jitter: f64,
-) -> Next {
+) -> NextStep {
     if status.is_some_and(|status| (200..300).contains(&status)) {
-        return Next::Delivered;
+        return NextStep::Delivered;
     }
     let delay = usize::try_from(tries).ok().and_then(|tries| RETRY_DELAYS.get(tries));
     let requested = retry_after.and_then(|text| parse_retry_after(text, now)).unwrap_or_default();
@@ -49,9 +49,9 @@ pub fn next_step(
     };
     match (status, delay) {
         // 410 disables the endpoint. If it is enabled again, the delivery continues.
-        (Some(410), delay) => Next::Gone { after_millis: delay.map_or(0, after) },
-        (_, Some(delay)) => Next::Again { after_millis: after(delay) },
-        (_, None) => Next::Failed,
+        (Some(410), delay) => NextStep::Gone { after_millis: delay.map_or(0, after) },
+        (_, Some(delay)) => NextStep::Retry { after_millis: after(delay) },
+        (_, None) => NextStep::Failed,
     }
 }
 
@@ -77,7 +77,7 @@ mod tests {
 
     fn retry_delay(tries: u32, retry_after: Option<&str>, jitter: f64) -> i64 {
         match next_step(tries, Some(503), retry_after, now(), jitter) {
-            Next::Again { after_millis } => after_millis,
+            NextStep::Retry { after_millis } => after_millis,
             other => panic!("{other:?}"),
         }
     }
@@ -92,25 +92,25 @@ mod tests {
         }
         let days = minutes.iter().sum::<f64>() / 1_440.0;
         assert!((3.0..3.5).contains(&days), "{days}");
-        assert_eq!(next_step(10, Some(500), None, now(), 0.5), Next::Failed);
-        assert_eq!(next_step(10, None, Some("60"), now(), 0.5), Next::Failed);
-        assert_eq!(next_step(u32::MAX, None, None, now(), 0.5), Next::Failed);
+        assert_eq!(next_step(10, Some(500), None, now(), 0.5), NextStep::Failed);
+        assert_eq!(next_step(10, None, Some("60"), now(), 0.5), NextStep::Failed);
+        assert_eq!(next_step(u32::MAX, None, None, now(), 0.5), NextStep::Failed);
     }
 
     #[test]
     fn only_2xx_is_a_success() {
         for status in 200..300 {
-            assert_eq!(next_step(0, Some(status), None, now(), 0.5), Next::Delivered);
+            assert_eq!(next_step(0, Some(status), None, now(), 0.5), NextStep::Delivered);
         }
         for status in [100, 199, 300, 301, 302, 307, 308, 400, 401, 404, 429, 500, 503, 599] {
             assert!(
-                matches!(next_step(0, Some(status), None, now(), 0.5), Next::Again { .. }),
+                matches!(next_step(0, Some(status), None, now(), 0.5), NextStep::Retry { .. }),
                 "{status}"
             );
         }
-        assert!(matches!(next_step(0, None, None, now(), 0.5), Next::Again { .. }));
-        assert!(matches!(next_step(0, Some(410), None, now(), 0.5), Next::Gone { .. }));
-        assert!(matches!(next_step(10, Some(410), None, now(), 0.5), Next::Gone { .. }));
+        assert!(matches!(next_step(0, None, None, now(), 0.5), NextStep::Retry { .. }));
+        assert!(matches!(next_step(0, Some(410), None, now(), 0.5), NextStep::Gone { .. }));
+        assert!(matches!(next_step(10, Some(410), None, now(), 0.5), NextStep::Gone { .. }));
     }
 
     #[test]

@@ -121,7 +121,7 @@ pub(crate) async fn run(cli: Cli) -> Result<(), CommandError> {
         // Other commands do not create a database: the path may be mistyped.
         _ => Store::open_existing(&settings.database).await?,
     };
-    store.set_seal_key(settings.webhooks.encryption_key.clone());
+    store.set_encryption_key(settings.webhooks.encryption_key.clone());
     match command {
         Command::Serve { demo, .. } => serve::run(settings, store, demo).await,
         Command::Workspace(command) => workspace::run(&store, command).await,

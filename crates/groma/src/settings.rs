@@ -10,7 +10,7 @@ mod validation;
 
 use crate::{http::client_address::Proxies, roles::Roles};
 use groma_domain::token::TokenPrefix;
-use groma_store::{DatabaseUrl, SealKey};
+use groma_store::{DatabaseUrl, EncryptionKey};
 use ipnet::IpNet;
 use std::{
     fmt,
@@ -90,7 +90,7 @@ pub(crate) struct Webhooks {
     pub(crate) allow_http: bool,
     pub(crate) allow_networks: Vec<IpNet>,
     pub(crate) extra_roots: Option<PathBuf>,
-    pub(crate) encryption_key: Option<SealKey>,
+    pub(crate) encryption_key: Option<EncryptionKey>,
 }
 
 #[derive(Clone, Debug)]

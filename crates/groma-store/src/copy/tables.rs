@@ -5,6 +5,7 @@
 //! workspace or a layer that is deleted, and wait to be cleared away, stay behind. What the databases
 //! derive themselves (who does which assignment, features by their own ids) is not carried either.
 
+use crate::records::Link;
 use groma_domain::Kind;
 use std::sync::LazyLock;
 
@@ -73,7 +74,7 @@ fn all() -> Vec<Table> {
         Table::whole(
             "workspaces",
             ids(&["id"])
-                + plain("no name name_key currency people_generation created_at webhooks_mark"),
+                + plain("no name name_key currency people_generation created_at endpoints_version"),
         ),
         Table::of_workspace(
             "people",
@@ -87,8 +88,11 @@ fn all() -> Vec<Table> {
             ids(&["id", "person_id"])
                 + plain("name hash scopes created_at expires_at revoked_at last_used_at hint"),
         ),
-        Table::of_workspace("collections", plain("kind last_seq last_reference total generation")),
-        Table::of_workspace("blocks", plain("kind block live generation")),
+        Table::of_workspace(
+            "record_counters",
+            plain("kind last_position last_reference total generation"),
+        ),
+        Table::of_workspace("page_counts", plain("kind bucket records generation")),
         Table::of_workspace(
             "statuses",
             ids(&["id"]) + plain("seq kind name_key") + one("doc", Holds::Document),
@@ -97,7 +101,7 @@ fn all() -> Vec<Table> {
     tables.extend(Kind::ALL.map(records));
     tables.extend([
         Table::of_workspace(
-            "changes",
+            "audit_log",
             plain("id at")
                 + ids(&["actor"])
                 + plain("action")
@@ -112,18 +116,18 @@ fn all() -> Vec<Table> {
                 + plain("created_at expires_at"),
         ),
         Table::new(
-            "replays",
+            "idempotency_keys",
             Columns(vec![unsaid_workspace()])
                 + ids(&["token_id"])
-                + plain("path key body_hash answer at"),
+                + plain("path key body_hash response at"),
             "CROSS JOIN tokens k ON k.id = t.token_id CROSS JOIN workspaces w ON w.no = k.ws",
             "JOIN tokens k ON k.id = t.token_id JOIN workspaces w ON w.id = t.workspace_id",
         ),
         Table::of_workspace("layers", plain("no") + ids(&["id"]) + plain("slug revision state")),
         features(),
-        Table::of_layer("extents", plain("part west south east north")),
-        Table::of_layer("drawings", plain("shelf centre seq west north east south block")),
-        Table::of_layer("long_drawings", plain("seq zoom shape")),
+        Table::of_layer("extents", plain("run west south east north")),
+        Table::of_layer("tile_blocks", plain("tier centre position west north east south block")),
+        Table::of_layer("large_tile_features", plain("position max_zoom shape")),
         Table::of_workspace(
             "webhook_endpoints",
             ids(&["id"])
@@ -139,15 +143,15 @@ fn all() -> Vec<Table> {
 
 /// A record's place is that of its workspace and its own in one number.
 fn records(kind: Kind) -> Table {
-    let links = crate::tx::Link::of(kind).iter().map(|link| link.column());
+    let links = Link::columns(kind);
     let links = Columns(links.map(|name| column(name, Holds::Id)).collect());
-    let seq = Column {
-        read: "t.place & 1099511627775".to_owned(),
-        write: Some(("place", "(SELECT no FROM workspaces WHERE id = ?1) << 40 | {}")),
-        ..column("seq", Holds::Plain)
+    let position = Column {
+        read: "t.position & 1099511627775".to_owned(),
+        write: Some(("position", "(SELECT no FROM workspaces WHERE id = ?1) << 40 | {}")),
+        ..column("position", Holds::Plain)
     };
     let search = Column { read: "NULL".to_owned(), write: None, ..column("search", Holds::Search) };
-    let columns = Columns(vec![seq])
+    let columns = Columns(vec![position])
         + ids(&["id"])
         + plain("reference")
         + links
@@ -160,12 +164,12 @@ fn records(kind: Kind) -> Table {
 /// So is a feature's, of its layer.
 fn features() -> Table {
     let layer = Column { read: "l.no".to_owned(), write: None, ..column("layer", Holds::Plain) };
-    let seq = Column {
-        read: "t.place & 1099511627775".to_owned(),
-        write: Some(("place", "?2 << 40 | {}")),
-        ..column("seq", Holds::Plain)
+    let position = Column {
+        read: "t.position & 1099511627775".to_owned(),
+        write: Some(("position", "?2 << 40 | {}")),
+        ..column("position", Holds::Plain)
     };
-    let columns = Columns(vec![unsaid_workspace(), layer, seq])
+    let columns = Columns(vec![unsaid_workspace(), layer, position])
         + ids(&["id"])
         + plain("external_id")
         + ids(&["folder_id", "assignment_id"])
@@ -174,7 +178,7 @@ fn features() -> Table {
     Table::new(
         "features",
         columns,
-        "CROSS JOIN layers l ON l.no = t.place >> 40 CROSS JOIN workspaces w ON w.no = l.ws",
+        "CROSS JOIN layers l ON l.no = t.position >> 40 CROSS JOIN workspaces w ON w.no = l.ws",
         LAYER_ON_POSTGRES,
     )
 }
@@ -193,7 +197,7 @@ fn deliveries() -> Table {
     let columns = Columns(vec![workspace()])
         + ids(&["id"])
         + Columns(vec![endpoint])
-        + plain("change_id event is_test state attempts tries due_at created_at finished_at");
+        + plain("audit_entry_id event is_test state attempts tries due_at created_at finished_at");
     Table::new(
         "deliveries",
         columns,
@@ -211,7 +215,7 @@ fn attempts() -> Table {
     };
     Table::new(
         "attempts",
-        Columns(vec![unsaid_workspace(), delivery]) + plain("no at millis status error answer"),
+        Columns(vec![unsaid_workspace(), delivery]) + plain("no at millis status error response"),
         "CROSS JOIN deliveries d ON d.id = t.delivery CROSS JOIN webhook_endpoints e ON e.no = d.endpoint
             CROSS JOIN workspaces w ON w.no = d.ws",
         "JOIN deliveries d ON d.workspace_id = t.workspace_id AND d.id = t.delivery_id
@@ -340,20 +344,13 @@ mod tests {
     use std::collections::BTreeSet;
 
     /// What the databases fill in by themselves.
-    const DERIVED: [&str; 6] = [
-        "assignment_people",
-        "feature_keys",
-        "folders_bundles",
-        "assignments_bundles",
-        "expenses_bundles",
-        "budgets_bundles",
-    ];
+    const DERIVED: [&str; 2] = ["assignment_people", "feature_keys"];
 
     #[test]
     fn every_table_and_column_of_sqlite_is_carried_over() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("groma.db");
-        drop(crate::sqlite::Sqlite::open(&path).unwrap());
+        drop(crate::engine::Sqlite::open(&path).unwrap());
         let connection = rusqlite::Connection::open(&path).unwrap();
         let columns =
             "SELECT l.name || '.' || c.name FROM pragma_table_list l, pragma_table_xinfo(l.name) c
@@ -370,7 +367,7 @@ mod tests {
             })
             .collect();
         // A record's workspace is in its place too; a block's number is SQLite's own.
-        carried.insert("drawings.no".to_owned());
+        carried.insert("tile_blocks.no".to_owned());
         let lacking: Vec<_> = there
             .iter()
             .filter(|name| !DERIVED.contains(&name.split('.').next().unwrap()))
@@ -381,10 +378,9 @@ mod tests {
 
     #[tokio::test]
     async fn every_table_and_column_of_postgresql_is_carried_over() {
-        use groma_testkit::postgres::{PostgresDatabase, connect};
-        let own = PostgresDatabase::create().unwrap();
-        drop(crate::postgres::Postgres::open(&own.url()).await.unwrap());
-        let client = connect(&own.url()).await.unwrap();
+        let database = groma_testkit::postgres::PostgresDatabase::create().unwrap();
+        drop(crate::engine::Postgres::open(&database.url()).await.unwrap());
+        let client = groma_testkit::postgres::connect(&database.url()).await.unwrap();
         let columns = "SELECT table_name || '.' || column_name FROM information_schema.columns
             WHERE table_schema = 'public' AND is_generated = 'NEVER' AND table_name <> 'refinery_schema_history'
             AND table_name IN (SELECT tablename FROM pg_tables WHERE tablename <> 'spatial_ref_sys')";

@@ -1,10 +1,15 @@
-//! Endpoints: made, changed, deleted.
+//! Creating, changing and deleting endpoints.
 
-use super::{EventWrite, NewDelivery, StoredEndpoint, new_mark, open, seal};
+use super::{
+    NewDelivery, NewEvent, StoredEndpoint, WebhookContext, WebhookTx, WebhookWrite, Webhooks,
+    decrypt, delivery_log::endpoint_not_found, encrypt,
+};
 use crate::{
-    Actor, Result, Store,
-    replays::{self, Replayable},
-    tx::{self, LogRow, Tx, Work, Write},
+    Actor, Result,
+    audit_log::NewAuditEntry,
+    engine::{impl_work, random},
+    idempotency::{self, IdempotentRequest},
+    workspaces::{self, LockedWorkspace},
 };
 use groma_domain::{
     DeliveryId, DomainError, EndpointId, Permission, RecordId, Timestamp, WorkspaceId,
@@ -12,68 +17,68 @@ use groma_domain::{
 };
 use std::sync::Arc;
 
-/// An endpoint to be made.
+/// An endpoint to be created.
 #[derive(Clone)]
 pub struct NewEndpoint {
-    /// Where.
+    /// Its workspace.
     pub workspace: WorkspaceId,
-    /// Who.
+    /// Who creates it.
     pub actor: Actor,
-    /// When.
+    /// The current time.
     pub now: Timestamp,
-    /// What it is to be.
+    /// Its address, events, description and secret.
     pub draft: EndpointInput,
-    /// The request, when it may be sent again.
-    pub request: Option<Replayable>,
+    /// The request, if it carried an idempotency key.
+    pub request: Option<IdempotentRequest>,
 }
 
-/// What came of a new endpoint.
+/// The outcome of creating an endpoint.
 #[derive(Debug)]
 pub enum EndpointOutcome {
-    /// It is made; this is the answer, with the secret.
+    /// The endpoint was created with this secret.
     Created(Endpoint, SigningSecret),
-    /// The request had been answered before, with this.
+    /// The same request was handled before; this was the response.
     Replayed(Vec<u8>),
 }
 
-/// A secret that follows another.
+/// A secret that replaces another.
 #[derive(Debug)]
-pub struct Rotated {
-    /// The new one.
+pub struct RotatedSecret {
+    /// The new secret.
     pub secret: SigningSecret,
-    /// Until when the one before signs too.
+    /// Until when deliveries are signed with the previous secret too.
     pub previous_until: Timestamp,
 }
 
-/// What is to be changed about an endpoint.
+/// A change to an endpoint.
 #[derive(Clone, Debug)]
 pub enum EndpointChange {
-    /// Its address, events or description; what is `None` stays, an empty description goes.
+    /// Changes address, events or description. `None` keeps a field; an empty description removes it.
     Edit(EndpointInput),
-    /// Deliver to it again; what waited goes on.
+    /// Enables it; waiting deliveries resume.
     Enable,
-    /// Deliver nothing to it, for this reason.
+    /// Disables it for this reason.
     Disable(String),
-    /// The same, when the program itself comes to see that there is no use.
+    /// Disables it because deliveries keep failing.
     GiveUp(&'static str),
 }
 
-/// The answer that shows an endpoint with its secret: once, and again to the same request.
-pub fn shown_with_secret(endpoint: &Endpoint, secret: &SigningSecret) -> serde_json::Value {
-    // Plain data always serialises.
-    let mut shown = serde_json::to_value(endpoint).unwrap_or_default();
-    shown["secret"] = secret.reveal().into();
-    shown
+/// An endpoint with its secret, as only the request that created it sees it.
+pub fn endpoint_with_secret(endpoint: &Endpoint, secret: &SigningSecret) -> serde_json::Value {
+    // Plain data always serializes.
+    let mut json = serde_json::to_value(endpoint).unwrap_or_default();
+    json["secret"] = secret.reveal().into();
+    json
 }
 
-impl Store {
-    /// Makes an endpoint.
-    pub async fn create_endpoint(&self, new: NewEndpoint) -> Result<EndpointOutcome> {
-        self.transact(Create(new)).await
+impl Webhooks {
+    /// Creates an endpoint.
+    pub(crate) async fn create(&self, new: NewEndpoint) -> Result<EndpointOutcome> {
+        self.engine.transact(Create { new, context: self.context.clone() }).await
     }
 
     /// Changes an endpoint.
-    pub async fn change_endpoint(
+    pub(crate) async fn change(
         &self,
         workspace: WorkspaceId,
         actor: Actor,
@@ -81,11 +86,12 @@ impl Store {
         change: EndpointChange,
         now: Timestamp,
     ) -> Result<Endpoint> {
-        self.transact(Alter { workspace, actor, endpoint, change, now }).await
+        let context = self.context.clone();
+        self.engine.transact(Update { workspace, actor, endpoint, change, now, context }).await
     }
 
-    /// Gives an endpoint another secret. For a while the old one signs beside it.
-    pub async fn rotate_secret(
+    /// Gives an endpoint a new secret. For a while, deliveries are signed with the previous one too.
+    pub(crate) async fn rotate_secret(
         &self,
         workspace: WorkspaceId,
         actor: Actor,
@@ -93,21 +99,24 @@ impl Store {
         secret: Option<SigningSecret>,
         overlap_millis: i64,
         now: Timestamp,
-    ) -> Result<Rotated> {
-        let rotate = Rotate { workspace, actor, endpoint, secret, overlap_millis, now };
-        self.transact(rotate).await
+    ) -> Result<RotatedSecret> {
+        let context = self.context.clone();
+        let rotate =
+            RotateSecret { workspace, actor, endpoint, secret, overlap_millis, now, context };
+        self.engine.transact(rotate).await
     }
 
-    /// Deletes an endpoint. Nothing is sent to it any more; what was kept of it goes in small steps.
-    pub async fn delete_endpoint(
+    /// Deletes an endpoint. No more deliveries are sent to it; its rows are deleted in small steps.
+    pub(crate) async fn delete(
         &self,
         workspace: WorkspaceId,
         actor: Actor,
         endpoint: EndpointId,
         now: Timestamp,
     ) -> Result<()> {
-        self.transact(Delete { workspace, actor, endpoint, now }).await?;
-        // What is more than a few steps is left to the loop, which sees to it in its own time.
+        let context = self.context.clone();
+        self.engine.transact(Delete { workspace, actor, endpoint, now, context }).await?;
+        // The delivery loop deletes what takes more than a few steps.
         for _ in 0..4 {
             if self.purge_deleted_endpoints().await? == 0 {
                 break;
@@ -116,38 +125,50 @@ impl Store {
         Ok(())
     }
 
-    /// Sends a sample to an endpoint, in the order of things.
-    pub async fn test_endpoint(
+    /// Queues a test event for an endpoint.
+    pub(crate) async fn test(
         &self,
         workspace: WorkspaceId,
         actor: Actor,
         endpoint: EndpointId,
         now: Timestamp,
     ) -> Result<DeliveryId> {
-        self.transact(Test { workspace, actor, endpoint, now }).await
+        let context = self.context.clone();
+        self.engine.transact(Test { workspace, actor, endpoint, now, context }).await
     }
 }
 
+impl_work! {
+    Create => EndpointOutcome;
+    Update => Endpoint;
+    RotateSecret => RotatedSecret;
+    Delete => ();
+    Test => DeliveryId;
+}
+
 #[derive(Clone)]
-struct Create(NewEndpoint);
+struct Create {
+    new: NewEndpoint,
+    context: Arc<WebhookContext>,
+}
 
-impl Work for Create {
-    type Output = EndpointOutcome;
-
-    async fn run<T: Tx>(self, tx: &mut T) -> Result<EndpointOutcome> {
-        let NewEndpoint { workspace, actor, now, draft, request } = self.0;
+impl Create {
+    async fn run<T: WebhookTx>(self, tx: &mut T) -> Result<EndpointOutcome> {
+        let Self { new: NewEndpoint { workspace, actor, now, draft, request }, context } = self;
+        let cipher = context.cipher();
         lock(tx, workspace, actor).await?;
-        if let Some(answer) = replays::find(tx, workspace, request.as_ref(), now).await? {
-            return Ok(EndpointOutcome::Replayed(answer));
+        let replayed = idempotency::find(tx, workspace, request.as_ref(), cipher, now).await?;
+        if let Some(response) = replayed {
+            return Ok(EndpointOutcome::Replayed(response));
         }
         if tx.endpoints(workspace).await?.len() >= MAX_ENDPOINTS {
-            let full = format!("at most {MAX_ENDPOINTS} endpoints are in a workspace");
+            let full = format!("a workspace can have at most {MAX_ENDPOINTS} endpoints");
             return Err(DomainError::invalid("url", format!("cannot be added: {full}")).into());
         }
-        let url = draft.url.ok_or_else(|| DomainError::invalid("url", "is needed"))?;
-        let secret = draft.secret.unwrap_or_else(|| SigningSecret::new(tx::random()));
+        let url = draft.url.ok_or_else(|| DomainError::invalid("url", "is required"))?;
+        let secret = draft.secret.unwrap_or_else(|| SigningSecret::new(random()));
         let endpoint = Endpoint {
-            id: EndpointId::new(now, tx::random()),
+            id: EndpointId::new(now, random()),
             url,
             description: draft.description,
             events: draft.events.unwrap_or_else(EventFilter::all),
@@ -161,38 +182,35 @@ impl Work for Create {
             endpoint: endpoint.clone(),
             failing_since: None,
             last_success_at: None,
-            secret: seal(tx.sealer(), endpoint.id, &secret)?,
+            secret: encrypt(cipher, endpoint.id, &secret)?,
             previous: None,
         };
-        let log = log(actor, now, "webhook.created", endpoint.id, None, Some(&endpoint))?;
-        let mut writes = vec![
-            Write::InsertEndpoint(stored),
-            Write::WebhooksChanged(new_mark()),
-            Write::LogChange(log),
-        ];
+        let entry = entry(actor, now, "webhook.created", endpoint.id, None, Some(&endpoint))?;
+        tx.write_endpoint(workspace, WebhookWrite::Insert(stored), &context).await?;
+        tx.log(workspace, entry).await?;
         if let Some(request) = request {
-            let answer = shown_with_secret(&endpoint, &secret).to_string().into_bytes();
-            writes.push(replays::sealed(tx.sealer(), request, &answer, now)?);
+            let response = endpoint_with_secret(&endpoint, &secret).to_string();
+            let owner = request.key.owner();
+            let response = cipher.encrypt(owner.as_bytes(), response.as_bytes())?;
+            tx.save_response(workspace, request, response, now).await?;
         }
-        tx.write(workspace, writes).await?;
         Ok(EndpointOutcome::Created(endpoint, secret))
     }
 }
 
 #[derive(Clone)]
-struct Alter {
+struct Update {
     workspace: WorkspaceId,
     actor: Actor,
     endpoint: EndpointId,
     change: EndpointChange,
     now: Timestamp,
+    context: Arc<WebhookContext>,
 }
 
-impl Work for Alter {
-    type Output = Endpoint;
-
-    async fn run<T: Tx>(self, tx: &mut T) -> Result<Endpoint> {
-        let Self { workspace, actor, endpoint, change, now } = self;
+impl Update {
+    async fn run<T: WebhookTx>(self, tx: &mut T) -> Result<Endpoint> {
+        let Self { workspace, actor, endpoint, change, now, context } = self;
         lock(tx, workspace, actor).await?;
         let mut stored = find(tx, workspace, endpoint).await?;
         let before = stored.endpoint.clone();
@@ -208,7 +226,7 @@ impl Work for Alter {
             }
             EndpointChange::Enable => {
                 (after.enabled, after.disabled_reason) = (true, None);
-                // The five days begin anew.
+                // The five days of failing start over.
                 stored.failing_since = None;
                 "webhook.enabled"
             }
@@ -227,53 +245,44 @@ impl Work for Alter {
         }
         stored.endpoint.updated_at = now;
         let after = stored.endpoint.clone();
-        let log = log(actor, now, action, endpoint, Some(&before), Some(&after))?;
-        let writes = vec![
-            Write::SaveEndpoint(stored),
-            Write::WebhooksChanged(new_mark()),
-            Write::LogChange(log),
-        ];
-        tx.write(workspace, writes).await?;
+        let entry = entry(actor, now, action, endpoint, Some(&before), Some(&after))?;
+        tx.write_endpoint(workspace, WebhookWrite::Update(stored), &context).await?;
+        tx.log(workspace, entry).await?;
         Ok(after)
     }
 }
 
 #[derive(Clone)]
-struct Rotate {
+struct RotateSecret {
     workspace: WorkspaceId,
     actor: Actor,
     endpoint: EndpointId,
     secret: Option<SigningSecret>,
     overlap_millis: i64,
     now: Timestamp,
+    context: Arc<WebhookContext>,
 }
 
-impl Work for Rotate {
-    type Output = Rotated;
-
-    async fn run<T: Tx>(self, tx: &mut T) -> Result<Rotated> {
-        let Self { workspace, actor, endpoint, secret, overlap_millis, now } = self;
+impl RotateSecret {
+    async fn run<T: WebhookTx>(self, tx: &mut T) -> Result<RotatedSecret> {
+        let Self { workspace, actor, endpoint, secret, overlap_millis, now, context } = self;
+        let cipher = context.cipher();
         lock(tx, workspace, actor).await?;
         let mut stored = find(tx, workspace, endpoint).await?;
-        let secret = secret.unwrap_or_else(|| SigningSecret::new(tx::random()));
+        let secret = secret.unwrap_or_else(|| SigningSecret::new(random()));
         let previous_until = now.plus_millis(overlap_millis.max(0));
-        // One that does not open cannot sign either.
-        let previous = open(tx.sealer(), endpoint, &stored.secret);
-        stored.previous = match previous {
-            Ok(previous) => Some((seal(tx.sealer(), endpoint, &previous)?, previous_until)),
+        // A secret that does not decrypt cannot sign either.
+        stored.previous = match decrypt(cipher, endpoint, &stored.secret) {
+            Ok(previous) => Some((encrypt(cipher, endpoint, &previous)?, previous_until)),
             Err(_) => None,
         };
-        stored.secret = seal(tx.sealer(), endpoint, &secret)?;
+        stored.secret = encrypt(cipher, endpoint, &secret)?;
         stored.endpoint.updated_at = now;
-        let shown = stored.endpoint.clone();
-        let log = log(actor, now, "webhook.secretRotated", endpoint, None, Some(&shown))?;
-        let writes = vec![
-            Write::SaveEndpoint(stored),
-            Write::WebhooksChanged(new_mark()),
-            Write::LogChange(log),
-        ];
-        tx.write(workspace, writes).await?;
-        Ok(Rotated { secret, previous_until })
+        let after = stored.endpoint.clone();
+        let entry = entry(actor, now, "webhook.secretRotated", endpoint, None, Some(&after))?;
+        tx.write_endpoint(workspace, WebhookWrite::Update(stored), &context).await?;
+        tx.log(workspace, entry).await?;
+        Ok(RotatedSecret { secret, previous_until })
     }
 }
 
@@ -283,22 +292,18 @@ struct Delete {
     actor: Actor,
     endpoint: EndpointId,
     now: Timestamp,
+    context: Arc<WebhookContext>,
 }
 
-impl Work for Delete {
-    type Output = ();
-
-    async fn run<T: Tx>(self, tx: &mut T) -> Result<()> {
-        let Self { workspace, actor, endpoint, now } = self;
+impl Delete {
+    async fn run<T: WebhookTx>(self, tx: &mut T) -> Result<()> {
+        let Self { workspace, actor, endpoint, now, context } = self;
         lock(tx, workspace, actor).await?;
         let stored = find(tx, workspace, endpoint).await?;
-        let log = log(actor, now, "webhook.deleted", endpoint, Some(&stored.endpoint), None)?;
-        let writes = vec![
-            Write::RemoveEndpoint { endpoint, at: now },
-            Write::WebhooksChanged(new_mark()),
-            Write::LogChange(log),
-        ];
-        tx.write(workspace, writes).await
+        let entry = entry(actor, now, "webhook.deleted", endpoint, Some(&stored.endpoint), None)?;
+        let delete = WebhookWrite::Delete { endpoint, at: now };
+        tx.write_endpoint(workspace, delete, &context).await?;
+        tx.log(workspace, entry).await
     }
 }
 
@@ -308,22 +313,21 @@ struct Test {
     actor: Actor,
     endpoint: EndpointId,
     now: Timestamp,
+    context: Arc<WebhookContext>,
 }
 
-impl Work for Test {
-    type Output = DeliveryId;
-
-    async fn run<T: Tx>(self, tx: &mut T) -> Result<DeliveryId> {
-        let Self { workspace, actor, endpoint, now } = self;
-        lock(tx, workspace, actor).await?;
+impl Test {
+    async fn run<T: WebhookTx>(self, tx: &mut T) -> Result<DeliveryId> {
+        let Self { workspace, actor, endpoint, now, context } = self;
+        let locked = lock(tx, workspace, actor).await?;
         find(tx, workspace, endpoint).await?;
-        let targets = tx.targets(workspace).await?;
+        let targets = context.targets(tx, workspace, locked.endpoints_version).await?;
         let target = targets.iter().find(|target| target.endpoint == endpoint);
         let disabled = || DomainError::invalid("endpoint", "is disabled; enable it first");
         let target = Arc::clone(target.ok_or_else(disabled)?);
-        let id = DeliveryId::new(now, tx::random());
-        let sample = webhook::sample_document(workspace, RecordId::new(now, tx::random()), now);
-        let log = LogRow {
+        let id = DeliveryId::new(now, random());
+        let sample = webhook::sample_document(workspace, RecordId::new(now, random()), now);
+        let entry = NewAuditEntry {
             at: now,
             actor: actor.person(),
             action: "webhook.tested",
@@ -331,50 +335,54 @@ impl Work for Test {
             before: None,
             after: Some(sample),
         };
-        let place = tx.reserve(endpoint, log.document().map_or(0, str::len));
-        let write = EventWrite {
-            log,
+        let slot = context.outbox.reserve(endpoint, entry.document().map_or(0, str::len));
+        let event = NewEvent {
+            entry,
             event: webhook::TEST_EVENT,
             is_test: true,
-            deliveries: vec![NewDelivery { id, target, place }],
+            deliveries: vec![NewDelivery { id, target, slot }],
         };
-        tx.write(workspace, vec![Write::LogEvent(write)]).await?;
+        tx.log_events(workspace, vec![event], &context).await?;
         Ok(id)
     }
 }
 
-/// The workspace, locked, and its endpoints open to the actor.
-pub(super) async fn lock<T: Tx>(tx: &mut T, workspace: WorkspaceId, actor: Actor) -> Result<()> {
-    let not_found = || DomainError::NotFound { resource: "workspace", key: workspace.to_string() };
-    tx.lock_workspace(workspace).await?.ok_or_else(not_found)?;
-    Ok(actor.role().require(Permission::Administer)?)
+/// Locks the workspace and checks that the actor may manage its endpoints.
+pub(super) async fn lock<T: WebhookTx>(
+    tx: &mut T,
+    workspace: WorkspaceId,
+    actor: Actor,
+) -> Result<LockedWorkspace> {
+    let locked = workspaces::lock(tx, workspace).await?;
+    actor.role().require(Permission::Administer)?;
+    Ok(locked)
 }
 
-async fn find<T: Tx>(
+async fn find<T: WebhookTx>(
     tx: &mut T,
     workspace: WorkspaceId,
     endpoint: EndpointId,
 ) -> Result<StoredEndpoint> {
     let mut stored = tx.endpoints(workspace).await?.into_iter();
     let found = stored.find(|stored| stored.endpoint.id == endpoint);
-    found.ok_or_else(|| super::seeing::no_endpoint(endpoint).into())
+    found.ok_or_else(|| endpoint_not_found(endpoint).into())
 }
 
-fn log(
+fn entry(
     actor: Actor,
     at: Timestamp,
     action: &'static str,
     endpoint: EndpointId,
     before: Option<&Endpoint>,
     after: Option<&Endpoint>,
-) -> Result<LogRow> {
-    let shown = |endpoint: Option<&Endpoint>| endpoint.map(serde_json::to_string).transpose();
-    Ok(LogRow {
+) -> Result<NewAuditEntry> {
+    let json = |endpoint: Option<&Endpoint>| endpoint.map(serde_json::to_string).transpose();
+    Ok(NewAuditEntry {
         at,
         actor: actor.person(),
         action,
         subject: endpoint.0,
-        before: shown(before)?,
-        after: shown(after)?,
+        before: json(before)?,
+        after: json(after)?,
     })
 }

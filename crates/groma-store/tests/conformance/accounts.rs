@@ -11,7 +11,8 @@ use groma_domain::{
     workspace::WorkspaceName,
 };
 use groma_store::{
-    ATTEMPT_COUNTS_FOR_MILLIS, Actor, Admission, Bucket, NewInvitation, NewSession, NewToken,
+    Actor, AuthOutcome, LOGIN_ATTEMPT_WINDOW_MILLIS, NewInvitation, NewSession, NewToken,
+    ThrottleBucket,
 };
 use serde_json::json;
 
@@ -45,7 +46,7 @@ async fn open(fixture: &Fixture, number: u8, ends_at: Timestamp) -> groma_domain
         now: fixture.tick(),
         ends_at,
     };
-    fixture.store.open_session(session, Some(secret(200).hash())).await.unwrap()
+    fixture.store.create_session(session, Some(secret(200).hash())).await.unwrap()
 }
 
 async fn setup_is_rejected_if_a_user_exists(fixture: Fixture) {
@@ -71,7 +72,7 @@ async fn session_is_found_by_its_secret_until_it_expires(fixture: Fixture) {
     assert!(found.memberships.iter().all(|member| member.role == Role::Owner));
     assert!(session(2, fixture.now()).await.is_none());
     assert!(session(1, ends_at).await.is_none());
-    fixture.store.enter_workspace(id, found.user, branch.workspace_id).await.unwrap();
+    fixture.store.select_workspace(id, found.user, branch.workspace_id).await.unwrap();
     let later = ends_at.plus_millis(60_000);
     fixture.store.touch_session(id, fixture.tick(), later).await.unwrap();
     let found = session(1, ends_at).await.expect("a valid session");
@@ -85,8 +86,8 @@ async fn session_is_found_by_its_secret_until_it_expires(fixture: Fixture) {
         (listed[0].user_agent.as_str(), listed[0].address.as_str()),
         ("Browser", "192.0.2.1")
     );
-    assert!(fixture.store.knows_device(found.user, &secret(200).hash()).await.unwrap());
-    assert!(!fixture.store.knows_device(found.user, &secret(201).hash()).await.unwrap());
+    assert!(fixture.store.is_known_device(found.user, &secret(200).hash()).await.unwrap());
+    assert!(!fixture.store.is_known_device(found.user, &secret(201).hash()).await.unwrap());
     fixture.store.end_session(found.user, id).await.unwrap();
     assert!(session(1, fixture.now()).await.is_none());
     assert!(session(3, fixture.now()).await.is_some());
@@ -106,16 +107,17 @@ async fn password_change_ends_the_other_sessions(fixture: Fixture) {
 }
 
 async fn login_attempts_are_counted_before_they_are_checked(fixture: Fixture) {
-    let buckets = |names: &[&str]| -> Vec<Bucket> {
-        names.iter().map(|name| Bucket { name: (*name).to_owned(), limit: 3 }).collect()
+    let buckets = |names: &[&str]| -> Vec<ThrottleBucket> {
+        names.iter().map(|name| ThrottleBucket { name: (*name).to_owned(), limit: 3 }).collect()
     };
-    let begin =
-        async |names: &[&str], now| fixture.store.begin_attempt(buckets(names), now).await.unwrap();
+    let begin = async |names: &[&str], now| {
+        fixture.store.begin_login_attempt(buckets(names), now).await.unwrap()
+    };
     let now = fixture.tick();
     // Of many concurrent attempts only the allowed number passes.
     let tasks = (0..8).map(|_| {
         let (store, buckets) = (fixture.store.clone(), buckets(&["both", "account"]));
-        tokio::spawn(async move { store.begin_attempt(buckets, now).await.unwrap() })
+        tokio::spawn(async move { store.begin_login_attempt(buckets, now).await.unwrap() })
     });
     let mut passed = 0;
     for task in tasks.collect::<Vec<_>>() {
@@ -126,9 +128,9 @@ async fn login_attempts_are_counted_before_they_are_checked(fixture: Fixture) {
     let later = now.plus_millis(1);
     assert!(begin(&["other"], later).await);
     // A successful attempt is not counted and clears the first bucket.
-    fixture.store.forget_attempt(buckets(&["both", "account"]), now).await.unwrap();
+    fixture.store.clear_login_attempt(buckets(&["both", "account"]), now).await.unwrap();
     assert!(begin(&["both", "account"], later).await);
-    let after = now.plus_millis(ATTEMPT_COUNTS_FOR_MILLIS + 2);
+    let after = now.plus_millis(LOGIN_ATTEMPT_WINDOW_MILLIS + 2);
     for _ in 0..3 {
         assert!(begin(&["both", "account", "other"], after).await, "old attempts do not count");
     }
@@ -242,8 +244,9 @@ async fn removed_members_tokens_are_revoked_permanently(fixture: Fixture) {
     let new = new_token(&fixture, 7, "editor@office.test");
     fixture.store.create_token(new.clone(), editor.actor, fixture.tick()).await.unwrap();
     let is_known = async || {
-        let admitted = fixture.store.admit(token(7).presented(), 0, fixture.now()).await.unwrap();
-        matches!(admitted, Admission::Known { .. })
+        let admitted =
+            fixture.store.authenticate(token(7).presented(), 0, fixture.now()).await.unwrap();
+        matches!(admitted, AuthOutcome::Valid { .. })
     };
     assert!(is_known().await);
     let Actor::Member { person, .. } = editor.actor else { unreachable!("a member") };

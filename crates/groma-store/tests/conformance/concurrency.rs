@@ -9,7 +9,7 @@ use crate::{
     on_both_engines,
 };
 use groma_domain::{DomainError, Kind, Role};
-use groma_store::{DatabaseUrl, Done, Error, Store};
+use groma_store::{CommandOutcome, DatabaseUrl, Error, Store};
 use groma_testkit::{
     Engine,
     postgres::{PostgresDatabase, connect},
@@ -96,7 +96,7 @@ async fn concurrent_changes_are_all_applied(fixture: Fixture) {
         tokio::spawn(async move { workspace.run(folder(&number.to_string())).await })
     });
     for task in tasks.collect::<Vec<_>>() {
-        assert!(matches!(task.await.unwrap(), Done::Created(..)));
+        assert!(matches!(task.await.unwrap(), CommandOutcome::Created(..)));
     }
     let mut seen = BTreeSet::new();
     for page in ["1", "2"] {

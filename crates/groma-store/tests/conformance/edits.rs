@@ -12,7 +12,7 @@ use groma_geo::{
     geojson::{self, Options},
     grid::TileId,
 };
-use groma_store::{ExportedFeature, GeometryEdit, LayerChange, Spool};
+use groma_store::{ExportedFeature, GeometryEdit, LayerChange, FeatureSpool};
 use serde_json::{Value, json};
 
 on_both_engines! {
@@ -22,8 +22,8 @@ on_both_engines! {
     only_those_who_may_change_geometries_and_layers
 }
 
-fn spool(feature: &Value) -> Spool {
-    let mut spool = Spool::default();
+fn spool(feature: &Value) -> FeatureSpool {
+    let mut spool = FeatureSpool::default();
     let take = |feature| spool.push(&feature);
     geojson::read(feature.to_string().as_bytes(), &Options::default(), take).unwrap();
     spool
@@ -77,7 +77,7 @@ async fn whatever_is_replaced_or_deleted_the_layer_counts_and_draws_what_is_left
                 let feature = &body["features"][0];
                 desk.store.replace_geometry(edit(&desk, one.id, feature)).await.unwrap();
                 let (_, now) = desk.store.geometry(desk.workspace, one.id).await.unwrap().unwrap();
-                assert_eq!((now.seq, &now.external_id), (one.seq, &one.external_id));
+                assert_eq!((now.position, &now.external_id), (one.position, &one.external_id));
             } else {
                 let gone =
                     desk.store.delete_geometry(desk.workspace, desk.actor, one.id, desk.tick());
@@ -92,10 +92,10 @@ async fn whatever_is_replaced_or_deleted_the_layer_counts_and_draws_what_is_left
         // A fresh layer with what is left, each under its number, has the same tiles.
         let fresh = office.neighbour(&format!("Afresh {seed}")).await;
         let left = desk.features("submissions").await;
-        let last = left.last().expect("something is left").seq;
+        let last = left.last().expect("something is left").position;
         let nothing = json!({ "type": "Feature", "geometry": null, "properties": null });
         let numbered = (1..=last).map(|seq| {
-            left.iter().find(|feature| feature.seq == seq).map_or(nothing.clone(), written)
+            left.iter().find(|feature| feature.position == seq).map_or(nothing.clone(), written)
         });
         let numbered: Vec<Value> = numbered.collect();
         fresh.post(&json!({ "type": "FeatureCollection", "features": numbered })).await;
@@ -120,16 +120,16 @@ async fn a_geometry_is_found_by_its_id_and_by_its_number_in_tiles(office: Office
     let drawn = mvt::read(&office.tile(posted.layer_id, tile).await).unwrap();
     let number = drawn.features[0].id;
     let found =
-        office.store.drawn_geometry(office.workspace, posted.layer_id, number).await.unwrap();
+        office.store.geometry_by_tile_id(office.workspace, posted.layer_id, number).await.unwrap();
     assert_eq!(found.unwrap().1.id, id);
     for (layer, number) in [(posted.layer_id, 0), (posted.layer_id, number + 400)] {
         assert!(
-            office.store.drawn_geometry(office.workspace, layer, number).await.unwrap().is_none()
+            office.store.geometry_by_tile_id(office.workspace, layer, number).await.unwrap().is_none()
         );
     }
     let branch = office.neighbour("Branch").await;
     assert!(office.store.geometry(branch.workspace, id).await.unwrap().is_none());
-    let elsewhere = office.store.drawn_geometry(branch.workspace, posted.layer_id, number).await;
+    let elsewhere = office.store.geometry_by_tile_id(branch.workspace, posted.layer_id, number).await;
     assert!(elsewhere.unwrap().is_none());
     // Gone with its layer, also while the rest of it is being cleared away.
     let key = groma_domain::layer::LayerKey::Id(posted.layer_id);

@@ -8,7 +8,7 @@ use crate::{
     },
 };
 use groma_domain::{Kind, Role, record::RecordInput};
-use groma_store::{ChangeRow, Command, Error};
+use groma_store::{AuditEntry, Command, Error};
 use groma_testkit::Engine;
 use rust_decimal::Decimal;
 use serde_json::{Map, Value, json};
@@ -206,8 +206,8 @@ impl Run {
                 let (_, total) = workspace.list(kind, &[]).await;
                 assert_eq!(total, exported.len() as u64);
                 for record in exported {
-                    let read: Value = serde_json::from_slice(&record.json).unwrap();
-                    self.log(&format!("{} {read}", record.seq));
+                    let read: Value = serde_json::from_slice(&record.document).unwrap();
+                    self.log(&format!("{} {read}", record.position));
                     if let (Kind::Expense, Some(budget)) = (kind, read["budgetId"].as_str()) {
                         let amount: Decimal = text(&read, "amount").parse().unwrap();
                         *spent.entry(budget.to_owned()).or_default() += amount;
@@ -224,7 +224,7 @@ impl Run {
             self.log(&format!("{statuses:?}"));
             for row in workspace.audit_log(0).await {
                 // Each engine has its own audit log numbers.
-                self.log(&format!("{:?}", ChangeRow { id: 0, ..row }));
+                self.log(&format!("{:?}", AuditEntry { id: 0, ..row }));
             }
         }
     }

@@ -6,7 +6,7 @@ use crate::{
     on_both_engines,
 };
 use groma_domain::{Event, Kind};
-use groma_store::ChangeRow;
+use groma_store::AuditEntry;
 use groma_testkit::wait::wait_until_true;
 use serde_json::{Value, json};
 use std::{collections::BTreeSet, time::Duration};
@@ -32,7 +32,7 @@ fn read(document: Option<&String>) -> Option<Value> {
 }
 
 /// The only event after this position.
-async fn only_event(fixture: &Fixture, position: i64) -> ChangeRow {
+async fn only_event(fixture: &Fixture, position: i64) -> AuditEntry {
     let mut trail = fixture.audit_log(position).await;
     assert_eq!(trail.len(), 1, "{trail:?}");
     trail.remove(0)
@@ -324,8 +324,8 @@ async fn events_are_listed_in_order_and_in_pages(fixture: Fixture) {
     );
     let mut paged = Vec::new();
     loop {
-        let after = paged.last().map_or(position, |row: &ChangeRow| row.id);
-        let page = fixture.store.changes(fixture.workspace_id, after, 3).await.unwrap();
+        let after = paged.last().map_or(position, |row: &AuditEntry| row.id);
+        let page = fixture.store.audit_entries(fixture.workspace_id, after, 3).await.unwrap();
         assert!(page.len() <= 3);
         if page.is_empty() {
             break;
@@ -343,10 +343,10 @@ async fn audit_log_numbers_are_unique_and_increasing(fixture: Fixture) {
     });
     let tasks: Vec<_> = tasks.collect();
     // A reader that continues after its last number misses nothing during concurrent writes.
-    let mut followed: Vec<ChangeRow> = Vec::new();
+    let mut followed: Vec<AuditEntry> = Vec::new();
     wait_until_true(Duration::from_secs(30), "the reader has seen twenty folders", async || {
         let after = followed.last().map_or(0, |row| row.id);
-        let rows = fixture.store.changes(fixture.workspace_id, after, 100).await.unwrap();
+        let rows = fixture.store.audit_entries(fixture.workspace_id, after, 100).await.unwrap();
         followed.extend(rows.into_iter().filter(|row| row.action == "folder.created"));
         followed.len() >= 20
     })

@@ -11,7 +11,8 @@ use groma_domain::{
     workspace::{Workspace, WorkspaceName},
 };
 use groma_store::{
-    Actor, Applied, Change, ChangeRow, Command, DatabaseUrl, Done, Error, NewUser, Store, Target,
+    Actor, AuditEntry, Change, Command, CommandOutcome, DatabaseUrl, Error, NewUser, SaveTarget,
+    Store,
 };
 use groma_testkit::{
     Engine,
@@ -163,20 +164,21 @@ impl TestWorkspace {
         Change { workspace: self.workspace_id, actor: self.actor, now: self.tick(), commands }
     }
 
-    pub(crate) async fn apply(&self, commands: Vec<Command>) -> Result<Applied, Error> {
+    pub(crate) async fn apply(&self, commands: Vec<Command>) -> Result<Vec<CommandOutcome>, Error> {
         self.store.apply(self.change(commands)).await
     }
 
     /// Runs commands as a dry run and returns the rejected ones.
     pub(crate) async fn rejected(&self, commands: Vec<Command>) -> Vec<(usize, DomainError)> {
         let checked = self.store.check(self.change(commands)).await.unwrap();
-        let refused =
-            |(index, outcome): (usize, Result<Done, DomainError>)| Some((index, outcome.err()?));
+        let refused = |(index, outcome): (usize, Result<CommandOutcome, DomainError>)| {
+            Some((index, outcome.err()?))
+        };
         checked.into_iter().enumerate().filter_map(refused).collect()
     }
 
     /// Applies one command.
-    pub(crate) async fn run(&self, command: Command) -> Done {
+    pub(crate) async fn run(&self, command: Command) -> CommandOutcome {
         self.apply(vec![command]).await.unwrap().remove(0)
     }
 
@@ -196,7 +198,7 @@ impl TestWorkspace {
     /// Creates a record and returns its document.
     pub(crate) async fn create(&self, kind: Kind, values: Value) -> Value {
         match self.run(new(kind, values)).await {
-            Done::Created(id, _) => self.find(kind, &id.to_string()).await,
+            CommandOutcome::Created(id, _) => self.find(kind, &id.to_string()).await,
             other => panic!("not created: {other:?}"),
         }
     }
@@ -204,14 +206,14 @@ impl TestWorkspace {
     /// Changes a record and returns its document.
     pub(crate) async fn update(&self, kind: Kind, key: &str, values: Value) -> Value {
         match self.run(change(kind, key, values)).await {
-            Done::Updated(id, _) => self.find(kind, &id.to_string()).await,
+            CommandOutcome::Updated(id, _) => self.find(kind, &id.to_string()).await,
             other => panic!("not updated: {other:?}"),
         }
     }
 
     pub(crate) async fn delete(&self, kind: Kind, key: &str) {
         let done = self.run(delete(kind, key)).await;
-        assert!(matches!(done, Done::Deleted { .. }), "{done:?}");
+        assert!(matches!(done, CommandOutcome::Deleted { .. }), "{done:?}");
     }
 
     /// Creates a folder with an assignment and a budget for expenses. All have the reference `in`.
@@ -232,7 +234,7 @@ impl TestWorkspace {
     pub(crate) async fn get(&self, kind: Kind, key: &str) -> Option<Value> {
         let key = Key::parse(key).expect("a key");
         let document = self.store.get(self.workspace_id, kind, &key).await.unwrap();
-        document.map(|document| serde_json::from_slice(&document.text).unwrap())
+        document.map(|document| serde_json::from_slice(&document).unwrap())
     }
 
     pub(crate) async fn find(&self, kind: Kind, key: &str) -> Value {
@@ -242,8 +244,8 @@ impl TestWorkspace {
     /// A page of a list and the total number of records.
     pub(crate) async fn list(&self, kind: Kind, query: &[(&str, &str)]) -> (Vec<Value>, u64) {
         let params = ListParams::parse(query.iter().copied()).unwrap();
-        let page = self.store.list(self.workspace_id, kind, &params, b"[".to_vec()).await.unwrap();
-        (parse_list(page.body), page.total)
+        let page = self.store.list(self.workspace_id, kind, &params).await.unwrap();
+        (parse_all(&page.documents), page.total)
     }
 
     /// The references of a page in their order.
@@ -254,8 +256,8 @@ impl TestWorkspace {
 
     pub(crate) async fn statuses(&self, query: &[(&str, &str)]) -> (Vec<Value>, u64) {
         let params = ListParams::parse(query.iter().copied()).unwrap();
-        let page = self.store.statuses(self.workspace_id, &params, b"[".to_vec()).await.unwrap();
-        (parse_list(page.body), page.total)
+        let page = self.store.statuses(self.workspace_id, &params).await.unwrap();
+        (parse_all(&page.documents), page.total)
     }
 
     pub(crate) async fn status(&self, kind: Kind, name: &str) -> Value {
@@ -266,8 +268,8 @@ impl TestWorkspace {
     }
 
     /// The audit log after a position.
-    pub(crate) async fn audit_log(&self, position: i64) -> Vec<ChangeRow> {
-        self.store.changes(self.workspace_id, position, 100_000).await.unwrap()
+    pub(crate) async fn audit_log(&self, position: i64) -> Vec<AuditEntry> {
+        self.store.audit_entries(self.workspace_id, position, 100_000).await.unwrap()
     }
 
     /// The end of the audit log.
@@ -277,23 +279,23 @@ impl TestWorkspace {
 
     /// The events after a position, each with the reference of its record.
     pub(crate) async fn events(&self, position: i64) -> Vec<String> {
-        let is_event = |row: &ChangeRow| groma_domain::Event::all().any(|e| e.name() == row.action);
+        let is_event =
+            |row: &AuditEntry| groma_domain::Event::all().any(|e| e.name() == row.action);
         let rows = self.audit_log(position).await;
         rows.iter().filter(|row| is_event(row)).map(event_line).collect()
     }
 }
 
 /// For example `folder.created F-000001`.
-fn event_line(row: &ChangeRow) -> String {
+fn event_line(row: &AuditEntry) -> String {
     let document = row.after.as_ref().or(row.before.as_ref()).expect("a document");
     let document: Value = serde_json::from_str(document).unwrap();
     assert_eq!(document["id"], row.subject.to_string());
     format!("{} {}", row.action, text(&document, "reference"))
 }
 
-fn parse_list(mut body: Vec<u8>) -> Vec<Value> {
-    body.push(b']');
-    serde_json::from_slice(&body).unwrap()
+fn parse_all(documents: &[Vec<u8>]) -> Vec<Value> {
+    documents.iter().map(|document| serde_json::from_slice(document).unwrap()).collect()
 }
 
 /// A string field of a document.
@@ -328,30 +330,30 @@ fn object(values: Value) -> Map<String, Value> {
     }
 }
 
-fn save(target: Target, kind: Kind, values: Value) -> Command {
+fn save(target: SaveTarget, kind: Kind, values: Value) -> Command {
     let draft = RecordInput::read(kind, &object(values)).unwrap();
     Command::Save { target, draft: Box::new(draft) }
 }
 
 /// A command that creates a record.
 pub(crate) fn new(kind: Kind, values: Value) -> Command {
-    save(Target::New, kind, values)
+    save(SaveTarget::New, kind, values)
 }
 
 /// A command that changes a record.
 pub(crate) fn change(kind: Kind, key: &str, values: Value) -> Command {
-    save(Target::Existing { key: Key::parse(key).unwrap(), version: None }, kind, values)
+    save(SaveTarget::Existing { key: Key::parse(key).unwrap(), version: None }, kind, values)
 }
 
 /// A command that changes a record of this version.
 pub(crate) fn update_version(kind: Kind, key: &str, version: u64, values: Value) -> Command {
     let key = Key::parse(key).unwrap();
-    save(Target::Existing { key, version: Some(version) }, kind, values)
+    save(SaveTarget::Existing { key, version: Some(version) }, kind, values)
 }
 
 /// A command that updates the record with its reference or creates one, like a row of an import.
 pub(crate) fn import(kind: Kind, values: Value) -> Command {
-    save(Target::ByReference, kind, values)
+    save(SaveTarget::ByReference, kind, values)
 }
 
 /// A command that deletes a record.

@@ -8,7 +8,7 @@ use crate::{
 };
 use groma_domain::{DomainError, Kind, Role, TokenId, geometry::UploadResult, layer::LayerKey};
 use groma_geo::{Geometry, Position};
-use groma_store::{NewGeometries, Outcome, ReplayKey, Replayable};
+use groma_store::{IdempotencyKey, IdempotentRequest, NewGeometries, PostOutcome};
 use serde_json::{Value, json};
 use std::{collections::BTreeSet, time::Duration};
 
@@ -87,7 +87,7 @@ async fn features_are_stored_exactly_and_in_order(fixture: Fixture) {
     let features = fixture.features("submissions").await;
     let ids: Vec<_> = features.iter().map(|feature| feature.id).collect();
     assert_eq!(ids, posted.geometries.iter().map(|one| one.id).collect::<Vec<_>>());
-    assert_eq!(features.iter().map(|f| f.seq).collect::<Vec<_>>(), [1, 2, 3]);
+    assert_eq!(features.iter().map(|f| f.position).collect::<Vec<_>>(), [1, 2, 3]);
     let names: Vec<_> = features.iter().map(|feature| feature.external_id.as_deref()).collect();
     assert_eq!(names, [Some("b"), None, Some("7")]);
     let at = |x, y, z| Position { x, y, z };
@@ -111,7 +111,7 @@ async fn replaced_feature_keeps_its_position_and_id(fixture: Fixture) {
     let after = fixture.features("submissions").await;
     assert_eq!(after.len(), 4);
     for (before, after) in before.iter().zip(&after) {
-        assert_eq!((before.seq, before.id), (after.seq, after.id));
+        assert_eq!((before.position, before.id), (after.position, after.id));
     }
     assert_eq!(posted.geometries[1].id, before[1].id);
     assert_eq!(shape(&after[1]).unwrap().bbox().unwrap().0, [9.0; 4]);
@@ -271,21 +271,21 @@ async fn idempotent_response_is_kept_for_a_day(fixture: Fixture) {
     let request = |path: &str, token: u128, hash: u8, hours: i64| {
         let mut geometries = fixture.geometries(None, &body);
         let token = TokenId(uuid::Uuid::from_u128(token));
-        let key = ReplayKey { token, path: path.to_owned(), key: "key".to_owned() };
-        geometries.request = Some(Replayable { key, body_hash: [hash; 16] });
+        let key = IdempotencyKey { token, path: path.to_owned(), key: "key".to_owned() };
+        geometries.request = Some(IdempotentRequest { key, body_hash: [hash; 16] });
         let later = geometries.now.as_millis() + hours * 3_600_000;
         geometries.now = groma_domain::Timestamp::from_millis(later);
         fixture.store.post_geometries(geometries)
     };
-    let is_done = |outcome: Outcome| match outcome {
-        Outcome::Posted(posted) => Some(serde_json::to_vec(&posted).unwrap()),
-        Outcome::Replayed(_) => None,
+    let is_done = |outcome: PostOutcome| match outcome {
+        PostOutcome::Posted(posted) => Some(serde_json::to_vec(&posted).unwrap()),
+        PostOutcome::Replayed(_) => None,
     };
     let first = is_done(request("/p", 1, 1, 0).await.unwrap()).expect("the first request");
     for hours in [0, 1, 23] {
         match request("/p", 1, 1, hours).await.unwrap() {
-            Outcome::Replayed(answer) => assert_eq!(answer, first),
-            Outcome::Posted(_) => panic!("executed again after {hours} hours"),
+            PostOutcome::Replayed(answer) => assert_eq!(answer, first),
+            PostOutcome::Posted(_) => panic!("executed again after {hours} hours"),
         }
         match refusal(request("/p", 1, 2, hours).await).0 {
             DomainError::Invalid(problems) => assert_eq!(problems[0].field, "Idempotency-Key"),

@@ -11,7 +11,7 @@ use groma_geo::{
     geojson::{self, Options},
     grid::TileId,
 };
-use groma_store::{ExportedFeature, GeometryEdit, LayerChange, Spool};
+use groma_store::{ExportedFeature, FeatureSpool, GeometryEdit, LayerChange};
 use groma_testkit::mvt;
 use serde_json::{Value, json};
 
@@ -22,8 +22,8 @@ on_both_engines! {
     only_authorized_roles_can_change_geometries_and_layers
 }
 
-fn spool(feature: &Value) -> Spool {
-    let mut spool = Spool::default();
+fn spool(feature: &Value) -> FeatureSpool {
+    let mut spool = FeatureSpool::default();
     let take = |feature| spool.push(&feature);
     geojson::read(feature.to_string().as_bytes(), &Options::default(), take).unwrap();
     spool
@@ -82,7 +82,7 @@ async fn layer_statistics_and_tiles_follow_random_edits(fixture: Fixture) {
                     .await
                     .unwrap()
                     .unwrap();
-                assert_eq!((now.seq, &now.external_id), (one.seq, &one.external_id));
+                assert_eq!((now.position, &now.external_id), (one.position, &one.external_id));
             } else {
                 let gone = workspace.store.delete_geometry(
                     workspace.workspace_id,
@@ -108,10 +108,10 @@ async fn layer_statistics_and_tiles_follow_random_edits(fixture: Fixture) {
         // A new layer with the remaining features has the same tiles.
         let fresh = fixture.new_workspace(&format!("Afresh {seed}")).await;
         let left = workspace.features("submissions").await;
-        let last = left.last().expect("a remaining feature").seq;
+        let last = left.last().expect("a remaining feature").position;
         let nothing = json!({ "type": "Feature", "geometry": null, "properties": null });
         let numbered = (1..=last).map(|seq| {
-            left.iter().find(|feature| feature.seq == seq).map_or(nothing.clone(), written)
+            left.iter().find(|feature| feature.position == seq).map_or(nothing.clone(), written)
         });
         let numbered: Vec<Value> = numbered.collect();
         fresh.post(&json!({ "type": "FeatureCollection", "features": numbered })).await;
@@ -139,14 +139,17 @@ async fn geometry_is_found_by_its_id_and_by_its_tile_feature_id(fixture: Fixture
     let tile = TileId::new(0, 0, 0).unwrap();
     let drawn = mvt::decode(&fixture.tile(posted.layer_id, tile).await).unwrap();
     let number = drawn.features[0].id;
-    let found =
-        fixture.store.drawn_geometry(fixture.workspace_id, posted.layer_id, number).await.unwrap();
+    let found = fixture
+        .store
+        .geometry_by_tile_id(fixture.workspace_id, posted.layer_id, number)
+        .await
+        .unwrap();
     assert_eq!(found.unwrap().1.id, id);
     for (layer, number) in [(posted.layer_id, 0), (posted.layer_id, number + 400)] {
         assert!(
             fixture
                 .store
-                .drawn_geometry(fixture.workspace_id, layer, number)
+                .geometry_by_tile_id(fixture.workspace_id, layer, number)
                 .await
                 .unwrap()
                 .is_none()
@@ -155,7 +158,7 @@ async fn geometry_is_found_by_its_id_and_by_its_tile_feature_id(fixture: Fixture
     let branch = fixture.new_workspace("Branch").await;
     assert!(fixture.store.geometry(branch.workspace_id, id).await.unwrap().is_none());
     let elsewhere =
-        fixture.store.drawn_geometry(branch.workspace_id, posted.layer_id, number).await;
+        fixture.store.geometry_by_tile_id(branch.workspace_id, posted.layer_id, number).await;
     assert!(elsewhere.unwrap().is_none());
     // It is deleted with its layer, also while the layer is still being cleaned up.
     let key = groma_domain::layer::LayerKey::Id(posted.layer_id);

@@ -43,17 +43,10 @@ async fn remove(workspace: &TestWorkspace, key: &str) -> Result<groma_domain::La
 
 async fn names(workspace: &TestWorkspace, query: &[(&str, &str)]) -> (Vec<String>, u64) {
     let params = ListParams::parse(query.iter().copied()).unwrap();
-    let render = |layer: &groma_domain::Layer, body: &mut Vec<u8>| {
-        serde_json::to_writer(body, &layer.name).unwrap();
-    };
-    let page = workspace
-        .store
-        .layers(workspace.workspace_id, &params, b"[".to_vec(), render)
-        .await
-        .unwrap();
-    let mut body = page.body;
-    body.push(b']');
-    (serde_json::from_slice(&body).unwrap(), page.total)
+    let render = |layer: &groma_domain::Layer| layer.name.clone().into_bytes();
+    let page = workspace.store.layers(workspace.workspace_id, &params, render).await.unwrap();
+    let names = page.documents.into_iter().map(|name| String::from_utf8(name).unwrap());
+    (names.collect(), page.total)
 }
 
 fn point(id: u32) -> Value {

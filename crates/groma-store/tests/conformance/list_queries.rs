@@ -2,7 +2,7 @@
 
 use crate::{Fixture, fixture::text, on_both_engines};
 use groma_domain::{Kind, PersonId, RecordId, SearchTerm, StatusId, text::fold};
-use groma_store::{Browse, Count, Sort, StatusFilter};
+use groma_store::{RecordCount, RecordQuery, SortOrder, StatusFilter};
 use serde_json::{Value, json};
 
 on_both_engines! {
@@ -94,7 +94,7 @@ fn people(record: &Value) -> Vec<String> {
 }
 
 /// The expected result of a query.
-fn expected(records: &[Value], browse: &Browse) -> Vec<String> {
+fn expected(records: &[Value], browse: &RecordQuery) -> Vec<String> {
     let fields = ["reference", "name", "title", "description", "category", "vendor"];
     let has_term = |record: &Value| {
         browse.term.as_ref().is_none_or(|term| {
@@ -117,6 +117,9 @@ fn expected(records: &[Value], browse: &Browse) -> Vec<String> {
                 && match &browse.status {
                     StatusFilter::Any => true,
                     StatusFilter::Is(id) => record["statusId"] == id.to_string(),
+                    StatusFilter::AnyOf(any) => {
+                        any.iter().any(|id| record["statusId"] == id.to_string())
+                    }
                     StatusFilter::NoneOf(none) => {
                         !none.iter().any(|id| record["statusId"] == id.to_string())
                     }
@@ -127,21 +130,21 @@ fn expected(records: &[Value], browse: &Browse) -> Vec<String> {
                 && is(record, "assignmentId", browse.assignment)
                 && browse.from.is_none_or(|from| day(record) >= from.to_string())
                 && browse.until.is_none_or(|until| day(record) <= until.to_string())
-                && (!browse.is_over || used(record) > 100.0)
-                && (browse.sort != Sort::Latest || day(record) != "9999")
+                && (!browse.is_overspent || used(record) > 100.0)
+                && (browse.sort != SortOrder::Latest || day(record) != "9999")
         })
         .collect();
     let title = |record: &Value| record["name"].as_str().unwrap_or_default().to_ascii_lowercase();
     match browse.sort {
-        Sort::Oldest => {}
-        Sort::Newest => kept.reverse(),
-        Sort::Soonest => kept.sort_by_key(|(_, record)| day(record)),
-        Sort::Latest => {
+        SortOrder::Oldest => {}
+        SortOrder::Newest => kept.reverse(),
+        SortOrder::Soonest => kept.sort_by_key(|(_, record)| day(record)),
+        SortOrder::Latest => {
             kept.sort_by_key(|(_, record)| day(record));
             kept.reverse();
         }
-        Sort::Title => kept.sort_by_key(|(_, record)| title(record)),
-        Sort::Used => {
+        SortOrder::Title => kept.sort_by_key(|(_, record)| title(record)),
+        SortOrder::Used => {
             kept.sort_by(|(_, a), (_, b)| used(a).total_cmp(&used(b)));
             kept.reverse();
         }
@@ -178,10 +181,10 @@ async fn every_filter_and_order_matches_a_simple_model(fixture: Fixture) {
         let has_day = kind != Kind::Budget;
         let folder = id(Kind::Folder, "f3").await;
         let (budget, assignment) = (id(Kind::Budget, "b6").await, id(Kind::Assignment, "a6").await);
-        for sort in Sort::of(kind) {
+        for sort in SortOrder::of(kind) {
             for bits in 0_u32..128 {
                 let bit = |n: u32| bits & (1 << n) != 0;
-                let browse = Browse {
+                let browse = RecordQuery {
                     term: bit(0).then(|| {
                         SearchTerm::parse(
                             ["chene", "a", "travel", "stake out 1"][bits as usize / 2 % 4],
@@ -202,27 +205,28 @@ async fn every_filter_and_order_matches_a_simple_model(fixture: Fixture) {
                     assignment: (bit(6) && bit(5) && kind == Kind::Expense).then_some(assignment),
                     from: (bit(5) && has_day).then(|| "2026-02-01".parse().unwrap()),
                     until: (bit(5) && bit(6) && has_day).then(|| "2026-04-11".parse().unwrap()),
-                    is_over: bit(5) && kind == Kind::Budget,
+                    is_overspent: bit(5) && kind == Kind::Budget,
                     sort: *sort,
                     limit: 100,
-                    ..Browse::all(kind)
+                    ..RecordQuery::all(kind)
                 };
                 let expected = expected(&records, &browse);
-                let read = async |browse: Browse| {
-                    let browsed = fixture.store.browse(fixture.workspace_id, browse).await.unwrap();
+                let read = async |browse: RecordQuery| {
+                    let browsed =
+                        fixture.store.query_records(fixture.workspace_id, browse).await.unwrap();
                     let documents = browsed.documents.iter();
                     let documents =
                         documents.map(|json| serde_json::from_slice::<Value>(json).unwrap());
                     let references: Vec<_> = documents.map(|doc| text(&doc, "reference")).collect();
-                    (references, browsed.count, browsed.reach)
+                    (references, browsed.count, browsed.reachable)
                 };
                 let count = expected.len() as u64;
                 assert_eq!(
                     read(browse.clone()).await,
-                    (expected.clone(), Count::Exactly(count), count),
+                    (expected.clone(), RecordCount::Exactly(count), count),
                     "{browse:?}"
                 );
-                let page = Browse { skip: 3, limit: 4, ..browse };
+                let page = RecordQuery { skip: 3, limit: 4, ..browse };
                 let (some, ..) = read(page).await;
                 let wanted: Vec<_> = expected.into_iter().skip(3).take(4).collect();
                 assert_eq!(some, wanted);
@@ -240,7 +244,11 @@ async fn audit_log_is_read_from_its_end(fixture: Fixture) {
     fixture.update(Kind::Folder, "F-000001", json!({ "name": "c" })).await;
     fixture.new_workspace("Branch").await.create(Kind::Folder, json!({ "name": "d" })).await;
     let actions = async |of: Option<&[uuid::Uuid]>, before, limit| {
-        let lines = fixture.store.activity(fixture.workspace_id, of, before, limit).await.unwrap();
+        let lines = fixture
+            .store
+            .recent_audit_entries(fixture.workspace_id, of, before, limit)
+            .await
+            .unwrap();
         let actions: Vec<_> = lines.iter().map(|line| line.action.clone()).collect();
         (actions, lines.last().map(|line| line.id))
     };

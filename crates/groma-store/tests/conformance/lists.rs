@@ -44,13 +44,10 @@ async fn a_list_appends_to_what_is_there_with_commas_between(fixture: Fixture) {
     }
     for query in [&[][..], &[("term", "f-0")], &[("term", "f")]] {
         let params = groma_domain::ListParams::parse(query.iter().copied()).unwrap();
-        let begun = br#"{"content":["#.to_vec();
-        let page =
-            fixture.store.list(fixture.workspace_id, Kind::Folder, &params, begun).await.unwrap();
-        let body = String::from_utf8(page.body).unwrap() + "]}";
-        let read: Value = serde_json::from_str(&body).unwrap();
-        assert_eq!(read["content"].as_array().unwrap().len(), 2);
-        assert_eq!(read["content"][0], fixture.find(Kind::Folder, "F-000001").await);
+        let page = fixture.store.list(fixture.workspace_id, Kind::Folder, &params).await.unwrap();
+        assert_eq!(page.documents.len(), 2);
+        let first: Value = serde_json::from_slice(&page.documents[0]).unwrap();
+        assert_eq!(first, fixture.find(Kind::Folder, "F-000001").await);
     }
 }
 
@@ -329,8 +326,9 @@ async fn export_returns_every_record_once(fixture: Fixture) {
             fixture.store.export(fixture.workspace_id, Kind::Assignment, after, 70).await.unwrap();
         let Some(last) = part.last() else { break };
         assert!(part.len() <= 70);
-        after = last.seq;
-        exported.extend(part.iter().map(|record| serde_json::from_slice(&record.json).unwrap()));
+        after = last.position;
+        exported
+            .extend(part.iter().map(|record| serde_json::from_slice(&record.document).unwrap()));
     }
     let mut listed: Vec<Value> = Vec::new();
     for page in ["1", "2", "3"] {

@@ -157,7 +157,7 @@ async fn changed_name_is_in_lists_exports_and_searches(fixture: Fixture) {
         }
         let exported =
             workspace.store.export(workspace.workspace_id, Kind::Folder, 0, 10).await.unwrap();
-        let exported: Value = serde_json::from_slice(&exported[0].json).unwrap();
+        let exported: Value = serde_json::from_slice(&exported[0].document).unwrap();
         assert_eq!(exported["owner"]["name"], "Ada Crew");
         assert_eq!(workspace.find(Kind::Folder, "in").await["owner"]["name"], "Ada Crew");
     }

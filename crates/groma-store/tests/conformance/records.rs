@@ -6,7 +6,7 @@ use crate::{
     on_both_engines,
 };
 use groma_domain::{DomainError, Key, Kind, WorkspaceId};
-use groma_store::{Command, Done};
+use groma_store::{Command, CommandOutcome};
 use serde_json::{Value, json};
 
 on_both_engines! {
@@ -345,7 +345,7 @@ async fn stale_version_is_a_conflict(fixture: Fixture) {
         let key = text(&made, "reference");
         let id = text(&made, "id");
         let done = fixture.run(update_version(kind, &key, 1, json!({ "externalId": "a" }))).await;
-        assert!(matches!(done, Done::Updated(..)));
+        assert!(matches!(done, CommandOutcome::Updated(..)));
         let conflict = DomainError::Conflict {
             resource: kind.name(),
             key: id.clone(),
@@ -358,7 +358,7 @@ async fn stale_version_is_a_conflict(fixture: Fixture) {
         assert_eq!(fixture.refusal(stale).await, conflict);
         assert_eq!(fixture.find(kind, &key).await["externalId"], "a");
         let fresh = Command::Delete { kind, key: Key::parse(&id).unwrap(), version: Some(2) };
-        assert_eq!(fixture.run(fresh).await, Done::Deleted { with: 0 });
+        assert_eq!(fixture.run(fresh).await, CommandOutcome::Deleted { with: 0 });
     }
 }
 
@@ -371,14 +371,14 @@ async fn saving_the_same_values_changes_nothing(fixture: Fixture) {
         });
         values.as_object_mut().unwrap().extend(own.as_object().unwrap().clone());
         let first = fixture.run(import(kind, values.clone())).await;
-        assert!(matches!(first, Done::Created(..)), "{kind}");
+        assert!(matches!(first, CommandOutcome::Created(..)), "{kind}");
         let made = fixture.find(kind, "twice").await;
         let mark = fixture.audit_position().await;
         let again = fixture.run(import(kind, values)).await;
-        assert!(matches!(again, Done::Unchanged(..)), "{kind}: {again:?}");
+        assert!(matches!(again, CommandOutcome::Unchanged(..)), "{kind}: {again:?}");
         // Saving the document as it was returned changes nothing either.
         let again = fixture.run(import(kind, made.clone())).await;
-        assert!(matches!(again, Done::Unchanged(..)), "{kind}: {again:?}");
+        assert!(matches!(again, CommandOutcome::Unchanged(..)), "{kind}: {again:?}");
         assert_eq!(fixture.find(kind, "twice").await, made);
         assert_eq!(fixture.audit_log(mark).await, []);
     }
@@ -397,12 +397,12 @@ async fn custom_field_numbers_keep_all_digits(fixture: Fixture) {
     // The document has the given numbers, and saving them again changes nothing.
     let key = Key::parse("digits").unwrap();
     let document = fixture.store.get(fixture.workspace_id, Kind::Folder, &key);
-    let document = String::from_utf8(document.await.unwrap().unwrap().text.to_vec()).unwrap();
+    let document = String::from_utf8(document.await.unwrap().unwrap().to_vec()).unwrap();
     for (name, number) in &fields {
         assert!(document.contains(&format!("\"{name}\":{number}")), "{name} differs from {number}");
     }
     let again = fixture.run(import(Kind::Folder, folder)).await;
-    assert!(matches!(again, Done::Unchanged(..)), "{again:?}");
+    assert!(matches!(again, CommandOutcome::Unchanged(..)), "{again:?}");
     // A change of another field keeps them.
     fixture.update(Kind::Folder, "digits", json!({ "name": "y" })).await;
     let trail = fixture.audit_log(0).await;
@@ -478,7 +478,7 @@ async fn deleting_a_folder_deletes_its_contents_and_nothing_else(fixture: Fixtur
             fixture.create(kind, values).await;
         }
     }
-    assert_eq!(fixture.run(delete(Kind::Folder, "in")).await, Done::Deleted { with: 5 });
+    assert_eq!(fixture.run(delete(Kind::Folder, "in")).await, CommandOutcome::Deleted { with: 5 });
     assert_eq!(fixture.references(Kind::Folder, &[]).await, ["other"]);
     for kind in [Kind::Assignment, Kind::Expense, Kind::Budget] {
         assert_eq!(fixture.references(kind, &[]).await, ["of other"], "{kind}");
@@ -531,7 +531,7 @@ async fn commands_see_earlier_commands_of_the_same_change(fixture: Fixture) {
         ])
         .await
         .unwrap();
-    let created = applied.iter().filter(|done| matches!(done, Done::Created(..))).count();
+    let created = applied.iter().filter(|done| matches!(done, CommandOutcome::Created(..))).count();
     assert_eq!(created, 5, "a new record counts as created in the whole change: {applied:?}");
     let budget = fixture.find(Kind::Budget, "B-000001").await;
     assert_eq!(
@@ -552,7 +552,7 @@ async fn folder_can_be_archived_and_unarchived(fixture: Fixture) {
     );
     let later = change(Kind::Folder, "in", json!({ "archivedAt": "2026-02-02T10:00:00Z" }));
     assert!(
-        matches!(fixture.run(later).await, Done::Unchanged(..)),
+        matches!(fixture.run(later).await, CommandOutcome::Unchanged(..)),
         "the time of archiving does not change"
     );
     let back = fixture.update(Kind::Folder, "in", json!({ "archivedAt": null })).await;

@@ -6,7 +6,7 @@ use crate::{
     on_both_engines,
 };
 use groma_domain::{Kind, Reference};
-use groma_store::Done;
+use groma_store::CommandOutcome;
 use serde_json::json;
 use std::sync::Arc;
 
@@ -97,7 +97,7 @@ async fn existing_reference_is_rejected(fixture: Fixture) {
     let (_, index) = refusal(fixture.apply(vec![folder("c"), folder("c")]).await);
     assert_eq!(index, 1);
     // A record can keep its own reference.
-    assert!(matches!(fixture.run(rename("a", "a")).await, Done::Unchanged(..)));
+    assert!(matches!(fixture.run(rename("a", "a")).await, CommandOutcome::Unchanged(..)));
 }
 
 async fn other_kinds_and_workspaces_can_have_the_same_reference(fixture: Fixture) {
@@ -154,10 +154,10 @@ async fn references_can_be_swapped_within_one_change(fixture: Fixture) {
 async fn import_updates_the_record_with_its_reference_or_creates_one(fixture: Fixture) {
     let row = |name: &str| import(Kind::Folder, json!({ "reference": "a", "name": name }));
     let first = fixture.run(row("one")).await;
-    let Done::Created(id, reference) = first else { panic!("{first:?}") };
-    assert_eq!(fixture.run(row("two")).await, Done::Updated(id, reference.clone()));
-    assert_eq!(fixture.run(row("two")).await, Done::Unchanged(id, reference));
+    let CommandOutcome::Created(id, reference) = first else { panic!("{first:?}") };
+    assert_eq!(fixture.run(row("two")).await, CommandOutcome::Updated(id, reference.clone()));
+    assert_eq!(fixture.run(row("two")).await, CommandOutcome::Unchanged(id, reference));
     let unnamed = fixture.run(import(Kind::Folder, json!({ "name": "three" }))).await;
-    assert!(matches!(unnamed, Done::Created(..)));
+    assert!(matches!(unnamed, CommandOutcome::Created(..)));
     assert_eq!(folders(&fixture).await, ["a two", "F-000001 three"]);
 }

@@ -6,7 +6,7 @@ use crate::{
     on_both_engines,
 };
 use groma_domain::Kind;
-use groma_store::Done;
+use groma_store::CommandOutcome;
 use serde_json::{Value, json};
 
 on_both_engines! {
@@ -87,8 +87,8 @@ async fn budget_and_assignment_of_an_expense_must_be_in_its_folder(fixture: Fixt
     assert_eq!(fixture.find(Kind::Budget, "in").await["spent"], "0.00");
     assert_eq!(fixture.find(Kind::Budget, "out").await["spent"], "1.00");
     // The same holds after a move to another folder.
-    assert_eq!(fixture.run(delete(Kind::Folder, "out")).await, Done::Deleted { with: 3 });
-    assert_eq!(fixture.run(delete(Kind::Folder, "in")).await, Done::Deleted { with: 2 });
+    assert_eq!(fixture.run(delete(Kind::Folder, "out")).await, CommandOutcome::Deleted { with: 3 });
+    assert_eq!(fixture.run(delete(Kind::Folder, "in")).await, CommandOutcome::Deleted { with: 2 });
 }
 
 async fn expense_must_have_the_currency_of_its_budget(fixture: Fixture) {
@@ -120,7 +120,7 @@ async fn folder_of_an_assignment_with_expenses_cannot_change(fixture: Fixture) {
     let moving = || change(Kind::Assignment, "in", json!({ "folder": "out" }));
     assert_eq!(fixture.invalid_fields(moving()).await, ["folder"]);
     fixture.update(Kind::Expense, "E-000001", json!({ "assignment": null })).await;
-    assert!(matches!(fixture.run(moving()).await, Done::Updated(..)));
+    assert!(matches!(fixture.run(moving()).await, CommandOutcome::Updated(..)));
 }
 
 async fn link_that_is_removed_earlier_in_the_same_change_does_not_count(fixture: Fixture) {
@@ -159,11 +159,11 @@ async fn completed_at_is_set_on_entering_done_and_cleared_on_leaving(fixture: Fi
     let renamed = fixture.update(Kind::Assignment, "in", json!({ "title": "Later" })).await;
     assert_eq!(renamed["completedAt"], done_at, "another change keeps the time");
     assert_eq!(status(json!("Cancelled")).await, Value::Null);
-    assert_eq!(status(json!("Done")).await, fixture.now().to_string());
+    assert_eq!(status(json!("CommandOutcome")).await, fixture.now().to_string());
     assert_eq!(status(Value::Null).await, Value::Null);
     // A record can be created as done, and the field is read-only.
     let born = json!({
-        "folder": "in", "title": "x", "status": "Done", "completedAt": "2000-01-01T00:00:00Z",
+        "folder": "in", "title": "x", "status": "CommandOutcome", "completedAt": "2000-01-01T00:00:00Z",
     });
     let born = fixture.create(Kind::Assignment, born).await;
     assert_eq!(born["completedAt"], fixture.now().to_string());

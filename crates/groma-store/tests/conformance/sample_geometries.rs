@@ -8,12 +8,9 @@ use groma_geo::{
     grid::{self, TileId},
     wkb,
 };
-use groma_store::{Error, ExportedFeature, NewGeometries, Outcome, Spool, Vicinity, VicinityId};
+use groma_store::{Error, ExportedFeature, FeatureSpool, NewGeometries, PostOutcome};
 use serde_json::{Map, Value, json};
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The centres of most geometries.
 const TOWNS: [(f64, f64); 6] =
@@ -22,7 +19,7 @@ const TOWNS: [(f64, f64); 6] =
 impl TestWorkspace {
     /// The geometries of a body, ready to be posted.
     pub(crate) fn geometries(&self, layer: Option<&str>, body: &Value) -> NewGeometries {
-        let mut features = Spool::default();
+        let mut features = FeatureSpool::default();
         let take = |feature| features.push(&feature);
         geojson::read(body.to_string().as_bytes(), &Options::default(), take).unwrap();
         NewGeometries {
@@ -39,8 +36,8 @@ impl TestWorkspace {
 
     pub(crate) async fn try_post(&self, geometries: NewGeometries) -> Result<UploadResult, Error> {
         match self.store.post_geometries(geometries).await? {
-            Outcome::Posted(posted) => Ok(posted),
-            Outcome::Replayed(_) => panic!("the request has no idempotency key"),
+            PostOutcome::Posted(posted) => Ok(posted),
+            PostOutcome::Replayed(_) => panic!("the request has no idempotency key"),
         }
     }
 
@@ -66,7 +63,7 @@ impl TestWorkspace {
         let key = LayerKey::parse(slug);
         let mut features: Vec<ExportedFeature> = Vec::new();
         loop {
-            let after = features.last().map_or(0, |feature| feature.seq);
+            let after = features.last().map_or(0, |feature| feature.position);
             let page = self.store.features(self.workspace_id, &key, after, 7).await.unwrap();
             if page.is_empty() {
                 return features;
@@ -75,22 +72,10 @@ impl TestWorkspace {
         }
     }
 
-    /// A tile; empty where nothing is. Drawn from its vicinity it is the same.
+    /// The bytes of a tile; empty when it has no features.
     pub(crate) async fn tile(&self, layer: LayerId, tile: TileId) -> Vec<u8> {
-        let drawn = self.store.tile(self.workspace_id, layer, tile).await.unwrap();
-        let drawn = drawn.expect("a layer");
-        if let Some(vicinity) = self.vicinity(layer, tile).await
-            && vicinity.revision() == drawn.revision
-        {
-            let again = Arc::new(vicinity).tile(tile).await.unwrap();
-            assert_eq!(again.bytes, drawn.bytes, "{tile:?}");
-        }
-        drawn.bytes
-    }
-
-    pub(crate) async fn vicinity(&self, layer: LayerId, tile: TileId) -> Option<Vicinity> {
-        let id = VicinityId::of(tile)?;
-        self.store.vicinity(self.workspace_id, layer, id).await.unwrap()
+        let tile = self.store.tile(self.workspace_id, layer, tile).await.unwrap();
+        tile.expect("the layer exists").bytes
     }
 }
 

@@ -268,7 +268,7 @@ async fn search_matches_a_simple_model(fixture: Fixture) {
     let (stored, mut model) =
         (fixture.store.export(fixture.workspace_id, Kind::Folder, 0, 1_000), vec![]);
     for record in stored.await.unwrap() {
-        let record: Value = serde_json::from_slice(&record.json).unwrap();
+        let record: Value = serde_json::from_slice(&record.document).unwrap();
         let field = |name: &str| fold(record[name].as_str().unwrap_or_default());
         let reference = record["reference"].as_str().unwrap().to_owned();
         model.push((reference, [field("reference"), field("name"), field("description")]));

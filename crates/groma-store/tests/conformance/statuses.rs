@@ -8,7 +8,7 @@ use crate::{
     on_both_engines,
 };
 use groma_domain::{DomainError, Kind, input::StatusRef, status::StatusInput};
-use groma_store::{Command, Done};
+use groma_store::{Command, CommandOutcome};
 use serde_json::{Value, json};
 
 on_both_engines! {
@@ -29,7 +29,7 @@ on_both_engines! {
     status_changes_are_in_the_audit_log_and_send_no_event
 }
 
-const CHANGED: Done = Done::Status { changed: true, created: false };
+const CHANGED: CommandOutcome = CommandOutcome::Status { changed: true, created: false };
 
 /// The names of the statuses of a kind.
 async fn names(workspace: &TestWorkspace, kind: Kind) -> Vec<String> {
@@ -64,7 +64,7 @@ async fn status_can_be_created_and_changed(fixture: Fixture) {
         "position": 7,
     });
     let created = fixture.run(save_status(values.clone())).await;
-    assert_eq!(created, Done::Status { changed: true, created: true });
+    assert_eq!(created, CommandOutcome::Status { changed: true, created: true });
     let status = fixture.status(Kind::Folder, "Invoiced").await;
     let mut expected = json!({
         "id": status["id"], "name": "Invoiced", "appliesTo": "folder", "group": "done",
@@ -72,7 +72,7 @@ async fn status_can_be_created_and_changed(fixture: Fixture) {
         "createdAt": fixture.now().to_string(), "updatedAt": fixture.now().to_string(),
     });
     assert_eq!(status, expected);
-    let unchanged = Done::Status { changed: false, created: false };
+    let unchanged = CommandOutcome::Status { changed: false, created: false };
     assert_eq!(fixture.run(save_status(values)).await, unchanged);
     assert_eq!(fixture.status(Kind::Folder, "Invoiced").await, expected);
 
@@ -128,7 +128,10 @@ async fn status_names_are_unique_within_a_kind_ignoring_case_and_accents(fixture
     }
     // Another kind can have the name, and saving it again changes the existing status.
     let other_kind = save_status(json!({ "name": "Relevé", "appliesTo": "budget" }));
-    assert_eq!(fixture.run(other_kind).await, Done::Status { changed: true, created: true });
+    assert_eq!(
+        fixture.run(other_kind).await,
+        CommandOutcome::Status { changed: true, created: true }
+    );
     let again = save_status(json!({ "name": "RELEVE", "appliesTo": "folder" }));
     assert_eq!(fixture.run(again).await, CHANGED);
     assert!(names(&fixture, Kind::Folder).await.contains(&"RELEVE".to_owned()));
@@ -206,7 +209,7 @@ async fn used_status_can_be_deleted_only_with_a_replacement(fixture: Fixture) {
     fixture.seed_folder().await;
     for (kind, used, heir) in [
         (Kind::Folder, "Drawing", "Review"),
-        (Kind::Assignment, "Review", "Done"),
+        (Kind::Assignment, "Review", "CommandOutcome"),
         (Kind::Budget, "Closed", "Approved"),
     ] {
         fixture.update(kind, "in", json!({ "status": used })).await;

@@ -14,7 +14,7 @@ use groma_testkit::{
     mvt::{self, Kind},
 };
 use serde_json::{Value, json};
-use std::{collections::BTreeSet, sync::Arc};
+use std::collections::BTreeSet;
 
 on_both_engines! {
     every_feature_is_in_its_tile_at_the_last_zoom
@@ -23,7 +23,6 @@ on_both_engines! {
     towns_are_visible_at_every_zoom
     tile_read_during_writes_is_consistent
     tiles_outside_the_zoom_range_are_empty
-    a_vicinity_has_all_that_its_tiles_show_unless_that_is_a_crowd
 }
 
 const LAST_ZOOM: u8 = 18;
@@ -232,45 +231,4 @@ async fn both_engines_encode_identical_tiles() {
             mvt::decode(&one);
         }
     }
-}
-
-async fn a_vicinity_has_all_that_its_tiles_show_unless_that_is_a_crowd(fixture: Fixture) {
-    // In the middle of one of zoom 16.
-    let place = (2.335, 48.855);
-    let point = |n: u32| {
-        let at = [place.0 + f64::from(n % 200) * 2e-5, place.1 + f64::from(n / 200) * 2e-5];
-        json!({ "type": "Feature", "geometry": { "type": "Point", "coordinates": at }, "properties": { "n": n } })
-    };
-    // A shape that is kept apart.
-    let around = |n: u32| {
-        let angle = f64::from(n % 500) / 500.0 * std::f64::consts::TAU;
-        [place.0 + angle.cos() * 1e-2, place.1 + angle.sin() * 1e-2]
-    };
-    let ring: Vec<[f64; 2]> = (0..=500).map(around).collect();
-    let long = json!({ "type": "Feature", "geometry": { "type": "Polygon", "coordinates": [ring] }, "properties": {} });
-    let post = async |features: Vec<Value>| {
-        fixture.post(&json!({ "type": "FeatureCollection", "features": features })).await.layer_id
-    };
-    let layer = post((0..2_000).map(point).chain([long]).collect()).await;
-    let tile = tile_at(place, 16);
-    let vicinity = Arc::new(fixture.vicinity(layer, tile).await.expect("not a crowd"));
-    let remembered = async |tile| vicinity.clone().tile(tile).await.unwrap();
-    assert!(vicinity.weight() > 2_000 * 20, "{}", vicinity.weight());
-    let (first_x, first_y) = (tile.x() / 4 * 4, tile.y() / 4 * 4);
-    let mut shown = 0;
-    for n in 0..16 {
-        let tile = TileId::new(16, first_x + n % 4, first_y + n / 4).unwrap();
-        let features_in = fixture.tile(layer, tile).await;
-        assert_eq!(remembered(tile).await.bytes, features_in, "{tile:?}");
-        shown += mvt::decode(&features_in).map_or(0, |layer| layer.features.len());
-    }
-    assert!(shown > 2_000, "{shown}");
-    assert!(fixture.vicinity(layer, tile_at(place, 12)).await.is_none());
-    // What is posted is in the next one.
-    post((2_000..2_100).map(point).collect()).await;
-    assert!(fixture.vicinity(layer, tile).await.unwrap().revision() > vicinity.revision());
-    assert_eq!(remembered(tile).await.revision, vicinity.revision());
-    post((2_100..40_000).map(point).collect()).await;
-    assert!(fixture.vicinity(layer, tile).await.is_none(), "a crowd");
-    assert!(!fixture.tile(layer, tile).await.is_empty());
 }

@@ -8,7 +8,7 @@ use crate::{
 use groma_domain::{
     DomainError, Email, Role, Scope, Timestamp, TokenId, rate_limit::RateLimitStatus, scope::Scopes,
 };
-use groma_store::{Actor, Admission, Bearer, DatabaseUrl, Error, NewToken};
+use groma_store::{Actor, AuthOutcome, AuthenticatedToken, DatabaseUrl, Error, NewToken};
 use groma_testkit::{
     Engine,
     postgres::connect,
@@ -58,42 +58,42 @@ async fn create(workspace: &TestWorkspace, number: u8) -> TokenId {
     try_create(workspace, new_token(workspace, number)).await.unwrap()
 }
 
-async fn admit(workspace: &TestWorkspace, number: u8, limit: u32) -> Admission {
-    workspace.store.admit(token(number).presented(), limit, workspace.now()).await.unwrap()
+async fn authenticate(workspace: &TestWorkspace, number: u8, limit: u32) -> AuthOutcome {
+    workspace.store.authenticate(token(number).presented(), limit, workspace.now()).await.unwrap()
 }
 
-async fn bearer(workspace: &TestWorkspace, number: u8) -> Arc<Bearer> {
-    match admit(workspace, number, 100).await {
-        Admission::Known { bearer, .. } => bearer,
+async fn authenticated(workspace: &TestWorkspace, number: u8) -> Arc<AuthenticatedToken> {
+    match authenticate(workspace, number, 100).await {
+        AuthOutcome::Valid { token, .. } => token,
         other => panic!("unknown token: {other:?}"),
     }
 }
 
 async fn rate(workspace: &TestWorkspace, number: u8, limit: u32) -> RateLimitStatus {
-    match admit(workspace, number, limit).await {
-        Admission::Known { rate: Some(rate), .. } => rate,
+    match authenticate(workspace, number, limit).await {
+        AuthOutcome::Valid { rate: Some(rate), .. } => rate,
         other => panic!("no rate limit: {other:?}"),
     }
 }
 
 async fn is_unknown(workspace: &TestWorkspace, number: u8) -> bool {
-    matches!(admit(workspace, number, 0).await, Admission::Unknown)
+    matches!(authenticate(workspace, number, 0).await, AuthOutcome::Unknown)
 }
 
 async fn token_authenticates_its_owner(fixture: Fixture) {
     let next = fixture.new_workspace("Next door").await;
     let id = create(&fixture, 1).await;
     let other = create(&next, 2).await;
-    let bearer_here = bearer(&fixture, 1).await;
-    assert_eq!((bearer_here.token, bearer_here.workspace), (id, fixture.workspace_id));
-    assert_eq!((bearer_here.role, bearer_here.expires_at), (Role::Owner, None));
-    assert_eq!(bearer_here.scopes.to_string(), "READ_FOLDER,READ_BUDGET");
+    let token_here = authenticated(&fixture, 1).await;
+    assert_eq!((token_here.token, token_here.workspace), (id, fixture.workspace_id));
+    assert_eq!((token_here.role, token_here.expires_at), (Role::Owner, None));
+    assert_eq!(token_here.scopes.to_string(), "READ_FOLDER,READ_BUDGET");
     let folder = serde_json::json!({ "name": "x", "owner": OWNER });
     let owner = fixture.create(groma_domain::Kind::Folder, folder).await["owner"]["id"].clone();
-    assert_eq!(owner, bearer_here.person.to_string());
-    let bearer_there = bearer(&fixture, 2).await;
-    assert_eq!((bearer_there.token, bearer_there.workspace), (other, next.workspace_id));
-    assert_ne!(bearer_there.person, bearer_here.person);
+    assert_eq!(owner, token_here.person.to_string());
+    let token_there = authenticated(&fixture, 2).await;
+    assert_eq!((token_there.token, token_there.workspace), (other, next.workspace_id));
+    assert_ne!(token_there.person, token_here.person);
 }
 
 async fn unknown_token_is_rejected(fixture: Fixture) {
@@ -109,17 +109,17 @@ async fn token_is_valid_until_it_expires(fixture: Fixture) {
         .await
         .unwrap();
     let at = async |moment: Timestamp| {
-        fixture.store.admit(token(1).presented(), 100, moment).await.unwrap()
+        fixture.store.authenticate(token(1).presented(), 100, moment).await.unwrap()
     };
     for (moment, is_good) in [(-1, true), (0, false), (1, false), (-1, true)] {
         let admission = at(end.plus_millis(moment)).await;
         let answered = match &admission {
-            Admission::Known { bearer, .. } => {
-                assert_eq!(bearer.expires_at, Some(end));
+            AuthOutcome::Valid { token, .. } => {
+                assert_eq!(token.expires_at, Some(end));
                 true
             }
-            Admission::Expired => false,
-            Admission::Unknown => panic!("unknown"),
+            AuthOutcome::Expired => false,
+            AuthOutcome::Unknown => panic!("unknown"),
         };
         assert_eq!(answered, is_good, "{moment}");
     }
@@ -167,9 +167,9 @@ async fn token_has_the_current_role_of_its_owner(fixture: Fixture) {
     set_role(&fixture, "crew@office.test", Role::Editor).await;
     let owner = Email::parse("CREW@office.test").unwrap();
     try_create(&fixture, NewToken { owner, ..new_token(&fixture, 1) }).await.unwrap();
-    assert_eq!(bearer(&fixture, 1).await.role, Role::Editor);
+    assert_eq!(authenticated(&fixture, 1).await.role, Role::Editor);
     set_role(&fixture, "crew@office.test", Role::Viewer).await;
-    assert_eq!(bearer(&fixture, 1).await.role, Role::Viewer);
+    assert_eq!(authenticated(&fixture, 1).await.role, Role::Viewer);
 }
 
 async fn token_owner_must_be_a_member(fixture: Fixture) {
@@ -199,7 +199,7 @@ async fn only_admins_and_owners_can_create_webhook_tokens(fixture: Fixture) {
         let outcome = try_create(&fixture, new).await;
         if role >= Role::Admin {
             outcome.unwrap();
-            assert_eq!(bearer(&fixture, number).await.scopes, scopes);
+            assert_eq!(authenticated(&fixture, number).await.scopes, scopes);
         } else {
             assert_eq!(refusal(outcome).0, DomainError::Forbidden { required_role: Role::Admin });
             let reading = NewToken { owner, ..new_token(&fixture, number) };
@@ -237,23 +237,23 @@ async fn last_use_is_stored_by_flush(fixture: Fixture) {
         tokens.iter().map(|row| row.last_used_at).collect::<Vec<_>>()
     };
     fixture.tick();
-    bearer(&fixture, 1).await;
+    authenticated(&fixture, 1).await;
     assert_eq!(last_uses().await, [None, None], "a request does not write immediately");
-    fixture.store.settle(fixture.now()).await.unwrap();
+    fixture.store.flush(fixture.now()).await.unwrap();
     let first_use = fixture.now();
     assert_eq!(last_uses().await, [Some(first_use), None]);
     fixture.tick();
-    fixture.store.settle(fixture.now()).await.unwrap();
+    fixture.store.flush(fixture.now()).await.unwrap();
     assert_eq!(last_uses().await, [Some(first_use), None]);
-    bearer(&fixture, 1).await;
-    bearer(&fixture, 2).await;
-    fixture.store.settle(fixture.now()).await.unwrap();
+    authenticated(&fixture, 1).await;
+    authenticated(&fixture, 2).await;
+    fixture.store.flush(fixture.now()).await.unwrap();
     assert_eq!(last_uses().await, [Some(fixture.now()), Some(fixture.now())]);
     // A request over the rate limit does not count as a use.
     let used = fixture.now();
     fixture.tick();
     assert!(!rate(&fixture, 1, 1).await.accepted);
-    fixture.store.settle(fixture.now()).await.unwrap();
+    fixture.store.flush(fixture.now()).await.unwrap();
     assert_eq!(last_uses().await, [Some(used), Some(used)]);
 }
 
@@ -324,13 +324,13 @@ async fn batched_requests_are_counted_individually(fixture: Fixture) {
     // Twenty of each token, alternating, and some of an unknown token.
     let workspace: &TestWorkspace = &fixture;
     let asked =
-        (0..80_u8).map(|n| async move { (n % 4 + 1, admit(workspace, n % 4 + 1, 7).await) });
+        (0..80_u8).map(|n| async move { (n % 4 + 1, authenticate(workspace, n % 4 + 1, 7).await) });
     let answers = futures_util::future::join_all(asked).await;
     for number in 1..=3 {
         let of_token = answers.iter().filter(|(of, _)| *of == number);
         let rates: Vec<RateLimitStatus> = of_token
             .map(|(_, admission)| match admission {
-                Admission::Known { rate: Some(rate), .. } => *rate,
+                AuthOutcome::Valid { rate: Some(rate), .. } => *rate,
                 other => panic!("no rate limit: {other:?}"),
             })
             .collect();
@@ -342,7 +342,7 @@ async fn batched_requests_are_counted_individually(fixture: Fixture) {
         assert_eq!(refused.map(|rate| rate.remaining).collect::<Vec<_>>(), [0; 13]);
     }
     let unknown = answers.iter().filter(|(of, _)| *of == 4);
-    assert!(unknown.into_iter().all(|(_, admission)| matches!(admission, Admission::Unknown)));
+    assert!(unknown.into_iter().all(|(_, admission)| matches!(admission, AuthOutcome::Unknown)));
 }
 
 async fn rejected_expired_and_unknown_requests_do_not_count(fixture: Fixture) {
@@ -351,8 +351,8 @@ async fn rejected_expired_and_unknown_requests_do_not_count(fixture: Fixture) {
         .await
         .unwrap();
     for _ in 0..5 {
-        let late = fixture.store.admit(token(1).presented(), 2, end).await.unwrap();
-        assert!(matches!(late, Admission::Expired));
+        let late = fixture.store.authenticate(token(1).presented(), 2, end).await.unwrap();
+        assert!(matches!(late, AuthOutcome::Expired));
     }
     assert_eq!(rate(&fixture, 1, 2).await.remaining, 1);
     assert_eq!(rate(&fixture, 1, 2).await.remaining, 0);
@@ -366,8 +366,8 @@ async fn rejected_expired_and_unknown_requests_do_not_count(fixture: Fixture) {
 async fn nothing_is_counted_without_a_limit(fixture: Fixture) {
     create(&fixture, 1).await;
     for _ in 0..5 {
-        let admission = admit(&fixture, 1, 0).await;
-        assert!(matches!(admission, Admission::Known { rate: None, .. }));
+        let admission = authenticate(&fixture, 1, 0).await;
+        assert!(matches!(admission, AuthOutcome::Valid { rate: None, .. }));
     }
     assert_eq!(rate(&fixture, 1, 3).await.remaining, 2);
 }
@@ -378,7 +378,7 @@ struct Maintenance(tokio::task::JoinHandle<()>);
 impl Maintenance {
     fn new(workspace: &TestWorkspace) -> Self {
         let workspace = workspace.clone();
-        Self(tokio::spawn(async move { workspace.store.tend(|| workspace.now()).await }))
+        Self(tokio::spawn(async move { workspace.store.run_maintenance(|| workspace.now()).await }))
     }
 }
 
@@ -415,10 +415,10 @@ async fn role_changed_by_another_connection_takes_effect(fixture: Fixture) {
     set_role(&fixture, "crew@office.test", Role::Editor).await;
     let owner = Email::parse("crew@office.test").unwrap();
     try_create(&fixture, NewToken { owner, ..new_token(&fixture, 1) }).await.unwrap();
-    assert_eq!(bearer(&fixture, 1).await.role, Role::Editor);
+    assert_eq!(authenticated(&fixture, 1).await.role, Role::Editor);
     set_role(&command, "crew@office.test", Role::Viewer).await;
     wait_until_true(PATIENCE, "the new role takes effect", async || {
-        bearer(&fixture, 1).await.role == Role::Viewer
+        authenticated(&fixture, 1).await.role == Role::Viewer
     })
     .await;
     command.store.delete_workspace(command.workspace_id, Actor::Operator).await.unwrap();
@@ -465,7 +465,7 @@ async fn postgres_rate_window_slides_request_by_request() {
     let set_back = rate(&fixture, 1, 2).await;
     assert!(!set_back.accepted && set_back.reset_micros <= 60_000_000, "{set_back:?}");
     pass(3_700).await;
-    fixture.store.settle(fixture.now()).await.unwrap();
+    fixture.store.flush(fixture.now()).await.unwrap();
     let left = client.query("SELECT 1 FROM rate_windows", &[]).await.unwrap();
     assert!(left.is_empty(), "empty windows are deleted");
 }

@@ -8,7 +8,7 @@ use crate::{
 use groma_domain::{
     Currency, DomainError, Email, Kind, Scope, WorkspaceId, workspace::WorkspaceName,
 };
-use groma_store::{Actor, Admission, DatabaseUrl, NewToken, WorkspaceFilter};
+use groma_store::{Actor, AuthOutcome, DatabaseUrl, NewToken, WorkspaceFilter};
 use groma_testkit::{Engine, postgres::connect, wait::wait_until_true};
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, time::Duration};
@@ -131,9 +131,12 @@ async fn fill(workspace: &TestWorkspace, number: u8) {
 }
 
 async fn is_known(workspace: &TestWorkspace, number: u8) -> bool {
-    let admitted =
-        workspace.store.admit(token(number).presented(), 100, workspace.now()).await.unwrap();
-    matches!(admitted, Admission::Known { .. })
+    let admitted = workspace
+        .store
+        .authenticate(token(number).presented(), 100, workspace.now())
+        .await
+        .unwrap();
+    matches!(admitted, AuthOutcome::Valid { .. })
 }
 
 /// Everything that the store returns for a workspace.

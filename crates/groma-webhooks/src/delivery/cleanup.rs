@@ -28,7 +28,7 @@ async fn run_once(store: &Store, clock: &Clock) -> Result<(), groma_store::Error
     let before = clock().plus_millis(-RETENTION_MILLIS);
     let mut after = None;
     loop {
-        after = store.forget_deliveries(before, after).await?;
+        after = store.delete_old_deliveries(before, after).await?;
         if after.is_none() {
             return Ok(());
         }

@@ -15,7 +15,10 @@ use super::{
 };
 use crate::{client::RESPONSE_TIMEOUT, schedule};
 use groma_domain::{DeliveryId, EndpointId, Timestamp, WorkspaceId};
-use groma_store::{Addressee, Ask, Attempted, Delivery, Due, Handovers, News, Next, Store};
+use groma_store::{
+    Attempt, Delivery, DeliveryFeed, DueEndpoint, FeedMessage, LeaseRequest, NextStep, Store,
+    WebhookTarget,
+};
 use std::{
     collections::{HashMap, VecDeque},
     future::Future,
@@ -38,17 +41,17 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(8);
 /// A report of a task to the dispatcher.
 pub(super) enum LoopMessage {
     /// An attempt has ended.
-    Attempted(Box<Delivery>, AttemptResult),
+    Attempt(Box<Delivery>, AttemptResult),
     /// A lease request has ended with these deliveries, at most as many as were requested.
-    Leased(Vec<Ask>, Vec<Delivery>),
+    Leased(Vec<LeaseRequest>, Vec<Delivery>),
     /// A sweep has ended with the due endpoints; `None` if it failed.
-    Swept(Option<Vec<Due>>),
+    Swept(Option<Vec<DueEndpoint>>),
     /// The store has disabled these endpoints.
     Disabled(Vec<EndpointId>),
     /// The recorder has caught up, so new attempts may start.
     CaughtUp,
     /// The current targets of the requested endpoints. Disabled and deleted endpoints have none.
-    Targets(Vec<EndpointId>, Vec<Arc<Addressee>>),
+    Targets(Vec<EndpointId>, Vec<Arc<WebhookTarget>>),
 }
 
 pub(super) struct Dispatcher {
@@ -57,7 +60,7 @@ pub(super) struct Dispatcher {
     clock: Clock,
     sweep_interval: Duration,
     heartbeat: Heartbeat,
-    handovers: Handovers,
+    handovers: DeliveryFeed,
     recorder: Recorder,
     messages: mpsc::UnboundedSender<LoopMessage>,
     queues: HashMap<EndpointId, EndpointQueue>,
@@ -65,7 +68,7 @@ pub(super) struct Dispatcher {
     ready: VecDeque<EndpointId>,
     in_flight: usize,
     /// The next lease request.
-    lease_request: Vec<Ask>,
+    lease_request: Vec<LeaseRequest>,
     is_leasing: bool,
     is_sweeping: bool,
     next_sweep: Instant,
@@ -79,7 +82,7 @@ impl Dispatcher {
         config: DeliveryLoop,
     ) -> Result<(Self, mpsc::UnboundedReceiver<LoopMessage>), groma_store::Error> {
         let DeliveryLoop { store, sender, clock, sweep_interval, heartbeat } = config;
-        let handovers = store.handovers(clock()).await?;
+        let handovers = store.delivery_feed(clock()).await?;
         let (messages, received) = mpsc::unbounded_channel();
         let dispatcher = Self {
             recorder: Recorder::start(store.clone(), messages.clone()),
@@ -125,10 +128,12 @@ impl Dispatcher {
         self.shut_down(messages).await;
     }
 
-    fn handle_news(&mut self, news: News) {
+    fn handle_news(&mut self, news: FeedMessage) {
         match news {
-            News::Handed(deliveries) => deliveries.into_iter().for_each(|d| self.enqueue(d)),
-            News::Waiting(endpoints, stirred) => {
+            FeedMessage::Deliveries(deliveries) => {
+                deliveries.into_iter().for_each(|d| self.enqueue(d))
+            }
+            FeedMessage::Waiting(endpoints, stirred) => {
                 for endpoint in endpoints {
                     match self.queues.get_mut(&endpoint) {
                         Some(queue) => {
@@ -149,7 +154,7 @@ impl Dispatcher {
 
     fn handle_message(&mut self, message: LoopMessage) {
         match message {
-            LoopMessage::Attempted(delivery, result) => self.finish_attempt(*delivery, result),
+            LoopMessage::Attempt(delivery, result) => self.finish_attempt(*delivery, result),
             LoopMessage::Leased(requests, deliveries) => {
                 self.is_leasing = false;
                 for request in &requests {
@@ -222,7 +227,7 @@ impl Dispatcher {
             let clock = self.clock.clone();
             tokio::spawn(async move {
                 let result = sender.send(&delivery, clock()).await;
-                let _ = messages.send(LoopMessage::Attempted(Box::new(delivery), result));
+                let _ = messages.send(LoopMessage::Attempt(Box::new(delivery), result));
             });
         }
         if !too_late.is_empty() {
@@ -286,10 +291,10 @@ impl Dispatcher {
         let next = schedule::next_step(delivery.tries, result.status, retry_after, now, jitter());
         if let Some(queue) = self.queues.get_mut(&endpoint) {
             queue.in_flight -= 1;
-            queue.adjust_concurrency(next == Next::Delivered, result.latency);
+            queue.adjust_concurrency(next == NextStep::Delivered, result.latency);
         }
         report_attempt(&delivery, &result, next);
-        self.recorder.record(Attempted {
+        self.recorder.record(Attempt {
             delivery: delivery.id,
             target: delivery.target.clone(),
             at: result.started_at,
@@ -297,7 +302,7 @@ impl Dispatcher {
             millis: u64::try_from(result.latency.as_millis()).unwrap_or(u64::MAX),
             status: result.status,
             error: result.error,
-            answer: result.response_body,
+            response: result.response_body,
             next,
         });
         drop(delivery);
@@ -319,7 +324,7 @@ impl Dispatcher {
         let limit = refill_size.min(room).min(overall);
         if limit > 0 {
             queue.is_requested = true;
-            self.lease_request.push(Ask { workspace: queue.workspace, endpoint, limit });
+            self.lease_request.push(LeaseRequest { workspace: queue.workspace, endpoint, limit });
         }
     }
 
@@ -379,8 +384,8 @@ impl Dispatcher {
         now
     }
 
-    fn schedule_due(&mut self, due: Vec<Due>) {
-        for Due { workspace, endpoint, in_millis } in due {
+    fn schedule_due(&mut self, due: Vec<DueEndpoint>) {
+        for DueEndpoint { workspace, endpoint, in_millis } in due {
             if in_millis <= 0 {
                 self.queue(workspace, endpoint).has_more = true;
                 self.request_more(endpoint);
@@ -419,7 +424,7 @@ impl Dispatcher {
         let deadline = tokio::time::Instant::now() + SHUTDOWN_TIMEOUT;
         while self.in_flight > 0 || self.is_leasing {
             match tokio::time::timeout_at(deadline, messages.recv()).await {
-                Ok(Some(LoopMessage::Attempted(delivery, result))) => {
+                Ok(Some(LoopMessage::Attempt(delivery, result))) => {
                     self.finish_attempt(*delivery, result);
                 }
                 Ok(Some(LoopMessage::Leased(_, deliveries))) => {
@@ -450,11 +455,11 @@ fn jitter() -> f64 {
 }
 
 /// Updates the metrics, and logs a failed attempt.
-fn report_attempt(delivery: &Delivery, result: &AttemptResult, next: Next) {
+fn report_attempt(delivery: &Delivery, result: &AttemptResult, next: NextStep) {
     let outcome = match next {
-        Next::Delivered => "delivered",
-        Next::Again { .. } | Next::Gone { .. } => "retry",
-        Next::Failed => "failed",
+        NextStep::Delivered => "delivered",
+        NextStep::Retry { .. } | NextStep::Gone { .. } => "retry",
+        NextStep::Failed => "failed",
     };
     metrics::counter!("groma_webhook_attempts_total", "outcome" => outcome).increment(1);
     metrics::histogram!("groma_webhook_attempt_seconds").record(result.latency.as_secs_f64());
@@ -462,7 +467,7 @@ fn report_attempt(delivery: &Delivery, result: &AttemptResult, next: Next) {
         let waited = result.started_at.as_millis() - delivery.occurred_at.as_millis();
         metrics::histogram!("groma_webhook_wait_seconds").record(waited.max(0) as f64 / 1_000.0);
     }
-    if next != Next::Delivered {
+    if next != NextStep::Delivered {
         tracing::debug!(
             delivery = %delivery.id,
             endpoint = %delivery.target.endpoint,

@@ -1,7 +1,7 @@
 //! The queue of one endpoint, with the number of concurrent attempts that the endpoint can handle.
 
 use groma_domain::WorkspaceId;
-use groma_store::{Addressee, Delivery};
+use groma_store::{Delivery, WebhookTarget};
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 /// The initial number of concurrent attempts, and the number for slow endpoints.
@@ -60,7 +60,7 @@ impl EndpointQueue {
     }
 
     /// Sends the queued deliveries to the endpoint's current URL, with its current secret.
-    pub(super) fn set_target(&mut self, target: &Arc<Addressee>) {
+    pub(super) fn set_target(&mut self, target: &Arc<WebhookTarget>) {
         let deliveries = std::mem::take(&mut self.deliveries);
         self.deliveries = deliveries.into_iter().map(|d| d.with_target(target.clone())).collect();
     }

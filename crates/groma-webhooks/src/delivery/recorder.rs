@@ -7,7 +7,7 @@
 
 use super::LoopMessage;
 use groma_domain::Timestamp;
-use groma_store::{Attempted, Store};
+use groma_store::{Attempt, Store};
 use std::{
     sync::{
         Arc,
@@ -26,7 +26,7 @@ const GIVE_UP_AFTER: Duration = Duration::from_secs(60);
 const RETRY_INTERVAL: Duration = Duration::from_millis(500);
 
 enum Entry {
-    Attempt(Attempted),
+    Attempt(Attempt),
     /// The clock was set back by `millis` to `now`.
     ClockSetBack {
         millis: i64,
@@ -49,7 +49,7 @@ impl Recorder {
         Self { entries: Some(entries), unrecorded, task: Some(task) }
     }
 
-    pub(super) fn record(&self, attempt: Attempted) {
+    pub(super) fn record(&self, attempt: Attempt) {
         self.unrecorded.fetch_add(1, Ordering::Relaxed);
         self.send(Entry::Attempt(attempt));
     }
@@ -102,7 +102,7 @@ impl RecorderTask {
 
     async fn adjust_due_times(&self, millis: i64, now: Timestamp) {
         tracing::warn!(millis, "the system clock was set back");
-        if let Err(error) = self.store.clock_was_set_back(millis, now).await {
+        if let Err(error) = self.store.adjust_to_clock(millis, now).await {
             tracing::warn!(
                 %error,
                 "failed to adjust due times; deliveries are delayed by the time the clock was set back"
@@ -110,7 +110,7 @@ impl RecorderTask {
         }
     }
 
-    async fn write(&self, batch: Vec<Attempted>) {
+    async fn write(&self, batch: Vec<Attempt>) {
         if batch.is_empty() {
             return;
         }

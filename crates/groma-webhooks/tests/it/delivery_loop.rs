@@ -10,7 +10,7 @@ use groma_domain::{
 };
 use groma_store::{
     Actor, Change, Command, DatabaseUrl, DeliveryFilter, DeliveryRow, DeliveryState,
-    EndpointChange, EndpointOutcome, NewEndpoint, NewUser, Store, Target,
+    EndpointChange, EndpointOutcome, NewEndpoint, NewUser, SaveTarget, Store,
 };
 use groma_testkit::{
     Receiver,
@@ -116,7 +116,7 @@ impl Fixture {
     async fn create_folder(&self) {
         let input = FolderInput { name: Field::Set("x".to_owned()), ..FolderInput::default() };
         let save =
-            Command::Save { target: Target::New, draft: Box::new(RecordInput::Folder(input)) };
+            Command::Save { target: SaveTarget::New, draft: Box::new(RecordInput::Folder(input)) };
         let change = Change {
             workspace: self.workspace,
             actor: Actor::Operator,
@@ -234,7 +234,7 @@ async fn endpoint_is_disabled_after_five_days_without_success(database: Database
     let delete_before = async |before: Timestamp| {
         let mut after = None;
         loop {
-            after = fixture.store.forget_deliveries(before, after).await.unwrap();
+            after = fixture.store.delete_old_deliveries(before, after).await.unwrap();
             if after.is_none() {
                 break;
             }

@@ -14,7 +14,7 @@ use groma_domain::{
     rate_limit::RateLimitStatus,
     token::{PresentedToken, missing_scope},
 };
-use groma_store::{Admission, Bearer};
+use groma_store::{AuthOutcome, AuthenticatedToken};
 use std::sync::Arc;
 
 /// A handler that requires a token, and the scope if its route has one.
@@ -26,7 +26,7 @@ pub(super) struct Authenticated<H> {
 
 /// The owner of the request's token.
 #[derive(Clone)]
-pub(super) struct Caller(pub(super) Arc<Bearer>);
+pub(super) struct Caller(pub(super) Arc<AuthenticatedToken>);
 
 impl<T, H: Handler<T, ApiState>> Handler<T, ApiState> for Authenticated<H> {
     type Future = BoxFuture<'static, Response>;
@@ -63,12 +63,12 @@ impl<T, H: Handler<T, ApiState>> Handler<T, ApiState> for Authenticated<H> {
 async fn authenticate(
     api: &ApiState,
     headers: &HeaderMap,
-) -> Result<(Arc<Bearer>, Option<RateLimitStatus>), HttpError> {
+) -> Result<(Arc<AuthenticatedToken>, Option<RateLimitStatus>), HttpError> {
     let token = parse_token(headers, api)?;
-    match api.store.admit(token, api.requests_per_minute, clock::now()).await? {
-        Admission::Known { bearer, rate } => Ok((bearer, rate)),
-        Admission::Unknown => Err(HttpError::unauthorized("Unknown or revoked token")),
-        Admission::Expired => Err(HttpError::unauthorized("Token has expired")),
+    match api.store.authenticate(token, api.requests_per_minute, clock::now()).await? {
+        AuthOutcome::Valid { token, rate } => Ok((token, rate)),
+        AuthOutcome::Unknown => Err(HttpError::unauthorized("Unknown or revoked token")),
+        AuthOutcome::Expired => Err(HttpError::unauthorized("Token has expired")),
     }
 }
 

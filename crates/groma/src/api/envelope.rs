@@ -24,19 +24,20 @@ pub(super) struct Envelope<T: ToSchema> {
     pages: u64,
 }
 
-/// The start of an envelope, to which the store appends the items.
-pub(super) fn start() -> Vec<u8> {
-    let mut body = Vec::with_capacity(48 * 1024);
-    body.extend_from_slice(b"{\"content\":[");
-    body
-}
-
-/// Completes the envelope of a page.
-pub(super) fn finish(page: Page, params: &ListParams) -> Vec<u8> {
-    let Page { mut body, total, .. } = page;
+/// The envelope of a page, around documents that are JSON already.
+pub(super) fn envelope(page: &Page, params: &ListParams) -> Vec<u8> {
+    let Page { documents, total } = page;
     let ListParams { page, limit, .. } = params;
     let pages = total.div_ceil(u64::from(*limit));
     let end = format!("],\"total\":{total},\"page\":{page},\"size\":{limit},\"pages\":{pages}}}");
+    let mut body = b"{\"content\":[".to_vec();
+    body.reserve(documents.iter().map(|document| document.len() + 1).sum::<usize>() + end.len());
+    for (index, document) in documents.iter().enumerate() {
+        if index > 0 {
+            body.push(b',');
+        }
+        body.extend_from_slice(document);
+    }
     body.extend_from_slice(end.as_bytes());
     body
 }

@@ -3,7 +3,7 @@
 use super::{
     ApiState,
     auth::Caller,
-    idempotency::{IdempotencyKey, first_response, replayed_response},
+    idempotency::{KeyHeader, first_response, replayed_response},
     params::parse_query,
 };
 use crate::{
@@ -23,7 +23,7 @@ use groma_geo::{
     Crs,
     geojson::{self, DocumentError, Options, ReadError},
 };
-use groma_store::{Actor, NewGeometries, Outcome, Spool};
+use groma_store::{Actor, FeatureSpool, NewGeometries, PostOutcome};
 use std::io::{self, Read};
 
 /// Post GeoJSON: a Geometry, a Feature or a FeatureCollection.
@@ -53,7 +53,7 @@ async fn post(api: ApiState, caller: Caller, request: Request) -> Result<Respons
     let [layer, folder, assignment] = parse_query(query, ["layer", "folder", "assignment"])
         .map_err(|problem| HttpError::bad_parameter(&problem))?;
     body::require_media_type(&parts.headers, &["application/json", "application/geo+json"])?;
-    let key = IdempotencyKey::parse(&parts.headers)?;
+    let key = KeyHeader::parse(&parts.headers)?;
     let limit = api.max_geojson_bytes;
     let (features, hash) = body::read(&parts.headers, body, limit, read_features).await?;
     let features = features.map_err(|error| match error {
@@ -72,13 +72,13 @@ async fn post(api: ApiState, caller: Caller, request: Request) -> Result<Respons
         request: key.with_body(&parts, &caller, hash),
     });
     match outcome.await? {
-        Outcome::Posted(posted) => first_response(serde_json::to_vec(&posted)),
-        Outcome::Replayed(response) => replayed_response(response),
+        PostOutcome::Posted(posted) => first_response(serde_json::to_vec(&posted)),
+        PostOutcome::Replayed(response) => replayed_response(response),
     }
 }
 
 /// Reads all features of a body. A collection whose `crs` follows its features is read a second time.
-fn read_features(body: &mut dyn Read) -> Result<Spool, ReadError<io::Error>> {
+fn read_features(body: &mut dyn Read) -> Result<FeatureSpool, ReadError<io::Error>> {
     let mut body = RewindableBody::new(body);
     let first = read_features_in(Crs::WGS84, &mut body);
     let Err(ReadError::Invalid(errors)) = &first else { return first };
@@ -94,8 +94,8 @@ fn read_features(body: &mut dyn Read) -> Result<Spool, ReadError<io::Error>> {
 fn read_features_in(
     crs: Crs,
     body: &mut RewindableBody<'_>,
-) -> Result<Spool, ReadError<io::Error>> {
-    let mut spool = Spool::default();
+) -> Result<FeatureSpool, ReadError<io::Error>> {
+    let mut spool = FeatureSpool::default();
     let options = Options { crs, ..Options::default() };
     geojson::read(body, &options, |feature| spool.push(&feature)).map(|_| spool)
 }

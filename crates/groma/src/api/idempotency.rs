@@ -7,15 +7,15 @@ use axum::{
     http::{HeaderMap, HeaderName, HeaderValue, header, request::Parts},
     response::Response,
 };
-use groma_store::{ReplayKey, Replayable};
+use groma_store::{IdempotencyKey, IdempotentRequest};
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 
 /// The `Idempotency-Key` of a request, checked before its body is read.
-pub(super) struct IdempotencyKey(Option<String>);
+pub(super) struct KeyHeader(Option<String>);
 
-impl IdempotencyKey {
+impl KeyHeader {
     pub(super) fn parse(headers: &HeaderMap) -> Result<Self, HttpError> {
         let mut values = headers.get_all(IDEMPOTENCY_KEY).iter();
         let Some(key) = values.next() else { return Ok(Self(None)) };
@@ -36,10 +36,10 @@ impl IdempotencyKey {
         parts: &Parts,
         caller: &Caller,
         body_hash: [u8; 16],
-    ) -> Option<Replayable> {
+    ) -> Option<IdempotentRequest> {
         let path = parts.uri.path_and_query().map_or("", |path| path.as_str()).to_owned();
-        let key = ReplayKey { token: caller.0.token, path, key: self.0? };
-        Some(Replayable { key, body_hash })
+        let key = IdempotencyKey { token: caller.0.token, path, key: self.0? };
+        Some(IdempotentRequest { key, body_hash })
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{
     ApiState,
     auth::Caller,
-    envelope::{self, Envelope},
+    envelope::{Envelope, envelope},
     params::{LayerPath, ListQuery},
 };
 use crate::http::{HttpError, ResponseOptions};
@@ -26,12 +26,11 @@ pub(super) async fn list_layers(
     ListQuery(params): ListQuery,
     options: ResponseOptions,
 ) -> Result<Response, HttpError> {
-    let render = |layer: &Layer, body: &mut Vec<u8>| {
-        // Plain data always serializes, and writing to a vector cannot fail.
-        let _ = serde_json::to_writer(body, &layer.document(&api.geo_url));
-    };
-    let page = api.store.layers(caller.0.workspace, &params, envelope::start(), render).await?;
-    Ok(options.json(envelope::finish(page, &params)))
+    // Plain data always serializes.
+    let render =
+        |layer: &Layer| serde_json::to_vec(&layer.document(&api.geo_url)).unwrap_or_default();
+    let page = api.store.layers(caller.0.workspace, &params, render).await?;
+    Ok(options.json(envelope(&page, &params)))
 }
 
 /// Get one layer.

@@ -3,7 +3,7 @@
 use super::{
     ApiState,
     auth::Caller,
-    envelope::{self, Envelope},
+    envelope::{Envelope, envelope},
     params::{KeyPath, ListQuery},
 };
 use crate::http::{HttpError, ResponseOptions};
@@ -20,8 +20,8 @@ async fn list(
     params: ListParams,
     options: ResponseOptions,
 ) -> Result<Response, HttpError> {
-    let page = api.store.list(caller.0.workspace, kind, &params, envelope::start()).await?;
-    Ok(options.json(envelope::finish(page, &params)))
+    let page = api.store.list(caller.0.workspace, kind, &params).await?;
+    Ok(options.json(envelope(&page, &params)))
 }
 
 async fn get(
@@ -34,7 +34,7 @@ async fn get(
     let not_found = || HttpError::not_found(kind.name(), &path.text);
     let key = path.key.as_ref().ok_or_else(not_found)?;
     let document = api.store.get(caller.0.workspace, kind, key).await?.ok_or_else(not_found)?;
-    Ok(options.json(document.text))
+    Ok(options.json(document))
 }
 
 /// List folders.

@@ -3,7 +3,7 @@
 use super::{
     ApiState,
     auth::Caller,
-    envelope::{self, Envelope},
+    envelope::{Envelope, envelope},
     params::ListQuery,
 };
 use crate::http::{HttpError, ResponseOptions};
@@ -19,6 +19,6 @@ pub(super) async fn list_statuses(
     ListQuery(params): ListQuery,
     options: ResponseOptions,
 ) -> Result<Response, HttpError> {
-    let page = api.store.statuses(caller.0.workspace, &params, envelope::start()).await?;
-    Ok(options.json(envelope::finish(page, &params)))
+    let page = api.store.statuses(caller.0.workspace, &params).await?;
+    Ok(options.json(envelope(&page, &params)))
 }

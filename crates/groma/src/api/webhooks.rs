@@ -3,7 +3,7 @@
 use super::{
     ApiState,
     auth::Caller,
-    idempotency::{IdempotencyKey, first_response, replayed_response},
+    idempotency::{KeyHeader, first_response, replayed_response},
     params::KeyPath,
 };
 use crate::{
@@ -20,7 +20,7 @@ use groma_domain::{
     DomainError, FieldError, Permission,
     webhook::{Endpoint, EndpointInput},
 };
-use groma_store::{Actor, EndpointOutcome, NewEndpoint, shown_with_secret};
+use groma_store::{Actor, EndpointOutcome, NewEndpoint, endpoint_with_secret};
 use serde_json::Value;
 use std::io::Read;
 
@@ -44,7 +44,7 @@ async fn create(api: ApiState, caller: Caller, request: Request) -> Result<Respo
     let actor = administrator(&caller)?;
     let (parts, body) = request.into_parts();
     body::require_media_type(&parts.headers, &["application/json"])?;
-    let key = IdempotencyKey::parse(&parts.headers)?;
+    let key = KeyHeader::parse(&parts.headers)?;
     let read = |input: &mut dyn Read| {
         let mut bytes = Vec::new();
         input.read_to_end(&mut bytes).map(|_| bytes)
@@ -60,7 +60,7 @@ async fn create(api: ApiState, caller: Caller, request: Request) -> Result<Respo
     });
     match outcome.await? {
         EndpointOutcome::Created(endpoint, secret) => {
-            first_response(serde_json::to_vec(&shown_with_secret(&endpoint, &secret)))
+            first_response(serde_json::to_vec(&endpoint_with_secret(&endpoint, &secret)))
         }
         EndpointOutcome::Replayed(response) => replayed_response(response),
     }

@@ -160,7 +160,7 @@ pub(crate) struct DeliveriesArgs {
 }
 
 fn parse_state(text: &str) -> Result<DeliveryState, String> {
-    let found = DeliveryState::WORDS.iter().find(|(word, _)| *word == text);
+    let found = DeliveryState::NAMES.iter().find(|(word, _)| *word == text);
     found
         .map(|(_, state)| *state)
         .ok_or_else(|| "must be waiting, sending, delivered or failed".to_owned())

@@ -61,10 +61,10 @@ async fn write<W: Write>(
     loop {
         let records = store.export(workspace, kind, after, CHUNK_SIZE).await?;
         let Some(last) = records.last() else { return Ok(()) };
-        after = last.seq;
+        after = last.position;
         for record in records {
             let fields: Map<String, Value> =
-                serde_json::from_slice(&record.json).map_err(CommandError::new)?;
+                serde_json::from_slice(&record.document).map_err(CommandError::new)?;
             out.write_row(resolver.add_names(fields).await?)?;
         }
     }
@@ -77,13 +77,13 @@ async fn statuses(
     let mut statuses: Vec<Map<String, Value>> = Vec::new();
     for page in 1.. {
         let params = ListParams { page, limit: MAX_LIMIT, term: None };
-        let mut page = store.statuses(workspace, &params, b"[".to_vec()).await?;
-        page.body.push(b']');
-        let page: Vec<_> = serde_json::from_slice(&page.body).map_err(CommandError::new)?;
-        if page.is_empty() {
+        let page = store.statuses(workspace, &params).await?;
+        if page.documents.is_empty() {
             break;
         }
-        statuses.extend(page);
+        for document in &page.documents {
+            statuses.push(serde_json::from_slice(document).map_err(CommandError::new)?);
+        }
     }
     Ok(statuses)
 }
@@ -133,7 +133,7 @@ impl NameResolver<'_> {
             return Ok(None);
         };
         let document: Map<String, Value> =
-            serde_json::from_slice(&document.text).map_err(CommandError::new)?;
+            serde_json::from_slice(&document).map_err(CommandError::new)?;
         let reference =
             document.get("reference").and_then(Value::as_str).unwrap_or_default().to_owned();
         if self.references.len() >= MAX_CACHED_REFERENCES {

@@ -13,7 +13,7 @@ use groma_domain::{
     DomainError, Kind, Reference, Violation, WorkspaceId, input::Field, record::RecordInput,
     status::StatusInput, text::fold,
 };
-use groma_store::{Actor, Change, Command, Done, Reserved, Store, Target};
+use groma_store::{Actor, Change, Command, CommandOutcome, ReservedReferences, SaveTarget, Store};
 use serde_json::{Map, Value, json};
 use std::{
     collections::{HashMap, HashSet},
@@ -151,7 +151,9 @@ impl ImportJob<'_> {
                 }
             }
             let commands: Vec<_> = valid.iter().map(|row| row.command.clone()).collect();
-            result.reserved.extend(commands.iter().filter_map(Command::like_made).cloned());
+            result
+                .reserved
+                .extend(commands.iter().filter_map(Command::generated_reference).cloned());
             let outcomes = self.store.check(self.change(commands)).await?;
             for (row, outcome) in valid.iter().zip(outcomes) {
                 match outcome {
@@ -166,7 +168,11 @@ impl ImportJob<'_> {
     }
 
     /// Writes the rows that were not rejected.
-    async fn write(&mut self, total: u64, reserved: Reserved) -> Result<(), CommandError> {
+    async fn write(
+        &mut self,
+        total: u64,
+        reserved: ReservedReferences,
+    ) -> Result<(), CommandError> {
         let bar = progress::bar("Writing", "rows");
         bar.set_length(total);
         let rejected: HashSet<u64> = self.report.rejected.iter().map(|row| row.index).collect();
@@ -186,7 +192,7 @@ impl ImportJob<'_> {
     async fn write_batch(
         &mut self,
         rows: Vec<ValidRow>,
-        reserved: &Reserved,
+        reserved: &ReservedReferences,
     ) -> Result<(), CommandError> {
         let commands: Vec<_> = rows.iter().map(|row| row.command.clone()).collect();
         match self.store.apply_part(self.change(commands), reserved.clone()).await {
@@ -295,7 +301,7 @@ fn parse_command(
     match kind.record_kind() {
         Some(kind) => {
             let draft = Box::new(RecordInput::read(kind, values)?);
-            Ok(Command::Save { target: Target::ByReference, draft })
+            Ok(Command::Save { target: SaveTarget::ByReference, draft })
         }
         None => Ok(Command::SaveStatus { target: None, input: StatusInput::read(values)? }),
     }
@@ -315,11 +321,17 @@ async fn next_batch(
 }
 
 impl Counts {
-    fn count(&mut self, done: &Done) {
+    fn count(&mut self, done: &CommandOutcome) {
         match done {
-            Done::Created(..) | Done::Status { created: true, .. } => self.created += 1,
-            Done::Unchanged(..) | Done::Status { changed: false, .. } => self.unchanged += 1,
-            Done::Updated(..) | Done::Status { .. } | Done::Deleted { .. } => self.updated += 1,
+            CommandOutcome::Created(..) | CommandOutcome::Status { created: true, .. } => {
+                self.created += 1
+            }
+            CommandOutcome::Unchanged(..) | CommandOutcome::Status { changed: false, .. } => {
+                self.unchanged += 1
+            }
+            CommandOutcome::Updated(..)
+            | CommandOutcome::Status { .. }
+            | CommandOutcome::Deleted { .. } => self.updated += 1,
         }
     }
 }

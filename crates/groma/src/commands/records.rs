@@ -8,7 +8,7 @@ use groma_domain::{
     record::{FolderInput, RecordInput},
     reference::Key,
 };
-use groma_store::{Actor, Change, Command, Store, Target};
+use groma_store::{Actor, Change, Command, SaveTarget, Store};
 
 pub(super) async fn archive(
     store: &Store,
@@ -19,7 +19,7 @@ pub(super) async fn archive(
     let key = parse_key(Kind::Folder, key)?;
     let workspace = find_workspace(store, workspace).await?.id;
     let input = FolderInput { archived_at: Field::Set(Some(now)), ..FolderInput::default() };
-    let target = Target::Existing { key, version: None };
+    let target = SaveTarget::Existing { key, version: None };
     let command = Command::Save { target, draft: Box::new(RecordInput::Folder(input)) };
     store.apply(Change { workspace, actor: Actor::Operator, now, commands: vec![command] }).await?;
     Ok(())

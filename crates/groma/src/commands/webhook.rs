@@ -12,7 +12,7 @@ use groma_domain::{
 };
 use groma_store::{
     Actor, AttemptRow, DeliveryFilter, DeliveryRow, EndpointChange, EndpointHealth,
-    EndpointOutcome, NewEndpoint, Redeliver, Store, shown_with_secret,
+    EndpointOutcome, NewEndpoint, Redeliver, Store, endpoint_with_secret,
 };
 use serde_json::{Value, json};
 
@@ -32,7 +32,7 @@ pub(super) async fn run(
                 NewEndpoint { workspace, actor: OPERATOR, now: clock::now(), draft, request: None };
             match store.create_endpoint(new).await? {
                 EndpointOutcome::Created(endpoint, secret) if json => {
-                    print(&shown_with_secret(&endpoint, &secret).to_string())
+                    print(&endpoint_with_secret(&endpoint, &secret).to_string())
                 }
                 EndpointOutcome::Created(endpoint, secret) => {
                     print(&format!("{}\n{}", endpoint.id, secret.reveal()))
@@ -122,7 +122,7 @@ pub(super) async fn run(
                     state.unreadable
                 )));
             }
-            let encrypted = store.seal_secrets().await?;
+            let encrypted = store.encrypt_secrets().await?;
             if json {
                 print(&json!({ "sealed": encrypted }).to_string())
             } else {
@@ -299,7 +299,7 @@ async fn print_delivery(
                 "millis": attempt.millis,
                 "status": attempt.status,
                 "error": attempt.error,
-                "answer": text(&attempt.answer),
+                "answer": text(&attempt.response),
             })
         }));
         return print(&json.to_string());

@@ -15,7 +15,7 @@ use axum::{
     response::{IntoResponse, Response},
     routing::get,
 };
-use groma_store::{Counts, Store, Vitals};
+use groma_store::{DatabaseStats, DeliveryCounts, Store};
 use groma_webhooks::Heartbeat;
 use metrics_exporter_prometheus::PrometheusHandle;
 use std::{sync::Arc, time::Duration};
@@ -73,7 +73,7 @@ impl AdminState {
         if *self.stopping.borrow() {
             problems.push("stopping: requests in progress are being finished".to_owned());
         }
-        match self.store.lacking_migrations().await {
+        match self.store.missing_migrations().await {
             Ok(missing) if missing.is_empty() => {}
             Ok(missing) => {
                 problems.push(format!("the database lacks migrations: {}", missing.join(", ")));
@@ -94,7 +94,7 @@ impl AdminState {
     async fn render_snapshot(&self) -> String {
         let now = clock::now();
         let counts = async {
-            let sessions = self.store.open_sessions(now).await?;
+            let sessions = self.store.count_sessions(now).await?;
             Ok::<_, groma_store::Error>((sessions, self.store.delivery_counts(now).await?))
         };
         let counts = counts.await;
@@ -131,10 +131,10 @@ async fn render_metrics(
 
 impl AdminState {
     fn record_server(&self) {
-        let vitals = self.store.vitals();
+        let vitals = self.store.database_stats();
         let engine = match vitals {
-            Vitals::Sqlite { .. } => "sqlite",
-            Vitals::Postgres { .. } => "postgresql",
+            DatabaseStats::Sqlite { .. } => "sqlite",
+            DatabaseStats::Postgres { .. } => "postgresql",
         };
         ::metrics::describe_gauge!("groma_info", "Version and engine, as labels");
         let version = env!("CARGO_PKG_VERSION");
@@ -144,13 +144,13 @@ impl AdminState {
         set_gauge("groma_tile_cache_entries", "Tiles in the tile cache", self.tiles.len() as f64);
         set_gauge("groma_tile_cache_bytes", "Size of the tile cache", self.tiles.bytes() as f64);
         match vitals {
-            Vitals::Sqlite { file_bytes, log_bytes } => set_labelled_gauge(
+            DatabaseStats::Sqlite { file_bytes, log_bytes } => set_labelled_gauge(
                 "groma_sqlite_bytes",
                 "Size of the database file and of the write-ahead log",
                 "file",
                 &[("database", file_bytes as f64), ("wal", log_bytes as f64)],
             ),
-            Vitals::Postgres { busy, idle, most, waiting } => {
+            DatabaseStats::Postgres { busy, idle, max, waiting } => {
                 set_labelled_gauge(
                     "groma_postgres_connections",
                     "Connections of this process to PostgreSQL",
@@ -160,7 +160,7 @@ impl AdminState {
                 set_gauge(
                     "groma_postgres_connections_max",
                     "Maximum number of connections",
-                    most as f64,
+                    max as f64,
                 );
                 set_gauge(
                     "groma_postgres_waiting",
@@ -173,7 +173,7 @@ impl AdminState {
 }
 
 /// Records what all replicas share in the database.
-fn record_counts(sessions: u64, deliveries: &Counts) {
+fn record_counts(sessions: u64, deliveries: &DeliveryCounts) {
     set_gauge("groma_sessions", "Active sessions of the web application", sessions as f64);
     set_gauge("groma_webhook_due", "Deliveries due now", deliveries.due as f64);
     set_gauge("groma_webhook_leased", "Deliveries being sent", deliveries.leased as f64);

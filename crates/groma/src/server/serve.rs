@@ -147,7 +147,7 @@ impl Server {
             // The admin listener serves to the very end, so that it can report the shutdown.
             () = serve_admin(listeners.admin, admin, metrics) => {}
             () = stop_on_signal => {}
-            () = store.tend(clock::now) => {}
+            () = store.run_maintenance(clock::now) => {}
         }
         store.close(clock::now()).await?;
         Ok(())

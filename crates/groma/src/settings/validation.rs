@@ -4,7 +4,7 @@ use super::{Limits, LogFormat, Map, Server, Service, Settings, SettingsError, We
 use crate::roles::Roles;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use groma_domain::token::TokenPrefix;
-use groma_store::SealKey;
+use groma_store::EncryptionKey;
 use ipnet::IpNet;
 use serde::Deserialize;
 use std::{
@@ -149,12 +149,12 @@ fn non_empty(text: &str) -> Option<&str> {
     Some(text.trim()).filter(|text| !text.is_empty())
 }
 
-fn encryption_key(text: &str) -> Result<SealKey, SettingsError> {
+fn encryption_key(text: &str) -> Result<EncryptionKey, SettingsError> {
     let bytes = hex::decode(text).ok().or_else(|| STANDARD.decode(text).ok());
     let key: Option<[u8; 32]> = bytes.and_then(|bytes| bytes.try_into().ok());
     // The message does not repeat the value, which may be a key with a typing error.
     let expected = "must be 32 bytes as 64 hexadecimal digits or as base64";
-    key.map(SealKey::new).ok_or_else(|| wrong("webhooks.encryption_key", expected))
+    key.map(EncryptionKey::new).ok_or_else(|| wrong("webhooks.encryption_key", expected))
 }
 
 /// An address with a port. If a host name has several addresses, IPv4 is preferred.

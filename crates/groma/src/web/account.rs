@@ -110,8 +110,9 @@ pub(super) async fn change_password(
 ) -> Result<Response, WebError> {
     let session = session_of(&request)?;
     let account = web.store.account(&session.email).await?.ok_or_else(WebError::not_found)?;
-    let bucket = groma_store::Bucket { name: format!("password {}", session.user), limit: 10 };
-    if !web.store.begin_attempt(vec![bucket.clone()], request.now).await? {
+    let bucket =
+        groma_store::ThrottleBucket { name: format!("password {}", session.user), limit: 10 };
+    if !web.store.begin_login_attempt(vec![bucket.clone()], request.now).await? {
         return Err(WebError::too_many(id("login-too-many")));
     }
     let mut errors = Vec::new();
@@ -119,7 +120,7 @@ pub(super) async fn change_password(
         errors
             .push(FieldError::new("current", request.t.msg("account-password-wrong").to_string()));
     } else {
-        web.store.forget_attempt(vec![bucket], request.now).await?;
+        web.store.clear_login_attempt(vec![bucket], request.now).await?;
     }
     let new = Password::new(form.get("password"));
     let new = new.map_err(|reason| errors.push(FieldError::new("password", reason))).ok();
@@ -169,7 +170,7 @@ pub(super) async fn enter_workspace(
     if !session.memberships.iter().any(|member| member.workspace.id == wanted) {
         return Err(WebError::not_found());
     }
-    web.store.enter_workspace(session.id, session.user, wanted).await?;
+    web.store.select_workspace(session.id, session.user, wanted).await?;
     Ok(Redirect::to(local_path(form.get("next"))).into_response())
 }
 

@@ -8,7 +8,7 @@ use super::{
     request_context::MemberContext,
 };
 use groma_domain::{Kind, PersonId, Timestamp};
-use groma_store::ChangeRow;
+use groma_store::AuditEntry;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 use uuid::Uuid;
@@ -35,7 +35,8 @@ pub(super) async fn latest(
     before: Option<i64>,
     limit: u32,
 ) -> Result<Vec<ActivityEntry>, WebError> {
-    let rows = ctx.store().activity(ctx.workspace_id(), subjects, before, limit).await?;
+    let rows =
+        ctx.store().recent_audit_entries(ctx.workspace_id(), subjects, before, limit).await?;
     entries(ctx, statuses, &rows).await
 }
 
@@ -51,7 +52,8 @@ pub(super) async fn latest_work(
     const PAGE_SIZE: u32 = 50;
     let (mut rows, mut before) = (Vec::new(), None);
     for _ in 0..MAX_PAGES {
-        let found = ctx.store().activity(ctx.workspace_id(), None, before, PAGE_SIZE).await?;
+        let found =
+            ctx.store().recent_audit_entries(ctx.workspace_id(), None, before, PAGE_SIZE).await?;
         before = found.last().map(|row| row.id);
         rows.extend(found.into_iter().filter(is_about_work));
         if rows.len() >= limit || before.is_none() {
@@ -63,7 +65,7 @@ pub(super) async fn latest_work(
 }
 
 /// Whether a change is about records, shapes, layers or statuses.
-fn is_about_work(row: &ChangeRow) -> bool {
+fn is_about_work(row: &AuditEntry) -> bool {
     let subject = row.action.split('.').next().unwrap_or_default();
     Kind::NAMES.iter().any(|(word, _)| *word == subject)
         || ["geometries", "geometry", "layer", "status"].contains(&subject)
@@ -72,7 +74,7 @@ fn is_about_work(row: &ChangeRow) -> bool {
 async fn entries(
     ctx: &MemberContext,
     statuses: &Statuses,
-    rows: &[ChangeRow],
+    rows: &[AuditEntry],
 ) -> Result<Vec<ActivityEntry>, WebError> {
     let names = Names::read(ctx, rows).await?;
     Ok(rows.iter().map(|row| entry(ctx, statuses, &names, row)).collect())
@@ -86,7 +88,7 @@ struct Names {
 }
 
 impl Names {
-    async fn read(ctx: &MemberContext, rows: &[ChangeRow]) -> Result<Self, WebError> {
+    async fn read(ctx: &MemberContext, rows: &[AuditEntry]) -> Result<Self, WebError> {
         let people = ctx.people().await?.into_iter();
         let people = people.map(|known| (known.person.id, known.person.name)).collect();
         let has = |prefix: &str| rows.iter().any(|row| row.action.starts_with(prefix));
@@ -114,7 +116,7 @@ fn entry(
     ctx: &MemberContext,
     statuses: &Statuses,
     names: &Names,
-    row: &ChangeRow,
+    row: &AuditEntry,
 ) -> ActivityEntry {
     let parse = |json: &Option<String>| -> Option<Map<String, Value>> {
         json.as_deref().and_then(|json| serde_json::from_str(json).ok())
@@ -144,7 +146,7 @@ fn entry(
     ActivityEntry { id: row.id, at: ctx.moment(row.at), sentence, changes }
 }
 
-fn actor(ctx: &MemberContext, names: &Names, row: &ChangeRow) -> String {
+fn actor(ctx: &MemberContext, names: &Names, row: &AuditEntry) -> String {
     let t = ctx.t();
     match row.actor {
         Some(person) => match names.people.get(&person) {
@@ -159,7 +161,7 @@ fn actor(ctx: &MemberContext, names: &Names, row: &ChangeRow) -> String {
 /// The name of the subject of a change, and the path of its page if it still exists.
 fn subject(
     names: &Names,
-    row: &ChangeRow,
+    row: &AuditEntry,
     doc: Option<&Doc>,
     exists: bool,
 ) -> (Option<String>, Option<String>) {

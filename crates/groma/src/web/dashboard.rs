@@ -12,7 +12,7 @@ use super::{
 use askama::Template;
 use axum::response::Response;
 use groma_domain::{Kind, Permission};
-use groma_store::{Browse, Count, Sort};
+use groma_store::{RecordCount, RecordQuery, SortOrder};
 use jiff::ToSpan;
 
 #[derive(Template)]
@@ -47,25 +47,29 @@ pub(super) async fn page(ctx: MemberContext) -> Result<Response, WebError> {
     let statuses = Statuses::read(&ctx).await?;
     let today = ctx.request.today();
     let in_14_days = today.checked_add(14.days()).ok();
-    let unfinished = |kind: Kind| Browse { limit: 8, ..statuses.unfinished(kind) };
-    let overdue = |kind: Kind| Browse {
+    let unfinished = |kind: Kind| RecordQuery { limit: 8, ..statuses.unfinished(kind) };
+    let overdue = |kind: Kind| RecordQuery {
         until: today.yesterday().ok(),
-        sort: Sort::Latest,
+        sort: SortOrder::Latest,
         ..unfinished(kind)
     };
-    let mine = Browse {
+    let mine = RecordQuery {
         person: Some(ctx.member.person.id),
-        sort: Sort::Soonest,
+        sort: SortOrder::Soonest,
         ..unfinished(Kind::Assignment)
     };
-    let due_soon = Browse {
+    let due_soon = RecordQuery {
         from: Some(today),
         until: in_14_days,
-        sort: Sort::Soonest,
+        sort: SortOrder::Soonest,
         ..unfinished(Kind::Folder)
     };
-    let overspent =
-        Browse { is_over: true, sort: Sort::Used, limit: 8, ..Browse::all(Kind::Budget) };
+    let overspent = RecordQuery {
+        is_overspent: true,
+        sort: SortOrder::Used,
+        limit: 8,
+        ..RecordQuery::all(Kind::Budget)
+    };
 
     let mine = Found::read(&ctx, mine, "/assignments?person=me").await?;
     let overdue_assignments =
@@ -105,14 +109,14 @@ pub(super) async fn page(ctx: MemberContext) -> Result<Response, WebError> {
 struct Found {
     kind: Kind,
     docs: Vec<Doc>,
-    count: Count,
+    count: RecordCount,
     href: &'static str,
 }
 
 impl Found {
     async fn read(
         ctx: &MemberContext,
-        browse: Browse,
+        browse: RecordQuery,
         href: &'static str,
     ) -> Result<Self, WebError> {
         let kind = browse.kind;
@@ -125,7 +129,7 @@ impl Found {
             label: label.into(),
             value: t.short_count(self.count),
             href: self.href,
-            is_alarming: is_bad && self.count != Count::Exactly(0),
+            is_alarming: is_bad && self.count != RecordCount::Exactly(0),
         }
     }
 

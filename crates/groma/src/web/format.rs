@@ -2,7 +2,7 @@
 
 use super::i18n::{Localizer, Message, group_digits};
 use groma_domain::{Kind, Role, Status, Timestamp, time::Date};
-use groma_store::Count;
+use groma_store::RecordCount;
 use jiff::{Zoned, tz::TimeZone};
 use serde_json::Value;
 
@@ -24,26 +24,26 @@ impl Localizer {
     }
 
     /// The number of records that a query found: `1,204` or `more than 10,000`.
-    pub(crate) fn count(self, count: Count) -> String {
+    pub(crate) fn count(self, count: RecordCount) -> String {
         match count {
-            Count::Exactly(count) => self.number(count),
-            Count::MoreThan(count) => self.msg("count-more-than").arg("count", count).into(),
+            RecordCount::Exactly(count) => self.number(count),
+            RecordCount::MoreThan(count) => self.msg("count-more-than").arg("count", count).into(),
         }
     }
 
     /// The same where there is little room: `10,000+`.
-    pub(crate) fn short_count(self, count: Count) -> String {
+    pub(crate) fn short_count(self, count: RecordCount) -> String {
         match count {
-            Count::Exactly(count) => self.number(count),
-            Count::MoreThan(count) => format!("{}+", self.number(count)),
+            RecordCount::Exactly(count) => self.number(count),
+            RecordCount::MoreThan(count) => format!("{}+", self.number(count)),
         }
     }
 
     /// A number of records of a kind: `1 folder`, `more than 10,000 folders`.
-    pub(crate) fn record_count(self, kind: Kind, count: Count) -> String {
+    pub(crate) fn record_count(self, kind: Kind, count: RecordCount) -> String {
         let message = match count {
-            Count::Exactly(count) => self.msg("record-count").arg("count", count),
-            Count::MoreThan(count) => self.msg("record-count-more-than").arg("count", count),
+            RecordCount::Exactly(count) => self.msg("record-count").arg("count", count),
+            RecordCount::MoreThan(count) => self.msg("record-count-more-than").arg("count", count),
         };
         message.arg("kind", kind.name()).into()
     }

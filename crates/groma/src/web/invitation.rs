@@ -124,7 +124,7 @@ pub(super) async fn join(
             web.store.accept_invitation(secret.hash(), user, is_new_user, request.now).await;
         match (accepted, &request.session) {
             (Ok((workspace, _)), Some(session)) => {
-                web.store.enter_workspace(session.id, session.user, workspace).await?;
+                web.store.select_workspace(session.id, session.user, workspace).await?;
                 let flash = Flash::new(request.t.msg("invitation-joined"));
                 return Ok(page::redirect_with_flash(&request, web.is_secure, "/", &flash));
             }

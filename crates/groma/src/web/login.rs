@@ -21,7 +21,7 @@ use axum::{
     response::{IntoResponse, Redirect, Response},
 };
 use groma_domain::{Email, UserId, secret::Secret};
-use groma_store::{Bucket, NewSession};
+use groma_store::{NewSession, ThrottleBucket};
 
 #[derive(Template)]
 #[template(path = "login.html")]
@@ -101,13 +101,13 @@ pub(super) async fn login(
     let device = Cookie::Device.read(&headers, web.is_secure).and_then(Secret::parse);
     let is_known_device = match (&account, &device) {
         (Some(account), Some(device)) => {
-            web.store.knows_device(account.user, &device.hash()).await?
+            web.store.is_known_device(account.user, &device.hash()).await?
         }
         _ => false,
     };
     let device = device.filter(|_| is_known_device);
     let buckets = buckets(&email, &request.address, device.as_ref());
-    if !web.store.begin_attempt(buckets.clone(), request.now).await? {
+    if !web.store.begin_login_attempt(buckets.clone(), request.now).await? {
         metrics::login(LoginOutcome::Throttled);
         tracing::warn!(client = request.address, "login rejected: too many failed attempts");
         page.problems.push(t.msg("login-too-many").into());
@@ -122,7 +122,7 @@ pub(super) async fn login(
         return page.show(&web, &request, StatusCode::BAD_REQUEST);
     };
     metrics::login(LoginOutcome::Succeeded);
-    web.store.forget_attempt(buckets, request.now).await?;
+    web.store.clear_login_attempt(buckets, request.now).await?;
     // The new session replaces an earlier one of this browser.
     if let Some(session) = &request.session {
         web.store.end_session(session.user, session.id).await?;
@@ -132,8 +132,8 @@ pub(super) async fn login(
 }
 
 /// The counters that an attempt adds to. A successful login resets the first one.
-fn buckets(email: &Email, address: &str, device: Option<&Secret>) -> Vec<Bucket> {
-    let bucket = |name: String, limit| Bucket { name, limit };
+fn buckets(email: &Email, address: &str, device: Option<&Secret>) -> Vec<ThrottleBucket> {
+    let bucket = |name: String, limit| ThrottleBucket { name, limit };
     let account = email.key();
     match device {
         Some(device) => {
@@ -183,7 +183,7 @@ pub(super) async fn open_session(
         now: request.now,
         ends_at: session_end(request.now, request.now),
     };
-    web.store.open_session(session, Some(device.hash())).await?;
+    web.store.create_session(session, Some(device.hash())).await?;
     let mut response = Redirect::to(to).into_response();
     let cookies = response.headers_mut();
     cookies.append(header::SET_COOKIE, Cookie::Session.set(secret.reveal(), web.is_secure));

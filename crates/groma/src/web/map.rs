@@ -24,7 +24,9 @@ use groma_geo::{
     geojson::{self, ReadError},
     wkb,
 };
-use groma_store::{Browse, ExportedFeature, GeometryEdit, NewGeometries, Outcome, Spool};
+use groma_store::{
+    ExportedFeature, FeatureSpool, GeometryEdit, NewGeometries, PostOutcome, RecordQuery,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json, value::RawValue};
 
@@ -145,13 +147,13 @@ pub(super) async fn folders(ctx: MemberContext, query: Query) -> Result<Response
     let numbers: Vec<f64> =
         query.get("bbox").split(',').filter_map(|number| number.trim().parse().ok()).collect();
     let view: Option<[f64; 4]> = numbers.try_into().ok();
-    let placed = Browse {
+    let placed = RecordQuery {
         closed: Some(false),
-        is_placed: true,
+        has_bbox: true,
         limit: MAX_SHAPES,
-        ..Browse::all(Kind::Folder)
+        ..RecordQuery::all(Kind::Folder)
     };
-    let browsed = ctx.store().browse(ctx.workspace_id(), placed).await?;
+    let browsed = ctx.store().query_records(ctx.workspace_id(), placed).await?;
     let mut features = Vec::new();
     for document in &browsed.documents {
         let folder: PlacedFolder = serde_json::from_slice(document)
@@ -185,11 +187,11 @@ pub(super) async fn folders(ctx: MemberContext, query: Query) -> Result<Response
 pub(super) async fn find_folders(ctx: MemberContext, query: Query) -> Result<Response, WebError> {
     let statuses = Statuses::read(&ctx).await?;
     let sent: String = query.get("term").chars().take(200).collect();
-    let found = Browse {
+    let found = RecordQuery {
         term: SearchTerm::parse(&sent).ok().flatten(),
         closed: Some(false),
         limit: 20,
-        ..Browse::all(Kind::Folder)
+        ..RecordQuery::all(Kind::Folder)
     };
     let (docs, _) = ctx.browse(found).await?;
     let folder = |doc: &Doc| {
@@ -210,7 +212,7 @@ pub(super) async fn feature(
 ) -> Result<Response, WebError> {
     let layer: LayerId = layer.parse().map_err(|_| WebError::not_found())?;
     let found = match number.parse() {
-        Ok(number) => ctx.store().drawn_geometry(ctx.workspace_id(), layer, number).await?,
+        Ok(number) => ctx.store().geometry_by_tile_id(ctx.workspace_id(), layer, number).await?,
         Err(_) => {
             let id: GeometryId = number.parse().map_err(|_| WebError::not_found())?;
             ctx.store().geometry(ctx.workspace_id(), id).await?
@@ -228,7 +230,7 @@ pub(super) async fn feature(
     if let Some(id) = feature.folder
         && let Some(json) = ctx.store().get(ctx.workspace_id(), Kind::Folder, &Key::Id(id)).await?
     {
-        let doc = Doc::parse(&json.text)?;
+        let doc = Doc::parse(&json)?;
         folder = json!({
             "reference": doc.reference(),
             "name": doc.title(Kind::Folder),
@@ -237,7 +239,7 @@ pub(super) async fn feature(
     }
     Ok(as_json(&json!({
         "id": feature.id,
-        "featureId": feature.seq * TILE_ID_STEP,
+        "featureId": feature.position * TILE_ID_STEP,
         "layerId": layer.id,
         "title": title,
         "properties": properties,
@@ -292,7 +294,7 @@ pub(super) async fn folder_geometries(
             geometry: geometry_json(feature)?,
             properties: ShapeProperties {
                 layer_id: *layer_id,
-                feature_id: feature.seq * TILE_ID_STEP,
+                feature_id: feature.position * TILE_ID_STEP,
                 layer: layer.map_or("", |layer| layer.name.as_str()),
                 color: layer.map_or("", |layer| layer.color.as_str()),
             },
@@ -354,8 +356,8 @@ pub(super) async fn save(ctx: MemberContext, body: Bytes) -> Result<Response, We
                 request: None,
             };
             match ctx.store().post_geometries(new).await? {
-                Outcome::Posted(posted) => posted,
-                Outcome::Replayed(_) => {
+                PostOutcome::Posted(posted) => posted,
+                PostOutcome::Replayed(_) => {
                     return Err(WebError::internal(
                         "the web application sends no idempotency keys",
                     ));
@@ -369,9 +371,9 @@ pub(super) async fn save(ctx: MemberContext, body: Bytes) -> Result<Response, We
 }
 
 /// Checks the drawn feature like any other GeoJSON.
-fn parse_feature(feature: &Value) -> Result<Spool, WebError> {
+fn parse_feature(feature: &Value) -> Result<FeatureSpool, WebError> {
     let text = feature.to_string();
-    let mut spool = Spool::default();
+    let mut spool = FeatureSpool::default();
     let read = geojson::read(text.as_bytes(), &geojson::Options::default(), |feature| {
         spool.push(&feature)
     });
@@ -411,7 +413,7 @@ async fn saved(
     if let Some(id) = id
         && let Some((_, feature)) = ctx.store().geometry(workspace, id).await?
     {
-        number = json!(feature.seq * TILE_ID_STEP);
+        number = json!(feature.position * TILE_ID_STEP);
     }
     Ok(as_json(&json!({
         "id": id, "featureId": number, "layerId": layer, "revision": revision,

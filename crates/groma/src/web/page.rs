@@ -16,7 +16,7 @@ use axum::{
     response::{IntoResponse, Redirect, Response},
 };
 use groma_domain::{Kind, Timestamp};
-use groma_store::Browse;
+use groma_store::RecordQuery;
 
 /// Marks a response that shows the flash message, so that its cookie is cleared.
 #[derive(Clone)]
@@ -185,8 +185,8 @@ impl MemberContext {
         let t = self.t();
         let statuses = Statuses::read(self).await?;
         let open = async |kind| {
-            let open = Browse { limit: 0, ..statuses.open(kind) };
-            let browsed = self.store().browse(self.workspace_id(), open).await?;
+            let open = RecordQuery { limit: 0, ..statuses.open(kind) };
+            let browsed = self.store().query_records(self.workspace_id(), open).await?;
             Ok::<_, WebError>(t.short_count(browsed.count))
         };
         let totals = async { Ok(self.store().totals(self.workspace_id()).await?) };

@@ -12,7 +12,7 @@ use super::{
 use askama::Template;
 use axum::response::Response;
 use groma_domain::{Kind, SearchTerm, reference::Key, text::fold};
-use groma_store::Browse;
+use groma_store::RecordQuery;
 
 #[derive(Template)]
 #[template(path = "search.html")]
@@ -72,7 +72,7 @@ async fn records_with_reference(
     let key = Key::Reference(reference);
     for kind in Kind::ALL {
         if let Some(json) = ctx.store().get(ctx.workspace_id(), kind, &key).await? {
-            found.push(Doc::parse(&json.text)?.record_link(kind));
+            found.push(Doc::parse(&json)?.record_link(kind));
         }
     }
     Ok(found)
@@ -102,7 +102,7 @@ async fn sections(
     let statuses = Statuses::read(ctx).await?;
     let mut sections = Vec::new();
     for kind in Kind::ALL {
-        let browse = Browse { term: Some(term.clone()), limit: 8, ..Browse::all(kind) };
+        let browse = RecordQuery { term: Some(term.clone()), limit: 8, ..RecordQuery::all(kind) };
         let (docs, browsed) = ctx.browse(browse).await?;
         if docs.is_empty() {
             continue;

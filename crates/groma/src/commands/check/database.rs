@@ -2,7 +2,7 @@
 
 use super::Finding;
 use crate::{clock, settings::Settings};
-use groma_store::{DatabaseUrl, Error, SecretsState, ServerFacts, Store};
+use groma_store::{DatabaseUrl, Error, SecretsState, ServerInfo, Store};
 use std::{
     fs::Metadata,
     os::unix::fs::MetadataExt,
@@ -56,7 +56,7 @@ impl Database {
         if let DatabaseUrl::Sqlite(path) = &settings.database {
             findings.extend(file_findings(path));
         }
-        if let Some(facts) = Store::server_facts(&settings.database).await? {
+        if let Some(facts) = Store::server_info(&settings.database).await? {
             findings.extend(server_findings(&facts));
         }
         let pending = Store::pending_migrations(&settings.database).await?;
@@ -73,7 +73,7 @@ impl Database {
             return Ok(());
         }
         let store = Store::open_existing(&settings.database).await?;
-        store.set_seal_key(settings.webhooks.encryption_key.clone());
+        store.set_encryption_key(settings.webhooks.encryption_key.clone());
         store.ping().await?;
         let secrets = store.secrets_state().await?;
         findings.extend(secret_findings(&secrets));
@@ -100,7 +100,7 @@ fn connection_finding(error: &Error) -> Finding {
             let (problem, remedy) = text.split_once("; ").unwrap_or((&text, "create it"));
             return Finding::error(problem, remedy);
         }
-        Error::Linked(_) => "remove the other hard links",
+        Error::HardLinked(_) => "remove the other hard links",
         Error::File { .. } => {
             "give the user who runs Groma read and write access to it and to its folder"
         }
@@ -188,7 +188,7 @@ impl ProcessUser {
     }
 }
 
-fn server_findings(facts: &ServerFacts) -> Vec<Finding> {
+fn server_findings(facts: &ServerInfo) -> Vec<Finding> {
     let mut findings = Vec::new();
     let major = facts.version / 10_000;
     if major < 14 {
@@ -326,10 +326,10 @@ mod tests {
 
     #[test]
     fn server_findings_name_each_problem() {
-        let problems = |change: fn(&mut ServerFacts)| {
+        let problems = |change: fn(&mut ServerInfo)| {
             let extension =
                 |name: &str| (name.to_owned(), Some("3.5".to_owned()), Some("3.5".to_owned()));
-            let mut facts = ServerFacts {
+            let mut facts = ServerInfo {
                 version: 170_004,
                 clock_millis: clock::now().as_millis(),
                 max_connections: 100,
@@ -344,11 +344,11 @@ mod tests {
         };
         assert_eq!(problems(|_| {}), "");
         let unavailable =
-            |facts: &mut ServerFacts| facts.extensions[0] = ("postgis".to_owned(), None, None);
+            |facts: &mut ServerInfo| facts.extensions[0] = ("postgis".to_owned(), None, None);
         assert_eq!(problems(unavailable), "the extension postgis is not installed on the server");
-        let missing = |facts: &mut ServerFacts| facts.extensions[0].1 = None;
+        let missing = |facts: &mut ServerInfo| facts.extensions[0].1 = None;
         assert_eq!(problems(missing), "this database lacks the extension postgis");
-        let old = |facts: &mut ServerFacts| facts.extensions[0].1 = Some("2.5.1".to_owned());
+        let old = |facts: &mut ServerInfo| facts.extensions[0].1 = Some("2.5.1".to_owned());
         assert_eq!(problems(old), "PostGIS 2.5.1 is older than 3");
         assert_eq!(
             problems(|facts| facts.version = 130_011),

@@ -68,7 +68,7 @@ async fn write(
                 text.extend_from_slice(separator.as_bytes());
             }
             write_feature(feature, &mut text)?;
-            after = feature.seq;
+            after = feature.position;
         }
         if features.is_empty() {
             let is_empty = text.is_empty() && after == 0;

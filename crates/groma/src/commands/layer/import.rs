@@ -14,7 +14,7 @@ use groma_domain::{
     Kind, Layer, LayerId, WorkspaceId, geometry::UploadResult, layer::LayerKey, reference::Key,
 };
 use groma_geo::geojson::{DocumentError, Feature, ReadError};
-use groma_store::{Actor, NewGeometries, Outcome, Spool, Store};
+use groma_store::{Actor, FeatureSpool, NewGeometries, PostOutcome, Store};
 use serde_json::{Value, json};
 use std::{path::Path, sync::Arc};
 use tokio::sync::mpsc;
@@ -177,7 +177,7 @@ impl ImportJob<'_> {
         let (sender, mut batches) = mpsc::channel(1);
         let file = file.clone();
         let reader = tokio::task::spawn_blocking(move || {
-            let mut batch = Batch { sender, spool: Spool::default(), vertices: 0 };
+            let mut batch = Batch { sender, spool: FeatureSpool::default(), vertices: 0 };
             let result = file.read(&bar, |feature| batch.push(&feature));
             let sent = batch.send();
             bar.finish_and_clear();
@@ -195,8 +195,8 @@ impl ImportJob<'_> {
                 request: None,
             });
             match posted.await {
-                Ok(Outcome::Posted(posted)) => report.count(&posted),
-                Ok(Outcome::Replayed(_)) => {}
+                Ok(PostOutcome::Posted(posted)) => report.count(&posted),
+                Ok(PostOutcome::Replayed(_)) => {}
                 Err(error) => return Err(self.write_error(error, layer, is_new, report).await),
             }
         }
@@ -242,8 +242,8 @@ impl ImportJob<'_> {
 
 /// Collects features until they fill a transaction.
 struct Batch {
-    sender: mpsc::Sender<Spool>,
-    spool: Spool,
+    sender: mpsc::Sender<FeatureSpool>,
+    spool: FeatureSpool,
     vertices: u64,
 }
 

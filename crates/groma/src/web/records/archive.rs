@@ -13,7 +13,7 @@ use groma_domain::{
     record::{FolderInput, RecordInput},
     reference::Key,
 };
-use groma_store::{Command, Target};
+use groma_store::{Command, SaveTarget};
 
 pub(in crate::web) async fn archive(
     ctx: MemberContext,
@@ -40,7 +40,7 @@ async fn set_archived(
     let doc = ctx.record(Kind::Folder, key).await?;
     let archived_at: Option<Timestamp> = archive.then_some(ctx.now());
     let input = FolderInput { archived_at: Field::Set(archived_at), ..FolderInput::default() };
-    let target = Target::Existing { key: Key::Id(doc.id()?), version: None };
+    let target = SaveTarget::Existing { key: Key::Id(doc.id()?), version: None };
     let draft = Box::new(RecordInput::Folder(input));
     ctx.apply(Command::Save { target, draft }).await?;
     let path = doc.path(Kind::Folder);

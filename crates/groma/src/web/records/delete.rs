@@ -13,7 +13,7 @@ use crate::web::{
 use askama::Template;
 use axum::{extract::Path, http::StatusCode, response::Response};
 use groma_domain::{Kind, RecordId, reference::Key};
-use groma_store::{Browse, Command, Count};
+use groma_store::{Command, RecordCount, RecordQuery};
 
 #[derive(Template)]
 #[template(path = "delete_confirm.html")]
@@ -102,17 +102,18 @@ async fn consequences(
     id: RecordId,
 ) -> Result<(Vec<String>, Vec<String>), WebError> {
     let t = ctx.t();
-    let count = async |browse: Browse| -> Result<Count, WebError> {
-        let (_, browsed) = ctx.browse(Browse { limit: 1, ..browse }).await?;
+    let count = async |browse: RecordQuery| -> Result<RecordCount, WebError> {
+        let (_, browsed) = ctx.browse(RecordQuery { limit: 1, ..browse }).await?;
         Ok(browsed.count)
     };
-    let expenses = Browse::all(Kind::Expense);
+    let expenses = RecordQuery::all(Kind::Expense);
     let (mut deleted_too, mut kept) = (Vec::new(), Vec::new());
     match kind {
         Kind::Folder => {
             for part in [Kind::Assignment, Kind::Budget, Kind::Expense] {
-                let count = count(Browse { folder: Some(id), ..Browse::all(part) }).await?;
-                if count != Count::Exactly(0) {
+                let count =
+                    count(RecordQuery { folder: Some(id), ..RecordQuery::all(part) }).await?;
+                if count != RecordCount::Exactly(0) {
                     deleted_too.push(t.record_count(part, count));
                 }
             }
@@ -123,11 +124,11 @@ async fn consequences(
         }
         Kind::Assignment | Kind::Budget => {
             let browse = match kind {
-                Kind::Assignment => Browse { assignment: Some(id), ..expenses },
-                _ => Browse { budget: Some(id), ..expenses },
+                Kind::Assignment => RecordQuery { assignment: Some(id), ..expenses },
+                _ => RecordQuery { budget: Some(id), ..expenses },
             };
             let count = count(browse).await?;
-            if count != Count::Exactly(0) {
+            if count != RecordCount::Exactly(0) {
                 let expenses = t.record_count(Kind::Expense, count);
                 let message = t.msg("delete-keeps-expenses").arg("expenses", expenses);
                 kept.push(message.arg("kind", kind.name()).into());

@@ -17,7 +17,7 @@ use crate::web::{
 use askama::Template;
 use axum::{extract::Path, response::Response};
 use groma_domain::{Kind, Permission};
-use groma_store::{Browse, Count, Sort};
+use groma_store::{RecordCount, RecordQuery, SortOrder};
 use serde_json::Value;
 
 #[derive(Template)]
@@ -238,11 +238,12 @@ async fn add_folder_parts(
     let currency = doc.text("currency");
     let query = Pairs::default().with(&[("folder", doc.reference())]).query();
     let in_folder =
-        |kind, limit, sort| Browse { folder: Some(id), limit, sort, ..Browse::all(kind) };
-    let (assignments, found) = ctx.browse(in_folder(Kind::Assignment, 20, Sort::Soonest)).await?;
+        |kind, limit, sort| RecordQuery { folder: Some(id), limit, sort, ..RecordQuery::all(kind) };
+    let (assignments, found) =
+        ctx.browse(in_folder(Kind::Assignment, 20, SortOrder::Soonest)).await?;
     let assignment_count = found.count;
-    let (budgets, _) = ctx.browse(in_folder(Kind::Budget, 100, Sort::Newest)).await?;
-    let (expenses, found) = ctx.browse(in_folder(Kind::Expense, 10, Sort::Latest)).await?;
+    let (budgets, _) = ctx.browse(in_folder(Kind::Budget, 100, SortOrder::Newest)).await?;
+    let (expenses, found) = ctx.browse(in_folder(Kind::Expense, 10, SortOrder::Latest)).await?;
     let expense_count = found.count;
     for record in assignments.iter().chain(&budgets).chain(&expenses) {
         subjects.push(record.id()?.0);
@@ -263,7 +264,7 @@ async fn add_folder_parts(
     }
     let done = assignments.iter().filter(|doc| !doc.0["completedAt"].is_null()).count();
     let progress = match assignment_count {
-        Count::Exactly(count) if count > 0 && count <= 20 => {
+        RecordCount::Exactly(count) if count > 0 && count <= 20 => {
             t.msg("folder-assignments-done").arg("done", done).arg("count", count).into()
         }
         count => t.count(count),
@@ -318,11 +319,11 @@ async fn folder_chart(
         return Ok(None);
     }
     let currency = doc.text("currency");
-    let all = Browse {
+    let all = RecordQuery {
         folder: Some(doc.id()?),
-        sort: Sort::Soonest,
+        sort: SortOrder::Soonest,
         limit: 5_000,
-        ..Browse::all(Kind::Expense)
+        ..RecordQuery::all(Kind::Expense)
     };
     let (mut expenses, _) = ctx.browse(all).await?;
     expenses.retain(|expense| {
@@ -366,11 +367,11 @@ async fn add_assignment_parts(
         numeric_fact(t.msg("field-estimated-hours"), hours("estimatedHours")),
         numeric_fact(t.msg("field-spent-hours"), hours("spentHours")),
     ];
-    let browse = Browse {
+    let browse = RecordQuery {
         assignment: Some(doc.id()?),
-        sort: Sort::Latest,
+        sort: SortOrder::Latest,
         limit: 20,
-        ..Browse::all(Kind::Expense)
+        ..RecordQuery::all(Kind::Expense)
     };
     let (expenses, browsed) = ctx.browse(browse).await?;
     let query = Pairs::default().with(&[("assignment", doc.reference())]).query();
@@ -440,11 +441,11 @@ async fn add_budget_parts(
         date_fact(t, t.msg("field-start"), doc, "startDate"),
         date_fact(t, t.msg("field-end"), doc, "endDate"),
     ];
-    let browse = Browse {
+    let browse = RecordQuery {
         budget: Some(doc.id()?),
-        sort: Sort::Soonest,
+        sort: SortOrder::Soonest,
         limit: 5_000,
-        ..Browse::all(Kind::Expense)
+        ..RecordQuery::all(Kind::Expense)
     };
     let (expenses, browsed) = ctx.browse(browse).await?;
     let (amount, currency) = (doc.decimal("amount"), doc.text("currency"));

@@ -22,7 +22,7 @@ use crate::web::{
 use askama::Template;
 use axum::{extract::Path, http::StatusCode, response::Response};
 use groma_domain::{DomainError, FieldError, Kind, record::RecordInput, reference::Key};
-use groma_store::{Browse, Command, Count, Done, Sort, Target};
+use groma_store::{Command, CommandOutcome, RecordCount, RecordQuery, SaveTarget, SortOrder};
 
 #[derive(Template)]
 #[template(path = "record_form.html")]
@@ -126,8 +126,8 @@ async fn edit_page(ctx: MemberContext, key: &str, kind: Kind) -> Result<Response
 
 async fn create(ctx: MemberContext, form: Pairs, kind: Kind) -> Result<Response, WebError> {
     let t = ctx.t();
-    let error = match save(&ctx, kind, Target::New, &form).await? {
-        Ok(Done::Created(id, reference)) => {
+    let error = match save(&ctx, kind, SaveTarget::New, &form).await? {
+        Ok(CommandOutcome::Created(id, reference)) => {
             let (reference, id) = (reference.as_str(), id.to_string());
             let created = t.msg("record-created").arg("kind", kind.name());
             let flash = Flash::new(created.arg("reference", reference));
@@ -159,13 +159,17 @@ async fn update(
 ) -> Result<Response, WebError> {
     let doc = ctx.record(kind, key).await?;
     let version = form.get("version").parse().ok();
-    let target = Target::Existing { key: Key::Id(doc.id()?), version };
+    let target = SaveTarget::Existing { key: Key::Id(doc.id()?), version };
     let t = ctx.t();
     let error = match save(&ctx, kind, target, &form).await? {
         Ok(done) => {
             let (message, reference) = match &done {
-                Done::Updated(_, reference) => (t.msg("record-saved"), reference.as_str()),
-                Done::Unchanged(_, reference) => (t.msg("record-unchanged"), reference.as_str()),
+                CommandOutcome::Updated(_, reference) => {
+                    (t.msg("record-saved"), reference.as_str())
+                }
+                CommandOutcome::Unchanged(_, reference) => {
+                    (t.msg("record-unchanged"), reference.as_str())
+                }
                 _ => return Err(WebError::internal("a record was not changed")),
             };
             let message = message.arg("kind", kind.name()).arg("reference", reference);
@@ -190,9 +194,9 @@ async fn update(
 async fn save(
     ctx: &MemberContext,
     kind: Kind,
-    target: Target,
+    target: SaveTarget,
     form: &Pairs,
-) -> Result<Result<Done, DomainError>, WebError> {
+) -> Result<Result<CommandOutcome, DomainError>, WebError> {
     let input =
         to_input(ctx.t(), kind, form).map_err(|problem| DomainError::Invalid(vec![problem]));
     let draft = match input.and_then(|values| RecordInput::read(kind, &values)) {
@@ -306,18 +310,18 @@ async fn entered_expenses(
     let Some(folder) = ctx.store().get(ctx.workspace_id(), Kind::Folder, &key).await? else {
         return Ok(None);
     };
-    let folder = Doc::parse(&folder.text)?;
-    let all = Browse {
+    let folder = Doc::parse(&folder)?;
+    let all = RecordQuery {
         folder: Some(folder.id()?),
         limit: 5_000,
-        sort: Sort::Newest,
-        ..Browse::all(Kind::Expense)
+        sort: SortOrder::Newest,
+        ..RecordQuery::all(Kind::Expense)
     };
     let (docs, browsed) = ctx.browse(all).await?;
     let newest = &docs[..docs.len().min(10)];
     let note = match browsed.count {
-        Count::Exactly(count) => t.msg("expenses-entered-count").arg("count", count),
-        Count::MoreThan(count) => t.msg("expenses-entered-newest").arg("count", count),
+        RecordCount::Exactly(count) => t.msg("expenses-entered-count").arg("count", count),
+        RecordCount::MoreThan(count) => t.msg("expenses-entered-newest").arg("count", count),
     };
     Ok(Some(EnteredExpenses {
         folder: format!("{} {}", folder.reference(), folder.title(Kind::Folder)),

@@ -9,7 +9,7 @@ use crate::web::{
     setup::currency_choices,
 };
 use groma_domain::{Currency, Kind, record::Priority};
-use groma_store::Browse;
+use groma_store::RecordQuery;
 
 /// The value of a field as text.
 pub(super) fn display_value(t: Localizer, field: &Field) -> String {
@@ -181,7 +181,7 @@ pub(super) async fn fields(
 
 /// The folder, by its reference, with the newest folders as suggestions.
 async fn folder(ctx: &MemberContext, values: &Values) -> Result<Field, WebError> {
-    let recent = Browse { closed: Some(false), limit: 50, ..Browse::all(Kind::Folder) };
+    let recent = RecordQuery { closed: Some(false), limit: 50, ..RecordQuery::all(Kind::Folder) };
     let (recent, _) = ctx.browse(recent).await?;
     let choices =
         recent.iter().map(|doc| Choice::new(doc.reference(), doc.title(Kind::Folder), false));
@@ -210,8 +210,11 @@ async fn record_of_folder(
             .value(chosen)
             .hint(ctx.t().msg("form-linked-reference-hint")));
     };
-    let in_folder =
-        Browse { folder: Some(Doc::parse(&folder.text)?.id()?), limit: 200, ..Browse::all(kind) };
+    let in_folder = RecordQuery {
+        folder: Some(Doc::parse(&folder)?.id()?),
+        limit: 200,
+        ..RecordQuery::all(kind)
+    };
     let (docs, _) = ctx.browse(in_folder).await?;
     let mut choices = vec![Choice::new("", "—", chosen.is_empty())];
     choices.extend(docs.iter().map(|doc| {

@@ -70,7 +70,7 @@ impl Values {
                 && let Some(json) =
                     ctx.store().get(ctx.workspace_id(), linked, &Key::Id(id)).await?
             {
-                texts.insert(field.into(), Doc::parse(&json.text)?.reference().to_owned());
+                texts.insert(field.into(), Doc::parse(&json)?.reference().to_owned());
             }
         }
         let people = doc.0["assignees"].as_array().cloned().unwrap_or_default();

@@ -14,7 +14,7 @@ use crate::web::{
 use askama::Template;
 use axum::response::Response;
 use groma_domain::{Kind, Permission, RecordId, SearchTerm, time::Date};
-use groma_store::{Browse, Browsed, Count, MANY, Sort, StatusFilter};
+use groma_store::{COUNT_LIMIT, RecordCount, RecordPage, RecordQuery, SortOrder, StatusFilter};
 use jiff::ToSpan;
 
 const PAGE_SIZE: u32 = 50;
@@ -123,7 +123,7 @@ async fn show(ctx: MemberContext, query: Pairs, kind: Kind) -> Result<Response, 
         table,
         range: range(t, &list, &docs, &browsed),
         previous: (list.page > 1).then(|| page_href(list.page - 1)),
-        next: (last < browsed.reach && !docs.is_empty()).then(|| page_href(list.page + 1)),
+        next: (last < browsed.reachable && !docs.is_empty()).then(|| page_href(list.page + 1)),
         totals,
         totals_note,
     };
@@ -153,20 +153,20 @@ async fn show(ctx: MemberContext, query: Pairs, kind: Kind) -> Result<Response, 
     ctx.page(Meta::new(t.kind_title(kind), Nav::of(kind)), &page).await
 }
 
-fn count_text(t: Localizer, count: Count) -> String {
+fn count_text(t: Localizer, count: RecordCount) -> String {
     match count {
-        Count::MoreThan(0) => t.msg("list-none-so-far").into(),
+        RecordCount::MoreThan(0) => t.msg("list-none-so-far").into(),
         count => t.count(count),
     }
 }
 
 /// The rows of this page and their number: `1–50 of 1,204`.
-fn range(t: Localizer, list: &ListRequest, docs: &[Doc], browsed: &Browsed) -> String {
+fn range(t: Localizer, list: &ListRequest, docs: &[Doc], browsed: &RecordPage) -> String {
     if docs.is_empty() {
         return String::new();
     }
     let last = list.browse.skip + docs.len() as u64;
-    let is_cut = last == browsed.reach && matches!(browsed.count, Count::MoreThan(_));
+    let is_cut = last == browsed.reachable && matches!(browsed.count, RecordCount::MoreThan(_));
     let message = if is_cut { t.msg("list-range-cut") } else { t.msg("list-range") };
     message
         .arg("first", list.browse.skip + 1)
@@ -222,10 +222,12 @@ impl Tab {
         }
     }
 
-    fn browse(self, kind: Kind, statuses: &Statuses) -> Browse {
+    fn browse(self, kind: Kind, statuses: &Statuses) -> RecordQuery {
         match self {
             Self::Active | Self::Open => statuses.open(kind),
-            Self::Archived | Self::Done => Browse { closed: Some(true), ..Browse::all(kind) },
+            Self::Archived | Self::Done => {
+                RecordQuery { closed: Some(true), ..RecordQuery::all(kind) }
+            }
             Self::Cancelled => statuses.cancelled(),
         }
     }
@@ -233,7 +235,7 @@ impl Tab {
 
 /// The query of a list, read from its address.
 struct ListRequest {
-    browse: Browse,
+    browse: RecordQuery,
     page: u64,
     folder: Option<RecordLink>,
     is_filtered: bool,
@@ -250,7 +252,7 @@ impl ListRequest {
     ) -> Result<Self, WebError> {
         let tabs = Tab::of(kind);
         let tab = tabs.iter().find(|tab| tab.state() == query.get("state")).or(tabs.first());
-        let mut browse = tab.map_or(Browse::all(kind), |tab| tab.browse(kind, statuses));
+        let mut browse = tab.map_or(RecordQuery::all(kind), |tab| tab.browse(kind, statuses));
         let typed: String = query.get("q").trim().chars().take(200).collect();
         browse.term = SearchTerm::parse(&typed).ok().flatten();
         if let Some(status) = statuses.get(query.get("status")) {
@@ -279,7 +281,7 @@ impl ListRequest {
             browse.budget = linked_id(ctx, Kind::Budget, query.get("budget")).await?;
             browse.assignment = linked_id(ctx, Kind::Assignment, query.get("assignment")).await?;
         }
-        browse.is_over = kind == Kind::Budget && query.get("over") == "yes";
+        browse.is_overspent = kind == Kind::Budget && query.get("over") == "yes";
         let mut folder = None;
         if kind != Kind::Folder
             && let Some(sent) = query.given("folder")
@@ -289,7 +291,7 @@ impl ListRequest {
             if let Some(key) = parse_key(sent)
                 && let Some(json) = ctx.store().get(ctx.workspace_id(), Kind::Folder, &key).await?
             {
-                let doc = Doc::parse(&json.text)?;
+                let doc = Doc::parse(&json)?;
                 browse.folder = Some(doc.id()?);
                 folder = Some(doc.record_link(Kind::Folder));
             }
@@ -315,11 +317,17 @@ impl ListRequest {
         Tab::of(kind).iter().map(choice).collect()
     }
 
-    fn empty(&self, t: Localizer, path: &str, new: Option<NewLink>, count: Count) -> EmptyList {
+    fn empty(
+        &self,
+        t: Localizer,
+        path: &str,
+        new: Option<NewLink>,
+        count: RecordCount,
+    ) -> EmptyList {
         let is_narrowed = self.is_filtered || !self.term.is_empty();
         let tab = self.tab.map_or("none", Tab::name);
         let message = match (is_narrowed, self.term.is_empty()) {
-            (true, false) if matches!(count, Count::MoreThan(_)) => {
+            (true, false) if matches!(count, RecordCount::MoreThan(_)) => {
                 t.html("list-empty-too-many-matches")
             }
             (true, false) => t.html("list-empty-search"),
@@ -342,7 +350,7 @@ async fn linked_id(
 ) -> Result<Option<RecordId>, WebError> {
     let Some(key) = parse_key(sent) else { return Ok(None) };
     let found = ctx.store().get(ctx.workspace_id(), kind, &key).await?;
-    found.map(|document| Doc::parse(&document.text)?.id()).transpose()
+    found.map(|document| Doc::parse(&document)?.id()).transpose()
 }
 
 fn days_after(today: Date, days: i64) -> Date {
@@ -350,42 +358,46 @@ fn days_after(today: Date, days: i64) -> Date {
 }
 
 /// The requested order, or the default of a kind.
-fn sort(kind: Kind, sent: &str, is_narrowed: bool) -> Sort {
+fn sort(kind: Kind, sent: &str, is_narrowed: bool) -> SortOrder {
     let wanted = match sent {
-        "newest" => Sort::Newest,
-        "oldest" => Sort::Oldest,
-        "due" | "date" => Sort::Soonest,
-        "-due" | "-date" => Sort::Latest,
-        "name" => Sort::Title,
-        "used" => Sort::Used,
+        "newest" => SortOrder::Newest,
+        "oldest" => SortOrder::Oldest,
+        "due" | "date" => SortOrder::Soonest,
+        "-due" | "-date" => SortOrder::Latest,
+        "name" => SortOrder::Title,
+        "used" => SortOrder::Used,
         _ => match kind {
-            Kind::Folder | Kind::Budget => Sort::Newest,
-            Kind::Assignment => Sort::Soonest,
-            Kind::Expense => Sort::Latest,
+            Kind::Folder | Kind::Budget => SortOrder::Newest,
+            Kind::Assignment => SortOrder::Soonest,
+            Kind::Expense => SortOrder::Latest,
         },
     };
     // Filtered expenses have an index by date, but none by creation.
     match wanted {
-        Sort::Newest if kind == Kind::Expense && is_narrowed => Sort::Latest,
-        Sort::Oldest if kind == Kind::Expense && is_narrowed => Sort::Soonest,
-        wanted if Sort::of(kind).contains(&wanted) => wanted,
-        _ => Sort::Newest,
+        SortOrder::Newest if kind == Kind::Expense && is_narrowed => SortOrder::Latest,
+        SortOrder::Oldest if kind == Kind::Expense && is_narrowed => SortOrder::Soonest,
+        wanted if SortOrder::of(kind).contains(&wanted) => wanted,
+        _ => SortOrder::Newest,
     }
 }
 
 /// Makes headings into links that sort.
-fn link_headings(columns: &mut [Column], query: &Pairs, path: &str, sort: Sort) {
+fn link_headings(columns: &mut [Column], query: &Pairs, path: &str, sort: SortOrder) {
     for column in columns {
         let (up, down) = match column.sort_key {
-            Some(SortKey::Created) => (("oldest", Sort::Oldest), Some(("newest", Sort::Newest))),
-            Some(SortKey::Name) => (("name", Sort::Title), None),
-            Some(SortKey::Due) => (("due", Sort::Soonest), Some(("-due", Sort::Latest))),
-            Some(SortKey::Date) => (("date", Sort::Soonest), Some(("-date", Sort::Latest))),
-            Some(SortKey::Used) => (("used", Sort::Used), None),
+            Some(SortKey::Created) => {
+                (("oldest", SortOrder::Oldest), Some(("newest", SortOrder::Newest)))
+            }
+            Some(SortKey::Name) => (("name", SortOrder::Title), None),
+            Some(SortKey::Due) => (("due", SortOrder::Soonest), Some(("-due", SortOrder::Latest))),
+            Some(SortKey::Date) => {
+                (("date", SortOrder::Soonest), Some(("-date", SortOrder::Latest)))
+            }
+            Some(SortKey::Used) => (("used", SortOrder::Used), None),
             None => continue,
         };
         column.sorted = match (sort == up.1, down.is_some_and(|down| down.1 == sort)) {
-            (true, _) if up.1 == Sort::Used => Some("descending"),
+            (true, _) if up.1 == SortOrder::Used => Some("descending"),
             (true, _) => Some("ascending"),
             (_, true) => Some("descending"),
             _ => None,
@@ -450,7 +462,7 @@ async fn filters(
 async fn totals(
     ctx: &MemberContext,
     list: &ListRequest,
-    count: Count,
+    count: RecordCount,
     docs: &[Doc],
 ) -> Result<(Vec<Money>, String), WebError> {
     let t = ctx.t();
@@ -458,12 +470,12 @@ async fn totals(
         _ if list.browse.kind != Kind::Expense || docs.is_empty() => {
             Ok((Vec::new(), String::new()))
         }
-        Count::Exactly(count) if count <= u64::from(PAGE_SIZE) => {
+        RecordCount::Exactly(count) if count <= u64::from(PAGE_SIZE) => {
             Ok((totals_by_currency(t, docs), String::new()))
         }
-        Count::Exactly(count) if count <= MANY => {
-            let limit = u32::try_from(MANY).unwrap_or(PAGE_SIZE);
-            let all = Browse { skip: 0, limit, ..list.browse.clone() };
+        RecordCount::Exactly(count) if count <= COUNT_LIMIT => {
+            let limit = u32::try_from(COUNT_LIMIT).unwrap_or(PAGE_SIZE);
+            let all = RecordQuery { skip: 0, limit, ..list.browse.clone() };
             let (all, _) = ctx.browse(all).await?;
             Ok((totals_by_currency(t, &all), String::new()))
         }

@@ -10,7 +10,7 @@ use crate::web::{
 };
 use futures_util::future::try_join_all;
 use groma_domain::{Kind, RecordId, time::Date};
-use groma_store::Browse;
+use groma_store::RecordQuery;
 use std::collections::HashMap;
 
 /// A table of records.
@@ -110,7 +110,7 @@ impl<'a> RowBuilder<'a> {
             let totals = docs.iter().map(async |doc| {
                 let id = doc.id()?;
                 let of_folder =
-                    Browse { folder: Some(id), limit: 100, ..Browse::all(Kind::Budget) };
+                    RecordQuery { folder: Some(id), limit: 100, ..RecordQuery::all(Kind::Budget) };
                 let (budgets, _) = ctx.browse(of_folder).await?;
                 let totals = BudgetTotals::of(&budgets, doc.text("currency"));
                 let money = (!budgets.is_empty())

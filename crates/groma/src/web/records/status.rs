@@ -8,7 +8,7 @@ use crate::web::{
 };
 use axum::{extract::Path, response::Response};
 use groma_domain::{DomainError, Kind, record::RecordInput, reference::Key};
-use groma_store::{Command, Done, Target};
+use groma_store::{Command, CommandOutcome, SaveTarget};
 use serde_json::{Map, Value};
 
 macro_rules! handlers {
@@ -38,13 +38,13 @@ async fn set(ctx: MemberContext, key: &str, form: &Form, kind: Kind) -> Result<R
     let draft = RecordInput::read(kind, &values);
     let draft = Box::new(draft.map_err(|refusal| WebError::invalid(refusal.to_string()))?);
     let version = form.get("version").parse().ok();
-    let target = Target::Existing { key: Key::Id(doc.id()?), version };
+    let target = SaveTarget::Existing { key: Key::Id(doc.id()?), version };
     let path = doc.path(kind);
     let to = if form.has("next") { local_path(form.get("next")) } else { &path };
     let flash = match ctx.apply(Command::Save { target, draft }).await {
         Ok(done) => {
             let message = match done.first() {
-                Some(Done::Unchanged(..)) => t.msg("record-unchanged"),
+                Some(CommandOutcome::Unchanged(..)) => t.msg("record-unchanged"),
                 _ => t.msg("record-status-changed"),
             };
             Flash::new(message.arg("kind", kind.name()).arg("reference", doc.reference()))

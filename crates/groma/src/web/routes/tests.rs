@@ -72,7 +72,7 @@ impl TestApp {
             now: now(),
             ends_at: now().plus_millis(3_600_000),
         };
-        self.store.open_session(session, None).await.unwrap();
+        self.store.create_session(session, None).await.unwrap();
         secret
     }
 
@@ -334,7 +334,7 @@ async fn get_requests_change_nothing() {
     let app = TestApp::new().await;
     let secret = &app.members["owner"];
     let state = async || {
-        let changes = app.store.changes(app.workspace, 0, 10_000).await.unwrap().len();
+        let changes = app.store.audit_entries(app.workspace, 0, 10_000).await.unwrap().len();
         let people = app.store.people(app.workspace).await.unwrap().len();
         let email = Email::parse("owner@office.test").unwrap();
         let user = app.store.account(&email).await.unwrap().unwrap().user;

@@ -18,7 +18,7 @@ use groma_domain::{
     input::StatusRef,
     status::{StatusGroup, StatusInput},
 };
-use groma_store::{Browse, Command, Count, StatusFilter};
+use groma_store::{Command, RecordCount, RecordQuery, StatusFilter};
 use serde_json::{Map, Value};
 
 const PATH: &str = "/settings/statuses";
@@ -272,9 +272,10 @@ async fn delete_form(
 ) -> Result<Response, WebError> {
     let t = ctx.t();
     let kind = status.applies_to;
-    let used = Browse { status: StatusFilter::Is(status.id), limit: 1, ..Browse::all(kind) };
+    let used =
+        RecordQuery { status: StatusFilter::Is(status.id), limit: 1, ..RecordQuery::all(kind) };
     let (_, browsed) = ctx.browse(used).await?;
-    let needs_replacement = status.is_default || browsed.count != Count::Exactly(0);
+    let needs_replacement = status.is_default || browsed.count != RecordCount::Exactly(0);
     let statuses = Statuses::read(ctx).await?;
     let others = statuses.of(kind).filter(|other| other.id != status.id);
     let mut choices: Vec<Choice> =

@@ -67,7 +67,7 @@ pub(in crate::web) async fn page(ctx: MemberContext) -> Result<Response, WebErro
 async fn show(ctx: &MemberContext, new_token: Option<NewTokenView>) -> Result<Response, WebError> {
     let t = ctx.t();
     // Write the latest uses, so that the page shows them.
-    ctx.store().settle(ctx.now()).await?;
+    ctx.store().flush(ctx.now()).await?;
     let sees_all = ctx.can(Permission::Administer);
     let me = ctx.member.person.id;
     let mut tokens = ctx.store().tokens(Some(ctx.workspace_id())).await?;

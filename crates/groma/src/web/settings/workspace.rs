@@ -15,7 +15,7 @@ use crate::web::{
 use askama::Template;
 use axum::{http::StatusCode, response::Response};
 use groma_domain::{Currency, DomainError, FieldError, Kind, Permission, workspace::WorkspaceName};
-use groma_store::Count;
+use groma_store::RecordCount;
 
 const PATH: &str = "/settings/workspace";
 
@@ -106,7 +106,7 @@ async fn confirm(
     let totals = ctx.store().totals(ctx.workspace_id()).await?;
     let kinds = Kind::ALL.iter().zip(totals).filter(|(_, total)| *total > 0);
     let mut deleted_too: Vec<String> =
-        kinds.map(|(kind, total)| t.record_count(*kind, Count::Exactly(total))).collect();
+        kinds.map(|(kind, total)| t.record_count(*kind, RecordCount::Exactly(total))).collect();
     let layers = ctx.store().all_layers(ctx.workspace_id()).await?;
     if !layers.is_empty() {
         let shapes: u64 = layers.iter().map(|layer| layer.counts.total()).sum();

@@ -100,7 +100,7 @@ pub(in crate::web) async fn page(
     let t = ctx.t();
     let health = existing(&ctx, &id).await?;
     let endpoint = &health.endpoint;
-    let state = DeliveryState::WORDS.into_iter().find(|(name, _)| *name == query.get("state"));
+    let state = DeliveryState::NAMES.into_iter().find(|(name, _)| *name == query.get("state"));
     let event = Event::from_name(query.get("event"));
     let before: Option<DeliveryId> = query.get("before").parse().ok();
     let filter = DeliveryFilter {
@@ -118,7 +118,7 @@ pub(in crate::web) async fn page(
         .filter(|_| is_full)
         .map(|last| format!("{path}{}", query.with(&[("before", &last.id.to_string())]).query()));
     let any = |label| Choice::new("", label, false);
-    let states = DeliveryState::WORDS.map(|(name, _)| {
+    let states = DeliveryState::NAMES.map(|(name, _)| {
         let label = t.msg("delivery-state-filter").arg("state", name);
         Choice::new(name, label, name == query.get("state"))
     });
@@ -229,7 +229,7 @@ impl AttemptView {
             is_success: row.status.is_some_and(|status| (200..300).contains(&status)),
             is_last: row.no == last,
             error: row.error.clone().unwrap_or_default(),
-            response: String::from_utf8_lossy(&row.answer).into_owned(),
+            response: String::from_utf8_lossy(&row.response).into_owned(),
         }
     }
 }

@@ -1,0 +1,503 @@
+-- The schema on PostgreSQL.
+--
+-- `workspace_id` leads every key, so that the tables can be partitioned by workspace. Times are milliseconds
+-- since 1970. `position` is the position of a record in the order of creation; it is assigned under the lock of
+-- the workspace's row, which is held until the commit, so the order is that of the commits.
+
+CREATE EXTENSION IF NOT EXISTS pg_trgm;
+CREATE EXTENSION IF NOT EXISTS btree_gin;
+CREATE EXTENSION IF NOT EXISTS postgis;
+
+CREATE TABLE workspaces (
+    id uuid PRIMARY KEY,
+    no bigint GENERATED ALWAYS AS IDENTITY,
+    name text NOT NULL,
+    name_key text COLLATE "C" NOT NULL UNIQUE,
+    currency text NOT NULL,
+    -- Counts changes of names and addresses of people, which documents show.
+    people_generation bigint NOT NULL,
+    -- A new random value whenever a webhook endpoint of the workspace changes.
+    endpoints_version bigint NOT NULL DEFAULT 0,
+    created_at bigint NOT NULL
+);
+
+CREATE TABLE users (
+    id uuid PRIMARY KEY,
+    email text NOT NULL,
+    email_key text COLLATE "C" NOT NULL UNIQUE,
+    name text NOT NULL,
+    password_hash text,
+    created_at bigint NOT NULL
+);
+
+CREATE TABLE people (
+    workspace_id uuid NOT NULL,
+    id uuid NOT NULL,
+    email text NOT NULL,
+    email_key text COLLATE "C" NOT NULL,
+    name text NOT NULL,
+    user_id uuid,
+    role text,
+    created_at bigint NOT NULL,
+    PRIMARY KEY (workspace_id, id)
+);
+CREATE UNIQUE INDEX people_by_email ON people (workspace_id, email_key);
+CREATE INDEX people_by_user ON people (user_id) WHERE user_id IS NOT NULL;
+
+CREATE TABLE tokens (
+    id uuid NOT NULL PRIMARY KEY,
+    workspace_id uuid NOT NULL,
+    person_id uuid NOT NULL,
+    name text NOT NULL,
+    hash bytea NOT NULL UNIQUE,
+    scopes text NOT NULL,
+    created_at bigint NOT NULL,
+    expires_at bigint,
+    revoked_at bigint,
+    last_used_at bigint,
+    -- The last characters of the token, by which its owner recognises it.
+    hint text
+);
+CREATE INDEX tokens_by_workspace ON tokens (workspace_id, id);
+
+CREATE TABLE record_counters (
+    workspace_id uuid NOT NULL,
+    kind smallint NOT NULL,
+    last_position bigint NOT NULL,
+    last_reference bigint NOT NULL,
+    total bigint NOT NULL,
+    generation bigint NOT NULL,
+    PRIMARY KEY (workspace_id, kind)
+) WITH (fillfactor = 50);
+
+CREATE TABLE page_counts (
+    workspace_id uuid NOT NULL,
+    kind smallint NOT NULL,
+    bucket bigint NOT NULL,
+    records bigint NOT NULL,
+    generation bigint NOT NULL,
+    PRIMARY KEY (workspace_id, kind, bucket)
+);
+CREATE INDEX page_counts_by_generation ON page_counts (workspace_id, kind, generation);
+
+CREATE TABLE statuses (
+    workspace_id uuid NOT NULL,
+    id uuid NOT NULL,
+    seq bigint NOT NULL,
+    kind smallint NOT NULL,
+    name_key text COLLATE "C" NOT NULL,
+    doc bytea NOT NULL,
+    PRIMARY KEY (workspace_id, id)
+);
+CREATE UNIQUE INDEX statuses_by_name ON statuses (workspace_id, kind, name_key);
+
+-- A field of a stored document. Declared immutable although `convert_from` is not: documents are UTF-8 and are
+-- not converted.
+CREATE FUNCTION doc_field(doc bytea, field text) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+BEGIN
+    RETURN convert_from(doc, 'UTF8')::jsonb ->> field;
+END
+$$;
+
+-- Records. `doc` is the public document without names of people; `people` lists where they belong.
+CREATE TABLE folders (
+    workspace_id uuid NOT NULL,
+    position bigint NOT NULL,
+    id uuid NOT NULL,
+    reference text COLLATE "C" NOT NULL,
+    status_id uuid,
+    doc bytea NOT NULL,
+    people bytea NOT NULL,
+    search text COLLATE "C" NOT NULL,
+    closed smallint GENERATED ALWAYS AS (CASE WHEN doc_field(doc, 'archivedAt') IS NULL THEN 0 ELSE 1 END) STORED,
+    day text COLLATE "C" GENERATED ALWAYS AS (coalesce(doc_field(doc, 'dueDate'), '9999')) STORED,
+    person text COLLATE "C" GENERATED ALWAYS AS (doc_field(doc, 'owner')) STORED,
+    title text COLLATE "C" GENERATED ALWAYS AS (lower(doc_field(doc, 'name') COLLATE "C")) STORED,
+    has_bbox smallint GENERATED ALWAYS AS (CASE WHEN doc_field(doc, 'bbox') IS NULL THEN 0 ELSE 1 END) STORED,
+    PRIMARY KEY (workspace_id, position)
+);
+CREATE UNIQUE INDEX folders_by_id ON folders (workspace_id, id);
+CREATE UNIQUE INDEX folders_by_reference ON folders (workspace_id, reference);
+CREATE INDEX folders_search ON folders USING gin (workspace_id, search gin_trgm_ops);
+
+CREATE TABLE assignments (
+    workspace_id uuid NOT NULL,
+    position bigint NOT NULL,
+    id uuid NOT NULL,
+    reference text COLLATE "C" NOT NULL,
+    status_id uuid,
+    folder_id uuid NOT NULL,
+    doc bytea NOT NULL,
+    people bytea NOT NULL,
+    search text COLLATE "C" NOT NULL,
+    closed smallint GENERATED ALWAYS AS (CASE WHEN doc_field(doc, 'completedAt') IS NULL THEN 0 ELSE 1 END) STORED,
+    day text COLLATE "C" GENERATED ALWAYS AS (coalesce(doc_field(doc, 'dueDate'), '9999')) STORED,
+    PRIMARY KEY (workspace_id, position)
+);
+CREATE UNIQUE INDEX assignments_by_id ON assignments (workspace_id, id);
+CREATE UNIQUE INDEX assignments_by_reference ON assignments (workspace_id, reference);
+CREATE INDEX assignments_by_folder ON assignments (workspace_id, folder_id);
+CREATE INDEX assignments_search ON assignments USING gin (workspace_id, search gin_trgm_ops);
+
+CREATE TABLE expenses (
+    workspace_id uuid NOT NULL,
+    position bigint NOT NULL,
+    id uuid NOT NULL,
+    reference text COLLATE "C" NOT NULL,
+    status_id uuid,
+    folder_id uuid NOT NULL,
+    assignment_id uuid,
+    budget_id uuid,
+    doc bytea NOT NULL,
+    people bytea NOT NULL,
+    search text COLLATE "C" NOT NULL,
+    day text COLLATE "C" GENERATED ALWAYS AS (doc_field(doc, 'incurredOn')) STORED,
+    person text COLLATE "C" GENERATED ALWAYS AS (doc_field(doc, 'submittedBy')) STORED,
+    PRIMARY KEY (workspace_id, position)
+);
+CREATE UNIQUE INDEX expenses_by_id ON expenses (workspace_id, id);
+CREATE UNIQUE INDEX expenses_by_reference ON expenses (workspace_id, reference);
+CREATE INDEX expenses_by_folder ON expenses (workspace_id, folder_id);
+CREATE INDEX expenses_by_assignment ON expenses (workspace_id, assignment_id) WHERE assignment_id IS NOT NULL;
+CREATE INDEX expenses_by_budget ON expenses (workspace_id, budget_id) WHERE budget_id IS NOT NULL;
+CREATE INDEX expenses_search ON expenses USING gin (workspace_id, search gin_trgm_ops);
+
+CREATE TABLE budgets (
+    workspace_id uuid NOT NULL,
+    position bigint NOT NULL,
+    id uuid NOT NULL,
+    reference text COLLATE "C" NOT NULL,
+    status_id uuid,
+    folder_id uuid NOT NULL,
+    doc bytea NOT NULL,
+    people bytea NOT NULL,
+    search text COLLATE "C" NOT NULL,
+    title text COLLATE "C" GENERATED ALWAYS AS (lower(doc_field(doc, 'name') COLLATE "C")) STORED,
+    used double precision GENERATED ALWAYS AS (coalesce(doc_field(doc, 'percentUsed')::double precision, -1)) STORED,
+    PRIMARY KEY (workspace_id, position)
+);
+CREATE UNIQUE INDEX budgets_by_id ON budgets (workspace_id, id);
+CREATE UNIQUE INDEX budgets_by_reference ON budgets (workspace_id, reference);
+CREATE INDEX budgets_by_folder ON budgets (workspace_id, folder_id);
+CREATE INDEX budgets_search ON budgets USING gin (workspace_id, search gin_trgm_ops);
+
+-- Who changed what, and the events that webhooks deliver. `after` is the public document; `before` has the
+-- fields that changed, or the whole document of a deleted record.
+CREATE TABLE audit_log (
+    workspace_id uuid NOT NULL,
+    id bigint GENERATED ALWAYS AS IDENTITY,
+    at bigint NOT NULL,
+    actor uuid,
+    action text NOT NULL,
+    subject uuid NOT NULL,
+    before text,
+    after text,
+    PRIMARY KEY (workspace_id, id)
+);
+CREATE INDEX audit_log_by_subject ON audit_log (workspace_id, subject, id);
+
+-- The accepted requests of each token within the last minute, shared by all replicas. They may be lost in a
+-- crash of the database, so the table is unlogged.
+CREATE UNLOGGED TABLE rate_windows (
+    token_id uuid PRIMARY KEY,
+    accepted bigint[] NOT NULL
+) WITH (fillfactor = 40);
+
+-- Looks up a token and counts `requests` requests against its window (`allowed` in 60 seconds, 0 for no limit);
+-- `accepted` of them pass. The window is trimmed and counted under the lock of its row, by the clock of the
+-- database, so it is exact over all replicas.
+CREATE FUNCTION authenticate(
+    token_hash bytea, requests integer, allowed integer, now_millis bigint,
+    OUT token_id uuid, OUT workspace_id uuid, OUT person_id uuid, OUT role text, OUT scopes text,
+    OUT expires_at bigint, OUT accepted integer, OUT used integer, OUT reset_micros bigint
+) LANGUAGE plpgsql AS $$
+DECLARE
+    span CONSTANT bigint := 60000000;
+    now_micros bigint;
+    times bigint[];
+BEGIN
+    SELECT t.id, t.workspace_id, t.person_id, p.role, t.scopes, t.expires_at
+      INTO token_id, workspace_id, person_id, role, scopes, expires_at
+      FROM tokens t JOIN people p ON p.workspace_id = t.workspace_id AND p.id = t.person_id
+     WHERE t.hash = token_hash AND t.revoked_at IS NULL AND p.role IS NOT NULL;
+    IF token_id IS NULL OR expires_at <= now_millis OR allowed = 0 THEN
+        RETURN;
+    END IF;
+    SELECT w.accepted INTO times FROM rate_windows w WHERE w.token_id = authenticate.token_id FOR UPDATE;
+    IF NOT FOUND THEN
+        INSERT INTO rate_windows AS w VALUES (authenticate.token_id, '{}')
+            ON CONFLICT ON CONSTRAINT rate_windows_pkey DO UPDATE SET accepted = w.accepted
+            RETURNING w.accepted INTO times;
+    END IF;
+    now_micros := (extract(epoch FROM clock_timestamp()) * 1000000)::bigint;
+    -- A time in the future means that the clock was set back: it counts as now.
+    IF times[1] + span <= now_micros OR times[cardinality(times)] > now_micros THEN
+        SELECT coalesce(array_agg(least(s, now_micros) ORDER BY s), '{}') INTO times
+          FROM unnest(times) s WHERE s + span > now_micros;
+    END IF;
+    used := cardinality(times);
+    accepted := greatest(least(requests, allowed - used), 0);
+    IF accepted > 0 THEN
+        used := used + accepted;
+        times := times || array_fill(now_micros, ARRAY[accepted]);
+        UPDATE rate_windows w SET accepted = times WHERE w.token_id = authenticate.token_id;
+    END IF;
+    reset_micros := times[1] + span - now_micros;
+END
+$$;
+
+-- Layers, their features, and the tile index.
+
+-- A number is never used twice, so that the remains of a deleted layer belong to no other.
+CREATE SEQUENCE layer_numbers;
+
+CREATE TABLE layers (
+    workspace_id uuid NOT NULL,
+    no bigint NOT NULL,
+    id uuid NOT NULL,
+    slug text COLLATE "C" NOT NULL,
+    -- Counts the changes of the layer; also part of `state`.
+    revision bigint NOT NULL,
+    -- The layer and its statistics as JSON.
+    state text NOT NULL,
+    PRIMARY KEY (workspace_id, no)
+) WITH (fillfactor = 50);
+CREATE UNIQUE INDEX layers_by_id ON layers (workspace_id, id);
+CREATE UNIQUE INDEX layers_by_slug ON layers (workspace_id, slug);
+
+-- `geom` is the exact geometry, for SQL and QGIS too. If it has heights, which the type of the column does not
+-- allow, `heights` has the whole geometry as WKB.
+CREATE TABLE features (
+    workspace_id uuid NOT NULL,
+    layer bigint NOT NULL,
+    position bigint NOT NULL,
+    id uuid NOT NULL,
+    external_id text COLLATE "C",
+    folder_id uuid,
+    assignment_id uuid,
+    geom geometry(Geometry, 4326),
+    heights bytea,
+    properties text NOT NULL,
+    created_at bigint NOT NULL,
+    updated_at bigint NOT NULL,
+    PRIMARY KEY (workspace_id, layer, position)
+);
+CREATE UNIQUE INDEX features_by_id ON features (workspace_id, id);
+CREATE UNIQUE INDEX features_by_external_id ON features (workspace_id, layer, external_id)
+    WHERE external_id IS NOT NULL;
+CREATE INDEX features_by_folder ON features (workspace_id, folder_id) WHERE folder_id IS NOT NULL;
+CREATE INDEX features_by_assignment ON features (workspace_id, assignment_id)
+    WHERE assignment_id IS NOT NULL;
+CREATE INDEX features_geom ON features USING gist (geom);
+
+-- The bounding box of each run of 1,024 features, from which a layer's bounds are recomputed when a feature
+-- is removed.
+CREATE TABLE extents (
+    workspace_id uuid NOT NULL,
+    layer bigint NOT NULL,
+    run bigint NOT NULL,
+    west double precision NOT NULL,
+    south double precision NOT NULL,
+    east double precision NOT NULL,
+    north double precision NOT NULL,
+    PRIMARY KEY (workspace_id, layer, run)
+);
+
+-- The tile index: blocks of features in zoom tiers along the Morton curve. `centre` is a Morton code with its
+-- first bit flipped, so that it sorts as a signed integer. The key includes the bounding box of the features,
+-- so that only blocks that a tile meets are read. Blocks stay inside the row up to the size of a page.
+CREATE TABLE tile_blocks (
+    workspace_id uuid NOT NULL,
+    layer bigint NOT NULL,
+    tier smallint NOT NULL,
+    centre bigint NOT NULL,
+    position bigint NOT NULL,
+    west bigint NOT NULL,
+    north bigint NOT NULL,
+    east bigint NOT NULL,
+    south bigint NOT NULL,
+    block bytea NOT NULL,
+    PRIMARY KEY (workspace_id, layer, tier, centre, position, west, north, east, south)
+) WITH (toast_tuple_target = 8160);
+ALTER TABLE tile_blocks ALTER COLUMN block SET STORAGE EXTERNAL;
+
+-- Shapes too large for a block, simplified for the zooms up to `max_zoom`.
+CREATE TABLE large_tile_features (
+    workspace_id uuid NOT NULL,
+    layer bigint NOT NULL,
+    position bigint NOT NULL,
+    max_zoom smallint NOT NULL,
+    shape bytea NOT NULL,
+    PRIMARY KEY (workspace_id, layer, position, max_zoom)
+);
+ALTER TABLE large_tile_features ALTER COLUMN shape SET STORAGE EXTERNAL;
+
+-- Responses to POST requests with an `Idempotency-Key`, kept for a day.
+CREATE TABLE idempotency_keys (
+    workspace_id uuid NOT NULL,
+    token_id uuid NOT NULL,
+    path text NOT NULL,
+    key text NOT NULL,
+    body_hash bytea NOT NULL,
+    response bytea NOT NULL,
+    at bigint NOT NULL,
+    PRIMARY KEY (workspace_id, token_id, path, key)
+);
+CREATE INDEX idempotency_keys_by_age ON idempotency_keys (at);
+
+-- Webhook endpoints and deliveries.
+
+CREATE TABLE webhook_endpoints (
+    workspace_id uuid NOT NULL,
+    id uuid NOT NULL,
+    no bigint GENERATED ALWAYS AS IDENTITY,
+    url text NOT NULL,
+    description text,
+    -- Names separated by commas.
+    events text NOT NULL,
+    enabled boolean NOT NULL,
+    disabled_reason text,
+    failing_since bigint,
+    last_success_at bigint,
+    -- Encrypted if there is a key.
+    secret bytea NOT NULL,
+    previous_secret bytea,
+    previous_until bigint,
+    created_at bigint NOT NULL,
+    updated_at bigint NOT NULL,
+    -- Set when it is deleted; the row is removed after its deliveries.
+    deleted_at bigint,
+    PRIMARY KEY (workspace_id, id)
+) WITH (fillfactor = 50);
+CREATE INDEX webhook_endpoints_enabled ON webhook_endpoints (id) WHERE enabled;
+
+-- An event for an endpoint. Its data is in `audit_log`. Ids rise with time. `state` is 0 waiting, 1 leased,
+-- 2 delivered, 3 failed; `due_at` is when the next attempt is due, or when the lease ends, by the clock of the
+-- database. `tries` counts the attempts of the current retry schedule, `attempts` all of them. Waiting rows
+-- change all the time, so they are vacuumed early.
+CREATE TABLE deliveries (
+    workspace_id uuid NOT NULL,
+    id uuid NOT NULL,
+    endpoint_id uuid NOT NULL,
+    audit_entry_id bigint NOT NULL,
+    event smallint NOT NULL,
+    is_test boolean NOT NULL,
+    state smallint NOT NULL,
+    attempts integer NOT NULL,
+    tries integer NOT NULL,
+    due_at bigint NOT NULL,
+    created_at bigint NOT NULL,
+    finished_at bigint,
+    PRIMARY KEY (workspace_id, id)
+) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.05);
+-- A sweep reads only what is due.
+CREATE INDEX deliveries_waiting ON deliveries (endpoint_id, due_at) WHERE state = 0;
+CREATE INDEX deliveries_leased ON deliveries (due_at) WHERE state = 1;
+CREATE INDEX deliveries_failed ON deliveries (endpoint_id, id) WHERE state = 3;
+CREATE INDEX deliveries_by_endpoint ON deliveries (workspace_id, endpoint_id, id);
+
+CREATE TABLE attempts (
+    workspace_id uuid NOT NULL,
+    delivery_id uuid NOT NULL,
+    no integer NOT NULL,
+    at bigint NOT NULL,
+    millis bigint NOT NULL,
+    status smallint,
+    error text,
+    response bytea NOT NULL,
+    PRIMARY KEY (workspace_id, delivery_id, no)
+);
+
+-- `hash` is the hash of the cookie, which is not stored.
+CREATE TABLE sessions (
+    id uuid PRIMARY KEY,
+    hash bytea NOT NULL UNIQUE,
+    user_id uuid NOT NULL,
+    -- The selected workspace.
+    workspace_id uuid,
+    created_at bigint NOT NULL,
+    last_seen_at bigint NOT NULL,
+    ends_at bigint NOT NULL,
+    user_agent text NOT NULL,
+    address text NOT NULL
+);
+CREATE INDEX sessions_by_user ON sessions (user_id, id);
+CREATE INDEX sessions_by_end ON sessions (ends_at);
+
+-- Failed login attempts, by what they count against: an account, an address, both, or a known device.
+CREATE TABLE login_attempts (
+    bucket text COLLATE "C" NOT NULL,
+    at bigint NOT NULL
+);
+CREATE INDEX login_attempts_by_bucket ON login_attempts (bucket, at);
+CREATE INDEX login_attempts_by_age ON login_attempts (at);
+
+-- Browsers that a user has logged in with. Attempts from elsewhere do not count against them.
+CREATE TABLE devices (
+    hash bytea PRIMARY KEY,
+    user_id uuid NOT NULL,
+    at bigint NOT NULL
+);
+CREATE INDEX devices_by_user ON devices (user_id, at);
+
+-- Links that make their holder a member, once.
+CREATE TABLE invitations (
+    workspace_id uuid NOT NULL,
+    id uuid NOT NULL,
+    hash bytea NOT NULL UNIQUE,
+    role text NOT NULL,
+    -- The address it is for; null for anyone.
+    email text,
+    invited_by uuid,
+    created_at bigint NOT NULL,
+    expires_at bigint NOT NULL,
+    PRIMARY KEY (workspace_id, id)
+);
+
+-- Generated columns that lists filter and sort by. `closed`: archived or completed. `day`: due or incurred
+-- date; '9999' when there is none, so that it sorts last on both engines.
+CREATE INDEX folders_by_status ON folders (workspace_id, status_id, closed, position, person, day);
+CREATE INDEX folders_by_person ON folders (workspace_id, person, closed, position, status_id, day);
+CREATE INDEX folders_by_day ON folders (workspace_id, closed, day, position, status_id, person);
+CREATE INDEX folders_by_title ON folders (workspace_id, closed, title, position, status_id, person, day);
+CREATE INDEX folders_by_position ON folders (workspace_id, closed, position, status_id, person, day);
+CREATE INDEX folders_with_bbox ON folders (workspace_id, closed, position) WHERE has_bbox = 1;
+
+CREATE INDEX assignments_by_status ON assignments (workspace_id, status_id, closed, position, day);
+CREATE INDEX assignments_by_day ON assignments (workspace_id, closed, day, position, status_id);
+CREATE INDEX assignments_by_position ON assignments (workspace_id, closed, position, status_id, day);
+
+-- Assignees of assignments.
+CREATE TABLE assignment_people (
+    workspace_id uuid NOT NULL,
+    person text COLLATE "C" NOT NULL,
+    closed smallint NOT NULL,
+    day text COLLATE "C" NOT NULL,
+    position bigint NOT NULL,
+    PRIMARY KEY (workspace_id, person, closed, day, position)
+);
+CREATE INDEX assignment_people_by_position ON assignment_people (workspace_id, position);
+CREATE FUNCTION update_assignment_people() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP <> 'INSERT' THEN
+        DELETE FROM assignment_people WHERE workspace_id = old.workspace_id AND position = old.position;
+    END IF;
+    IF TG_OP <> 'DELETE' THEN
+        INSERT INTO assignment_people
+            SELECT new.workspace_id, p, new.closed, new.day, new.position
+            FROM jsonb_array_elements_text(convert_from(new.doc, 'UTF8')::jsonb -> 'assignees') p;
+    END IF;
+    RETURN NULL;
+END
+$$;
+CREATE TRIGGER assignment_people AFTER INSERT OR DELETE OR UPDATE OF doc ON assignments
+    FOR EACH ROW EXECUTE FUNCTION update_assignment_people();
+
+CREATE INDEX expenses_by_status ON expenses (workspace_id, status_id, day, position, person);
+CREATE INDEX expenses_by_person ON expenses (workspace_id, person, day, position, status_id);
+CREATE INDEX expenses_by_day ON expenses (workspace_id, day, position, status_id, person);
+
+CREATE INDEX budgets_by_status ON budgets (workspace_id, status_id, position, used);
+CREATE INDEX budgets_by_title ON budgets (workspace_id, title, position, status_id, used);
+CREATE INDEX budgets_by_used ON budgets (workspace_id, used, position, status_id);

@@ -1,0 +1,439 @@
+-- The schema on SQLite.
+--
+-- Ids are 16-byte blobs, times are milliseconds since 1970. `ws` is the number of the workspace. The
+-- `position` of a record has the number of its workspace in the bits above 40 and its position in the order
+-- of creation below, so that a page of a list is a range of the rowid.
+
+CREATE TABLE workspaces (
+    no INTEGER PRIMARY KEY AUTOINCREMENT,
+    id BLOB NOT NULL UNIQUE,
+    name TEXT NOT NULL,
+    name_key TEXT NOT NULL UNIQUE,
+    currency TEXT NOT NULL,
+    -- Counts changes of names and addresses of people, which documents show.
+    people_generation INTEGER NOT NULL,
+    -- A new random value whenever a webhook endpoint of the workspace changes.
+    endpoints_version INTEGER NOT NULL DEFAULT 0,
+    created_at INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE users (
+    id BLOB PRIMARY KEY,
+    email TEXT NOT NULL,
+    email_key TEXT NOT NULL UNIQUE,
+    name TEXT NOT NULL,
+    password_hash TEXT,
+    created_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- A person belongs to one workspace; a person with a role is a member.
+CREATE TABLE people (
+    ws INTEGER NOT NULL,
+    id BLOB NOT NULL,
+    email TEXT NOT NULL,
+    email_key TEXT NOT NULL,
+    name TEXT NOT NULL,
+    user_id BLOB,
+    role TEXT,
+    created_at INTEGER NOT NULL,
+    PRIMARY KEY (ws, id)
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX people_by_email ON people (ws, email_key);
+CREATE INDEX people_by_user ON people (user_id) WHERE user_id IS NOT NULL;
+
+CREATE TABLE tokens (
+    id BLOB PRIMARY KEY,
+    ws INTEGER NOT NULL,
+    person_id BLOB NOT NULL,
+    name TEXT NOT NULL,
+    hash BLOB NOT NULL UNIQUE,
+    scopes TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER,
+    revoked_at INTEGER,
+    last_used_at INTEGER,
+    -- The last characters of the token, by which its owner recognises it.
+    hint TEXT
+) STRICT, WITHOUT ROWID;
+CREATE INDEX tokens_by_workspace ON tokens (ws, id);
+
+-- Counters for each kind of record (0 folder, 1 assignment, 2 expense, 3 budget).
+CREATE TABLE record_counters (
+    ws INTEGER NOT NULL,
+    kind INTEGER NOT NULL,
+    last_position INTEGER NOT NULL,
+    last_reference INTEGER NOT NULL,
+    total INTEGER NOT NULL,
+    -- Counts the changes to the set of records.
+    generation INTEGER NOT NULL,
+    PRIMARY KEY (ws, kind)
+) STRICT, WITHOUT ROWID;
+
+-- The page index: the number of records in each bucket of 64 positions, and the generation it last changed.
+CREATE TABLE page_counts (
+    ws INTEGER NOT NULL,
+    kind INTEGER NOT NULL,
+    bucket INTEGER NOT NULL,
+    records INTEGER NOT NULL,
+    generation INTEGER NOT NULL,
+    PRIMARY KEY (ws, kind, bucket)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX page_counts_by_generation ON page_counts (ws, kind, generation);
+
+CREATE TABLE statuses (
+    ws INTEGER NOT NULL,
+    id BLOB NOT NULL,
+    seq INTEGER NOT NULL,
+    kind INTEGER NOT NULL,
+    name_key TEXT NOT NULL,
+    doc TEXT NOT NULL,
+    PRIMARY KEY (ws, id)
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX statuses_by_name ON statuses (ws, kind, name_key);
+CREATE INDEX statuses_in_order ON statuses (ws, seq);
+
+-- Records. `doc` is the public document without names of people; `people` lists where they belong.
+CREATE TABLE folders (
+    position INTEGER PRIMARY KEY,
+    ws INTEGER NOT NULL,
+    id BLOB NOT NULL,
+    reference TEXT NOT NULL,
+    status_id BLOB,
+    doc TEXT NOT NULL,
+    people BLOB NOT NULL,
+    closed INTEGER GENERATED ALWAYS AS (doc ->> '$.archivedAt' IS NOT NULL) VIRTUAL,
+    day TEXT GENERATED ALWAYS AS (coalesce(doc ->> '$.dueDate', '9999')) VIRTUAL,
+    person TEXT GENERATED ALWAYS AS (doc ->> '$.owner') VIRTUAL,
+    title TEXT GENERATED ALWAYS AS (lower(doc ->> '$.name')) VIRTUAL,
+    has_bbox INTEGER GENERATED ALWAYS AS (doc ->> '$.bbox' IS NOT NULL) VIRTUAL
+) STRICT;
+CREATE UNIQUE INDEX folders_by_id ON folders (ws, id);
+-- The reference comes first: nearly all rows are of one workspace, and SQLite compares an index that begins
+-- with text at a fraction of the cost of one whose second column is text.
+CREATE UNIQUE INDEX folders_by_reference ON folders (reference, ws);
+
+CREATE TABLE assignments (
+    position INTEGER PRIMARY KEY,
+    ws INTEGER NOT NULL,
+    id BLOB NOT NULL,
+    reference TEXT NOT NULL,
+    status_id BLOB,
+    folder_id BLOB NOT NULL,
+    doc TEXT NOT NULL,
+    people BLOB NOT NULL,
+    closed INTEGER GENERATED ALWAYS AS (doc ->> '$.completedAt' IS NOT NULL) VIRTUAL,
+    day TEXT GENERATED ALWAYS AS (coalesce(doc ->> '$.dueDate', '9999')) VIRTUAL
+) STRICT;
+CREATE UNIQUE INDEX assignments_by_id ON assignments (ws, id);
+CREATE UNIQUE INDEX assignments_by_reference ON assignments (reference, ws);
+CREATE INDEX assignments_by_folder ON assignments (ws, folder_id);
+
+CREATE TABLE expenses (
+    position INTEGER PRIMARY KEY,
+    ws INTEGER NOT NULL,
+    id BLOB NOT NULL,
+    reference TEXT NOT NULL,
+    status_id BLOB,
+    folder_id BLOB NOT NULL,
+    assignment_id BLOB,
+    budget_id BLOB,
+    doc TEXT NOT NULL,
+    people BLOB NOT NULL,
+    day TEXT GENERATED ALWAYS AS (doc ->> '$.incurredOn') VIRTUAL,
+    person TEXT GENERATED ALWAYS AS (doc ->> '$.submittedBy') VIRTUAL
+) STRICT;
+CREATE UNIQUE INDEX expenses_by_id ON expenses (ws, id);
+CREATE UNIQUE INDEX expenses_by_reference ON expenses (reference, ws);
+CREATE INDEX expenses_by_folder ON expenses (ws, folder_id);
+CREATE INDEX expenses_by_assignment ON expenses (ws, assignment_id) WHERE assignment_id IS NOT NULL;
+CREATE INDEX expenses_by_budget ON expenses (ws, budget_id) WHERE budget_id IS NOT NULL;
+
+CREATE TABLE budgets (
+    position INTEGER PRIMARY KEY,
+    ws INTEGER NOT NULL,
+    id BLOB NOT NULL,
+    reference TEXT NOT NULL,
+    status_id BLOB,
+    folder_id BLOB NOT NULL,
+    doc TEXT NOT NULL,
+    people BLOB NOT NULL,
+    title TEXT GENERATED ALWAYS AS (lower(doc ->> '$.name')) VIRTUAL,
+    used REAL GENERATED ALWAYS AS (coalesce(CAST(doc ->> '$.percentUsed' AS REAL), -1.0)) VIRTUAL
+) STRICT;
+CREATE UNIQUE INDEX budgets_by_id ON budgets (ws, id);
+CREATE UNIQUE INDEX budgets_by_reference ON budgets (reference, ws);
+CREATE INDEX budgets_by_folder ON budgets (ws, folder_id);
+
+-- Folded text by trigrams; the rowid is the position of the record, so matches are in the order of creation.
+CREATE VIRTUAL TABLE folders_search USING fts5(
+    text, content='', contentless_delete=1, tokenize='trigram case_sensitive 1');
+CREATE VIRTUAL TABLE assignments_search USING fts5(
+    text, content='', contentless_delete=1, tokenize='trigram case_sensitive 1');
+CREATE VIRTUAL TABLE expenses_search USING fts5(
+    text, content='', contentless_delete=1, tokenize='trigram case_sensitive 1');
+CREATE VIRTUAL TABLE budgets_search USING fts5(
+    text, content='', contentless_delete=1, tokenize='trigram case_sensitive 1');
+CREATE VIRTUAL TABLE folders_trigrams USING fts5vocab(folders_search, 'row');
+CREATE VIRTUAL TABLE assignments_trigrams USING fts5vocab(assignments_search, 'row');
+CREATE VIRTUAL TABLE expenses_trigrams USING fts5vocab(expenses_search, 'row');
+CREATE VIRTUAL TABLE budgets_trigrams USING fts5vocab(budgets_search, 'row');
+
+-- Who changed what, and the events that webhooks deliver. `after` is the public document; `before` has the
+-- fields that changed, or the whole document of a deleted record.
+CREATE TABLE audit_log (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    ws INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    actor BLOB,
+    action TEXT NOT NULL,
+    subject BLOB NOT NULL,
+    before TEXT,
+    after TEXT
+) STRICT;
+CREATE INDEX audit_log_by_subject ON audit_log (ws, subject, id);
+
+-- Layers, their features, and the tile index.
+
+CREATE TABLE layers (
+    no INTEGER PRIMARY KEY AUTOINCREMENT,
+    ws INTEGER NOT NULL,
+    id BLOB NOT NULL,
+    slug TEXT NOT NULL,
+    -- Counts the changes of the layer; also part of `state`.
+    revision INTEGER NOT NULL,
+    -- The layer and its statistics as JSON.
+    state TEXT NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX layers_by_id ON layers (ws, id);
+CREATE UNIQUE INDEX layers_by_slug ON layers (ws, slug);
+
+-- The `position` of a feature has the number of its layer in the bits above 40. `geometry` is WKB.
+CREATE TABLE features (
+    position INTEGER PRIMARY KEY,
+    id BLOB NOT NULL,
+    external_id TEXT,
+    folder_id BLOB,
+    assignment_id BLOB,
+    geometry BLOB,
+    properties TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX features_by_id ON features (id);
+CREATE INDEX features_by_folder ON features (folder_id) WHERE folder_id IS NOT NULL;
+CREATE INDEX features_by_assignment ON features (assignment_id) WHERE assignment_id IS NOT NULL;
+
+-- Features by external id.
+CREATE TABLE feature_keys (
+    layer INTEGER NOT NULL,
+    external_id TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    PRIMARY KEY (layer, external_id)
+) STRICT, WITHOUT ROWID;
+
+-- The bounding box of each run of 1,024 features, from which a layer's bounds are recomputed when a feature
+-- is removed.
+CREATE TABLE extents (
+    layer INTEGER NOT NULL,
+    run INTEGER NOT NULL,
+    west REAL NOT NULL,
+    south REAL NOT NULL,
+    east REAL NOT NULL,
+    north REAL NOT NULL,
+    PRIMARY KEY (layer, run)
+) STRICT, WITHOUT ROWID;
+
+-- The tile index: blocks of features in zoom tiers along the Morton curve. `centre` is a Morton code with its
+-- first bit flipped, so that it sorts as a signed integer. The index includes the bounding box of the
+-- features, so that only blocks that a tile meets are read.
+CREATE TABLE tile_blocks (
+    no INTEGER PRIMARY KEY,
+    layer INTEGER NOT NULL,
+    tier INTEGER NOT NULL,
+    centre INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    west INTEGER NOT NULL,
+    north INTEGER NOT NULL,
+    east INTEGER NOT NULL,
+    south INTEGER NOT NULL,
+    block BLOB NOT NULL
+) STRICT;
+CREATE INDEX tile_blocks_in_order ON tile_blocks (layer, tier, centre, position, west, north, east, south);
+
+-- Shapes too large for a block, simplified for the zooms up to `max_zoom`.
+CREATE TABLE large_tile_features (
+    layer INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    max_zoom INTEGER NOT NULL,
+    shape BLOB NOT NULL,
+    PRIMARY KEY (layer, position, max_zoom)
+) STRICT;
+
+-- Responses to POST requests with an `Idempotency-Key`, kept for a day.
+CREATE TABLE idempotency_keys (
+    token_id BLOB NOT NULL,
+    path TEXT NOT NULL,
+    key TEXT NOT NULL,
+    body_hash BLOB NOT NULL,
+    response BLOB NOT NULL,
+    at INTEGER NOT NULL,
+    PRIMARY KEY (token_id, path, key)
+) STRICT;
+CREATE INDEX idempotency_keys_by_age ON idempotency_keys (at);
+
+-- The rate windows of tokens, saved by a server that stops for the next one.
+CREATE TABLE rate_windows (
+    token_id BLOB PRIMARY KEY,
+    -- The times of accepted requests: microseconds since 1970, eight bytes each, little-endian.
+    accepted BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Webhook endpoints and deliveries.
+
+CREATE TABLE webhook_endpoints (
+    no INTEGER PRIMARY KEY AUTOINCREMENT,
+    ws INTEGER NOT NULL,
+    id BLOB NOT NULL,
+    url TEXT NOT NULL,
+    description TEXT,
+    -- Names separated by commas.
+    events TEXT NOT NULL,
+    enabled INTEGER NOT NULL,
+    disabled_reason TEXT,
+    failing_since INTEGER,
+    last_success_at INTEGER,
+    -- Encrypted if there is a key.
+    secret BLOB NOT NULL,
+    previous_secret BLOB,
+    previous_until INTEGER,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    -- Set when it is deleted; the row is removed after its deliveries.
+    deleted_at INTEGER
+) STRICT;
+CREATE UNIQUE INDEX webhook_endpoints_by_id ON webhook_endpoints (ws, id);
+CREATE INDEX webhook_endpoints_enabled ON webhook_endpoints (no) WHERE enabled = 1;
+
+-- An event for an endpoint. Its data is in `audit_log`. Ids rise with time. `state` is 0 waiting, 1 leased,
+-- 2 delivered, 3 failed; `due_at` is when the next attempt is due, or when the lease ends. `tries` counts
+-- the attempts of the current retry schedule, `attempts` all of them.
+CREATE TABLE deliveries (
+    id BLOB PRIMARY KEY,
+    ws INTEGER NOT NULL,
+    endpoint INTEGER NOT NULL,
+    audit_entry_id INTEGER NOT NULL,
+    event INTEGER NOT NULL,
+    is_test INTEGER NOT NULL,
+    state INTEGER NOT NULL,
+    attempts INTEGER NOT NULL,
+    tries INTEGER NOT NULL,
+    due_at INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    finished_at INTEGER
+) STRICT, WITHOUT ROWID;
+-- A sweep reads only what is due.
+CREATE INDEX deliveries_waiting ON deliveries (endpoint, due_at) WHERE state = 0;
+CREATE INDEX deliveries_leased ON deliveries (due_at) WHERE state = 1;
+CREATE INDEX deliveries_failed ON deliveries (endpoint, id) WHERE state = 3;
+CREATE INDEX deliveries_by_endpoint ON deliveries (endpoint, id);
+
+CREATE TABLE attempts (
+    delivery BLOB NOT NULL,
+    no INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    millis INTEGER NOT NULL,
+    status INTEGER,
+    error TEXT,
+    response BLOB NOT NULL,
+    PRIMARY KEY (delivery, no)
+) STRICT, WITHOUT ROWID;
+
+-- `hash` is the hash of the cookie, which is not stored.
+CREATE TABLE sessions (
+    id BLOB PRIMARY KEY,
+    hash BLOB NOT NULL UNIQUE,
+    user_id BLOB NOT NULL,
+    -- The selected workspace.
+    workspace_id BLOB,
+    created_at INTEGER NOT NULL,
+    last_seen_at INTEGER NOT NULL,
+    ends_at INTEGER NOT NULL,
+    user_agent TEXT NOT NULL,
+    address TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX sessions_by_user ON sessions (user_id, id);
+CREATE INDEX sessions_by_end ON sessions (ends_at);
+
+-- Failed login attempts, by what they count against: an account, an address, both, or a known device.
+CREATE TABLE login_attempts (
+    bucket TEXT NOT NULL,
+    at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX login_attempts_by_bucket ON login_attempts (bucket, at);
+CREATE INDEX login_attempts_by_age ON login_attempts (at);
+
+-- Browsers that a user has logged in with. Attempts from elsewhere do not count against them.
+CREATE TABLE devices (
+    hash BLOB PRIMARY KEY,
+    user_id BLOB NOT NULL,
+    at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX devices_by_user ON devices (user_id, at);
+
+-- Links that make their holder a member, once.
+CREATE TABLE invitations (
+    id BLOB PRIMARY KEY,
+    ws INTEGER NOT NULL,
+    hash BLOB NOT NULL UNIQUE,
+    role TEXT NOT NULL,
+    -- The address it is for; null for anyone.
+    email TEXT,
+    invited_by BLOB,
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX invitations_by_workspace ON invitations (ws, id);
+
+-- Generated columns that lists filter and sort by. `closed`: archived or completed. `day`: due or incurred
+-- date; '9999' when there is none, so that it sorts last on both engines.
+CREATE INDEX folders_by_status ON folders (ws, status_id, closed, position, person, day);
+CREATE INDEX folders_by_person ON folders (ws, person, closed, position, status_id, day);
+CREATE INDEX folders_by_day ON folders (ws, closed, day, position, status_id, person);
+CREATE INDEX folders_by_title ON folders (ws, closed, title, position, status_id, person, day);
+CREATE INDEX folders_by_position ON folders (ws, closed, position, status_id, person, day);
+CREATE INDEX folders_with_bbox ON folders (ws, closed, position) WHERE has_bbox;
+
+CREATE INDEX assignments_by_status ON assignments (ws, status_id, closed, position, day);
+CREATE INDEX assignments_by_day ON assignments (ws, closed, day, position, status_id);
+CREATE INDEX assignments_by_position ON assignments (ws, closed, position, status_id, day);
+
+-- Assignees of assignments.
+CREATE TABLE assignment_people (
+    ws INTEGER NOT NULL,
+    person TEXT NOT NULL,
+    closed INTEGER NOT NULL,
+    day TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    PRIMARY KEY (ws, person, closed, day, position)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX assignment_people_by_position ON assignment_people (position);
+CREATE TRIGGER assignment_people_insert AFTER INSERT ON assignments BEGIN
+    INSERT INTO assignment_people
+        SELECT new.ws, p.value, new.closed, new.day, new.position FROM json_each(new.doc, '$.assignees') p;
+END;
+CREATE TRIGGER assignment_people_update AFTER UPDATE OF doc ON assignments BEGIN
+    DELETE FROM assignment_people WHERE position = old.position;
+    INSERT INTO assignment_people
+        SELECT new.ws, p.value, new.closed, new.day, new.position FROM json_each(new.doc, '$.assignees') p;
+END;
+CREATE TRIGGER assignment_people_delete AFTER DELETE ON assignments BEGIN
+    DELETE FROM assignment_people WHERE position = old.position;
+END;
+
+CREATE INDEX expenses_by_status ON expenses (ws, status_id, day, position, person);
+CREATE INDEX expenses_by_person ON expenses (ws, person, day, position, status_id);
+CREATE INDEX expenses_by_day ON expenses (ws, day, position, status_id, person);
+
+CREATE INDEX budgets_by_status ON budgets (ws, status_id, position, used);
+CREATE INDEX budgets_by_title ON budgets (ws, title, position, status_id, used);
+CREATE INDEX budgets_by_used ON budgets (ws, used, position, status_id);

@@ -1,0 +1,221 @@
+//! Invitations: links that make their holder a member.
+
+use super::{
+    AccountTx, Accounts, MembershipWrite, StoredInvitation, entry,
+    members::{AddMember, Member, NewUser},
+    permission_to_grant, postgres, sqlite,
+};
+use crate::{
+    Actor, Result,
+    engine::{dispatch, impl_work, random},
+    workspaces,
+};
+use groma_domain::{
+    DomainError, Email, InvitationId, Permission, PersonId, Role, Timestamp, WorkspaceId,
+    secret::SecretHash, workspace::Workspace,
+};
+
+/// An invitation to be created.
+#[derive(Clone, Debug)]
+pub struct NewInvitation {
+    /// The hash of its link's secret.
+    pub hash: SecretHash,
+    /// The role of the new member.
+    pub role: Role,
+    /// The email address it is for; `None` for anyone.
+    pub email: Option<Email>,
+    /// When it expires.
+    pub expires_at: Timestamp,
+}
+
+/// An open invitation.
+#[derive(Clone, Debug)]
+pub struct Invitation {
+    /// Its id.
+    pub id: InvitationId,
+    /// The role of the new member.
+    pub role: Role,
+    /// The email address it is for; `None` for anyone.
+    pub email: Option<String>,
+    /// Who created it; `None` for the command line.
+    pub invited_by: Option<PersonId>,
+    /// When it was created.
+    pub created_at: Timestamp,
+    /// When it expires.
+    pub expires_at: Timestamp,
+}
+
+impl From<StoredInvitation> for Invitation {
+    fn from(stored: StoredInvitation) -> Self {
+        let StoredInvitation { id, role, email, invited_by, created_at, expires_at, .. } = stored;
+        Self { id, role, email, invited_by, created_at, expires_at }
+    }
+}
+
+impl_work! {
+    Invite => InvitationId;
+    CancelInvitation => ();
+    AcceptInvitation => (WorkspaceId, Member);
+}
+
+impl Accounts {
+    /// Creates an invitation.
+    pub(crate) async fn invite(
+        &self,
+        workspace: WorkspaceId,
+        actor: Actor,
+        invitation: NewInvitation,
+        now: Timestamp,
+    ) -> Result<InvitationId> {
+        self.engine.transact(Invite { workspace, actor, invitation, now }).await
+    }
+
+    /// The open invitations of a workspace, oldest first.
+    pub(crate) async fn invitations(
+        &self,
+        workspace: WorkspaceId,
+        now: Timestamp,
+    ) -> Result<Vec<Invitation>> {
+        dispatch!(&self.engine, invitations(workspace, now))
+    }
+
+    /// Cancels an invitation.
+    pub(crate) async fn cancel_invitation(
+        &self,
+        workspace: WorkspaceId,
+        actor: Actor,
+        invitation: InvitationId,
+        now: Timestamp,
+    ) -> Result<()> {
+        self.engine.transact(CancelInvitation { workspace, actor, invitation, now }).await
+    }
+
+    /// The open invitation of a link, and its workspace.
+    pub(crate) async fn invitation(
+        &self,
+        hash: &SecretHash,
+        now: Timestamp,
+    ) -> Result<Option<(Workspace, Invitation)>> {
+        dispatch!(&self.engine, invitation(hash, now))
+    }
+
+    /// Makes the holder of a link a member. A new user must not have an account: the owner of an account
+    /// proves it by logging in.
+    pub(crate) async fn accept_invitation(
+        &self,
+        hash: SecretHash,
+        user: NewUser,
+        is_new_user: bool,
+        now: Timestamp,
+    ) -> Result<(WorkspaceId, Member)> {
+        let accept = AcceptInvitation { hash, user, is_new_user, now };
+        let accepted = self.engine.transact(accept).await?;
+        self.authentication.clear_cache();
+        Ok(accepted)
+    }
+}
+
+#[derive(Clone)]
+struct Invite {
+    workspace: WorkspaceId,
+    actor: Actor,
+    invitation: NewInvitation,
+    now: Timestamp,
+}
+
+impl Invite {
+    async fn run<T: AccountTx>(self, tx: &mut T) -> Result<InvitationId> {
+        let Self { workspace, actor, invitation, now } = self;
+        actor.role().require(permission_to_grant(invitation.role))?;
+        workspaces::lock(tx, workspace).await?;
+        // The same request may arrive twice.
+        if let Some(existing) = tx.invitation(&invitation.hash).await? {
+            return Ok(existing.id);
+        }
+        let id = InvitationId::new(now, random());
+        let email = invitation.email.map(|email| email.as_str().to_owned());
+        let after = serde_json::json!({ "role": invitation.role.name(), "email": email });
+        let row = StoredInvitation {
+            id,
+            workspace,
+            hash: invitation.hash,
+            role: invitation.role,
+            email,
+            invited_by: actor.person(),
+            created_at: now,
+            expires_at: invitation.expires_at,
+        };
+        let entry = entry(actor, now, "invitation.created", id.0, None, Some(after.to_string()));
+        tx.write_membership(workspace, MembershipWrite::InsertInvitation(row)).await?;
+        tx.log(workspace, entry).await?;
+        Ok(id)
+    }
+}
+
+#[derive(Clone)]
+struct CancelInvitation {
+    workspace: WorkspaceId,
+    actor: Actor,
+    invitation: InvitationId,
+    now: Timestamp,
+}
+
+impl CancelInvitation {
+    async fn run<T: AccountTx>(self, tx: &mut T) -> Result<()> {
+        let Self { workspace, actor, invitation, now } = self;
+        actor.role().require(Permission::Administer)?;
+        workspaces::lock(tx, workspace).await?;
+        let entry = entry(actor, now, "invitation.cancelled", invitation.0, None, None);
+        tx.write_membership(workspace, MembershipWrite::DeleteInvitation(invitation)).await?;
+        tx.log(workspace, entry).await
+    }
+}
+
+#[derive(Clone)]
+struct AcceptInvitation {
+    hash: SecretHash,
+    user: NewUser,
+    is_new_user: bool,
+    now: Timestamp,
+}
+
+impl AcceptInvitation {
+    async fn run<T: AccountTx>(self, tx: &mut T) -> Result<(WorkspaceId, Member)> {
+        let Self { hash, user, is_new_user, now } = self;
+        let invalid =
+            || DomainError::NotFound { resource: "invitation", key: "of this link".to_owned() };
+        let found = tx.invitation(&hash).await?.ok_or_else(invalid)?;
+        let workspace = found.workspace;
+        workspaces::lock(tx, workspace).await?;
+        // Again under the lock: only the first of two who use the link succeeds.
+        let open = tx.invitation(&hash).await?.filter(|open| open.expires_at > now);
+        let StoredInvitation { id, role, email, invited_by, .. } = open.ok_or_else(invalid)?;
+        if let Some(wanted) = email.as_deref().and_then(|email| Email::parse(email).ok())
+            && wanted != user.email
+        {
+            let message = format!("must be {wanted}, the address that the invitation is for");
+            return Err(DomainError::invalid("email", message).into());
+        }
+        if is_new_user && tx.user_by_email(&user.email).await?.is_some() {
+            let message = "belongs to an existing account: log in, then open the link again";
+            return Err(DomainError::invalid("email", message).into());
+        }
+        let known = tx.person_by_email(workspace, &user.email).await?;
+        if known.is_some_and(|known| known.role.is_some()) {
+            return Err(DomainError::invalid("email", "is already a member").into());
+        }
+        // The inviter must still have the permission.
+        let actor = match invited_by {
+            None => Actor::Operator,
+            Some(person) => {
+                let inviter = tx.person(workspace, person).await?;
+                let role = inviter.and_then(|inviter| inviter.role).ok_or_else(invalid)?;
+                Actor::Member { person, role }
+            }
+        };
+        actor.role().require(permission_to_grant(role)).map_err(|_| invalid())?;
+        let member = AddMember { workspace, actor, user, role, now }.run(tx).await?;
+        tx.write_membership(workspace, MembershipWrite::DeleteInvitation(id)).await?;
+        Ok((workspace, member))
+    }
+}

@@ -1,0 +1,197 @@
+//! Members of a workspace.
+
+use super::{
+    AccountTx, Accounts, MembershipWrite, StoredUser, UserWrite, entry, permission_to_grant,
+    postgres, sqlite,
+};
+use crate::{
+    Actor, Result,
+    engine::{dispatch, impl_work, random},
+    people::{PeopleWrite, StoredPerson},
+    workspaces,
+};
+use groma_domain::{
+    DomainError, Email, Permission, Person, PersonId, Role, Timestamp, UserId, WorkspaceId,
+    person::{name_from_email, parse_name},
+};
+
+/// A user to be made a member.
+#[derive(Clone, Debug)]
+pub struct NewUser {
+    /// The email address.
+    pub email: Email,
+    /// The name in this workspace. `None` keeps a member's name; a new person's name is derived from the
+    /// address.
+    pub name: Option<String>,
+    /// The hash of the password. An existing user keeps theirs.
+    pub password_hash: Option<String>,
+}
+
+/// A member of a workspace.
+#[derive(Clone, Debug)]
+pub struct Member {
+    /// The person.
+    pub person: Person,
+    /// The role.
+    pub role: Role,
+    /// Whether the user is new.
+    pub is_new: bool,
+}
+
+/// A person of a workspace.
+#[derive(Clone, Debug)]
+pub struct KnownPerson {
+    /// The person.
+    pub person: Person,
+    /// The role; `None` for a person who is not a member.
+    pub role: Option<Role>,
+}
+
+impl_work! {
+    AddMember => Member;
+    RemoveMember => Person;
+}
+
+impl Accounts {
+    /// Adds a member, or changes the role of one.
+    pub(crate) async fn add_member(
+        &self,
+        workspace: WorkspaceId,
+        actor: Actor,
+        user: NewUser,
+        role: Role,
+        now: Timestamp,
+    ) -> Result<Member> {
+        let add = AddMember { workspace, actor, user, role, now };
+        let member = self.engine.transact(add).await?;
+        self.authentication.clear_cache();
+        Ok(member)
+    }
+
+    /// Everyone in a workspace, by name.
+    pub(crate) async fn people(&self, workspace: WorkspaceId) -> Result<Vec<KnownPerson>> {
+        let mut people = dispatch!(&self.engine, people(workspace))?;
+        people.sort_by_cached_key(|known| {
+            (groma_domain::text::fold(&known.person.name), known.person.id)
+        });
+        Ok(people)
+    }
+
+    /// Ends a membership and revokes the member's tokens. Members can leave by themselves.
+    pub(crate) async fn remove_member(
+        &self,
+        workspace: WorkspaceId,
+        actor: Actor,
+        person: PersonId,
+        now: Timestamp,
+    ) -> Result<Person> {
+        let remove = RemoveMember { workspace, actor, person, now };
+        let removed = self.engine.transact(remove).await?;
+        self.authentication.clear_cache();
+        Ok(removed)
+    }
+}
+
+/// Adds a member, or changes the role of one.
+#[derive(Clone)]
+pub(super) struct AddMember {
+    pub(super) workspace: WorkspaceId,
+    pub(super) actor: Actor,
+    pub(super) user: NewUser,
+    pub(super) role: Role,
+    pub(super) now: Timestamp,
+}
+
+impl AddMember {
+    pub(super) async fn run<T: AccountTx>(self, tx: &mut T) -> Result<Member> {
+        let Self { workspace, actor, user: NewUser { email, name, password_hash }, role, now } =
+            self;
+        actor.role().require(permission_to_grant(role))?;
+        workspaces::lock(tx, workspace).await?;
+        let invalid = |wrong| DomainError::invalid("name", wrong);
+        let given_name = name.as_deref().map(parse_name).transpose().map_err(invalid)?;
+        let known = tx.user_by_email(&email).await?;
+        let is_new = known.is_none();
+        let user = match known {
+            Some(user) => user,
+            None => {
+                let name = given_name.clone().unwrap_or_else(|| name_from_email(&email));
+                let user =
+                    StoredUser { id: UserId::new(now, random()), email: email.clone(), name };
+                tx.write_user(UserWrite::Save { user: user.clone(), at: now }).await?;
+                user
+            }
+        };
+        if let Some(hash) = password_hash.filter(|_| is_new) {
+            tx.write_user(UserWrite::SetPassword { user: user.id, hash }).await?;
+        }
+        let prior = tx.person_by_email(workspace, &email).await?;
+        if prior.as_ref().and_then(|prior| prior.role) == Some(Role::Owner) && role != Role::Owner {
+            actor.role().require(Permission::Own)?;
+            if tx.count_owners(workspace).await? == 1 {
+                return Err(DomainError::invalid(
+                    "role",
+                    "cannot change: a workspace needs an owner",
+                )
+                .into());
+            }
+        }
+        let id =
+            prior.as_ref().map_or_else(|| PersonId::new(now, random()), |prior| prior.person.id);
+        let name = match (given_name, &prior) {
+            (Some(name), _) => name,
+            // A member keeps their name.
+            (None, Some(StoredPerson { user: Some(_), person, .. })) => person.name.clone(),
+            (None, _) => user.name,
+        };
+        let person = Person { id, name, email: user.email };
+        let action = if prior.as_ref().is_some_and(|prior| prior.role.is_some()) {
+            "member.updated"
+        } else {
+            "member.added"
+        };
+        let json = |role: Role| format!(r#"{{"role":"{role}"}}"#);
+        let before = prior.and_then(|prior| prior.role).map(json);
+        let entry = entry(actor, now, action, id.0, before, Some(json(role)));
+        let stored = StoredPerson { person: person.clone(), user: Some(user.id), role: Some(role) };
+        let save = PeopleWrite::Save { person: stored, at: now };
+        tx.write_people(workspace, vec![save, PeopleWrite::IncrementGeneration]).await?;
+        tx.log(workspace, entry).await?;
+        Ok(Member { person, role, is_new })
+    }
+}
+
+#[derive(Clone)]
+struct RemoveMember {
+    workspace: WorkspaceId,
+    actor: Actor,
+    person: PersonId,
+    now: Timestamp,
+}
+
+impl RemoveMember {
+    async fn run<T: AccountTx>(self, tx: &mut T) -> Result<Person> {
+        let Self { workspace, actor, person, now } = self;
+        workspaces::lock(tx, workspace).await?;
+        let not_found = || DomainError::NotFound { resource: "member", key: person.to_string() };
+        let member = tx.person(workspace, person).await?.ok_or_else(not_found)?;
+        let role = member.role.ok_or_else(not_found)?;
+        if actor.person() != Some(person) {
+            actor.role().require(permission_to_grant(role))?;
+        }
+        if role == Role::Owner && tx.count_owners(workspace).await? == 1 {
+            return Err(
+                DomainError::invalid("role", "cannot change: a workspace needs an owner").into()
+            );
+        }
+        let before = Some(format!(r#"{{"role":"{role}"}}"#));
+        let entry = entry(actor, now, "member.removed", person.0, before, None);
+        let stored = StoredPerson { person: member.person.clone(), user: None, role: None };
+        let save = PeopleWrite::Save { person: stored, at: now };
+        tx.write_people(workspace, vec![save]).await?;
+        let revoke = MembershipWrite::RevokeTokensOf { person, at: now };
+        tx.write_membership(workspace, revoke).await?;
+        tx.log(workspace, entry).await?;
+        Ok(member.person)
+    }
+}

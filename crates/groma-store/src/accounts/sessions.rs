@@ -1,0 +1,250 @@
+//! Logging in: accounts, throttling of attempts, sessions, passwords.
+
+use super::{AccountTx, Accounts, UserWrite, postgres, sqlite};
+use crate::{
+    Result,
+    engine::{dispatch, impl_work, random},
+};
+use groma_domain::{
+    DomainError, Email, Person, Role, SessionId, Timestamp, UserId, WorkspaceId,
+    secret::SecretHash, workspace::Workspace,
+};
+
+/// A user and their password hash.
+#[derive(Clone, Debug)]
+pub struct Account {
+    /// The user.
+    pub user: UserId,
+    /// The hash of their password; without one they cannot log in.
+    pub password_hash: Option<String>,
+}
+
+/// A session to be created.
+#[derive(Clone, Debug)]
+pub struct NewSession {
+    /// The hash of its cookie.
+    pub hash: SecretHash,
+    /// Its user.
+    pub user: UserId,
+    /// The browser's user agent.
+    pub user_agent: String,
+    /// The client address.
+    pub address: String,
+    /// When it begins.
+    pub now: Timestamp,
+    /// When it ends.
+    pub ends_at: Timestamp,
+}
+
+/// An open session and the memberships of its user.
+#[derive(Clone, Debug)]
+pub struct Session {
+    /// Its id.
+    pub id: SessionId,
+    /// Its user.
+    pub user: UserId,
+    /// The user's email address.
+    pub email: Email,
+    /// The user's name.
+    pub name: String,
+    /// The selected workspace, if any.
+    pub workspace: Option<WorkspaceId>,
+    /// When it began.
+    pub created_at: Timestamp,
+    /// When it was last used, approximately.
+    pub last_seen_at: Timestamp,
+    /// When it ends.
+    pub ends_at: Timestamp,
+    /// The workspaces of the user, by name.
+    pub memberships: Vec<Membership>,
+}
+
+/// A membership of a user in a workspace.
+#[derive(Clone, Debug)]
+pub struct Membership {
+    /// The workspace.
+    pub workspace: Workspace,
+    /// The user as a person of the workspace.
+    pub person: Person,
+    /// The user's role.
+    pub role: Role,
+}
+
+/// A session in a list.
+#[derive(Clone, Debug)]
+pub struct SessionRow {
+    /// Its id.
+    pub id: SessionId,
+    /// When it began.
+    pub created_at: Timestamp,
+    /// When it was last used, approximately.
+    pub last_seen_at: Timestamp,
+    /// When it ends.
+    pub ends_at: Timestamp,
+    /// The browser's user agent.
+    pub user_agent: String,
+    /// The client address.
+    pub address: String,
+}
+
+/// What login attempts are counted by, and how many may fail.
+#[derive(Clone, Debug)]
+pub struct ThrottleBucket {
+    /// Its name.
+    pub name: String,
+    /// How many attempts may fail within the window.
+    pub limit: u32,
+}
+
+/// How long a failed attempt counts.
+pub const LOGIN_ATTEMPT_WINDOW_MILLIS: i64 = 15 * 60 * 1_000;
+
+/// How long a device is remembered after its last login.
+pub(super) const DEVICE_RETENTION_MILLIS: i64 = 400 * 24 * 60 * 60 * 1_000;
+
+impl_work! {
+    ChangePassword => ();
+    SetPassword => ();
+}
+
+impl Accounts {
+    /// Whether there is any user.
+    pub(crate) async fn has_users(&self) -> Result<bool> {
+        dispatch!(&self.engine, has_users())
+    }
+
+    /// Whether there is a user with this email address.
+    pub(crate) async fn has_user(&self, email: &Email) -> Result<bool> {
+        dispatch!(&self.engine, has_user(email))
+    }
+
+    /// The account of this email address.
+    pub(crate) async fn account(&self, email: &Email) -> Result<Option<Account>> {
+        dispatch!(&self.engine, account(email))
+    }
+
+    /// Counts a login attempt before it is made; `false` when one of the buckets is full, and the attempt
+    /// must not be made.
+    pub(crate) async fn begin_login_attempt(
+        &self,
+        buckets: Vec<ThrottleBucket>,
+        now: Timestamp,
+    ) -> Result<bool> {
+        dispatch!(&self.engine, begin_login_attempt(buckets, now))
+    }
+
+    /// Removes the attempt counted at `at`, because it succeeded. The first bucket is emptied.
+    pub(crate) async fn clear_login_attempt(
+        &self,
+        buckets: Vec<ThrottleBucket>,
+        at: Timestamp,
+    ) -> Result<()> {
+        dispatch!(&self.engine, clear_login_attempt(buckets, at))
+    }
+
+    /// Whether this user has logged in with this device before.
+    pub(crate) async fn is_known_device(&self, user: UserId, device: &SecretHash) -> Result<bool> {
+        dispatch!(&self.engine, is_known_device(user, device))
+    }
+
+    /// Creates a session, and remembers its device.
+    pub(crate) async fn create_session(
+        &self,
+        session: NewSession,
+        device: Option<SecretHash>,
+    ) -> Result<SessionId> {
+        let id = SessionId::new(session.now, random());
+        dispatch!(&self.engine, create_session(id, session, device))?;
+        Ok(id)
+    }
+
+    /// The open session of this cookie.
+    pub(crate) async fn session(
+        &self,
+        hash: &SecretHash,
+        now: Timestamp,
+    ) -> Result<Option<Session>> {
+        dispatch!(&self.engine, session(hash, now))
+    }
+
+    /// Records that a session is used, and when it ends now.
+    pub(crate) async fn touch_session(
+        &self,
+        session: SessionId,
+        now: Timestamp,
+        ends_at: Timestamp,
+    ) -> Result<()> {
+        dispatch!(&self.engine, touch_session(session, now, ends_at))
+    }
+
+    /// Selects the workspace of a session.
+    pub(crate) async fn select_workspace(
+        &self,
+        session: SessionId,
+        user: UserId,
+        workspace: WorkspaceId,
+    ) -> Result<()> {
+        dispatch!(&self.engine, select_workspace(session, user, workspace))
+    }
+
+    /// The open sessions of a user, most recently used first.
+    pub(crate) async fn sessions(&self, user: UserId, now: Timestamp) -> Result<Vec<SessionRow>> {
+        dispatch!(&self.engine, sessions(user, now))
+    }
+
+    /// The number of open sessions.
+    pub(crate) async fn count_sessions(&self, now: Timestamp) -> Result<u64> {
+        dispatch!(&self.engine, count_sessions(now))
+    }
+
+    /// Ends a session of a user at once.
+    pub(crate) async fn end_session(&self, user: UserId, session: SessionId) -> Result<()> {
+        dispatch!(&self.engine, end_session(user, session))
+    }
+
+    /// Changes the password of a user and ends all their sessions except `keep`.
+    pub(crate) async fn change_password(
+        &self,
+        user: UserId,
+        hash: String,
+        keep: SessionId,
+    ) -> Result<()> {
+        self.engine.transact(ChangePassword { user, hash, keep }).await
+    }
+
+    /// Sets the password of a user and ends all their sessions.
+    pub(crate) async fn set_password(&self, email: Email, hash: String) -> Result<()> {
+        self.engine.transact(SetPassword { email, hash }).await
+    }
+}
+
+#[derive(Clone)]
+struct ChangePassword {
+    user: UserId,
+    hash: String,
+    keep: SessionId,
+}
+
+impl ChangePassword {
+    async fn run<T: AccountTx>(self, tx: &mut T) -> Result<()> {
+        let Self { user, hash, keep } = self;
+        tx.write_user(UserWrite::SetPassword { user, hash }).await?;
+        tx.write_user(UserWrite::EndSessions { user, except: Some(keep) }).await
+    }
+}
+
+#[derive(Clone)]
+struct SetPassword {
+    email: Email,
+    hash: String,
+}
+
+impl SetPassword {
+    async fn run<T: AccountTx>(self, tx: &mut T) -> Result<()> {
+        let Self { email, hash } = self;
+        let not_found = || DomainError::NotFound { resource: "user", key: email.to_string() };
+        let user = tx.user_by_email(&email).await?.ok_or_else(not_found)?.id;
+        tx.write_user(UserWrite::SetPassword { user, hash }).await?;
+        tx.write_user(UserWrite::EndSessions { user, except: None }).await
+    }
+}

@@ -1,0 +1,181 @@
+//! Personal access tokens.
+
+use super::{AccountTx, Accounts, MembershipWrite, TokenInsert, entry, postgres, sqlite};
+use crate::{
+    Actor, Result,
+    audit_log::NewAuditEntry,
+    engine::{dispatch, impl_work, random},
+    workspaces,
+};
+use groma_domain::{
+    DomainError, Email, Permission, PersonId, Timestamp, TokenId, WorkspaceId,
+    scope::Scopes,
+    token::{TokenHash, check_grantable},
+};
+
+/// A token to be created.
+#[derive(Clone, Debug)]
+pub struct NewToken {
+    /// The id, if the request may arrive twice: only one token with the id is created.
+    pub id: Option<TokenId>,
+    /// Its workspace.
+    pub workspace: WorkspaceId,
+    /// Its owner, a member.
+    pub owner: Email,
+    /// Its name.
+    pub name: String,
+    /// Its hash.
+    pub hash: TokenHash,
+    /// Its last characters.
+    pub hint: String,
+    /// Its scopes.
+    pub scopes: Scopes,
+    /// When it expires.
+    pub expires_at: Option<Timestamp>,
+}
+
+/// A token in a list.
+#[derive(Clone, Debug)]
+pub struct TokenRow {
+    /// The token's id.
+    pub id: TokenId,
+    /// Its workspace's name.
+    pub workspace: String,
+    /// Its name.
+    pub name: String,
+    /// Its last characters.
+    pub hint: Option<String>,
+    /// Its owner.
+    pub person: PersonId,
+    /// Its owner's name.
+    pub owner_name: String,
+    /// Its owner's email address.
+    pub owner: String,
+    /// Its scopes.
+    pub scopes: Scopes,
+    /// When it was created.
+    pub created_at: Timestamp,
+    /// When it expires.
+    pub expires_at: Option<Timestamp>,
+    /// When it was revoked.
+    pub revoked_at: Option<Timestamp>,
+    /// When it was last used.
+    pub last_used_at: Option<Timestamp>,
+}
+
+impl_work! {
+    CreateToken => TokenId;
+    RevokeToken => ();
+}
+
+impl Accounts {
+    /// Creates a token.
+    pub(crate) async fn create_token(
+        &self,
+        token: NewToken,
+        actor: Actor,
+        now: Timestamp,
+    ) -> Result<TokenId> {
+        self.engine.transact(CreateToken { token, actor, now }).await
+    }
+
+    /// The tokens of a workspace, or of all.
+    pub(crate) async fn tokens(&self, workspace: Option<WorkspaceId>) -> Result<Vec<TokenRow>> {
+        dispatch!(&self.engine, tokens(workspace))
+    }
+
+    /// The workspace of a token.
+    pub(crate) async fn workspace_of_token(&self, token: TokenId) -> Result<WorkspaceId> {
+        let workspace = dispatch!(&self.engine, workspace_of_token(token))?;
+        let not_found = || DomainError::NotFound { resource: "token", key: token.to_string() };
+        Ok(workspace.ok_or_else(not_found)?)
+    }
+
+    /// Revokes a token, with immediate effect.
+    pub(crate) async fn revoke_token(
+        &self,
+        workspace: WorkspaceId,
+        token: TokenId,
+        actor: Actor,
+        now: Timestamp,
+    ) -> Result<()> {
+        self.engine.transact(RevokeToken { workspace, token, actor, now }).await?;
+        self.authentication.clear_cache();
+        Ok(())
+    }
+}
+
+/// Creates a token.
+#[derive(Clone)]
+struct CreateToken {
+    token: NewToken,
+    actor: Actor,
+    now: Timestamp,
+}
+
+impl CreateToken {
+    async fn run<T: AccountTx>(self, tx: &mut T) -> Result<TokenId> {
+        let Self { token, actor, now } = self;
+        workspaces::lock(tx, token.workspace).await?;
+        let not_found =
+            || DomainError::NotFound { resource: "member", key: token.owner.to_string() };
+        let owner =
+            tx.person_by_email(token.workspace, &token.owner).await?.ok_or_else(not_found)?;
+        // Members create tokens only for themselves.
+        if actor.person().is_some_and(|person| person != owner.person.id) {
+            return Err(not_found().into());
+        }
+        check_grantable(token.scopes, owner.role.ok_or_else(not_found)?)?;
+        let id = token.id.unwrap_or_else(|| TokenId::new(now, random()));
+        if tx.token_owner(token.workspace, id).await?.is_some() {
+            return Err(DomainError::invalid("id", "already exists").into());
+        }
+        let after = serde_json::json!({ "name": token.name, "scopes": token.scopes.to_string() });
+        let entry = NewAuditEntry {
+            at: now,
+            actor: Some(owner.person.id),
+            action: "token.created",
+            subject: id.0,
+            before: None,
+            after: Some(after.to_string()),
+        };
+        let insert = MembershipWrite::InsertToken(TokenInsert {
+            id,
+            person: owner.person.id,
+            name: token.name,
+            hash: token.hash,
+            hint: token.hint,
+            scopes: token.scopes,
+            created_at: now,
+            expires_at: token.expires_at,
+        });
+        tx.write_membership(token.workspace, insert).await?;
+        tx.log(token.workspace, entry).await?;
+        Ok(id)
+    }
+}
+
+/// Revokes a token.
+#[derive(Clone)]
+struct RevokeToken {
+    workspace: WorkspaceId,
+    token: TokenId,
+    actor: Actor,
+    now: Timestamp,
+}
+
+impl RevokeToken {
+    async fn run<T: AccountTx>(self, tx: &mut T) -> Result<()> {
+        workspaces::lock(tx, self.workspace).await?;
+        let owner = tx.token_owner(self.workspace, self.token).await?;
+        let not_found = || DomainError::NotFound { resource: "token", key: self.token.to_string() };
+        // Members revoke their own tokens, administrators any.
+        if Some(owner.ok_or_else(not_found)?) != self.actor.person() {
+            self.actor.role().require(Permission::Administer)?;
+        }
+        let revoke = MembershipWrite::RevokeToken { token: self.token, at: self.now };
+        tx.write_membership(self.workspace, revoke).await?;
+        let entry = entry(self.actor, self.now, "token.revoked", self.token.0, None, None);
+        tx.log(self.workspace, entry).await
+    }
+}

@@ -1,0 +1,184 @@
+//! Creating, changing and deleting workspaces.
+
+use super::{
+    AccountTx, Accounts, entry,
+    members::{AddMember, NewUser},
+    postgres, sqlite,
+};
+use crate::{
+    Actor, Result,
+    engine::{dispatch, impl_work, random},
+    records::RecordWrite,
+    workspaces::{self, WorkspaceWrite},
+};
+use groma_domain::{
+    Currency, DomainError, Kind, Permission, Role, Status, StatusId, Timestamp, WorkspaceId,
+    layer::LayerKey,
+    status,
+    workspace::{Workspace, WorkspaceName},
+};
+
+impl_work! {
+    CreateWorkspace => Workspace;
+    SetUp => Workspace;
+    ChangeWorkspace => Workspace;
+}
+
+impl Accounts {
+    /// Creates a workspace with its owner and its initial statuses.
+    pub(crate) async fn create_workspace(
+        &self,
+        name: WorkspaceName,
+        currency: Currency,
+        owner: NewUser,
+        now: Timestamp,
+    ) -> Result<Workspace> {
+        self.engine.transact(CreateWorkspace { name, currency, owner, now }).await
+    }
+
+    /// Creates the first workspace with its owner; rejected once there is a user.
+    pub(crate) async fn set_up(
+        &self,
+        name: WorkspaceName,
+        currency: Currency,
+        owner: NewUser,
+        now: Timestamp,
+    ) -> Result<Workspace> {
+        self.engine.transact(SetUp(CreateWorkspace { name, currency, owner, now })).await
+    }
+
+    /// Changes the name or currency of a workspace.
+    pub(crate) async fn change_workspace(
+        &self,
+        workspace: WorkspaceId,
+        actor: Actor,
+        name: WorkspaceName,
+        currency: Currency,
+        now: Timestamp,
+    ) -> Result<Workspace> {
+        self.engine.transact(ChangeWorkspace { workspace, actor, name, currency, now }).await
+    }
+
+    /// Deletes a workspace and everything in it. Its tokens end at once; its records are deleted in small
+    /// steps, so that others can write in between.
+    pub(crate) async fn delete_workspace(
+        &self,
+        workspace: WorkspaceId,
+        actor: Actor,
+    ) -> Result<()> {
+        actor.role().require(Permission::Own)?;
+        for layer in self.layers.all(workspace).await? {
+            let key = LayerKey::Id(layer.id);
+            self.layers.delete(workspace, actor, key, layer.updated_at).await?;
+        }
+        dispatch!(&self.engine, delete_workspace(&self.authentication, workspace))
+    }
+}
+
+/// Creates a workspace with its owner and its initial statuses.
+#[derive(Clone)]
+struct CreateWorkspace {
+    name: WorkspaceName,
+    currency: Currency,
+    owner: NewUser,
+    now: Timestamp,
+}
+
+impl CreateWorkspace {
+    async fn run<T: AccountTx>(self, tx: &mut T) -> Result<Workspace> {
+        let Self { name, currency, owner, now } = self;
+        if tx.is_workspace_name_taken(&name.key()).await? {
+            return Err(DomainError::invalid(
+                "name",
+                format!("`{}` is already in use", name.as_str()),
+            )
+            .into());
+        }
+        let workspace =
+            Workspace { id: WorkspaceId::new(now, random()), name, currency, created_at: now };
+        tx.write_workspace(WorkspaceWrite::Insert(workspace.clone())).await?;
+        let mut writes = Vec::new();
+        for (position, (kind, name, group, color)) in (0..).zip(status::INITIAL_STATUSES) {
+            writes.push(RecordWrite::SaveStatus(Status {
+                id: StatusId::new(now, random()),
+                name: name.to_owned(),
+                applies_to: kind,
+                group,
+                color: color.to_owned(),
+                position,
+                is_default: is_first_of(kind, name),
+                created_at: now,
+                updated_at: now,
+            }));
+        }
+        tx.write_records(workspace.id, writes).await?;
+        AddMember {
+            workspace: workspace.id,
+            actor: Actor::Operator,
+            user: owner,
+            role: Role::Owner,
+            now,
+        }
+        .run(tx)
+        .await?;
+        Ok(workspace)
+    }
+}
+
+fn is_first_of(kind: Kind, name: &str) -> bool {
+    status::INITIAL_STATUSES
+        .iter()
+        .find(|initial| initial.0 == kind)
+        .is_some_and(|first| first.1 == name)
+}
+
+#[derive(Clone)]
+struct SetUp(CreateWorkspace);
+
+impl SetUp {
+    async fn run<T: AccountTx>(self, tx: &mut T) -> Result<Workspace> {
+        if tx.has_users().await? {
+            return Err(
+                DomainError::invalid("code", "is no longer valid: the service is set up").into()
+            );
+        }
+        self.0.run(tx).await
+    }
+}
+
+#[derive(Clone)]
+struct ChangeWorkspace {
+    workspace: WorkspaceId,
+    actor: Actor,
+    name: WorkspaceName,
+    currency: Currency,
+    now: Timestamp,
+}
+
+impl ChangeWorkspace {
+    async fn run<T: AccountTx>(self, tx: &mut T) -> Result<Workspace> {
+        let Self { workspace, actor, name, currency, now } = self;
+        actor.role().require(Permission::Administer)?;
+        let before = workspaces::lock(tx, workspace).await?.workspace;
+        if before.name.key() != name.key() && tx.is_workspace_name_taken(&name.key()).await? {
+            return Err(DomainError::invalid(
+                "name",
+                format!("`{}` is already in use", name.as_str()),
+            )
+            .into());
+        }
+        let after = Workspace { name, currency, ..before.clone() };
+        if after.name == before.name && after.currency == before.currency {
+            return Ok(after);
+        }
+        let json = |workspace: &Workspace| {
+            let (name, currency) = (workspace.name.as_str(), workspace.currency);
+            Some(serde_json::json!({ "name": name, "currency": currency }).to_string())
+        };
+        let entry =
+            entry(actor, now, "workspace.updated", workspace.0, json(&before), json(&after));
+        tx.write_workspace(WorkspaceWrite::Update(after.clone())).await?;
+        tx.log(workspace, entry).await?;
+        Ok(after)
+    }
+}

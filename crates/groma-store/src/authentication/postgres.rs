@@ -1,0 +1,35 @@
+//! Authentication on PostgreSQL: statements, and what is flushed. Requests are in [`super::auth_batch`].
+
+use super::AuthState;
+use crate::{
+    Result,
+    engine::{postgres::Postgres, statements},
+    idempotency,
+};
+use groma_domain::Timestamp;
+use std::sync::Arc;
+use uuid::Uuid;
+
+statements! {
+    AUTHENTICATE = "SELECT a.token_id, a.workspace_id, a.person_id, a.role, a.scopes, a.expires_at,
+            a.accepted, a.used, a.reset_micros
+        FROM unnest($1::bytea[], $2::integer[], $3::integer[], $4::bigint[])
+            WITH ORDINALITY AS r (hash, requests, allowed, now_millis, no)
+        CROSS JOIN LATERAL authenticate(r.hash, r.requests, r.allowed, r.now_millis) a ORDER BY r.no";
+    SET_LAST_USED = "UPDATE tokens t SET last_used_at = greatest(t.last_used_at, u.at)
+        FROM unnest($1::uuid[], $2::bigint[]) AS u (id, at) WHERE t.id = u.id";
+    PRUNE_RATE_WINDOWS = "DELETE FROM rate_windows
+        WHERE accepted[cardinality(accepted)] < (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - 3600000000";
+    DELETE_RATE_WINDOWS = "DELETE FROM rate_windows WHERE token_id IN (SELECT id FROM tokens WHERE workspace_id = $1)";
+}
+
+pub(super) async fn flush(engine: &Arc<Postgres>, state: &AuthState, now: Timestamp) -> Result<()> {
+    let (tokens, times): (Vec<Uuid>, Vec<i64>) =
+        state.last_uses.take().into_iter().map(|(token, at)| (token.0, at.as_millis())).unzip();
+    if !tokens.is_empty() {
+        engine.execute(SET_LAST_USED, &[&tokens, &times]).await?;
+    }
+    let expired = now.as_millis() - idempotency::RETENTION_MILLIS;
+    engine.execute(idempotency::postgres::DELETE_EXPIRED, &[&expired]).await?;
+    engine.execute(PRUNE_RATE_WINDOWS, &[]).await.map(drop)
+}

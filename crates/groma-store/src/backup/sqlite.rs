@@ -1,0 +1,440 @@
+//! A SQLite file is backed up while it is served, and put back.
+//!
+//! Pages are copied out of one read transaction: what is committed meanwhile waits in the log of the
+//! database, writers wait for nothing, and memory holds a few pages at a time. What was copied is
+//! checked before it gets its name.
+
+use super::{BackupReport, Progress, RestoreReport};
+use crate::{
+    Error, Result,
+    engine::{
+        sqlite::{
+            OPEN_FLAGS, canonical_path, file_error, has_migrations, known_migrations, lock_file,
+            serving_lock,
+        },
+        statements,
+    },
+};
+use rusqlite::{
+    Connection, ErrorCode, OpenFlags,
+    backup::{Backup, StepResult},
+};
+use std::{
+    fs::File,
+    io::{ErrorKind, Read},
+    os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+statements! {
+    BEGIN = "BEGIN";
+    NAMED_MIGRATIONS = "SELECT version, name FROM refinery_schema_history ORDER BY version";
+    TABLES = "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table'
+        AND name NOT LIKE 'sqlite_%' AND name <> 'refinery_schema_history' ORDER BY name";
+    INTEGRITY = "PRAGMA integrity_check(1)";
+    EXCLUSIVE_LOCKING = "PRAGMA locking_mode = EXCLUSIVE";
+    ROLLBACK_JOURNAL = "PRAGMA journal_mode = DELETE";
+}
+
+/// The settings of a connection that fills a new file: if it fails, the file is deleted.
+pub(crate) const FILL_PRAGMAS: [&str; 6] = [
+    "PRAGMA page_size = 16384",
+    "PRAGMA locking_mode = EXCLUSIVE",
+    "PRAGMA journal_mode = OFF",
+    "PRAGMA synchronous = OFF",
+    "PRAGMA temp_store = MEMORY",
+    "PRAGMA cache_size = -16384",
+];
+
+/// Counts the rows of a table, whose name comes from the database itself.
+fn count_sql(table: &str) -> String {
+    format!("SELECT count(*) FROM \"{table}\"")
+}
+
+/// How many pages are copied in one step; told to whoever watches after each.
+const STEP: i32 = 1_024;
+
+/// What a SQLite file begins with.
+const HEAD: &[u8; 16] = b"SQLite format 3\0";
+
+/// What SQLite keeps beside a database goes by these endings.
+const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
+
+/// Writes a backup of a database. It is not migrated: this is what one does before that.
+pub(crate) fn backup(
+    database: &Path,
+    file: &Path,
+    overwrite: bool,
+    tell: &dyn Fn(Progress),
+) -> Result<BackupReport> {
+    let database = canonical_path(database)?;
+    refuse_target(file, &database, overwrite)?;
+    let from = open(&database, OPEN_FLAGS)?;
+    from.execute_batch(BEGIN)?;
+    check_migrations(&from, &database)?;
+    let counts = count_rows(&from)?;
+    let part = Part::beside(file)?;
+    copy_pages(&from, part.path(), tell)?;
+    drop(from);
+    check(part.path(), &counts, tell)?;
+    let bytes = part.finish(file)?;
+    Ok(BackupReport { bytes, rows: counts.iter().map(|(_, rows)| rows).sum() })
+}
+
+/// Puts a backup in the place of a database. What was there is kept under another name, which ends
+/// with `stamp`.
+pub(crate) fn restore(
+    file: &Path,
+    database: &Path,
+    overwrite: bool,
+    stamp: &str,
+    tell: &dyn Fn(Progress),
+) -> Result<RestoreReport> {
+    let from = open_whole(file)?;
+    let place = Place::claim(database)?;
+    if let Some(old) = &place.old {
+        if old.ino() == metadata(file)?.ino() && old.dev() == metadata(file)?.dev() {
+            return Err(refused(file, "is the database itself"));
+        }
+        if !overwrite {
+            let reason = "is there already; with --overwrite it is replaced, and kept beside";
+            return Err(refused(&place.path, reason));
+        }
+    }
+    let name = file.display().to_string();
+    let counts = count_rows(&from).map_err(|error| damaged(&name, error))?;
+    let part = Part::beside(&place.path)?;
+    copy_pages(&from, part.path(), tell).map_err(|error| damaged(&name, error))?;
+    check(part.path(), &counts, tell)?;
+    let kept = with_ending(&place.path, &format!(".replaced-{stamp}"));
+    let kept = place.take(part, Some(&kept))?;
+    Ok(RestoreReport { rows: counts.iter().map(|(_, rows)| rows).sum(), kept })
+}
+
+/// The place of a database that is to be filled or replaced; nobody serves it, and no other command
+/// opens it, while this lives.
+pub(crate) struct Place {
+    pub(crate) path: PathBuf,
+    /// What is there.
+    old: Option<std::fs::Metadata>,
+    _locks: [File; 2],
+}
+
+impl Place {
+    pub(crate) fn claim(database: &Path) -> Result<Self> {
+        let (path, old) = match canonical_path(database) {
+            Ok(path) => (path.clone(), Some(metadata(&path)?)),
+            Err(Error::Missing(_)) => {
+                if let Some(folder) = folder_of(database) {
+                    std::fs::create_dir_all(folder).map_err(|error| file_error(folder, error))?;
+                }
+                (database.to_owned(), None)
+            }
+            Err(error) => return Err(error),
+        };
+        let (migrating, lock_path) = lock_file(&path, "migrating")?;
+        migrating.lock().map_err(|source| file_error(&lock_path, source))?;
+        let serving = serving_lock(&path)?;
+        Ok(Self { path, old, _locks: [serving, migrating] })
+    }
+
+    /// Whether there is a file, and rows in it.
+    pub(crate) fn has_rows(&self) -> Result<bool> {
+        if self.old.as_ref().is_none_or(|old| old.len() == 0) {
+            return Ok(false);
+        }
+        let counts = count_rows(&open(&self.path, OPEN_FLAGS)?)?;
+        Ok(counts.iter().any(|(_, rows)| *rows > 0))
+    }
+
+    /// Puts a finished file here; what was here gets the name `kept`, or goes.
+    pub(crate) fn take(self, part: Part, kept: Option<&Path>) -> Result<Option<PathBuf>> {
+        let Some(old) = &self.old else {
+            part.finish(&self.path)?;
+            return Ok(None);
+        };
+        let_go(&self.path)?;
+        part.belongs_as(old)?;
+        for ending in BESIDE {
+            // Only of a damaged database something is left here.
+            let beside = with_ending(&self.path, ending);
+            match kept {
+                Some(kept) if beside.exists() => {
+                    let name = with_ending(kept, ending);
+                    std::fs::rename(&beside, name).map_err(|error| file_error(&beside, error))?;
+                }
+                _ => {
+                    let _ = std::fs::remove_file(&beside);
+                }
+            }
+        }
+        // A second name first, so that there is a database at every moment. Should this be the last
+        // one, it is refused for its two names, where an empty one would be made otherwise.
+        if let Some(kept) = kept {
+            match std::fs::hard_link(&self.path, kept) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(error),
+                // Not every file system has links.
+                Err(_) => std::fs::rename(&self.path, kept),
+                Ok(()) => Ok(()),
+            }
+            .map_err(|error| file_error(kept, error))?;
+        }
+        part.finish(&self.path)?;
+        Ok(kept.map(Path::to_owned))
+    }
+}
+
+/// A file that is not whole yet, beside the place it is meant for and for its owner alone. Unless it
+/// is finished it goes, and what a killed program left of it is begun anew.
+pub(crate) struct Part {
+    path: PathBuf,
+    file: File,
+    is_finished: bool,
+}
+
+impl Part {
+    pub(crate) fn beside(file: &Path) -> Result<Self> {
+        let path = with_ending(file, ".part");
+        let failed = |error| file_error(&path, error);
+        let options = File::options().read(true).write(true).create(true).mode(0o600).clone();
+        let opened = options.open(&path).map_err(failed)?;
+        let is_ours = opened.try_lock().is_ok()
+            && metadata(&path)?.ino() == opened.metadata().map_err(failed)?.ino();
+        if !is_ours {
+            return Err(refused(&path, "is being written by another groma"));
+        }
+        opened.set_permissions(std::fs::Permissions::from_mode(0o600)).map_err(failed)?;
+        opened.set_len(0).map_err(failed)?;
+        let part = Self { path, file: opened, is_finished: false };
+        part.clear_beside();
+        Ok(part)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Gives it the owner and the rights of what it replaces.
+    fn belongs_as(&self, old: &std::fs::Metadata) -> Result<()> {
+        let failed = |error| file_error(&self.path, error);
+        let own = self.file.metadata().map_err(failed)?;
+        if (own.uid(), own.gid()) != (old.uid(), old.gid()) {
+            std::os::unix::fs::fchown(&self.file, Some(old.uid()), Some(old.gid()))
+                .map_err(failed)?;
+        }
+        self.file.set_permissions(old.permissions()).map_err(failed)
+    }
+
+    /// Gives it its name, when it is on the disk; tells its size.
+    pub(crate) fn finish(mut self, file: &Path) -> Result<u64> {
+        self.clear_beside();
+        let failed = |error| file_error(file, error);
+        self.file.sync_all().map_err(failed)?;
+        std::fs::rename(&self.path, file).map_err(failed)?;
+        self.is_finished = true;
+        let folder = folder_of(file).unwrap_or(Path::new("."));
+        File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)?;
+        Ok(self.file.metadata().map_err(failed)?.len())
+    }
+
+    fn clear_beside(&self) {
+        for ending in BESIDE {
+            let _ = std::fs::remove_file(with_ending(&self.path, ending));
+        }
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        if !self.is_finished {
+            let _ = std::fs::remove_file(&self.path);
+            self.clear_beside();
+        }
+    }
+}
+
+/// Copies a database as the transaction of `from` sees it.
+fn copy_pages(from: &Connection, to: &Path, tell: &dyn Fn(Progress)) -> Result<()> {
+    let mut to = open(to, OPEN_FLAGS)?;
+    for pragma in FILL_PRAGMAS {
+        to.prepare(pragma)?.query([])?.next()?;
+    }
+    let copying = Backup::new(from, &mut to)?;
+    loop {
+        let step = copying.step(STEP)?;
+        let pages = copying.progress();
+        let count = |pages: i32| u64::try_from(pages).unwrap_or_default();
+        let (total, left) = (count(pages.pagecount), count(pages.remaining));
+        tell(Progress::Copying { done: total.saturating_sub(left), total });
+        match step {
+            StepResult::Done => return Ok(()),
+            StepResult::More => {}
+            // Not inside a transaction that has begun, and on a file of our own.
+            _ => return Err(Error::Maintenance("the database is locked".to_owned())),
+        }
+    }
+}
+
+/// Checks what was copied, index by index, and leaves one file that needs nothing beside it.
+pub(crate) fn check(path: &Path, counts: &[(String, u64)], tell: &dyn Fn(Progress)) -> Result<()> {
+    tell(Progress::Checking);
+    let look = || {
+        let copied = open(path, OPEN_FLAGS)?;
+        copied.query_row(EXCLUSIVE_LOCKING, [], |_| Ok(()))?;
+        copied.query_row(ROLLBACK_JOURNAL, [], |_| Ok(()))?;
+        let found: String = copied.query_row(INTEGRITY, [], |row| row.get(0))?;
+        Ok((found, count_rows(&copied)?))
+    };
+    let (found, copied) = look().map_err(|error| damaged("what was copied", error))?;
+    if found != "ok" {
+        return Err(Error::Maintenance(format!("what was copied is damaged: {found}")));
+    }
+    if copied != counts {
+        return Err(Error::Maintenance("what was copied lacks rows".to_owned()));
+    }
+    Ok(())
+}
+
+/// Opens a backup, if it is whole and this program knows what is in it.
+fn open_whole(file: &Path) -> Result<Connection> {
+    let failed = |error| file_error(file, error);
+    let mut head = [0_u8; 100];
+    let mut opened = File::open(file).map_err(failed)?;
+    match opened.read_exact(&mut head) {
+        Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
+            return Err(refused(file, "is no backup of groma"));
+        }
+        outcome => outcome.map_err(failed)?,
+    }
+    if !head.starts_with(HEAD) {
+        return Err(refused(file, "is no backup of groma"));
+    }
+    // Page size, of which 1 means 65,536, and number of pages.
+    let page = match u16::from_be_bytes([head[16], head[17]]) {
+        1 => 65_536,
+        size => u64::from(size),
+    };
+    let pages = u64::from(u32::from_be_bytes([head[28], head[29], head[30], head[31]]));
+    let has_log = with_ending(file, "-wal").exists();
+    if !has_log && metadata(file)?.len() < page * pages {
+        return Err(refused(file, "is cut short"));
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = open(file, flags)?;
+    connection.execute_batch(BEGIN)?;
+    let known = known_migrations();
+    for (version, name) in check_migrations(&connection, file)? {
+        if !known.get_migrations().iter().any(|known| known.version() == version) {
+            let reason = format!(
+                "was written by a newer groma: its migration V{version}__{name} is unknown here"
+            );
+            return Err(refused(file, &reason));
+        }
+    }
+    Ok(connection)
+}
+
+/// The migrations that a database has seen; one without any is not ours.
+fn check_migrations(connection: &Connection, path: &Path) -> Result<Vec<(i32, String)>> {
+    let read = || {
+        if !has_migrations(connection)? {
+            return Ok(None);
+        }
+        let mut statement = connection.prepare(NAMED_MIGRATIONS)?;
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(Some(rows.collect::<rusqlite::Result<_>>()?))
+    };
+    let known = read().map_err(|error| damaged(&path.display().to_string(), error))?;
+    known.ok_or_else(|| refused(path, "is no database of groma"))
+}
+
+/// What cannot be read is damaged, unless there was no room to write.
+fn damaged(what: &str, error: Error) -> Error {
+    match error {
+        Error::Sqlite(error) if error.sqlite_error_code() != Some(ErrorCode::DiskFull) => {
+            Error::Maintenance(format!("{what} is damaged: {error}"))
+        }
+        other => other,
+    }
+}
+
+/// How many rows each table has.
+pub(crate) fn count_rows(connection: &Connection) -> Result<Vec<(String, u64)>> {
+    let mut statement = connection.prepare(TABLES)?;
+    let names: Vec<String> =
+        statement.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+    let mut counts = Vec::with_capacity(names.len());
+    for name in names {
+        let rows: i64 = connection.query_row(&count_sql(&name), [], |row| row.get(0))?;
+        counts.push((name, rows.unsigned_abs()));
+    }
+    Ok(counts)
+}
+
+/// Makes sure that nobody has a database open, and brings all of it into the one file. A damaged one
+/// stays as it is.
+fn let_go(path: &Path) -> Result<()> {
+    let has_expenses = || refused(path, "is open in another program");
+    let mut head = [0_u8; HEAD.len()];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut head));
+    if read.is_err() || head != *HEAD {
+        return Ok(());
+    }
+    let connection = open(path, OPEN_FLAGS)?;
+    match connection.query_row(ROLLBACK_JOURNAL, [], |row| row.get::<_, String>(0)) {
+        Ok(mode) if mode == "delete" => Ok(()),
+        Ok(_) => Err(has_expenses()),
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => {
+            Err(has_expenses())
+        }
+        Err(_) => Ok(()),
+    }
+}
+
+/// A backup replaces another when it is told to, and the database it is of never.
+fn refuse_target(file: &Path, database: &Path, overwrite: bool) -> Result<()> {
+    let there = match std::fs::metadata(file) {
+        Ok(there) => there,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(file_error(file, error)),
+    };
+    let own = metadata(database)?;
+    if (there.dev(), there.ino()) == (own.dev(), own.ino()) {
+        return Err(refused(file, "is the database itself"));
+    }
+    if !there.is_file() {
+        return Err(refused(file, "is no file"));
+    }
+    if !overwrite {
+        return Err(refused(file, "is there already; --overwrite replaces it"));
+    }
+    if BESIDE.iter().any(|ending| with_ending(file, ending).exists()) {
+        return Err(refused(file, "is open in another program, or was not closed by it"));
+    }
+    Ok(())
+}
+
+fn open(path: &Path, flags: OpenFlags) -> Result<Connection> {
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(Duration::from_secs(5))?;
+    Ok(connection)
+}
+
+fn metadata(path: &Path) -> Result<std::fs::Metadata> {
+    std::fs::metadata(path).map_err(|error| file_error(path, error))
+}
+
+fn folder_of(path: &Path) -> Option<&Path> {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty())
+}
+
+fn with_ending(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
+}
+
+fn refused(path: &Path, reason: &str) -> Error {
+    Error::Maintenance(format!("{} {reason}", path.display()))
+}

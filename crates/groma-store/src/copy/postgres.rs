@@ -1,0 +1,261 @@
+//! PostgreSQL as either end of a copy.
+
+use super::{
+    Cell, Cells, Ledger, Manifest, NUMBERED, Packing, Parcel, REHEARSED,
+    tables::{Holds, TABLES, Table},
+};
+use crate::{
+    Error, Result,
+    engine::{
+        postgres::{CONNECTION_TIMEOUT, Postgres, startup},
+        statements,
+    },
+};
+use bytes::BytesMut;
+use futures_util::TryStreamExt;
+use groma_geo::{
+    Geometry, Position,
+    wkb::{from_wkb, to_ewkb},
+};
+use std::time::{Duration, Instant};
+use tokio::sync::mpsc;
+use tokio_postgres::{
+    Client, NoTls, Row,
+    binary_copy::BinaryCopyInWriter,
+    types::{IsNull, ToSql, Type},
+};
+use uuid::Uuid;
+
+statements! {
+    BEGIN_SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+    LOCK_TABLES = "LOCK TABLE workspaces, users IN SHARE ROW EXCLUSIVE MODE";
+    IN_USE = "SELECT count(*) FROM pg_stat_activity
+        WHERE datname = current_database() AND application_name = 'groma'";
+    LAST_NUMBER = "SELECT pg_sequence_last_value($1::text::regclass)";
+    SET_LAST_NUMBER = "SELECT setval($1::text::regclass, $2)";
+    DISABLE_ENDPOINTS = "UPDATE webhook_endpoints SET enabled = false, disabled_reason = $1 WHERE enabled";
+    ANALYZE = "ANALYZE";
+}
+
+/// How long the connections of a program that has just ended may linger.
+const LINGERING: Duration = Duration::from_secs(3);
+
+/// A database to be read, in one state.
+pub(crate) struct Source(Client);
+
+impl Source {
+    pub(crate) async fn open(url: &str, rehearsal: bool) -> Result<(Self, Manifest)> {
+        let client = connect(url).await?;
+        if !rehearsal {
+            refuse_in_use(&client).await?;
+        }
+        drop(Postgres::open(url).await?);
+        client.batch_execute(BEGIN_SNAPSHOT).await?;
+        let manifest = manifest(&client).await?;
+        Ok((Self(client), manifest))
+    }
+
+    pub(crate) async fn read(self, parcels: mpsc::Sender<Parcel>) -> Result<()> {
+        let send = async |parcel: Option<Parcel>| match parcel {
+            Some(parcel) => parcels.send(parcel).await.map_err(|_| Error::Closed),
+            None => Ok(()),
+        };
+        for (index, table) in TABLES.iter().enumerate() {
+            let mut packing = Packing::of(index);
+            let nothing: [&(dyn ToSql + Sync); 0] = [];
+            // Rows come as they are taken: behind this is the flow of the connection.
+            let rows = self.0.query_raw(&table.postgres_read, nothing).await?;
+            let mut rows = std::pin::pin!(rows);
+            while let Some(row) = rows.try_next().await? {
+                send(packing.add(read_row(&row)?)).await?;
+            }
+            send(packing.close()).await?;
+        }
+        send(Some(Parcel::End)).await
+    }
+}
+
+/// A database to be written, in one transaction.
+pub(crate) struct Target(Client);
+
+impl Target {
+    pub(crate) async fn open(url: &str) -> Result<Self> {
+        let client = connect(url).await?;
+        refuse_in_use(&client).await?;
+        drop(Postgres::open(url).await?);
+        for table in TABLES.iter() {
+            if client.query_one(&table.postgres_any, &[]).await?.try_get(0)? {
+                let reason = "is not empty; a copy goes into an empty database";
+                return Err(Error::Maintenance(format!("the table {} {reason}", table.name)));
+            }
+        }
+        Ok(Self(client))
+    }
+
+    pub(crate) async fn write(
+        mut self,
+        mut parcels: mpsc::Receiver<Parcel>,
+        mut ledger: Ledger<'_>,
+        rehearsal: bool,
+    ) -> Result<()> {
+        let transaction = self.0.transaction().await?;
+        transaction.batch_execute(LOCK_TABLES).await?;
+        let mut next = parcels.recv().await;
+        while let Some(Parcel::Rows(index, _)) = &next {
+            let (index, table) = (*index, &TABLES[*index]);
+            let types = transaction.prepare(&table.postgres_types).await?;
+            let types: Vec<_> = types.columns().iter().map(|of| of.type_().clone()).collect();
+            let sink = transaction.copy_in(&table.postgres_write).await?;
+            let mut writer = std::pin::pin!(BinaryCopyInWriter::new(sink, &types));
+            while let Some(Parcel::Rows(of, rows)) = &mut next
+                && *of == index
+            {
+                let count = rows.len();
+                for row in std::mem::take(rows) {
+                    let row = spread(table, row)?;
+                    writer.as_mut().write_raw(row.iter()).await?;
+                }
+                ledger.note(index, count);
+                next = parcels.recv().await;
+            }
+            writer.finish().await?;
+        }
+        if next.is_none() {
+            return Err(Error::Closed);
+        }
+        for ((_, sequence), number) in NUMBERED.iter().zip(ledger.expected.numbers) {
+            if let Some(number) = number {
+                transaction.execute(SET_LAST_NUMBER, &[sequence, &number]).await?;
+            }
+        }
+        if rehearsal {
+            transaction.execute(DISABLE_ENDPOINTS, &[&REHEARSED]).await?;
+        }
+        ledger.close(&manifest(transaction.client()).await?)?;
+        transaction.commit().await?;
+        self.0.batch_execute(ANALYZE).await?;
+        Ok(())
+    }
+}
+
+/// A connection that is not taken for a program at work.
+async fn connect(url: &str) -> Result<Client> {
+    let mut config: tokio_postgres::Config =
+        url.parse().map_err(|error: tokio_postgres::Error| Error::Url(error.to_string()))?;
+    config.connect_timeout(CONNECTION_TIMEOUT).application_name("groma copy");
+    let connected = config.connect(NoTls).await;
+    let (client, connection) =
+        connected.map_err(|error| startup::explain(error.into(), &config))?;
+    tokio::spawn(connection);
+    Ok(client)
+}
+
+async fn refuse_in_use(client: &Client) -> Result<()> {
+    let deadline = Instant::now() + LINGERING;
+    loop {
+        let others: i64 = client.query_one(IN_USE, &[]).await?.try_get(0)?;
+        if others == 0 {
+            return Ok(());
+        }
+        if Instant::now() > deadline {
+            let reason = "the PostgreSQL database is in use by another groma; stop it first";
+            return Err(Error::Maintenance(reason.to_owned()));
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+async fn manifest(client: &Client) -> Result<Manifest> {
+    let mut rows = Vec::with_capacity(TABLES.len());
+    for table in TABLES.iter() {
+        let count: i64 = client.query_one(&table.postgres_count, &[]).await?.try_get(0)?;
+        rows.push(count.unsigned_abs());
+    }
+    let mut numbers = [None; 4];
+    for ((_, sequence), number) in NUMBERED.iter().zip(&mut numbers) {
+        *number = client.query_one(LAST_NUMBER, &[sequence]).await?.try_get(0)?;
+    }
+    Ok(Manifest { rows, numbers })
+}
+
+fn read_row(row: &Row) -> Result<Cells> {
+    let cell = |index: usize| -> Result<Cell> {
+        let read = match *row.columns()[index].type_() {
+            Type::UUID => row.try_get::<_, Option<Uuid>>(index)?.map(Cell::Id),
+            Type::INT2 => row.try_get::<_, Option<i16>>(index)?.map(|n| Cell::Int(n.into())),
+            Type::INT4 => row.try_get::<_, Option<i32>>(index)?.map(|n| Cell::Int(n.into())),
+            Type::INT8 => row.try_get::<_, Option<i64>>(index)?.map(Cell::Int),
+            Type::BOOL => row.try_get::<_, Option<bool>>(index)?.map(|is| Cell::Int(is.into())),
+            Type::FLOAT8 => row.try_get::<_, Option<f64>>(index)?.map(Cell::Real),
+            Type::BYTEA => row.try_get::<_, Option<Vec<u8>>>(index)?.map(Cell::Bytes),
+            Type::INT8_ARRAY => row.try_get::<_, Option<Vec<i64>>>(index)?.map(Cell::Moments),
+            _ => row.try_get::<_, Option<String>>(index)?.map(Cell::Text),
+        };
+        Ok(read.unwrap_or(Cell::Null))
+    };
+    (0..row.len()).map(cell).collect()
+}
+
+/// The row with its shape as PostgreSQL keeps it: flat, and whole beside that when it has heights.
+fn spread(table: &Table, row: Cells) -> Result<Cells> {
+    let mut spread = Vec::with_capacity(row.len() + 1);
+    for (column, cell) in table.columns.iter().zip(row) {
+        match (column.holds, cell) {
+            (Holds::Shape, Cell::Bytes(wkb)) => {
+                let mut geometry =
+                    from_wkb(&wkb).map_err(|error| Error::Damaged(error.to_string()))?;
+                let mut has_heights = false;
+                geometry.each_position(&mut |at| has_heights |= at.z.is_some());
+                flatten(&mut geometry);
+                spread.push(Cell::Bytes(to_ewkb(&geometry)));
+                spread.push(if has_heights { Cell::Bytes(wkb) } else { Cell::Null });
+            }
+            (Holds::Shape, _) => spread.extend([Cell::Null, Cell::Null]),
+            (_, cell) => spread.push(cell),
+        }
+    }
+    Ok(spread)
+}
+
+fn flatten(geometry: &mut Geometry) {
+    let flat = |positions: &mut Vec<Position>| positions.iter_mut().for_each(|at| at.z = None);
+    match geometry {
+        Geometry::Point(at) => at.z = None,
+        Geometry::MultiPoint(line) | Geometry::LineString(line) => flat(line),
+        Geometry::MultiLineString(lines) | Geometry::Polygon(lines) => {
+            lines.iter_mut().for_each(flat);
+        }
+        Geometry::MultiPolygon(polygons) => polygons.iter_mut().flatten().for_each(flat),
+        Geometry::Collection(parts) => parts.iter_mut().for_each(flatten),
+    }
+}
+
+impl ToSql for Cell {
+    fn to_sql(
+        &self,
+        kind: &Type,
+        out: &mut BytesMut,
+    ) -> Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
+        match self {
+            Self::Null => Ok(IsNull::Yes),
+            Self::Int(number) => match *kind {
+                Type::INT2 => i16::try_from(*number)?.to_sql(kind, out),
+                Type::INT4 => i32::try_from(*number)?.to_sql(kind, out),
+                Type::BOOL => (*number != 0).to_sql(kind, out),
+                _ => number.to_sql(kind, out),
+            },
+            Self::Real(number) => number.to_sql(kind, out),
+            Self::Text(text) if *kind == Type::BYTEA => text.as_bytes().to_sql(kind, out),
+            Self::Text(text) => text.to_sql(kind, out),
+            Self::Bytes(bytes) => bytes.as_slice().to_sql(kind, out),
+            Self::Id(id) => id.to_sql(kind, out),
+            Self::Moments(moments) => moments.to_sql(kind, out),
+        }
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+
+    tokio_postgres::types::to_sql_checked!();
+}

@@ -1,0 +1,181 @@
+//! Reading, replacing and deleting single features. The layer's statistics, the tile index and the
+//! folder's bounding box are updated as when many are posted.
+
+use super::{
+    ExportedFeature, FeatureSpool, LayerTx, LayerWrite, Layers, StoredFeature, StoredLayer,
+    postgres,
+    posting::{Links, PostOutcome, Posting},
+    sqlite, tiles,
+};
+use crate::{
+    Actor, Result,
+    audit_log::NewAuditEntry,
+    engine::{dispatch, impl_work},
+    webhooks::WebhookContext,
+    workspaces,
+};
+use groma_domain::{
+    DomainError, GeometryId, Layer, LayerId, Permission, RecordId, Timestamp, WorkspaceId,
+    geometry::UploadResult, layer::LayerKey,
+};
+use std::sync::Arc;
+
+/// A replacement of a geometry.
+#[derive(Clone)]
+pub struct GeometryEdit {
+    /// The workspace.
+    pub workspace: WorkspaceId,
+    /// Who makes the change.
+    pub actor: Actor,
+    /// The current time.
+    pub now: Timestamp,
+    /// The geometry.
+    pub id: GeometryId,
+    /// The key of its new folder; `None` keeps the folder.
+    pub folder: Option<String>,
+    /// The new feature, the only one of the spool.
+    pub feature: FeatureSpool,
+}
+
+impl_work! {
+    ReplaceGeometry => PostOutcome;
+    DeleteGeometry => ();
+}
+
+impl Layers {
+    /// One geometry, with its layer.
+    pub(crate) async fn geometry(
+        &self,
+        workspace: WorkspaceId,
+        id: GeometryId,
+    ) -> Result<Option<(Layer, ExportedFeature)>> {
+        let found = dispatch!(&self.engine, feature(workspace, id))?;
+        Ok(found.map(|(stored, feature)| (stored.layer, feature.into())))
+    }
+
+    /// The geometry that has this id in the layer's tiles.
+    pub(crate) async fn geometry_by_tile_id(
+        &self,
+        workspace: WorkspaceId,
+        layer: LayerId,
+        tile_id: u64,
+    ) -> Result<Option<(Layer, ExportedFeature)>> {
+        let Some(position) = tiles::position_of_id(tile_id) else { return Ok(None) };
+        let key = LayerKey::Id(layer);
+        let Some(layer) = self.get(workspace, &key).await? else { return Ok(None) };
+        let mut found = self.features(workspace, &key, position - 1, 1).await?;
+        Ok(found
+            .pop()
+            .filter(|feature| feature.position == position)
+            .map(|feature| (layer, feature)))
+    }
+
+    /// Up to `limit` geometries of a folder, each with its layer.
+    pub(crate) async fn geometries_of_folder(
+        &self,
+        workspace: WorkspaceId,
+        folder: RecordId,
+        limit: u32,
+    ) -> Result<Vec<(LayerId, ExportedFeature)>> {
+        let found = dispatch!(&self.engine, features_of_folder(workspace, folder, limit))?;
+        Ok(found.into_iter().map(|(layer, feature)| (layer, feature.into())).collect())
+    }
+
+    /// The exact number of geometries of a folder.
+    pub(crate) async fn count_geometries_of_folder(
+        &self,
+        workspace: WorkspaceId,
+        folder: RecordId,
+    ) -> Result<u64> {
+        dispatch!(&self.engine, count_features_of_folder(workspace, folder))
+    }
+
+    /// Replaces a geometry.
+    pub(crate) async fn replace_geometry(&self, edit: GeometryEdit) -> Result<UploadResult> {
+        let webhooks = self.webhooks.clone();
+        match self.engine.transact(ReplaceGeometry { edit, webhooks }).await? {
+            PostOutcome::Posted(result) => Ok(result),
+            PostOutcome::Replayed(_) => Err(crate::Error::Closed),
+        }
+    }
+
+    /// Deletes a geometry.
+    pub(crate) async fn delete_geometry(
+        &self,
+        workspace: WorkspaceId,
+        actor: Actor,
+        id: GeometryId,
+        now: Timestamp,
+    ) -> Result<()> {
+        let webhooks = self.webhooks.clone();
+        self.engine.transact(DeleteGeometry { workspace, actor, id, now, webhooks }).await
+    }
+}
+
+#[derive(Clone)]
+struct ReplaceGeometry {
+    edit: GeometryEdit,
+    webhooks: Arc<WebhookContext>,
+}
+
+impl ReplaceGeometry {
+    async fn run<T: LayerTx>(self, tx: &mut T) -> Result<PostOutcome> {
+        let Self { edit, webhooks } = self;
+        let GeometryEdit { workspace, actor, now, id, folder, feature } = edit;
+        let (stored, old) = find(tx, workspace, actor, id).await?;
+        let links = Links::find(tx, workspace, folder, None).await?;
+        let mut posting = Posting::new(tx, workspace, now, links, stored, 1, webhooks);
+        posting.replace(old, feature).await?;
+        posting.finish(actor, false, None).await
+    }
+}
+
+#[derive(Clone)]
+struct DeleteGeometry {
+    workspace: WorkspaceId,
+    actor: Actor,
+    id: GeometryId,
+    now: Timestamp,
+    webhooks: Arc<WebhookContext>,
+}
+
+impl DeleteGeometry {
+    async fn run<T: LayerTx>(self, tx: &mut T) -> Result<()> {
+        let Self { workspace, actor, id, now, webhooks } = self;
+        let (stored, old) = find(tx, workspace, actor, id).await?;
+        let (no, layer_id) = (stored.no, stored.layer.id);
+        let before = serde_json::json!({
+            "id": id, "externalId": old.external_id, "folderId": old.folder,
+        });
+        let mut posting = Posting::new(tx, workspace, now, Links::default(), stored, 0, webhooks);
+        posting.remove(old).await?;
+        posting.stats.shrink(posting.tx, workspace, no).await?;
+        posting.update_folder_boxes(actor).await?;
+        let mut layer = posting.stats.layer.clone();
+        layer.revision += 1;
+        layer.updated_at = now;
+        let entry = NewAuditEntry {
+            at: now,
+            actor: actor.person(),
+            action: "geometry.deleted",
+            subject: layer_id.0,
+            before: Some(before.to_string()),
+            after: None,
+        };
+        tx.write_layers(workspace, vec![LayerWrite::Update(layer)]).await?;
+        tx.log(workspace, entry).await
+    }
+}
+
+/// Locks the workspace and finds a geometry that the actor may change.
+async fn find<T: LayerTx>(
+    tx: &mut T,
+    workspace: WorkspaceId,
+    actor: Actor,
+    id: GeometryId,
+) -> Result<(StoredLayer, StoredFeature)> {
+    workspaces::lock(tx, workspace).await?;
+    actor.role().require(Permission::ChangeRecords)?;
+    let not_found = || DomainError::NotFound { resource: "geometry", key: id.to_string() };
+    Ok(tx.feature(workspace, id).await?.ok_or_else(not_found)?)
+}

@@ -1,0 +1,221 @@
+//! A spool for features that were parsed and validated. A request is parsed to its end before its first
+//! feature is written, in bounded memory: beyond a few megabytes the spool is an unnamed temporary file.
+
+use super::layer_stats::GeometryClass;
+use groma_geo::{
+    Geometry, attributes,
+    geojson::Feature,
+    tile_shape::{DetailLevel, TileShape},
+    wkb,
+};
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+use std::{
+    collections::HashMap,
+    io::{self, Read, Seek, SeekFrom, Write},
+    sync::Arc,
+};
+use tempfile::SpooledTempFile;
+
+/// How many bytes stay in memory.
+const MAX_MEMORY: usize = 8 << 20;
+
+/// Features to be written.
+#[derive(Clone)]
+pub struct FeatureSpool {
+    file: Arc<Mutex<SpooledTempFile>>,
+    count: u64,
+    /// The names of their properties; the index is the field number in their attributes.
+    names: Vec<String>,
+    numbers: HashMap<String, u32>,
+    buffer: Vec<u8>,
+}
+
+/// A feature that is ready to be written.
+#[derive(Serialize, Deserialize)]
+pub(super) struct PreparedFeature {
+    pub(super) external_id: Option<String>,
+    pub(super) geometry: Option<PreparedGeometry>,
+    /// JSON.
+    pub(super) properties: String,
+    /// As tiles have them, by the spool's field numbers.
+    pub(super) attributes: Vec<u8>,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct PreparedGeometry {
+    /// Its index in [`KINDS`].
+    kind: u8,
+    pub(super) wkb: Vec<u8>,
+    pub(super) has_heights: bool,
+    /// An empty geometry has neither a bounding box nor a tile shape.
+    pub(super) bbox: Option<[f64; 4]>,
+    tile_shape: Option<PreparedShape>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct PreparedShape {
+    centre: u64,
+    size_class: u8,
+    bytes: Vec<u8>,
+    levels: Vec<(u8, Vec<u8>)>,
+}
+
+impl PreparedFeature {
+    /// Takes its shape for tiles.
+    pub(super) fn tile_shape(&mut self) -> Option<TileShape> {
+        let PreparedShape { centre, size_class, bytes, levels } =
+            self.geometry.as_mut()?.tile_shape.take()?;
+        let level = |(max_zoom, bytes)| DetailLevel { max_zoom, bytes };
+        Some(TileShape {
+            centre,
+            size_class,
+            bytes,
+            levels: levels.into_iter().map(level).collect(),
+        })
+    }
+}
+
+/// The kinds of geometry, and the class that a layer counts each in.
+const KINDS: [(&str, GeometryClass); 7] = [
+    ("Point", GeometryClass::Point),
+    ("MultiPoint", GeometryClass::Point),
+    ("LineString", GeometryClass::Line),
+    ("MultiLineString", GeometryClass::Line),
+    ("Polygon", GeometryClass::Polygon),
+    ("MultiPolygon", GeometryClass::Polygon),
+    ("GeometryCollection", GeometryClass::Mixed),
+];
+
+impl PreparedGeometry {
+    pub(super) fn kind(&self) -> (&'static str, GeometryClass) {
+        KINDS[usize::from(self.kind) % KINDS.len()]
+    }
+
+    fn of(geometry: &Geometry) -> Self {
+        let mut has_heights = false;
+        geometry.each_position(&mut |position| has_heights |= position.z.is_some());
+        let kind = KINDS.iter().position(|(name, _)| *name == geometry.type_name());
+        let tile_shape = TileShape::from_geometry(geometry).map(|shape| PreparedShape {
+            centre: shape.centre,
+            size_class: shape.size_class,
+            bytes: shape.bytes,
+            levels: shape.levels.into_iter().map(|level| (level.max_zoom, level.bytes)).collect(),
+        });
+        Self {
+            kind: kind.unwrap_or_default() as u8,
+            wkb: wkb::to_wkb(geometry),
+            has_heights,
+            bbox: geometry.bbox().map(|bbox| bbox.0),
+            tile_shape,
+        }
+    }
+}
+
+impl Default for FeatureSpool {
+    fn default() -> Self {
+        Self {
+            file: Arc::new(Mutex::new(SpooledTempFile::new(MAX_MEMORY))),
+            count: 0,
+            names: Vec::new(),
+            numbers: HashMap::new(),
+            buffer: Vec::new(),
+        }
+    }
+}
+
+impl FeatureSpool {
+    /// Adds a feature.
+    pub fn push(&mut self, feature: &Feature) -> io::Result<()> {
+        let mut numbered = Vec::with_capacity(feature.properties.len());
+        for (name, value) in &feature.properties {
+            let number = match self.numbers.get(name) {
+                Some(number) => *number,
+                None => {
+                    let number = self.names.len() as u32;
+                    self.names.push(name.clone());
+                    self.numbers.insert(name.clone(), number);
+                    number
+                }
+            };
+            numbered.push((number, value));
+        }
+        let prepared = PreparedFeature {
+            external_id: feature.external_id.clone(),
+            geometry: feature.geometry.as_ref().map(PreparedGeometry::of),
+            properties: serde_json::to_string(&feature.properties)?,
+            attributes: attributes::encode(numbered.into_iter()),
+        };
+        self.buffer.clear();
+        self.buffer = postcard::to_extend(&prepared, std::mem::take(&mut self.buffer))
+            .map_err(io::Error::other)?;
+        let mut file = self.file.lock();
+        file.write_all(&(self.buffer.len() as u64).to_le_bytes())?;
+        file.write_all(&self.buffer)?;
+        self.count += 1;
+        Ok(())
+    }
+
+    /// The number of features.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.count
+    }
+
+    /// Whether there are no features.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// The names of the fields, and a reader of the features in their order.
+    pub(super) fn read(self) -> (Vec<String>, SpoolReader) {
+        let from_start = FromStart { file: self.file, at: 0 };
+        let file = io::BufReader::with_capacity(1 << 18, from_start);
+        (self.names, SpoolReader { file, left: self.count, buffer: self.buffer })
+    }
+}
+
+/// Reads features back in batches.
+pub(super) struct SpoolReader {
+    file: io::BufReader<FromStart>,
+    left: u64,
+    buffer: Vec<u8>,
+}
+
+/// Reads from a position of its own in a file that others may read too.
+struct FromStart {
+    file: Arc<Mutex<SpooledTempFile>>,
+    at: u64,
+}
+
+impl Read for FromStart {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut file = self.file.lock();
+        file.seek(SeekFrom::Start(self.at))?;
+        let length = file.read(buffer)?;
+        self.at += length as u64;
+        Ok(length)
+    }
+}
+
+impl SpoolReader {
+    /// The next batch of features; empty at the end.
+    pub(super) fn next_batch(&mut self) -> io::Result<Vec<PreparedFeature>> {
+        const MAX_FEATURES: usize = 10_000;
+        const MAX_BYTES: usize = 8 << 20;
+        let mut batch = Vec::new();
+        let mut bytes = 0;
+        while self.left > 0 && batch.len() < MAX_FEATURES && bytes < MAX_BYTES {
+            let mut length = [0; 8];
+            self.file.read_exact(&mut length)?;
+            let length = usize::try_from(u64::from_le_bytes(length)).map_err(io::Error::other)?;
+            self.buffer.resize(length, 0);
+            self.file.read_exact(&mut self.buffer)?;
+            batch.push(postcard::from_bytes(&self.buffer).map_err(io::Error::other)?);
+            bytes += length;
+            self.left -= 1;
+        }
+        Ok(batch)
+    }
+}

@@ -1,0 +1,468 @@
+//! Map layers: their features, the index that tiles are read from, and the tiles.
+
+mod feature_edit;
+mod feature_spool;
+mod layer_stats;
+pub(crate) mod postgres;
+mod posting;
+pub(crate) mod sqlite;
+mod tile_index;
+mod tiles;
+
+pub use feature_edit::GeometryEdit;
+pub use feature_spool::FeatureSpool;
+pub use posting::{NewGeometries, PostOutcome};
+pub use tiles::Tile;
+
+use crate::{
+    Actor, Page, Result,
+    audit_log::NewAuditEntry,
+    engine::{Engine, dispatch, impl_work, random},
+    records::RecordTx,
+    webhooks::WebhookContext,
+    workspaces,
+};
+use groma_domain::{
+    DomainError, GeometryId, Layer, LayerId, ListParams, Permission, RecordId, Timestamp,
+    WorkspaceId, layer::LayerKey,
+};
+use groma_geo::{
+    Bbox,
+    grid::TileId,
+    tile_block::{TierKey, TileBlock},
+};
+use posting::{PostGeometries, update_folder_boxes};
+use std::sync::Arc;
+use tile_index::TierRanges;
+use tiles::LayerCache;
+
+/// A feature in an export.
+#[derive(Clone, Debug)]
+pub struct ExportedFeature {
+    /// Its position in the order of creation, to continue after.
+    pub position: u64,
+    /// Its id.
+    pub id: GeometryId,
+    /// The id it was posted with.
+    pub external_id: Option<String>,
+    /// Its folder.
+    pub folder: Option<RecordId>,
+    /// Its assignment.
+    pub assignment: Option<RecordId>,
+    /// Its geometry as WKB.
+    pub geometry: Option<Vec<u8>>,
+    /// Its properties as JSON.
+    pub properties: String,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+}
+
+/// New name, description and colour of a layer.
+#[derive(Clone, Debug)]
+pub struct LayerChange {
+    /// The layer.
+    pub layer: LayerKey,
+    /// Its name. The slug stays.
+    pub name: String,
+    /// Its description.
+    pub description: Option<String>,
+    /// Its colour.
+    pub color: String,
+}
+
+/// Layers of a database.
+#[derive(Clone)]
+pub(crate) struct Layers {
+    engine: Engine,
+    cache: Arc<LayerCache>,
+    webhooks: Arc<WebhookContext>,
+}
+
+impl Layers {
+    pub(crate) fn new(engine: &Engine, webhooks: &Arc<WebhookContext>) -> Self {
+        Self { engine: engine.clone(), cache: Arc::default(), webhooks: webhooks.clone() }
+    }
+
+    /// A page of the layers; `render` writes the public document of one.
+    pub(crate) async fn list(
+        &self,
+        workspace: WorkspaceId,
+        params: &ListParams,
+        render: impl Fn(&Layer) -> Vec<u8>,
+    ) -> Result<Page> {
+        // There are few: they are read whole, and searched and paged here for both engines.
+        let layers = self.all(workspace).await?;
+        let matches =
+            |layer: &&Layer| params.term.as_ref().is_none_or(|term| layer.matches(term.as_str()));
+        let matching: Vec<&Layer> = layers.iter().filter(matches).collect();
+        Ok(Page::of(&matching, params, |layer| render(layer)))
+    }
+
+    /// Every layer of a workspace, oldest first.
+    pub(crate) async fn all(&self, workspace: WorkspaceId) -> Result<Vec<Layer>> {
+        dispatch!(&self.engine, layers(workspace))
+    }
+
+    /// One layer.
+    pub(crate) async fn get(
+        &self,
+        workspace: WorkspaceId,
+        key: &LayerKey,
+    ) -> Result<Option<Layer>> {
+        let stored = dispatch!(&self.engine, layer(workspace, key))?;
+        Ok(stored.map(|stored| stored.layer))
+    }
+
+    /// The revision of a layer; `None` when there is no such layer.
+    pub(crate) async fn revision(
+        &self,
+        workspace: WorkspaceId,
+        layer: LayerId,
+    ) -> Result<Option<u64>> {
+        dispatch!(&self.engine, revision(workspace, layer))
+    }
+
+    /// A tile of a layer; `None` when there is no such layer.
+    pub(crate) async fn tile(
+        &self,
+        workspace: WorkspaceId,
+        layer: LayerId,
+        tile: TileId,
+    ) -> Result<Option<Tile>> {
+        dispatch!(&self.engine, tile(&self.cache, workspace, layer, tile))
+    }
+
+    /// Creates a layer.
+    pub(crate) async fn create(
+        &self,
+        workspace: WorkspaceId,
+        actor: Actor,
+        name: String,
+        now: Timestamp,
+    ) -> Result<Layer> {
+        self.engine.transact(CreateLayer { workspace, actor, name, now }).await
+    }
+
+    /// Changes the name, description or colour of a layer.
+    pub(crate) async fn change(
+        &self,
+        workspace: WorkspaceId,
+        actor: Actor,
+        change: LayerChange,
+        now: Timestamp,
+    ) -> Result<Layer> {
+        self.engine.transact(ChangeLayer { workspace, actor, change, now }).await
+    }
+
+    /// Deletes a layer. It is gone at once; its features are deleted in small steps, so that others can
+    /// write in between.
+    pub(crate) async fn delete(
+        &self,
+        workspace: WorkspaceId,
+        actor: Actor,
+        key: LayerKey,
+        now: Timestamp,
+    ) -> Result<Layer> {
+        let webhooks = self.webhooks.clone();
+        let delete = DeleteLayer { workspace, actor, key, now, webhooks };
+        let (no, layer) = self.engine.transact(delete).await?;
+        dispatch!(&self.engine, delete_features(workspace, no))?;
+        Ok(layer)
+    }
+
+    /// Writes geometries: all of them, or none.
+    pub(crate) async fn post(&self, geometries: NewGeometries) -> Result<PostOutcome> {
+        let webhooks = self.webhooks.clone();
+        self.engine.transact(PostGeometries { geometries, webhooks }).await
+    }
+
+    /// Up to `limit` features of a layer after a position, in the order of creation.
+    pub(crate) async fn features(
+        &self,
+        workspace: WorkspaceId,
+        key: &LayerKey,
+        after: u64,
+        limit: u32,
+    ) -> Result<Vec<ExportedFeature>> {
+        let stored = dispatch!(&self.engine, layer(workspace, key))?;
+        let Some(no) = stored.map(|stored| stored.no) else { return Ok(Vec::new()) };
+        let features = dispatch!(&self.engine, features(workspace, no, after, limit))?;
+        Ok(features.into_iter().map(ExportedFeature::from).collect())
+    }
+}
+
+/// Operations of a transaction on layers.
+pub(crate) trait LayerTx: RecordTx {
+    /// A layer by its key.
+    fn layer(
+        &mut self,
+        workspace: WorkspaceId,
+        key: &LayerKey,
+    ) -> impl Future<Output = Result<Option<StoredLayer>>> + Send;
+
+    /// The layers of the workspace, in the order of creation.
+    fn layers(
+        &mut self,
+        workspace: WorkspaceId,
+    ) -> impl Future<Output = Result<Vec<StoredLayer>>> + Send;
+
+    /// The features of a layer that were posted with one of these ids.
+    fn features_by_external_id(
+        &mut self,
+        workspace: WorkspaceId,
+        layer: u64,
+        ids: &[&str],
+    ) -> impl Future<Output = Result<Vec<StoredFeature>>> + Send;
+
+    /// The features of a layer from one position to another, both included.
+    fn features_between(
+        &mut self,
+        workspace: WorkspaceId,
+        layer: u64,
+        first: u64,
+        last: u64,
+    ) -> impl Future<Output = Result<Vec<StoredFeature>>> + Send;
+
+    /// A feature by its id, with its layer; not if the layer is deleted.
+    fn feature(
+        &mut self,
+        workspace: WorkspaceId,
+        id: GeometryId,
+    ) -> impl Future<Output = Result<Option<(StoredLayer, StoredFeature)>>> + Send;
+
+    /// The folders that features of a layer belong to.
+    fn folders_of_layer(
+        &mut self,
+        workspace: WorkspaceId,
+        layer: u64,
+    ) -> impl Future<Output = Result<Vec<RecordId>>> + Send;
+
+    /// The geometries, as WKB, of a folder's features; not of deleted layers.
+    fn geometries_of_folder(
+        &mut self,
+        workspace: WorkspaceId,
+        folder: RecordId,
+    ) -> impl Future<Output = Result<Vec<Vec<u8>>>> + Send;
+
+    /// The bounding boxes of runs of a layer's features: of these runs, or of all.
+    fn extents(
+        &mut self,
+        workspace: WorkspaceId,
+        layer: u64,
+        runs: Option<&[u64]>,
+    ) -> impl Future<Output = Result<Vec<(u64, Bbox)>>> + Send;
+
+    /// The tile blocks of a layer that may have entries in one of these ranges.
+    fn tile_blocks(
+        &mut self,
+        workspace: WorkspaceId,
+        layer: u64,
+        ranges: &TierRanges,
+    ) -> impl Future<Output = Result<Vec<StoredBlock>>> + Send;
+
+    /// Executes writes in their order.
+    fn write_layers(
+        &mut self,
+        workspace: WorkspaceId,
+        writes: Vec<LayerWrite>,
+    ) -> impl Future<Output = Result<()>> + Send;
+}
+
+/// A write to layers.
+pub(crate) enum LayerWrite {
+    Insert(Layer),
+    Update(Layer),
+    Delete { layer: u64 },
+    SaveFeature(FeatureRow),
+    DeleteFeature { layer: u64, position: u64, external_id: Option<String> },
+    GrowExtent { layer: u64, run: u64, bounds: Bbox },
+    SetExtent { layer: u64, run: u64, bounds: Option<Bbox> },
+    SaveBlock { layer: u64, tier: u8, is_new: bool, block: TileBlock },
+    DeleteBlock { layer: u64, tier: u8, key: TierKey },
+    SaveLargeFeature { layer: u64, position: u64, max_zoom: u8, shape: Vec<u8> },
+    DeleteLargeFeature { layer: u64, position: u64 },
+}
+
+/// A layer as it is stored.
+#[derive(Clone, Debug)]
+pub(crate) struct StoredLayer {
+    /// The number by which its features refer to it.
+    no: u64,
+    layer: Layer,
+}
+
+/// A feature as it is stored. Its geometry is WKB.
+#[derive(Clone, Debug)]
+pub(crate) struct StoredFeature {
+    position: u64,
+    id: GeometryId,
+    external_id: Option<String>,
+    folder: Option<RecordId>,
+    assignment: Option<RecordId>,
+    geometry: Option<Vec<u8>>,
+    properties: String,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+}
+
+impl From<StoredFeature> for ExportedFeature {
+    fn from(stored: StoredFeature) -> Self {
+        Self {
+            position: stored.position,
+            id: stored.id,
+            external_id: stored.external_id,
+            folder: stored.folder,
+            assignment: stored.assignment,
+            geometry: stored.geometry,
+            properties: stored.properties,
+            updated_at: stored.updated_at,
+        }
+    }
+}
+
+/// A feature to be written.
+pub(crate) struct FeatureRow {
+    layer: u64,
+    is_new: bool,
+    has_heights: bool,
+    feature: StoredFeature,
+}
+
+/// A tile block as it is stored.
+pub(crate) struct StoredBlock {
+    tier: u8,
+    key: TierKey,
+    block: Vec<u8>,
+}
+
+/// A Morton code as the databases sort it.
+fn sortable(code: u64) -> i64 {
+    (code ^ 1 << 63).cast_signed()
+}
+
+/// The Morton code that [`sortable`] was given.
+fn morton_code(sorted: i64) -> u64 {
+    sorted.cast_unsigned() ^ 1 << 63
+}
+
+impl_work! {
+    CreateLayer => Layer;
+    ChangeLayer => Layer;
+    DeleteLayer => (u64, Layer);
+}
+
+#[derive(Clone)]
+struct CreateLayer {
+    workspace: WorkspaceId,
+    actor: Actor,
+    name: String,
+    now: Timestamp,
+}
+
+impl CreateLayer {
+    async fn run<T: LayerTx>(self, tx: &mut T) -> Result<Layer> {
+        let Self { workspace, actor, name, now } = self;
+        lock(tx, workspace, actor).await?;
+        let others = tx.layers(workspace).await?;
+        let layer = Layer::new(LayerId::new(now, random()), &name, others.len(), now)?;
+        if others.iter().any(|other| other.layer.slug == layer.slug) {
+            let taken =
+                format!("gives the slug `{}`, which is already in use", layer.slug.as_str());
+            return Err(DomainError::invalid("name", taken).into());
+        }
+        let entry = entry(actor, now, "layer.created", layer.id, None, Some(&layer))?;
+        tx.write_layers(workspace, vec![LayerWrite::Insert(layer.clone())]).await?;
+        tx.log(workspace, entry).await?;
+        Ok(layer)
+    }
+}
+
+#[derive(Clone)]
+struct ChangeLayer {
+    workspace: WorkspaceId,
+    actor: Actor,
+    change: LayerChange,
+    now: Timestamp,
+}
+
+impl ChangeLayer {
+    async fn run<T: LayerTx>(self, tx: &mut T) -> Result<Layer> {
+        let Self { workspace, actor, change, now } = self;
+        lock(tx, workspace, actor).await?;
+        let stored = find(tx, workspace, &change.layer).await?;
+        let mut layer = stored.layer.clone();
+        layer.edit(&change.name, change.description.as_deref(), &change.color)?;
+        if layer == stored.layer {
+            return Ok(layer);
+        }
+        layer.revision += 1;
+        layer.updated_at = now;
+        let before = Some(&stored.layer);
+        let entry = entry(actor, now, "layer.updated", layer.id, before, Some(&layer))?;
+        tx.write_layers(workspace, vec![LayerWrite::Update(layer.clone())]).await?;
+        tx.log(workspace, entry).await?;
+        Ok(layer)
+    }
+}
+
+#[derive(Clone)]
+struct DeleteLayer {
+    workspace: WorkspaceId,
+    actor: Actor,
+    key: LayerKey,
+    now: Timestamp,
+    webhooks: Arc<WebhookContext>,
+}
+
+impl DeleteLayer {
+    async fn run<T: LayerTx>(self, tx: &mut T) -> Result<(u64, Layer)> {
+        let Self { workspace, actor, key, now, webhooks } = self;
+        lock(tx, workspace, actor).await?;
+        let stored = find(tx, workspace, &key).await?;
+        let before = Some(&stored.layer);
+        let entry = entry(actor, now, "layer.deleted", stored.layer.id, before, None)?;
+        let folders = tx.folders_of_layer(workspace, stored.no).await?;
+        tx.write_layers(workspace, vec![LayerWrite::Delete { layer: stored.no }]).await?;
+        tx.log(workspace, entry).await?;
+        let folders = folders.into_iter().map(|folder| (folder, None));
+        update_folder_boxes(tx, workspace, actor, now, &webhooks, folders).await?;
+        Ok((stored.no, stored.layer))
+    }
+}
+
+async fn find<T: LayerTx>(
+    tx: &mut T,
+    workspace: WorkspaceId,
+    key: &LayerKey,
+) -> Result<StoredLayer> {
+    let name = match key {
+        LayerKey::Id(id) => id.to_string(),
+        LayerKey::Slug(slug) => slug.clone(),
+    };
+    let not_found = || DomainError::NotFound { resource: "layer", key: name };
+    Ok(tx.layer(workspace, key).await?.ok_or_else(not_found)?)
+}
+
+async fn lock<T: LayerTx>(tx: &mut T, workspace: WorkspaceId, actor: Actor) -> Result<()> {
+    workspaces::lock(tx, workspace).await?;
+    Ok(actor.role().require(Permission::Administer)?)
+}
+
+fn entry(
+    actor: Actor,
+    at: Timestamp,
+    action: &'static str,
+    layer: LayerId,
+    before: Option<&Layer>,
+    after: Option<&Layer>,
+) -> Result<NewAuditEntry> {
+    let json = |layer: Option<&Layer>| layer.map(serde_json::to_string).transpose();
+    Ok(NewAuditEntry {
+        at,
+        actor: actor.person(),
+        action,
+        subject: layer.0,
+        before: json(before)?,
+        after: json(after)?,
+    })
+}

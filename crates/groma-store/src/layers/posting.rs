@@ -1,0 +1,532 @@
+//! Writing posted geometries, in one transaction with everything that must stay exact: the layer's
+//! statistics, fields and bounds, the tile index, and the bounding boxes of folders.
+
+use super::{
+    FeatureRow, LayerTx, LayerWrite, StoredFeature, StoredLayer,
+    feature_spool::{FeatureSpool, PreparedFeature},
+    layer_stats::{self, LayerStats},
+    tile_index::TileIndex,
+};
+use crate::{
+    Actor, Error, Result,
+    audit_log::NewAuditEntry,
+    engine::{impl_work, random},
+    idempotency::{self, IdempotentRequest},
+    records::{ApplyChange, Change, Command, ReservedReferences},
+    webhooks::WebhookContext,
+    workspaces,
+};
+use groma_domain::{
+    DomainError, GeometryId, Kind, Layer, LayerId, Permission, Record, RecordId, Timestamp,
+    WorkspaceId,
+    geometry::{MAX_LISTED_GEOMETRIES, UploadResult, UploadedGeometry},
+    layer::{DEFAULT_LAYER_SLUG, LayerKey},
+    reference::Key,
+};
+use groma_geo::{Bbox, attributes, tile_shape::TileShape};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+    thread,
+};
+
+/// From this number of features on, a thread of its own updates the tile index while rows are written.
+const MANY: usize = 1_000;
+
+/// Geometries to be written together.
+#[derive(Clone)]
+pub struct NewGeometries {
+    /// The workspace.
+    pub workspace: WorkspaceId,
+    /// Who posts them.
+    pub actor: Actor,
+    /// The current time.
+    pub now: Timestamp,
+    /// The layer; `None` for the default layer.
+    pub layer: Option<LayerKey>,
+    /// The key of their folder.
+    pub folder: Option<String>,
+    /// The key of their assignment.
+    pub assignment: Option<String>,
+    /// The features.
+    pub features: FeatureSpool,
+    /// The request, if it carried an idempotency key.
+    pub request: Option<IdempotentRequest>,
+}
+
+/// The outcome of posting geometries.
+#[derive(Debug)]
+pub enum PostOutcome {
+    /// They were written.
+    Posted(UploadResult),
+    /// The same request was handled before; this was the response.
+    Replayed(Vec<u8>),
+}
+
+impl_work! {
+    PostGeometries => PostOutcome;
+}
+
+/// Writes geometries.
+#[derive(Clone)]
+pub(super) struct PostGeometries {
+    pub(super) geometries: NewGeometries,
+    pub(super) webhooks: Arc<WebhookContext>,
+}
+
+impl PostGeometries {
+    async fn run<T: LayerTx>(self, tx: &mut T) -> Result<PostOutcome> {
+        let Self { geometries, webhooks } = self;
+        let NewGeometries { workspace, actor, now, layer, folder, assignment, features, request } =
+            geometries;
+        workspaces::lock(tx, workspace).await?;
+        actor.role().require(Permission::ChangeRecords)?;
+        let cipher = webhooks.cipher();
+        let replayed = idempotency::find(tx, workspace, request.as_ref(), cipher, now).await?;
+        if let Some(response) = replayed {
+            return Ok(PostOutcome::Replayed(response));
+        }
+        let links = Links::find(tx, workspace, folder, assignment).await?;
+        let (stored, is_new) = find_layer(tx, workspace, layer, now).await?;
+        let count = features.len();
+        let mut posting = Posting::new(tx, workspace, now, links, stored, count, webhooks);
+        posting.write_all(features).await?;
+        posting.finish(actor, is_new, request).await
+    }
+}
+
+/// The layer to post to, and whether it was created for that.
+async fn find_layer<T: LayerTx>(
+    tx: &mut T,
+    workspace: WorkspaceId,
+    key: Option<LayerKey>,
+    now: Timestamp,
+) -> Result<(StoredLayer, bool)> {
+    let layer_key = key.clone().unwrap_or_else(|| LayerKey::Slug(DEFAULT_LAYER_SLUG.to_owned()));
+    if let Some(found) = tx.layer(workspace, &layer_key).await? {
+        return Ok((found, false));
+    }
+    if key.is_some() {
+        return Err(DomainError::invalid("layer", "does not exist in this workspace").into());
+    }
+    let nth = tx.layers(workspace).await?.len();
+    let layer = Layer::new(LayerId::new(now, random()), "Submissions", nth, now)?;
+    tx.write_layers(workspace, vec![LayerWrite::Insert(layer)]).await?;
+    let created = tx.layer(workspace, &layer_key).await?;
+    Ok((created.ok_or(Error::Closed)?, true))
+}
+
+/// The folder and assignment of the geometries; a replaced geometry keeps what is `None`.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Links {
+    folder: Option<RecordId>,
+    assignment: Option<RecordId>,
+}
+
+impl Links {
+    pub(super) async fn find<T: LayerTx>(
+        tx: &mut T,
+        workspace: WorkspaceId,
+        folder: Option<String>,
+        assignment: Option<String>,
+    ) -> Result<Self> {
+        let folder = match folder {
+            Some(key) => Some(find_record(tx, workspace, Kind::Folder, &key).await?.id()),
+            None => None,
+        };
+        let Some(key) = assignment else { return Ok(Self { folder, assignment: None }) };
+        let assignment = find_record(tx, workspace, Kind::Assignment, &key).await?;
+        if folder.is_some() && folder != assignment.folder() {
+            return Err(DomainError::invalid("assignment", "belongs to another folder").into());
+        }
+        Ok(Self { folder: assignment.folder(), assignment: Some(assignment.id()) })
+    }
+}
+
+async fn find_record<T: LayerTx>(
+    tx: &mut T,
+    workspace: WorkspaceId,
+    kind: Kind,
+    key: &str,
+) -> Result<Record> {
+    let found = match Key::parse(key) {
+        Some(key) => tx.find(workspace, kind, &key).await?,
+        None => None,
+    };
+    let not_found = || DomainError::invalid(kind.name(), "does not exist in this workspace");
+    Ok(found.ok_or_else(not_found)?.record)
+}
+
+/// Features being written to a layer.
+pub(super) struct Posting<'t, T> {
+    pub(super) tx: &'t mut T,
+    workspace: WorkspaceId,
+    now: Timestamp,
+    layer: u64,
+    links: Links,
+    result: UploadResult,
+    pub(super) stats: LayerStats,
+    /// The layer's numbers of the spool's fields.
+    fields: Vec<u32>,
+    /// How the boxes of folders grow; `None` if a geometry was removed and the box must be recomputed.
+    folders: BTreeMap<RecordId, Option<Bbox>>,
+    next_id: u128,
+    webhooks: Arc<WebhookContext>,
+}
+
+fn spool_error(source: std::io::Error) -> Error {
+    Error::File { path: "the spool of features".into(), source }
+}
+
+/// A feature that enters or leaves the tile index.
+struct IndexChange {
+    position: u64,
+    /// Whether the feature existed before.
+    is_known: bool,
+    old_centre: Option<u64>,
+    shape: Option<TileShape>,
+    attributes: Vec<u8>,
+}
+
+impl<'t, T: LayerTx> Posting<'t, T> {
+    pub(super) fn new(
+        tx: &'t mut T,
+        workspace: WorkspaceId,
+        now: Timestamp,
+        links: Links,
+        stored: StoredLayer,
+        received: u64,
+        webhooks: Arc<WebhookContext>,
+    ) -> Self {
+        Self {
+            tx,
+            workspace,
+            now,
+            layer: stored.no,
+            links,
+            result: UploadResult {
+                layer_id: stored.layer.id,
+                received,
+                created: 0,
+                updated: 0,
+                unchanged: 0,
+                bbox: None,
+                geometries: Vec::new(),
+                truncated: received > MAX_LISTED_GEOMETRIES as u64,
+            },
+            stats: LayerStats::new(stored.layer),
+            fields: Vec::new(),
+            folders: BTreeMap::new(),
+            next_id: u128::from_be_bytes(random()),
+            webhooks,
+        }
+    }
+
+    /// Replaces a feature by the only one of the spool.
+    pub(super) async fn replace(
+        &mut self,
+        old: StoredFeature,
+        features: FeatureSpool,
+    ) -> Result<()> {
+        let (names, mut reader) = features.read();
+        self.fields = names.iter().map(|name| self.stats.field_number(name) as u32).collect();
+        let Some(mut prepared) = reader.next_batch().map_err(spool_error)?.pop() else {
+            return Ok(());
+        };
+        prepared.external_id.clone_from(&old.external_id);
+        let mut writes = Vec::new();
+        let change = self.write_feature(prepared, Some(&old), &mut writes)?;
+        writes.extend(self.stats.grown_extents(self.layer));
+        self.write_and_index(writes, change.into_iter().collect()).await
+    }
+
+    /// Removes a feature.
+    pub(super) async fn remove(&mut self, old: StoredFeature) -> Result<()> {
+        let geometry = self.stats.remove(&old)?;
+        if let (Some(folder), Some(_)) = (old.folder, &geometry) {
+            self.folders.insert(folder, None);
+        }
+        let (layer, position) = (self.layer, old.position);
+        let external_id = old.external_id.clone();
+        let delete = LayerWrite::DeleteFeature { layer, position, external_id };
+        let old_centre = geometry.as_ref().and_then(TileShape::centre_of);
+        let change = IndexChange {
+            position,
+            is_known: true,
+            old_centre,
+            shape: None,
+            attributes: Vec::new(),
+        };
+        self.write_and_index(vec![delete], vec![change]).await
+    }
+
+    async fn write_all(&mut self, features: FeatureSpool) -> Result<()> {
+        let (names, mut reader) = features.read();
+        self.fields = names.iter().map(|name| self.stats.field_number(name) as u32).collect();
+        loop {
+            let batch = reader.next_batch().map_err(spool_error)?;
+            if batch.is_empty() {
+                return Ok(());
+            }
+            self.write_batch(batch).await?;
+        }
+    }
+
+    async fn write_batch(&mut self, batch: Vec<PreparedFeature>) -> Result<()> {
+        let ids: Vec<&str> = batch.iter().filter_map(|f| f.external_id.as_deref()).collect();
+        let mut known: HashMap<String, StoredFeature> = HashMap::new();
+        if !ids.is_empty() {
+            let found = self.tx.features_by_external_id(self.workspace, self.layer, &ids).await?;
+            let by_id = |feature: StoredFeature| Some((feature.external_id.clone()?, feature));
+            known.extend(found.into_iter().filter_map(by_id));
+        }
+        let mut writes = Vec::new();
+        let mut changes = Vec::new();
+        for prepared in batch {
+            let old = prepared.external_id.as_ref().and_then(|id| known.remove(id));
+            changes.extend(self.write_feature(prepared, old.as_ref(), &mut writes)?);
+        }
+        writes.extend(self.stats.grown_extents(self.layer));
+        self.write_and_index(writes, changes).await
+    }
+
+    /// Writes a feature unless it is unchanged; returns how the tile index changes.
+    fn write_feature(
+        &mut self,
+        mut prepared: PreparedFeature,
+        old: Option<&StoredFeature>,
+        writes: &mut Vec<LayerWrite>,
+    ) -> Result<Option<IndexChange>> {
+        let shape = prepared.tile_shape();
+        let PreparedFeature { external_id, geometry, properties, attributes } = prepared;
+        let bbox = geometry.as_ref().and_then(|geometry| geometry.bbox).map(Bbox);
+        if let Some(bbox) = bbox {
+            self.result.bbox = Some(self.result.bbox.map_or(bbox, |all| all.union(bbox)));
+        }
+        let (kind, class) = geometry.as_ref().map_or((None, None), |geometry| {
+            let (kind, class) = geometry.kind();
+            (Some(kind), Some(class))
+        });
+        let has_heights = geometry.as_ref().is_some_and(|geometry| geometry.has_heights);
+        let (position, id, created_at) = match old {
+            Some(old) => (old.position, old.id, old.created_at),
+            None => (self.stats.layer.last_seq + 1, self.new_id(), self.now),
+        };
+        if self.result.geometries.len() < MAX_LISTED_GEOMETRIES {
+            let external_id = external_id.clone();
+            self.result.geometries.push(UploadedGeometry { id, external_id, kind });
+        }
+        let old_links = old.map(|old| (old.folder, old.assignment)).unwrap_or_default();
+        let feature = StoredFeature {
+            position,
+            id,
+            external_id,
+            folder: self.links.folder.or(old_links.0),
+            assignment: match self.links {
+                Links { folder: None, .. } => old_links.1,
+                Links { assignment, .. } => assignment,
+            },
+            geometry: geometry.map(|geometry| geometry.wkb),
+            properties,
+            created_at,
+            updated_at: self.now,
+        };
+        if old.is_some_and(|old| old.is_same(&feature)) {
+            self.result.unchanged += 1;
+            return Ok(None);
+        }
+        let attributes = attributes::renumber_fields(&attributes, &self.fields);
+        let mut old_centre = None;
+        match old {
+            None => {
+                self.result.created += 1;
+                self.stats.layer.last_seq = position;
+            }
+            Some(old) => {
+                self.result.updated += 1;
+                let geometry = self.stats.remove(old)?;
+                old_centre = geometry.as_ref().and_then(TileShape::centre_of);
+                if let (Some(folder), Some(_)) = (old.folder, geometry) {
+                    self.folders.insert(folder, None);
+                }
+            }
+        }
+        self.stats.add(position, class, bbox, &attributes);
+        if let (Some(folder), Some(bbox)) = (feature.folder, bbox) {
+            let grown = self.folders.entry(folder).or_insert(Some(bbox));
+            *grown = grown.map(|grown| grown.union(bbox));
+        }
+        let is_new = old.is_none();
+        let row = FeatureRow { layer: self.layer, is_new, has_heights, feature };
+        writes.push(LayerWrite::SaveFeature(row));
+        Ok(Some(IndexChange { position, is_known: !is_new, old_centre, shape, attributes }))
+    }
+
+    /// Writes rows, and updates the tile index.
+    async fn write_and_index(
+        &mut self,
+        mut writes: Vec<LayerWrite>,
+        changes: Vec<IndexChange>,
+    ) -> Result<()> {
+        let (index, layer) = (self.load_index(&changes).await?, self.layer);
+        let are_many = changes.len() >= MANY;
+        let update = move || update_index(index, layer, changes);
+        let updated = if are_many {
+            let thread = thread::Builder::new().name("tile-index".to_owned()).spawn(update);
+            let thread =
+                thread.map_err(|source| Error::File { path: "tile-index".to_owned(), source })?;
+            self.tx.write_layers(self.workspace, std::mem::take(&mut writes)).await?;
+            let panicked = || Error::Damaged("updating the tile index panicked".to_owned());
+            thread.join().map_err(|_| panicked())?
+        } else {
+            update()
+        };
+        for (tier, size_class) in updated.size_classes {
+            let largest = self.stats.layer.max_size_class.entry(tier).or_default();
+            *largest = (*largest).max(size_class);
+        }
+        writes.extend(updated.writes);
+        if writes.is_empty() {
+            return Ok(());
+        }
+        self.tx.write_layers(self.workspace, writes).await
+    }
+
+    /// The part of the tile index that these changes affect.
+    async fn load_index(&mut self, changes: &[IndexChange]) -> Result<TileIndex> {
+        let is_empty = self.stats.layer.max_size_class.is_empty();
+        self.stats.layer.has_small_feature_tier |= is_empty;
+        let mut index = TileIndex::new(&self.stats.layer);
+        let centres = changes.iter().flat_map(|change| {
+            [change.old_centre, change.shape.as_ref().map(|shape| shape.centre)]
+        });
+        let ranges = index.affected_ranges(centres.flatten());
+        if !is_empty {
+            index.load(self.tx.tile_blocks(self.workspace, self.layer, &ranges).await?);
+        }
+        Ok(index)
+    }
+
+    pub(super) async fn finish(
+        mut self,
+        actor: Actor,
+        is_new_layer: bool,
+        request: Option<IdempotentRequest>,
+    ) -> Result<PostOutcome> {
+        let has_changed = self.result.created + self.result.updated > 0;
+        if has_changed {
+            self.stats.shrink(self.tx, self.workspace, self.layer).await?;
+            self.update_folder_boxes(actor).await?;
+            let layer = &mut self.stats.layer;
+            layer.revision += 1;
+            layer.updated_at = self.now;
+            let update = LayerWrite::Update(layer.clone());
+            self.tx.write_layers(self.workspace, vec![update]).await?;
+        }
+        if is_new_layer || has_changed {
+            let UploadResult { received, created, updated, unchanged, .. } = self.result;
+            let after = serde_json::json!({ "received": received, "created": created,
+                "updated": updated, "unchanged": unchanged });
+            let entry = NewAuditEntry {
+                at: self.now,
+                actor: actor.person(),
+                action: "geometries.posted",
+                subject: self.result.layer_id.0,
+                before: None,
+                after: Some(after.to_string()),
+            };
+            self.tx.log(self.workspace, entry).await?;
+        }
+        if let Some(request) = request {
+            let response = serde_json::to_vec(&self.result)?;
+            self.tx.save_response(self.workspace, request, response, self.now).await?;
+        }
+        Ok(PostOutcome::Posted(self.result))
+    }
+
+    /// Updates the bounding boxes of the folders that were affected.
+    pub(super) async fn update_folder_boxes(&mut self, actor: Actor) -> Result<()> {
+        let folders = std::mem::take(&mut self.folders);
+        let (workspace, now) = (self.workspace, self.now);
+        update_folder_boxes(self.tx, workspace, actor, now, &self.webhooks, folders).await
+    }
+
+    fn new_id(&mut self) -> GeometryId {
+        self.next_id = self.next_id.wrapping_add(1);
+        let [_, _, _, _, _, _, random @ ..] = self.next_id.to_be_bytes();
+        GeometryId::new(self.now, random)
+    }
+}
+
+/// The outcome of updating the tile index.
+struct UpdatedIndex {
+    /// The largest size class in each tier that was touched.
+    size_classes: Vec<(u8, u8)>,
+    writes: Vec<LayerWrite>,
+}
+
+fn update_index(mut index: TileIndex, layer: u64, changes: Vec<IndexChange>) -> UpdatedIndex {
+    let mut writes = Vec::new();
+    for change in changes {
+        let position = change.position;
+        if let Some(centre) = change.old_centre {
+            index.remove(position, centre);
+        }
+        if change.is_known {
+            writes.push(LayerWrite::DeleteLargeFeature { layer, position });
+        }
+        let Some(shape) = change.shape else { continue };
+        index.insert(position, &shape, &change.attributes);
+        writes.extend(shape.levels.into_iter().map(|level| LayerWrite::SaveLargeFeature {
+            layer,
+            position,
+            max_zoom: level.max_zoom,
+            shape: level.bytes,
+        }));
+    }
+    let size_classes = index.size_classes().collect();
+    writes.extend(index.into_writes(layer));
+    UpdatedIndex { size_classes, writes }
+}
+
+/// Updates the bounding boxes of folders: grown by what was added, or recomputed (`None`).
+pub(super) async fn update_folder_boxes<T: LayerTx>(
+    tx: &mut T,
+    workspace: WorkspaceId,
+    actor: Actor,
+    now: Timestamp,
+    webhooks: &Arc<WebhookContext>,
+    folders: impl IntoIterator<Item = (RecordId, Option<Bbox>), IntoIter: Send>,
+) -> Result<()> {
+    let mut commands = Vec::new();
+    for (folder, grown) in folders {
+        let stored = tx.find(workspace, Kind::Folder, &Key::Id(folder)).await?;
+        let Some(stored) = stored else { continue };
+        let before = stored.record.into_folder().and_then(|folder| folder.bbox);
+        let bbox = match grown {
+            Some(grown) => Some(before.map_or(grown, |before| before.union(grown))),
+            None => {
+                let geometries = tx.geometries_of_folder(workspace, folder).await?;
+                layer_stats::bounds(geometries.iter().map(Vec::as_slice))?
+            }
+        };
+        if bbox != before {
+            commands.push(Command::SetFolderBbox { folder, bbox });
+        }
+    }
+    if commands.is_empty() {
+        return Ok(());
+    }
+    let change = Change { workspace, actor, now, commands };
+    let (reserved, webhooks) = (ReservedReferences::default(), webhooks.clone());
+    ApplyChange { change, reserved, webhooks }.run(tx).await.map(drop)
+}
+
+impl StoredFeature {
+    fn is_same(&self, other: &Self) -> bool {
+        self.geometry == other.geometry
+            && self.properties == other.properties
+            && self.folder == other.folder
+            && self.assignment == other.assignment
+    }
+}

@@ -1,0 +1,317 @@
+//! Reads of layers, features and tiles.
+
+use super::{
+    sql,
+    transaction::{find_feature, read_feature, read_layer},
+};
+use crate::{
+    Error, Result,
+    engine::{
+        int,
+        sqlite::{Snapshot, Sqlite, row_key},
+    },
+    layers::{
+        StoredFeature, StoredLayer, morton_code, sortable,
+        tile_index::TierRanges,
+        tiles::{self, Encoded, FeatureBuffer, LayerCache, MaxGap, Pace, Tile, TilePlan},
+    },
+};
+use groma_domain::{GeometryId, Layer, LayerId, RecordId, WorkspaceId, layer::LayerKey};
+use groma_geo::{
+    grid::{GridBox, TileId},
+    tile_block::TierKey,
+};
+use rusqlite::{Connection, OptionalExtension, params};
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+/// The number of rows deleted in one step.
+const DELETE_BATCH: u32 = 2_000;
+
+/// One more range costs as much as skipping some thirty blocks.
+const MAX_GAP: MaxGap = MaxGap(2);
+
+pub(in crate::layers) async fn layers(
+    engine: &Arc<Sqlite>,
+    workspace: WorkspaceId,
+) -> Result<Vec<Layer>> {
+    engine.read(|connection| {
+        let Some(ws) = connection.workspace_number(workspace)? else { return Ok(Vec::new()) };
+        let mut statement = connection.prepare_cached(sql::LAYERS)?;
+        let layers = statement.query_map([ws], |row| read_layer(row).map(|row| row.layer))?;
+        Ok(layers.collect::<rusqlite::Result<_>>()?)
+    })
+}
+
+pub(in crate::layers) async fn layer(
+    engine: &Arc<Sqlite>,
+    workspace: WorkspaceId,
+    key: &LayerKey,
+) -> Result<Option<StoredLayer>> {
+    engine.read(|connection| {
+        let Some(ws) = connection.workspace_number(workspace)? else { return Ok(None) };
+        let found = match key {
+            LayerKey::Id(id) => connection
+                .prepare_cached(sql::LAYER_BY_ID)?
+                .query_row(params![ws, id.0], read_layer),
+            LayerKey::Slug(slug) => connection
+                .prepare_cached(sql::LAYER_BY_SLUG)?
+                .query_row(params![ws, slug], read_layer),
+        };
+        Ok(found.optional()?)
+    })
+}
+
+pub(in crate::layers) async fn revision(
+    engine: &Arc<Sqlite>,
+    workspace: WorkspaceId,
+    layer: LayerId,
+) -> Result<Option<u64>> {
+    engine.read(|connection| match connection.workspace_number(workspace)? {
+        Some(ws) => read_revision(connection, ws, layer),
+        None => Ok(None),
+    })
+}
+
+pub(in crate::layers) async fn tile(
+    engine: &Arc<Sqlite>,
+    cache: &Arc<LayerCache>,
+    workspace: WorkspaceId,
+    layer: LayerId,
+    tile: TileId,
+) -> Result<Option<Tile>> {
+    if tiles::is_usually_small(tile.z()) {
+        let encoded = engine
+            .read(|snapshot| read_tile(snapshot, cache, workspace, layer, tile, Pace::Inline))?;
+        if let Encoded::Tile(tile) = encoded {
+            return Ok(tile);
+        }
+    }
+    let cache = cache.clone();
+    let encoded = engine.read_blocking(move |snapshot| {
+        read_tile(snapshot, &cache, workspace, layer, tile, Pace::Blocking)
+    });
+    match encoded.await? {
+        Encoded::Tile(tile) => Ok(tile),
+        // No tile is too large for the blocking pool.
+        Encoded::TooLarge => Err(Error::Closed),
+    }
+}
+
+/// Encodes a tile, unless it is too large for the pace.
+fn read_tile(
+    snapshot: &Snapshot<'_>,
+    cache: &LayerCache,
+    workspace: WorkspaceId,
+    layer: LayerId,
+    tile: TileId,
+    pace: Pace,
+) -> Result<Encoded> {
+    let Some(stored) = current_layer(snapshot, cache, workspace, layer)? else {
+        return Ok(Encoded::Tile(None));
+    };
+    let (no, layer) = (int(stored.no), &stored.layer);
+    let revision = layer.revision;
+    let Some(plan) = TilePlan::new(layer, tile, MAX_GAP) else {
+        return Ok(Encoded::tile(revision, Vec::new()));
+    };
+    let is_allowed = |buffer: &FeatureBuffer| pace == Pace::Blocking || buffer.is_small();
+    let bytes = FeatureBuffer::with(|buffer| {
+        let mut read = |ranges| {
+            each_block_while(snapshot, no, ranges, plan.area(), |_, _, block| {
+                buffer.add(&plan, block);
+                is_allowed(buffer)
+            })?;
+            Ok::<_, Error>(buffer.len())
+        };
+        if plan.needs_further_ranges(read(&plan.ranges)?) {
+            read(&plan.further_ranges)?;
+        }
+        let candidates = buffer.candidates();
+        let large = plan.large_features(&candidates);
+        if !is_allowed(buffer) || (pace == Pace::Inline && !large.is_empty()) {
+            return Ok(None);
+        }
+        let large = large_features(snapshot, no, large, tile.z())?;
+        Ok::<_, Error>(Some(tiles::encode(layer, tile, candidates, &large)))
+    })?;
+    Ok(match bytes {
+        Some(bytes) => Encoded::tile(revision, bytes),
+        None => Encoded::TooLarge,
+    })
+}
+
+/// The layer in this snapshot.
+fn current_layer(
+    snapshot: &Snapshot<'_>,
+    cache: &LayerCache,
+    workspace: WorkspaceId,
+    layer: LayerId,
+) -> Result<Option<Arc<StoredLayer>>> {
+    let Some(ws) = snapshot.workspace_number(workspace)? else { return Ok(None) };
+    let Some(revision) = read_revision(snapshot, ws, layer)? else { return Ok(None) };
+    let cached = cache.get(workspace, layer);
+    if let Some(stored) = cached.filter(|stored| stored.layer.revision == revision) {
+        return Ok(Some(stored));
+    }
+    let mut statement = snapshot.prepare_cached(sql::LAYER_BY_ID)?;
+    let stored = statement.query_row(params![ws, layer.0], read_layer)?;
+    Ok(Some(cache.put(workspace, stored)))
+}
+
+fn read_revision(connection: &Connection, ws: i64, layer: LayerId) -> Result<Option<u64>> {
+    let mut statement = connection.prepare_cached(sql::LAYER_REVISION)?;
+    let found: Option<i64> = statement.query_row((ws, layer.0), |row| row.get(0)).optional()?;
+    Ok(found.map(i64::unsigned_abs))
+}
+
+pub(in crate::layers) async fn features(
+    engine: &Arc<Sqlite>,
+    _: WorkspaceId,
+    layer: u64,
+    after: u64,
+    limit: u32,
+) -> Result<Vec<StoredFeature>> {
+    engine
+        .read_blocking(move |connection| {
+            let mut statement = connection.prepare_cached(sql::FEATURES_BETWEEN)?;
+            let (first, last) = (row_key(int(layer), after + 1), row_key(int(layer) + 1, 0) - 1);
+            let rows = statement.query_map(params![first, last, limit], read_feature)?;
+            Ok(rows.collect::<rusqlite::Result<_>>()?)
+        })
+        .await
+}
+
+pub(in crate::layers) async fn feature(
+    engine: &Arc<Sqlite>,
+    workspace: WorkspaceId,
+    id: GeometryId,
+) -> Result<Option<(StoredLayer, StoredFeature)>> {
+    engine.read(|connection| match connection.workspace_number(workspace)? {
+        Some(ws) => find_feature(connection, ws, id),
+        None => Ok(None),
+    })
+}
+
+pub(in crate::layers) async fn features_of_folder(
+    engine: &Arc<Sqlite>,
+    workspace: WorkspaceId,
+    folder: RecordId,
+    limit: u32,
+) -> Result<Vec<(LayerId, StoredFeature)>> {
+    engine
+        .read_blocking(move |connection| {
+            let Some(ws) = connection.workspace_number(workspace)? else { return Ok(Vec::new()) };
+            let mut statement = connection.prepare_cached(sql::FEATURES_OF_FOLDER)?;
+            let rows = statement.query_map(params![ws, folder.0, limit], |row| {
+                Ok((LayerId(row.get(9)?), read_feature(row)?))
+            })?;
+            Ok(rows.collect::<rusqlite::Result<_>>()?)
+        })
+        .await
+}
+
+pub(in crate::layers) async fn count_features_of_folder(
+    engine: &Arc<Sqlite>,
+    workspace: WorkspaceId,
+    folder: RecordId,
+) -> Result<u64> {
+    engine
+        .read_blocking(move |snapshot| {
+            let Some(ws) = snapshot.workspace_number(workspace)? else { return Ok(0) };
+            let mut statement = snapshot.prepare_cached(sql::COUNT_FEATURES_OF_FOLDER)?;
+            let count: i64 = statement.query_row(params![ws, folder.0], |row| row.get(0))?;
+            Ok(count.unsigned_abs())
+        })
+        .await
+}
+
+/// Deletes the features of a deleted layer, in small steps.
+pub(in crate::layers) async fn delete_features(
+    engine: &Arc<Sqlite>,
+    _: WorkspaceId,
+    layer: u64,
+) -> Result<()> {
+    let (first, last) = (row_key(int(layer), 0), row_key(int(layer) + 1, 0) - 1);
+    let features = move |connection: &Connection| {
+        let mut statement = connection.prepare_cached(sql::DELETE_SOME_FEATURES)?;
+        Ok(statement.execute(params![first, last, DELETE_BATCH])?)
+    };
+    while engine.write(features).await? > 0 {}
+    for statement in [
+        sql::DELETE_SOME_FEATURE_KEYS,
+        sql::DELETE_SOME_EXTENTS,
+        sql::DELETE_SOME_TILE_BLOCKS,
+        sql::DELETE_SOME_LARGE_FEATURES,
+    ] {
+        let delete = move |connection: &Connection| {
+            Ok(connection.prepare_cached(statement)?.execute(params![int(layer), DELETE_BATCH])?)
+        };
+        while engine.write(delete).await? > 0 {}
+    }
+    Ok(())
+}
+
+/// Shapes that are stored separately, in the detail of a zoom, by the positions of their features.
+fn large_features(
+    connection: &Connection,
+    layer: i64,
+    positions: Vec<u64>,
+    zoom: u8,
+) -> Result<FxHashMap<u64, Vec<u8>>> {
+    let mut large = FxHashMap::default();
+    for position in positions {
+        let mut statement = connection.prepare_cached(sql::LARGE_FEATURE)?;
+        let shape = statement.query_row(params![layer, int(position), zoom], |row| row.get(0));
+        large.extend(shape.optional()?.map(|shape| (position, shape)));
+    }
+    Ok(large)
+}
+
+/// Calls `take` for the blocks that may have entries in one of these ranges, which are in order: those that
+/// begin in a range, and the one before it. Each block comes once.
+pub(super) fn each_block(
+    connection: &Connection,
+    layer: i64,
+    ranges: &TierRanges,
+    mut take: impl FnMut(u8, TierKey, &[u8]),
+) -> Result<()> {
+    let everywhere = GridBox { min_x: i64::MIN, min_y: i64::MIN, max_x: i64::MAX, max_y: i64::MAX };
+    each_block_while(connection, layer, ranges, everywhere, |tier, key, block| {
+        take(tier, key, block);
+        true
+    })
+}
+
+/// The same for blocks whose box meets an area, while `take` returns true.
+fn each_block_while(
+    connection: &Connection,
+    layer: i64,
+    ranges: &TierRanges,
+    GridBox { min_x, min_y, max_x, max_y }: GridBox,
+    mut take: impl FnMut(u8, TierKey, &[u8]) -> bool,
+) -> Result<()> {
+    let mut up_to = connection.prepare_cached(sql::TILE_BLOCKS_UP_TO)?;
+    let mut last_seen = None;
+    for (tier, (first, last)) in ranges.iter().rev() {
+        let (first, last) = (sortable(*first), sortable(*last));
+        let mut rows =
+            up_to.query(params![layer, tier, last, min_x, min_y, max_x, max_y, first])?;
+        while let Some(row) = rows.next()? {
+            let key = (*tier, row.get::<_, i64>(0)?, row.get::<_, i64>(1)?);
+            if last_seen.is_none_or(|last_seen| key < last_seen) {
+                last_seen = Some(key);
+                let block = row.get_ref(2)?.as_blob_or_null().map_err(rusqlite::Error::from)?;
+                if let Some(block) = block
+                    && !take(*tier, (morton_code(key.1), key.2.unsigned_abs()), block)
+                {
+                    return Ok(());
+                }
+            }
+            if key.1 < first {
+                break;
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,54 @@
+//! The people of a workspace: members, and persons without a login whom records name.
+
+mod cache;
+pub(crate) mod postgres;
+pub(crate) mod sqlite;
+
+pub(crate) use cache::PeopleCache;
+
+use crate::{Result, workspaces::WorkspaceTx};
+use groma_domain::{Email, Person, PersonId, Role, Timestamp, UserId, WorkspaceId};
+
+/// A person, and their membership if they are a member.
+#[derive(Clone, Debug)]
+pub(crate) struct StoredPerson {
+    pub(crate) person: Person,
+    pub(crate) user: Option<UserId>,
+    pub(crate) role: Option<Role>,
+}
+
+/// A write to the people of a workspace.
+pub(crate) enum PeopleWrite {
+    Save {
+        person: StoredPerson,
+        at: Timestamp,
+    },
+    /// Makes readers of documents load names and addresses again.
+    IncrementGeneration,
+}
+
+/// Operations of a transaction on people.
+pub(crate) trait PeopleTx: WorkspaceTx {
+    /// A person by id.
+    fn person(
+        &mut self,
+        workspace: WorkspaceId,
+        id: PersonId,
+    ) -> impl Future<Output = Result<Option<StoredPerson>>> + Send;
+
+    /// A person by email address.
+    fn person_by_email(
+        &mut self,
+        workspace: WorkspaceId,
+        email: &Email,
+    ) -> impl Future<Output = Result<Option<StoredPerson>>> + Send;
+
+    /// The number of owners of the workspace.
+    fn count_owners(&mut self, workspace: WorkspaceId) -> impl Future<Output = Result<u64>> + Send;
+
+    fn write_people(
+        &mut self,
+        workspace: WorkspaceId,
+        writes: Vec<PeopleWrite>,
+    ) -> impl Future<Output = Result<()>> + Send;
+}

@@ -1,0 +1,528 @@
+//! Filtered and sorted lists, a page at a time, over millions of records.
+//!
+//! Counting stops at [`COUNT_LIMIT`]. A list with more records than that is read along the index of its
+//! order instead of being sorted, and paging into it is limited. The statements for both engines are
+//! assembled here from a few fixed parts.
+
+use groma_domain::{
+    Kind, PersonId, RecordId, SearchTerm, StatusId, text::FIELD_SEPARATOR, time::Date,
+};
+use uuid::Uuid;
+
+/// Up to this number records are counted and sorted; beyond it there are "more than" this many.
+pub const COUNT_LIMIT: u64 = 5_000;
+/// The number of the newest matches of a term that other filters apply to.
+const MATCH_LIMIT: u64 = 20_000;
+/// How far one can page into a filtered list of more than [`COUNT_LIMIT`].
+const FILTERED_PAGING_LIMIT: u64 = 2_000;
+/// How far one can page into an unfiltered list of more than [`COUNT_LIMIT`].
+const PAGING_LIMIT: u64 = 100_000;
+
+/// A query for a page of records. Filters combine by AND.
+#[derive(Clone, Debug)]
+pub struct RecordQuery {
+    /// Their kind.
+    pub kind: Kind,
+    /// The text they contain.
+    pub term: Option<SearchTerm>,
+    /// Whether they are archived (folders) or completed (assignments).
+    pub closed: Option<bool>,
+    /// Their status.
+    pub status: StatusFilter,
+    /// The owner of a folder, an assignee of an assignment, the submitter of an expense.
+    pub person: Option<PersonId>,
+    /// Their folder.
+    pub folder: Option<RecordId>,
+    /// The assignment of an expense.
+    pub assignment: Option<RecordId>,
+    /// The budget of an expense.
+    pub budget: Option<RecordId>,
+    /// Due or incurred on this day or later.
+    pub from: Option<Date>,
+    /// Due or incurred on this day or earlier.
+    pub until: Option<Date>,
+    /// Only budgets that are overspent.
+    pub is_overspent: bool,
+    /// Only folders that have geometries.
+    pub has_bbox: bool,
+    /// The order.
+    pub sort: SortOrder,
+    /// How many to skip.
+    pub skip: u64,
+    /// How many at most.
+    pub limit: u32,
+}
+
+impl RecordQuery {
+    /// All records of a kind, newest first, a page of 50.
+    #[must_use]
+    pub fn all(kind: Kind) -> Self {
+        Self {
+            kind,
+            term: None,
+            closed: None,
+            status: StatusFilter::Any,
+            person: None,
+            folder: None,
+            assignment: None,
+            budget: None,
+            from: None,
+            until: None,
+            is_overspent: false,
+            has_bbox: false,
+            sort: SortOrder::Newest,
+            skip: 0,
+            limit: 50,
+        }
+    }
+}
+
+/// The order of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SortOrder {
+    /// Newest first.
+    Newest,
+    /// Oldest first.
+    Oldest,
+    /// By due or incurred date, earliest first; records without a date last.
+    Soonest,
+    /// By due or incurred date, latest first; without records that have no date.
+    Latest,
+    /// By name or title.
+    Title,
+    /// Budgets by the share that is spent, largest first.
+    Used,
+}
+
+impl SortOrder {
+    /// The orders available for a kind.
+    #[must_use]
+    pub fn of(kind: Kind) -> &'static [Self] {
+        match kind {
+            Kind::Folder => &[Self::Newest, Self::Oldest, Self::Soonest, Self::Latest, Self::Title],
+            Kind::Assignment | Kind::Expense => {
+                &[Self::Newest, Self::Oldest, Self::Soonest, Self::Latest]
+            }
+            Kind::Budget => &[Self::Newest, Self::Oldest, Self::Title, Self::Used],
+        }
+    }
+}
+
+/// A filter by status.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StatusFilter {
+    /// Any status or none.
+    Any,
+    /// This status.
+    Is(StatusId),
+    /// One of these statuses.
+    AnyOf(Vec<StatusId>),
+    /// No status, or one that is not listed.
+    NoneOf(Vec<StatusId>),
+}
+
+/// A page of records.
+#[derive(Clone, Debug)]
+pub struct RecordPage {
+    /// The public documents.
+    pub documents: Vec<Vec<u8>>,
+    /// How many records match.
+    pub count: RecordCount,
+    /// How many of them can be reached by paging.
+    pub reachable: u64,
+}
+
+/// A count that may have stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecordCount {
+    /// The exact count.
+    Exactly(u64),
+    /// Counting stopped here.
+    MoreThan(u64),
+}
+
+/// The SQL dialects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    Sqlite,
+    Postgres,
+}
+
+/// A parameter. The workspace is always the first one.
+#[derive(Clone, Debug)]
+pub(super) enum Parameter {
+    Id(Uuid),
+    Ids(Vec<Uuid>),
+    Text(String),
+}
+
+/// The statements of a query.
+pub(super) struct Plan {
+    /// Counts the matches of the term, up to one more than the limit; its parameters and the limit.
+    pub(super) matches: Option<(String, Vec<Parameter>, u64)>,
+    /// Counts the records, up to one more than [`COUNT_LIMIT`].
+    pub(super) count: String,
+    /// Counts the records with the opposite of `closed`, if that is the only filter.
+    pub(super) complement: Option<String>,
+    /// Whether there is no filter at all.
+    pub(super) is_unfiltered: bool,
+    /// The page when there are few records, which may be sorted. Limit and offset are the last two
+    /// parameters.
+    pub(super) few: String,
+    /// The page when there are many records, read along the index of the order.
+    pub(super) many: String,
+    pub(super) parameters: Vec<Parameter>,
+}
+
+impl Plan {
+    /// `pattern` is what the engine's search takes for the term.
+    pub(super) fn new(query: &RecordQuery, dialect: Dialect, pattern: Option<String>) -> Self {
+        Builder::new(query, dialect).plan(query, pattern)
+    }
+
+    /// How far one can page.
+    pub(super) fn reachable(&self, count: RecordCount) -> u64 {
+        match count {
+            RecordCount::Exactly(count) if count <= COUNT_LIMIT => count,
+            RecordCount::Exactly(count) if self.is_unfiltered || self.complement.is_some() => {
+                count.min(PAGING_LIMIT)
+            }
+            RecordCount::MoreThan(_) if self.complement.is_some() => PAGING_LIMIT,
+            RecordCount::MoreThan(_) if self.matches.is_some() => COUNT_LIMIT,
+            RecordCount::Exactly(_) | RecordCount::MoreThan(_) => FILTERED_PAGING_LIMIT,
+        }
+    }
+}
+
+struct Builder {
+    dialect: Dialect,
+    table: &'static str,
+    parameters: Vec<Parameter>,
+    conditions: Vec<String>,
+}
+
+impl Builder {
+    fn new(query: &RecordQuery, dialect: Dialect) -> Self {
+        let table = query.kind.plural();
+        Self { dialect, table, parameters: Vec::new(), conditions: Vec::new() }
+    }
+
+    fn ws(&self) -> &'static str {
+        if self.dialect == Dialect::Sqlite { "ws" } else { "workspace_id" }
+    }
+
+    fn placeholder(&self, number: usize) -> String {
+        if self.dialect == Dialect::Sqlite { format!("?{number}") } else { format!("${number}") }
+    }
+
+    /// Adds a parameter; returns its placeholder.
+    fn bind(&mut self, parameter: Parameter) -> String {
+        self.parameters.push(parameter);
+        self.placeholder(self.parameters.len() + 1)
+    }
+
+    fn plan(mut self, query: &RecordQuery, pattern: Option<String>) -> Plan {
+        let (ws, one) = (self.ws(), self.placeholder(1));
+        let t = self.table;
+        // Assignees are in a table of their own, which has the date and `closed` too.
+        let joins_people = query.kind == Kind::Assignment
+            && query.person.is_some()
+            && pattern.is_none()
+            && query.folder.is_none();
+        let from_people = if joins_people { "p" } else { "r" };
+        let (mut source, mut matches) = (format!("{t} r"), None);
+        if let Some(pattern) = pattern {
+            let term = self.bind(Parameter::Text(pattern));
+            let limit = if is_narrowed(query) { MATCH_LIMIT } else { COUNT_LIMIT };
+            let found = self.matches(&term, query.term.as_ref(), limit + 1);
+            let count = format!("SELECT count(*) FROM ({found}) h");
+            matches = Some((count, self.parameters.clone(), limit));
+            source = match self.dialect {
+                Dialect::Sqlite => {
+                    format!("({found}) h CROSS JOIN {t} r ON r.position = h.position")
+                }
+                Dialect::Postgres => {
+                    format!(
+                        "({found}) h JOIN {t} r ON r.workspace_id = $1 AND r.position = h.position"
+                    )
+                }
+            };
+        } else if joins_people {
+            source = match self.dialect {
+                Dialect::Sqlite => {
+                    format!("assignment_people p CROSS JOIN {t} r ON r.position = p.position")
+                }
+                Dialect::Postgres => format!(
+                    "assignment_people p JOIN {t} r ON r.workspace_id = p.workspace_id AND r.position = p.position"
+                ),
+            };
+        }
+        self.conditions.push(format!("{from_people}.{ws} = {one}"));
+        let before = self.conditions.len();
+        self.filter(query, from_people);
+        if query.sort == SortOrder::Latest && query.kind != Kind::Expense {
+            self.conditions.push(format!("{from_people}.day < '9999'"));
+        }
+        let is_unfiltered = self.conditions.len() == before && matches.is_none();
+        let is_only_closed =
+            query.closed.is_some() && self.conditions.len() == before + 1 && matches.is_none();
+        let conditions = self.conditions.join(" AND ");
+        let order = self.order(query.sort, from_people);
+        let count = |conditions: &str| {
+            format!(
+                "SELECT count(*) FROM (SELECT 1 FROM {source} WHERE {conditions} LIMIT {}) c",
+                COUNT_LIMIT + 1
+            )
+        };
+        let complement = is_only_closed.then(|| {
+            let (is, other) = (".closed = 0", ".closed = 1");
+            let flipped = if conditions.contains(is) {
+                conditions.replace(is, other)
+            } else {
+                conditions.replace(other, is)
+            };
+            count(&flipped)
+        });
+        let (limit, offset) = (
+            self.placeholder(self.parameters.len() + 2),
+            self.placeholder(self.parameters.len() + 3),
+        );
+        let page = |source: &str, conditions: &str, order: &str| {
+            format!(
+                "SELECT r.doc, r.people FROM {source} WHERE {conditions} ORDER BY {order} LIMIT {limit} OFFSET {offset}"
+            )
+        };
+        // Few records are found by the filters, then sorted. SQLite has no statistics and would rather
+        // read all of them in their order, unless the order is an expression.
+        let few = match self.dialect {
+            Dialect::Sqlite => {
+                let plain = order.split(", ").map(|term| format!("+{term}"));
+                page(&source, &conditions, &plain.collect::<Vec<_>>().join(", "))
+            }
+            Dialect::Postgres => page(&source, &conditions, &order),
+        };
+        let many = match self.ordered_index(query).filter(|_| matches.is_none() && !joins_people) {
+            Some((index, within)) => {
+                page(&format!("{t} r {index}"), &format!("{conditions}{within}"), &order)
+            }
+            None => page(&source, &conditions, &order),
+        };
+        let count = count(&conditions);
+        Plan { matches, count, complement, is_unfiltered, few, many, parameters: self.parameters }
+    }
+
+    /// The positions of the newest matches of a term.
+    fn matches(&self, term: &str, sought: Option<&SearchTerm>, limit: u64) -> String {
+        let t = self.table;
+        match self.dialect {
+            // The number of the workspace is in the upper bits of a position.
+            Dialect::Sqlite => format!(
+                "SELECT rowid AS position FROM {t}_search WHERE {t}_search MATCH {term}
+                 AND rowid BETWEEN ?1 << 40 AND (?1 + 1 << 40) - 1 ORDER BY rowid DESC LIMIT {limit}"
+            ),
+            Dialect::Postgres => {
+                // Below three characters there is no whole trigram: a scan beats the index.
+                let is_short = sought.is_some_and(|term| term.as_str().chars().count() < 3);
+                let matches = if is_short {
+                    format!("strpos(search, {term}) > 0")
+                } else {
+                    format!("search LIKE {term}")
+                };
+                format!(
+                    "SELECT position FROM {t} WHERE workspace_id = $1 AND {matches} ORDER BY position DESC LIMIT {limit}"
+                )
+            }
+        }
+    }
+
+    fn filter(&mut self, query: &RecordQuery, day_of: &str) {
+        if let Some(closed) = query.closed {
+            self.conditions.push(format!("{day_of}.closed = {}", i32::from(closed)));
+        }
+        match &query.status {
+            StatusFilter::Any => {}
+            StatusFilter::Is(status) => self.equals("r.status_id", Parameter::Id(status.0)),
+            StatusFilter::AnyOf(any) => {
+                let any = any.iter().map(|status| status.0).collect();
+                let placeholder = self.bind(Parameter::Ids(any));
+                self.conditions.push(match self.dialect {
+                    Dialect::Sqlite => {
+                        format!(
+                            "r.status_id IN (SELECT unhex(value) FROM json_each({placeholder}))"
+                        )
+                    }
+                    Dialect::Postgres => format!("r.status_id = ANY ({placeholder})"),
+                });
+            }
+            StatusFilter::NoneOf(none) => {
+                let none = none.iter().map(|status| status.0).collect();
+                let placeholder = self.bind(Parameter::Ids(none));
+                self.conditions.push(match self.dialect {
+                    Dialect::Sqlite => format!(
+                        "(r.status_id IS NULL OR r.status_id NOT IN (SELECT unhex(value) FROM json_each({placeholder})))"
+                    ),
+                    Dialect::Postgres => {
+                        format!("(r.status_id IS NULL OR r.status_id <> ALL ({placeholder}))")
+                    }
+                });
+            }
+        }
+        if let Some(person) = query.person {
+            let person = Parameter::Text(person.to_string());
+            if query.kind == Kind::Assignment && day_of == "r" {
+                let placeholder = self.bind(person);
+                let ws = self.ws();
+                self.conditions.push(format!(
+                    "EXISTS (SELECT 1 FROM assignment_people p WHERE p.{ws} = r.{ws} AND p.position = r.position AND p.person = {placeholder})"
+                ));
+            } else {
+                self.equals(&format!("{day_of}.person"), person);
+            }
+        }
+        for (column, link) in [
+            ("r.folder_id", query.folder),
+            ("r.assignment_id", query.assignment),
+            ("r.budget_id", query.budget),
+        ] {
+            if let Some(id) = link {
+                self.equals(column, Parameter::Id(id.0));
+            }
+        }
+        for (operator, day) in [(">=", query.from), ("<=", query.until)] {
+            if let Some(day) = day {
+                let placeholder = self.bind(Parameter::Text(day.to_string()));
+                self.conditions.push(format!("{day_of}.day {operator} {placeholder}"));
+            }
+        }
+        if query.is_overspent {
+            self.conditions.push("r.used > 100".to_owned());
+        }
+        if query.has_bbox {
+            let is_true = if self.dialect == Dialect::Sqlite { "" } else { " = 1" };
+            self.conditions.push(format!("r.has_bbox{is_true}"));
+        }
+    }
+
+    fn equals(&mut self, column: &str, value: Parameter) {
+        let placeholder = self.bind(value);
+        self.conditions.push(format!("{column} = {placeholder}"));
+    }
+
+    fn order(&self, sort: SortOrder, day_of: &str) -> String {
+        match sort {
+            SortOrder::Newest => format!("{day_of}.position DESC"),
+            SortOrder::Oldest => format!("{day_of}.position"),
+            SortOrder::Soonest => format!("{day_of}.day, {day_of}.position"),
+            SortOrder::Latest => format!("{day_of}.day DESC, {day_of}.position DESC"),
+            SortOrder::Title => format!("r.title, r.position"),
+            SortOrder::Used => format!("r.used DESC, r.position DESC"),
+        }
+    }
+
+    /// The index in the order of the list, and a condition that it needs. Only for SQLite: PostgreSQL
+    /// chooses by its statistics.
+    fn ordered_index(&self, query: &RecordQuery) -> Option<(String, &'static str)> {
+        let is_linked =
+            query.folder.is_some() || query.assignment.is_some() || query.budget.is_some();
+        if self.dialect == Dialect::Postgres || is_linked {
+            return None;
+        }
+        let has_state = query.closed.is_some();
+        let by = match (query.kind, query.sort) {
+            (Kind::Folder, _) if query.has_bbox => {
+                return Some(("INDEXED BY folders_with_bbox".to_owned(), ""));
+            }
+            (Kind::Folder | Kind::Assignment, SortOrder::Newest | SortOrder::Oldest)
+                if has_state =>
+            {
+                "position"
+            }
+            (Kind::Folder | Kind::Assignment, SortOrder::Soonest | SortOrder::Latest)
+                if has_state =>
+            {
+                "day"
+            }
+            (Kind::Folder, SortOrder::Title) if has_state => "title",
+            (Kind::Expense, SortOrder::Soonest | SortOrder::Latest) => "day",
+            (Kind::Budget, SortOrder::Title) => "title",
+            (Kind::Budget, SortOrder::Used) => "used",
+            // The table itself is in the order of creation, one workspace after another.
+            (_, SortOrder::Newest | SortOrder::Oldest) => {
+                let within = " AND r.position BETWEEN ?1 << 40 AND (?1 + 1 << 40) - 1";
+                return Some(("NOT INDEXED".to_owned(), within));
+            }
+            _ => return None,
+        };
+        Some((format!("INDEXED BY {}_by_{by}", self.table), ""))
+    }
+}
+
+/// Whether there are filters besides a term and `closed`.
+fn is_narrowed(query: &RecordQuery) -> bool {
+    query.status != StatusFilter::Any
+        || query.person.is_some()
+        || query.folder.is_some()
+        || query.assignment.is_some()
+        || query.budget.is_some()
+        || query.from.is_some()
+        || query.until.is_some()
+        || query.is_overspent
+        || query.has_bbox
+}
+
+/// The count of records, from what was counted.
+pub(super) fn record_count(counted: u64, is_cut: bool) -> RecordCount {
+    if is_cut || counted > COUNT_LIMIT {
+        RecordCount::MoreThan(counted.min(COUNT_LIMIT))
+    } else {
+        RecordCount::Exactly(counted)
+    }
+}
+
+/// Whether a term can match anything.
+pub(super) fn can_match(term: &SearchTerm) -> bool {
+    term.can_match() && !term.as_str().contains(FIELD_SEPARATOR)
+}
+
+/// Every statement that a query can produce, for a test to prepare.
+#[cfg(test)]
+pub(crate) fn every_statement(dialect: Dialect) -> std::collections::BTreeSet<String> {
+    use groma_domain::time::Date;
+    let mut all = std::collections::BTreeSet::new();
+    let day = Date::constant(2026, 1, 1);
+    let id = Uuid::nil();
+    for kind in Kind::ALL {
+        let has_day = kind != Kind::Budget;
+        for sort in SortOrder::of(kind) {
+            for bits in 0_u32..512 {
+                let bit = |n: u32| bits & (1 << n) != 0;
+                let query = RecordQuery {
+                    term: bit(0).then(|| SearchTerm::parse("abc").unwrap().unwrap()),
+                    closed: (bit(1) && matches!(kind, Kind::Folder | Kind::Assignment))
+                        .then_some(bit(2)),
+                    status: match (bit(3), bit(4)) {
+                        (false, true) => StatusFilter::AnyOf(vec![StatusId(id)]),
+                        (true, true) => StatusFilter::NoneOf(vec![StatusId(id)]),
+                        (true, false) => StatusFilter::Is(StatusId(id)),
+                        _ => StatusFilter::Any,
+                    },
+                    person: (bit(5) && has_day).then_some(PersonId(id)),
+                    folder: (bit(6) && kind != Kind::Folder).then_some(RecordId(id)),
+                    assignment: (bit(7) && kind == Kind::Expense).then_some(RecordId(id)),
+                    budget: (bit(8) && kind == Kind::Expense).then_some(RecordId(id)),
+                    from: (bit(7) && has_day).then_some(day),
+                    until: (bit(8) && has_day).then_some(day),
+                    is_overspent: bit(7) && kind == Kind::Budget,
+                    has_bbox: bit(2) && kind == Kind::Folder,
+                    sort: *sort,
+                    ..RecordQuery::all(kind)
+                };
+                let plan = Plan::new(&query, dialect, bit(0).then(|| "abc".to_owned()));
+                let Plan { matches, count, complement, few, many, .. } = plan;
+                all.extend([count, few, many]);
+                all.extend(matches.map(|(sql, ..)| sql).into_iter().chain(complement));
+            }
+        }
+    }
+    all
+}

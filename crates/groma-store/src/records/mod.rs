@@ -1,0 +1,340 @@
+//! Records (folders, assignments, expenses, budgets) and their statuses: the one way to change them, and
+//! the ways to read them.
+
+mod change;
+mod change_set;
+mod commands;
+mod list_queries;
+mod page_index;
+pub(crate) mod postgres;
+pub(crate) mod sqlite;
+
+pub(crate) use change::ApplyChange;
+pub use change::{Change, Command, CommandOutcome, ReservedReferences, SaveTarget};
+pub use list_queries::{
+    COUNT_LIMIT, RecordCount, RecordPage, RecordQuery, SortOrder, StatusFilter,
+};
+#[cfg(test)]
+pub(crate) use list_queries::{Dialect, every_statement};
+
+use crate::{
+    Result,
+    engine::{Engine, dispatch},
+    people::PeopleCache,
+    webhooks::{WebhookContext, WebhookTx},
+};
+use bytes::Bytes;
+use change::CheckChange;
+use groma_domain::{
+    DomainError, Kind, ListParams, Record, RecordId, Status, StatusId, WorkspaceId,
+    record::StoredDocument, reference::Key,
+};
+use page_index::PageIndexCache;
+use std::sync::Arc;
+use uuid::Uuid;
+
+/// Documents of a page of a list.
+pub struct Page {
+    /// The public documents.
+    pub documents: Vec<Vec<u8>>,
+    /// How many items the whole list has.
+    pub total: u64,
+}
+
+impl Page {
+    /// The page of a list that was read whole; `document` renders an item.
+    pub(crate) fn of<T>(
+        items: &[T],
+        params: &ListParams,
+        document: impl Fn(&T) -> Vec<u8>,
+    ) -> Self {
+        let skip = usize::try_from(params.offset()).unwrap_or(usize::MAX);
+        let documents = items.iter().skip(skip).take(params.limit as usize).map(document);
+        Self { documents: documents.collect(), total: items.len() as u64 }
+    }
+}
+
+/// A record in an export.
+pub struct ExportedRecord {
+    /// Its position in the order of creation, to continue after.
+    pub position: u64,
+    /// Its public document.
+    pub document: Vec<u8>,
+}
+
+/// Records and statuses of a database.
+#[derive(Clone)]
+pub(crate) struct Records {
+    engine: Engine,
+    caches: Arc<RecordCaches>,
+    webhooks: Arc<WebhookContext>,
+}
+
+#[derive(Default)]
+struct RecordCaches {
+    people: PeopleCache,
+    page_index: PageIndexCache,
+}
+
+impl Records {
+    pub(crate) fn new(engine: &Engine, webhooks: &Arc<WebhookContext>) -> Self {
+        Self { engine: engine.clone(), caches: Arc::default(), webhooks: webhooks.clone() }
+    }
+
+    /// A page of the records of a kind, in the order of creation.
+    pub(crate) async fn list(
+        &self,
+        workspace: WorkspaceId,
+        kind: Kind,
+        params: &ListParams,
+    ) -> Result<Page> {
+        // A read on the calling thread never waits: a task that only reads must still let others run.
+        tokio::task::consume_budget().await;
+        dispatch!(&self.engine, list(&self.caches, workspace, kind, params))
+    }
+
+    /// The public document of a record.
+    pub(crate) async fn get(
+        &self,
+        workspace: WorkspaceId,
+        kind: Kind,
+        key: &Key,
+    ) -> Result<Option<Bytes>> {
+        tokio::task::consume_budget().await;
+        dispatch!(&self.engine, get(&self.caches, workspace, kind, key))
+    }
+
+    /// A filtered and sorted page of records.
+    pub(crate) async fn query(
+        &self,
+        workspace: WorkspaceId,
+        query: RecordQuery,
+    ) -> Result<RecordPage> {
+        dispatch!(&self.engine, query(&self.caches, workspace, query))
+    }
+
+    /// The number of records of each kind, in the order of [`Kind::ALL`].
+    pub(crate) async fn totals(&self, workspace: WorkspaceId) -> Result<[u64; Kind::ALL.len()]> {
+        dispatch!(&self.engine, totals(workspace))
+    }
+
+    /// A page of the statuses.
+    pub(crate) async fn statuses(
+        &self,
+        workspace: WorkspaceId,
+        params: &ListParams,
+    ) -> Result<Page> {
+        // There are few: they are read whole, and searched and paged here for both engines.
+        let documents = dispatch!(&self.engine, statuses(workspace))?;
+        let mut matching = Vec::with_capacity(documents.len());
+        for document in documents {
+            let status: Status = serde_json::from_slice(&document)?;
+            let name = groma_domain::text::fold(&status.name);
+            if params.term.as_ref().is_none_or(|term| name.contains(term.as_str())) {
+                matching.push(document);
+            }
+        }
+        Ok(Page::of(&matching, params, Clone::clone))
+    }
+
+    /// Up to `limit` records of a kind after a position, in the order of creation.
+    pub(crate) async fn export(
+        &self,
+        workspace: WorkspaceId,
+        kind: Kind,
+        after: u64,
+        limit: u32,
+    ) -> Result<Vec<ExportedRecord>> {
+        dispatch!(&self.engine, export(&self.caches, workspace, kind, after, limit))
+    }
+
+    /// Executes a change: all of it, with its events, or nothing.
+    pub(crate) async fn apply(&self, change: Change) -> Result<Vec<CommandOutcome>> {
+        let workspace = change.workspace;
+        let work = self.work(change, ReservedReferences::default());
+        match &self.engine {
+            Engine::Sqlite(engine) => engine.transact(work).await,
+            Engine::Postgres(engine) => engine.transact_grouped(workspace, work).await,
+        }
+    }
+
+    /// Executes one part of a large change. None of the `reserved` references is generated.
+    pub(crate) async fn apply_part(
+        &self,
+        change: Change,
+        reserved: ReservedReferences,
+    ) -> Result<Vec<CommandOutcome>> {
+        self.engine.transact(self.work(change, reserved)).await
+    }
+
+    /// The outcome that each command of a change would have, after those before it.
+    pub(crate) async fn check(
+        &self,
+        change: Change,
+    ) -> Result<Vec<Result<CommandOutcome, DomainError>>> {
+        self.engine.dry_run(CheckChange(change)).await
+    }
+
+    fn work(&self, change: Change, reserved: ReservedReferences) -> ApplyChange {
+        ApplyChange { change, reserved, webhooks: self.webhooks.clone() }
+    }
+}
+
+/// Operations of a transaction on records.
+pub(crate) trait RecordTx: WebhookTx {
+    /// A record by its key.
+    fn find(
+        &mut self,
+        workspace: WorkspaceId,
+        kind: Kind,
+        key: &Key,
+    ) -> impl Future<Output = Result<Option<StoredRecord>>> + Send;
+
+    /// The records of a kind that refer to `id`, in the order of creation.
+    fn linked(
+        &mut self,
+        workspace: WorkspaceId,
+        kind: Kind,
+        link: Link,
+        id: Uuid,
+    ) -> impl Future<Output = Result<Vec<StoredRecord>>> + Send;
+
+    /// Whether a record of a kind refers to `id`.
+    fn is_linked(
+        &mut self,
+        workspace: WorkspaceId,
+        kind: Kind,
+        link: Link,
+        id: Uuid,
+    ) -> impl Future<Output = Result<bool>> + Send;
+
+    /// The statuses of the workspace, in the order of creation.
+    fn statuses(
+        &mut self,
+        workspace: WorkspaceId,
+    ) -> impl Future<Output = Result<Vec<Status>>> + Send;
+
+    fn record_counters(
+        &mut self,
+        workspace: WorkspaceId,
+        kind: Kind,
+    ) -> impl Future<Output = Result<RecordCounters>> + Send;
+
+    /// Executes writes in their order.
+    fn write_records(
+        &mut self,
+        workspace: WorkspaceId,
+        writes: Vec<RecordWrite>,
+    ) -> impl Future<Output = Result<()>> + Send;
+}
+
+/// What a record can refer to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Link {
+    Folder,
+    Assignment,
+    Budget,
+    Status,
+}
+
+impl Link {
+    fn column(self) -> &'static str {
+        match self {
+            Self::Folder => "folder_id",
+            Self::Assignment => "assignment_id",
+            Self::Budget => "budget_id",
+            Self::Status => "status_id",
+        }
+    }
+
+    /// The columns of the links that records of a kind have.
+    pub(crate) fn columns(kind: Kind) -> impl Iterator<Item = &'static str> {
+        Self::of(kind).iter().map(|link| link.column())
+    }
+
+    /// The links that records of a kind have.
+    fn of(kind: Kind) -> &'static [Self] {
+        match kind {
+            Kind::Folder => &[Self::Status],
+            Kind::Assignment | Kind::Budget => &[Self::Status, Self::Folder],
+            Kind::Expense => &[Self::Status, Self::Folder, Self::Assignment, Self::Budget],
+        }
+    }
+
+    /// The id that `record` refers to.
+    fn target(self, record: &Record) -> Option<Uuid> {
+        let id = match (self, record) {
+            (Self::Status, record) => return record.status().map(|id| id.0),
+            (Self::Folder, record) => record.folder(),
+            (Self::Assignment, Record::Expense(expense)) => expense.assignment_id,
+            (Self::Budget, Record::Expense(expense)) => expense.budget_id,
+            _ => None,
+        };
+        id.map(|id| id.0)
+    }
+}
+
+/// A record as it is stored.
+pub(crate) struct StoredRecord {
+    /// Its position in the order of creation.
+    pub(crate) position: u64,
+    pub(crate) record: Record,
+}
+
+/// What is counted for one kind of record in a workspace.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct RecordCounters {
+    last_position: u64,
+    last_reference: u64,
+    total: u64,
+    /// Counts the changes to the set of records.
+    generation: u64,
+}
+
+/// A record to be written.
+pub(crate) struct RecordRow {
+    position: u64,
+    record: Record,
+    document: StoredDocument,
+    search_text: String,
+}
+
+/// A write to records or statuses.
+pub(crate) enum RecordWrite {
+    Insert(RecordRow),
+    Update {
+        row: RecordRow,
+        search_changed: bool,
+    },
+    Delete {
+        kind: Kind,
+        position: u64,
+    },
+    /// Sets the reference to the record's id, which no record can have, until the record is written.
+    ReleaseReference {
+        kind: Kind,
+        position: u64,
+        id: RecordId,
+    },
+    /// Sets the name of a status to its id until the status is written.
+    ReleaseStatusName(StatusId),
+    /// A new status goes after the others.
+    SaveStatus(Status),
+    DeleteStatus(StatusId),
+    SaveCounters {
+        kind: Kind,
+        counters: RecordCounters,
+    },
+    /// Adds to the number of records in a bucket of the page index.
+    AdjustBucket {
+        kind: Kind,
+        bucket: u64,
+        difference: i64,
+        generation: u64,
+    },
+    /// Features of a deleted folder or assignment keep their shapes and lose the link.
+    UnlinkFeatures {
+        kind: Kind,
+        id: RecordId,
+    },
+}

@@ -1,0 +1,123 @@
+//! Filtered and sorted lists on PostgreSQL.
+
+use super::{read::book, sql};
+use crate::{
+    Result,
+    engine::{
+        int, kind_number,
+        postgres::{Param, Postgres, escape_like, unsigned},
+    },
+    people,
+    records::{
+        RecordCaches,
+        list_queries::{
+            COUNT_LIMIT, Dialect, Parameter, Plan, RecordCount, RecordPage, RecordQuery, can_match,
+            record_count,
+        },
+    },
+};
+use groma_domain::{Kind, WorkspaceId, record};
+use std::sync::Arc;
+use tokio_postgres::types::ToSql;
+
+pub(in crate::records) async fn query(
+    engine: &Arc<Postgres>,
+    caches: &Arc<RecordCaches>,
+    workspace: WorkspaceId,
+    query: RecordQuery,
+) -> Result<RecordPage> {
+    let nothing =
+        RecordPage { documents: Vec::new(), count: RecordCount::Exactly(0), reachable: 0 };
+    let pattern = match &query.term {
+        None => None,
+        Some(term) if !can_match(term) => return Ok(nothing),
+        Some(term) if term.as_str().chars().count() < 3 => Some(term.as_str().to_owned()),
+        Some(term) => Some(format!("%{}%", escape_like(term.as_str()))),
+    };
+    let plan = Plan::new(&query, Dialect::Postgres, pattern);
+    let is_cut = match &plan.matches {
+        Some((sql, parameters, limit)) => {
+            number(engine, sql, workspace, parameters).await? > *limit
+        }
+        None => false,
+    };
+    let mut count = match plan.is_unfiltered {
+        true => RecordCount::Exactly(total(engine, workspace, query.kind).await?),
+        false => {
+            record_count(number(engine, &plan.count, workspace, &plan.parameters).await?, is_cut)
+        }
+    };
+    if let (RecordCount::MoreThan(_), Some(complement)) = (count, &plan.complement) {
+        let others = number(engine, complement, workspace, &plan.parameters).await?;
+        if others <= COUNT_LIMIT {
+            let total = total(engine, workspace, query.kind).await?;
+            count = RecordCount::Exactly(total.saturating_sub(others));
+        }
+    }
+    let reachable = plan.reachable(count);
+    let limit = reachable.saturating_sub(query.skip).min(query.limit.into());
+    let mut documents = Vec::new();
+    if limit > 0 {
+        let mut values = values(workspace, &plan.parameters);
+        values.extend([Box::new(int(limit)) as Param, Box::new(int(query.skip))]);
+        let is_few = matches!(count, RecordCount::Exactly(count) if count <= COUNT_LIMIT);
+        let sql = if is_few { &plan.few } else { &plan.many };
+        let rows = engine.rows(sql, &references(&values)).await?;
+        // Read after the records, so that the book has everyone they name.
+        let generation = engine.rows(people::postgres::GENERATION, &[&workspace.0]).await?;
+        let generation = generation.first().map_or(Ok(0), |row| unsigned(row, 0))?;
+        let book = book(engine, caches, workspace, generation).await?;
+        for row in &rows {
+            let mut document = Vec::new();
+            record::render(row.try_get(0)?, row.try_get(1)?, &book, &mut document);
+            documents.push(document);
+        }
+    }
+    Ok(RecordPage { documents, count, reachable })
+}
+
+async fn number(
+    engine: &Postgres,
+    sql: &str,
+    workspace: WorkspaceId,
+    parameters: &[Parameter],
+) -> Result<u64> {
+    let rows = engine.rows(sql, &references(&values(workspace, parameters))).await?;
+    rows.first().map_or(Ok(0), |row| unsigned(row, 0))
+}
+
+async fn total(engine: &Arc<Postgres>, workspace: WorkspaceId, kind: Kind) -> Result<u64> {
+    let totals = totals(engine, workspace).await?;
+    Ok(totals[usize::try_from(kind_number(kind)).unwrap_or_default()])
+}
+
+pub(in crate::records) async fn totals(
+    engine: &Arc<Postgres>,
+    workspace: WorkspaceId,
+) -> Result<[u64; 4]> {
+    let mut totals = [0; 4];
+    for row in engine.rows(sql::TOTALS, &[&workspace.0]).await? {
+        let kind = usize::try_from(row.try_get::<_, i16>(0)?).unwrap_or(usize::MAX);
+        if let Some(total) = totals.get_mut(kind) {
+            *total = unsigned(&row, 1)?;
+        }
+    }
+    Ok(totals)
+}
+
+/// The values of parameters, the workspace first.
+fn values(workspace: WorkspaceId, parameters: &[Parameter]) -> Vec<Param> {
+    let value = |parameter: &Parameter| -> Param {
+        match parameter {
+            Parameter::Id(id) => Box::new(*id),
+            Parameter::Ids(ids) => Box::new(ids.clone()),
+            Parameter::Text(text) => Box::new(text.clone()),
+        }
+    };
+    let first: Param = Box::new(workspace.0);
+    std::iter::once(first).chain(parameters.iter().map(value)).collect()
+}
+
+fn references(values: &[Param]) -> Vec<&(dyn ToSql + Sync)> {
+    values.iter().map(|value| &**value as &(dyn ToSql + Sync)).collect()
+}

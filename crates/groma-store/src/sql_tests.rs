@@ -1,0 +1,68 @@
+//! Prepares every SQL statement of the program on both engines.
+
+use crate::{
+    accounts, audit_log, authentication, backup, copy, diagnostics,
+    engine::{self, Postgres, Sqlite},
+    idempotency, layers, people,
+    records::{self, Dialect},
+    webhooks, workspaces,
+};
+use groma_domain::Kind;
+use groma_testkit::postgres::PostgresDatabase;
+
+#[test]
+fn every_sqlite_statement_can_be_prepared() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("groma.db");
+    drop(Sqlite::open(&path).unwrap());
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    let constants = [
+        engine::sqlite::ALL,
+        workspaces::sqlite::ALL,
+        people::sqlite::ALL,
+        audit_log::sqlite::ALL,
+        idempotency::sqlite::ALL,
+        webhooks::sqlite::sql::ALL,
+        records::sqlite::sql::ALL,
+        layers::sqlite::sql::ALL,
+        accounts::sqlite::sql::ALL,
+        authentication::sqlite::ALL,
+        backup::sqlite::ALL,
+        copy::sqlite::ALL,
+    ];
+    let built = records::every_statement(Dialect::Sqlite);
+    let copied = copy::every_statement(Dialect::Sqlite);
+    let kinds = Kind::ALL.iter().flat_map(|kind| records::sqlite::sql::KindSql::of(*kind).all());
+    let all = constants.into_iter().flatten().copied().chain(kinds);
+    for sql in all.chain(built.iter().chain(&copied).map(String::as_str)) {
+        connection.prepare(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+    }
+}
+
+#[tokio::test]
+async fn every_postgres_statement_can_be_prepared() {
+    let database = PostgresDatabase::create().unwrap();
+    drop(Postgres::open(&database.url()).await.unwrap());
+    let client = groma_testkit::postgres::connect(&database.url()).await.unwrap();
+    let constants = [
+        engine::postgres::ALL,
+        workspaces::postgres::ALL,
+        people::postgres::ALL,
+        audit_log::postgres::ALL,
+        idempotency::postgres::ALL,
+        webhooks::postgres::sql::ALL,
+        records::postgres::sql::ALL,
+        layers::postgres::sql::ALL,
+        accounts::postgres::sql::ALL,
+        authentication::postgres::ALL,
+        copy::postgres::ALL,
+        diagnostics::postgres::ALL,
+    ];
+    let built = records::every_statement(Dialect::Postgres);
+    let copied = copy::every_statement(Dialect::Postgres);
+    let kinds = Kind::ALL.iter().flat_map(|kind| records::postgres::sql::KindSql::of(*kind).all());
+    let all = constants.into_iter().flatten().copied().chain(kinds);
+    for sql in all.chain(built.iter().chain(&copied).map(String::as_str)) {
+        client.prepare(sql).await.unwrap_or_else(|error| panic!("{sql}: {error:?}"));
+    }
+}

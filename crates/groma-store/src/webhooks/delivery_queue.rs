@@ -1,0 +1,325 @@
+//! The queue of due deliveries: leases for the delivery loop, and the record of its attempts.
+
+use super::{Delivery, EndpointChange, WebhookTarget, Webhooks, outbox::Outbox, postgres, sqlite};
+use crate::{
+    Actor, Result,
+    engine::{Engine, dispatch},
+};
+use groma_domain::{DeliveryId, EndpointId, Timestamp, WorkspaceId, webhook::DISABLE_AFTER_MILLIS};
+use std::{collections::HashMap, sync::Arc};
+use tokio::sync::mpsc;
+
+/// The delivery loop's end of the outbox: deliveries of committed changes, and notice of waiting ones.
+pub struct DeliveryFeed {
+    outbox: Outbox,
+    deliveries: mpsc::UnboundedReceiver<Delivery>,
+    /// On PostgreSQL, listens for notifications of other programs.
+    _listener: Option<Listener>,
+}
+
+/// A task that is aborted when dropped.
+pub(crate) struct Listener(pub(crate) tokio::task::JoinHandle<()>);
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl Drop for DeliveryFeed {
+    fn drop(&mut self) {
+        self.outbox.close();
+    }
+}
+
+/// A message to the delivery loop.
+#[derive(Debug)]
+pub enum FeedMessage {
+    /// Deliveries of committed changes, leased to this program.
+    Deliveries(Vec<Delivery>),
+    /// Endpoints that have more waiting than is held, and whether anything else changed.
+    Waiting(Vec<EndpointId>, bool),
+}
+
+impl DeliveryFeed {
+    /// The next message. Cancelling the future loses nothing.
+    pub async fn next(&mut self) -> FeedMessage {
+        let mut deliveries = Vec::new();
+        tokio::select! {
+            biased;
+            count = self.deliveries.recv_many(&mut deliveries, 256) => match count {
+                0 => std::future::pending().await,
+                _ => FeedMessage::Deliveries(deliveries),
+            },
+            () = self.outbox.changed() => {
+                let (waiting, is_woken) = self.outbox.take_changes();
+                FeedMessage::Waiting(waiting, is_woken)
+            }
+        }
+    }
+
+    /// How many more deliveries may be held: for this endpoint, and overall.
+    #[must_use]
+    pub fn room(&self, endpoint: EndpointId) -> (usize, usize) {
+        self.outbox.room(endpoint)
+    }
+
+    /// Sets whether more is waiting for an endpoint than is held. While it is, changes write their
+    /// deliveries as waiting instead of passing them to the loop.
+    pub fn set_overflowed(&self, endpoint: EndpointId, has_more: bool) {
+        self.outbox.set_overflowed(endpoint, has_more);
+    }
+
+    /// Accepts no more deliveries; returns those that were passed on before.
+    pub fn close(&mut self) -> Vec<Delivery> {
+        self.outbox.close();
+        let mut left = Vec::new();
+        while let Ok(delivery) = self.deliveries.try_recv() {
+            left.push(delivery);
+        }
+        left
+    }
+}
+
+/// An endpoint with waiting deliveries.
+#[derive(Clone, Copy, Debug)]
+pub struct DueEndpoint {
+    /// The workspace.
+    pub workspace: WorkspaceId,
+    /// The endpoint.
+    pub endpoint: EndpointId,
+    /// Milliseconds until its first delivery is due; zero or negative when it is due.
+    pub in_millis: i64,
+}
+
+/// A request to lease deliveries of an endpoint.
+#[derive(Clone, Copy, Debug)]
+pub struct LeaseRequest {
+    /// The workspace.
+    pub workspace: WorkspaceId,
+    /// The endpoint.
+    pub endpoint: EndpointId,
+    /// How many deliveries at most.
+    pub limit: usize,
+}
+
+/// An attempt to deliver.
+#[derive(Debug)]
+pub struct Attempt {
+    /// The delivery.
+    pub delivery: DeliveryId,
+    /// Its endpoint.
+    pub target: Arc<WebhookTarget>,
+    /// When it began.
+    pub at: Timestamp,
+    /// When it ended, by the clock at that time; the wait for the next attempt starts here.
+    pub ended: Timestamp,
+    /// Milliseconds until the response.
+    pub millis: u64,
+    /// The status of the response.
+    pub status: Option<u16>,
+    /// What went wrong.
+    pub error: Option<String>,
+    /// The beginning of the response body.
+    pub response: Vec<u8>,
+    /// What follows.
+    pub next: NextStep,
+}
+
+/// What follows an attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NextStep {
+    /// Nothing: the event was delivered.
+    Delivered,
+    /// Another attempt.
+    Retry {
+        /// Milliseconds after this attempt.
+        after_millis: i64,
+    },
+    /// The endpoint is gone: another attempt only after a member enables it again.
+    Gone {
+        /// Milliseconds after this attempt, at the earliest.
+        after_millis: i64,
+    },
+    /// Nothing: this was the last attempt.
+    Failed,
+}
+
+impl NextStep {
+    /// The state of the delivery after the attempt, and how long it waits.
+    pub(crate) fn state(self) -> (i16, i64) {
+        match self {
+            Self::Retry { after_millis } | Self::Gone { after_millis } => (0, after_millis),
+            Self::Delivered => (2, 0),
+            Self::Failed => (3, 0),
+        }
+    }
+}
+
+/// The outcome of a group of attempts for one endpoint.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct EndpointOutcomes {
+    /// The last success.
+    pub(super) success: Option<Timestamp>,
+    /// The first failure after the last success.
+    pub(super) failure: Option<Timestamp>,
+}
+
+/// The outcomes for each endpoint, from the attempts in their order.
+pub(super) fn outcomes(
+    attempts: &[Attempt],
+) -> HashMap<EndpointId, (Arc<WebhookTarget>, EndpointOutcomes)> {
+    let mut all: HashMap<EndpointId, (Arc<WebhookTarget>, EndpointOutcomes)> = HashMap::new();
+    for attempt in attempts {
+        let target = &attempt.target;
+        let (_, outcomes) = all
+            .entry(target.endpoint)
+            .or_insert_with(|| (target.clone(), EndpointOutcomes::default()));
+        if attempt.next == NextStep::Delivered {
+            *outcomes = EndpointOutcomes { success: Some(attempt.at), failure: None };
+        } else if outcomes.failure.is_none() {
+            outcomes.failure = Some(attempt.at);
+        }
+    }
+    all
+}
+
+/// How many deliveries wait, by state.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DeliveryCounts {
+    /// Deliveries that are due.
+    pub due: u64,
+    /// Deliveries that are being sent.
+    pub leased: u64,
+    /// Deliveries that wait for their next attempt, or for their endpoint to be enabled.
+    pub later: u64,
+    /// How long the oldest due delivery has been due, in milliseconds.
+    pub oldest_due_millis: u64,
+}
+
+/// Why an endpoint that responded 410 is disabled.
+const GONE: &str = "The endpoint responded 410 Gone";
+/// Why an endpoint that fails for days is disabled.
+const FAILING: &str = "No delivery has succeeded for five days";
+
+impl Webhooks {
+    /// Opens the feed of the delivery loop. On SQLite, where one program serves, the leases of the
+    /// previous program are released.
+    pub(crate) async fn delivery_feed(&self, now: Timestamp) -> Result<DeliveryFeed> {
+        let outbox = self.context.outbox.clone();
+        let listener = match &self.engine {
+            Engine::Sqlite(engine) => {
+                sqlite::release_all_leases(engine, now).await?;
+                None
+            }
+            Engine::Postgres(engine) => Some(postgres::listen(engine, outbox.clone())),
+        };
+        let deliveries = outbox.open();
+        Ok(DeliveryFeed { outbox, deliveries, _listener: listener })
+    }
+
+    /// Adjusts due times after the clock of this machine was set back, so that deliveries do not wait
+    /// longer. On PostgreSQL the clock of the database counts.
+    pub(crate) async fn adjust_to_clock(&self, millis: i64, now: Timestamp) -> Result<()> {
+        match &self.engine {
+            Engine::Sqlite(engine) => sqlite::bring_forward(engine, millis, now).await,
+            Engine::Postgres(_) => Ok(()),
+        }
+    }
+
+    /// The enabled endpoints with waiting deliveries. Expired leases are released first.
+    pub(crate) async fn due_endpoints(&self, now: Timestamp) -> Result<Vec<DueEndpoint>> {
+        dispatch!(&self.engine, due_endpoints(now))
+    }
+
+    /// Leases due deliveries to this program.
+    pub(crate) async fn lease_deliveries(
+        &self,
+        requests: Vec<LeaseRequest>,
+        now: Timestamp,
+    ) -> Result<Vec<Delivery>> {
+        dispatch!(&self.engine, lease(&self.context, requests, now))
+    }
+
+    /// The current state of endpoints, without those that are deleted or disabled.
+    pub(crate) async fn targets(
+        &self,
+        endpoints: Vec<(WorkspaceId, EndpointId)>,
+    ) -> Result<Vec<Arc<WebhookTarget>>> {
+        dispatch!(&self.engine, enabled_targets(&self.context, endpoints))
+    }
+
+    /// Releases the leases of deliveries that were not attempted.
+    pub(crate) async fn release(
+        &self,
+        deliveries: Vec<(WorkspaceId, DeliveryId)>,
+        now: Timestamp,
+    ) -> Result<()> {
+        dispatch!(&self.engine, release(deliveries, now))
+    }
+
+    /// Records attempts and what follows from them. Returns the endpoints that were disabled.
+    pub(crate) async fn record_attempts(
+        &self,
+        attempts: Arc<Vec<Attempt>>,
+    ) -> Result<Vec<EndpointId>> {
+        let mut disabled = Vec::new();
+        for attempt in attempts.iter() {
+            if matches!(attempt.next, NextStep::Gone { .. })
+                && !disabled.contains(&attempt.target.endpoint)
+            {
+                disabled.push(attempt.target.endpoint);
+                self.disable(&attempt.target, GONE, attempt.at).await?;
+            }
+        }
+        let outcomes = outcomes(&attempts);
+        let last = attempts.iter().map(|attempt| attempt.at).max();
+        let failing = dispatch!(&self.engine, record_attempts(attempts.clone()))?;
+        for (endpoint, since) in failing {
+            let Some((target, _)) = outcomes.get(&endpoint) else { continue };
+            let now = last.unwrap_or(since);
+            if now.as_millis() - since.as_millis() >= DISABLE_AFTER_MILLIS
+                && !disabled.contains(&endpoint)
+            {
+                disabled.push(endpoint);
+                self.disable(target, FAILING, now).await?;
+            }
+        }
+        Ok(disabled)
+    }
+
+    async fn disable(
+        &self,
+        target: &WebhookTarget,
+        reason: &'static str,
+        now: Timestamp,
+    ) -> Result<()> {
+        let change = EndpointChange::GiveUp(reason);
+        let (workspace, endpoint) = (target.workspace, target.endpoint);
+        match self.change(workspace, Actor::Operator, endpoint, change, now).await {
+            // Deleted in the meantime.
+            Err(error) if error.domain_error().is_some() => Ok(()),
+            changed => changed.map(drop),
+        }
+    }
+
+    /// How many deliveries wait, by state.
+    pub(crate) async fn delivery_counts(&self, now: Timestamp) -> Result<DeliveryCounts> {
+        dispatch!(&self.engine, delivery_counts(now))
+    }
+
+    /// Deletes some rows of deleted endpoints; returns how many.
+    pub(crate) async fn purge_deleted_endpoints(&self) -> Result<u64> {
+        dispatch!(&self.engine, purge_deleted_endpoints())
+    }
+
+    /// Deletes deliveries that ended before `before`, with their attempts, in one small step after the
+    /// delivery `after`. Returns where to continue, or `None` when nothing is left.
+    pub(crate) async fn delete_old_deliveries(
+        &self,
+        before: Timestamp,
+        after: Option<(WorkspaceId, DeliveryId)>,
+    ) -> Result<Option<(WorkspaceId, DeliveryId)>> {
+        dispatch!(&self.engine, delete_old_deliveries(before, after))
+    }
+}

@@ -1,0 +1,97 @@
+//! Workspaces: the row that every change of a workspace locks, and its name and currency. Creating and
+//! deleting a workspace involves other topics and is in `accounts`.
+
+pub(crate) mod postgres;
+pub(crate) mod sqlite;
+
+use crate::{
+    Result,
+    engine::{Engine, dispatch},
+};
+use groma_domain::{
+    DomainError, WorkspaceId,
+    workspace::{Workspace, WorkspaceName},
+};
+
+/// How a command names a workspace.
+#[derive(Clone, Debug)]
+pub enum WorkspaceFilter {
+    /// By its key.
+    Id(WorkspaceId),
+    /// By its name.
+    Name(WorkspaceName),
+}
+
+/// A workspace whose row is locked against other changes until the transaction ends.
+#[derive(Clone, Debug)]
+pub(crate) struct LockedWorkspace {
+    pub(crate) workspace: Workspace,
+    /// Changes whenever a webhook endpoint of the workspace does.
+    pub(crate) endpoints_version: i64,
+}
+
+/// A write to the workspaces table.
+pub(crate) enum WorkspaceWrite {
+    Insert(Workspace),
+    Update(Workspace),
+}
+
+/// Operations of a transaction on workspaces.
+pub(crate) trait WorkspaceTx: Send {
+    /// Locks a workspace; `None` when there is no such workspace.
+    fn lock_workspace(
+        &mut self,
+        workspace: WorkspaceId,
+    ) -> impl Future<Output = Result<Option<LockedWorkspace>>> + Send;
+
+    /// Whether a workspace has this name. Locks names until the transaction ends.
+    fn is_workspace_name_taken(
+        &mut self,
+        name_key: &str,
+    ) -> impl Future<Output = Result<bool>> + Send;
+
+    fn write_workspace(&mut self, write: WorkspaceWrite)
+    -> impl Future<Output = Result<()>> + Send;
+}
+
+/// Locks a workspace that must exist.
+pub(crate) async fn lock<T: WorkspaceTx>(
+    tx: &mut T,
+    workspace: WorkspaceId,
+) -> Result<LockedWorkspace> {
+    let not_found = || DomainError::NotFound { resource: "workspace", key: workspace.to_string() };
+    Ok(tx.lock_workspace(workspace).await?.ok_or_else(not_found)?)
+}
+
+/// Reads of workspaces.
+#[derive(Clone)]
+pub(crate) struct Workspaces {
+    engine: Engine,
+}
+
+impl Workspaces {
+    pub(crate) fn new(engine: &Engine) -> Self {
+        Self { engine: engine.clone() }
+    }
+
+    /// Every workspace, oldest first.
+    pub(crate) async fn all(&self) -> Result<Vec<Workspace>> {
+        dispatch!(&self.engine, all())
+    }
+
+    /// The workspace of this key or name.
+    pub(crate) async fn find(&self, filter: &WorkspaceFilter) -> Result<Workspace> {
+        let workspaces = self.all().await?;
+        let (found, key) = match filter {
+            WorkspaceFilter::Id(id) => {
+                (workspaces.into_iter().find(|w| w.id == *id), id.to_string())
+            }
+            WorkspaceFilter::Name(name) => {
+                let key = name.key();
+                let found = workspaces.into_iter().find(|w| w.name.key() == key);
+                (found, name.as_str().to_owned())
+            }
+        };
+        found.ok_or_else(|| DomainError::NotFound { resource: "workspace", key }.into())
+    }
+}

@@ -1,0 +1,79 @@
+//! Workspaces on SQLite.
+
+use super::{LockedWorkspace, WorkspaceTx, WorkspaceWrite};
+use crate::{
+    Error, Result,
+    engine::{
+        sqlite::{Sqlite, SqliteTransaction, damaged},
+        statements,
+    },
+};
+use groma_domain::{
+    Currency, Timestamp, WorkspaceId,
+    workspace::{Workspace, WorkspaceName},
+};
+use rusqlite::{OptionalExtension, Row, params};
+
+statements! {
+    WORKSPACE = "SELECT id, name, currency, created_at, endpoints_version FROM workspaces WHERE id = ?1";
+    WORKSPACES = "SELECT id, name, currency, created_at FROM workspaces ORDER BY no";
+    WORKSPACE_NAMED = "SELECT 1 FROM workspaces WHERE name_key = ?1";
+    INSERT_WORKSPACE = "INSERT INTO workspaces (id, name, name_key, currency, people_generation, created_at)
+        VALUES (?1, ?2, ?3, ?4, 1, ?5)";
+    UPDATE_WORKSPACE = "UPDATE workspaces SET name = ?2, name_key = ?3, currency = ?4 WHERE id = ?1";
+    DELETE_WORKSPACE = "DELETE FROM workspaces WHERE no = ?1";
+}
+
+impl WorkspaceTx for SqliteTransaction<'_> {
+    async fn lock_workspace(&mut self, workspace: WorkspaceId) -> Result<Option<LockedWorkspace>> {
+        // The single writer is the lock.
+        let found = self.prepare(WORKSPACE)?.query_row([workspace.0], |row| {
+            Ok(LockedWorkspace { workspace: read_workspace(row)?, endpoints_version: row.get(4)? })
+        });
+        Ok(found.optional()?)
+    }
+
+    async fn is_workspace_name_taken(&mut self, name_key: &str) -> Result<bool> {
+        Ok(self.prepare(WORKSPACE_NAMED)?.exists([name_key])?)
+    }
+
+    async fn write_workspace(&mut self, write: WorkspaceWrite) -> Result<()> {
+        match write {
+            WorkspaceWrite::Insert(w) => self.execute(
+                INSERT_WORKSPACE,
+                params![
+                    w.id.0,
+                    w.name.as_str(),
+                    w.name.key(),
+                    w.currency.code(),
+                    w.created_at.as_millis()
+                ],
+            ),
+            WorkspaceWrite::Update(w) => self.execute(
+                UPDATE_WORKSPACE,
+                params![w.id.0, w.name.as_str(), w.name.key(), w.currency.code()],
+            ),
+        }
+    }
+}
+
+pub(super) async fn all(engine: &Sqlite) -> Result<Vec<Workspace>> {
+    engine.read(|snapshot| {
+        let mut statement = snapshot.prepare_cached(WORKSPACES)?;
+        Ok(statement.query_map([], read_workspace)?.collect::<rusqlite::Result<_>>()?)
+    })
+}
+
+/// A row that begins with id, name, currency and creation time.
+pub(crate) fn read_workspace(row: &Row<'_>) -> rusqlite::Result<Workspace> {
+    let name: String = row.get(1)?;
+    let currency: String = row.get(2)?;
+    Ok(Workspace {
+        id: WorkspaceId(row.get(0)?),
+        name: WorkspaceName::parse(&name).map_err(|error| damaged(1, error))?,
+        currency: currency
+            .parse::<Currency>()
+            .map_err(|error| damaged(2, Error::Damaged(error.to_string())))?,
+        created_at: Timestamp::from_millis(row.get(3)?),
+    })
+}
