@@ -323,11 +323,11 @@ async fn batched_requests_are_counted_individually(fixture: Fixture) {
     }
     // Twenty of each token, alternating, and some of an unknown token.
     let workspace: &TestWorkspace = &fixture;
-    let asked =
+    let requests =
         (0..80_u8).map(|n| async move { (n % 4 + 1, admit(workspace, n % 4 + 1, 7).await) });
-    let answers = futures_util::future::join_all(asked).await;
+    let outcomes = futures_util::future::join_all(requests).await;
     for number in 1..=3 {
-        let of_token = answers.iter().filter(|(of, _)| *of == number);
+        let of_token = outcomes.iter().filter(|(of, _)| *of == number);
         let rates: Vec<RateLimitStatus> = of_token
             .map(|(_, admission)| match admission {
                 Admission::Known { rate: Some(rate), .. } => *rate,
@@ -341,7 +341,7 @@ async fn batched_requests_are_counted_individually(fixture: Fixture) {
         let refused = rates.iter().filter(|rate| !rate.accepted);
         assert_eq!(refused.map(|rate| rate.remaining).collect::<Vec<_>>(), [0; 13]);
     }
-    let unknown = answers.iter().filter(|(of, _)| *of == 4);
+    let unknown = outcomes.iter().filter(|(of, _)| *of == 4);
     assert!(unknown.into_iter().all(|(_, admission)| matches!(admission, Admission::Unknown)));
 }
 
