@@ -132,13 +132,13 @@ fn check_agreement(
     tipg: &Tipg,
 ) -> Result {
     let token = ours.groma.create_token()?;
-    let asked = [
+    let requests = [
         (ours.groma.geo, ours.paths(cover, tiles)),
         (martin.uncached.address, martin.paths(cover, tiles)),
         (tipg.process.address, tipg.paths(cover, tiles)),
     ];
     let mut counts = Vec::new();
-    for (address, paths) in asked {
+    for (address, paths) in requests {
         let count = |path: &String| Ok(features(&process::get(address, path, &token)?));
         counts.push(paths.iter().map(count).collect::<Result<Vec<usize>>>()?);
     }

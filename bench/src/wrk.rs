@@ -44,7 +44,7 @@ pub(crate) fn run_with(
         return Err(format!("requests failed:\n{text}").into());
     }
     let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
-    let per_second = field("PER_SECOND").ok_or_else(|| format!("wrk said:\n{text}"))?.parse()?;
+    let per_second = field("PER_SECOND").ok_or_else(|| format!("wrk printed:\n{text}"))?.parse()?;
     let millis = field("MILLIS").ok_or("no latency")?.parse()?;
     Ok(Rate { per_second, millis })
 }

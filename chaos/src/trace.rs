@@ -51,9 +51,9 @@ impl Trace {
 
     /// Detaches from the processes.
     pub(crate) fn detach(mut self) -> Result {
-        let asked = Command::new("kill").args(["-INT", &self.child.id().to_string()]).status()?;
+        let stopped = Command::new("kill").args(["-INT", &self.child.id().to_string()]).status()?;
         self.child.wait()?;
-        if asked.success() { Ok(()) } else { Err("strace could not be stopped".into()) }
+        if stopped.success() { Ok(()) } else { Err("strace could not be stopped".into()) }
     }
 }
 

@@ -175,7 +175,7 @@ mod tests {
         let page = figures.page("All of it.\n").unwrap();
         assert!(page.contains("| 50 hits | 1 | 2 | ▲ × 2.00 | × 1.00 |"), "{page}");
         assert!(
-            page.contains("| an eighth of all are hits | 1 | 10 | × 10.00 | × 10.00 |"),
+            page.contains("| hits in an eighth of the records | 1 | 10 | × 10.00 | × 10.00 |"),
             "{page}"
         );
     }

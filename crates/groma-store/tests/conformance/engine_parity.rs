@@ -108,22 +108,22 @@ const CURRENCIES: [&str; 4] = ["EUR", "EUR", "JPY", "KWD"];
 impl Run {
     /// Adds a line with its ids replaced by numbers.
     fn log(&mut self, line: &str) {
-        let mut told = String::with_capacity(line.len());
+        let mut replaced = String::with_capacity(line.len());
         let mut rest = line;
         while let Some(first) = rest.chars().next() {
             match rest.get(..36).and_then(|text| Uuid::try_parse(text).ok()) {
                 Some(id) => {
                     let next = self.ids.len();
-                    told += &format!("#{}", self.ids.entry(id).or_insert(next));
+                    replaced += &format!("#{}", self.ids.entry(id).or_insert(next));
                     rest = &rest[36..];
                 }
                 None => {
-                    told.push(first);
+                    replaced.push(first);
                     rest = &rest[first.len_utf8()..];
                 }
             }
         }
-        self.lines.push(told);
+        self.lines.push(replaced);
     }
 
     async fn step(&mut self) {
@@ -139,8 +139,8 @@ impl Run {
             6 => {
                 let kind = self.kind();
                 let key = self.key(kind);
-                let shown = workspace.get(kind, &key).await;
-                self.log(&format!("get {kind} {key}: {shown:?}"));
+                let document = workspace.get(kind, &key).await;
+                self.log(&format!("get {kind} {key}: {document:?}"));
             }
             7 | 8 => self.list(&workspace).await,
             _ => {
@@ -167,7 +167,7 @@ impl Run {
             commands.truncate(1);
             commands.extend(self.rotate_names());
         }
-        let asked = format!("{commands:?}");
+        let input = format!("{commands:?}");
         let checked = workspace.rejected(commands.clone()).await;
         let outcome = workspace.apply(commands).await;
         match &outcome {
@@ -179,9 +179,9 @@ impl Run {
                 assert_eq!(checked.first(), Some(&(*index, refusal.clone())));
                 self.refused += 1;
             }
-            Err(error) => panic!("{asked}: {error}"),
+            Err(error) => panic!("{input}: {error}"),
         }
-        self.log(&format!("{asked}: {checked:?} {outcome:?}"));
+        self.log(&format!("{input}: {checked:?} {outcome:?}"));
     }
 
     async fn list(&mut self, workspace: &TestWorkspace) {

@@ -40,7 +40,7 @@ async fn only_event(fixture: &Fixture, position: i64) -> AuditEntry {
 
 async fn every_event_has_the_current_document(fixture: Fixture) {
     fixture.seed_folder().await;
-    let mut seen = BTreeSet::new();
+    let mut actions = BTreeSet::new();
     for (kind, values) in [
         (Kind::Folder, json!({ "name": "x", "owner": "crew@office.test" })),
         (
@@ -57,21 +57,24 @@ async fn every_event_has_the_current_document(fixture: Fixture) {
         (Kind::Budget, json!({ "folder": "in", "name": "x", "amount": 7 })),
     ] {
         let position = fixture.audit_position().await;
-        let made = fixture.create(kind, values).await;
-        let key = text(&made, "id");
+        let created_record = fixture.create(kind, values).await;
+        let key = text(&created_record, "id");
         let created = only_event(&fixture, position).await;
         assert_eq!(created.action, format!("{kind}.created"));
-        assert_eq!((&read(created.after.as_ref()), created.before), (&Some(made.clone()), None));
+        assert_eq!(
+            (&read(created.after.as_ref()), created.before),
+            (&Some(created_record.clone()), None)
+        );
         assert_eq!(created.subject.to_string(), key);
         assert_eq!(created.at, fixture.now());
-        seen.insert(created.action);
+        actions.insert(created.action);
 
         let position = fixture.audit_position().await;
         let changed = fixture.update(kind, &key, json!({ "description": "y" })).await;
         let updated = only_event(&fixture, position).await;
         assert_eq!(updated.action, format!("{kind}.updated"));
         assert_eq!(read(updated.after.as_ref()), Some(changed));
-        seen.insert(updated.action);
+        actions.insert(updated.action);
 
         if kind == Kind::Folder {
             let position = fixture.audit_position().await;
@@ -80,7 +83,7 @@ async fn every_event_has_the_current_document(fixture: Fixture) {
             let event = only_event(&fixture, position).await;
             assert_eq!(event.action, "folder.archived");
             assert_eq!(read(event.after.as_ref()), Some(archived));
-            seen.insert(event.action);
+            actions.insert(event.action);
         }
 
         let position = fixture.audit_position().await;
@@ -89,10 +92,10 @@ async fn every_event_has_the_current_document(fixture: Fixture) {
         let deleted = only_event(&fixture, position).await;
         assert_eq!(deleted.action, format!("{kind}.deleted"));
         assert_eq!((read(deleted.before.as_ref()), deleted.after), (Some(last), None));
-        seen.insert(deleted.action);
+        actions.insert(deleted.action);
     }
     let all: BTreeSet<_> = Event::all().map(|event| event.name().to_owned()).collect();
-    assert_eq!(seen, all);
+    assert_eq!(actions, all);
 }
 
 async fn update_event_has_the_previous_values_of_changed_fields_only(fixture: Fixture) {
@@ -112,19 +115,19 @@ async fn update_event_has_the_previous_values_of_changed_fields_only(fixture: Fi
 async fn unchanged_record_sends_no_event(fixture: Fixture) {
     fixture.seed_folder().await;
     let position = fixture.audit_position().await;
-    let shown = fixture.find(Kind::Budget, "in").await;
+    let document = fixture.find(Kind::Budget, "in").await;
     fixture
         .apply(vec![
             change(Kind::Folder, "in", json!({})),
             change(Kind::Folder, "in", json!({ "name": "Boundary survey", "tags": [] })),
             import(Kind::Assignment, json!({ "reference": "in", "title": "Stake out" })),
-            change(Kind::Budget, "in", shown.clone()),
+            change(Kind::Budget, "in", document.clone()),
             change(Kind::Budget, "in", json!({ "amount": "1000.0", "currency": "EUR" })),
         ])
         .await
         .unwrap();
     assert_eq!(fixture.audit_log(position).await, []);
-    assert_eq!(fixture.find(Kind::Budget, "in").await, shown);
+    assert_eq!(fixture.find(Kind::Budget, "in").await, document);
 }
 
 async fn archiving_sends_archived_and_unarchiving_sends_updated(fixture: Fixture) {
@@ -227,9 +230,9 @@ async fn new_budget_with_expenses_in_one_change_sends_created_only(fixture: Fixt
     fixture.apply(vec![new(Kind::Budget, budget), new(Kind::Expense, expense)]).await.unwrap();
     assert_eq!(fixture.events(position).await, ["budget.created new", "expense.created e"]);
     let trail = fixture.audit_log(position).await;
-    let shown = fixture.find(Kind::Budget, "new").await;
-    assert_eq!((&shown["spent"], &shown["version"]), (&json!("4.00"), &json!(1)));
-    assert_eq!(read(trail[0].after.as_ref()), Some(shown));
+    let document = fixture.find(Kind::Budget, "new").await;
+    assert_eq!((&document["spent"], &document["version"]), (&json!("4.00"), &json!(1)));
+    assert_eq!(read(trail[0].after.as_ref()), Some(document));
 }
 
 async fn expenses_with_an_unchanged_sum_do_not_update_their_budget(fixture: Fixture) {

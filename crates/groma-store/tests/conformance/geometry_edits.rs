@@ -55,9 +55,9 @@ async fn features_in(workspace: &TestWorkspace, tile: TileId) -> Vec<String> {
     let layer = workspace.layer("submissions").await.id;
     let bytes = workspace.tile(layer, tile).await;
     let features = mvt::decode(&bytes).map(|layer| layer.features).unwrap_or_default();
-    let mut shown: Vec<_> = features.iter().map(|one| format!("{one:?}")).collect();
-    shown.sort();
-    shown
+    let mut features: Vec<_> = features.iter().map(|one| format!("{one:?}")).collect();
+    features.sort();
+    features
 }
 
 async fn layer_statistics_and_tiles_follow_random_edits(fixture: Fixture) {
@@ -84,13 +84,13 @@ async fn layer_statistics_and_tiles_follow_random_edits(fixture: Fixture) {
                     .unwrap();
                 assert_eq!((now.position, &now.external_id), (one.position, &one.external_id));
             } else {
-                let gone = workspace.store.delete_geometry(
+                let deleted = workspace.store.delete_geometry(
                     workspace.workspace_id,
                     workspace.actor,
                     one.id,
                     workspace.tick(),
                 );
-                gone.await.unwrap();
+                deleted.await.unwrap();
                 assert!(
                     workspace
                         .store
@@ -192,10 +192,10 @@ async fn folder_box_follows_its_geometries(fixture: Fixture) {
     let id = crate::fixture::text(&fixture.find(Kind::Folder, "f").await, "id").parse().unwrap();
     let held = fixture.store.geometries_of_folder(fixture.workspace_id, id, 10).await.unwrap();
     assert_eq!(held.iter().map(|(_, feature)| feature.id).collect::<Vec<_>>(), [one, two]);
-    for (gone, left) in [(one, json!([4.0, 1.0, 4.0, 1.0])), (two, Value::Null)] {
+    for (deleted, left) in [(one, json!([4.0, 1.0, 4.0, 1.0])), (two, Value::Null)] {
         fixture
             .store
-            .delete_geometry(fixture.workspace_id, fixture.actor, gone, fixture.tick())
+            .delete_geometry(fixture.workspace_id, fixture.actor, deleted, fixture.tick())
             .await
             .unwrap();
         assert_eq!(bbox().await, left);

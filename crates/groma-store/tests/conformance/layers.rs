@@ -144,23 +144,23 @@ async fn layer_is_found_by_id_and_slug_in_its_workspace_only(fixture: Fixture) {
 
 async fn deleting_a_layer_deletes_its_features(fixture: Fixture) {
     let kept = create(&fixture, "Kept").await.unwrap();
-    let gone = create(&fixture, "Gone").await.unwrap();
+    let deleted = create(&fixture, "Gone").await.unwrap();
     let features: Vec<_> = (0..2500).map(point).collect();
     let body = json!({ "type": "FeatureCollection", "features": features });
     for layer in ["kept", "gone"] {
         fixture.try_post(fixture.geometries(Some(layer), &body)).await.unwrap();
     }
     let tile = TileId::new(0, 0, 0).unwrap();
-    assert!(!fixture.tile(gone.id, tile).await.is_empty());
+    assert!(!fixture.tile(deleted.id, tile).await.is_empty());
     remove(&fixture, "gone").await.unwrap();
     assert_eq!(names(&fixture, &[]).await.0, ["Kept"]);
-    assert_eq!(fixture.store.layer_revision(fixture.workspace_id, gone.id).await.unwrap(), None);
-    assert!(fixture.store.tile(fixture.workspace_id, gone.id, tile).await.unwrap().is_none());
+    assert_eq!(fixture.store.layer_revision(fixture.workspace_id, deleted.id).await.unwrap(), None);
+    assert!(fixture.store.tile(fixture.workspace_id, deleted.id, tile).await.unwrap().is_none());
     assert_eq!(fixture.features("gone").await.len(), 0);
     assert!(matches!(refusal(remove(&fixture, "gone").await).0, DomainError::NotFound { .. }));
     // A new layer with the same name is empty, and other layers are unchanged.
     let again = create(&fixture, "Gone").await.unwrap();
-    assert_ne!(again.id, gone.id);
+    assert_ne!(again.id, deleted.id);
     let posted = fixture.try_post(fixture.geometries(Some("gone"), &point(7))).await.unwrap();
     assert_eq!((posted.created, fixture.features("gone").await.len()), (1, 1));
     assert_eq!(fixture.features("kept").await.len(), 2500);

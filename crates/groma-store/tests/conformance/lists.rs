@@ -132,10 +132,10 @@ async fn check_page(workspace: &TestWorkspace, expected: &[String], page: usize,
     let query = [("page", &*page_text), ("limit", &*limit_text)];
     let (content, total) = workspace.list(Kind::Folder, &query).await;
     assert_eq!(total, expected.len() as u64);
-    let seen: Vec<_> = content.iter().map(|folder| text(folder, "reference")).collect();
+    let references: Vec<_> = content.iter().map(|folder| text(folder, "reference")).collect();
     let start = expected.len().min((page - 1) * limit);
     let end = expected.len().min(page * limit);
-    assert_eq!(seen, expected[start..end], "page {page} of {limit}");
+    assert_eq!(references, expected[start..end], "page {page} of {limit}");
 }
 
 async fn pages_match_a_simple_model_after_random_creates_and_deletes(fixture: Fixture) {
@@ -152,8 +152,8 @@ async fn pages_match_a_simple_model_after_random_creates_and_deletes(fixture: Fi
         }
         // Delete single records, sometimes a whole range, sometimes nearly all.
         for _ in 0..random.usize(..150) {
-            let gone = model.remove(random.usize(..model.len()));
-            commands.push(delete(Kind::Folder, &gone));
+            let deleted = model.remove(random.usize(..model.len()));
+            commands.push(delete(Kind::Folder, &deleted));
         }
         let stretch = match round {
             4 | 7 => 300,
@@ -198,7 +198,7 @@ async fn pages_match_through_another_connection(fixture: Fixture) {
             model.push(reference);
         }
         if round > 0 {
-            commands.extend(model.drain(20..90).map(|gone| delete(Kind::Folder, &gone)));
+            commands.extend(model.drain(20..90).map(|deleted| delete(Kind::Folder, &deleted)));
         }
         writer.apply(commands).await.unwrap();
         wait_for_other_connections().await;
@@ -214,7 +214,7 @@ async fn read_all_pages(
     limit: usize,
     term: Option<&str>,
 ) -> Vec<String> {
-    let mut seen = Vec::new();
+    let mut all = Vec::new();
     for page in 1.. {
         let (page, limit_text) = (page.to_string(), limit.to_string());
         let mut query = vec![("page", &*page), ("limit", &*limit_text)];
@@ -223,12 +223,12 @@ async fn read_all_pages(
         // SQLite pages are read without awaiting, so let other tasks run.
         tokio::task::yield_now().await;
         let is_last = references.len() < limit;
-        seen.extend(references);
+        all.extend(references);
         if is_last {
             break;
         }
     }
-    seen
+    all
 }
 
 async fn paging_during_inserts_neither_skips_nor_repeats_records(fixture: Fixture) {

@@ -93,12 +93,12 @@ async fn concurrent_uses_of_an_address_create_one_person(fixture: Fixture) {
             workspace.create(Kind::Folder, folder).await["owner"].clone()
         })
     });
-    let mut seen = Vec::new();
+    let mut ids = Vec::new();
     for task in tasks.collect::<Vec<_>>() {
-        seen.push(task.await.unwrap());
+        ids.push(task.await.unwrap());
     }
-    seen.dedup();
-    assert_eq!(seen.len(), 1, "{seen:?}");
+    ids.dedup();
+    assert_eq!(ids.len(), 1, "{ids:?}");
 }
 
 async fn new_member_takes_over_the_person_with_their_address(fixture: Fixture) {
@@ -124,17 +124,17 @@ async fn new_member_takes_over_the_person_with_their_address(fixture: Fixture) {
     assert_eq!((member.role, member.is_new), (Role::Editor, true));
     assert_eq!(before["owner"]["id"], member.person.id.to_string(), "the same person id");
     let after = fixture.find(Kind::Folder, "in").await;
-    let shown = json!({
+    let expected = json!({
         "id": before["owner"]["id"], "name": "Ada Crew", "email": "CREW@office.test",
     });
-    assert_eq!(after["owner"], shown);
+    assert_eq!(after["owner"], expected);
     for field in ["version", "updatedAt"] {
         assert_eq!(after[field], before[field], "the record has changed");
     }
     let assignment = fixture.find(Kind::Assignment, "in").await;
-    assert_eq!(assignment["assignees"][0], shown);
+    assert_eq!(assignment["assignees"][0], expected);
     assert_eq!(assignment["assignees"][1]["name"], "Survey lead");
-    assert_eq!(fixture.find(Kind::Expense, "in").await["submittedBy"], shown);
+    assert_eq!(fixture.find(Kind::Expense, "in").await["submittedBy"], expected);
     assert_eq!(fixture.events(position).await, [""; 0], "a renamed person sends no event");
 }
 
@@ -171,14 +171,14 @@ async fn changed_name_is_in_lists_exports_and_searches(fixture: Fixture) {
 
 async fn user_keeps_their_name_unless_another_is_given(fixture: Fixture) {
     add(&fixture, "ada@office.test", Some("Ada"), Role::Editor).await;
-    for (workspace, given, shown) in
+    for (workspace, given, expected) in
         [("Next door", None, "Ada"), ("Across", Some("Ada Lovelace"), "Ada Lovelace")]
     {
         let next = fixture.new_workspace(workspace).await;
         let folder = json!({ "reference": "in", "name": "x", "owner": "ADA@office.test" });
         next.create(Kind::Folder, folder).await;
         add(&next, "Ada@office.test", given, Role::Viewer).await;
-        assert_eq!(next.find(Kind::Folder, "in").await["owner"]["name"], shown);
+        assert_eq!(next.find(Kind::Folder, "in").await["owner"]["name"], expected);
     }
 }
 

@@ -40,8 +40,8 @@ async fn folders(workspace: &TestWorkspace) -> Vec<String> {
 
 async fn generated_references_are_numbered_per_kind(fixture: Fixture) {
     for expected in ["F-000001", "F-000002"] {
-        let made = fixture.create(Kind::Folder, json!({ "name": "x" })).await;
-        assert_eq!(made["reference"], expected);
+        let created = fixture.create(Kind::Folder, json!({ "name": "x" })).await;
+        assert_eq!(created["reference"], expected);
     }
     let assignment = json!({ "folder": "F-000001", "title": "x" });
     assert_eq!(fixture.create(Kind::Assignment, assignment).await["reference"], "A-000001");
@@ -56,8 +56,8 @@ async fn generated_references_skip_existing_ones(fixture: Fixture) {
     let unnamed = || new(Kind::Folder, json!({ "name": "x" }));
     // The fifth is used in the same change.
     fixture.apply(vec![unnamed(), unnamed(), folder("F-000005"), unnamed()]).await.unwrap();
-    let made = ["F-000002", "F-000003", "F-000001", "F-000004", "F-000005", "F-000006"];
-    assert_eq!(fixture.references(Kind::Folder, &[]).await, made);
+    let created = ["F-000002", "F-000003", "F-000001", "F-000004", "F-000005", "F-000006"];
+    assert_eq!(fixture.references(Kind::Folder, &[]).await, created);
 }
 
 async fn generated_references_skip_those_of_the_same_change(fixture: Fixture) {
@@ -104,10 +104,10 @@ async fn other_kinds_and_workspaces_can_have_the_same_reference(fixture: Fixture
     fixture.seed_folder().await;
     let next = fixture.new_workspace("Next door").await;
     next.seed_folder().await;
-    let (here, there) =
+    let (first, other) =
         (fixture.find(Kind::Folder, "in").await, next.find(Kind::Folder, "in").await);
-    assert_ne!(here["id"], there["id"]);
-    assert_ne!(here["id"], fixture.find(Kind::Budget, "in").await["id"]);
+    assert_ne!(first["id"], other["id"]);
+    assert_ne!(first["id"], fixture.find(Kind::Budget, "in").await["id"]);
 }
 
 async fn old_reference_of_a_renamed_record_is_free(fixture: Fixture) {

@@ -145,12 +145,12 @@ pub(crate) fn reported_stats(layer: &Layer) -> Value {
 pub(crate) struct FeatureGenerator {
     random: fastrand::Rng,
     /// The number of generated features; each has its number as a property.
-    made: u64,
+    count: u64,
 }
 
 impl FeatureGenerator {
     pub(crate) fn new(seed: u64) -> Self {
-        Self { random: fastrand::Rng::with_seed(seed), made: 0 }
+        Self { random: fastrand::Rng::with_seed(seed), count: 0 }
     }
 
     /// A collection of at most this number of features with distinct ids from a small range.
@@ -173,9 +173,9 @@ impl FeatureGenerator {
     }
 
     fn feature(&mut self) -> Value {
-        self.made += 1;
+        self.count += 1;
         let mut properties = Map::new();
-        properties.insert("n".to_owned(), json!(self.made));
+        properties.insert("n".to_owned(), json!(self.count));
         for _ in 0..self.random.usize(..4) {
             let name = *self.random.choice(&["a", "b", "c", "é", ""]).unwrap();
             let value = match self.random.u32(..8) {
@@ -214,8 +214,8 @@ impl FeatureGenerator {
                 json!({ "type": "Polygon", "coordinates": [ring_around(at, size, 8), reversed(ring_around(at, size / 2.0, 6))] })
             }
             17 => {
-                let there = self.place();
-                json!({ "type": "MultiPolygon", "coordinates": [[ring_around(at, size, 5)], [ring_around(there, size, 7)]] })
+                let other = self.place();
+                json!({ "type": "MultiPolygon", "coordinates": [[ring_around(at, size, 5)], [ring_around(other, size, 7)]] })
             }
             _ => json!({ "type": "GeometryCollection", "geometries": [
                 { "type": "Polygon", "coordinates": [ring_around(at, size, 5)] },

@@ -198,11 +198,11 @@ async fn changed_record_matches_its_new_text_only(fixture: Fixture) {
     fixture.update(Kind::Folder, "in", was).await;
     let is = json!({ "name": "Spruce", "reference": "renamed" });
     fixture.update(Kind::Folder, "in", is).await;
-    for gone in ["larch", "la", "boundary"] {
-        assert_eq!(search(&fixture, Kind::Folder, gone).await, [""; 0], "{gone}");
+    for term in ["larch", "la", "boundary"] {
+        assert_eq!(search(&fixture, Kind::Folder, term).await, [""; 0], "{term}");
     }
-    for there in ["spruce", "sp", "old words", "renamed"] {
-        assert_eq!(search(&fixture, Kind::Folder, there).await, ["renamed"], "{there}");
+    for term in ["spruce", "sp", "old words", "renamed"] {
+        assert_eq!(search(&fixture, Kind::Folder, term).await, ["renamed"], "{term}");
     }
     fixture.update(Kind::Folder, "renamed", json!({ "description": null })).await;
     assert_eq!(search(&fixture, Kind::Folder, "old").await, [""; 0]);

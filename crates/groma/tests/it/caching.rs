@@ -257,10 +257,10 @@ fn repeated_reads_never_return_an_older_version_than_was_written(engine: Engine)
         let response = get(&server, &token, path, &[("Accept-Encoding", encoding)]);
         let document: Value = serde_json::from_slice(&decoded(&response)).unwrap();
         let folder = document["content"].get(0).unwrap_or(&document);
-        let shown = folder["name"].as_str().unwrap().parse().unwrap();
-        assert!(shown >= before, "{path} showed {shown} after {before}");
-        highest.fetch_max(shown, Ordering::SeqCst);
-        shown
+        let version = folder["name"].as_str().unwrap().parse().unwrap();
+        assert!(version >= before, "{path} showed {version} after {before}");
+        highest.fetch_max(version, Ordering::SeqCst);
+        version
     };
     let paths = ["/folders/F-000001", "/folders", "/folders?term=0000"];
     std::thread::scope(|scope| {

@@ -21,9 +21,9 @@ fn stopped_without_findings(engine: Engine) -> TestServer {
 
 /// The severity and message of every finding. Each must have a remedy.
 #[track_caller]
-fn findings(done: &CommandOutput) -> Vec<(String, String)> {
+fn findings(output: &CommandOutput) -> Vec<(String, String)> {
     let report: Value =
-        serde_json::from_str(&done.stdout).unwrap_or_else(|error| panic!("{error}: {done:?}"));
+        serde_json::from_str(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"));
     let text = |finding: &Value, name: &str| finding[name].as_str().unwrap().to_owned();
     let findings = report["findings"].as_array().unwrap();
     assert!(findings.iter().all(|finding| !text(finding, "remedy").is_empty()), "{report}");
@@ -36,15 +36,16 @@ fn assert_finding(server: &mut TestServer, settings: &[(&str, &str)], severity: 
     for (name, value) in settings {
         server.set_env(name, value);
     }
-    let done = server.run(&["check", "--json"]);
-    let found = findings(&done);
-    let wanted = |(known, problem): &(String, String)| known == severity && problem.contains(words);
-    assert!(found.iter().any(wanted), "no {severity} with «{words}»: {found:?}");
+    let output = server.run(&["check", "--json"]);
+    let found = findings(&output);
+    let is_expected =
+        |(known, problem): &(String, String)| known == severity && problem.contains(words);
+    assert!(found.iter().any(is_expected), "no {severity} contains `{words}`: {found:?}");
     let code = match severity {
         "error" => Some(1),
         _ => Some(0),
     };
-    assert_eq!(done.code, code, "{done:?}");
+    assert_eq!(output.code, code, "{output:?}");
     let in_words = server.run(&["check"]);
     assert_eq!(in_words.code, code);
     assert!(in_words.stdout.contains(words), "{}", in_words.stdout);
@@ -129,11 +130,11 @@ fn all_problems_are_listed_and_the_first_is_the_error_line(engine: Engine) {
     server.set_env("GROMA_SERVER__LISTEN", &at);
     server.set_env("GROMA_WEBHOOKS__EXTRA_ROOTS", "/nowhere.pem");
     server.set_env("GROMA_SERVER__TRUSTED_PROXIES", "::/0");
-    let done = server.run(&["check", "--json"]);
-    assert_eq!(done.code, Some(1));
-    let severities: Vec<_> = findings(&done).into_iter().map(|(severity, _)| severity).collect();
-    assert_eq!(severities.iter().filter(|known| *known == "error").count(), 2, "{done:?}");
-    assert_eq!(severities.iter().filter(|known| *known == "warning").count(), 1, "{done:?}");
+    let output = server.run(&["check", "--json"]);
+    assert_eq!(output.code, Some(1));
+    let severities: Vec<_> = findings(&output).into_iter().map(|(severity, _)| severity).collect();
+    assert_eq!(severities.iter().filter(|known| *known == "error").count(), 2, "{output:?}");
+    assert_eq!(severities.iter().filter(|known| *known == "warning").count(), 1, "{output:?}");
     let line = server.run(&["check"]).expect_failure();
     assert!(
         line.starts_with("webhooks.extra_roots: ") && line.ends_with(" (and 1 more error)"),

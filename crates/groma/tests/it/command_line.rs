@@ -156,10 +156,10 @@ fn workspace_option_is_optional_with_a_single_workspace(engine: Engine) {
         &["user", "add", "x@example.test", "--role", "viewer"],
         &["token", "create", "--user", OWNER, "--name", "n", "--scopes", ""],
     ] {
-        let done = server.run(command);
-        done.expect_usage_error();
+        let output = server.run(command);
+        output.expect_usage_error();
         assert_eq!(
-            done.stderr,
+            output.stderr,
             "groma: there are several workspaces; choose one with --workspace\n"
         );
         let named = [command, &["--workspace", "nowhere"]].concat();
@@ -265,11 +265,11 @@ fn unknown_token_cannot_be_revoked(engine: Engine) {
 
 fn check_reports_settings_database_and_migrations(engine: Engine) {
     let server = TestServer::start(engine);
-    let told = server.run(&["check"]).expect_success();
+    let output = server.run(&["check"]).expect_success();
     let name = if engine == Engine::Sqlite { "SQLite" } else { "PostgreSQL" };
     assert!(
-        told.contains(name) && told.contains("migrations") && told.contains("settings"),
-        "{told}"
+        output.contains(name) && output.contains("migrations") && output.contains("settings"),
+        "{output}"
     );
     let report = server.run(&["check", "--json"]).json();
     assert_eq!(report["database"]["engine"], name);
@@ -285,13 +285,13 @@ fn check_hides_the_database_password() {
     assert!(server.database_url().starts_with(postgres_server.split('@').next().unwrap()));
     let url = server.database_url().replacen("postgres@", "postgres:very-secret@", 1);
     for more in [&["check"][..], &["check", "--json"]] {
-        let done =
+        let output =
             program::run(&[("GROMA_DATABASE__URL", &url), LISTENERS[0], LISTENERS[1]], "", more);
-        assert!(!done.expect_success().contains("very-secret"));
+        assert!(!output.expect_success().contains("very-secret"));
     }
     let nowhere = url.rsplit_once('/').unwrap().0.to_owned() + "/none";
-    let done = program::run(&[("GROMA_DATABASE__URL", &nowhere)], "", &["check"]);
-    assert!(!done.expect_failure().contains("very-secret"));
+    let output = program::run(&[("GROMA_DATABASE__URL", &nowhere)], "", &["check"]);
+    assert!(!output.expect_failure().contains("very-secret"));
 }
 
 #[test]

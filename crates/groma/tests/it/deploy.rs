@@ -150,13 +150,13 @@ fn systemd_unit_is_valid_and_hardened() {
         let text = [output.stdout, output.stderr].concat();
         (output.status.success(), String::from_utf8_lossy(&text).into_owned())
     };
-    let (_, told) = analyze(&["verify", "--man=no"]);
-    let about_us: Vec<_> = told.lines().filter(|line| line.contains("groma")).collect();
-    assert!(about_us.is_empty(), "{told}");
+    let (_, output) = analyze(&["verify", "--man=no"]);
+    let complaints: Vec<_> = output.lines().filter(|line| line.contains("groma")).collect();
+    assert!(complaints.is_empty(), "{output}");
     // The real unit runs as its own user. Running as root alone would worsen the rating.
     std::fs::write(&unit, read_repository_file("deploy/systemd/groma.service")).unwrap();
-    let (is_good, told) = analyze(&["security", "--offline=true", "--threshold=20"]);
-    assert!(is_good, "{told}");
+    let (is_hardened, output) = analyze(&["security", "--offline=true", "--threshold=20"]);
+    assert!(is_hardened, "{output}");
 }
 
 /// Runs the program in a chroot with the files of the container. Needs root.
@@ -178,11 +178,11 @@ fn container_files_are_sufficient_to_run_the_program() {
         .args(["/usr/local/bin/groma", "openapi"])
         .output();
     let Ok(ran) = ran else { return };
-    let told = String::from_utf8_lossy(&ran.stderr).into_owned();
-    if told.contains("Operation not permitted") {
-        eprintln!("only root may try this: {told}");
+    let output = String::from_utf8_lossy(&ran.stderr).into_owned();
+    if output.contains("Operation not permitted") {
+        eprintln!("skipped, because this needs root: {output}");
         return;
     }
-    assert!(ran.status.success(), "{told}");
+    assert!(ran.status.success(), "{output}");
     assert!(String::from_utf8_lossy(&ran.stdout).contains(API));
 }

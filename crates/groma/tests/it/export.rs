@@ -164,10 +164,10 @@ fn exported_fields_are_the_fields_of_the_api(engine: Engine) {
         let file = export(&server, WORKSPACE, kind, "json");
         let text = std::fs::read_to_string(server.directory().join(file)).unwrap();
         let exported: Vec<Value> = serde_json::from_str(&text).unwrap();
-        let shown = server.get(&format!("/{kind}"), &token).content();
-        assert_eq!(exported.len(), shown.len());
-        for (exported, shown) in exported.iter().zip(shown) {
-            for (name, value) in shown.as_object().unwrap() {
+        let records = server.get(&format!("/{kind}"), &token).content();
+        assert_eq!(exported.len(), records.len());
+        for (exported, records) in exported.iter().zip(records) {
+            for (name, value) in records.as_object().unwrap() {
                 assert_eq!(&exported[name], value, "{kind} {name}");
             }
         }

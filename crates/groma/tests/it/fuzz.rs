@@ -48,7 +48,7 @@ fn post_geojson(server: &TestServer, token: &str, body: &[u8]) -> Response {
 #[test]
 fn geojson_input_breaks_nothing() {
     let (server, token) = server();
-    let kept = Cell::new(0);
+    let stored = Cell::new(0);
     let words = [
         "{\"type\":\"Point\",\"coordinates\":[1,2]}",
         "[",
@@ -91,17 +91,17 @@ fn geojson_input_breaks_nothing() {
         |body| {
             let response = post_geojson(&server, &token, body);
             if is_accepted(&response, &[400]) {
-                let told = response.json();
+                let body = response.json();
                 let [received, created, updated, unchanged] =
                     ["received", "created", "updated", "unchanged"]
-                        .map(|name| told[name].as_u64().unwrap());
-                assert_eq!(received, created + updated + unchanged, "{told}");
-                kept.set(kept.get() + created);
+                        .map(|name| body[name].as_u64().unwrap());
+                assert_eq!(received, created + updated + unchanged, "{body}");
+                stored.set(stored.get() + created);
             }
             let layers = server.geo().request("GET", &format!("{API}/layers")).token(&token).send();
             let count: u64 =
                 layers.content().iter().map(|l| l["featureCount"].as_u64().unwrap()).sum();
-            assert_eq!(count, kept.get(), "a rejected body stored something");
+            assert_eq!(count, stored.get(), "a rejected body stored something");
         },
     );
 }
@@ -172,14 +172,14 @@ fn every_accepted_geometry_is_in_its_tile() {
         if !is_accepted(&response, &[400]) {
             return;
         }
-        let told = response.json();
-        let Some(bbox) = told["bbox"].as_array() else { return };
+        let body = response.json();
+        let Some(bbox) = body["bbox"].as_array() else { return };
         let bbox: Vec<f64> = bbox.iter().map(|side| side.as_f64().unwrap()).collect();
         assert!(
             bbox[0] >= -180.0 && bbox[2] <= 180.0 && bbox[1] >= -90.0 && bbox[3] <= 90.0,
-            "{told}"
+            "{body}"
         );
-        let layer = told["layerId"].as_str().unwrap();
+        let layer = body["layerId"].as_str().unwrap();
         for z in [0, 1, 6, 13, 18, 24] {
             for (longitude, latitude) in
                 [(bbox[0], bbox[1]), (bbox[2], bbox[3]), ((bbox[0] + bbox[2]) / 2.0, bbox[1])]
@@ -193,7 +193,7 @@ fn every_accepted_geometry_is_in_its_tile() {
                 let is_on_map = bbox[1] < 85.0 && bbox[3] > -85.0;
                 assert!(
                     z > 0 || drawn.is_some() || !is_on_map,
-                    "the world shows nothing of {told}"
+                    "the world tile does not contain {body}"
                 );
             }
         }
@@ -340,8 +340,8 @@ fn webhook_urls_break_nothing() {
             if !is_accepted(&response, &[400]) {
                 return;
             }
-            let made = response.json();
-            assert_eq!(made["url"], *url, "the URL is returned unchanged");
+            let endpoint = response.json();
+            assert_eq!(endpoint["url"], *url, "the URL is returned unchanged");
             let (scheme, rest) = url.split_once("://").unwrap();
             assert!(scheme.eq_ignore_ascii_case("https"), "{url}");
             let authority = rest.split(['/', '?', '\\']).next().unwrap();
@@ -350,7 +350,7 @@ fn webhook_urls_break_nothing() {
                 "{url}"
             );
             assert!(!url.chars().any(|c| c.is_whitespace() || c.is_control()), "{url:?}");
-            let path = format!("{path}/{}", made["id"].as_str().unwrap());
+            let path = format!("{path}/{}", endpoint["id"].as_str().unwrap());
             assert_eq!(server.main().request("DELETE", &path).token(&token).send().status, 204);
         },
     );
@@ -408,17 +408,23 @@ fn imported_files_break_nothing() {
             let end = input.iter().position(|byte| *byte == b'\n').unwrap_or(input.len());
             let (line, contents) = input.split_at(end);
             let line = String::from_utf8_lossy(line);
-            let said = |known: &[&'static str]| {
+            let first_known = |known: &[&'static str]| {
                 *known
                     .iter()
-                    .find(|word| line.split(' ').any(|said| said == **word))
+                    .find(|word| line.split(' ').any(|other| other == **word))
                     .unwrap_or(&known[0])
             };
-            let kind =
-                said(&["folders", "assignments", "expenses", "budgets", "statuses", "layer"]);
+            let kind = first_known(&[
+                "folders",
+                "assignments",
+                "expenses",
+                "budgets",
+                "statuses",
+                "layer",
+            ]);
             let formats: &[_] =
                 if kind == "layer" { &["geojson", "ndjson"] } else { &["csv", "json", "ndjson"] };
-            let name = format!("file.{}", said(formats));
+            let name = format!("file.{}", first_known(formats));
             let done = server.import_file(kind, &name, contents.get(1..).unwrap_or_default(), &[]);
             assert!(matches!(done.code, Some(0 | 1)), "{done:?}");
             assert!(!done.stderr.contains("panicked"), "{done:?}");

@@ -490,10 +490,10 @@ fn dry_run_reports_and_stores_nothing(engine: Engine) {
     let output =
         server.import_file("folders", "rows.csv", "name\nA\n\"\"\n", &["--dry-run", "--keep-good"]);
     assert_eq!((output.code, output.rejected_rows().len()), (Some(1), 1));
-    let told =
+    let output =
         server.run(&["import", "folders", "rows.csv", "--dry-run", "--workspace", WORKSPACE]);
     assert_eq!(
-        told.stdout,
+        output.stdout,
         "2 rows checked, 1 rejected. The import would create 1 and update 0; 0 are unchanged.\n"
     );
     assert_eq!(all_records(&server, &token), before);
@@ -544,9 +544,9 @@ fn summary_is_one_line(engine: Engine) {
         "rows.csv",
         format!("reference,name\n{FOLDER},Renamed\nNEW,x\nF-000001,Bare\n"),
     );
-    let told =
+    let output =
         server.run(&["import", "folders", "rows.csv", "--workspace", WORKSPACE]).expect_success();
-    assert_eq!(told, "1 created, 1 updated, 1 unchanged, 0 rejected");
+    assert_eq!(output, "1 created, 1 updated, 1 unchanged, 0 rejected");
 }
 
 fn records_are_created_in_the_order_of_their_rows(engine: Engine) {

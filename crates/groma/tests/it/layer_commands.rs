@@ -138,16 +138,16 @@ on_both_engines! {
 
 fn layer_can_be_created_listed_and_deleted(engine: Engine) {
     let server = TestServer::start(engine);
-    let made = server
+    let created = server
         .run(&["layer", "create", "Réseau d'eau, 2e", "--workspace", WORKSPACE, "--json"])
         .json();
-    assert!(is_uuid_v7(&made["id"]) && is_time(&made["createdAt"]), "{made}");
+    assert!(is_uuid_v7(&created["id"]) && is_time(&created["createdAt"]), "{created}");
     assert_eq!(
-        (&made["slug"], &made["name"]),
+        (&created["slug"], &created["name"]),
         (&json!("reseau-d-eau-2e"), &json!("Réseau d'eau, 2e"))
     );
     assert_eq!(
-        (&made["featureCount"], &made["geometryType"], &made["bounds"]),
+        (&created["featureCount"], &created["geometryType"], &created["bounds"]),
         (&json!(0), &json!(null), &json!(null))
     );
     let id = server.run(&["layer", "create", "Parcels"]).expect_success();
@@ -157,7 +157,7 @@ fn layer_can_be_created_listed_and_deleted(engine: Engine) {
         .expect_error("name gives the slug `parcels`, which is taken");
     server.run(&["layer", "create", "  "]).expect_error("name must not be empty");
     let listed = layers(&server);
-    assert_eq!(listed[0], made);
+    assert_eq!(listed[0], created);
     assert_eq!((listed.len(), text(&listed[1]["id"])), (2, id.as_str()));
     let table = server.run(&["layer", "list"]).expect_success();
     assert!(table.starts_with("ID ") && table.contains("reseau-d-eau-2e"), "{table}");
@@ -184,17 +184,20 @@ fn layer_is_named_after_its_file(engine: Engine) {
     let server = TestServer::start(engine);
     let file = collection(&[point("a", 1.0, 2.0), point("b", 3.0, 4.0)]);
     let report = import(&server, "Chêne, parcelles.geojson", &file, &[]).json();
-    let made = layer(&server, "chene-parcelles");
-    assert_eq!((&made["id"], &made["name"]), (&report["layerId"], &json!("Chêne, parcelles")));
-    assert_eq!((&made["featureCount"], &made["geometryType"]), (&json!(2), &json!("Point")));
+    let created = layer(&server, "chene-parcelles");
     assert_eq!(
-        (&made["bounds"], &made["fields"]),
+        (&created["id"], &created["name"]),
+        (&report["layerId"], &json!("Chêne, parcelles"))
+    );
+    assert_eq!((&created["featureCount"], &created["geometryType"]), (&json!(2), &json!("Point")));
+    assert_eq!(
+        (&created["bounds"], &created["fields"]),
         (&json!([1.0, 2.0, 3.0, 4.0]), &json!({ "name": "string", "size": "number" }))
     );
     import(&server, "CHENE - Parcelles.json", &file, &[]).expect_success();
     import(&server, "x.geojson", &file, &["--layer", "chene-parcelles"]).expect_success();
     import(&server, "x.geojson", &file, &["--layer", "Chêne, parcelles"]).expect_success();
-    import(&server, "x.geojson", &file, &["--layer", text(&made["id"])]).expect_success();
+    import(&server, "x.geojson", &file, &["--layer", text(&created["id"])]).expect_success();
     assert_eq!(layers(&server).len(), 1);
     import(&server, "x.geojson", &file, &["--layer", "Another"]).expect_success();
     assert_eq!(layer(&server, "another")["featureCount"], 2);
@@ -466,17 +469,20 @@ fn running_server_shows_an_import_by_another_process(engine: Engine) {
     let get =
         |path: &str| server.geo().request("GET", &format!("{API}{path}")).token(&token).send();
     assert_eq!(get("/layers").ok()["total"], 0);
-    let get_until = |path: &str, wanted: &dyn Fn(&Response) -> bool| {
+    let get_until = |path: &str, condition: &dyn Fn(&Response) -> bool| {
         wait_until(PATIENCE, || {
             let response = get(path);
-            if wanted(&response) { Ok(response) } else { Err(format!("{path}: {response:?}")) }
+            if condition(&response) { Ok(response) } else { Err(format!("{path}: {response:?}")) }
         })
     };
     import(&server, "live.geojson", collection(&[point(1, PARIS.0, PARIS.1)]), &[])
         .expect_success();
-    let shown = get_until("/layers", &|response| response.ok()["total"] == 1).content();
-    assert_eq!((&shown[0]["slug"], &shown[0]["featureCount"]), (&json!("live"), &json!(1)));
-    let tile = format!("/layers/{}/mvt/0/0/0", text(&shown[0]["id"]));
+    let layers_now = get_until("/layers", &|response| response.ok()["total"] == 1).content();
+    assert_eq!(
+        (&layers_now[0]["slug"], &layers_now[0]["featureCount"]),
+        (&json!("live"), &json!(1))
+    );
+    let tile = format!("/layers/{}/mvt/0/0/0", text(&layers_now[0]["id"]));
     let count =
         |response: &Response| mvt::decode(&response.body).map_or(0, |layer| layer.features.len());
     get_until(&tile, &|response| count(response) == 1);

@@ -73,13 +73,13 @@ fn paging_shows_every_record_once_oldest_first(engine: Engine) {
     let expected: Vec<_> = (1..=140).map(|number| format!("F-{number:06}")).collect();
     for limit in [1, 9, 64, 100] {
         let pages = 140_usize.div_ceil(limit);
-        let seen: Vec<_> = (1..=pages)
+        let references: Vec<_> = (1..=pages)
             .flat_map(|page| {
                 let path = format!("/folders?limit={limit}&page={page}");
                 server.get(&path, &token).column("reference")
             })
             .collect();
-        assert_eq!(seen, expected, "{limit}");
+        assert_eq!(references, expected, "{limit}");
     }
 }
 
@@ -90,7 +90,7 @@ fn paging_during_inserts_neither_skips_nor_repeats_records(engine: Engine) {
         server.get(&format!("/folders?limit=10&page={number}"), &token).column("id")
     };
     let writing = AtomicUsize::new(WRITERS);
-    let seen = std::thread::scope(|scope| {
+    let references = std::thread::scope(|scope| {
         for writer in 0..WRITERS {
             let (server, writing) = (&server, &writing);
             scope.spawn(move || {
@@ -103,26 +103,26 @@ fn paging_during_inserts_neither_skips_nor_repeats_records(engine: Engine) {
             });
         }
         // A page that is not full yet is read again.
-        let mut seen: Vec<String> = Vec::new();
+        let mut references: Vec<String> = Vec::new();
         loop {
             let ended = writing.load(Ordering::SeqCst) == 0;
-            let next = page(seen.len() / 10 + 1);
-            let known = seen.len() % 10;
+            let next = page(references.len() / 10 + 1);
+            let known = references.len() % 10;
             assert_eq!(
                 next[..known.min(next.len())],
-                seen[seen.len() - known..],
+                references[references.len() - known..],
                 "the order stays"
             );
             let is_new = next.len() > known;
-            seen.extend(next.into_iter().skip(known));
+            references.extend(next.into_iter().skip(known));
             if ended && !is_new {
-                break seen;
+                break references;
             }
         }
     });
     let all: Vec<_> = (1..=WRITERS * 3).flat_map(page).collect();
     assert_eq!(all.len(), WRITERS * 30);
-    assert_eq!(seen, all);
+    assert_eq!(references, all);
 }
 
 fn deleted_record_disappears_from_list_and_total(engine: Engine) {
@@ -137,12 +137,12 @@ fn deleted_record_disappears_from_list_and_total(engine: Engine) {
         .filter(|number| ![1, 65, 130].contains(number))
         .map(|number| format!("F-{number:06}"))
         .collect();
-    let seen: Vec<_> = (1..=13)
+    let references: Vec<_> = (1..=13)
         .flat_map(|page| {
             server.get(&format!("/folders?limit=10&page={page}"), &token).column("reference")
         })
         .collect();
-    assert_eq!(seen, expected);
+    assert_eq!(references, expected);
     assert_eq!(paging(&server.get("/folders?limit=10", &token).ok()), [127, 1, 10, 13]);
 }
 

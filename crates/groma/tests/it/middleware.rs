@@ -61,7 +61,7 @@ fn head_responds_like_get_without_a_body(engine: Engine) {
 fn every_response_has_a_request_id(engine: Engine) {
     let server = TestServer::start(engine);
     let token = server.create_token(&["READ_FOLDER"]);
-    let mut seen = Vec::new();
+    let mut ids = Vec::new();
     for (client, method, path) in [
         (server.main(), "GET", FOLDERS),
         (server.main(), "GET", "/api/public/v1/expenses"),
@@ -76,8 +76,8 @@ fn every_response_has_a_request_id(engine: Engine) {
     ] {
         let id = request_id(&client.request(method, path).token(&token).send());
         assert!(is_uuid_v7(&json!(id)), "{id}");
-        assert!(!seen.contains(&id));
-        seen.push(id);
+        assert!(!ids.contains(&id));
+        ids.push(id);
     }
     let id = request_id(&server.main().request("GET", FOLDERS).send());
     assert!(is_uuid_v7(&json!(id)));

@@ -58,8 +58,8 @@ fn draining_server_is_not_ready(engine: Engine) {
     .unwrap();
     let in_progress = || server.admin().request("GET", "/metrics").send().text();
     wait_until(PATIENCE, || {
-        let shown = in_progress();
-        if shown.contains("groma_requests_in_progress 1\n") { Ok(()) } else { Err(shown) }
+        let metrics = in_progress();
+        if metrics.contains("groma_requests_in_progress 1\n") { Ok(()) } else { Err(metrics) }
     });
     server.process().signal("TERM");
     wait_for_readiness(&server, 503, "stopping");
@@ -97,8 +97,8 @@ fn health_command_checks_the_running_server(engine: Engine) {
 
 fn documented_metrics_are_exactly_the_exported_ones(engine: Engine) {
     let server = start_with_activity(engine);
-    let shown = server.admin().request("GET", "/metrics").send().text();
-    let told: BTreeMap<_, _> = shown
+    let metrics = server.admin().request("GET", "/metrics").send().text();
+    let exported: BTreeMap<_, _> = metrics
         .lines()
         .filter_map(|line| line.strip_prefix("# TYPE "))
         .map(|line| line.split_once(' ').unwrap())
@@ -110,17 +110,17 @@ fn documented_metrics_are_exactly_the_exported_ones(engine: Engine) {
         .filter(|metric| metric.only.is_empty() || metric.only == name)
         .map(|metric| (metric.name, metric.kind))
         .collect();
-    assert_eq!(told, listed);
+    assert_eq!(exported, listed);
     // The same holds for labels.
     for metric in documented_metrics().iter().filter(|metric| listed.contains_key(&metric.name)) {
-        let labels = labels_of(&shown, &metric.name);
+        let labels = labels_of(&metrics, &metric.name);
         assert_eq!(labels, metric.labels, "{}", metric.name);
     }
 }
 
 fn metrics_count_requests_and_events(engine: Engine) {
     let server = start_with_activity(engine);
-    let shown = server.admin().request("GET", "/metrics").send().text();
+    let metrics = server.admin().request("GET", "/metrics").send().text();
     for line in [
         "groma_requests_total{class=\"records\",status=\"200\"} 2",
         "groma_requests_total{class=\"records\",status=\"401\"} 1",
@@ -139,7 +139,7 @@ fn metrics_count_requests_and_events(engine: Engine) {
         "groma_database_up 1",
         "groma_webhook_attempts_total{outcome=\"delivered\"} 1",
     ] {
-        assert!(shown.lines().any(|known| known == line), "{line} is not in {shown}");
+        assert!(metrics.lines().any(|known| known == line), "{line} is not in {metrics}");
     }
 }
 
@@ -168,8 +168,8 @@ fn start_with_activity(engine: Engine) -> TestServer {
     assert_eq!(browser.log_in(OWNER, "wrong").response.status, 400);
     assert_eq!(browser.log_in(OWNER, password()).response.status, 303);
     wait_until(PATIENCE, || {
-        let shown = server.admin().request("GET", "/metrics").send().text();
-        if shown.contains("groma_webhook_attempts_total") { Ok(()) } else { Err(shown) }
+        let metrics = server.admin().request("GET", "/metrics").send().text();
+        if metrics.contains("groma_webhook_attempts_total") { Ok(()) } else { Err(metrics) }
     });
     server
 }
@@ -205,9 +205,9 @@ fn documented_metrics() -> Vec<DocumentedMetric> {
 }
 
 /// The labels of a metric, except for the bounds of histogram buckets.
-fn labels_of(shown: &str, name: &str) -> BTreeSet<String> {
+fn labels_of(metrics: &str, name: &str) -> BTreeSet<String> {
     let mut labels = BTreeSet::new();
-    for line in shown.lines().filter(|line| !line.starts_with('#')) {
+    for line in metrics.lines().filter(|line| !line.starts_with('#')) {
         let Some((found, rest)) = line.split_once('{') else { continue };
         let suffixes = ["", "_bucket", "_sum", "_count"];
         if suffixes.iter().any(|suffix| found == format!("{name}{suffix}")) {

@@ -221,7 +221,7 @@ fn search_results_are_paged(engine: Engine) {
     server.import("folders", &names);
     let token = server.create_token(&["READ_FOLDER"]);
     for term in ["chene", "ch"] {
-        let seen: Vec<_> = (1..=6)
+        let names: Vec<_> = (1..=6)
             .flat_map(|page| {
                 let response =
                     server.get(&format!("/folders?term={term}&limit=9&page={page}"), &token);
@@ -234,7 +234,7 @@ fn search_results_are_paged(engine: Engine) {
             })
             .collect();
         let expected: Vec<_> = (0..150).step_by(3).map(|n| format!("Chêne {n}")).collect();
-        assert_eq!(seen, expected);
+        assert_eq!(names, expected);
         let past = server.get(&format!("/folders?term={term}&limit=9&page=7"), &token).ok();
         assert_eq!(past, json!({ "content": [], "total": 50, "page": 7, "size": 9, "pages": 6 }));
     }

@@ -239,11 +239,11 @@ fn created_token_is_printed_alone_or_as_json(engine: Engine) {
         ["token", "create", "--user", OWNER, "--name", "CI job", "--scopes", "READ_FOLDER"];
     let output = server.run(&create);
     assert_eq!(output.expect_success().lines().count(), 1);
-    let made = server.run(&[&create[..], &["--json"]].concat()).json();
-    assert!(is_uuid_v7(&made["id"]));
-    assert_eq!(made["name"], "CI job");
+    let created = server.run(&[&create[..], &["--json"]].concat()).json();
+    assert!(is_uuid_v7(&created["id"]));
+    assert_eq!(created["name"], "CI job");
     let path = format!("{API}/folders");
-    server.main().request("GET", &path).token(made["token"].as_str().unwrap()).send().ok();
+    server.main().request("GET", &path).token(created["token"].as_str().unwrap()).send().ok();
 }
 
 fn token_is_not_logged(engine: Engine) {

@@ -108,14 +108,14 @@ fn existing_file_is_overwritten_only_on_request() {
     backup(&server, &file, &[]).expect_success();
     let first = std::fs::read(&file).unwrap();
     server.import("folders", &sample_records::many_folders(3));
-    let shown = file.display();
+    let display = file.display();
     backup(&server, &file, &[])
-        .expect_error(&format!("{shown} is there already; --overwrite replaces it"));
+        .expect_error(&format!("{display} is there already; --overwrite replaces it"));
     assert_eq!(std::fs::read(&file).unwrap(), first);
     // An open file is not replaced, because the new one would be read with the old file's WAL.
     let log = folder.join("groma.db-wal");
     std::fs::write(&log, "x").unwrap();
-    let in_use = format!("{shown} is open in another program, or was not closed by it");
+    let in_use = format!("{display} is open in another program, or was not closed by it");
     backup(&server, &file, &["--overwrite"]).expect_error(&in_use);
     std::fs::remove_file(log).unwrap();
     backup(&server, &file, &["--overwrite"]).expect_success();
@@ -141,8 +141,8 @@ fn backup_replaces_the_remains_of_a_killed_one() {
     // The file of a running backup is not touched.
     let part = std::fs::File::create(folder.join("groma.db.part")).unwrap();
     part.lock().unwrap();
-    let shown = folder.join("groma.db.part");
-    let busy = format!("{} is being written by another groma", shown.display());
+    let display = folder.join("groma.db.part");
+    let busy = format!("{} is being written by another groma", display.display());
     backup(&server, &file, &["--overwrite"]).expect_error(&busy);
     assert_eq!(file_names(&folder), ["groma.db", "groma.db.part"]);
 }

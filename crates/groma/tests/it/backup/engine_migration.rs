@@ -15,16 +15,16 @@ fn other(engine: Engine) -> Engine {
 /// Copies a stopped server's database to the other engine and back, and returns both copies.
 #[track_caller]
 fn copy_there_and_back(server: &TestServer, engine: Engine) -> [TestServer; 2] {
-    let [there, back] =
+    let [other_copy, copy_back] =
         [other(engine), engine].map(|engine| TestServer::stopped(engine, &populated::ENVIRONMENT));
-    copy(server, &there, &[]).expect_success();
-    copy(&there, &back, &[]).expect_success();
-    table_rows::assert_equal_rows(&table_rows::of(server), &table_rows::of(&back));
+    copy(server, &other_copy, &[]).expect_success();
+    copy(&other_copy, &copy_back, &[]).expect_success();
+    table_rows::assert_equal_rows(&table_rows::of(server), &table_rows::of(&copy_back));
     // Once more, to compare the other engine with itself too.
-    let again = TestServer::stopped(other(engine), &populated::ENVIRONMENT);
-    copy(&back, &again, &[]).expect_success();
-    table_rows::assert_equal_rows(&table_rows::of(&there), &table_rows::of(&again));
-    [there, back]
+    let third_copy = TestServer::stopped(other(engine), &populated::ENVIRONMENT);
+    copy(&copy_back, &third_copy, &[]).expect_success();
+    table_rows::assert_equal_rows(&table_rows::of(&other_copy), &table_rows::of(&third_copy));
+    [other_copy, copy_back]
 }
 
 on_both_engines! {
@@ -43,7 +43,7 @@ fn copy_to_the_other_engine_and_back_keeps_everything(engine: Engine) {
     }
     for mut copied in copy_there_and_back(&original.server, engine) {
         original.receiver.set_handler(|_| Reply::status(500));
-        let seen = original.receiver.requests().len();
+        let count = original.receiver.requests().len();
         copied.serve();
         populated::assert_equal_responses(
             &responses,
@@ -52,8 +52,8 @@ fn copy_to_the_other_engine_and_back_keeps_everything(engine: Engine) {
         original.assert_known_to(&copied);
         // A waiting delivery continues with the same body and secret.
         copied.run(&["webhook", "redeliver", &waiting[0].id()]).expect_success();
-        let requests = original.receiver.wait_for(seen + 1);
-        let said = |request: &ReceivedRequest| {
+        let requests = original.receiver.wait_for(count + 1);
+        let content = |request: &ReceivedRequest| {
             (
                 request.path.clone(),
                 request.id(),
@@ -61,7 +61,7 @@ fn copy_to_the_other_engine_and_back_keeps_everything(engine: Engine) {
                 request.header("x-service-signature").map(str::to_owned),
             )
         };
-        assert_eq!(said(&requests[seen]), said(&waiting[0]));
+        assert_eq!(content(&requests[count]), content(&waiting[0]));
         // Sequences and positions continue after the copied ones.
         copied.import("folders", &[serde_json::json!({ "reference": "LATER", "name": "Later" })]);
         let folders = copied.get("/folders?limit=100", &original.token).column("reference");

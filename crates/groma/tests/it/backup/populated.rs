@@ -148,11 +148,11 @@ fn post(server: &TestServer, token: &str) -> Response {
 
 /// The responses of every read route: all pages, records, searches, tiles and errors.
 pub(crate) fn responses(server: &TestServer, token: &str) -> Vec<(String, u16, Vec<u8>)> {
-    let mut told = Vec::new();
+    let mut responses = Vec::new();
     let mut request = |is_geo: bool, path: String| {
         let client = if is_geo { server.geo() } else { server.main() };
         let response = client.request("GET", &format!("{API}{path}")).token(token).send();
-        told.push((path, response.status, response.body.clone()));
+        responses.push((path, response.status, response.body.clone()));
         response
     };
     for list in ["/statuses", "/folders", "/assignments", "/expenses", "/budgets"] {
@@ -185,7 +185,7 @@ pub(crate) fn responses(server: &TestServer, token: &str) -> Vec<(String, u16, V
             request(true, format!("/layers/{id}/mvt/{z}/{x}/{y}"));
         }
     }
-    told
+    responses
 }
 
 /// Asserts that two servers give equal responses.

@@ -53,8 +53,8 @@ pub(super) fn fuzz<S>(
                 let path =
                     folder.join(format!("found-{:032x}", twox_hash::XxHash3_128::oneshot(&input)));
                 std::fs::write(&path, &input).unwrap();
-                let shown = String::from_utf8_lossy(&input);
-                panic!("{reason}\n{shown}\nsaved as {}", path.display());
+                let text = String::from_utf8_lossy(&input);
+                panic!("{reason}\n{text}\nsaved as {}", path.display());
             }
             Err(TestError::Abort(reason)) => panic!("{reason}"),
         }

@@ -26,11 +26,11 @@ fn bbox(map: &Map, geometry: &Value) -> Value {
 
 /// Asserts that two boxes are equal within a centimetre.
 #[track_caller]
-fn assert_same_box(found: &Value, wanted: [f64; 4]) {
+fn assert_same_box(found: &Value, expected: [f64; 4]) {
     let found: Vec<f64> = found.as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).collect();
     assert_eq!(found.len(), 4);
-    for (found, wanted) in found.iter().zip(wanted) {
-        assert!((found - wanted).abs() < 1e-7, "{found} differs from {wanted}");
+    for (found, expected) in found.iter().zip(expected) {
+        assert!((found - expected).abs() < 1e-7, "{found} differs from {expected}");
     }
 }
 
@@ -295,9 +295,10 @@ fn at_most_twenty_errors_are_reported_in_order(engine: Engine) {
             (0..=2 * count).map(|n| if n % 2 == 1 { &bad } else { &good }.clone()).collect();
         collection(&features).to_string()
     };
-    for (count, told) in [(1, 1), (3, 3), (20, 20), (21, 20), (500, 20)] {
-        let expected: Vec<_> =
-            (0..told).map(|n| format!("/features/{}/geometry/coordinates/1", 2 * n + 1)).collect();
+    for (count, reported) in [(1, 1), (3, 3), (20, 20), (21, 20), (500, 20)] {
+        let expected: Vec<_> = (0..reported)
+            .map(|n| format!("/features/{}/geometry/coordinates/1", 2 * n + 1))
+            .collect();
         assert_eq!(map.try_post("", bad(count)).error_pointers(), expected);
     }
 }
@@ -317,10 +318,10 @@ fn unambiguous_mistakes_are_corrected(engine: Engine) {
     map.post("", &feature(json!(1), wrong, json!({})));
     assert_eq!((area(&map), first > 0), (first, true));
     // Longitudes are wrapped.
-    for (sent, kept) in
+    for (sent, stored) in
         [(190.0, -170.0), (-190.0, 170.0), (362.0, 2.0), (-539.0, -179.0), (540.0, 180.0)]
     {
-        assert_same_box(&bbox(&map, &point(sent, y)), [kept, y, kept, y]);
+        assert_same_box(&bbox(&map, &point(sent, y)), [stored, y, stored, y]);
     }
     // Geometries that cross the antimeridian are cut there.
     let line = json!({ "type": "LineString", "coordinates": [[170.0, 10.0], [190.0, 10.0]] });
@@ -328,10 +329,10 @@ fn unambiguous_mistakes_are_corrected(engine: Engine) {
     let response = map
         .post("", &feature(json!("across"), square(179.0, 10.0, 2.0), json!({ "across": true })));
     assert_same_box(&response["bbox"], [-180.0, 10.0, 180.0, 12.0]);
-    for (x, shown) in [(179.5, true), (-179.5, true), (0.0, false)] {
+    for (x, expected) in [(179.5, true), (-179.5, true), (0.0, false)] {
         let features = map.features_in(&layer, tile_at(8, x, 11.0));
         let found = features.iter().any(|one| one.properties.contains_key("across"));
-        assert_eq!(found, shown, "at {x}");
+        assert_eq!(found, expected, "at {x}");
     }
     // A byte order mark, extra ordinates and unknown members.
     let mut with_mark = b"\xEF\xBB\xBF".to_vec();
@@ -365,8 +366,8 @@ fn legacy_crs_is_reprojected(engine: Engine) {
         ("urn:ogc:def:crs:OGC:1.3:CRS84", 2.2945, 48.8584),
     ] {
         let found = map.post("", &in_crs(name, x, y))["bbox"].clone();
-        for (index, wanted) in [2.2945, 48.8584].iter().enumerate() {
-            let off = found[index].as_f64().unwrap() - wanted;
+        for (index, expected) in [2.2945, 48.8584].iter().enumerate() {
+            let off = found[index].as_f64().unwrap() - expected;
             assert!(off.abs() < 2e-4, "{name}: {found}");
         }
     }
@@ -485,15 +486,15 @@ fn both_engines_give_equal_responses() {
         r#"{"type":"Point","coordinates":[0,NaN]}"#.to_owned(),
     ];
     for body in bodies {
-        let mut said = Vec::new();
+        let mut results = Vec::new();
         for index in [0, 1] {
             let response = maps[index].try_post("", body.clone());
             let layers = maps[index].get("/layers");
             let layers = names[index]
                 .replace_ids(&layers.text())
                 .replace(&maps[index].server.geo().authority(), "geo");
-            said.push((response.status, names[index].replace_ids(&response.text()), layers));
+            results.push((response.status, names[index].replace_ids(&response.text()), layers));
         }
-        assert_eq!(said[0], said[1], "{body}");
+        assert_eq!(results[0], results[1], "{body}");
     }
 }

@@ -79,8 +79,8 @@ fn tile_has_its_media_type_and_must_be_revalidated(engine: Engine) {
         assert_eq!(response.header("vary"), Some("Accept-Encoding"));
         etag(&response);
     }
-    let shown = mvt::decode(&map.tile(&layer, tile_of_paris(14)).body).unwrap();
-    assert_eq!(shown.name, map.layer("Submissions")["sourceLayer"]);
+    let counts = mvt::decode(&map.tile(&layer, tile_of_paris(14)).body).unwrap();
+    assert_eq!(counts.name, map.layer("Submissions")["sourceLayer"]);
 }
 
 fn out_of_range_tile_returns_400_with_the_bounds(engine: Engine) {
@@ -222,7 +222,7 @@ fn new_geometry_is_in_the_next_tile_under_concurrent_reads(engine: Engine) {
     let (map, layer) = start_with_points(engine, 5);
     let path = tile_path(&layer, tile_of_paris(14));
     let (request, is_over) = (|| features_in(&map.get(&path)).len(), AtomicBool::new(false));
-    let shown = thread::scope(|scope| {
+    let counts = thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
                 while !is_over.load(Relaxed) {
@@ -230,18 +230,18 @@ fn new_geometry_is_in_the_next_tile_under_concurrent_reads(engine: Engine) {
                 }
             });
         }
-        let shown = |number: u32| -> Vec<usize> {
+        let counts = |number: u32| -> Vec<usize> {
             let at = point(PARIS.0 + f64::from(number) * 1e-4, PARIS.1 - 1e-4);
             map.post("", &feature(Value::Null, at, json!({ "new": number })));
-            let asked = [(); 3].map(|()| scope.spawn(request));
-            asked.into_iter().filter_map(|one| one.join().ok()).collect()
+            let threads = [(); 3].map(|()| scope.spawn(request));
+            threads.into_iter().filter_map(|one| one.join().ok()).collect()
         };
-        let shown: Vec<_> = (0..20).map(shown).collect();
+        let counts: Vec<_> = (0..20).map(counts).collect();
         is_over.store(true, Relaxed);
-        shown
+        counts
     });
     let expected: Vec<_> = (6..26).map(|features| vec![features; 3]).collect();
-    assert_eq!(shown, expected);
+    assert_eq!(counts, expected);
 }
 
 fn geometry_keeps_its_id_at_every_zoom_and_after_updates(engine: Engine) {
@@ -291,13 +291,13 @@ fn properties_keep_their_types_in_tiles(engine: Engine) {
         &map.post("", &feature(json!(1), point(PARIS.0, PARIS.1), properties.clone()))["layerId"],
     )
     .to_owned();
-    let shown = map.features_in(&layer, tile_of_paris(12)).remove(0);
+    let counts = map.features_in(&layer, tile_of_paris(12)).remove(0);
     let mut expected = properties;
     let fields = expected.as_object_mut().unwrap();
     fields.remove("none");
     fields["list"] = json!("[1,\"a\",null]");
     fields["object"] = json!("{\"a\":{\"b\":1}}");
-    assert_eq!(json!(shown.properties), expected);
+    assert_eq!(json!(counts.properties), expected);
 }
 
 fn geometry_types_are_kept_in_tiles(engine: Engine) {
@@ -335,9 +335,9 @@ fn geometry_types_are_kept_in_tiles(engine: Engine) {
                 .to_owned();
         let mut features = map.features_in(&layer, tile_of_paris(10));
         features.sort_by_key(|feature| feature.kind);
-        let shown: Vec<_> =
+        let counts: Vec<_> =
             features.iter().map(|feature| (feature.kind, feature.paths.len())).collect();
-        assert_eq!(shown, paths, "{geometry}");
+        assert_eq!(counts, paths, "{geometry}");
         assert!(features.iter().all(|feature| feature.properties["k"] == json!(1)));
         for rings in
             features.iter().filter(|feature| feature.kind == Kind::Polygons).map(|f| &f.paths)
@@ -374,8 +374,8 @@ fn concurrent_requests_get_equal_tiles(engine: Engine) {
             let encoding = ["identity", "gzip", "br", "zstd"][index % 4];
             scope.spawn(move || map.get_with(path, &[("Accept-Encoding", encoding)]))
         };
-        let asked: Vec<_> = (0..32).map(request).collect();
-        asked.into_iter().map(|thread| thread.join().unwrap()).collect()
+        let threads: Vec<_> = (0..32).map(request).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
     let first = decompress(&responses[0]);
     for response in &responses {
@@ -420,11 +420,11 @@ fn deleted_layer_has_no_tiles(engine: Engine) {
     let (map, layer) = start_with_points(engine, 10);
     assert!(!map.features_in(&layer, tile_of_paris(14)).is_empty());
     map.server.run(&["layer", "delete", "submissions"]).expect_success();
-    let gone = wait_until(PATIENCE, || {
+    let response = wait_until(PATIENCE, || {
         let response = map.tile(&layer, tile_of_paris(14));
         if response.status == 200 { Err("it is still there".to_owned()) } else { Ok(response) }
     });
-    gone.assert_error(404, &format!("layer `{layer}` not found"));
+    response.assert_error(404, &format!("layer `{layer}` not found"));
     // The next post creates a new submissions layer.
     assert_ne!(post_points(&map, 1), layer);
     assert_eq!(map.count(), 1);

@@ -190,11 +190,11 @@ fn deleting_a_deleted_endpoint_returns_404(engine: Engine) {
 fn workspace_can_have_at_most_fifty_endpoints(engine: Engine) {
     let server = TestServer::start_with(engine, &LOCAL_RECEIVERS);
     let token = server.create_token(&["MANAGE_WEBHOOK"]);
-    let made: Vec<_> =
+    let created: Vec<_> =
         (0..50).map(|_| post(&server, &token, &json!({ "url": URL })).ok()).collect();
     let message = post(&server, &token, &json!({ "url": URL })).error(400);
     assert!(message.contains("at most 50"), "{message}");
-    assert_eq!(delete(&server, &token, id(&made[7])).status, 204);
+    assert_eq!(delete(&server, &token, id(&created[7])).status, 204);
     post(&server, &token, &json!({ "url": URL })).ok();
 }
 

@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 /// Waits for the delivery after the first `seen` ones and returns its body.
 #[track_caller]
-fn next(receiver: &Receiver, seen: usize) -> Value {
-    let requests = receiver.wait_for(seen + 1);
-    assert_eq!(requests.len(), seen + 1, "{:?}", event_names(&requests));
-    requests[seen].json()
+fn next(receiver: &Receiver, count: usize) -> Value {
+    let requests = receiver.wait_for(count + 1);
+    assert_eq!(requests.len(), count + 1, "{:?}", event_names(&requests));
+    requests[count].json()
 }
 
 fn get(server: &TestServer, token: &str, path: &str) -> Value {
@@ -31,13 +31,13 @@ fn every_event_has_the_record_as_get_returns_it(engine: Engine) {
     let token = server.create_full_token();
     let receiver = Receiver::start();
     create_endpoint(&server, &receiver.url("/"), &[]);
-    let mut seen = 0;
-    let mut announced = |event: &str, wanted: Option<&Value>| {
-        let body = next(&receiver, seen);
-        seen += 1;
+    let mut count = 0;
+    let mut expect_event = |event: &str, expected: Option<&Value>| {
+        let body = next(&receiver, count);
+        count += 1;
         assert_eq!(body["event"], event);
-        if let Some(wanted) = wanted {
-            assert_eq!(&body["data"], wanted, "{event}");
+        if let Some(expected) = expected {
+            assert_eq!(&body["data"], expected, "{event}");
         }
         body
     };
@@ -69,23 +69,23 @@ fn every_event_has_the_record_as_get_returns_it(engine: Engine) {
     ] {
         let path = format!("/{plural}/NEW");
         server.import(plural, &[new]);
-        let body = announced(&format!("{kind}.created"), Some(&get(&server, &token, &path)));
+        let body = expect_event(&format!("{kind}.created"), Some(&get(&server, &token, &path)));
         assert_eq!(body["data"]["version"], 1);
         assert_eq!(body["occurredAt"], body["data"]["createdAt"]);
         let mut edit = edit;
         edit["reference"] = json!("NEW");
         server.import(plural, &[edit]);
-        let body = announced(&format!("{kind}.updated"), Some(&get(&server, &token, &path)));
+        let body = expect_event(&format!("{kind}.updated"), Some(&get(&server, &token, &path)));
         assert_eq!(body["data"]["version"], 2);
         if kind == "folder" {
             server.run(&["archive", "folder", "NEW", "--workspace", WORKSPACE]).expect_success();
-            announced("folder.archived", Some(&get(&server, &token, &path)));
+            expect_event("folder.archived", Some(&get(&server, &token, &path)));
         }
         let last = get(&server, &token, &path);
         server.run(&["delete", kind, "NEW", "--workspace", WORKSPACE]).expect_success();
-        announced(&format!("{kind}.deleted"), Some(&last));
+        expect_event(&format!("{kind}.deleted"), Some(&last));
     }
-    assert_eq!(seen, 13);
+    assert_eq!(count, 13);
 }
 
 fn delivery_has_the_body_and_headers_of_the_contract(engine: Engine) {

@@ -195,7 +195,7 @@ fn killed_replicas_deliveries_are_taken_over() {
 
 /// A client of the operator's address.
 fn operators(server: &TestServer) -> Client {
-    // The addresses are told before the line is in the log.
+    // The addresses are known before the line is in the log.
     let entry: Value = wait_until(PATIENCE, || {
         let log = server.process().log();
         let mut entries = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());

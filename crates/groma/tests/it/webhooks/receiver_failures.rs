@@ -21,8 +21,8 @@ fn endless_successful_response_is_delivered_once(engine: Engine) {
     create_endpoint(&server, &receiver.url("/"), &[]);
     save_folder(&server, "F", "x");
     let delivery = receiver.wait_for(1)[0].id();
-    let shown = wait_for_delivery(&server, &delivery, |shown| shown["state"] == "delivered");
-    assert_eq!((&shown["attempts"], &shown["lastStatus"]), (&json!(1), &json!(200)));
+    let found = wait_for_delivery(&server, &delivery, |found| found["state"] == "delivered");
+    assert_eq!((&found["attempts"], &found["lastStatus"]), (&json!(1), &json!(200)));
     // The next delivery succeeds, and neither is repeated.
     receiver.set_handler(|_| Reply::status(200));
     save_folder(&server, "G", "x");
@@ -36,14 +36,14 @@ fn endpoint_that_responds_410_is_disabled(engine: Engine) {
     save_folder(&server, "F", "x");
     let delivery = receiver.wait_for(1)[0].id();
     let disabled = wait_until(PATIENCE, || {
-        let shown = webhook_json(&server, &["list"]);
-        if shown[0]["enabled"] == false { Ok(shown[0].clone()) } else { Err(shown.to_string()) }
+        let found = webhook_json(&server, &["list"]);
+        if found[0]["enabled"] == false { Ok(found[0].clone()) } else { Err(found.to_string()) }
     });
     assert_eq!(disabled["disabledReason"], "The endpoint answered 410 Gone");
     // Nothing is queued for a disabled endpoint.
     save_folder(&server, "G", "x");
-    let shown = wait_for_delivery(&server, &delivery, |shown| shown["attempts"] == 1);
-    assert_eq!(shown["state"], "waiting");
+    let found = wait_for_delivery(&server, &delivery, |found| found["attempts"] == 1);
+    assert_eq!(found["state"], "waiting");
     webhook(&server, &["redeliver", &delivery]).expect_success();
     let other = Receiver::start();
     create_endpoint(&server, &other.url("/"), &[]);
@@ -53,7 +53,7 @@ fn endpoint_that_responds_410_is_disabled(engine: Engine) {
     // After it is enabled, the waiting delivery continues.
     receiver.set_handler(|_| Reply::status(200));
     webhook(&server, &["enable", id(&endpoint)]).expect_success();
-    wait_for_delivery(&server, &delivery, |shown| shown["state"] == "delivered");
+    wait_for_delivery(&server, &delivery, |found| found["state"] == "delivered");
     save_folder(&server, "I", "x");
     let requests = receiver.wait_for(3);
     assert_eq!(requests.len(), 3, "{:?}", event_names(&requests));
@@ -69,16 +69,16 @@ fn deliveries_of_a_deleted_endpoint_are_not_sent(engine: Engine) {
         save_folder(&server, &format!("F{n}"), "x");
     }
     let requests = receiver.wait_for(5);
-    wait_for_delivery(&server, &requests[4].id(), |shown| shown["attempts"] == 1);
+    wait_for_delivery(&server, &requests[4].id(), |found| found["attempts"] == 1);
     assert_eq!(delete(&server, &token, id(&endpoint)).status, 204);
-    let gone = format!("delivery `{}` not found", requests[0].id());
+    let not_found = format!("delivery `{}` not found", requests[0].id());
     wait_until(PATIENCE, || {
-        let done = webhook(&server, &["redeliver", &requests[0].id()]);
-        if done.code == Some(1) {
-            done.expect_error(&gone);
+        let output = webhook(&server, &["redeliver", &requests[0].id()]);
+        if output.code == Some(1) {
+            output.expect_error(&not_found);
             Ok(())
         } else {
-            Err(done.stdout)
+            Err(output.stdout)
         }
     });
     let other = Receiver::start();

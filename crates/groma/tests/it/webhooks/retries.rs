@@ -111,9 +111,9 @@ fn longer_retry_after_delays_the_next_attempt(engine: Engine) {
     ] {
         let endpoint =
             create_endpoint(&server, &receiver.url(&path), &["--events", "folder.created"]);
-        let seen = receiver.requests().len();
-        save_folder(&server, &format!("F{seen}"), "x");
-        let delivery = receiver.wait_for(seen + 1)[seen].id();
+        let count = receiver.requests().len();
+        save_folder(&server, &format!("F{count}"), "x");
+        let delivery = receiver.wait_for(count + 1)[count].id();
         let found = wait_for_delivery(&server, &delivery, |found| {
             found["attempts"] == 1 && found["state"] == "waiting"
         });

@@ -67,8 +67,8 @@ fn both_secrets_sign_during_the_overlap(engine: Engine) {
         WORKSPACE,
     ];
     assert_eq!(server.run_with_input(&format!("{own}\n"), &rotate).expect_success(), own);
-    let shown = webhook_json(&server, &["list"]);
-    assert!(shown[0]["previousSecretUntil"].is_string());
+    let found = webhook_json(&server, &["list"]);
+    assert!(found[0]["previousSecretUntil"].is_string());
 }
 
 fn secrets_are_encrypted_with_a_key(engine: Engine) {
@@ -141,11 +141,11 @@ fn wrong_key_stops_deliveries_instead_of_sending_unsigned(engine: Engine) {
     assert!(output.stderr.contains("1 webhook secrets do not open"), "{output:?}");
     server.serve();
     save_folder(&server, "F", "x");
-    let shown = wait_until(PATIENCE, || {
-        let shown = webhook_json(&server, &["deliveries", id(&endpoint)]);
-        if shown[0]["attempts"] == 1 { Ok(shown[0].clone()) } else { Err(shown.to_string()) }
+    let found = wait_until(PATIENCE, || {
+        let found = webhook_json(&server, &["deliveries", id(&endpoint)]);
+        if found[0]["attempts"] == 1 { Ok(found[0].clone()) } else { Err(found.to_string()) }
     });
-    assert!(shown["lastError"].as_str().unwrap().contains("webhooks.encryption_key"), "{shown}");
+    assert!(found["lastError"].as_str().unwrap().contains("webhooks.encryption_key"), "{found}");
     assert_eq!(receiver.connections(), 0);
 }
 

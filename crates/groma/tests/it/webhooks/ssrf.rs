@@ -10,11 +10,11 @@ use serde_json::Value;
 fn last_errors(server: &TestServer, endpoints: &[Value]) -> Vec<String> {
     let tried = |endpoint: &Value| {
         wait_until(PATIENCE, || {
-            let shown = webhook_json(server, &["deliveries", id(endpoint)]);
-            if shown[0]["attempts"] == 1 {
-                Ok(shown[0]["lastError"].as_str().unwrap_or("none").to_owned())
+            let deliveries = webhook_json(server, &["deliveries", id(endpoint)]);
+            if deliveries[0]["attempts"] == 1 {
+                Ok(deliveries[0]["lastError"].as_str().unwrap_or("none").to_owned())
             } else {
-                Err(shown.to_string())
+                Err(deliveries.to_string())
             }
         })
     };
@@ -58,10 +58,10 @@ fn disguised_local_addresses_are_not_reached(engine: Engine) {
         .map(|host| create_endpoint(&server, &format!("http://{host}:{port}/"), &[]))
         .collect();
     save_folder(&server, "F", "x");
-    for (host, told) in hosts.iter().zip(last_errors(&server, &endpoints)) {
-        let is_refused = told.starts_with("webhooks may not reach the address");
+    for (host, error) in hosts.iter().zip(last_errors(&server, &endpoints)) {
+        let is_rejected = error.starts_with("webhooks may not reach the address");
         // A system without IPv6 may fail to resolve the name instead.
-        assert!(is_refused || told.contains("cannot resolve"), "{host}: {told}");
+        assert!(is_rejected || error.contains("cannot resolve"), "{host}: {error}");
     }
     assert_eq!(receiver.connections(), 0);
 }
