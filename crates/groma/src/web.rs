@@ -21,6 +21,7 @@ mod invitation;
 mod login;
 mod map;
 mod page;
+mod record_data;
 mod records;
 mod request_context;
 mod routes;

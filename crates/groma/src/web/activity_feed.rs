@@ -4,7 +4,7 @@ use super::{
     WebError,
     format::{self, Moment},
     i18n::HtmlMessage,
-    records::{self, Doc, Statuses},
+    record_data::{self, Doc, Statuses},
     request_context::MemberContext,
 };
 use groma_domain::{Kind, PersonId, Timestamp};
@@ -177,7 +177,7 @@ fn subject(
             (known.cloned().or_else(|| url.map(host)), href.filter(|_| exists))
         }
         (_, Some(kind), Some(doc)) if !doc.reference().is_empty() => {
-            let path = || records::path(kind, doc.reference(), &row.subject.to_string());
+            let path = || record_data::path(kind, doc.reference(), &row.subject.to_string());
             (Some(doc.reference().to_owned()), exists.then(path))
         }
         (_, None, Some(doc)) => {

@@ -1,6 +1,6 @@
 //! The chart of expenses against a budget over time, as SVG with an equivalent table.
 
-use super::{format::Money, i18n::Localizer, records::Doc};
+use super::{format::Money, i18n::Localizer, record_data::Doc};
 use askama::Template;
 use groma_domain::time::Date;
 use rust_decimal::{Decimal, prelude::ToPrimitive};

@@ -5,7 +5,8 @@ use super::{
     activity_feed::{self, ActivityEntry},
     i18n::{Localizer, Message},
     page::{Meta, Nav},
-    records::{Doc, Statuses, rows::record_table},
+    record_data::{Doc, Statuses},
+    records::rows::record_table,
     request_context::MemberContext,
     table::Table,
 };

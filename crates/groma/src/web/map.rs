@@ -6,7 +6,7 @@ use super::{
     format,
     i18n::{Localizer, id},
     page::{Meta, Nav},
-    records::{Doc, Statuses},
+    record_data::{Doc, Statuses},
     request_context::MemberContext,
 };
 use askama::Template;
@@ -177,7 +177,7 @@ pub(super) async fn folders(ctx: MemberContext, query: Query) -> Result<Response
                 "name": folder.name,
                 "status": status.map_or(no_status.as_str(), |status| status.name.as_str()),
                 "color": status.map_or("#87909d", |status| status.color.as_str()),
-                "url": super::records::path(Kind::Folder, &folder.reference, &folder.id),
+                "url": super::record_data::path(Kind::Folder, &folder.reference, &folder.id),
             },
         }));
     }

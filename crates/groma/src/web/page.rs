@@ -6,7 +6,7 @@ use super::{
     flash::Flash,
     format::{self, Moment},
     i18n::{Localizer, Message},
-    records::Statuses,
+    record_data::Statuses,
     request_context::{MemberContext, RequestContext},
 };
 use crate::http::security_headers;

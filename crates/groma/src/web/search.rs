@@ -5,7 +5,8 @@ use super::{
     form::{Pairs, Query},
     i18n::Localizer,
     page::{Meta, Nav},
-    records::{self, Doc, RecordLink, Statuses, rows::record_table},
+    record_data::{self, Doc, RecordLink, Statuses},
+    records::rows::record_table,
     request_context::MemberContext,
     table::Table,
 };
@@ -68,7 +69,7 @@ async fn records_with_reference(
     typed: &str,
 ) -> Result<Vec<RecordLink>, WebError> {
     let mut found = Vec::new();
-    let Some(reference) = records::parse_reference(typed) else { return Ok(found) };
+    let Some(reference) = record_data::parse_reference(typed) else { return Ok(found) };
     let key = Key::Reference(reference);
     for kind in Kind::ALL {
         if let Some(json) = ctx.store().get(ctx.workspace_id(), kind, &key).await? {

@@ -1,13 +1,13 @@
 //! Deleting a record. The page lists the records that are deleted with it, and the user types its
 //! reference to confirm.
 
-use super::Doc;
 use crate::web::{
     WebError,
     flash::Flash,
     form::Form,
     i18n::Localizer,
     page::{Meta, Nav},
+    record_data::Doc,
     request_context::MemberContext,
 };
 use askama::Template;

@@ -1,6 +1,6 @@
 //! The page of a record: its fields, the records that belong to it, its map, its activity.
 
-use super::{BudgetTotals, Doc, RecordLink, Statuses, rows::record_table_in_folder};
+use super::rows::record_table_in_folder;
 use crate::web::{
     WebError,
     activity_feed::{self, ActivityEntry},
@@ -11,6 +11,7 @@ use crate::web::{
     i18n::Localizer,
     map,
     page::{Meta, Nav},
+    record_data::{BudgetTotals, Doc, RecordLink, Statuses},
     request_context::MemberContext,
     table::Table,
 };

@@ -2,11 +2,9 @@
 //! and show both versions after a conflicting edit.
 
 use super::{
-    Doc, Statuses,
     form_fields::{display_value, fields},
     form_values::{Values, to_input},
     rows::record_table_in_folder,
-    totals_by_currency,
 };
 use crate::web::{
     WebError,
@@ -16,6 +14,7 @@ use crate::web::{
     format::Money,
     i18n::Localizer,
     page::{Meta, Nav},
+    record_data::{self, Doc, Statuses, totals_by_currency},
     request_context::MemberContext,
     table::Table,
 };
@@ -140,7 +139,7 @@ async fn create(ctx: MemberContext, form: Pairs, kind: Kind) -> Result<Response,
                     ctx.redirect_with_flash(&format!("/{}/new{query}", kind.plural()), &flash)
                 );
             }
-            return Ok(ctx.redirect_with_flash(&super::path(kind, reference, &id), &flash));
+            return Ok(ctx.redirect_with_flash(&record_data::path(kind, reference, &id), &flash));
         }
         Ok(_) => return Err(WebError::internal("a new record was not created")),
         Err(error) => error,
@@ -174,9 +173,8 @@ async fn update(
             };
             let message = message.arg("kind", kind.name()).arg("reference", reference);
             let flash = Flash::new(message);
-            return Ok(
-                ctx.redirect_with_flash(&super::path(kind, reference, doc.text("id")), &flash)
-            );
+            return Ok(ctx
+                .redirect_with_flash(&record_data::path(kind, reference, doc.text("id")), &flash));
         }
         Err(error) => error,
     };
@@ -306,7 +304,7 @@ async fn entered_expenses(
     folder: &str,
 ) -> Result<Option<EnteredExpenses>, WebError> {
     let t = ctx.t();
-    let Some(key) = super::parse_key(folder) else { return Ok(None) };
+    let Some(key) = record_data::parse_key(folder) else { return Ok(None) };
     let Some(folder) = ctx.store().get(ctx.workspace_id(), Kind::Folder, &key).await? else {
         return Ok(None);
     };

@@ -1,10 +1,11 @@
 //! The fields of a record's form.
 
-use super::{Doc, Statuses, form_values::Values};
+use super::form_values::Values;
 use crate::web::{
     WebError,
     fields::{Choice, CustomField, Field, Input},
     i18n::{Localizer, Message},
+    record_data::{Doc, Statuses, parse_key},
     request_context::MemberContext,
     setup::currency_choices,
 };
@@ -201,7 +202,7 @@ async fn record_of_folder(
     values: &Values,
 ) -> Result<Field, WebError> {
     let chosen = values.get(name);
-    let folder = match super::parse_key(values.get("folder")) {
+    let folder = match parse_key(values.get("folder")) {
         Some(key) => ctx.store().get(ctx.workspace_id(), Kind::Folder, &key).await?,
         None => None,
     };

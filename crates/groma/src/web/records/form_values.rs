@@ -1,12 +1,12 @@
 //! The values of a record's form, and their conversion to the input of the domain.
 
-use super::Doc;
 use crate::web::{
     WebError,
     fields::CustomField,
     form::Pairs,
     format,
     i18n::{Localizer, Message},
+    record_data::Doc,
     request_context::MemberContext,
 };
 use groma_domain::{FieldError, Kind, reference::Key};

@@ -1,6 +1,6 @@
 //! The lists of records: search, filters, sorting, paging. The address holds all of it.
 
-use super::{Doc, RecordLink, Statuses, parse_key, rows::record_table, totals_by_currency};
+use super::rows::record_table;
 use crate::web::{
     WebError,
     fields::Choice,
@@ -8,6 +8,7 @@ use crate::web::{
     format::Money,
     i18n::Localizer,
     page::{Meta, Nav},
+    record_data::{Doc, RecordLink, Statuses, parse_key, totals_by_currency},
     request_context::MemberContext,
     table::{Column, SortKey, Table},
 };

@@ -1,10 +1,10 @@
 //! The columns and rows of tables of records.
 
-use super::{BudgetTotals, Doc, RecordLink, Statuses};
 use crate::web::{
     WebError,
     format::{BudgetShare, Money},
     i18n::Localizer,
+    record_data::{BudgetTotals, Doc, RecordLink, Statuses},
     request_context::MemberContext,
     table::{Cell, Column, Row, SortKey, Table},
 };

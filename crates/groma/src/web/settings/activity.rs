@@ -7,7 +7,7 @@ use crate::web::{
     form::Query,
     i18n::Localizer,
     page::{Meta, Nav},
-    records::Statuses,
+    record_data::Statuses,
     request_context::MemberContext,
 };
 use askama::Template;

@@ -57,7 +57,7 @@ on_both_engines! {
         assert_eq!(request.json()["data"]["name"], "Chêne");
         // The attempt is recorded after the receiver has responded.
         let delivery = delivery_in(&path, &browser.page(&path).text);
-        wait_for(&browser, &delivery, "noted");
+        wait_for(&browser, &delivery, "received");
         let page = browser.page(&delivery);
         for shown in ["folder.created", &*request.id(), "Chêne", "delivered"] {
             page.shows(shown);
