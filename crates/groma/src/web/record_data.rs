@@ -12,7 +12,9 @@ use groma_domain::{
     Kind, ListParams, RecordId, Reference, Status, StatusId, reference::Key, status::StatusGroup,
     time::Date,
 };
-use groma_store::{Browse, Browsed, Change, Command, Done, KnownPerson, StatusFilter};
+use groma_store::{
+    Change, Command, CommandOutcome, KnownPerson, RecordPage, RecordQuery, StatusFilter,
+};
 use rust_decimal::Decimal;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
@@ -116,11 +118,10 @@ pub(super) struct Statuses(pub(super) Vec<Status>);
 impl Statuses {
     pub(super) async fn read(ctx: &MemberContext) -> Result<Self, WebError> {
         let all = ListParams { page: 1, limit: 10_000, term: None };
-        let page = ctx.store().statuses(ctx.workspace_id(), &all, b"[".to_vec()).await?;
-        let mut body = page.body;
-        body.push(b']');
-        let mut statuses: Vec<Status> =
-            serde_json::from_slice(&body).map_err(|error| WebError::internal(error.to_string()))?;
+        let page = ctx.store().statuses(ctx.workspace_id(), &all).await?;
+        let parse = |document: &Vec<u8>| serde_json::from_slice(document);
+        let statuses: Result<Vec<Status>, _> = page.documents.iter().map(parse).collect();
+        let mut statuses = statuses.map_err(|error| WebError::internal(error.to_string()))?;
         statuses.sort_by_key(|status| (status.applies_to, status.position, status.created_at));
         Ok(Self(statuses))
     }
@@ -145,28 +146,28 @@ impl Statuses {
     }
 
     /// The records with work left: neither archived nor completed, and in no done or cancelled status.
-    pub(super) fn unfinished(&self, kind: Kind) -> Browse {
+    pub(super) fn unfinished(&self, kind: Kind) -> RecordQuery {
         let finished = self.in_groups(kind, &[StatusGroup::Done, StatusGroup::Cancelled]);
         let status = StatusFilter::NoneOf(finished);
-        Browse { closed: Some(false), status, ..Browse::all(kind) }
+        RecordQuery { closed: Some(false), status, ..RecordQuery::all(kind) }
     }
 
     /// The records that a list opens with: folders that are not archived, open assignments.
-    pub(super) fn open(&self, kind: Kind) -> Browse {
+    pub(super) fn open(&self, kind: Kind) -> RecordQuery {
         match kind {
-            Kind::Folder => Browse { closed: Some(false), ..Browse::all(kind) },
+            Kind::Folder => RecordQuery { closed: Some(false), ..RecordQuery::all(kind) },
             Kind::Assignment => self.unfinished(kind),
-            Kind::Expense | Kind::Budget => Browse::all(kind),
+            Kind::Expense | Kind::Budget => RecordQuery::all(kind),
         }
     }
 
     /// The cancelled assignments.
-    pub(super) fn cancelled(&self) -> Browse {
+    pub(super) fn cancelled(&self) -> RecordQuery {
         let cancelled = self.in_groups(Kind::Assignment, &[StatusGroup::Cancelled]);
-        Browse {
+        RecordQuery {
             closed: Some(false),
             status: StatusFilter::AnyOf(cancelled),
-            ..Browse::all(Kind::Assignment)
+            ..RecordQuery::all(Kind::Assignment)
         }
     }
 
@@ -192,22 +193,28 @@ impl MemberContext {
     pub(super) async fn record(&self, kind: Kind, sent: &str) -> Result<Doc, WebError> {
         let key = Key::parse(sent).ok_or_else(WebError::not_found)?;
         let found = self.store().get(self.workspace_id(), kind, &key).await?;
-        Doc::parse(&found.ok_or_else(WebError::not_found)?.text)
+        Doc::parse(&found.ok_or_else(WebError::not_found)?)
     }
 
     /// Applies one command.
-    pub(super) async fn apply(&self, command: Command) -> groma_store::Result<Vec<Done>> {
+    pub(super) async fn apply(&self, command: Command) -> groma_store::Result<Vec<CommandOutcome>> {
         self.apply_all(vec![command]).await
     }
 
     /// Applies several commands in one transaction.
-    pub(super) async fn apply_all(&self, commands: Vec<Command>) -> groma_store::Result<Vec<Done>> {
+    pub(super) async fn apply_all(
+        &self,
+        commands: Vec<Command>,
+    ) -> groma_store::Result<Vec<CommandOutcome>> {
         let (workspace, actor, now) = (self.workspace_id(), self.actor(), self.now());
         self.store().apply(Change { workspace, actor, now, commands }).await
     }
 
-    pub(super) async fn browse(&self, browse: Browse) -> Result<(Vec<Doc>, Browsed), WebError> {
-        let mut browsed = self.store().browse(self.workspace_id(), browse).await?;
+    pub(super) async fn browse(
+        &self,
+        browse: RecordQuery,
+    ) -> Result<(Vec<Doc>, RecordPage), WebError> {
+        let mut browsed = self.store().query_records(self.workspace_id(), browse).await?;
         let documents = std::mem::take(&mut browsed.documents);
         let docs: Result<Vec<_>, _> = documents.iter().map(|json| Doc::parse(json)).collect();
         Ok((docs?, browsed))
@@ -229,7 +236,7 @@ impl MemberContext {
         ids.dedup();
         let found = ids.into_iter().map(async |id| {
             let found = self.store().get(self.workspace_id(), kind, &Key::Id(id)).await?;
-            let doc = found.map(|document| Doc::parse(&document.text)).transpose()?;
+            let doc = found.map(|document| Doc::parse(&document)).transpose()?;
             Ok::<_, WebError>(doc.map(|doc| (id, doc.record_link(kind))))
         });
         Ok(try_join_all(found).await?.into_iter().flatten().collect())
