@@ -251,9 +251,7 @@ impl<T: RecordTx> ChangeSet<'_, T> {
         let Some(key) = given.clone().or(current.map(Key::Id)) else { return Ok(None) };
         match self.find(kind, &key).await? {
             Some(record) => Ok(Some(record)),
-            None => {
-                Err(DomainError::invalid(field, format!("no {kind} has the key `{key}`")).into())
-            }
+            None => Err(DomainError::invalid(field, format!("`{key}` does not exist")).into()),
         }
     }
 
@@ -298,7 +296,7 @@ impl<T: RecordTx> ChangeSet<'_, T> {
         let mut statuses = self.statuses().await?.iter();
         let found = statuses.find(|status| status.applies_to == kind && status.matches(named));
         found.cloned().ok_or_else(|| {
-            let message = format!("no status of a {kind} is named `{named}`");
+            let message = format!("`{named}` is not a status for {}", kind.plural());
             DomainError::invalid(field, message).into()
         })
     }

@@ -414,8 +414,8 @@ impl Builder {
             SortOrder::Oldest => format!("{day_of}.position"),
             SortOrder::Soonest => format!("{day_of}.day, {day_of}.position"),
             SortOrder::Latest => format!("{day_of}.day DESC, {day_of}.position DESC"),
-            SortOrder::Title => format!("r.title, r.position"),
-            SortOrder::Used => format!("r.used DESC, r.position DESC"),
+            SortOrder::Title => "r.title, r.position".to_owned(),
+            SortOrder::Used => "r.used DESC, r.position DESC".to_owned(),
         }
     }
 

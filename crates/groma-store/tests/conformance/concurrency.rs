@@ -140,7 +140,7 @@ async fn rejected_change_does_not_affect_concurrent_ones(fixture: Fixture) {
 async fn add_failing_trigger(fixture: &Fixture) {
     match &fixture.url {
         DatabaseUrl::Sqlite(path) => {
-            let trigger = "CREATE TRIGGER add_failing_trigger BEFORE INSERT ON changes
+            let trigger = "CREATE TRIGGER add_failing_trigger BEFORE INSERT ON audit_log
                 WHEN new.after LIKE '%explode%'
                 BEGIN SELECT raise(ABORT, 'as the test wants it'); END";
             rusqlite::Connection::open(path).unwrap().execute_batch(trigger).unwrap();
@@ -149,7 +149,7 @@ async fn add_failing_trigger(fixture: &Fixture) {
             let trigger =
                 "CREATE FUNCTION add_failing_trigger() RETURNS trigger LANGUAGE plpgsql AS
                     $$ BEGIN RAISE 'as the test wants it'; END $$;
-                CREATE TRIGGER add_failing_trigger BEFORE INSERT ON changes FOR EACH ROW
+                CREATE TRIGGER add_failing_trigger BEFORE INSERT ON audit_log FOR EACH ROW
                     WHEN (new.after LIKE '%explode%') EXECUTE FUNCTION add_failing_trigger()";
             connect(url).await.unwrap().batch_execute(trigger).await.unwrap();
         }
@@ -198,7 +198,7 @@ async fn one_of_many_updates_of_the_same_version_succeeds(fixture: Fixture) {
         match task.await.unwrap() {
             Ok(_) => won.push(number.to_string()),
             Err(error) => {
-                assert!(matches!(error.domain_error(), Some(DomainError::Conflict { .. })))
+                assert!(matches!(error.domain_error(), Some(DomainError::Conflict { .. })));
             }
         }
     }
@@ -216,7 +216,9 @@ async fn one_of_many_records_with_the_same_reference_is_created(fixture: Fixture
     for task in tasks.collect::<Vec<_>>() {
         match task.await.unwrap() {
             Ok(_) => got_it += 1,
-            refused => assert_eq!(refusal(refused).0.to_string(), "reference `wanted` is taken"),
+            refused => {
+                assert_eq!(refusal(refused).0.to_string(), "reference `wanted` is already in use")
+            }
         }
     }
     assert_eq!((got_it, fixture.list(Kind::Folder, &[]).await.1), (1, 1));
@@ -367,9 +369,9 @@ async fn dry_run_reports_every_rejected_command_and_writes_nothing(fixture: Fixt
     assert_eq!(
         refused,
         [
-            (1, "reference `new` is taken".to_owned()),
-            (3, "budget names no budget: `nowhere`".to_owned()),
-            (8, "budget names no budget: `in`".to_owned()),
+            (1, "reference `new` is already in use".to_owned()),
+            (3, "budget `nowhere` does not exist".to_owned()),
+            (8, "budget `in` does not exist".to_owned()),
         ]
     );
     assert_eq!(fixture.audit_log(mark).await, []);
@@ -575,7 +577,7 @@ async fn pending_migrations_are_reported_and_not_run() {
     let url = DatabaseUrl::Sqlite(path.clone());
     std::fs::write(&path, "").unwrap();
     let pending = Store::pending_migrations(&url).await.unwrap();
-    assert_eq!(pending.first().map(String::as_str), Some("V1__records"));
+    assert_eq!(pending.first().map(String::as_str), Some("V1__schema"));
     assert_eq!(std::fs::metadata(&path).unwrap().len(), 0);
     drop(Store::open(&url).await.unwrap());
     assert_eq!(Store::pending_migrations(&url).await.unwrap(), [""; 0]);
@@ -583,7 +585,7 @@ async fn pending_migrations_are_reported_and_not_run() {
     let url = DatabaseUrl::Postgres(blank.url());
     for _ in 0..2 {
         let pending = Store::pending_migrations(&url).await.unwrap();
-        assert_eq!(pending.first().map(String::as_str), Some("V1__records"));
+        assert_eq!(pending.first().map(String::as_str), Some("V1__schema"));
     }
     drop(Store::open(&url).await.unwrap());
     assert_eq!(Store::pending_migrations(&url).await.unwrap(), [""; 0]);

@@ -78,7 +78,7 @@ async fn slug_is_unique(fixture: Fixture) {
     create(&fixture, "Chêne vert").await.unwrap();
     for name in ["Chêne vert", "chene VERT", "Chene-vert"] {
         let message = refusal(create(&fixture, name).await).0.to_string();
-        assert_eq!(message, "name gives the slug `chene-vert`, which is taken");
+        assert_eq!(message, "name gives the slug `chene-vert`, which is already in use");
     }
     // It is free in another workspace, and here after the layer is deleted.
     let neighbour = fixture.new_workspace("Next door").await;

@@ -159,11 +159,11 @@ async fn completed_at_is_set_on_entering_done_and_cleared_on_leaving(fixture: Fi
     let renamed = fixture.update(Kind::Assignment, "in", json!({ "title": "Later" })).await;
     assert_eq!(renamed["completedAt"], done_at, "another change keeps the time");
     assert_eq!(status(json!("Cancelled")).await, Value::Null);
-    assert_eq!(status(json!("CommandOutcome")).await, fixture.now().to_string());
+    assert_eq!(status(json!("Done")).await, fixture.now().to_string());
     assert_eq!(status(Value::Null).await, Value::Null);
     // A record can be created as done, and the field is read-only.
     let born = json!({
-        "folder": "in", "title": "x", "status": "CommandOutcome", "completedAt": "2000-01-01T00:00:00Z",
+        "folder": "in", "title": "x", "status": "Done", "completedAt": "2000-01-01T00:00:00Z",
     });
     let born = fixture.create(Kind::Assignment, born).await;
     assert_eq!(born["completedAt"], fixture.now().to_string());
@@ -210,7 +210,7 @@ async fn record_deleted_earlier_in_the_same_change_cannot_be_linked(fixture: Fix
     });
     let gone_budget = vec![delete(Kind::Budget, "in"), new(Kind::Expense, expense)];
     let (refusal, index) = crate::fixture::refusal(fixture.apply(gone_budget).await);
-    assert_eq!((refusal.to_string(), index), ("budget names no budget: `in`".into(), 1));
+    assert_eq!((refusal.to_string(), index), ("budget `in` does not exist".into(), 1));
     let assignment = json!({ "folder": "in", "title": "x" });
     let gone_folder = vec![delete(Kind::Folder, "in"), new(Kind::Assignment, assignment)];
     let (_, index) = crate::fixture::refusal(fixture.apply(gone_folder).await);

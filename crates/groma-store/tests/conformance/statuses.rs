@@ -209,7 +209,7 @@ async fn used_status_can_be_deleted_only_with_a_replacement(fixture: Fixture) {
     fixture.seed_folder().await;
     for (kind, used, heir) in [
         (Kind::Folder, "Drawing", "Review"),
-        (Kind::Assignment, "Review", "CommandOutcome"),
+        (Kind::Assignment, "Review", "Done"),
         (Kind::Budget, "Closed", "Approved"),
     ] {
         fixture.update(kind, "in", json!({ "status": used })).await;

@@ -131,7 +131,7 @@ impl Dispatcher {
     fn handle_news(&mut self, news: FeedMessage) {
         match news {
             FeedMessage::Deliveries(deliveries) => {
-                deliveries.into_iter().for_each(|d| self.enqueue(d))
+                deliveries.into_iter().for_each(|d| self.enqueue(d));
             }
             FeedMessage::Waiting(endpoints, stirred) => {
                 for endpoint in endpoints {

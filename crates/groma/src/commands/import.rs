@@ -324,10 +324,10 @@ impl Counts {
     fn count(&mut self, done: &CommandOutcome) {
         match done {
             CommandOutcome::Created(..) | CommandOutcome::Status { created: true, .. } => {
-                self.created += 1
+                self.created += 1;
             }
             CommandOutcome::Unchanged(..) | CommandOutcome::Status { changed: false, .. } => {
-                self.unchanged += 1
+                self.unchanged += 1;
             }
             CommandOutcome::Updated(..)
             | CommandOutcome::Status { .. }

@@ -124,7 +124,7 @@ impl Localizer {
     }
 
     fn for_language(tag: &str) -> Self {
-        let is_tag = |locale: &&Locale, tag: &str| locale.language.to_string() == tag;
+        let is_tag = |locale: &&Locale, tag: &str| locale.language == tag;
         let found = LOCALES.iter().find(|locale| is_tag(locale, tag));
         let default = || LOCALES.iter().find(|locale| is_tag(locale, DEFAULT_LANGUAGE));
         // The build embeds `en.ftl`, so the list is never empty.

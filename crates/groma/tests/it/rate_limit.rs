@@ -214,5 +214,5 @@ fn replicas_share_the_window() {
     let server = TestServer::start(Engine::Postgres);
     let second = server.start_replica();
     let token = server.create_token(&["READ_FOLDER"]);
-    assert_limited(&send_concurrently(&[server.main(), &second.main()], &token, 150), 100);
+    assert_limited(&send_concurrently(&[server.main(), second.main()], &token, 150), 100);
 }

@@ -173,7 +173,7 @@ fn replicas_on_one_postgresql_see_the_same_data() {
     assert_eq!(response.body, server.get("/folders", &token).body);
     let tokens = server.run(&["token", "list", "--json"]).json();
     server.run(&["token", "revoke", tokens[0]["id"].as_str().unwrap()]).expect_success();
-    for client in [server.main(), &second.main()] {
+    for client in [server.main(), second.main()] {
         let rejected = wait_until(PATIENCE, || {
             let response = client.request("GET", &path).token(&token).send();
             if response.status == 200 { Err(response.text()) } else { Ok(response) }

@@ -1,10 +1,8 @@
-//! The database of every earlier version is opened by today's program, brought up to date, and answers
-//! as it did.
+//! Databases of earlier versions are migrated and return the same data.
 //!
-//! For each migration there is a database in `tests/upgrade`: the rows that the program of that version
-//! wrote, as SQL for each engine, and what its API answered. They stay as they are. A new migration
-//! needs one of its own, written by the program that brings it: run this test once with
-//! `WRITE_UPGRADE_FIXTURE=1`.
+//! For each migration, `tests/upgrade` has the rows that the program wrote at that version, as SQL for
+//! each engine, and the responses of its API. These files do not change. A new migration needs its own;
+//! `WRITE_UPGRADE_FIXTURE=1 scripts/with-postgres cargo test -p groma upgrade` writes it.
 
 mod fixture;
 
@@ -17,55 +15,47 @@ use serde_json::{Value, json};
 use sha2::Sha256;
 use std::{path::PathBuf, time::Duration};
 
-/// Addresses are the same wherever it serves.
+/// URLs in responses do not depend on the port.
 const ENVIRONMENT: [(&str, &str); 5] = [
     ("GROMA_WEBHOOKS__ALLOW_HTTP", "true"),
     ("GROMA_WEBHOOKS__ALLOW_NETWORKS", "127.0.0.1/32"),
     ("GROMA_SERVER__PUBLIC_URL", "http://main.example.test"),
     ("GROMA_SERVER__GEO_PUBLIC_URL", "http://geo.example.test"),
-    // Counted, and never too many.
+    // High enough never to be reached.
     ("GROMA_LIMITS__REQUESTS_PER_MINUTE", "100000"),
 ];
 
-/// The migrations from which on there are webhooks, and sessions.
-const WEBHOOKS: i32 = 4;
-const SESSIONS: i32 = 5;
-
 on_both_engines! {
-    fn the_database_of_every_version_is_brought_up_to_date(engine: Engine) {
+    fn databases_of_all_versions_are_migrated(engine: Engine) {
         for migration in migrations(engine) {
             let version = migration.version();
-            let fixture = Fixture::of(version);
+            let fixture = Fixture::load(version);
             println!("from {migration}");
             let mut server = TestServer::unmigrated(engine, &ENVIRONMENT);
             migrate(&server, engine, version);
-            fixture.fill(&server, engine);
-            let told = server.run(&["check"]);
+            fixture.insert_rows(&server, engine);
+            let check = server.run(&["check"]);
             let is_latest = migrations(engine).last() == Some(&migration);
             if is_latest {
-                told.expect_success();
+                check.expect_success();
             } else {
-                let message = told.expect_failure();
+                let message = check.expect_failure();
                 assert!(message.starts_with("migrations pending: "), "{message}");
             }
             server.serve();
             let log = server.process().log();
-            assert_eq!(log.contains("bringing the database up to date"), !is_latest, "{log}");
+            assert_eq!(log.contains("migrating the database"), !is_latest, "{log}");
             server.run(&["check"]).expect_success();
-            is_sound(&server, engine);
-            fixture.is_answered_by(&server);
-            goes_on(&server, &fixture);
-            if version >= WEBHOOKS {
-                signs(&server, &fixture);
-            }
-            if version >= SESSIONS {
-                knows_the_session(&server, &fixture);
-            }
+            assert_integrity(&server, engine);
+            fixture.assert_same_responses(&server);
+            assert_writable(&server, &fixture);
+            assert_secret_is_kept(&server, &fixture);
+            assert_session_is_kept(&server, &fixture);
             assert_eq!(server.stop(), Some(0));
         }
     }
 
-    fn a_database_of_a_newer_program_is_refused(engine: Engine) {
+    fn database_of_a_newer_program_is_rejected(engine: Engine) {
         let server = TestServer::stopped(engine, &ENVIRONMENT);
         server.create_workspace("One");
         let newer = "INSERT INTO refinery_schema_history (version, name, applied_on, checksum)
@@ -78,7 +68,7 @@ on_both_engines! {
     }
 }
 
-/// The migrations of an engine, in their order.
+/// The migrations of an engine, in order.
 fn migrations(engine: Engine) -> Vec<Migration> {
     let name = if engine == Engine::Sqlite { "sqlite" } else { "postgres" };
     let folder =
@@ -88,7 +78,7 @@ fn migrations(engine: Engine) -> Vec<Migration> {
     migrations
 }
 
-/// Runs the migrations up to a version, as the program of that version did.
+/// Runs the migrations up to a version.
 fn migrate(server: &TestServer, engine: Engine, version: i32) {
     let runner = Runner::new(&migrations(engine)).set_target(Target::Version(version));
     match engine {
@@ -118,18 +108,17 @@ fn execute(server: &TestServer, engine: Engine, statements: &str) {
     }
 }
 
-/// Checks the database itself.
-fn is_sound(server: &TestServer, engine: Engine) {
+fn assert_integrity(server: &TestServer, engine: Engine) {
     if engine == Engine::Sqlite {
         let connection = rusqlite::Connection::open(sqlite_path(server)).unwrap();
-        let found: String =
+        let result: String =
             connection.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
-        assert_eq!(found, "ok");
+        assert_eq!(result, "ok");
     }
 }
 
-/// Checks that records are made, changed and found as ever.
-fn goes_on(server: &TestServer, fixture: &Fixture) {
+/// Checks that records can be created, updated and found, and features created.
+fn assert_writable(server: &TestServer, fixture: &Fixture) {
     let token = fixture.token();
     let total = server.get("/folders", token).ok()["total"].as_u64().unwrap();
     let row = |name: &str| json!({ "reference": "AFTER", "name": name });
@@ -144,8 +133,8 @@ fn goes_on(server: &TestServer, fixture: &Fixture) {
     request.header("Content-Type", "application/geo+json").send().ok();
 }
 
-/// Checks that deliveries are signed with the secret of then.
-fn signs(server: &TestServer, fixture: &Fixture) {
+/// Checks that deliveries are signed with the secret of the earlier version.
+fn assert_secret_is_kept(server: &TestServer, fixture: &Fixture) {
     let receiver = Receiver::start();
     let (endpoint, secret) = fixture.endpoint();
     let url = receiver.url("/upgraded");
@@ -163,17 +152,17 @@ fn signs(server: &TestServer, fixture: &Fixture) {
     assert_eq!(request.header("x-service-signature"), Some(format!("sha256={digest}").as_str()));
 }
 
-/// Checks that whoever was logged in still is.
-fn knows_the_session(server: &TestServer, fixture: &Fixture) {
+/// Checks that a user stays logged in.
+fn assert_session_is_kept(server: &TestServer, fixture: &Fixture) {
     let browser = Browser::new(server.main());
     browser.set_cookie("groma", fixture.cookie());
     wait_until(Duration::from_secs(5), || match browser.get("/folders").response.status {
         200 => Ok(()),
-        status => Err(format!("a {status}")),
+        status => Err(format!("status {status}")),
     });
 }
 
-/// Whether all that was said is still said; more may be.
+/// Whether `now` has everything that `then` has; objects may have more fields.
 fn covers(now: &Value, then: &Value) -> bool {
     match (now, then) {
         (Value::Object(now), Value::Object(then)) => {

@@ -64,7 +64,7 @@ fn explain_postgres(error: &tokio_postgres::Error, config: &Config) -> Option<(S
         return Some((problem, remedy(db.code(), db.message(), config)?));
     }
     let source = std::error::Error::source(error);
-    if source.is_some_and(|source| source.is::<std::io::Error>()) || error.is_closed() {
+    if source.is_some_and(<dyn std::error::Error>::is::<std::io::Error>) || error.is_closed() {
         let reason = source.map_or_else(|| error.to_string(), ToString::to_string);
         return Some(unreachable_server(config, &reason));
     }

@@ -283,7 +283,7 @@ fn each_error_is_reported_with_its_location_and_nothing_is_stored(engine: Engine
         match pointer {
             Location::At(pointer) => assert_eq!(found, pointer, "{what}: {}", response.text()),
             Location::Within(pointer) => {
-                assert!(found.starts_with(pointer), "{what}: {found:.200}")
+                assert!(found.starts_with(pointer), "{what}: {found:.200}");
             }
         }
         assert!(response.body.len() < 20_000, "{what}: the response is too long");

@@ -1,6 +1,6 @@
-//! A database of an earlier version: its rows, and what it answered.
+//! A database of an earlier version: its rows and the responses of its API.
 
-use super::{ENVIRONMENT, SESSIONS, WEBHOOKS, covers, execute, migrate, migrations};
+use super::{ENVIRONMENT, covers, execute, migrate, migrations};
 use crate::{
     backup::copy, backup::populated::add_layers, backup::populated::add_records,
     backup::populated::add_sessions, backup::populated::add_webhooks, backup::populated::responses,
@@ -15,22 +15,19 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-/// The migration from which on there are layers.
-const LAYERS: i32 = 2;
-
 pub(super) struct Fixture {
     version: i32,
-    /// Token, session, endpoint and answers.
-    said: Value,
+    /// A token, a session cookie, an endpoint with its secret, and responses.
+    recorded: Value,
 }
 
 impl Fixture {
-    /// The one of a version, which there must be.
-    pub(super) fn of(version: i32) -> Self {
+    /// Reads the fixture of a version. Fails if there is none.
+    pub(super) fn load(version: i32) -> Self {
         let file = folder().join(format!("V{version}.json"));
         if std::env::var_os("WRITE_UPGRADE_FIXTURE").is_some() {
             std::fs::create_dir_all(folder()).unwrap();
-            // The tests of both engines want it; one of them writes it.
+            // The tests of both engines need it; the first one writes it.
             let folder = std::fs::File::open(folder()).unwrap();
             folder.lock().unwrap();
             if !file.exists() {
@@ -39,55 +36,50 @@ impl Fixture {
         }
         let text = std::fs::read_to_string(&file).unwrap_or_else(|error| {
             panic!(
-                "the migration V{version} has no database to upgrade from ({}: {error}); \
-                 WRITE_UPGRADE_FIXTURE=1 writes one",
+                "migration V{version} has no fixture ({}: {error}); WRITE_UPGRADE_FIXTURE=1 writes it",
                 file.display()
             )
         });
-        Self { version, said: serde_json::from_str(&text).unwrap() }
+        Self { version, recorded: serde_json::from_str(&text).unwrap() }
     }
 
-    /// Puts its rows into a database of its version.
-    pub(super) fn fill(&self, server: &TestServer, engine: Engine) {
+    /// Inserts the rows into a database of this version.
+    pub(super) fn insert_rows(&self, server: &TestServer, engine: Engine) {
         let file = rows_file(engine, self.version);
         let rows = std::fs::read_to_string(&file)
             .unwrap_or_else(|error| panic!("{}: {error}", file.display()));
         execute(server, engine, &format!("BEGIN;\n{rows}COMMIT;\n"));
-        if self.version >= WEBHOOKS {
-            // The receivers of then are gone; nobody listens on this port.
-            let move_away = "UPDATE webhook_endpoints SET url = 'http://127.0.0.1:9/'";
-            execute(server, engine, move_away);
-        }
-        if self.version >= SESSIONS {
-            // A session lasts for days, and this one for as long as there are tests.
-            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis();
-            let later = now + 86_400_000;
-            let renew = format!(
-                "UPDATE sessions SET created_at = {now}, last_seen_at = {now}, ends_at = {later}"
-            );
-            execute(server, engine, &renew);
-        }
+        // The receivers no longer exist; nothing listens on this port.
+        let redirect = "UPDATE webhook_endpoints SET url = 'http://127.0.0.1:9/'";
+        execute(server, engine, redirect);
+        // The session has expired since.
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis();
+        let later = now + 86_400_000;
+        let renew = format!(
+            "UPDATE sessions SET created_at = {now}, last_seen_at = {now}, ends_at = {later}"
+        );
+        execute(server, engine, &renew);
     }
 
     pub(super) fn token(&self) -> &str {
-        self.said["token"].as_str().unwrap()
+        self.recorded["token"].as_str().unwrap()
     }
 
     pub(super) fn cookie(&self) -> &str {
-        self.said["cookie"].as_str().unwrap()
+        self.recorded["cookie"].as_str().unwrap()
     }
 
-    /// An endpoint and its secret.
+    /// The id of an endpoint, and its secret.
     pub(super) fn endpoint(&self) -> (&str, &str) {
-        (self.said["endpoint"].as_str().unwrap(), self.said["secret"].as_str().unwrap())
+        (self.recorded["endpoint"].as_str().unwrap(), self.recorded["secret"].as_str().unwrap())
     }
 
-    /// Checks that everything is answered as it was; a tile to the byte.
+    /// Checks that the API responds with the same documents, and with the same tiles to the byte.
     #[track_caller]
-    pub(super) fn is_answered_by(&self, server: &TestServer) {
-        let now = said(server, self.token());
-        let then = self.said["answers"].as_object().unwrap();
-        assert!(then.len() > 50, "there is much to compare");
+    pub(super) fn assert_same_responses(&self, server: &TestServer) {
+        let now = record(server, self.token());
+        let then = self.recorded["responses"].as_object().unwrap();
+        assert!(then.len() > 50, "{} responses", then.len());
         for (path, then) in then {
             assert!(covers(&now[path], then), "{path}: {} was {then}", now[path]);
         }
@@ -103,41 +95,35 @@ fn rows_file(engine: Engine, version: i32) -> PathBuf {
     folder().join(format!("V{version}.{name}.sql"))
 }
 
-/// What every route answers: status, and document or tile.
-fn said(server: &TestServer, token: &str) -> Value {
+/// The response of every route: status, and document or tile.
+fn record(server: &TestServer, token: &str) -> Value {
     let responses = responses(server, token).into_iter();
-    let said = responses.map(|(path, status, body)| {
+    let recorded = responses.map(|(path, status, body)| {
         let body = serde_json::from_slice(&body).unwrap_or_else(|_| {
             let hex: String = body.iter().map(|byte| format!("{byte:02x}")).collect();
             json!(hex)
         });
         (path, json!([status, body]))
     });
-    Value::Object(said.collect())
+    Value::Object(recorded.collect())
 }
 
-/// Writes the database of a version: an office with what that version knew, on PostgreSQL, and copied
-/// to SQLite, so that both have the same rows.
+/// Writes the fixture of the latest version, on PostgreSQL, and copies it to SQLite, so that both have the
+/// same rows.
 fn write(version: i32) {
     let mut server = TestServer::start_with(Engine::Postgres, &ENVIRONMENT);
     let token = server.create_full_token();
     let receiver = Receiver::with_handler(|_| Reply::status(500));
     let mut written = json!({ "token": token });
     add_records(&server, 5);
-    if version >= LAYERS {
-        add_layers(&server, 100);
-    }
-    if version >= WEBHOOKS {
-        add_webhooks(&server, &receiver);
-        let list = ["webhook", "create", "https://example.test/hook", "--json"];
-        let endpoint = server.run(&[&list[..], &["--workspace", WORKSPACE]].concat()).json();
-        written["endpoint"] = endpoint["id"].clone();
-        written["secret"] = endpoint["secret"].clone();
-    }
-    if version >= SESSIONS {
-        written["cookie"] = json!(add_sessions(&server));
-    }
-    written["answers"] = said(&server, &token);
+    add_layers(&server, 100);
+    add_webhooks(&server, &receiver);
+    let create = ["webhook", "create", "https://example.test/hook", "--json"];
+    let endpoint = server.run(&[&create[..], &["--workspace", WORKSPACE]].concat()).json();
+    written["endpoint"] = endpoint["id"].clone();
+    written["secret"] = endpoint["secret"].clone();
+    written["cookie"] = json!(add_sessions(&server));
+    written["responses"] = record(&server, &token);
     assert_eq!(server.stop(), Some(0));
     let copied = TestServer::stopped(Engine::Sqlite, &ENVIRONMENT);
     copy(&server, &copied, &[]).expect_success();
@@ -153,22 +139,22 @@ fn write(version: i32) {
     std::fs::write(folder().join(format!("V{version}.json")), lines(&written)).unwrap();
 }
 
-/// A document whose answers have a line each.
+/// A document with one response per line.
 fn lines(written: &Value) -> String {
     let mut rest = written.clone();
-    let responses = rest.as_object_mut().unwrap().remove("answers").unwrap();
+    let responses = rest.as_object_mut().unwrap().remove("responses").unwrap();
     let responses = responses.as_object().unwrap().iter();
     let responses: Vec<_> =
-        responses.map(|(path, said)| format!("{}:{said}", json!(path))).collect();
+        responses.map(|(path, response)| format!("{}:{response}", json!(path))).collect();
     let rest = rest.to_string();
     let rest = rest.strip_suffix('}').unwrap();
-    format!("{rest},\n\"answers\":{{\n{}\n}}}}\n", responses.join(",\n"))
+    format!("{rest},\n\"responses\":{{\n{}\n}}}}\n", responses.join(",\n"))
 }
 
-/// What the databases fill in by themselves.
+/// Tables that the database fills itself.
 const DERIVED: &str = "'refinery_schema_history', 'spatial_ref_sys', 'assignment_people'";
 
-/// The rows of the tables and columns that there were.
+/// The rows of the tables and columns of a version.
 fn postgres_rows(server: &TestServer, version: i32) -> String {
     let then = TestServer::unmigrated(Engine::Postgres, &[]);
     migrate(&then, Engine::Postgres, version);
@@ -192,12 +178,12 @@ fn postgres_rows(server: &TestServer, version: i32) -> String {
             writeln!(rows, "{row}").unwrap();
         }
     }
-    let there = postgres::query_texts(
+    let sequences = postgres::query_texts(
         then.database_url(),
         "SELECT sequencename::text FROM pg_sequences ORDER BY 1",
     )
     .unwrap();
-    for sequence in there {
+    for sequence in sequences {
         let last = format!(
             "SELECT coalesce(last_value, 0)::text FROM pg_sequences WHERE sequencename = '{sequence}'"
         );
@@ -235,10 +221,10 @@ fn sqlite_rows(server: &TestServer, original: &TestServer, version: i32) -> Stri
             writeln!(rows, "{row}").unwrap();
         }
     }
-    // The index does not tell what is in it; PostgreSQL keeps the same texts.
+    // The full-text index has no texts to read; PostgreSQL has the same ones.
     for kind in ["folders", "assignments", "expenses", "budgets"] {
         let query = format!(
-            "SELECT 'INSERT INTO {kind}_search (rowid, text) VALUES (' || (w.no << 40 | r.seq) || ', '
+            "SELECT 'INSERT INTO {kind}_search (rowid, text) VALUES (' || (w.no << 40 | r.position) || ', '
                 || '''' || replace(r.search, '''', '''''') || '''' || ' || char({separator}, {separator}));'
              FROM {kind} r JOIN workspaces w ON w.id = r.workspace_id ORDER BY 1",
             separator = u32::from(groma_domain::text::FIELD_SEPARATOR)
