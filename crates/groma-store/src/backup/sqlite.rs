@@ -346,7 +346,7 @@ fn check_migrations(connection: &Connection, path: &Path) -> Result<Vec<(i32, St
         Ok(Some(rows.collect::<rusqlite::Result<_>>()?))
     };
     let known = read().map_err(|error| damaged(&path.display().to_string(), error))?;
-    known.ok_or_else(|| refused(path, "is no database of groma"))
+    known.ok_or_else(|| refused(path, "is not a groma database"))
 }
 
 /// What cannot be read is damaged, unless there was no room to write.

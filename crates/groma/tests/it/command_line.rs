@@ -55,7 +55,7 @@ fn workspace_names_are_unique(engine: Engine) {
     let server = TestServer::start(engine);
     for taken in [WORKSPACE, "CADASTRE", "càdastre"] {
         let create = ["workspace", "create", taken, "--owner", OWNER];
-        server.run(&create).expect_error(&format!("name `{taken}` is taken"));
+        server.run(&create).expect_error(&format!("name `{taken}` is already in use"));
     }
     for wrong in ["", " ", "019a8b7c-0000-7000-8000-000000000000", "a\nb"] {
         server.run(&["workspace", "create", wrong, "--owner", OWNER]).expect_usage_error();
@@ -139,7 +139,7 @@ fn member_can_be_renamed(engine: Engine) {
 fn last_owner_cannot_be_removed_or_demoted(engine: Engine) {
     let server = TestServer::start(engine);
     let demote = ["user", "add", OWNER, "--role", "admin"];
-    server.run(&demote).expect_error("role cannot change: the last owner stays");
+    server.run(&demote).expect_error("role cannot change: a workspace needs an owner");
     server.run(&["user", "add", "second@example.test", "--role", "owner"]).expect_success();
     server.run(&demote).expect_success();
 }
@@ -298,7 +298,8 @@ fn check_hides_the_database_password() {
 fn command_without_a_database_fails_and_creates_none() {
     let server = TestServer::stopped(Engine::Sqlite, &[]);
     let path = server.database_url().strip_prefix("sqlite:").unwrap();
-    let missing = format!("there is no database at {path}; `groma workspace create` makes one");
+    let missing =
+        format!("there is no database at {path}; create one with `groma workspace create`");
     for command in [
         &["check"][..],
         &["check", "--json"],
@@ -328,7 +329,7 @@ fn check_lists_pending_migrations_without_running_them() {
     let file = server.write_file("groma.db", "");
     for _ in 0..2 {
         let message = server.run(&["check"]).expect_failure();
-        assert!(message.starts_with("migrations pending: V1__records, V2__layers"), "{message}");
+        assert!(message.starts_with("migrations are pending: V1__schema"), "{message}");
     }
     assert_eq!(std::fs::metadata(file).unwrap().len(), 0);
 }

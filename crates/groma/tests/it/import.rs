@@ -381,7 +381,7 @@ fn every_rejected_row_is_reported_with_its_line(engine: Engine) {
     assert_eq!(
         output.rejected_rows(),
         [
-            (3, "status names no status of a folder: `Nonsense`".to_owned()),
+            (3, "status `Nonsense` is not a status for folders".to_owned()),
             (5, "name must not be empty".to_owned()),
             (6, "startDate must be a date, for example 2026-11-15".to_owned()),
             (7, "dueDate must not be before startDate".to_owned()),

@@ -117,14 +117,14 @@ fn status_is_given_by_name_or_id_within_its_kind(engine: Engine) {
         &server,
         "folders",
         json!({ "reference": FOLDER, "status": "Submitted" }),
-        "status names no status of a folder: `Submitted`",
+        "status `Submitted` is not a status for folders",
     );
     let other = id_of("expense", "Submitted");
     assert_rejected(
         &server,
         "folders",
         json!({ "reference": FOLDER, "status": other }),
-        &format!("status names no status of a folder: `{}`", text(&other)),
+        &format!("status `{}` is not a status for folders", text(&other)),
     );
 }
 
@@ -153,13 +153,13 @@ fn links_are_given_by_reference_or_id_within_the_workspace(engine: Engine) {
         &server,
         "assignments",
         json!({ "title": "x", "folder": "THEIRS" }),
-        "folder names no folder: `THEIRS`",
+        "folder `THEIRS` does not exist",
     );
     assert_rejected(
         &server,
         "assignments",
         json!({ "title": "x", "folder": theirs }),
-        &format!("folder names no folder: `{}`", text(&theirs)),
+        &format!("folder `{}` does not exist", text(&theirs)),
     );
 }
 
@@ -181,7 +181,7 @@ fn expense_must_match_its_folder_and_its_budgets_currency(engine: Engine) {
     assert_rejected(&server, "expenses", row, "currency must be EUR, the currency of the budget");
     let mut row = expense(FOLDER);
     row["budget"] = json!("missing");
-    assert_rejected(&server, "expenses", row, "budget names no budget: `missing`");
+    assert_rejected(&server, "expenses", row, "budget `missing` does not exist");
     assert_rejected(
         &server,
         "budgets",
@@ -400,7 +400,7 @@ fn statuses_are_identified_by_kind_and_name(engine: Engine) {
         ),
         (
             json!({ "name": "On hold", "appliesTo": "folder", "isDefault": false }),
-            "isDefault is needed: no status of a folder would be the default",
+            "isDefault is required: no status of a folder would be the default",
         ),
     ] {
         assert_rejected(&server, "statuses", row, message);

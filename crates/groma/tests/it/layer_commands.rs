@@ -154,7 +154,7 @@ fn layer_can_be_created_listed_and_deleted(engine: Engine) {
     assert!(is_uuid_v7(&json!(id)));
     server
         .run(&["layer", "create", "parcels!"])
-        .expect_error("name gives the slug `parcels`, which is taken");
+        .expect_error("name gives the slug `parcels`, which is already in use");
     server.run(&["layer", "create", "  "]).expect_error("name must not be empty");
     let listed = layers(&server);
     assert_eq!(listed[0], created);

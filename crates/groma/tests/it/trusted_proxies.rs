@@ -31,7 +31,7 @@ fn session_address(server: &TestServer, headers: &[(&str, &str)]) -> String {
     let browser = Browser::new(server.main());
     assert_eq!(log_in(server, &browser, password(), headers), 303);
     let page = browser.page("/account");
-    let here = page.text.find("this one").expect("this session");
+    let here = page.text.find("this session").expect("this session");
     let rest = &page.text[here..];
     let start = rest.find("hide-on-phone ref\">").unwrap() + "hide-on-phone ref\">".len();
     rest[start..].split('<').next().unwrap().to_owned()
@@ -89,15 +89,15 @@ fn forged_addresses_do_not_evade_login_throttling() {
         assert_eq!(guess(n), 400);
     }
     assert_eq!(guess(10), 429);
-    let refused = wait_until(PATIENCE, || {
+    let rejected = wait_until(PATIENCE, || {
         let log = server.process().log();
         let mut entries = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-        let is_refusal = |entry: &Value| {
-            entry["message"].as_str().is_some_and(|text| text.starts_with("a login was refused"))
+        let is_rejection = |entry: &Value| {
+            entry["message"].as_str().is_some_and(|text| text.starts_with("login rejected"))
         };
-        entries.find(is_refusal).ok_or(log)
+        entries.find(is_rejection).ok_or(log)
     });
-    assert_eq!(refused["client"], "127.0.0.1", "the log has the real address");
+    assert_eq!(rejected["client"], "127.0.0.1", "the log has the real address");
 }
 
 #[test]

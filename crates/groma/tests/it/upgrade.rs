@@ -40,7 +40,7 @@ on_both_engines! {
                 check.expect_success();
             } else {
                 let message = check.expect_failure();
-                assert!(message.starts_with("migrations pending: "), "{message}");
+                assert!(message.starts_with("migrations are pending: "), "{message}");
             }
             server.serve();
             let log = server.process().log();

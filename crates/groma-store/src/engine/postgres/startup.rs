@@ -68,7 +68,7 @@ fn explain_postgres(error: &tokio_postgres::Error, config: &Config) -> Option<(S
         let reason = source.map_or_else(|| error.to_string(), ToString::to_string);
         return Some(unreachable_server(config, &reason));
     }
-    error.to_string().contains("password missing").then(|| {
+    source.is_some_and(|source| source.to_string() == "password missing").then(|| {
         ("PostgreSQL requires a password".to_owned(), "add the password to database.url".to_owned())
     })
 }

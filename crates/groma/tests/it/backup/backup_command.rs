@@ -91,9 +91,9 @@ fn large_database_can_be_backed_up_during_writes() {
     let connection = Connection::open(sqlite_path(&server)).unwrap();
     connection.busy_timeout(Duration::from_secs(30)).unwrap();
     let fill = "WITH RECURSIVE n (n) AS (SELECT 1000 UNION ALL SELECT n + 1 FROM n WHERE n < 100999)
-        INSERT INTO folders (place, ws, id, reference, status_id, doc, people)
+        INSERT INTO folders (position, ws, id, reference, status_id, doc, people)
         SELECT f.ws << 40 | n, f.ws, unhex(printf('%032x', n)), 'X-' || n, f.status_id,
-            json_set(f.doc, '$.reference', 'X-' || n), x'' FROM n, (SELECT * FROM folders ORDER BY place DESC LIMIT 1) f";
+            json_set(f.doc, '$.reference', 'X-' || n), x'' FROM n, (SELECT * FROM folders ORDER BY position DESC LIMIT 1) f";
     assert_eq!(connection.execute(fill, []).unwrap(), 100_000);
     drop(connection);
     let file = folder.join("groma.db");
@@ -153,17 +153,17 @@ fn backup_does_not_migrate_the_database() {
     let own = sqlite_path(&server);
     Connection::open(&own).unwrap().execute_batch("CREATE TABLE x (y)").unwrap();
     let file = server.directory().join("backup.db");
-    backup(&server, &file, &[]).expect_error(&format!("{} is no database of groma", own.display()));
+    backup(&server, &file, &[]).expect_error(&format!("{} is not a groma database", own.display()));
     std::fs::remove_file(&own).unwrap();
     backup(&server, &file, &[]).expect_failure();
     assert!(!own.exists() && !file.exists());
     server.create_workspace("One");
-    let forget = "DELETE FROM refinery_schema_history WHERE version > 3";
+    let forget = "DELETE FROM refinery_schema_history";
     Connection::open(&own).unwrap().execute(forget, []).unwrap();
     backup(&server, &file, &[]).expect_success();
     assert_eq!(
         number(&file, "SELECT count(*) FROM refinery_schema_history"),
-        3,
+        0,
         "no migration was run"
     );
 }
@@ -172,10 +172,11 @@ fn backup_does_not_migrate_the_database() {
 fn postgresql_error_names_the_tools_to_use() {
     let server = TestServer::stopped(Engine::Postgres, &[]);
     let file = server.directory().join("x");
-    let instead = "`groma backup` is for SQLite; PostgreSQL has pg_dump or pg_basebackup";
+    let instead =
+        "`groma backup` works on SQLite only; for PostgreSQL use pg_dump or pg_basebackup";
     backup(&server, &file, &[]).expect_error(instead);
     restore(&server, &file, &[])
-        .expect_error("`groma restore` is for SQLite; PostgreSQL has pg_restore");
+        .expect_error("`groma restore` works on SQLite only; for PostgreSQL use pg_restore");
     assert_eq!(file_names(server.directory()), [""; 0]);
 }
 

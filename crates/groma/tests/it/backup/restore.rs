@@ -49,7 +49,7 @@ fn database_in_use_is_not_replaced() {
     server.serve();
     let own = sqlite_path(&server);
     let before = table_rows::of(&server);
-    let served = format!("{} is served by another groma already", own.display());
+    let served = format!("{} is already served by another groma", own.display());
     restore(&server, &file, &["--overwrite"]).expect_error(&served);
     assert_eq!(server.stop(), Some(0));
     let reader = Connection::open(&own).unwrap();

@@ -30,7 +30,7 @@ pub(crate) fn of_sqlite(path: &Path) -> TableRows {
         let columns = texts(&format!("SELECT name FROM pragma_table_xinfo('{table}')"));
         let quoted: Vec<_> = columns
             .iter()
-            .filter(|column| (table.as_str(), column.as_str()) != ("drawings", "no"))
+            .filter(|column| (table.as_str(), column.as_str()) != ("tile_blocks", "no"))
             .map(|column| format!("quote(\"{column}\")"))
             .collect();
         let mut rows = texts(&format!("SELECT {} FROM \"{table}\"", quoted.join(" || ' ' || ")));

@@ -56,7 +56,7 @@ on_both_engines! {
         again.push(("_csrf", token));
         let again = late.post("/setup", &fields(&again));
         assert_eq!(again.response.status, 400);
-        again.shows("is used up");
+        again.shows("The setup code is incorrect or has expired");
         // The next start prints no code.
         server.stop();
         server.serve();
@@ -168,7 +168,7 @@ on_both_engines! {
         let named = invite("viewer", "someone@example.test");
         let fields = [("person", "Someone"), ("email", "other@example.test"), ("password", "some password")];
         let rejected = late.send_form(&named, &named, &fields);
-        rejected.shows("the invitation is for that address");
+        rejected.shows("the address that the invitation is for");
         let back = invite("viewer", "");
         let page = owner.page("/settings/members");
         for row in page.text.split("<tr").filter(|row| row.contains("/cancel\"")) {
@@ -180,8 +180,8 @@ on_both_engines! {
         // The owner of a known address must log in first.
         let again = invite("admin", "");
         let fields = [("person", "Impostor"), ("email", CREW), ("password", "not their password")];
-        late.send_form(&again, &again, &fields).shows("Is known here");
-        crew.send_form(&again, &again, &[]).shows("is a member already");
+        late.send_form(&again, &again, &fields).shows("Belongs to an existing account");
+        crew.send_form(&again, &again, &[]).shows("is already a member");
         assert_eq!(crew.get("/settings/statuses").response.status, 403, "their role does not change");
     }
 

@@ -20,7 +20,7 @@ on_both_engines! {
         );
         assert_eq!(wrong.response.status, 400);
         assert_eq!(wrong.error_of("name"), Some("Must not be empty"));
-        assert_eq!(wrong.error_of("dueDate"), Some("Must be a date, YYYY-MM-DD"));
+        assert_eq!(wrong.error_of("dueDate"), Some("Must be a date, for example 2026-11-15"));
         wrong.shows("value=\"Town council\"");
         let fields = [
             ("_whole", "1"), ("name", "Chêne, boundary survey"), ("clientName", "Town council"),

@@ -75,9 +75,9 @@ on_both_engines! {
         };
         let rejected = role(&owner, &me, "admin");
         assert_eq!(rejected.response.status, 400);
-        rejected.shows("the last owner stays");
+        rejected.shows("a workspace needs an owner");
         let leave = format!("/settings/members/{me}/remove");
-        owner.send_form(&leave, &leave, &[]).shows("the last owner stays");
+        owner.send_form(&leave, &leave, &[]).shows("a workspace needs an owner");
         // An administrator can neither change nor appoint owners.
         assert_eq!(role(&admin, &me, "viewer").response.status, 403);
         assert_eq!(role(&admin, &id_of("editor@example.test"), "owner").response.status, 403);
@@ -123,7 +123,7 @@ on_both_engines! {
         let delete = format!("/settings/statuses/{quoted}/delete");
         browser.page(&delete).shows("1 folder in this status will change");
         let rejected = browser.send_form(&delete, &delete, &[("replacement", "")]);
-        assert_eq!(rejected.error_of("replacement"), Some("Is needed: this status is in use"));
+        assert_eq!(rejected.error_of("replacement"), Some("Is required: this status is in use"));
         browser.submit(&delete, &delete, &[("replacement", &tendered)]);
         browser.page("/folders/F-000001").shows("Tendered");
         browser.page("/settings/activity").shows("Tendered");
@@ -137,7 +137,7 @@ on_both_engines! {
         let id = page.between("href=\"/settings/layers/01", "\"").unwrap();
         let path = format!("/settings/layers/01{id}");
         let wrong = browser.send_form(&path, &path, &[("name", "Plots"), ("color", "red")]);
-        assert_eq!(wrong.error_of("color"), Some("Must be a colour such as #2b6cb0"));
+        assert_eq!(wrong.error_of("color"), Some("Must be a hexadecimal colour, for example #2b6cb0"));
         browser.submit(&path, &path, &[("name", "Plots"), ("color", "#010203"), ("description", "All of them")]);
         let page = browser.page("/settings/layers");
         page.shows("Plots");

@@ -122,7 +122,7 @@ on_both_engines! {
         let fields = [("url", "http://receiver.test/x"), ("secret", "short"), ("description", "kept")];
         let wrong = browser.send_form(&new, &new, &fields);
         assert_eq!(wrong.response.status, 400);
-        assert_eq!(wrong.error_of("url"), Some("Must be an https address"));
+        assert_eq!(wrong.error_of("url"), Some("Must be a URL that starts with https://"));
         assert_eq!(wrong.error_of("secret"), Some("Must have 16 to 256 characters"));
         wrong.shows("Choose at least one event, or all events.");
         wrong.shows("value=\"kept\"");

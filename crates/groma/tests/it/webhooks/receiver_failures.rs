@@ -39,7 +39,7 @@ fn endpoint_that_responds_410_is_disabled(engine: Engine) {
         let found = webhook_json(&server, &["list"]);
         if found[0]["enabled"] == false { Ok(found[0].clone()) } else { Err(found.to_string()) }
     });
-    assert_eq!(disabled["disabledReason"], "The endpoint answered 410 Gone");
+    assert_eq!(disabled["disabledReason"], "The endpoint responded 410 Gone");
     // Nothing is queued for a disabled endpoint.
     save_folder(&server, "G", "x");
     let found = wait_for_delivery(&server, &delivery, |found| found["attempts"] == 1);
