@@ -159,7 +159,7 @@ impl<T: RecordTx> ChangeSet<'_, T> {
             && prior.folder_id != folder.id
             && self.is_linked(Kind::Expense, Link::Assignment, prior.id.0).await?
         {
-            let message = "cannot change while expenses refer to this assignment";
+            let message = "cannot be changed while expenses use this assignment";
             return Err(DomainError::invalid("folder", message).into());
         }
         let status = prior.map(|prior| prior.status_id);

@@ -314,7 +314,7 @@ fn command_without_a_database_fails_and_creates_none() {
     }
     assert_eq!(std::fs::read_dir(server.directory()).unwrap().count(), 0);
     let options = format!("{}?mode=ro", server.database_url());
-    let message = "database.url: `sqlite:PATH` takes no options behind a `?`";
+    let message = "database.url: `sqlite:PATH` takes no options after a `?`";
     server.run(&["check", "--database", &options]).expect_error(message);
     server.create_workspace("One");
     server.run(&["check"]).expect_success();

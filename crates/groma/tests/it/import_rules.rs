@@ -198,7 +198,7 @@ fn expense_must_match_its_folder_and_its_budgets_currency(engine: Engine) {
         &server,
         "assignments",
         json!({ "reference": ASSIGNMENT, "folder": "YEN" }),
-        "folder cannot change while expenses name this assignment",
+        "folder cannot be changed while expenses use this assignment",
     );
 }
 

@@ -146,7 +146,7 @@ fn second_server_on_a_link_to_the_file_is_rejected() {
     assert_eq!(serve(&symbolic), format!("{path} is already served by another groma"));
     let hard = beside.join("hard.db");
     std::fs::hard_link(&path, &hard).unwrap();
-    let rejected = "has other names (hard links); SQLite needs a file with one";
+    let rejected = "has hard links; SQLite needs a file with a single name";
     assert_eq!(serve(&hard), format!("{} {rejected}", hard.display()));
     std::fs::remove_file(&hard).unwrap();
     server.get("/folders", &server.create_token(&["READ_FOLDER"])).ok();

@@ -56,7 +56,7 @@ on_both_engines! {
         again.push(("_csrf", token));
         let again = late.post("/setup", &fields(&again));
         assert_eq!(again.response.status, 400);
-        again.shows("The setup code is incorrect or has expired");
+        again.shows("Code is no longer valid: the service is set up.");
         // The next start prints no code.
         server.stop();
         server.serve();
