@@ -217,7 +217,7 @@ async fn one_of_many_records_with_the_same_reference_is_created(fixture: Fixture
         match task.await.unwrap() {
             Ok(_) => got_it += 1,
             refused => {
-                assert_eq!(refusal(refused).0.to_string(), "reference `wanted` is already in use")
+                assert_eq!(refusal(refused).0.to_string(), "reference `wanted` is already in use");
             }
         }
     }
