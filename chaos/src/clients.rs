@@ -71,7 +71,7 @@ async fn slow(fixture: &Fixture, server: &ServerProcess, count: usize) -> Result
     Ok(ScenarioResult {
         acknowledged: requests,
         details:
-            "heads and bodies that send_slowly, answers that nobody reads; all others were served"
+            "heads and bodies sent slowly, responses that nobody reads; all others were served"
                 .to_owned(),
         ..ScenarioResult::new("slow clients", &fixture.engine(), count as u64)
     })

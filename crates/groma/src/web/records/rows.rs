@@ -38,7 +38,7 @@ pub(in crate::web) async fn record_table_in_folder(
 
 fn columns(t: Localizer, kind: Kind) -> Vec<Column> {
     let column = Column::new;
-    let reference = column(t.msg("column-reference"), "hide").sorted_by(SortKey::Created);
+    let reference = column(t.msg("column-reference"), "hide-on-phone").sorted_by(SortKey::Created);
     let status = column(t.msg("column-status"), "status-column");
     let due = column(t.msg("column-due"), "").sorted_by(SortKey::Due);
     match kind {
@@ -46,24 +46,24 @@ fn columns(t: Localizer, kind: Kind) -> Vec<Column> {
             reference,
             column(t.msg("column-folder"), "").sorted_by(SortKey::Name),
             status,
-            column(t.msg("column-owner"), "hide"),
+            column(t.msg("column-owner"), "hide-on-phone"),
             due,
-            column(t.msg("column-budget-used"), "hide"),
-            column(t.msg("column-budget"), "money hide"),
+            column(t.msg("column-budget-used"), "hide-on-phone"),
+            column(t.msg("column-budget"), "money hide-on-phone"),
         ],
         Kind::Assignment => vec![
             reference,
             column(t.msg("column-assignment"), ""),
             status,
-            column(t.msg("column-assigned-to"), "hide"),
-            column(t.msg("column-priority"), "hide"),
+            column(t.msg("column-assigned-to"), "hide-on-phone"),
+            column(t.msg("column-priority"), "hide-on-phone"),
             due,
         ],
         Kind::Expense => vec![
             reference,
             column(t.msg("column-expense"), ""),
             status,
-            column(t.msg("column-submitted-by"), "hide"),
+            column(t.msg("column-submitted-by"), "hide-on-phone"),
             column(t.msg("column-date"), "").sorted_by(SortKey::Date),
             column(t.msg("column-amount"), "money"),
         ],
@@ -71,7 +71,7 @@ fn columns(t: Localizer, kind: Kind) -> Vec<Column> {
             reference,
             column(t.msg("column-budget"), "").sorted_by(SortKey::Name),
             status,
-            column(t.msg("column-used"), "hide").sorted_by(SortKey::Used),
+            column(t.msg("column-used"), "hide-on-phone").sorted_by(SortKey::Used),
             column(t.msg("column-spent"), "money"),
             column(t.msg("column-amount"), "money"),
         ],
