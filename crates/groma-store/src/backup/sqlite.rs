@@ -1,8 +1,7 @@
-//! A SQLite file is backed up while it is served, and put back.
+//! Backup and restore of SQLite files.
 //!
-//! Pages are copied out of one read transaction: what is committed meanwhile waits in the log of the
-//! database, writers wait for nothing, and memory holds a few pages at a time. What was copied is
-//! checked before it gets its name.
+//! A backup copies pages within one read transaction, so writers do not wait, and memory holds few pages
+//! at a time. The copy is verified before it gets its name.
 
 use super::{BackupReport, Progress, RestoreReport};
 use crate::{
@@ -47,81 +46,80 @@ pub(crate) const FILL_PRAGMAS: [&str; 6] = [
     "PRAGMA cache_size = -16384",
 ];
 
-/// Counts the rows of a table, whose name comes from the database itself.
+/// Counts the rows of a table. The name comes from the database itself.
 fn count_sql(table: &str) -> String {
     format!("SELECT count(*) FROM \"{table}\"")
 }
 
-/// How many pages are copied in one step; told to whoever watches after each.
+/// Pages per step. Progress is reported after each step.
 const STEP: i32 = 1_024;
 
-/// What a SQLite file begins with.
-const HEAD: &[u8; 16] = b"SQLite format 3\0";
+/// The first bytes of a SQLite file.
+const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
-/// What SQLite keeps beside a database goes by these endings.
-const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
+/// Suffixes of the files that SQLite keeps next to a database.
+const COMPANION_SUFFIXES: [&str; 3] = ["-wal", "-shm", "-journal"];
 
-/// Writes a backup of a database. It is not migrated: this is what one does before that.
+/// Writes a backup of a database without migrating it, so that a backup can precede a migration.
 pub(crate) fn backup(
     database: &Path,
     file: &Path,
     overwrite: bool,
-    tell: &dyn Fn(Progress),
+    progress: &dyn Fn(Progress),
 ) -> Result<BackupReport> {
     let database = canonical_path(database)?;
-    refuse_target(file, &database, overwrite)?;
+    check_target(file, &database, overwrite)?;
     let from = open(&database, OPEN_FLAGS)?;
     from.execute_batch(BEGIN)?;
     check_migrations(&from, &database)?;
     let counts = count_rows(&from)?;
-    let part = Part::beside(file)?;
-    copy_pages(&from, part.path(), tell)?;
+    let part = PartialFile::beside(file)?;
+    copy_pages(&from, part.path(), progress)?;
     drop(from);
-    check(part.path(), &counts, tell)?;
+    check(part.path(), &counts, progress)?;
     let bytes = part.finish(file)?;
     Ok(BackupReport { bytes, rows: counts.iter().map(|(_, rows)| rows).sum() })
 }
 
-/// Puts a backup in the place of a database. What was there is kept under another name, which ends
-/// with `stamp`.
+/// Replaces a database by a backup. The replaced file is kept under a name that ends with `stamp`.
 pub(crate) fn restore(
     file: &Path,
     database: &Path,
     overwrite: bool,
     stamp: &str,
-    tell: &dyn Fn(Progress),
+    progress: &dyn Fn(Progress),
 ) -> Result<RestoreReport> {
-    let from = open_whole(file)?;
-    let place = Place::claim(database)?;
-    if let Some(old) = &place.old {
+    let from = open_backup(file)?;
+    let locked = LockedFile::claim(database)?;
+    if let Some(old) = &locked.old {
         if old.ino() == metadata(file)?.ino() && old.dev() == metadata(file)?.dev() {
             return Err(refused(file, "is the database itself"));
         }
         if !overwrite {
             let reason = "is there already; with --overwrite it is replaced, and kept beside";
-            return Err(refused(&place.path, reason));
+            return Err(refused(&locked.path, reason));
         }
     }
     let name = file.display().to_string();
     let counts = count_rows(&from).map_err(|error| damaged(&name, error))?;
-    let part = Part::beside(&place.path)?;
-    copy_pages(&from, part.path(), tell).map_err(|error| damaged(&name, error))?;
-    check(part.path(), &counts, tell)?;
-    let kept = with_ending(&place.path, &format!(".replaced-{stamp}"));
-    let kept = place.take(part, Some(&kept))?;
+    let part = PartialFile::beside(&locked.path)?;
+    copy_pages(&from, part.path(), progress).map_err(|error| damaged(&name, error))?;
+    check(part.path(), &counts, progress)?;
+    let kept = with_ending(&locked.path, &format!(".replaced-{stamp}"));
+    let kept = locked.replace(part, Some(&kept))?;
     Ok(RestoreReport { rows: counts.iter().map(|(_, rows)| rows).sum(), kept })
 }
 
-/// The place of a database that is to be filled or replaced; nobody serves it, and no other command
-/// opens it, while this lives.
-pub(crate) struct Place {
+/// A database file that is to be filled or replaced. It is locked: no server and no other command opens it
+/// meanwhile.
+pub(crate) struct LockedFile {
     pub(crate) path: PathBuf,
-    /// What is there.
+    /// The existing file.
     old: Option<std::fs::Metadata>,
     _locks: [File; 2],
 }
 
-impl Place {
+impl LockedFile {
     pub(crate) fn claim(database: &Path) -> Result<Self> {
         let (path, old) = match canonical_path(database) {
             Ok(path) => (path.clone(), Some(metadata(&path)?)),
@@ -139,7 +137,7 @@ impl Place {
         Ok(Self { path, old, _locks: [serving, migrating] })
     }
 
-    /// Whether there is a file, and rows in it.
+    /// Whether the file exists and has rows.
     pub(crate) fn has_rows(&self) -> Result<bool> {
         if self.old.as_ref().is_none_or(|old| old.len() == 0) {
             return Ok(false);
@@ -148,16 +146,16 @@ impl Place {
         Ok(counts.iter().any(|(_, rows)| *rows > 0))
     }
 
-    /// Puts a finished file here; what was here gets the name `kept`, or goes.
-    pub(crate) fn take(self, part: Part, kept: Option<&Path>) -> Result<Option<PathBuf>> {
+    /// Replaces the file by a complete one. The old file is renamed to `kept`, or deleted.
+    pub(crate) fn replace(self, part: PartialFile, kept: Option<&Path>) -> Result<Option<PathBuf>> {
         let Some(old) = &self.old else {
             part.finish(&self.path)?;
             return Ok(None);
         };
-        let_go(&self.path)?;
-        part.belongs_as(old)?;
-        for ending in BESIDE {
-            // Only of a damaged database something is left here.
+        merge_log(&self.path)?;
+        part.set_owner_like(old)?;
+        for ending in COMPANION_SUFFIXES {
+            // Left over only if the database is damaged.
             let beside = with_ending(&self.path, ending);
             match kept {
                 Some(kept) if beside.exists() => {
@@ -169,12 +167,12 @@ impl Place {
                 }
             }
         }
-        // A second name first, so that there is a database at every moment. Should this be the last
-        // one, it is refused for its two names, where an empty one would be made otherwise.
+        // Link before renaming, so that the database exists at every moment. After a crash in between,
+        // it is rejected because of its two names; without the link, an empty one would be created.
         if let Some(kept) = kept {
             match std::fs::hard_link(&self.path, kept) {
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(error),
-                // Not every file system has links.
+                // Some file systems have no links.
                 Err(_) => std::fs::rename(&self.path, kept),
                 Ok(()) => Ok(()),
             }
@@ -185,15 +183,15 @@ impl Place {
     }
 }
 
-/// A file that is not whole yet, beside the place it is meant for and for its owner alone. Unless it
-/// is finished it goes, and what a killed program left of it is begun anew.
-pub(crate) struct Part {
+/// An incomplete file next to its final path, readable by its owner only. It is deleted unless finished;
+/// what a killed program left behind is overwritten.
+pub(crate) struct PartialFile {
     path: PathBuf,
     file: File,
     is_finished: bool,
 }
 
-impl Part {
+impl PartialFile {
     pub(crate) fn beside(file: &Path) -> Result<Self> {
         let path = with_ending(file, ".part");
         let failed = |error| file_error(&path, error);
@@ -207,7 +205,7 @@ impl Part {
         opened.set_permissions(std::fs::Permissions::from_mode(0o600)).map_err(failed)?;
         opened.set_len(0).map_err(failed)?;
         let part = Self { path, file: opened, is_finished: false };
-        part.clear_beside();
+        part.delete_companions();
         Ok(part)
     }
 
@@ -215,8 +213,8 @@ impl Part {
         &self.path
     }
 
-    /// Gives it the owner and the rights of what it replaces.
-    fn belongs_as(&self, old: &std::fs::Metadata) -> Result<()> {
+    /// Sets the owner and the permissions of the file that it replaces.
+    fn set_owner_like(&self, old: &std::fs::Metadata) -> Result<()> {
         let failed = |error| file_error(&self.path, error);
         let own = self.file.metadata().map_err(failed)?;
         if (own.uid(), own.gid()) != (old.uid(), old.gid()) {
@@ -226,9 +224,9 @@ impl Part {
         self.file.set_permissions(old.permissions()).map_err(failed)
     }
 
-    /// Gives it its name, when it is on the disk; tells its size.
+    /// Syncs the file, renames it to its final path and returns its size.
     pub(crate) fn finish(mut self, file: &Path) -> Result<u64> {
-        self.clear_beside();
+        self.delete_companions();
         let failed = |error| file_error(file, error);
         self.file.sync_all().map_err(failed)?;
         std::fs::rename(&self.path, file).map_err(failed)?;
@@ -238,24 +236,24 @@ impl Part {
         Ok(self.file.metadata().map_err(failed)?.len())
     }
 
-    fn clear_beside(&self) {
-        for ending in BESIDE {
+    fn delete_companions(&self) {
+        for ending in COMPANION_SUFFIXES {
             let _ = std::fs::remove_file(with_ending(&self.path, ending));
         }
     }
 }
 
-impl Drop for Part {
+impl Drop for PartialFile {
     fn drop(&mut self) {
         if !self.is_finished {
             let _ = std::fs::remove_file(&self.path);
-            self.clear_beside();
+            self.delete_companions();
         }
     }
 }
 
 /// Copies a database as the transaction of `from` sees it.
-fn copy_pages(from: &Connection, to: &Path, tell: &dyn Fn(Progress)) -> Result<()> {
+fn copy_pages(from: &Connection, to: &Path, progress: &dyn Fn(Progress)) -> Result<()> {
     let mut to = open(to, OPEN_FLAGS)?;
     for pragma in FILL_PRAGMAS {
         to.prepare(pragma)?.query([])?.next()?;
@@ -266,19 +264,23 @@ fn copy_pages(from: &Connection, to: &Path, tell: &dyn Fn(Progress)) -> Result<(
         let pages = copying.progress();
         let count = |pages: i32| u64::try_from(pages).unwrap_or_default();
         let (total, left) = (count(pages.pagecount), count(pages.remaining));
-        tell(Progress::Copying { done: total.saturating_sub(left), total });
+        progress(Progress::Copying { done: total.saturating_sub(left), total });
         match step {
             StepResult::Done => return Ok(()),
             StepResult::More => {}
-            // Not inside a transaction that has begun, and on a file of our own.
+            // Cannot happen: the transaction has begun, and the target is our own file.
             _ => return Err(Error::Maintenance("the database is locked".to_owned())),
         }
     }
 }
 
-/// Checks what was copied, index by index, and leaves one file that needs nothing beside it.
-pub(crate) fn check(path: &Path, counts: &[(String, u64)], tell: &dyn Fn(Progress)) -> Result<()> {
-    tell(Progress::Checking);
+/// Verifies the copy, including its indexes, and leaves a single file.
+pub(crate) fn check(
+    path: &Path,
+    counts: &[(String, u64)],
+    progress: &dyn Fn(Progress),
+) -> Result<()> {
+    progress(Progress::Checking);
     let look = || {
         let copied = open(path, OPEN_FLAGS)?;
         copied.query_row(EXCLUSIVE_LOCKING, [], |_| Ok(()))?;
@@ -296,8 +298,8 @@ pub(crate) fn check(path: &Path, counts: &[(String, u64)], tell: &dyn Fn(Progres
     Ok(())
 }
 
-/// Opens a backup, if it is whole and this program knows what is in it.
-fn open_whole(file: &Path) -> Result<Connection> {
+/// Opens a backup if it is complete and not of a newer version.
+fn open_backup(file: &Path) -> Result<Connection> {
     let failed = |error| file_error(file, error);
     let mut head = [0_u8; 100];
     let mut opened = File::open(file).map_err(failed)?;
@@ -307,10 +309,10 @@ fn open_whole(file: &Path) -> Result<Connection> {
         }
         outcome => outcome.map_err(failed)?,
     }
-    if !head.starts_with(HEAD) {
+    if !head.starts_with(MAGIC) {
         return Err(refused(file, "is no backup of groma"));
     }
-    // Page size, of which 1 means 65,536, and number of pages.
+    // The page size, where 1 means 65,536, and the number of pages.
     let page = match u16::from_be_bytes([head[16], head[17]]) {
         1 => 65_536,
         size => u64::from(size),
@@ -335,7 +337,7 @@ fn open_whole(file: &Path) -> Result<Connection> {
     Ok(connection)
 }
 
-/// The migrations that a database has seen; one without any is not ours.
+/// The migrations that were applied to a database. Fails if it is not a database of this program.
 fn check_migrations(connection: &Connection, path: &Path) -> Result<Vec<(i32, String)>> {
     let read = || {
         if !has_migrations(connection)? {
@@ -349,7 +351,7 @@ fn check_migrations(connection: &Connection, path: &Path) -> Result<Vec<(i32, St
     known.ok_or_else(|| refused(path, "is not a groma database"))
 }
 
-/// What cannot be read is damaged, unless there was no room to write.
+/// Reports a SQLite error as damage, unless the disk is full.
 fn damaged(what: &str, error: Error) -> Error {
     match error {
         Error::Sqlite(error) if error.sqlite_error_code() != Some(ErrorCode::DiskFull) => {
@@ -359,7 +361,7 @@ fn damaged(what: &str, error: Error) -> Error {
     }
 }
 
-/// How many rows each table has.
+/// The number of rows of each table.
 pub(crate) fn count_rows(connection: &Connection) -> Result<Vec<(String, u64)>> {
     let mut statement = connection.prepare(TABLES)?;
     let names: Vec<String> =
@@ -372,28 +374,26 @@ pub(crate) fn count_rows(connection: &Connection) -> Result<Vec<(String, u64)>> 
     Ok(counts)
 }
 
-/// Makes sure that nobody has a database open, and brings all of it into the one file. A damaged one
-/// stays as it is.
-fn let_go(path: &Path) -> Result<()> {
-    let has_expenses = || refused(path, "is open in another program");
-    let mut head = [0_u8; HEAD.len()];
+/// Moves the write-ahead log into the database file. Fails if another program has the database open. A
+/// damaged one stays as it is.
+fn merge_log(path: &Path) -> Result<()> {
+    let in_use = || refused(path, "is open in another program");
+    let mut head = [0_u8; MAGIC.len()];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut head));
-    if read.is_err() || head != *HEAD {
+    if read.is_err() || head != *MAGIC {
         return Ok(());
     }
     let connection = open(path, OPEN_FLAGS)?;
     match connection.query_row(ROLLBACK_JOURNAL, [], |row| row.get::<_, String>(0)) {
         Ok(mode) if mode == "delete" => Ok(()),
-        Ok(_) => Err(has_expenses()),
-        Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => {
-            Err(has_expenses())
-        }
+        Ok(_) => Err(in_use()),
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => Err(in_use()),
         Err(_) => Ok(()),
     }
 }
 
-/// A backup replaces another when it is told to, and the database it is of never.
-fn refuse_target(file: &Path, database: &Path, overwrite: bool) -> Result<()> {
+/// Rejects an existing file unless `overwrite` is set, and always the database itself.
+fn check_target(file: &Path, database: &Path, overwrite: bool) -> Result<()> {
     let there = match std::fs::metadata(file) {
         Ok(there) => there,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
@@ -409,7 +409,7 @@ fn refuse_target(file: &Path, database: &Path, overwrite: bool) -> Result<()> {
     if !overwrite {
         return Err(refused(file, "is there already; --overwrite replaces it"));
     }
-    if BESIDE.iter().any(|ending| with_ending(file, ending).exists()) {
+    if COMPANION_SUFFIXES.iter().any(|ending| with_ending(file, ending).exists()) {
         return Err(refused(file, "is open in another program, or was not closed by it"));
     }
     Ok(())

@@ -1,8 +1,8 @@
-//! Everything from one database into another, of either engine: ids, times and secrets as they are.
+//! Copies a whole database into another one, of either engine: ids, times and secrets stay the same.
 //!
-//! One side reads out of a single state of its database, the other writes what must become whole or
-//! nothing: a transaction on PostgreSQL, a file without a name yet on SQLite. Between them goes a
-//! short queue of rows, so memory does not grow with the database. What goes over is in [`tables`].
+//! The source is read in one snapshot. The target is written completely or not at all: in a transaction on
+//! PostgreSQL, to a temporary file on SQLite. A short queue of batches connects the two, so memory does not
+//! grow with the database. [`tables`] lists what is copied.
 
 pub(crate) mod postgres;
 pub(crate) mod sqlite;
@@ -16,16 +16,16 @@ use tables::{TABLES, Table};
 use tokio::sync::mpsc;
 use uuid::Uuid;
 
-/// How much is on its way in one piece.
+/// The size of a batch.
 const BATCH_ROWS: usize = 500;
 const BATCH_BYTES: usize = 4 << 20;
-/// How many pieces wait to be written.
+/// How many batches may wait to be written.
 const QUEUE: usize = 2;
 
-/// Why endpoints are disabled in a rehearsal.
+/// Why the endpoints of a rehearsal are disabled.
 pub(crate) const REHEARSED: &str = "This database is a copy, made while the original was in use";
 
-/// A value on its way.
+/// A value of a row.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Cell {
     Null,
@@ -34,7 +34,7 @@ pub(crate) enum Cell {
     Text(String),
     Bytes(Vec<u8>),
     Id(Uuid),
-    Moments(Vec<i64>),
+    Times(Vec<i64>),
 }
 
 impl Cell {
@@ -42,7 +42,7 @@ impl Cell {
         match self {
             Self::Text(text) => text.len(),
             Self::Bytes(bytes) => bytes.len(),
-            Self::Moments(moments) => moments.len() * 8,
+            Self::Times(times) => times.len() * 8,
             _ => 16,
         }
     }
@@ -50,20 +50,20 @@ impl Cell {
 
 pub(crate) type Cells = Vec<Cell>;
 
-/// What goes from the reading to the writing side.
-pub(crate) enum Parcel {
-    /// Rows of the table of this number.
+/// What the reader sends to the writer.
+pub(crate) enum Message {
+    /// Rows of the table with this index.
     Rows(usize, Vec<Cells>),
-    /// That was all. Without it nothing is kept.
+    /// All rows were sent. Without it, the copy is discarded.
     End,
 }
 
-/// What a database holds.
+/// The contents of a database, for verification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Manifest {
-    /// The rows of each table.
+    /// The number of rows of each table.
     pub(crate) rows: Vec<u64>,
-    /// The last numbers that were given, which are never given again.
+    /// The last values of the sequences, which must not repeat.
     pub(crate) numbers: [Option<i64>; 4],
 }
 
@@ -75,63 +75,63 @@ pub(crate) const NUMBERED: [(&str, &str); 4] = [
     ("webhook_endpoints", "webhook_endpoints_no_seq"),
 ];
 
-/// A copy that was made.
+/// The result of a copy.
 #[derive(Clone, Debug)]
 pub struct CopyReport {
-    /// Tables with their rows.
+    /// Tables with the number of their rows.
     pub tables: Vec<(&'static str, u64)>,
 }
 
-/// Gathers rows into parcels.
-pub(crate) struct Packing {
+/// Collects rows into batches.
+pub(crate) struct BatchBuilder {
     table: usize,
     rows: Vec<Cells>,
     bytes: usize,
 }
 
-impl Packing {
+impl BatchBuilder {
     pub(crate) fn of(table: usize) -> Self {
         Self { table, rows: Vec::new(), bytes: 0 }
     }
 
-    /// Takes a row; gives a parcel when that is full.
-    pub(crate) fn add(&mut self, row: Cells) -> Option<Parcel> {
+    /// Adds a row. Returns the batch when it is full.
+    pub(crate) fn add(&mut self, row: Cells) -> Option<Message> {
         self.bytes += row.iter().map(Cell::size).sum::<usize>();
         self.rows.push(row);
         let is_full = self.rows.len() >= BATCH_ROWS || self.bytes >= BATCH_BYTES;
         is_full.then(|| self.close()).flatten()
     }
 
-    /// What was gathered since.
-    pub(crate) fn close(&mut self) -> Option<Parcel> {
+    /// The rows since the last full batch.
+    pub(crate) fn close(&mut self) -> Option<Message> {
         self.bytes = 0;
         let rows = std::mem::take(&mut self.rows);
-        (!rows.is_empty()).then_some(Parcel::Rows(self.table, rows))
+        (!rows.is_empty()).then_some(Message::Rows(self.table, rows))
     }
 }
 
-/// Counts what was written, and tells.
-pub(crate) struct Ledger<'t> {
+/// Counts written rows, reports progress and verifies the result.
+pub(crate) struct Verifier<'t> {
     pub(crate) expected: Manifest,
     written: Vec<u64>,
-    tell: &'t (dyn Fn(Progress) + Send + Sync),
+    progress: &'t (dyn Fn(Progress) + Send + Sync),
 }
 
-impl<'t> Ledger<'t> {
-    fn new(expected: Manifest, tell: &'t (dyn Fn(Progress) + Send + Sync)) -> Self {
+impl<'t> Verifier<'t> {
+    fn new(expected: Manifest, progress: &'t (dyn Fn(Progress) + Send + Sync)) -> Self {
         let written = vec![0; expected.rows.len()];
-        Self { expected, written, tell }
+        Self { expected, written, progress }
     }
 
-    pub(crate) fn note(&mut self, table: usize, rows: usize) {
+    pub(crate) fn add(&mut self, table: usize, rows: usize) {
         self.written[table] += rows as u64;
         let (done, total) = (self.written.iter().sum(), self.expected.rows.iter().sum());
-        (self.tell)(Progress::Copying { done, total });
+        (self.progress)(Progress::Copying { done, total });
     }
 
-    /// Compares what the written database says with what the other had.
-    pub(crate) fn close(&self, found: &Manifest) -> Result<()> {
-        (self.tell)(Progress::Checking);
+    /// Compares the written database with the source.
+    pub(crate) fn verify(&self, found: &Manifest) -> Result<()> {
+        (self.progress)(Progress::Checking);
         for (index, table) in TABLES.iter().enumerate() {
             let (had, sent, has) =
                 (self.expected.rows[index], self.written[index], found.rows[index]);
@@ -159,13 +159,13 @@ enum Target {
     Postgres(postgres::Target),
 }
 
-/// Copies a database into an empty one. Neither may be in use, or deliveries would leave from
-/// both; in a rehearsal the first one may, and the endpoints of the copy are disabled.
+/// Copies a database into an empty one. Neither may be in use, or both would send deliveries. In a
+/// rehearsal the source may be in use, and the endpoints of the copy are disabled.
 pub(crate) async fn copy(
     from: &DatabaseUrl,
     to: &DatabaseUrl,
     rehearsal: bool,
-    tell: impl Fn(Progress) + Send + Sync + 'static,
+    progress: impl Fn(Progress) + Send + Sync + 'static,
 ) -> Result<CopyReport> {
     let target = match to.clone() {
         DatabaseUrl::Sqlite(path) => {
@@ -196,18 +196,18 @@ pub(crate) async fn copy(
         match target {
             Target::Sqlite(target) => {
                 spawn_blocking(move || {
-                    target.write(receiver, Ledger::new(manifest, &tell), rehearsal)
+                    target.write(receiver, Verifier::new(manifest, &progress), rehearsal)
                 })
                 .await
             }
             Target::Postgres(target) => {
-                target.write(receiver, Ledger::new(manifest, &tell), rehearsal).await
+                target.write(receiver, Verifier::new(manifest, &progress), rehearsal).await
             }
         }
     };
     match tokio::join!(reading, writing) {
         (Ok(()), Ok(())) => Ok(report),
-        // One side that fails closes the queue on the other.
+        // When one side fails, the queue closes for the other.
         (Err(Error::Closed) | Ok(()), Err(error)) | (Err(error), _) => Err(error),
     }
 }
@@ -217,7 +217,7 @@ fn report(manifest: &Manifest) -> CopyReport {
     CopyReport { tables: TABLES.iter().map(name).zip(manifest.rows.iter().copied()).collect() }
 }
 
-/// Every statement that this makes, for the tests that prepare them.
+/// All statements of this module, for the test that prepares them.
 #[cfg(test)]
 pub(crate) fn every_statement(dialect: crate::records::Dialect) -> Vec<String> {
     use crate::records::Dialect;

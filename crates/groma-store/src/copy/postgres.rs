@@ -1,8 +1,8 @@
-//! PostgreSQL as either end of a copy.
+//! PostgreSQL as source or target of a copy.
 
 use super::{
-    Cell, Cells, Ledger, Manifest, NUMBERED, Packing, Parcel, REHEARSED,
-    tables::{Holds, TABLES, Table},
+    BatchBuilder, Cell, Cells, Manifest, Message, NUMBERED, REHEARSED, Verifier,
+    tables::{ColumnType, TABLES, Table},
 };
 use crate::{
     Error, Result,
@@ -37,10 +37,10 @@ statements! {
     ANALYZE = "ANALYZE";
 }
 
-/// How long the connections of a program that has just ended may linger.
+/// How long the connections of a program that has just ended may remain.
 const LINGERING: Duration = Duration::from_secs(3);
 
-/// A database to be read, in one state.
+/// The source: one snapshot of a database.
 pub(crate) struct Source(Client);
 
 impl Source {
@@ -55,27 +55,27 @@ impl Source {
         Ok((Self(client), manifest))
     }
 
-    pub(crate) async fn read(self, parcels: mpsc::Sender<Parcel>) -> Result<()> {
-        let send = async |parcel: Option<Parcel>| match parcel {
-            Some(parcel) => parcels.send(parcel).await.map_err(|_| Error::Closed),
+    pub(crate) async fn read(self, queue: mpsc::Sender<Message>) -> Result<()> {
+        let send = async |message: Option<Message>| match message {
+            Some(message) => queue.send(message).await.map_err(|_| Error::Closed),
             None => Ok(()),
         };
         for (index, table) in TABLES.iter().enumerate() {
-            let mut packing = Packing::of(index);
+            let mut batch = BatchBuilder::of(index);
             let nothing: [&(dyn ToSql + Sync); 0] = [];
-            // Rows come as they are taken: behind this is the flow of the connection.
+            // Rows arrive as fast as they are consumed.
             let rows = self.0.query_raw(&table.postgres_read, nothing).await?;
             let mut rows = std::pin::pin!(rows);
             while let Some(row) = rows.try_next().await? {
-                send(packing.add(read_row(&row)?)).await?;
+                send(batch.add(read_row(&row)?)).await?;
             }
-            send(packing.close()).await?;
+            send(batch.close()).await?;
         }
-        send(Some(Parcel::End)).await
+        send(Some(Message::End)).await
     }
 }
 
-/// A database to be written, in one transaction.
+/// The target: one transaction.
 pub(crate) struct Target(Client);
 
 impl Target {
@@ -94,20 +94,20 @@ impl Target {
 
     pub(crate) async fn write(
         mut self,
-        mut parcels: mpsc::Receiver<Parcel>,
-        mut ledger: Ledger<'_>,
+        mut queue: mpsc::Receiver<Message>,
+        mut verifier: Verifier<'_>,
         rehearsal: bool,
     ) -> Result<()> {
         let transaction = self.0.transaction().await?;
         transaction.batch_execute(LOCK_TABLES).await?;
-        let mut next = parcels.recv().await;
-        while let Some(Parcel::Rows(index, _)) = &next {
+        let mut next = queue.recv().await;
+        while let Some(Message::Rows(index, _)) = &next {
             let (index, table) = (*index, &TABLES[*index]);
             let types = transaction.prepare(&table.postgres_types).await?;
             let types: Vec<_> = types.columns().iter().map(|of| of.type_().clone()).collect();
             let sink = transaction.copy_in(&table.postgres_write).await?;
             let mut writer = std::pin::pin!(BinaryCopyInWriter::new(sink, &types));
-            while let Some(Parcel::Rows(of, rows)) = &mut next
+            while let Some(Message::Rows(of, rows)) = &mut next
                 && *of == index
             {
                 let count = rows.len();
@@ -115,15 +115,15 @@ impl Target {
                     let row = spread(table, row)?;
                     writer.as_mut().write_raw(row.iter()).await?;
                 }
-                ledger.note(index, count);
-                next = parcels.recv().await;
+                verifier.add(index, count);
+                next = queue.recv().await;
             }
             writer.finish().await?;
         }
         if next.is_none() {
             return Err(Error::Closed);
         }
-        for ((_, sequence), number) in NUMBERED.iter().zip(ledger.expected.numbers) {
+        for ((_, sequence), number) in NUMBERED.iter().zip(verifier.expected.numbers) {
             if let Some(number) = number {
                 transaction.execute(SET_LAST_NUMBER, &[sequence, &number]).await?;
             }
@@ -131,14 +131,14 @@ impl Target {
         if rehearsal {
             transaction.execute(DISABLE_ENDPOINTS, &[&REHEARSED]).await?;
         }
-        ledger.close(&manifest(transaction.client()).await?)?;
+        verifier.verify(&manifest(transaction.client()).await?)?;
         transaction.commit().await?;
         self.0.batch_execute(ANALYZE).await?;
         Ok(())
     }
 }
 
-/// A connection that is not taken for a program at work.
+/// A connection that does not count as a running server.
 async fn connect(url: &str) -> Result<Client> {
     let mut config: tokio_postgres::Config =
         url.parse().map_err(|error: tokio_postgres::Error| Error::Url(error.to_string()))?;
@@ -188,7 +188,7 @@ fn read_row(row: &Row) -> Result<Cells> {
             Type::BOOL => row.try_get::<_, Option<bool>>(index)?.map(|is| Cell::Int(is.into())),
             Type::FLOAT8 => row.try_get::<_, Option<f64>>(index)?.map(Cell::Real),
             Type::BYTEA => row.try_get::<_, Option<Vec<u8>>>(index)?.map(Cell::Bytes),
-            Type::INT8_ARRAY => row.try_get::<_, Option<Vec<i64>>>(index)?.map(Cell::Moments),
+            Type::INT8_ARRAY => row.try_get::<_, Option<Vec<i64>>>(index)?.map(Cell::Times),
             _ => row.try_get::<_, Option<String>>(index)?.map(Cell::Text),
         };
         Ok(read.unwrap_or(Cell::Null))
@@ -196,12 +196,12 @@ fn read_row(row: &Row) -> Result<Cells> {
     (0..row.len()).map(cell).collect()
 }
 
-/// The row with its shape as PostgreSQL keeps it: flat, and whole beside that when it has heights.
+/// Splits the geometry as PostgreSQL stores it: in two dimensions, and also as WKB if it has heights.
 fn spread(table: &Table, row: Cells) -> Result<Cells> {
     let mut spread = Vec::with_capacity(row.len() + 1);
     for (column, cell) in table.columns.iter().zip(row) {
-        match (column.holds, cell) {
-            (Holds::Shape, Cell::Bytes(wkb)) => {
+        match (column.column_type, cell) {
+            (ColumnType::Shape, Cell::Bytes(wkb)) => {
                 let mut geometry =
                     from_wkb(&wkb).map_err(|error| Error::Damaged(error.to_string()))?;
                 let mut has_heights = false;
@@ -210,7 +210,7 @@ fn spread(table: &Table, row: Cells) -> Result<Cells> {
                 spread.push(Cell::Bytes(to_ewkb(&geometry)));
                 spread.push(if has_heights { Cell::Bytes(wkb) } else { Cell::Null });
             }
-            (Holds::Shape, _) => spread.extend([Cell::Null, Cell::Null]),
+            (ColumnType::Shape, _) => spread.extend([Cell::Null, Cell::Null]),
             (_, cell) => spread.push(cell),
         }
     }
@@ -249,7 +249,7 @@ impl ToSql for Cell {
             Self::Text(text) => text.to_sql(kind, out),
             Self::Bytes(bytes) => bytes.as_slice().to_sql(kind, out),
             Self::Id(id) => id.to_sql(kind, out),
-            Self::Moments(moments) => moments.to_sql(kind, out),
+            Self::Times(times) => times.to_sql(kind, out),
         }
     }
 

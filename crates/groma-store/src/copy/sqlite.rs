@@ -1,12 +1,12 @@
-//! SQLite as either end of a copy.
+//! SQLite as source or target of a copy.
 
 use super::{
-    Cell, Cells, Ledger, Manifest, NUMBERED, Packing, Parcel, REHEARSED,
-    tables::{Column, Holds, TABLES, Table},
+    BatchBuilder, Cell, Cells, Manifest, Message, NUMBERED, REHEARSED, Verifier,
+    tables::{Column, ColumnType, TABLES, Table},
 };
 use crate::{
     Error, Result,
-    backup::sqlite::{FILL_PRAGMAS, Part, Place, check, count_rows},
+    backup::sqlite::{FILL_PRAGMAS, LockedFile, PartialFile, check, count_rows},
     engine::{
         sqlite::{OPEN_FLAGS, canonical_path, known_migrations, migrate, serving_lock},
         statements,
@@ -33,10 +33,10 @@ statements! {
     DISABLE_ENDPOINTS = "UPDATE webhook_endpoints SET enabled = 0, disabled_reason = ?1 WHERE enabled = 1";
 }
 
-/// A file to be read, in one state.
+/// The source: one snapshot of a file.
 pub(crate) struct Source {
     connection: Connection,
-    /// Nobody serves it meanwhile.
+    /// Keeps servers away.
     _serving: Option<File>,
 }
 
@@ -50,66 +50,66 @@ impl Source {
         Ok((Self { connection, _serving: serving }, manifest))
     }
 
-    pub(crate) fn read(self, parcels: &mpsc::Sender<Parcel>) -> Result<()> {
-        let send = |parcel| parcels.blocking_send(parcel).map_err(|_| Error::Closed);
+    pub(crate) fn read(self, queue: &mpsc::Sender<Message>) -> Result<()> {
+        let send = |message| queue.blocking_send(message).map_err(|_| Error::Closed);
         for (index, table) in TABLES.iter().enumerate() {
-            let mut packing = Packing::of(index);
+            let mut batch = BatchBuilder::of(index);
             let mut statement = self.connection.prepare(&table.sqlite_read)?;
             let mut rows = statement.query([])?;
             while let Some(row) = rows.next()? {
-                packing.add(read_row(table, row)?).map_or(Ok(()), send)?;
+                batch.add(read_row(table, row)?).map_or(Ok(()), send)?;
             }
-            packing.close().map_or(Ok(()), send)?;
+            batch.close().map_or(Ok(()), send)?;
         }
-        send(Parcel::End)
+        send(Message::End)
     }
 }
 
-/// A file to be written. It has no name until it is whole.
+/// The target: a temporary file until it is complete.
 pub(crate) struct Target {
-    place: Place,
-    part: Part,
+    locked: LockedFile,
+    part: PartialFile,
     connection: Connection,
 }
 
 impl Target {
     pub(crate) fn open(path: &Path) -> Result<Self> {
-        let place = Place::claim(path)?;
-        if place.has_rows()? {
+        let locked = LockedFile::claim(path)?;
+        if locked.has_rows()? {
             let reason = "is not empty; a copy goes into an empty database";
-            return Err(Error::Maintenance(format!("{} {reason}", place.path.display())));
+            return Err(Error::Maintenance(format!("{} {reason}", locked.path.display())));
         }
-        let part = Part::beside(&place.path)?;
+        let part = PartialFile::beside(&locked.path)?;
         let mut connection = Connection::open_with_flags(part.path(), OPEN_FLAGS)?;
         connection.set_prepared_statement_cache_capacity(64);
         for pragma in FILL_PRAGMAS {
             connection.prepare(pragma)?.query([])?.next()?;
         }
         known_migrations().run(&mut connection)?;
-        Ok(Self { place, part, connection })
+        Ok(Self { locked, part, connection })
     }
 
     pub(crate) fn write(
         self,
-        mut parcels: mpsc::Receiver<Parcel>,
-        mut ledger: Ledger<'_>,
+        mut queue: mpsc::Receiver<Message>,
+        mut verifier: Verifier<'_>,
         rehearsal: bool,
     ) -> Result<()> {
-        let Self { place, part, connection } = self;
+        let Self { locked, part, connection } = self;
         loop {
-            match parcels.blocking_recv() {
-                Some(Parcel::Rows(index, rows)) => {
+            match queue.blocking_recv() {
+                Some(Message::Rows(index, rows)) => {
                     connection.execute_batch(BEGIN)?;
                     write_rows(&connection, &TABLES[index], &rows)?;
                     connection.execute_batch(COMMIT)?;
-                    ledger.note(index, rows.len());
+                    verifier.add(index, rows.len());
                 }
-                Some(Parcel::End) => break,
+                Some(Message::End) => break,
                 None => return Err(Error::Closed),
             }
         }
         connection.execute(FILL_FEATURE_KEYS, [])?;
-        for ((table, _), number) in NUMBERED.iter().zip(ledger.expected.numbers) {
+        for ((table, _), number) in NUMBERED.iter().zip(verifier.expected.numbers) {
             if let Some(number) = number
                 && connection.execute(SET_LAST_NUMBER, (table, number))? == 0
             {
@@ -119,11 +119,11 @@ impl Target {
         if rehearsal {
             connection.execute(DISABLE_ENDPOINTS, [REHEARSED])?;
         }
-        ledger.close(&manifest(&connection)?)?;
+        verifier.verify(&manifest(&connection)?)?;
         let counts = count_rows(&connection)?;
         drop(connection);
         check(part.path(), &counts, &|_| ())?;
-        place.take(part, None)?;
+        locked.replace(part, None)?;
         Ok(())
     }
 }
@@ -145,31 +145,31 @@ fn manifest(connection: &Connection) -> Result<Manifest> {
 fn read_row(table: &Table, row: &Row<'_>) -> Result<Cells> {
     let mut cells = Vec::with_capacity(table.columns.len());
     for (index, column) in table.columns.iter().enumerate() {
-        cells.push(match (column.holds, table.kind) {
-            (Holds::Search, Some(kind)) => {
+        cells.push(match (column.column_type, table.kind) {
+            (ColumnType::Search, Some(kind)) => {
                 let document = table.columns.iter().position(is_document).unwrap_or_default();
                 let document = row.get_ref(document)?.as_str().map_err(rusqlite::Error::from)?;
                 Cell::Text(Record::from_document(kind, document.as_bytes())?.search_text())
             }
-            (holds, _) => read_cell(holds, row.get_ref(index)?)?,
+            (column_type, _) => read_cell(column_type, row.get_ref(index)?)?,
         });
     }
     Ok(cells)
 }
 
 fn is_document(column: &Column) -> bool {
-    column.holds == Holds::Document
+    column.column_type == ColumnType::Document
 }
 
-fn read_cell(holds: Holds, value: ValueRef<'_>) -> Result<Cell> {
-    Ok(match (holds, value) {
+fn read_cell(column_type: ColumnType, value: ValueRef<'_>) -> Result<Cell> {
+    Ok(match (column_type, value) {
         (_, ValueRef::Null) => Cell::Null,
-        (Holds::Id, ValueRef::Blob(bytes)) => {
+        (ColumnType::Id, ValueRef::Blob(bytes)) => {
             Cell::Id(Uuid::from_slice(bytes).map_err(|error| Error::Damaged(error.to_string()))?)
         }
-        (Holds::Moments, ValueRef::Blob(bytes)) => {
-            let moments = bytes.as_chunks().0.iter().map(|moment| i64::from_le_bytes(*moment));
-            Cell::Moments(moments.collect())
+        (ColumnType::Times, ValueRef::Blob(bytes)) => {
+            let times = bytes.as_chunks().0.iter().map(|time| i64::from_le_bytes(*time));
+            Cell::Times(times.collect())
         }
         (_, ValueRef::Blob(bytes)) => Cell::Bytes(bytes.to_vec()),
         (_, ValueRef::Integer(number)) => Cell::Int(number),
@@ -188,7 +188,7 @@ fn write_rows(connection: &Connection, table: &Table, rows: &[Cells]) -> Result<
         }
         statement.raw_execute()?;
         if let (Some(kind), Some(Cell::Text(text))) = (table.kind, row.last()) {
-            // The same text that a change would index.
+            // The text that a change would index.
             let text = format!("{text}{FIELD_SEPARATOR}{FIELD_SEPARATOR}");
             let row_id = connection.last_insert_rowid();
             connection.prepare_cached(&KindSql::of(kind).insert_text)?.execute((row_id, text))?;
@@ -206,8 +206,8 @@ impl ToSql for Cell {
             Self::Text(text) => ToSqlOutput::Borrowed(ValueRef::Text(text.as_bytes())),
             Self::Bytes(bytes) => ToSqlOutput::Borrowed(ValueRef::Blob(bytes)),
             Self::Id(id) => ToSqlOutput::Borrowed(ValueRef::Blob(id.as_bytes())),
-            Self::Moments(moments) => {
-                let bytes = moments.iter().flat_map(|moment| moment.to_le_bytes());
+            Self::Times(times) => {
+                let bytes = times.iter().flat_map(|time| time.to_le_bytes());
                 ToSqlOutput::Owned(Value::Blob(bytes.collect()))
             }
         })

@@ -1,58 +1,58 @@
-//! The tables that a copy carries over, and where the two engines keep the same thing otherwise.
+//! The tables that are copied, and how the engines differ in storing them.
 //!
-//! A row on its way has the columns of PostgreSQL. SQLite has a workspace's number for its id, packs
-//! numbers into places, and finds out by a join what a row need not say. Rows that belong to a
-//! workspace or a layer that is deleted, and wait to be cleared away, stay behind. What the databases
-//! derive themselves (who does which assignment, features by their own ids) is not carried either.
+//! A copied row has the columns of PostgreSQL. SQLite stores the number of a workspace instead of its id,
+//! packs two numbers into a position, and leaves out columns that a join can find. Rows of deleted
+//! workspaces and layers that wait for cleanup are not copied, nor is what the databases derive themselves
+//! (the people of assignments, features by external id).
 
 use crate::records::Link;
 use groma_domain::Kind;
 use std::sync::LazyLock;
 
-/// What a column holds, where the engines do not just say it.
+/// The type of a column, where the engines differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Holds {
-    /// What both engines say the same way.
+pub(crate) enum ColumnType {
+    /// The same on both engines.
     Plain,
     /// An id: 16 bytes on SQLite.
     Id,
     /// A document: text on SQLite, bytes on PostgreSQL.
     Document,
-    /// Moments: bytes on SQLite, an array on PostgreSQL.
-    Moments,
-    /// A shape: WKB on SQLite; on PostgreSQL a geometry, and WKB when it has heights.
+    /// Times: bytes on SQLite, an array on PostgreSQL.
+    Times,
+    /// A geometry: WKB on SQLite; on PostgreSQL a geometry, and WKB if it has heights.
     Shape,
-    /// The folded text of a record: in an index of its own on SQLite, which does not tell it.
+    /// The search text of a record: on SQLite in a full-text index that does not return it.
     Search,
 }
 
 pub(crate) struct Column {
-    pub(crate) holds: Holds,
-    /// Its name on PostgreSQL.
+    pub(crate) column_type: ColumnType,
+    /// The name on PostgreSQL.
     name: &'static str,
-    /// How SQLite tells it, of a row `t`.
+    /// The SQLite expression that reads it from a row `t`.
     read: String,
-    /// SQLite's column for it, and what goes there; `{}` is the value.
+    /// The SQLite column, and the expression to write; `{}` is the value.
     write: Option<(&'static str, &'static str)>,
 }
 
 pub(crate) struct Table {
     pub(crate) name: &'static str,
-    /// The kind of record that it holds.
+    /// The kind of its records.
     pub(crate) kind: Option<Kind>,
     pub(crate) columns: Vec<Column>,
     pub(crate) sqlite_read: String,
     pub(crate) sqlite_write: String,
     pub(crate) sqlite_count: String,
     pub(crate) postgres_read: String,
-    /// Reads nothing, but tells the types that `postgres_write` takes.
+    /// Selects no rows, but has the types that `postgres_write` takes.
     pub(crate) postgres_types: String,
     pub(crate) postgres_write: String,
     pub(crate) postgres_count: String,
     pub(crate) postgres_any: String,
 }
 
-/// All of them, in an order in which what is looked up is there.
+/// All tables, in an order in which referenced rows come first.
 pub(crate) static TABLES: LazyLock<Vec<Table>> = LazyLock::new(all);
 
 fn all() -> Vec<Table> {
@@ -70,7 +70,7 @@ fn all() -> Vec<Table> {
         ),
         Table::whole("login_attempts", plain("bucket at")),
         Table::whole("devices", plain("hash") + ids(&["user_id"]) + plain("at")),
-        Table::whole("rate_windows", ids(&["token_id"]) + one("accepted", Holds::Moments)),
+        Table::whole("rate_windows", ids(&["token_id"]) + one("accepted", ColumnType::Times)),
         Table::whole(
             "workspaces",
             ids(&["id"])
@@ -95,7 +95,7 @@ fn all() -> Vec<Table> {
         Table::of_workspace("page_counts", plain("kind bucket records generation")),
         Table::of_workspace(
             "statuses",
-            ids(&["id"]) + plain("seq kind name_key") + one("doc", Holds::Document),
+            ids(&["id"]) + plain("seq kind name_key") + one("doc", ColumnType::Document),
         ),
     ];
     tables.extend(Kind::ALL.map(records));
@@ -141,39 +141,41 @@ fn all() -> Vec<Table> {
     tables
 }
 
-/// A record's place is that of its workspace and its own in one number.
+/// A record's position on SQLite, which contains the number of its workspace.
 fn records(kind: Kind) -> Table {
     let links = Link::columns(kind);
-    let links = Columns(links.map(|name| column(name, Holds::Id)).collect());
+    let links = Columns(links.map(|name| column(name, ColumnType::Id)).collect());
     let position = Column {
         read: "t.position & 1099511627775".to_owned(),
         write: Some(("position", "(SELECT no FROM workspaces WHERE id = ?1) << 40 | {}")),
-        ..column("position", Holds::Plain)
+        ..column("position", ColumnType::Plain)
     };
-    let search = Column { read: "NULL".to_owned(), write: None, ..column("search", Holds::Search) };
+    let search =
+        Column { read: "NULL".to_owned(), write: None, ..column("search", ColumnType::Search) };
     let columns = Columns(vec![position])
         + ids(&["id"])
         + plain("reference")
         + links
-        + one("doc", Holds::Document)
+        + one("doc", ColumnType::Document)
         + plain("people")
         + Columns(vec![search]);
     Table { kind: Some(kind), ..Table::of_workspace(kind.plural(), columns) }
 }
 
-/// So is a feature's, of its layer.
+/// A feature's position on SQLite contains the number of its layer.
 fn features() -> Table {
-    let layer = Column { read: "l.no".to_owned(), write: None, ..column("layer", Holds::Plain) };
+    let layer =
+        Column { read: "l.no".to_owned(), write: None, ..column("layer", ColumnType::Plain) };
     let position = Column {
         read: "t.position & 1099511627775".to_owned(),
         write: Some(("position", "?2 << 40 | {}")),
-        ..column("position", Holds::Plain)
+        ..column("position", ColumnType::Plain)
     };
     let columns = Columns(vec![unsaid_workspace(), layer, position])
         + ids(&["id"])
         + plain("external_id")
         + ids(&["folder_id", "assignment_id"])
-        + one("geometry", Holds::Shape)
+        + one("geometry", ColumnType::Shape)
         + plain("properties created_at updated_at");
     Table::new(
         "features",
@@ -183,7 +185,7 @@ fn features() -> Table {
     )
 }
 
-/// An endpoint goes by its number on SQLite.
+/// SQLite refers to an endpoint by its number.
 fn deliveries() -> Table {
     let endpoint = Column {
         read: "e.id".to_owned(),
@@ -192,7 +194,7 @@ fn deliveries() -> Table {
             "(SELECT no FROM webhook_endpoints WHERE id = {}
                 AND ws = (SELECT no FROM workspaces WHERE id = ?1))",
         )),
-        ..column("endpoint_id", Holds::Id)
+        ..column("endpoint_id", ColumnType::Id)
     };
     let columns = Columns(vec![workspace()])
         + ids(&["id"])
@@ -211,7 +213,7 @@ fn attempts() -> Table {
     let delivery = Column {
         read: "t.delivery".to_owned(),
         write: Some(("delivery", "{}")),
-        ..column("delivery_id", Holds::Id)
+        ..column("delivery_id", ColumnType::Id)
     };
     Table::new(
         "attempts",
@@ -239,38 +241,38 @@ impl std::ops::Add for Columns {
     }
 }
 
-fn column(name: &'static str, holds: Holds) -> Column {
-    Column { holds, name, read: format!("t.{name}"), write: Some((name, "{}")) }
+fn column(name: &'static str, column_type: ColumnType) -> Column {
+    Column { column_type, name, read: format!("t.{name}"), write: Some((name, "{}")) }
 }
 
-fn one(name: &'static str, holds: Holds) -> Columns {
-    Columns(vec![column(name, holds)])
+fn one(name: &'static str, column_type: ColumnType) -> Columns {
+    Columns(vec![column(name, column_type)])
 }
 
-/// Columns of these names, with spaces between them.
+/// Columns by name, separated by spaces.
 fn plain(names: &'static str) -> Columns {
-    Columns(names.split(' ').map(|name| column(name, Holds::Plain)).collect())
+    Columns(names.split(' ').map(|name| column(name, ColumnType::Plain)).collect())
 }
 
 fn ids(names: &[&'static str]) -> Columns {
-    Columns(names.iter().map(|name| column(name, Holds::Id)).collect())
+    Columns(names.iter().map(|name| column(name, ColumnType::Id)).collect())
 }
 
 fn workspace() -> Column {
     Column {
         read: "w.id".to_owned(),
         write: Some(("ws", "(SELECT no FROM workspaces WHERE id = {})")),
-        ..column("workspace_id", Holds::Id)
+        ..column("workspace_id", ColumnType::Id)
     }
 }
 
-/// The workspace of a row that does not name it on SQLite.
+/// The workspace of a row that has no such column on SQLite.
 fn unsaid_workspace() -> Column {
     Column { write: None, ..workspace() }
 }
 
 impl Table {
-    /// A table of no workspace.
+    /// A table that belongs to no workspace.
     fn whole(name: &'static str, columns: Columns) -> Self {
         Self::new(name, columns, "", "")
     }
@@ -303,15 +305,17 @@ impl Table {
                 values.push(value.replace("{}", &format!("?{slot}")));
             }
         }
-        let shown = |column: &Column| match column.holds {
-            Holds::Document => format!("convert_from(t.{}, 'UTF8')", column.name),
-            Holds::Shape => "coalesce(t.heights, ST_AsBinary(t.geom, 'NDR'))".to_owned(),
+        let shown = |column: &Column| match column.column_type {
+            ColumnType::Document => format!("convert_from(t.{}, 'UTF8')", column.name),
+            ColumnType::Shape => "coalesce(t.heights, ST_AsBinary(t.geom, 'NDR'))".to_owned(),
             _ => format!("t.{}", column.name),
         };
         let shown: Vec<_> = columns.iter().map(shown).collect();
         let taken: Vec<_> = columns
             .iter()
-            .map(|column| if column.holds == Holds::Shape { "geom, heights" } else { column.name })
+            .map(|column| {
+                if column.column_type == ColumnType::Shape { "geom, heights" } else { column.name }
+            })
             .collect();
         let taken = taken.join(", ");
         let order = if columns.len() > 3 { "1, 2, 3" } else { "1, 2" };
@@ -343,7 +347,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// What the databases fill in by themselves.
+    /// Tables that the databases fill themselves.
     const DERIVED: [&str; 2] = ["assignment_people", "feature_keys"];
 
     #[test]
@@ -366,7 +370,7 @@ mod tests {
                 written.map(|(name, _)| format!("{}.{name}", table.name))
             })
             .collect();
-        // A record's workspace is in its place too; a block's number is SQLite's own.
+        // A record's position contains its workspace; a block's number exists on SQLite only.
         carried.insert("tile_blocks.no".to_owned());
         let lacking: Vec<_> = there
             .iter()

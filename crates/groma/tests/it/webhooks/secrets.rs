@@ -30,8 +30,8 @@ fn database_contains(server: &TestServer, text: &str) -> bool {
     }
     let query = format!(
         "SELECT (SELECT count(*) FROM webhook_endpoints e WHERE strpos(encode(e.secret || coalesce(e.previous_secret, ''), 'escape'), '{text}') > 0)
-            + (SELECT count(*) FROM replays r WHERE strpos(encode(r.answer, 'escape'), '{text}') > 0)
-            + (SELECT count(*) FROM changes c WHERE strpos(coalesce(c.after, '') || coalesce(c.before, ''), '{text}') > 0)"
+            + (SELECT count(*) FROM idempotency_keys k WHERE strpos(encode(k.response, 'escape'), '{text}') > 0)
+            + (SELECT count(*) FROM audit_log a WHERE strpos(coalesce(a.after, '') || coalesce(a.before, ''), '{text}') > 0)"
     );
     postgres::query_number(server.database_url(), &query).unwrap() > 0
 }
@@ -111,7 +111,9 @@ fn existing_secrets_can_be_encrypted_later(engine: Engine) {
     assert!(database_contains(&server, &secret));
     let note = server.run(&["check"]).expect_success();
     assert!(
-        note.contains("webhooks.encryption_key is not set; set it to the key to encrypt with"),
+        note.contains(
+            "webhooks.encryption_key is not set, so webhook secrets are stored unencrypted"
+        ),
         "{note}"
     );
     webhook_encrypt(&server)
@@ -138,7 +140,7 @@ fn wrong_key_stops_deliveries_instead_of_sending_unsigned(engine: Engine) {
     server.set_env("GROMA_WEBHOOKS__ENCRYPTION_KEY", OTHER_KEY);
     let output = server.run(&["check"]);
     assert_eq!(output.code, Some(1));
-    assert!(output.stderr.contains("1 webhook secrets do not open"), "{output:?}");
+    assert!(output.stderr.contains("1 webhook secrets cannot be decrypted"), "{output:?}");
     server.serve();
     save_folder(&server, "F", "x");
     let found = wait_until(PATIENCE, || {
