@@ -56,12 +56,12 @@ fn run() -> Result<(), String> {
     let out = env::var_os("OUT_DIR").map(PathBuf::from).ok_or("OUT_DIR is not set")?;
     let list = out.join("assets.rs");
     fs::write(&list, file_list(&dist, &names)?).map_err(with_path(&list))?;
-    embed_locales(&out)
+    embed_locales(Path::new(&manifest_dir), &out)
 }
 
 /// Writes the list of the files in `locales/` with their language tags, for `src/web/i18n.rs`.
-fn embed_locales(out: &Path) -> Result<(), String> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("locales");
+fn embed_locales(manifest_dir: &Path, out: &Path) -> Result<(), String> {
+    let folder = manifest_dir.join("locales");
     println!("cargo::rerun-if-changed={}", folder.display());
     let mut tags = Vec::new();
     for entry in fs::read_dir(&folder).map_err(with_path(&folder))? {
