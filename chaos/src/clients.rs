@@ -71,7 +71,7 @@ async fn slow(fixture: &Fixture, server: &ServerProcess, count: usize) -> Result
     Ok(ScenarioResult {
         acknowledged: requests,
         details:
-            "heads and bodies sent slowly, responses that nobody reads; all others were served"
+            "some clients sent heads and bodies slowly or did not read responses; all others were served"
                 .to_owned(),
         ..ScenarioResult::new("slow clients", &fixture.engine(), count as u64)
     })

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 /// A server certificate and the authority that issued it.
 pub struct IssuedCertificate {
-    /// The authority's certificate as PEM. No client trusts it unless it is told to.
+    /// The certificate of the authority as PEM. A client trusts it only if the test configures it.
     pub authority_pem: String,
     /// The configuration of a server with this certificate.
     pub server_config: Arc<ServerConfig>,

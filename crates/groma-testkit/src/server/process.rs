@@ -152,7 +152,7 @@ impl std::fmt::Debug for ServerProcess {
     }
 }
 
-/// Copies lines to a buffer until the end, and shows each to `inspect` once it is there.
+/// Copies lines to a buffer until the stream ends, and calls `inspect` with each copied line.
 fn copy_lines(from: impl Read, to: &Mutex<String>, inspect: impl Fn(&str)) {
     for line in BufReader::new(from).lines().map_while(std::result::Result::ok) {
         let mut buffer = to.lock().unwrap();

@@ -155,12 +155,12 @@ fn secrets_are_not_in_the_log_or_the_audit_log(engine: Engine) {
     let server = start(engine);
     let token = server.create_token(&["MANAGE_WEBHOOK"]);
     let receiver = Receiver::start();
-    let body = json!({ "url": receiver.url("/"), "secret": "a secret that nobody sees" });
+    let body = json!({ "url": receiver.url("/"), "secret": "a secret that must stay hidden" });
     let endpoint: Value = post(&server, &token, &body).ok();
     save_folder(&server, "F", "x");
     receiver.wait_for(1);
     webhook(&server, &["delete", id(&endpoint)]).expect_success();
-    assert!(!server.process().log().contains("nobody sees"));
+    assert!(!server.process().log().contains("must stay hidden"));
 }
 
 fn webhook_encrypt(server: &TestServer) -> CommandOutput {
