@@ -1,6 +1,6 @@
 //! A large workspace, created with `store.apply`.
 
-use crate::{Result, changes::now};
+use crate::{Result, commands::now};
 use clap::Args;
 use groma_domain::{
     Currency, Email, Kind, ListParams, Scope, SearchTerm, Timestamp, WorkspaceId,

@@ -1,6 +1,6 @@
 //! The machine, the sync rate of its disk and the copy rate of its memory.
 
-use crate::{Result, profile::Profile, server, table::number};
+use crate::{Result, profile::Profile, row::number, server};
 use std::{
     hint::black_box,
     io::Write as _,

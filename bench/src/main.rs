@@ -3,6 +3,7 @@
 
 mod bare;
 mod changes;
+mod commands;
 mod dataset;
 mod datasette;
 mod directus;
@@ -21,6 +22,7 @@ mod profile;
 mod receiver;
 mod records;
 mod report;
+mod row;
 mod server;
 mod start;
 mod table;

@@ -9,8 +9,8 @@ use crate::{
     profile::{CONNECTIONS, DIRECTORY, Profile, psql, vacuum, wait_until_idle},
     records::{Key, Requested, measure, measure_search},
     report::{Goal, Part, Row, Unit, in_turns},
+    row::number,
     server::Server,
-    table::number,
     wrk,
 };
 use groma_domain::token::Token;

@@ -8,8 +8,8 @@ use crate::{
     machine, process,
     profile::{CONNECTIONS, Profile},
     report::{Goal, Part, Row, Unit, in_turns},
+    row::number,
     server::Server,
-    table::number,
     wrk,
 };
 use groma_store::Store;

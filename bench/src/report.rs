@@ -1,104 +1,11 @@
 //! The results as data. Every part is stored under `target/bench` with its commit and date, so that a run
 //! of one part keeps the others. `table.rs` formats them.
 
+pub(crate) use crate::row::{Goal, Row, Unit, median};
+
 use crate::{Result, machine, profile::Profile};
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
-
-/// A row of the table: our figures, those of a peer, and the goal.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Row {
-    pub(crate) work: String,
-    pub(crate) unit: Unit,
-    /// One figure per round.
-    pub(crate) ours: Vec<f64>,
-    pub(crate) comparison: Option<Comparison>,
-    pub(crate) goal: Option<Goal>,
-}
-
-/// The figures of a peer in the same rounds.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Comparison {
-    pub(crate) peer: String,
-    pub(crate) figures: Vec<f64>,
-}
-
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(crate) enum Unit {
-    PerSecond,
-    Millis,
-    Kilobytes,
-    Megabytes,
-    MegabytesPerSecond,
-}
-
-/// A goal for our figure or for its ratio to the peer's.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(crate) enum Goal {
-    AtLeast(f64),
-    AtMost(f64),
-    RatioAtLeast(f64),
-    RatioAtMost(f64),
-}
-
-/// The median, minimum and maximum of some rounds.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Spread {
-    pub(crate) low: f64,
-    pub(crate) median: f64,
-    pub(crate) high: f64,
-}
-
-impl Row {
-    pub(crate) fn new(work: impl Into<String>, unit: Unit, ours: &[f64]) -> Self {
-        Self { work: work.into(), unit, ours: ours.to_vec(), comparison: None, goal: None }
-    }
-
-    pub(crate) fn compared_with(mut self, peer: &str, figures: &[f64]) -> Self {
-        self.comparison = Some(Comparison { peer: peer.to_owned(), figures: figures.to_vec() });
-        self
-    }
-
-    pub(crate) fn goal(mut self, goal: impl Into<Option<Goal>>) -> Self {
-        self.goal = goal.into();
-        self
-    }
-
-    /// The ratio of our figures to the peer's, per round if both have the same rounds.
-    pub(crate) fn ratio(&self) -> Option<Spread> {
-        let theirs = &self.comparison.as_ref()?.figures;
-        let middle = median(theirs);
-        let is_paired = theirs.len() == self.ours.len();
-        let denominator = |round: usize| if is_paired { theirs[round] } else { middle };
-        let ratios: Vec<f64> =
-            self.ours.iter().enumerate().map(|(round, ours)| ours / denominator(round)).collect();
-        Some(Spread::of(&ratios)).filter(|ratio| ratio.high.is_finite())
-    }
-
-    /// Whether the goal was reached; `None` without a goal or without figures to compare.
-    pub(crate) fn is_met(&self) -> Option<bool> {
-        let ours = median(&self.ours);
-        match self.goal? {
-            Goal::AtLeast(bound) => Some(ours >= bound),
-            Goal::AtMost(bound) => Some(ours <= bound),
-            Goal::RatioAtLeast(bound) => Some(self.ratio()?.median >= bound),
-            Goal::RatioAtMost(bound) => Some(self.ratio()?.median <= bound),
-        }
-    }
-}
-
-impl Spread {
-    pub(crate) fn of(figures: &[f64]) -> Self {
-        let mut sorted = figures.to_vec();
-        sorted.sort_by(f64::total_cmp);
-        let at = |place: usize| sorted.get(place).copied().unwrap_or_default();
-        Self { low: at(0), median: at(sorted.len() / 2), high: at(sorted.len().saturating_sub(1)) }
-    }
-}
-
-pub(crate) fn median(figures: &[f64]) -> f64 {
-    Spread::of(figures).median
-}
 
 /// Software that we compare with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -142,7 +49,7 @@ impl Part {
 
     /// Adds a row and prints it.
     pub(crate) fn row(&mut self, row: Row) {
-        println!("  {}", crate::table::line(&row));
+        println!("  {}", row.line());
         self.rows.push(row);
     }
 
@@ -195,26 +102,6 @@ pub(crate) fn in_turns<const N: usize>(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn ratio_is_the_median_of_the_ratios_per_round() {
-        let row = Row::new("x", Unit::PerSecond, &[10.0, 40.0, 30.0])
-            .compared_with("y", &[10.0, 20.0, 10.0]);
-        let ratio = row.ratio().unwrap();
-        assert_eq!((ratio.low, ratio.median, ratio.high), (1.0, 2.0, 3.0));
-        let once = Row::new("x", Unit::Millis, &[10.0, 40.0, 30.0]).compared_with("y", &[10.0]);
-        assert_eq!(once.ratio().unwrap().median, 3.0);
-    }
-
-    #[test]
-    fn goal_without_a_figure_to_compare_is_undecided() {
-        let row = |goal| Row::new("x", Unit::PerSecond, &[5.0]).goal(goal);
-        assert_eq!(row(Goal::AtLeast(5.0)).is_met(), Some(true));
-        assert_eq!(row(Goal::AtMost(4.0)).is_met(), Some(false));
-        assert_eq!(row(Goal::RatioAtLeast(1.0)).is_met(), None);
-        assert_eq!(row(Goal::RatioAtLeast(1.0)).compared_with("y", &[0.0]).is_met(), None);
-        assert_eq!(row(Goal::RatioAtMost(2.0)).compared_with("y", &[1.0]).is_met(), Some(false));
-    }
 
     #[test]
     fn every_second_round_reverses_the_order() {

@@ -5,8 +5,8 @@ use crate::{
     profile::Profile,
     records,
     report::{Goal, Part, Row, Unit},
+    row::number,
     server::{self, Server},
-    table::number,
 };
 use std::{process::Command, time::Instant};
 

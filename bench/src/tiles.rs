@@ -10,7 +10,7 @@ use crate::{
     profile::{CONNECTIONS, Profile, psql, vacuum},
     records::BARE,
     report::{Goal, Part, Row, Unit, in_turns},
-    table::number,
+    row::number,
     tipg::{self, Tipg},
     wrk,
 };

@@ -4,13 +4,13 @@
 
 use crate::{
     Result,
-    changes::{apply, create, endpoint, now, workspace, write},
+    commands::{apply, create, endpoint, now, workspace, write},
     load::mix,
     profile::Profile,
     receiver::{Receiver, micros},
     report::{Goal, Part, Row, Unit},
+    row::number,
     server::Server,
-    table::number,
 };
 use groma_store::Store;
 use groma_webhooks::{AddressPolicy, Client, DeliverySender, Resolver};

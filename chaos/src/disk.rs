@@ -3,9 +3,10 @@
 use crate::{
     Result, Scale, ensure,
     event_receiver::{Behavior, EventReceiver},
+    fixture::FOLDERS,
     fixture::Fixture,
     is_installed,
-    ledger::{FOLDERS, Ledger, feature},
+    ledger::{Ledger, feature},
     load::Load,
     postgres_server::is_root,
     report::ScenarioResult,

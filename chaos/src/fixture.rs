@@ -1,6 +1,6 @@
 //! A workspace on either engine that a scenario can break, and checks of its database.
 
-use crate::{Result, ledger::FOLDERS};
+use crate::Result;
 use groma_testkit::{
     Engine, ServerProcess, TestServer, postgres,
     server::{ADMIN_LISTENER, LOCAL_WEBHOOKS, NO_RATE_LIMIT, OWNER, START_TIMEOUT, WORKSPACE},
@@ -11,6 +11,9 @@ use std::{
     path::{Path, PathBuf},
 };
 use tempfile::TempDir;
+
+/// The number of folders, each with its own writer.
+pub(crate) const FOLDERS: usize = 6;
 
 /// A database, its workspace and a token with all scopes. Processes are started by [`Fixture::serve`].
 pub(crate) struct Fixture {

@@ -4,7 +4,11 @@
 //! folder, one event. So each write can be verified: whether it was acknowledged, whether it is stored,
 //! and whether its event arrived.
 
-use crate::{Result, event_receiver::EventReceiver, fixture::Fixture};
+use crate::{
+    Result,
+    event_receiver::EventReceiver,
+    fixture::{FOLDERS, Fixture},
+};
 use groma_testkit::{ServerProcess, http::Request, wait::retry};
 use parking_lot::Mutex;
 use serde_json::Value;
@@ -13,9 +17,6 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
     time::Duration,
 };
-
-/// The number of folders, each with its own writer.
-pub(crate) const FOLDERS: usize = 6;
 
 /// Longer than any delivery can take, including a lease that has to expire.
 const PATIENCE: Duration = Duration::from_secs(120);

@@ -1,6 +1,9 @@
 //! Writers that continue through every fault and record each response.
 
-use crate::ledger::{FOLDERS, Ledger, feature};
+use crate::{
+    fixture::FOLDERS,
+    ledger::{Ledger, feature},
+};
 use groma_testkit::http::{Connection, Request};
 use parking_lot::RwLock;
 use std::{

@@ -3,8 +3,9 @@
 use crate::{
     Result, Scale, ensure,
     event_receiver::{Behavior, EventReceiver},
+    fixture::FOLDERS,
     fixture::Fixture,
-    ledger::{FOLDERS, Ledger},
+    ledger::Ledger,
     load::Load,
     outage::MAX_FAILURE_TIME,
     postgres_server,

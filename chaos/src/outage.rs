@@ -3,8 +3,9 @@
 use crate::{
     Result, Scale, ensure,
     event_receiver::{Behavior, EventReceiver},
+    fixture::FOLDERS,
     fixture::Fixture,
-    ledger::{FOLDERS, Ledger},
+    ledger::Ledger,
     load::Load,
     postgres_server::PostgresServer,
     report::{ScenarioResult, format_time},

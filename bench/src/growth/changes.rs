@@ -4,7 +4,7 @@
 
 use crate::{
     Result,
-    changes::{apply, change_of, endpoint, now},
+    commands::{apply, change_of, endpoint, now},
     load::{self, mix},
     receiver::{Receiver, micros},
     report::median,

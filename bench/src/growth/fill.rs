@@ -2,7 +2,7 @@
 
 use crate::{
     Result,
-    changes::{apply, change_of, now},
+    commands::{apply, change_of, now},
     dataset::{Cover, Dataset},
     load::{self, Sizes},
 };

@@ -1,6 +1,6 @@
 //! Errors of the domain rules.
 
-use crate::{Currency, Role};
+use crate::{Permission, Role};
 use std::fmt;
 use thiserror::Error;
 
@@ -42,6 +42,17 @@ impl DomainError {
     /// An error about a single field.
     pub fn invalid(field: impl Into<String>, violation: impl Into<Violation>) -> Self {
         Self::Invalid(vec![FieldError::new(field, violation)])
+    }
+}
+
+impl Role {
+    /// Returns an error unless this role includes `permission`.
+    pub fn require(self, permission: Permission) -> Result<(), DomainError> {
+        if self.can(permission) {
+            Ok(())
+        } else {
+            Err(DomainError::Forbidden { required_role: permission.required_role() })
+        }
     }
 }
 
@@ -178,9 +189,9 @@ violations! {
 
     // Money.
     NotCurrency = "not-currency": "must be an ISO 4217 currency code, for example EUR",
-    WrongDecimals { max: u32, currency: Currency } = "wrong-decimals": "must have at most {max} decimal places in {currency}",
-    NotWholeAmount { currency: Currency } = "not-whole-amount": "must be a whole number in {currency}",
-    NotBudgetCurrency { currency: Currency } = "not-budget-currency": "must be {currency}, the currency of the budget",
+    WrongDecimals { max: u32, currency: &'static str } = "wrong-decimals": "must have at most {max} decimal places in {currency}",
+    NotWholeAmount { currency: &'static str } = "not-whole-amount": "must be a whole number in {currency}",
+    NotBudgetCurrency { currency: &'static str } = "not-budget-currency": "must be {currency}, the currency of the budget",
 
     // Links and people.
     NotKey = "not-key": "must be an ID or a reference",

@@ -12,6 +12,8 @@ pub mod event;
 pub mod geometry;
 pub mod id;
 pub mod input;
+mod json;
+pub mod kind;
 pub mod layer;
 pub mod list;
 pub mod money;
@@ -37,11 +39,12 @@ pub use id::{
     DeliveryId, EndpointId, GeometryId, InvitationId, LayerId, PersonId, RecordId, SessionId,
     StatusId, TokenId, UserId, WorkspaceId,
 };
+pub use kind::Kind;
 pub use layer::Layer;
 pub use list::{ListParams, SearchTerm};
 pub use money::{Amount, Currency};
 pub use person::Person;
-pub use record::{Kind, Record};
+pub use record::Record;
 pub use reference::{Key, Reference};
 pub use role::{Permission, Role};
 pub use scope::Scope;

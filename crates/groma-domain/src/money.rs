@@ -81,8 +81,8 @@ impl Amount {
         let number = number.normalize();
         if number.scale() > exponent {
             return Err(match exponent {
-                0 => Violation::NotWholeAmount { currency },
-                _ => Violation::WrongDecimals { max: exponent, currency },
+                0 => Violation::NotWholeAmount { currency: currency.code() },
+                _ => Violation::WrongDecimals { max: exponent, currency: currency.code() },
             });
         }
         Self::rescaled(number, exponent)

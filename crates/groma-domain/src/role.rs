@@ -1,6 +1,5 @@
 //! Roles of workspace members, and the permissions that each role includes.
 
-use crate::DomainError;
 use std::{fmt, str::FromStr};
 
 /// A member's role. Each role includes the permissions of the roles before it.
@@ -39,15 +38,6 @@ impl Role {
         self >= permission.required_role()
     }
 
-    /// Returns an error unless this role includes `permission`.
-    pub fn require(self, permission: Permission) -> Result<(), DomainError> {
-        if self.can(permission) {
-            Ok(())
-        } else {
-            Err(DomainError::Forbidden { required_role: permission.required_role() })
-        }
-    }
-
     /// The name used in commands and the database.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -61,7 +51,7 @@ impl Role {
 }
 
 impl Permission {
-    fn required_role(self) -> Role {
+    pub(crate) fn required_role(self) -> Role {
         match self {
             Self::Read => Role::Viewer,
             Self::ChangeRecords => Role::Editor,

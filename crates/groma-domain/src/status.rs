@@ -158,7 +158,7 @@ impl Status {
     /// The JSON document of the API.
     #[must_use]
     pub fn document(&self) -> String {
-        crate::record::to_json(self)
+        crate::json::to_json(self)
     }
 }
 

@@ -71,7 +71,7 @@ impl PersonDirectory {
     pub fn insert(&mut self, person: &Person) {
         let mut id = [0; 36];
         person.id.0.hyphenated().encode_lower(&mut id);
-        self.json_by_id.insert(id, super::to_json(person).into_bytes().into());
+        self.json_by_id.insert(id, crate::json::to_json(person).into_bytes().into());
     }
 }
 

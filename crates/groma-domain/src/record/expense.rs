@@ -125,7 +125,8 @@ impl ExpenseLinks<'_> {
         if let Some(budget) = self.budget
             && budget.currency != currency
         {
-            errors.add("currency", Violation::NotBudgetCurrency { currency: budget.currency });
+            errors
+                .add("currency", Violation::NotBudgetCurrency { currency: budget.currency.code() });
         }
     }
 }

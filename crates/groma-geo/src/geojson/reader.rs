@@ -1,7 +1,5 @@
-//! Reads GeoJSON documents and passes on their features. `objects` reads the members of an object,
-//! `geometries` turns them into geometries.
+//! Reads GeoJSON documents and passes on their features. `objects` reads the members of an object.
 
-mod geometries;
 mod objects;
 
 use super::{

@@ -1,6 +1,5 @@
 //! A geometry projected to the grid and sorted by type: points, lines and rings.
 
-use super::simplify;
 use crate::{
     Geometry, Position, Rings,
     grid::{GridBox, morton, project},
@@ -102,16 +101,6 @@ impl GridGeometry {
         self.points.len()
             + self.lines.iter().map(Vec::len).sum::<usize>()
             + self.rings.iter().map(|ring| ring.points.len()).sum::<usize>()
-    }
-
-    /// What a tile with units of 2^`scale` grid steps can show of it, in those units. Of each type
-    /// that is present, at least the largest shape is kept.
-    pub(super) fn simplified(&self, scale: u32) -> Self {
-        Self {
-            points: simplify::points(&self.points, scale),
-            lines: simplify::lines(&self.lines, scale),
-            rings: simplify::rings(&self.rings, scale),
-        }
     }
 }
 

@@ -6,7 +6,7 @@
 //! them within half a unit. It takes one pass, whatever the input: Douglas–Peucker is quadratic on a
 //! spiral, and Visvalingam loses spikes without width.
 
-use super::grid_geometry::{GridPoint, Ring, doubled_area};
+use super::grid_geometry::{GridGeometry, GridPoint, Ring, doubled_area};
 use crate::grid::morton;
 
 /// How far a line may pass from the vertices it drops, in units. Where the line turns back, twice
@@ -15,8 +15,20 @@ const TOLERANCE: f64 = 0.5;
 /// One point is kept in each square with a side of 2^`POINT_CELL_BITS` units.
 const POINT_CELL_BITS: u32 = 4;
 
+impl GridGeometry {
+    /// What a tile with units of 2^`scale` grid steps can show of it, in those units. Of each type
+    /// that is present, at least the largest shape is kept.
+    pub(super) fn simplified(&self, scale: u32) -> Self {
+        Self {
+            points: points(&self.points, scale),
+            lines: lines(&self.lines, scale),
+            rings: rings(&self.rings, scale),
+        }
+    }
+}
+
 /// One point for each square of 16 units (two pixels) that has any.
-pub(super) fn points(points: &[GridPoint], scale: u32) -> Vec<GridPoint> {
+fn points(points: &[GridPoint], scale: u32) -> Vec<GridPoint> {
     // The points are in Morton order, so those of a square follow each other.
     let square = |point: &GridPoint| morton(point.0, point.1) >> (2 * (scale + POINT_CELL_BITS));
     let mut kept: Vec<GridPoint> = Vec::new();
@@ -30,7 +42,7 @@ pub(super) fn points(points: &[GridPoint], scale: u32) -> Vec<GridPoint> {
 }
 
 /// The lines that are longer than a unit, and the largest line in any case.
-pub(super) fn lines(lines: &[Vec<GridPoint>], scale: u32) -> Vec<Vec<GridPoint>> {
+fn lines(lines: &[Vec<GridPoint>], scale: u32) -> Vec<Vec<GridPoint>> {
     let largest = (0..lines.len()).max_by_key(|&index| extent(&lines[index]));
     let simplified = lines.iter().map(|line| simplify_line(line, scale)).enumerate();
     let kept = simplified.filter(|(index, line)| line.len() > 1 || Some(*index) == largest);
@@ -39,7 +51,7 @@ pub(super) fn lines(lines: &[Vec<GridPoint>], scale: u32) -> Vec<Vec<GridPoint>>
 
 /// The rings that still have an area, and the largest outer ring in any case. Holes are dropped with
 /// their outer ring.
-pub(super) fn rings(rings: &[Ring], scale: u32) -> Vec<Ring> {
+fn rings(rings: &[Ring], scale: u32) -> Vec<Ring> {
     let outer = (0..rings.len()).filter(|&index| !rings[index].is_hole);
     let largest = outer.max_by_key(|&index| doubled_area(&rings[index].points).abs());
     let mut kept = Vec::new();

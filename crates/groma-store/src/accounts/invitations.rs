@@ -1,7 +1,7 @@
 //! Invitations: links that make their holder a member.
 
 use super::{
-    AccountTx, Accounts, MembershipWrite, StoredInvitation, entry,
+    AccountTx, Accounts, Invitation, MembershipWrite, StoredInvitation, entry,
     members::{AddMember, Member, NewUser},
     permission_to_grant, postgres, sqlite,
 };
@@ -11,8 +11,8 @@ use crate::{
     workspaces,
 };
 use groma_domain::{
-    DomainError, Email, InvitationId, Permission, PersonId, Role, Timestamp, WorkspaceId,
-    secret::SecretHash, workspace::Workspace,
+    DomainError, Email, InvitationId, Permission, Role, Timestamp, WorkspaceId, secret::SecretHash,
+    workspace::Workspace,
 };
 
 /// An invitation to be created.
@@ -26,30 +26,6 @@ pub struct NewInvitation {
     pub email: Option<Email>,
     /// When it expires.
     pub expires_at: Timestamp,
-}
-
-/// An open invitation.
-#[derive(Clone, Debug)]
-pub struct Invitation {
-    /// Its id.
-    pub id: InvitationId,
-    /// The role of the new member.
-    pub role: Role,
-    /// The email address it is for; `None` for anyone.
-    pub email: Option<String>,
-    /// Who created it; `None` for the command line.
-    pub invited_by: Option<PersonId>,
-    /// When it was created.
-    pub created_at: Timestamp,
-    /// When it expires.
-    pub expires_at: Timestamp,
-}
-
-impl From<StoredInvitation> for Invitation {
-    fn from(stored: StoredInvitation) -> Self {
-        let StoredInvitation { id, role, email, invited_by, created_at, expires_at, .. } = stored;
-        Self { id, role, email, invited_by, created_at, expires_at }
-    }
 }
 
 impl_work! {

@@ -1,8 +1,8 @@
 //! Members of a workspace.
 
 use super::{
-    AccountTx, Accounts, MembershipWrite, StoredUser, UserWrite, entry, permission_to_grant,
-    postgres, sqlite,
+    AccountTx, Accounts, KnownPerson, MembershipWrite, StoredUser, UserWrite, entry,
+    permission_to_grant, postgres, sqlite,
 };
 use crate::{
     Actor, Result,
@@ -36,15 +36,6 @@ pub struct Member {
     pub role: Role,
     /// Whether the user is new.
     pub is_new: bool,
-}
-
-/// A person of a workspace.
-#[derive(Clone, Debug)]
-pub struct KnownPerson {
-    /// The person.
-    pub person: Person,
-    /// The role; `None` for a person who is not a member.
-    pub role: Option<Role>,
 }
 
 impl_work! {

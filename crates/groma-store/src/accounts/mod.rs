@@ -7,15 +7,17 @@ pub(crate) mod postgres;
 mod sessions;
 pub(crate) mod sqlite;
 mod tokens;
+mod types;
 mod workspaces;
 
-pub use invitations::{Invitation, NewInvitation};
-pub use members::{KnownPerson, Member, NewUser};
-pub use sessions::{
-    Account, LOGIN_ATTEMPT_WINDOW_MILLIS, Membership, NewSession, Session, SessionRow,
-    ThrottleBucket,
+pub use invitations::NewInvitation;
+pub use members::{Member, NewUser};
+pub use tokens::NewToken;
+pub use types::{
+    Account, Invitation, KnownPerson, LOGIN_ATTEMPT_WINDOW_MILLIS, Membership, NewSession, Session,
+    SessionRow, ThrottleBucket, TokenRow,
 };
-pub use tokens::{NewToken, TokenRow};
+pub(crate) use types::{MembershipWrite, StoredInvitation, StoredUser, TokenInsert, UserWrite};
 
 use crate::{
     Actor, Result,
@@ -25,8 +27,7 @@ use crate::{
     layers::{LayerTx, Layers},
 };
 use groma_domain::{
-    Email, InvitationId, Permission, PersonId, Role, SessionId, Timestamp, TokenId, UserId,
-    WorkspaceId, scope::Scopes, secret::SecretHash, token::TokenHash,
+    Email, Permission, PersonId, Role, Timestamp, TokenId, WorkspaceId, secret::SecretHash,
 };
 use uuid::Uuid;
 
@@ -79,55 +80,6 @@ pub(crate) trait AccountTx: LayerTx {
         workspace: WorkspaceId,
         write: MembershipWrite,
     ) -> impl Future<Output = Result<()>> + Send;
-}
-
-/// A user as it is stored.
-#[derive(Clone, Debug)]
-pub(crate) struct StoredUser {
-    id: UserId,
-    email: Email,
-    name: String,
-}
-
-/// An invitation as it is stored.
-#[derive(Clone, Debug)]
-pub(crate) struct StoredInvitation {
-    id: InvitationId,
-    workspace: WorkspaceId,
-    hash: SecretHash,
-    role: Role,
-    email: Option<String>,
-    invited_by: Option<PersonId>,
-    created_at: Timestamp,
-    expires_at: Timestamp,
-}
-
-/// A token to be written.
-pub(crate) struct TokenInsert {
-    id: TokenId,
-    person: PersonId,
-    name: String,
-    hash: TokenHash,
-    hint: String,
-    scopes: Scopes,
-    created_at: Timestamp,
-    expires_at: Option<Timestamp>,
-}
-
-/// A write to users and their sessions.
-pub(crate) enum UserWrite {
-    Save { user: StoredUser, at: Timestamp },
-    SetPassword { user: UserId, hash: String },
-    EndSessions { user: UserId, except: Option<SessionId> },
-}
-
-/// A write to invitations and tokens of a workspace.
-pub(crate) enum MembershipWrite {
-    InsertInvitation(StoredInvitation),
-    DeleteInvitation(InvitationId),
-    InsertToken(TokenInsert),
-    RevokeToken { token: TokenId, at: Timestamp },
-    RevokeTokensOf { person: PersonId, at: Timestamp },
 }
 
 /// The permission to give someone this role.

@@ -1,9 +1,9 @@
 //! Accounts on PostgreSQL.
 
 use super::{
-    Account, AccountTx, Invitation, KnownPerson, Membership, MembershipWrite, NewSession, Session,
-    SessionRow, StoredInvitation, StoredUser, ThrottleBucket, TokenRow, UserWrite,
-    sessions::{DEVICE_RETENTION_MILLIS, LOGIN_ATTEMPT_WINDOW_MILLIS},
+    Account, AccountTx, Invitation, KnownPerson, LOGIN_ATTEMPT_WINDOW_MILLIS, Membership,
+    MembershipWrite, NewSession, Session, SessionRow, StoredInvitation, StoredUser, ThrottleBucket,
+    TokenRow, UserWrite, types::DEVICE_RETENTION_MILLIS,
 };
 use crate::{
     Error, Result, audit_log,

@@ -1,106 +1,16 @@
 //! Logging in: accounts, throttling of attempts, sessions, passwords.
 
-use super::{AccountTx, Accounts, UserWrite, postgres, sqlite};
+use super::{
+    Account, AccountTx, Accounts, NewSession, Session, SessionRow, ThrottleBucket, UserWrite,
+    postgres, sqlite,
+};
 use crate::{
     Result,
     engine::{dispatch, impl_work, random},
 };
 use groma_domain::{
-    DomainError, Email, Person, Role, SessionId, Timestamp, UserId, WorkspaceId,
-    secret::SecretHash, workspace::Workspace,
+    DomainError, Email, SessionId, Timestamp, UserId, WorkspaceId, secret::SecretHash,
 };
-
-/// A user and their password hash.
-#[derive(Clone, Debug)]
-pub struct Account {
-    /// The user.
-    pub user: UserId,
-    /// The hash of their password; without one they cannot log in.
-    pub password_hash: Option<String>,
-}
-
-/// A session to be created.
-#[derive(Clone, Debug)]
-pub struct NewSession {
-    /// The hash of its cookie.
-    pub hash: SecretHash,
-    /// Its user.
-    pub user: UserId,
-    /// The browser's user agent.
-    pub user_agent: String,
-    /// The client address.
-    pub address: String,
-    /// When it begins.
-    pub now: Timestamp,
-    /// When it ends.
-    pub ends_at: Timestamp,
-}
-
-/// An open session and the memberships of its user.
-#[derive(Clone, Debug)]
-pub struct Session {
-    /// Its id.
-    pub id: SessionId,
-    /// Its user.
-    pub user: UserId,
-    /// The user's email address.
-    pub email: Email,
-    /// The user's name.
-    pub name: String,
-    /// The selected workspace, if any.
-    pub workspace: Option<WorkspaceId>,
-    /// When it began.
-    pub created_at: Timestamp,
-    /// When it was last used, approximately.
-    pub last_seen_at: Timestamp,
-    /// When it ends.
-    pub ends_at: Timestamp,
-    /// The workspaces of the user, by name.
-    pub memberships: Vec<Membership>,
-}
-
-/// A membership of a user in a workspace.
-#[derive(Clone, Debug)]
-pub struct Membership {
-    /// The workspace.
-    pub workspace: Workspace,
-    /// The user as a person of the workspace.
-    pub person: Person,
-    /// The user's role.
-    pub role: Role,
-}
-
-/// A session in a list.
-#[derive(Clone, Debug)]
-pub struct SessionRow {
-    /// Its id.
-    pub id: SessionId,
-    /// When it began.
-    pub created_at: Timestamp,
-    /// When it was last used, approximately.
-    pub last_seen_at: Timestamp,
-    /// When it ends.
-    pub ends_at: Timestamp,
-    /// The browser's user agent.
-    pub user_agent: String,
-    /// The client address.
-    pub address: String,
-}
-
-/// What login attempts are counted by, and how many may fail.
-#[derive(Clone, Debug)]
-pub struct ThrottleBucket {
-    /// Its name.
-    pub name: String,
-    /// How many attempts may fail within the window.
-    pub limit: u32,
-}
-
-/// How long a failed attempt counts.
-pub const LOGIN_ATTEMPT_WINDOW_MILLIS: i64 = 15 * 60 * 1_000;
-
-/// How long a device is remembered after its last login.
-pub(super) const DEVICE_RETENTION_MILLIS: i64 = 400 * 24 * 60 * 60 * 1_000;
 
 impl_work! {
     ChangePassword => ();

@@ -1,6 +1,6 @@
 //! Personal access tokens.
 
-use super::{AccountTx, Accounts, MembershipWrite, TokenInsert, entry, postgres, sqlite};
+use super::{AccountTx, Accounts, MembershipWrite, TokenInsert, TokenRow, entry, postgres, sqlite};
 use crate::{
     Actor, Result,
     audit_log::NewAuditEntry,
@@ -8,7 +8,7 @@ use crate::{
     workspaces,
 };
 use groma_domain::{
-    DomainError, Email, Permission, PersonId, Timestamp, TokenId, WorkspaceId,
+    DomainError, Email, Permission, Timestamp, TokenId, WorkspaceId,
     scope::Scopes,
     token::{TokenHash, check_grantable},
 };
@@ -32,35 +32,6 @@ pub struct NewToken {
     pub scopes: Scopes,
     /// When it expires.
     pub expires_at: Option<Timestamp>,
-}
-
-/// A token in a list.
-#[derive(Clone, Debug)]
-pub struct TokenRow {
-    /// The token's id.
-    pub id: TokenId,
-    /// Its workspace's name.
-    pub workspace: String,
-    /// Its name.
-    pub name: String,
-    /// Its last characters.
-    pub hint: Option<String>,
-    /// Its owner.
-    pub person: PersonId,
-    /// Its owner's name.
-    pub owner_name: String,
-    /// Its owner's email address.
-    pub owner: String,
-    /// Its scopes.
-    pub scopes: Scopes,
-    /// When it was created.
-    pub created_at: Timestamp,
-    /// When it expires.
-    pub expires_at: Option<Timestamp>,
-    /// When it was revoked.
-    pub revoked_at: Option<Timestamp>,
-    /// When it was last used.
-    pub last_used_at: Option<Timestamp>,
 }
 
 impl_work! {

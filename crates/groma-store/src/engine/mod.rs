@@ -10,8 +10,10 @@ mod work;
 
 pub(crate) use extensions::Extensions;
 pub(crate) use postgres::Postgres;
+use postgres::PostgresWork;
 pub(crate) use sqlite::Sqlite;
-pub(crate) use work::{Work, impl_work, run_now};
+use work::Work;
+pub(crate) use work::{impl_work, run_now};
 
 use crate::{Error, Result};
 use groma_domain::Kind;
@@ -80,7 +82,7 @@ impl Engine {
     }
 
     /// Runs work in one transaction.
-    pub(crate) async fn transact<W: Work>(&self, work: W) -> Result<W::Output> {
+    pub(crate) async fn transact<W: Work>(&self, work: W) -> Result<<W as PostgresWork>::Output> {
         match self {
             Self::Sqlite(engine) => engine.transact(work).await,
             Self::Postgres(engine) => engine.transact(work).await,
@@ -88,7 +90,7 @@ impl Engine {
     }
 
     /// Runs work that reads as a transaction would, and writes nothing.
-    pub(crate) async fn dry_run<W: Work>(&self, work: W) -> Result<W::Output> {
+    pub(crate) async fn dry_run<W: Work>(&self, work: W) -> Result<<W as PostgresWork>::Output> {
         match self {
             Self::Sqlite(engine) => engine.dry_run(work).await,
             Self::Postgres(engine) => engine.dry_run(work).await,

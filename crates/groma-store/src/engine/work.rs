@@ -1,30 +1,22 @@
 //! A unit of work: what runs in one transaction, written once for both engines.
 
-use super::{postgres::PostgresTransaction, sqlite::SqliteTransaction};
+use super::{postgres::PostgresWork, sqlite::SqliteWork};
 use crate::{Error, Result};
 use futures_util::FutureExt;
 
-/// Work that runs in one transaction. It is cloned because it may run again: when one change of a group
-/// fails, the transaction is rolled back and each change runs by itself.
-///
-/// Implemented by [`impl_work`] for a type that has `async fn run(self, tx: &mut T)` for every `T` that
-/// implements the traits of its topic.
-pub(crate) trait Work: Clone + Send + 'static {
-    /// The result of the work.
-    type Output: Send + 'static;
-    /// Runs it on SQLite. An error rolls the transaction back.
-    fn run_on_sqlite(self, tx: &mut SqliteTransaction<'_>) -> Result<Self::Output>;
-    /// Runs it on PostgreSQL. An error rolls the transaction back.
-    fn run_on_postgres(
-        self,
-        tx: &mut PostgresTransaction<'_>,
-    ) -> impl Future<Output = Result<Self::Output>> + Send;
+/// Work that runs in one transaction, on either engine. [`impl_work`] implements it for a type that has
+/// `async fn run(self, tx: &mut T)` for every `T` that implements the traits of its topic.
+pub(crate) trait Work:
+    PostgresWork + SqliteWork<Output = <Self as PostgresWork>::Output>
+{
 }
+
+impl<W: PostgresWork + SqliteWork<Output = <W as PostgresWork>::Output>> Work for W {}
 
 /// Implements [`Work`] for a type by its generic `run` method.
 macro_rules! impl_work {
     ($($work:ty => $output:ty;)*) => {
-        $(impl $crate::engine::Work for $work {
+        $(impl $crate::engine::sqlite::SqliteWork for $work {
             type Output = $output;
 
             fn run_on_sqlite(
@@ -33,6 +25,10 @@ macro_rules! impl_work {
             ) -> $crate::Result<$output> {
                 $crate::engine::run_now(self.run(tx))
             }
+        }
+
+        impl $crate::engine::postgres::PostgresWork for $work {
+            type Output = $output;
 
             async fn run_on_postgres(
                 self,

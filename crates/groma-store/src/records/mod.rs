@@ -1,6 +1,7 @@
 //! Records (folders, assignments, expenses, budgets) and their statuses: the one way to change them, and
 //! the ways to read them.
 
+mod apply;
 mod change;
 mod change_set;
 mod commands;
@@ -9,7 +10,7 @@ mod page_index;
 pub(crate) mod postgres;
 pub(crate) mod sqlite;
 
-pub(crate) use change::ApplyChange;
+pub(crate) use apply::ApplyChange;
 pub use change::{Change, Command, CommandOutcome, ReservedReferences, SaveTarget};
 pub use list_queries::{
     COUNT_LIMIT, RecordCount, RecordPage, RecordQuery, SortOrder, StatusFilter,
@@ -23,8 +24,8 @@ use crate::{
     people::PeopleCache,
     webhooks::{WebhookContext, WebhookTx},
 };
+use apply::CheckChange;
 use bytes::Bytes;
-use change::CheckChange;
 use groma_domain::{
     DomainError, Kind, ListParams, Record, RecordId, Status, StatusId, WorkspaceId,
     record::StoredDocument, reference::Key,

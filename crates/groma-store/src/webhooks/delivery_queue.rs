@@ -1,12 +1,18 @@
 //! The queue of due deliveries: leases for the delivery loop, and the record of its attempts.
 
-use super::{Delivery, EndpointChange, WebhookTarget, Webhooks, outbox::Outbox, postgres, sqlite};
+use super::{
+    Attempt, Delivery, DeliveryCounts, DueEndpoint, EndpointChange, LeaseRequest, NextStep,
+    WebhookTarget, Webhooks,
+    deliveries::{Listener, outcomes},
+    outbox::Outbox,
+    postgres, sqlite,
+};
 use crate::{
     Actor, Result,
     engine::{Engine, dispatch},
 };
 use groma_domain::{DeliveryId, EndpointId, Timestamp, WorkspaceId, webhook::DISABLE_AFTER_MILLIS};
-use std::{collections::HashMap, sync::Arc};
+use std::sync::Arc;
 use tokio::sync::mpsc;
 
 /// The delivery loop's end of the outbox: deliveries of committed changes, and notice of waiting ones.
@@ -15,15 +21,6 @@ pub struct DeliveryFeed {
     deliveries: mpsc::UnboundedReceiver<Delivery>,
     /// On PostgreSQL, listens for notifications of other programs.
     _listener: Option<Listener>,
-}
-
-/// A task that is aborted when dropped.
-pub(crate) struct Listener(pub(crate) tokio::task::JoinHandle<()>);
-
-impl Drop for Listener {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
 }
 
 impl Drop for DeliveryFeed {
@@ -79,122 +76,6 @@ impl DeliveryFeed {
         }
         left
     }
-}
-
-/// An endpoint with waiting deliveries.
-#[derive(Clone, Copy, Debug)]
-pub struct DueEndpoint {
-    /// The workspace.
-    pub workspace: WorkspaceId,
-    /// The endpoint.
-    pub endpoint: EndpointId,
-    /// Milliseconds until its first delivery is due; zero or negative when it is due.
-    pub in_millis: i64,
-}
-
-/// A request to lease deliveries of an endpoint.
-#[derive(Clone, Copy, Debug)]
-pub struct LeaseRequest {
-    /// The workspace.
-    pub workspace: WorkspaceId,
-    /// The endpoint.
-    pub endpoint: EndpointId,
-    /// How many deliveries at most.
-    pub limit: usize,
-}
-
-/// An attempt to deliver.
-#[derive(Debug)]
-pub struct Attempt {
-    /// The delivery.
-    pub delivery: DeliveryId,
-    /// Its endpoint.
-    pub target: Arc<WebhookTarget>,
-    /// When it began.
-    pub at: Timestamp,
-    /// When it ended, by the clock at that time; the wait for the next attempt starts here.
-    pub ended: Timestamp,
-    /// Milliseconds until the response.
-    pub millis: u64,
-    /// The status of the response.
-    pub status: Option<u16>,
-    /// What went wrong.
-    pub error: Option<String>,
-    /// The beginning of the response body.
-    pub response: Vec<u8>,
-    /// What follows.
-    pub next: NextStep,
-}
-
-/// What follows an attempt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NextStep {
-    /// Nothing: the event was delivered.
-    Delivered,
-    /// Another attempt.
-    Retry {
-        /// Milliseconds after this attempt.
-        after_millis: i64,
-    },
-    /// The endpoint is gone: another attempt only after a member enables it again.
-    Gone {
-        /// Milliseconds after this attempt, at the earliest.
-        after_millis: i64,
-    },
-    /// Nothing: this was the last attempt.
-    Failed,
-}
-
-impl NextStep {
-    /// The state of the delivery after the attempt, and how long it waits.
-    pub(crate) fn state(self) -> (i16, i64) {
-        match self {
-            Self::Retry { after_millis } | Self::Gone { after_millis } => (0, after_millis),
-            Self::Delivered => (2, 0),
-            Self::Failed => (3, 0),
-        }
-    }
-}
-
-/// The outcome of a group of attempts for one endpoint.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct EndpointOutcomes {
-    /// The last success.
-    pub(super) success: Option<Timestamp>,
-    /// The first failure after the last success.
-    pub(super) failure: Option<Timestamp>,
-}
-
-/// The outcomes for each endpoint, from the attempts in their order.
-pub(super) fn outcomes(
-    attempts: &[Attempt],
-) -> HashMap<EndpointId, (Arc<WebhookTarget>, EndpointOutcomes)> {
-    let mut all: HashMap<EndpointId, (Arc<WebhookTarget>, EndpointOutcomes)> = HashMap::new();
-    for attempt in attempts {
-        let target = &attempt.target;
-        let (_, outcomes) = all
-            .entry(target.endpoint)
-            .or_insert_with(|| (target.clone(), EndpointOutcomes::default()));
-        if attempt.next == NextStep::Delivered {
-            *outcomes = EndpointOutcomes { success: Some(attempt.at), failure: None };
-        } else if outcomes.failure.is_none() {
-            outcomes.failure = Some(attempt.at);
-        }
-    }
-    all
-}
-
-/// How many deliveries wait, by state.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct DeliveryCounts {
-    /// Deliveries that are due.
-    pub due: u64,
-    /// Deliveries that are being sent.
-    pub leased: u64,
-    /// Deliveries that wait for their next attempt, or for their endpoint to be enabled.
-    pub later: u64,
-    /// How long the oldest due delivery has been due, in milliseconds.
-    pub oldest_due_millis: u64,
 }
 
 /// Why an endpoint that responded 410 is disabled.

@@ -2,7 +2,7 @@
 
 use super::{
     NewDelivery, NewEvent, StoredEndpoint, WebhookContext, WebhookTx, WebhookWrite, Webhooks,
-    decrypt, delivery_log::endpoint_not_found, encrypt,
+    decrypt, encrypt,
 };
 use crate::{
     Actor, Result,
@@ -385,4 +385,8 @@ fn entry(
         before: json(before)?,
         after: json(after)?,
     })
+}
+
+pub(super) fn endpoint_not_found(endpoint: EndpointId) -> DomainError {
+    DomainError::NotFound { resource: "webhook endpoint", key: endpoint.to_string() }
 }

@@ -1,6 +1,7 @@
 //! Webhook endpoints and the deliveries to them. The loop that sends them is in another crate; it takes
 //! due deliveries from here and reports the attempts.
 
+mod deliveries;
 mod delivery_log;
 mod delivery_queue;
 mod endpoints;
@@ -8,13 +9,13 @@ mod outbox;
 pub(crate) mod postgres;
 pub(crate) mod sqlite;
 
-pub use delivery_log::{
-    AttemptRow, DeliveryDetail, DeliveryFilter, DeliveryRow, DeliveryState, EndpointHealth,
-    PastAttempt, PastDelivery, Redeliver, SecretsState,
+pub use deliveries::{
+    Attempt, AttemptRow, DeliveryCounts, DeliveryDetail, DeliveryFilter, DeliveryRow,
+    DeliveryState, DueEndpoint, EndpointHealth, LeaseRequest, NextStep, PastAttempt, PastDelivery,
+    SecretsState,
 };
-pub use delivery_queue::{
-    Attempt, DeliveryCounts, DeliveryFeed, DueEndpoint, FeedMessage, LeaseRequest, NextStep,
-};
+pub use delivery_log::Redeliver;
+pub use delivery_queue::{DeliveryFeed, FeedMessage};
 pub use endpoints::{
     EndpointChange, EndpointOutcome, NewEndpoint, RotatedSecret, endpoint_with_secret,
 };

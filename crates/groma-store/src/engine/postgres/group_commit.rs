@@ -4,8 +4,11 @@
 //! A change that fails before it has written anything does not affect the others. When a statement fails,
 //! the whole group is rolled back and each change runs by itself.
 
-use super::{Postgres, transaction::PostgresTransaction};
-use crate::{Error, Result, engine::Work};
+use super::{
+    Postgres,
+    transaction::{PostgresTransaction, PostgresWork},
+};
+use crate::{Error, Result};
 use futures_util::{FutureExt, future::BoxFuture};
 use groma_domain::WorkspaceId;
 use parking_lot::Mutex;
@@ -37,13 +40,13 @@ trait Job: Send {
     fn finish(self: Box<Self>, committed: Result<()>);
 }
 
-struct PendingWork<W: Work> {
+struct PendingWork<W: PostgresWork> {
     work: W,
     outcome: Option<Result<W::Output>>,
     response: oneshot::Sender<Result<W::Output>>,
 }
 
-impl<W: Work> Job for PendingWork<W> {
+impl<W: PostgresWork> Job for PendingWork<W> {
     fn run<'t>(
         &'t mut self,
         tx: &'t mut PostgresTransaction<'_>,
@@ -74,7 +77,7 @@ impl<W: Work> Job for PendingWork<W> {
 }
 
 /// Queues work for a workspace and awaits its outcome.
-pub(super) async fn submit<W: Work>(
+pub(super) async fn submit<W: PostgresWork>(
     engine: &Arc<Postgres>,
     workspace: WorkspaceId,
     work: W,

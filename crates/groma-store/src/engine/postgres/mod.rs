@@ -11,9 +11,9 @@ mod transaction;
 #[cfg(test)]
 pub(crate) use sql::ALL;
 pub(crate) use sql::now_millis;
-pub(crate) use transaction::{Param, PostgresTransaction, Statement, params};
+pub(crate) use transaction::{Param, PostgresTransaction, PostgresWork, Statement, params};
 
-use super::{Work, migrations};
+use super::migrations;
 use crate::{Error, Result};
 use deadpool_postgres::{
     Client, Hook, HookError, Manager, ManagerConfig, Pool, QueueMode, RecyclingMethod, Runtime,
@@ -173,7 +173,7 @@ impl Postgres {
 
     /// Runs work in one transaction. It is a task of its own, so that the hooks after the commit run even
     /// if the caller has gone away.
-    pub(crate) async fn transact<W: Work>(self: &Arc<Self>, work: W) -> Result<W::Output> {
+    pub(crate) async fn transact<W: PostgresWork>(self: &Arc<Self>, work: W) -> Result<W::Output> {
         let engine = self.clone();
         let task = tokio::spawn(async move {
             let _permit = engine.writers.acquire().await.map_err(|_| Error::Closed)?;
@@ -195,7 +195,7 @@ impl Postgres {
     }
 
     /// Runs work in one transaction, together with other work that waits for the same workspace.
-    pub(crate) async fn transact_grouped<W: Work>(
+    pub(crate) async fn transact_grouped<W: PostgresWork>(
         self: &Arc<Self>,
         workspace: WorkspaceId,
         work: W,
@@ -204,7 +204,7 @@ impl Postgres {
     }
 
     /// Runs work that writes nothing.
-    pub(crate) async fn dry_run<W: Work>(&self, work: W) -> Result<W::Output> {
+    pub(crate) async fn dry_run<W: PostgresWork>(&self, work: W) -> Result<W::Output> {
         let output = async {
             let mut client = self.client().await?;
             let transaction = client.transaction().await?;

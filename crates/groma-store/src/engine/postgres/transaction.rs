@@ -29,6 +29,18 @@ macro_rules! params {
 }
 pub(crate) use params;
 
+/// Work that runs in a transaction. It is cloned because it may run again: when one change of a group
+/// fails, the transaction is rolled back and each change runs by itself.
+pub(crate) trait PostgresWork: Clone + Send + 'static {
+    /// The result of the work.
+    type Output: Send + 'static;
+    /// Runs it. An error rolls the transaction back.
+    fn run_on_postgres(
+        self,
+        tx: &mut PostgresTransaction<'_>,
+    ) -> impl Future<Output = Result<Self::Output>> + Send;
+}
+
 /// An open transaction.
 pub(crate) struct PostgresTransaction<'t> {
     transaction: &'t Transaction<'t>,

@@ -12,9 +12,9 @@ mod writer;
 pub(crate) use full_text::FullTextEntry;
 #[cfg(test)]
 pub(crate) use sql::ALL;
-pub(crate) use transaction::SqliteTransaction;
+pub(crate) use transaction::{SqliteTransaction, SqliteWork};
 
-use super::{Work, blocking_pool::run_blocking, migrations};
+use super::{blocking_pool::run_blocking, migrations};
 use crate::{Error, Result};
 use groma_domain::WorkspaceId;
 use parking_lot::{Mutex, RwLock};
@@ -133,12 +133,12 @@ impl Sqlite {
     }
 
     /// Runs work in one transaction.
-    pub(crate) async fn transact<W: Work>(&self, work: W) -> Result<W::Output> {
+    pub(crate) async fn transact<W: SqliteWork>(&self, work: W) -> Result<W::Output> {
         self.writer.write(move |tx| work.clone().run_on_sqlite(tx)).await
     }
 
     /// Runs work that writes nothing, beside the writer.
-    pub(crate) async fn dry_run<W: Work>(self: &Arc<Self>, work: W) -> Result<W::Output> {
+    pub(crate) async fn dry_run<W: SqliteWork>(self: &Arc<Self>, work: W) -> Result<W::Output> {
         let engine = self.clone();
         let run = move || {
             let mut connection = connect(&engine.path)?;

@@ -14,6 +14,15 @@ pub(crate) struct SqliteTransaction<'c> {
     after_commit: Vec<AfterCommit>,
 }
 
+/// Work that runs in a transaction. It is cloned because it may run again: when one change of a group
+/// fails, the transaction is rolled back and each change runs by itself.
+pub(crate) trait SqliteWork: Clone + Send + 'static {
+    /// The result of the work.
+    type Output: Send + 'static;
+    /// Runs it. An error rolls the transaction back.
+    fn run_on_sqlite(self, tx: &mut SqliteTransaction<'_>) -> Result<Self::Output>;
+}
+
 /// What runs as soon as the transaction is committed, even if the caller has gone away.
 pub(super) type AfterCommit = Box<dyn FnOnce() + Send>;
 

@@ -1,14 +1,11 @@
 //! Reads of layers, features and tiles.
 
-use super::{
-    sql,
-    transaction::{find_feature, read_feature, read_layer},
-};
+use super::sql;
 use crate::{
     Error, Result,
     engine::{
         int,
-        sqlite::{Snapshot, Sqlite, row_key},
+        sqlite::{Snapshot, Sqlite, damaged, owner_of, position_of, row_key},
     },
     layers::{
         StoredFeature, StoredLayer, morton_code, sortable,
@@ -16,14 +13,15 @@ use crate::{
         tiles::{self, Encoded, FeatureBuffer, LayerCache, MaxGap, Pace, Tile, TilePlan},
     },
 };
-use groma_domain::{GeometryId, Layer, LayerId, RecordId, WorkspaceId, layer::LayerKey};
+use groma_domain::{GeometryId, Layer, LayerId, RecordId, Timestamp, WorkspaceId, layer::LayerKey};
 use groma_geo::{
     grid::{GridBox, TileId},
     tile_block::TierKey,
 };
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
+use uuid::Uuid;
 
 /// The number of rows deleted in one step.
 const DELETE_BATCH: u32 = 2_000;
@@ -314,4 +312,39 @@ fn each_block_while(
         }
     }
     Ok(())
+}
+
+/// A feature by its id, with its layer.
+pub(super) fn find_feature(
+    connection: &Connection,
+    ws: i64,
+    id: GeometryId,
+) -> Result<Option<(StoredLayer, StoredFeature)>> {
+    let mut statement = connection.prepare_cached(sql::FEATURE)?;
+    let found = statement.query_row([id.0], |row| Ok((row.get::<_, i64>(0)?, read_feature(row)?)));
+    let Some((key, feature)) = found.optional()? else { return Ok(None) };
+    let mut statement = connection.prepare_cached(sql::LAYER_BY_NUMBER)?;
+    let layer = statement.query_row([ws, owner_of(key)], read_layer).optional()?;
+    Ok(layer.map(|layer| (layer, feature)))
+}
+
+pub(super) fn read_layer(row: &Row<'_>) -> rusqlite::Result<StoredLayer> {
+    let state = row.get_ref(1)?.as_str()?;
+    let layer = serde_json::from_str(state).map_err(|error| damaged(1, error))?;
+    Ok(StoredLayer { no: row.get::<_, i64>(0)?.unsigned_abs(), layer })
+}
+
+pub(super) fn read_feature(row: &Row<'_>) -> rusqlite::Result<StoredFeature> {
+    let record = |column| row.get::<_, Option<Uuid>>(column).map(|id| id.map(RecordId));
+    Ok(StoredFeature {
+        position: position_of(row.get(0)?),
+        id: GeometryId(row.get(1)?),
+        external_id: row.get(2)?,
+        folder: record(3)?,
+        assignment: record(4)?,
+        geometry: row.get(5)?,
+        properties: row.get(6)?,
+        created_at: Timestamp::from_millis(row.get(7)?),
+        updated_at: Timestamp::from_millis(row.get(8)?),
+    })
 }

@@ -1,21 +1,23 @@
 //! Operations of a transaction on layers.
 
-use super::{read::each_block, sql};
+use super::{
+    read::{each_block, find_feature, read_feature, read_layer},
+    sql,
+};
 use crate::{
     Result,
     engine::{
         int,
-        sqlite::{SqliteTransaction, damaged, key_range, owner_of, position_of, row_key},
+        sqlite::{SqliteTransaction, key_range, row_key},
     },
     layers::{
         FeatureRow, LayerTx, LayerWrite, StoredBlock, StoredFeature, StoredLayer, sortable,
         tile_index::TierRanges,
     },
 };
-use groma_domain::{GeometryId, Layer, RecordId, Timestamp, WorkspaceId, layer::LayerKey};
+use groma_domain::{GeometryId, Layer, RecordId, WorkspaceId, layer::LayerKey};
 use groma_geo::{Bbox, grid::GridBox, tile_block::TileBlock};
-use rusqlite::{Connection, OptionalExtension, Row, params};
-use uuid::Uuid;
+use rusqlite::{OptionalExtension, Row, params};
 
 impl LayerTx for SqliteTransaction<'_> {
     async fn layer(
@@ -244,39 +246,4 @@ fn save_feature(tx: &SqliteTransaction<'_>, row: &FeatureRow) -> Result<()> {
         }
         None => Ok(()),
     }
-}
-
-/// A feature by its id, with its layer.
-pub(super) fn find_feature(
-    connection: &Connection,
-    ws: i64,
-    id: GeometryId,
-) -> Result<Option<(StoredLayer, StoredFeature)>> {
-    let mut statement = connection.prepare_cached(sql::FEATURE)?;
-    let found = statement.query_row([id.0], |row| Ok((row.get::<_, i64>(0)?, read_feature(row)?)));
-    let Some((key, feature)) = found.optional()? else { return Ok(None) };
-    let mut statement = connection.prepare_cached(sql::LAYER_BY_NUMBER)?;
-    let layer = statement.query_row([ws, owner_of(key)], read_layer).optional()?;
-    Ok(layer.map(|layer| (layer, feature)))
-}
-
-pub(super) fn read_layer(row: &Row<'_>) -> rusqlite::Result<StoredLayer> {
-    let state = row.get_ref(1)?.as_str()?;
-    let layer = serde_json::from_str(state).map_err(|error| damaged(1, error))?;
-    Ok(StoredLayer { no: row.get::<_, i64>(0)?.unsigned_abs(), layer })
-}
-
-pub(super) fn read_feature(row: &Row<'_>) -> rusqlite::Result<StoredFeature> {
-    let record = |column| row.get::<_, Option<Uuid>>(column).map(|id| id.map(RecordId));
-    Ok(StoredFeature {
-        position: position_of(row.get(0)?),
-        id: GeometryId(row.get(1)?),
-        external_id: row.get(2)?,
-        folder: record(3)?,
-        assignment: record(4)?,
-        geometry: row.get(5)?,
-        properties: row.get(6)?,
-        created_at: Timestamp::from_millis(row.get(7)?),
-        updated_at: Timestamp::from_millis(row.get(8)?),
-    })
 }

@@ -13,8 +13,7 @@ use crate::{
         Attempt, AttemptRow, Delivery, DeliveryCounts, DeliveryFilter, DeliveryRow, DeliveryState,
         DueEndpoint, LEASE, LEASE_MILLIS, LeaseRequest, PastDelivery, SecretsState, StoredEndpoint,
         WebhookContext, WebhookTarget,
-        delivery_log::{EventData, first_id},
-        delivery_queue::outcomes,
+        deliveries::{EventData, first_id, outcomes},
         event_number, event_of_number,
     },
 };

@@ -1,0 +1,209 @@
+//! What is stored and listed of users, sessions, members, invitations and tokens.
+
+use groma_domain::{
+    Email, InvitationId, Person, PersonId, Role, SessionId, Timestamp, TokenId, UserId,
+    WorkspaceId, scope::Scopes, secret::SecretHash, token::TokenHash, workspace::Workspace,
+};
+
+/// A user and their password hash.
+#[derive(Clone, Debug)]
+pub struct Account {
+    /// The user.
+    pub user: UserId,
+    /// The hash of their password; without one they cannot log in.
+    pub password_hash: Option<String>,
+}
+
+/// A session to be created.
+#[derive(Clone, Debug)]
+pub struct NewSession {
+    /// The hash of its cookie.
+    pub hash: SecretHash,
+    /// Its user.
+    pub user: UserId,
+    /// The browser's user agent.
+    pub user_agent: String,
+    /// The client address.
+    pub address: String,
+    /// When it begins.
+    pub now: Timestamp,
+    /// When it ends.
+    pub ends_at: Timestamp,
+}
+
+/// An open session and the memberships of its user.
+#[derive(Clone, Debug)]
+pub struct Session {
+    /// Its id.
+    pub id: SessionId,
+    /// Its user.
+    pub user: UserId,
+    /// The user's email address.
+    pub email: Email,
+    /// The user's name.
+    pub name: String,
+    /// The selected workspace, if any.
+    pub workspace: Option<WorkspaceId>,
+    /// When it began.
+    pub created_at: Timestamp,
+    /// When it was last used, approximately.
+    pub last_seen_at: Timestamp,
+    /// When it ends.
+    pub ends_at: Timestamp,
+    /// The workspaces of the user, by name.
+    pub memberships: Vec<Membership>,
+}
+
+/// A membership of a user in a workspace.
+#[derive(Clone, Debug)]
+pub struct Membership {
+    /// The workspace.
+    pub workspace: Workspace,
+    /// The user as a person of the workspace.
+    pub person: Person,
+    /// The user's role.
+    pub role: Role,
+}
+
+/// A session in a list.
+#[derive(Clone, Debug)]
+pub struct SessionRow {
+    /// Its id.
+    pub id: SessionId,
+    /// When it began.
+    pub created_at: Timestamp,
+    /// When it was last used, approximately.
+    pub last_seen_at: Timestamp,
+    /// When it ends.
+    pub ends_at: Timestamp,
+    /// The browser's user agent.
+    pub user_agent: String,
+    /// The client address.
+    pub address: String,
+}
+
+/// What login attempts are counted by, and how many may fail.
+#[derive(Clone, Debug)]
+pub struct ThrottleBucket {
+    /// Its name.
+    pub name: String,
+    /// How many attempts may fail within the window.
+    pub limit: u32,
+}
+
+/// How long a failed attempt counts.
+pub const LOGIN_ATTEMPT_WINDOW_MILLIS: i64 = 15 * 60 * 1_000;
+
+/// How long a device is remembered after its last login.
+pub(super) const DEVICE_RETENTION_MILLIS: i64 = 400 * 24 * 60 * 60 * 1_000;
+
+/// A person of a workspace.
+#[derive(Clone, Debug)]
+pub struct KnownPerson {
+    /// The person.
+    pub person: Person,
+    /// The role; `None` for a person who is not a member.
+    pub role: Option<Role>,
+}
+
+/// An open invitation.
+#[derive(Clone, Debug)]
+pub struct Invitation {
+    /// Its id.
+    pub id: InvitationId,
+    /// The role of the new member.
+    pub role: Role,
+    /// The email address it is for; `None` for anyone.
+    pub email: Option<String>,
+    /// Who created it; `None` for the command line.
+    pub invited_by: Option<PersonId>,
+    /// When it was created.
+    pub created_at: Timestamp,
+    /// When it expires.
+    pub expires_at: Timestamp,
+}
+
+impl From<StoredInvitation> for Invitation {
+    fn from(stored: StoredInvitation) -> Self {
+        let StoredInvitation { id, role, email, invited_by, created_at, expires_at, .. } = stored;
+        Self { id, role, email, invited_by, created_at, expires_at }
+    }
+}
+
+/// A token in a list.
+#[derive(Clone, Debug)]
+pub struct TokenRow {
+    /// The token's id.
+    pub id: TokenId,
+    /// Its workspace's name.
+    pub workspace: String,
+    /// Its name.
+    pub name: String,
+    /// Its last characters.
+    pub hint: Option<String>,
+    /// Its owner.
+    pub person: PersonId,
+    /// Its owner's name.
+    pub owner_name: String,
+    /// Its owner's email address.
+    pub owner: String,
+    /// Its scopes.
+    pub scopes: Scopes,
+    /// When it was created.
+    pub created_at: Timestamp,
+    /// When it expires.
+    pub expires_at: Option<Timestamp>,
+    /// When it was revoked.
+    pub revoked_at: Option<Timestamp>,
+    /// When it was last used.
+    pub last_used_at: Option<Timestamp>,
+}
+
+/// A user as it is stored.
+#[derive(Clone, Debug)]
+pub(crate) struct StoredUser {
+    pub(super) id: UserId,
+    pub(super) email: Email,
+    pub(super) name: String,
+}
+
+/// An invitation as it is stored.
+#[derive(Clone, Debug)]
+pub(crate) struct StoredInvitation {
+    pub(super) id: InvitationId,
+    pub(super) workspace: WorkspaceId,
+    pub(super) hash: SecretHash,
+    pub(super) role: Role,
+    pub(super) email: Option<String>,
+    pub(super) invited_by: Option<PersonId>,
+    pub(super) created_at: Timestamp,
+    pub(super) expires_at: Timestamp,
+}
+
+/// A token to be written.
+pub(crate) struct TokenInsert {
+    pub(super) id: TokenId,
+    pub(super) person: PersonId,
+    pub(super) name: String,
+    pub(super) hash: TokenHash,
+    pub(super) hint: String,
+    pub(super) scopes: Scopes,
+    pub(super) created_at: Timestamp,
+    pub(super) expires_at: Option<Timestamp>,
+}
+
+/// A write to users and their sessions.
+pub(crate) enum UserWrite {
+    Save { user: StoredUser, at: Timestamp },
+    SetPassword { user: UserId, hash: String },
+    EndSessions { user: UserId, except: Option<SessionId> },
+}
+
+/// A write to invitations and tokens of a workspace.
+pub(crate) enum MembershipWrite {
+    InsertInvitation(StoredInvitation),
+    DeleteInvitation(InvitationId),
+    InsertToken(TokenInsert),
+    RevokeToken { token: TokenId, at: Timestamp },
+    RevokeTokensOf { person: PersonId, at: Timestamp },
+}
