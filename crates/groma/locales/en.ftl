@@ -113,7 +113,7 @@ nav-settings = Settings
 workspaces-title = Workspaces
 search-everything = Search everything
 search-placeholder = Search folders, people, references
-account-menu = Account of { $name }
+account-menu = Account menu for { $name }
 menu-account = Account
 menu-documentation = API documentation
 menu-shortcuts = Keyboard shortcuts
@@ -132,23 +132,23 @@ older = Older ›
 ## Error pages
 
 error-title-not-found = Not found
-error-title-forbidden = Not allowed
+error-title-forbidden = Access denied
 error-title-conflict = Conflicting change
 error-title-too-many = Too many attempts
 error-title-internal = Something went wrong
-error-title-bad-request = The request was not accepted
-error-not-found = There is no page at this address. It may have been deleted, or it may belong to another workspace.
+error-title-bad-request = Invalid request
+error-not-found = This page does not exist. It may have been deleted, or it may belong to another workspace.
 error-missing-role = You need the role { $role } to do this. Ask an administrator of the workspace.
 error-login-required = Log in to continue.
-error-cross-site = This request did not come from a page of this application, so nothing was changed. Open the page and try again.
+error-cross-site = This request came from another site, so nothing was changed. Open the page on this site and try again.
 error-form-expired = This page has expired or belongs to another workspace, so nothing was changed. Go back, reload the page and try again.
 error-form-incomplete = This form is incomplete, so nothing was changed. Reload the page and try again.
-error-not-a-form = The request must be a submitted form.
-error-too-large = The request is too large.
-error-internal-read = Something went wrong on our side, and the page could not be shown. Try again in a moment.
-error-internal-change = Something went wrong on our side. Your change may or may not have been saved. Check before you try again.
+error-not-a-form = The request is not a form. Submit the form on the page.
+error-too-large = The request is too large. Shorten it and try again.
+error-internal-read = The server could not show this page. Try again in a moment.
+error-internal-change = The server could not finish the request. Your change may or may not have been saved. Check before you try again.
 error-request-id = If you report this problem, include the request ID <code>{ $id }</code>.
-error-home = Go to the dashboard
+error-home = Go to dashboard
 
 ## Login
 
@@ -165,22 +165,22 @@ setup-intro = This creates the first workspace, with you as its owner.
 setup-workspace-name = Workspace name
 setup-workspace-name-hint = For example, the name of your office
 setup-submit = Create workspace
-setup-code-invalid = The setup code is incorrect or has expired. Open the address that the server printed when it last started.
+setup-code-invalid = The setup code is incorrect or has expired. Open the setup link that the server printed when it last started.
 setup-missing-title = Setup required
-setup-missing-text = { $service } has no users yet. When <code>groma serve</code> started, it printed an address that begins with <code>{ $address }</code>. Open that address to create the first workspace and its owner.
-setup-missing-hint = The address changes each time the server starts. You can also run <code>groma workspace create NAME --owner EMAIL</code>.
+setup-missing-text = { $service } has no users yet. When <code>groma serve</code> started, it printed a setup link that begins with <code>{ $address }</code>. Open that link to create the first workspace and its owner.
+setup-missing-hint = The link changes each time the server starts. You can also run <code>groma workspace create NAME --owner EMAIL</code>.
 
 ## Invitation
 
 invitation-page-title = Invitation
 invitation-title = Join { $workspace }
-invitation-text = { $inviter } invited you as <b>{ $role }</b>. The invitation is valid until { $expires }.
-invitation-text-without-inviter = You are invited as <b>{ $role }</b>. The invitation is valid until { $expires }.
+invitation-text = { $inviter } invited you to join as <b>{ $role }</b>. The invitation is valid until { $expires }.
+invitation-text-without-inviter = You are invited to join as <b>{ $role }</b>. The invitation is valid until { $expires }.
 invitation-join = Join
 invitation-join-as = Join as { $user }
-invitation-log-in-first = Already have an account? Log in first
+invitation-log-in-first = Already have an account? Log in
 invitation-invalid-title = This invitation is no longer valid.
-invitation-invalid-text = It has been used or revoked, or it has expired. Ask the sender for a new one.
+invitation-invalid-text = It was already used or revoked, or it has expired. Ask the sender for a new one.
 invitation-joined = You have joined this workspace.
 
 ## Account
@@ -196,16 +196,16 @@ account-current-password = Current password
 account-new-password = New password
 account-password-wrong = is incorrect
 account-change-password = Change password
-account-change-password-hint = Changing your password ends all your other sessions.
+account-change-password-hint = Changing your password ends all other sessions.
 account-password-changed = Password changed. All other sessions have ended.
 account-sessions = Sessions
 account-session-browser = Browser
-account-session-address = Address
+account-session-address = IP address
 account-session-opened = Logged in
 account-session-last-used = Last used
 account-session-current = this session
 account-end-session = End
-account-end-session-of = End the session of { $browser }
+account-end-session-of = End the session in { $browser }
 account-end-other-sessions = End all other sessions
 account-session-ended = Session ended.
 account-other-sessions-ended = All other sessions have ended.
@@ -222,12 +222,12 @@ account-time-zone-hint = Times are shown in the time zone of your browser.
 
 ## Dashboard
 
-dashboard-first-steps = First steps
+dashboard-first-steps = Get started
 dashboard-step-folder = <a href="/folders/new">Create a folder</a> for a project, with a client and a due date.
-dashboard-step-budget = Add a budget and enter expenses; the folder shows what is left.
-dashboard-step-map = Draw a parcel on <a href="/map">the map</a>, or post GeoJSON from your GIS.
+dashboard-step-budget = Add a budget and record expenses. The folder shows how much is left.
+dashboard-step-map = Draw a parcel on <a href="/map">the map</a>, or send GeoJSON from your GIS.
 dashboard-step-token = <a href="/settings/tokens">Create an API token</a> for scripts and QGIS.
-dashboard-step-members = <a href="/settings/members">Invite members</a> and give each the role they need.
+dashboard-step-members = <a href="/settings/members">Invite members</a> and choose a role for each.
 dashboard-overdue-assignments = Overdue assignments
 dashboard-overdue-folders = Overdue folders
 dashboard-overspent-budgets = Overspent budgets
@@ -235,16 +235,16 @@ dashboard-overspent = Over budget
 dashboard-due-soon = Folders due within 14 days
 dashboard-mine = Assigned to me
 dashboard-mine-empty = No open assignments.
-dashboard-all = All
-dashboard-all-of = All: { $title }
-dashboard-all-activity = All activity
+dashboard-all = View all
+dashboard-all-of = View all: { $title }
+dashboard-all-activity = View all activity
 
 ## Activity
 
 activity-title = Activity
-activity-subtitle = who changed what, with the old and new values
+activity-subtitle = All changes, with old and new values
 activity-empty = No activity yet.
-activity-no-older = There is no older activity.
+activity-no-older = No older activity.
 activity-operator = The operator
 activity-unknown-person = Someone
 activity-deleted-status = a deleted status
@@ -277,9 +277,9 @@ activity-sentence = { $action ->
     [geometries-updated] { $actor } changed { $updated ->
         [one] { $updated } shape
        *[other] { $updated } shapes
-    } of { $subject }
-    [geometries-posted] { $actor } added { $created } and changed { $updated } shapes of { $subject }
-    [geometry-deleted] { $actor } deleted a shape of { $subject }
+    } in { $subject }
+    [geometries-posted] { $actor } added { $created } and changed { $updated } shapes in { $subject }
+    [geometry-deleted] { $actor } deleted a shape from { $subject }
     [webhook-created] { $actor } created webhook { $subject }
     [webhook-updated] { $actor } changed webhook { $subject }
     [webhook-deleted] { $actor } deleted webhook { $subject }
@@ -296,7 +296,7 @@ activity-sentence = { $action ->
     [invitation-cancelled] { $actor } revoked an invitation
     [token-created] { $actor } created API token { $subject }
     [token-revoked] { $actor } revoked an API token
-    [workspace-updated] { $actor } changed the workspace { $subject }
+    [workspace-updated] { $actor } changed workspace { $subject }
    *[other] { $actor } changed { $subject }
 }
 
@@ -309,8 +309,8 @@ search-help = Enter part of a name or description, or a full reference. Case and
 search-nothing-found = No results for <em>{ $term }</em>.
 search-exact = Exact reference
 search-people = People
-search-all = All
-search-all-matching = All matching { kind-plural }
+search-all = View all
+search-all-matching = View all matching { kind-plural }
 
 ## Lists of records
 
@@ -323,11 +323,11 @@ list-tab = { $tab ->
 }
 list-tabs = State
 list-filter = Filter { kind-plural }
-list-find = Find in { kind-plural }
+list-find = Search { kind-plural }
 list-from = From
-list-until = Until
+list-until = To
 list-filter-submit = Filter
-list-none-so-far = none so far
+list-none-so-far = none yet
 list-range = { $first }–{ $last } of { $total }
 list-range-cut = { $first }–{ $last } of { $total } · filter the list to see more
 list-totals-on-page = on this page
@@ -347,18 +347,18 @@ kind-singular = { $kind ->
     [expense] expense
    *[budget] budget
 }
-list-empty-search = No { kind-singular } matches <em>{ $term }</em>{ list-in-tab }.
-list-empty-too-many-matches = No { kind-singular } among the newest matches of <em>{ $term }</em> fits the filters{ list-in-tab }. Enter a longer search term.
-list-empty-filters = No { kind-singular } matches these filters{ list-in-tab }.
+list-empty-search = No { kind-plural } match <em>{ $term }</em>{ list-in-tab }.
+list-empty-too-many-matches = Too many { kind-plural } match <em>{ $term }</em> to filter them all, and none of the newest ones fit the filters{ list-in-tab }. Enter a longer search term.
+list-empty-filters = No { kind-plural } match these filters{ list-in-tab }.
 list-empty = { $tab ->
     [archived] No archived folders.
     [done] No completed assignments.
     [cancelled] No cancelled assignments.
-    [active] No folders yet. A folder is a project: it holds assignments, budgets, expenses and shapes.
+    [active] No folders yet. A folder is a project. It holds assignments, budgets, expenses and shapes.
     [open] No open assignments. An assignment is a task in a folder.
    *[none] { $kind ->
         [expense] No expenses yet. An expense needs a folder, a date and an amount.
-       *[budget] No budgets yet. A budget sets an amount for a folder, and expenses count against it.
+       *[budget] No budgets yet. A budget is a spending limit for a folder. Expenses count against it.
     }
 }
 column-reference = Reference
@@ -420,7 +420,7 @@ field-currency = Currency
 field-folder = Folder
 field-assignment = Assignment
 field-budget = Budget
-field-budget-left = Budget left
+field-budget-left = Remaining budget
 field-priority = Priority
 field-assigned-to = Assigned to
 field-estimated-hours = Estimated hours
@@ -451,22 +451,22 @@ record-set-status = Set
 record-archive = Archive
 record-unarchive = Unarchive
 record-archived-since = Archived since { $date }.
-record-details = More
-map-open = Open
+record-details = Details
+map-open = Open map
 map-needs-script = The map needs JavaScript. The rest of this page works without it.
-section-all = All
-section-all-description = All { kind-plural }
+section-all = View all
+section-all-description = View all { kind-plural }
 section-add = Add
 section-add-description = Add { kind-singular }
 folder-assignments-done = { $done } of { $count } done
 folder-budget-used = { $percent } of { $amount }
 folder-no-assignments = No assignments.
-folder-no-budgets = No budget.
+folder-no-budgets = No budgets.
 folder-no-expenses = No expenses.
 folder-no-shapes = No shapes yet
 assignment-no-expenses = No expenses for this assignment.
 budget-over = Over budget by
-budget-left = Left
+budget-left = Remaining
 budget-used = { $percent } used
 budget-nothing-spent = Nothing spent yet.
 budget-no-expenses = No expenses count against this budget.
@@ -476,7 +476,7 @@ chart-description = { $spent } of { $amount } spent ({ $percent } %) from { $fro
    *[within] {""}
 }
 chart-description-without-amount = { $spent } spent from { $from } to { $until }.
-chart-as-table = Show as a table
+chart-as-table = Show as table
 chart-month = Month
 chart-spent = Spent
 chart-total = Total
@@ -498,17 +498,17 @@ form-add-another = Add and enter another
 form-add-and-open = Add and open
 form-more = Reference, external ID, custom fields
 form-tags-hint = Separate tags with commas
-form-quantity-hint = 1 if left empty
-form-currency-of-folder = Currency of the folder
-form-folder-hint = The reference of the folder, for example F-000123
-form-linked-reference-hint = Enter its reference
+form-quantity-hint = Defaults to 1
+form-currency-of-folder = Folder currency
+form-folder-hint = Enter the reference of the folder, for example F-000123
+form-linked-reference-hint = Enter the reference
 form-new-reference-hint = Leave empty to generate
-form-reference-hint = Links with the old reference stop working
-form-external-id-hint = The ID in the system that it came from
+form-reference-hint = Links that use the old reference will stop working
+form-external-id-hint = The ID of this record in another system
 form-decimal-comma = must use a decimal point, for example 1234.50
 form-custom-number = “{ $name }” must be a number
 form-custom-boolean = “{ $name }” must be yes or no
-form-custom-twice = “{ $name }” occurs twice; remove one
+form-custom-twice = “{ $name }” is used twice; remove one
 form-custom-name = Name
 form-custom-value = Value
 form-custom-name-of = Name of custom field { $number }
@@ -546,17 +546,17 @@ record-deleted = { $kind ->
    *[budget] Budget { $reference } deleted.
 }
 record-status-changed = Status of { $reference } changed.
-record-status-conflict = Someone else has changed this record. Check it before you change the status.
+record-status-conflict = Someone else has changed this record, so the status was not changed. Review the record, then change the status again.
 folder-archived = Folder { $reference } archived.
 folder-unarchived = Folder { $reference } unarchived.
 conflict-title = Someone else has changed this record
-conflict-text = Your changes are not saved yet. The table compares the saved values with yours. “Save my version” saves the values in the form below.
+conflict-text = Your changes are not saved yet. Compare the saved values with yours. To save the values in the form below, select “Save my version”.
 conflict-field = Field
 conflict-saved = Saved
 conflict-typed = Yours
 conflict-same = The saved values are the same as yours.
 conflict-discard = Discard my changes
-expenses-entered = Expenses of { $folder }
+expenses-entered = Expenses in { $folder }
 expenses-entered-count = { $count ->
     [one] in { $count } expense
    *[other] in { $count } expenses
@@ -568,15 +568,15 @@ expenses-entered-empty = No expenses yet.
 
 delete-title = Delete { $name }
 delete-nothing-else = Nothing else will be deleted.
-delete-also = This will also be deleted:
-delete-keeps = This will be kept:
+delete-also = The following will also be deleted:
+delete-keeps = The following will be kept:
 delete-keeps-shapes = { $count ->
-    [one] { $count } shape on the map, without the folder
-   *[other] { $count } shapes on the map, without the folder
+    [one] { $count } shape on the map, no longer linked to the folder
+   *[other] { $count } shapes on the map, no longer linked to the folder
 }
 delete-keeps-expenses = { $kind ->
-    [assignment] { $expenses }, without the assignment
-   *[budget] { $expenses }, without the budget
+    [assignment] { $expenses }, no longer linked to the assignment
+   *[budget] { $expenses }, no longer linked to the budget
 }
 delete-type = { $what ->
     [reference] Type the reference <code>{ $text }</code> to confirm
@@ -584,17 +584,17 @@ delete-type = { $what ->
    *[name] Type the name <code>{ $text }</code> to confirm
 }
 delete-wrong-confirmation = { $confirm_with ->
-    [reference] This is not the reference, so nothing was deleted. Type it as shown.
-    [slug] This is not the short name, so nothing was deleted. Type it as shown.
-   *[name] This is not the name, so nothing was deleted. Type it as shown.
+    [reference] The reference does not match, so nothing was deleted. Type it exactly as shown.
+    [slug] The short name does not match, so nothing was deleted. Type it exactly as shown.
+   *[name] The name does not match, so nothing was deleted. Type it exactly as shown.
 }
-delete-conflict = Someone else has changed this record since you opened the page. Check what will be deleted before you confirm.
+delete-conflict = Someone else has changed this record since you opened the page, so nothing was deleted. Review what will be deleted, then confirm again.
 
 ## Map
 
-map-page-needs-script = The map needs JavaScript. The page of a folder lists everything that belongs to it.
-map-nothing-to-save = There is no shape to save.
-map-one-shape = Save one shape at a time.
+map-page-needs-script = The map needs JavaScript. Without it, open a folder to see its records.
+map-nothing-to-save = There is no shape to save. Draw one first.
+map-one-shape = The request contains several shapes. Save one shape at a time.
 
 ## Settings: API tokens
 
@@ -615,19 +615,19 @@ token-ended = { $reason ->
 }
 token-revoke = Revoke
 token-revoke-named = Revoke { $name }
-tokens-own-only = You see your own tokens. Administrators see all tokens of the workspace.
+tokens-own-only = This list shows only your tokens. Administrators can see all tokens of the workspace.
 tokens-docs = The <a href="/docs/">API documentation</a> explains how to use tokens.
-token-name-hint = What will use the token, for example “QGIS office” or “Nightly export”
-token-scopes-hint = What the token can do. Statuses, layers and geometries need no scope.
+token-name-hint = The script or service that will use the token, for example “QGIS office” or “Nightly export”
+token-scopes-hint = Choose what the token can do. Statuses, layers and geometries need no scope.
 token-scope-needs-admin = Only administrators and owners can grant this scope.
 token-scope-forbidden = Only administrators and owners can grant MANAGE_WEBHOOK. Choose other scopes.
 token-expires-after = Expires after
 token-expires-days = { $days } days
 token-expires-never = Never
 token-expires-invalid = must be 30, 90 or 365 days, or never
-token-already-created = This token already exists. If you did not copy it, revoke it and create a new one.
+token-already-created = This token was already created. If you did not copy it, revoke it and create a new one.
 token-revoke-title = Revoke “{ $name }”
-token-revoke-text = Requests with this token fail at once. A revoked token cannot be restored; create a new one instead.
+token-revoke-text = Requests with this token will fail immediately. A revoked token cannot be restored; create a new one instead.
 token-revoked = Token “{ $name }” revoked.
 
 ## Settings: webhooks
@@ -641,33 +641,33 @@ webhook-column-events = Events
 webhook-column-health = Health
 webhook-column-recent = Recent deliveries
 webhook-recent-description = { $count ->
-    [one] The last delivery; { $failed } failed
-   *[other] The last { $count } deliveries; { $failed } failed
+    [one] Last delivery: { $failed } failed
+   *[other] Last { $count } deliveries: { $failed } failed
 }
 webhook-health = { $state ->
     [disabled] Disabled
     [failing] Failing
     [delivering] Delivering
-   *[unused] Nothing sent yet
+   *[unused] No deliveries yet
 }
 webhook-since = since
 webhooks-docs = The <a href="/docs/">API documentation</a> explains how to verify deliveries and when failed ones are retried.
 webhooks-limit = A workspace can have at most { $count } endpoints.
 webhook-all-events = all events
 webhook-url = URL
-webhook-url-hint = Deliveries are posted to this https URL
-webhook-url-hint-http = Deliveries are posted to this http or https URL
+webhook-url-hint = The HTTPS URL that receives deliveries
+webhook-url-hint-http = The HTTP or HTTPS URL that receives deliveries
 webhook-secret = Secret
-webhook-secret-hint = Signs the deliveries. Leave empty to generate
+webhook-secret-hint = Used to sign deliveries. Leave empty to generate
 webhook-events = Events
 webhook-choose-all = All events
-webhook-choose-all-hint = Includes events of later versions. The choices below are ignored.
+webhook-choose-all-hint = Includes events added in later versions. The choices below are ignored.
 webhook-no-events = Choose at least one event, or all events.
 webhook-edit-title = Edit endpoint
 webhook-created = Endpoint created.
 webhook-saved = Endpoint saved.
 webhook-enabled = Endpoint enabled. Waiting deliveries are being sent.
-webhook-disabled = Endpoint disabled. No events are queued for it until you enable it.
+webhook-disabled = Endpoint disabled. New events are not queued until you enable it again.
 webhook-test-sent = Test event sent. Reload this page to see the result.
 webhook-endpoint = Endpoint
 webhook-send-test = Send test event
@@ -675,31 +675,31 @@ webhook-rotate = Rotate secret
 webhook-disable = Disable
 webhook-enable = Enable
 webhook-copy-secret-now = Copy this secret now. It will not be shown again.
-webhook-signature-text = It signs every delivery: <code>{ $header }</code> is the HMAC-SHA256 of the body.
-webhook-sample-text = To send a signed sample from a terminal:
-webhook-disabled-notice = Disabled { $reason }. No events are queued for it. Waiting deliveries are sent when you enable it.
+webhook-signature-text = Use it to verify deliveries: the header <code>{ $header }</code> is the HMAC-SHA256 of the body.
+webhook-sample-text = To send a signed sample request from a terminal:
+webhook-disabled-notice = This endpoint is disabled ({ $reason }). New events are not queued. Waiting deliveries are sent when you enable it.
 webhook-since-label = { $state ->
     [failing] Failing since
     [disabled] Disabled
    *[other] Last success
 }
 webhook-created-at = Created
-webhook-updated-at = Changed
+webhook-updated-at = Updated
 webhook-old-secret-until = Old secret valid until
 webhook-rotate-title = Rotate secret
 webhook-rotate-submit = Create new secret
-webhook-rotate-note = This creates a new secret for { $url } and shows it once. While the old secret is valid, the Standard Webhooks signature is made with both. The header { $header } uses the new secret at once.
+webhook-rotate-note = This creates a new secret for { $url } and shows it once. While the old secret is valid, the Standard Webhooks header contains a signature for each secret. The header { $header } uses only the new secret.
 webhook-rotated = New secret created.
-webhook-overlap = Keep the old secret valid for
+webhook-overlap = Old secret expires
 webhook-overlap-hours = { $hours ->
-    [24] 1 day
-    [168] 1 week
-    [1] 1 hour
-   *[0] No time: end it now
+    [24] In 1 day
+    [168] In 1 week
+    [1] In 1 hour
+   *[0] Immediately
 }
 webhook-delete = Delete endpoint
 webhook-delete-title = Delete endpoint
-webhook-delete-text = No more events are sent to { $url }. Waiting deliveries are cancelled, and the delivery log is deleted.
+webhook-delete-text = { $url } will receive no more events. Waiting deliveries will be cancelled, and the delivery log will be deleted.
 webhook-deleted = Endpoint deleted.
 deliveries-title = Deliveries
 deliveries-state = State
@@ -707,12 +707,12 @@ deliveries-event = Event
 deliveries-any-state = Any state
 deliveries-any-event = Any event
 deliveries-show = Show
-deliveries-none-match = No delivery matches.
-deliveries-empty = Nothing sent yet. The next matching change appears here. Send a test event to try the endpoint now.
+deliveries-none-match = No matching deliveries.
+deliveries-empty = No deliveries yet. The next matching change appears here. To try the endpoint now, send a test event.
 deliveries-attempts = Attempts
 deliveries-response = Response
 deliveries-created = Created
-deliveries-next = Next
+deliveries-next = Next attempt
 deliveries-resend-title = Resend failed deliveries
 deliveries-resend-within = Failed within
 deliveries-last-hour = the last hour
@@ -722,8 +722,8 @@ deliveries-last-month = the last 30 days
 deliveries-resend = Resend
 deliveries-resent = { $count ->
     [0] No delivery has failed in that time.
-    [one] { $count } delivery is being resent.
-   *[other] { $count } deliveries are being resent.
+    [one] Resending { $count } delivery.
+   *[other] Resending { $count } deliveries.
 }
 delivery-title = Delivery
 delivery-test = test
@@ -741,19 +741,19 @@ delivery-state-filter = { $state ->
    *[failed] Failed
 }
 delivery-next-attempt = Next attempt
-delivery-no-attempts = No attempts yet, or they are older than 30 days.
+delivery-no-attempts = No attempts yet. Attempts older than 30 days are not shown.
 delivery-empty-response = The response had no body.
 delivery-response-of = Response to attempt { $number }
 delivery-request = Request
-delivery-request-body = Body of the request
-delivery-resent = Delivery is being resent.
+delivery-request-body = Request body
+delivery-resent = Resending the delivery.
 attempt-no-response = no response
 
 ## Settings: members
 
 members-title = Members
-members-link-copy-now = Send this link now. It will not be shown again.
-members-link-hint = One person can join with it, within a week.
+members-link-copy-now = Copy this link now. It will not be shown again.
+members-link-hint = The link works for one person and expires in 7 days.
 members-column-name = Name
 members-column-role = Role
 members-you = (you)
@@ -763,22 +763,22 @@ members-leave = Leave
 members-remove = Remove
 members-remove-named = Remove { $name }
 members-invite = Invite a member
-members-invite-email = Only for this email address
+members-invite-email = Restrict to this email address
 members-create-link = Create link
-members-invitation = Open invitation
+members-invitation = Pending invitation
 members-invited-by = Invited by
 members-invitation-expires = Expires
 members-anyone-with-link = Anyone with the link
 members-revoke-invitation = Revoke
-members-revoke-invitation-of = Revoke the invitation of { $recipient }
+members-revoke-invitation-of = Revoke the invitation for { $recipient }
 members-invitation-revoked = Invitation revoked.
 members-email-invalid = The email address { $reason }.
 members-role-changed = { $name } now has the role { $role }.
 members-leave-title = Leave this workspace
-members-leave-text = You lose access at once, and your API tokens for this workspace are revoked. Records keep your name.
+members-leave-text = You will lose access immediately, and your API tokens for this workspace will be revoked. Your name stays on existing records.
 members-left = You have left the workspace.
 members-remove-title = Remove { $name }
-members-remove-text = { $name } loses access at once, and their API tokens for this workspace are revoked. Records keep their name.
+members-remove-text = { $name } will lose access immediately, and their API tokens for this workspace will be revoked. Their name stays on existing records.
 members-removed = { $name } removed.
 role-name = { $role ->
     [viewer] viewer
@@ -787,9 +787,9 @@ role-name = { $role ->
    *[owner] owner
 }
 role-description = { $role ->
-    [viewer] Viewer: can read
+    [viewer] Viewer: can read everything
     [editor] Editor: can change records and shapes
-    [admin] Admin: can also change statuses, layers, webhooks and members
+    [admin] Admin: can also manage statuses, layers, webhooks and members
    *[owner] Owner: can also delete the workspace
 }
 
@@ -797,9 +797,9 @@ role-description = { $role ->
 
 workspace-title = Workspace
 workspace-currency = Currency
-workspace-currency-hint = The default for new folders
+workspace-currency-hint = Default for new folders
 workspace-saved = Workspace saved.
-workspace-for-scripts = For scripts
+workspace-for-scripts = API
 workspace-key = Workspace key
 workspace-created = Created
 workspace-delete-title = Delete workspace
@@ -809,7 +809,7 @@ workspace-delete-layers = { $count ->
     [one] { $count } layer with { $shapes }
    *[other] { $count } layers with { $shapes }
 }
-workspace-delete-access = the access of every member, and all API tokens
+workspace-delete-access = all memberships and API tokens
 workspace-deleted = Workspace { $name } deleted.
 
 ## Settings: statuses
@@ -833,9 +833,9 @@ status-group = { $group ->
     [done] done
    *[cancelled] cancelled
 }
-status-field-kind = For
+status-field-kind = Applies to
 status-field-group = Group
-status-group-hint = Assignments in a status of the group “done” are completed. Open assignments are “to do” or “in progress”.
+status-group-hint = Assignments are completed in the group “done”, and open in the groups “to do” and “in progress”.
 status-field-default = Default for new records
 status-edit-title = Edit { $name }
 status-name-taken = “{ $name }” already exists
@@ -843,8 +843,8 @@ status-saved = Status “{ $name }” saved.
 status-moved = Status “{ $name }” moved.
 status-deleted = Status “{ $name }” deleted.
 status-delete = Delete status
-status-delete-note = { $records } in this status will change to the new one, and webhooks will report each change.
-status-replacement = New status of these records
+status-delete-note = { $records } with this status will get the new status, and webhooks will report each change.
+status-replacement = New status for these records
 status-replacement-none = None
 
 ## Settings: layers
@@ -852,15 +852,15 @@ status-replacement-none = None
 layers-title = Layers
 layer-new = New layer
 layer-create = Create layer
-layers-empty = No layers yet. A layer is a set of shapes of one sort, for example parcels, survey points or utilities. Shapes without a layer go to the layer “Submissions”.
+layers-empty = No layers yet. A layer is a set of similar shapes, for example parcels, survey points or utilities. Shapes without a layer go to the layer “Submissions”.
 layer-column-name = Layer
 layer-column-slug = Short name
 layer-column-shapes = Shapes
 layer-column-type = Geometry
-layer-column-updated = Changed
+layer-column-updated = Updated
 layer-edit-named = Edit { $name }
 layer-delete-named = Delete { $name }
-layers-url = QGIS and MapLibre read layers at <code>{ $url }</code> with an API token.
+layers-url = QGIS and MapLibre can read these layers at <code>{ $url }</code> with an API token.
 layer-geometry-type = { $type ->
     [none] none
     [point] points
@@ -870,8 +870,8 @@ layer-geometry-type = { $type ->
    *[other] { $type }
 }
 layer-edit-title = Edit { $name }
-layer-slug-note = The short name “{ $slug }” in addresses and tiles does not change.
-layer-new-slug-note = The short name in addresses and tiles is derived from the name and does not change later.
+layer-slug-note = The short name “{ $slug }”, used in URLs and tiles, does not change.
+layer-new-slug-note = The short name, used in URLs and tiles, is derived from the name and cannot be changed later.
 layer-created = Layer “{ $name }” created.
 layer-saved = Layer “{ $name }” saved.
 layer-deleted = Layer “{ $name }” deleted.
@@ -945,7 +945,7 @@ script-month = { $month ->
 script-map-title = Map
 script-map-show = Show map
 script-map-load-failed = The map could not be loaded. Reload the page to try again.
-script-map-needs-webgl = The map needs WebGL, which this browser does not support or has turned off. Everything else works without it.
+script-map-needs-webgl = The map needs WebGL, which this browser does not support or has disabled. Everything else works without it.
 script-map-request-failed = The request failed (status { $status }).
 script-map-session-expired = Your session has expired. Log in again.
 script-map-unexpected-response = The server sent an unexpected response (status { $status }).
@@ -995,7 +995,7 @@ script-map-draw-line = Line
 script-map-draw-area = Area
 script-map-draw-add-here = Add point here
 script-map-draw-finish = Finish
-script-map-draw-point-hint = Click the location. Keyboard: move the map with the arrow keys, then press Space.
+script-map-draw-point-hint = Click the map to place the point. Keyboard: move the map with the arrow keys, then press Space.
 script-map-draw-line-hint = Click each point. Double-click the last one to finish. Keyboard: move the map with the arrow keys, press Space to add a point, Enter to finish, Esc to start over.
 script-map-draw-area-hint = Click each corner. Click the first one again to finish. Keyboard: move the map with the arrow keys, press Space to add a corner, Enter to finish, Esc to start over.
 script-map-draw-edit-hint = Drag a corner to move it. Drag the point between two corners to add one. Right-click a corner to remove it.

@@ -375,7 +375,7 @@ async fn page_for_an_internal_error_does_not_claim_that_nothing_was_changed() {
     let app = TestApp::new().await;
     let read = internal_error_page(&app, Method::GET).await;
     assert_eq!(read.status, StatusCode::INTERNAL_SERVER_ERROR);
-    assert!(read.text.contains("the page could not be shown"), "{}", read.text);
+    assert!(read.text.contains("could not show this page"), "{}", read.text);
     let change = internal_error_page(&app, Method::POST).await;
     assert_eq!(change.status, StatusCode::INTERNAL_SERVER_ERROR);
     assert!(change.text.contains("may or may not have been saved"), "{}", change.text);

@@ -101,7 +101,7 @@ on_both_engines! {
         of_crew.shows("1–1 of 1");
         of_crew.shows("N-007");
         let none = browser.page("/folders?q=%3Cscript%3Enothing");
-        none.shows("No folder matches");
+        none.shows("No folders match");
         none.shows("&#60;script&#62;nothing");
         // A script gets only the list.
         let fragment = browser.request("GET", "/folders?q=ormes", &[("HX-Request", "true".to_owned())], None);

@@ -33,7 +33,7 @@ on_both_engines! {
         server.get("/expenses", &token).error(403);
         // Submitting the form again creates no second token.
         assert_eq!(browser.submit("/settings/tokens/new", "/settings/tokens/new", &fields), "/settings/tokens");
-        browser.page("/settings/tokens").shows("This token already exists.");
+        browser.page("/settings/tokens").shows("This token was already created.");
         let list = browser.page("/settings/tokens");
         list.hides(&token);
         assert_eq!(list.text.matches("QGIS office").count(), 2, "one row with its link");
@@ -121,7 +121,7 @@ on_both_engines! {
         let page = browser.page("/settings/statuses").text;
         let tendered = id_of(&page, "Tendered");
         let delete = format!("/settings/statuses/{quoted}/delete");
-        browser.page(&delete).shows("1 folder in this status will change");
+        browser.page(&delete).shows("1 folder with this status will get the new status");
         let rejected = browser.send_form(&delete, &delete, &[("replacement", "")]);
         assert_eq!(rejected.error_of("replacement"), Some("Is required: this status is in use"));
         browser.submit(&delete, &delete, &[("replacement", &tendered)]);
