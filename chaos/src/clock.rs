@@ -134,9 +134,9 @@ async fn check_rate_limit(
         ensure(response.status == 200, || response.text())?;
     }
     step()?;
-    let refused = request.send(server.main().address()).await?;
-    ensure(refused.status == 429, || format!("one request too many got {}", refused.status))?;
-    let wait = number(&refused, "retry-after")?;
+    let rejected = request.send(server.main().address()).await?;
+    ensure(rejected.status == 429, || format!("one request too many got {}", rejected.status))?;
+    let wait = number(&rejected, "retry-after")?;
     ensure((1..=60).contains(&wait), || format!("Retry-After: {wait}"))?;
     Ok(u64::from(LIMIT))
 }

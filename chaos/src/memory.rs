@@ -45,7 +45,7 @@ async fn decompression_bombs(engine: Engine) -> Result<ScenarioResult> {
     let spaces = vec![b' '; MB as usize];
     let gzip = [gzip(start), gzip(&spaces).repeat(512)].concat();
     let zstd = [zstd(start)?, zstd(&spaces)?.repeat(512)].concat();
-    let bombs = [("gzip", gzip), ("zstd", zstd)];
+    let bombs = [("gzip", gzip), ("zstd", zstd), ("br", brotli(start)?)];
     let count = bombs.len() as u64;
     for (encoding, bomb) in bombs {
         let response = post(server.geo(), fixture.token(), bomb, Some(encoding));
@@ -69,6 +69,16 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 
 fn zstd(bytes: &[u8]) -> Result<Vec<u8>> {
     Ok(zstd::bulk::compress(bytes, 19)?)
+}
+
+/// Brotli cannot concatenate compressed pieces as gzip and zstd do.
+fn brotli(start: &[u8]) -> Result<Vec<u8>> {
+    use std::io::Read;
+    let spaces = std::io::repeat(b' ').take(512 * MB);
+    let mut compressed = Vec::new();
+    brotli::CompressorReader::new(start.chain(spaces), 1 << 16, 2, 22)
+        .read_to_end(&mut compressed)?;
+    Ok(compressed)
 }
 
 /// A body that is four times as long takes no more memory.

@@ -1,20 +1,16 @@
-//! Concurrent writes, rejected commands, dry runs, and several servers on one database.
+//! Concurrent writes and reads, rejected commands, and dry runs.
 
 use crate::{
     Fixture,
     fixture::{
-        TestWorkspace, change, delete, new, refusal, save_status, text, update_version,
+        TestWorkspace, change, delete, domain_error, new, save_status, text, update_version,
         wait_for_other_connections,
     },
     on_both_engines,
 };
 use groma_domain::{DomainError, Kind, Role};
-use groma_store::{CommandOutcome, DatabaseUrl, Error, Store};
-use groma_testkit::{
-    Engine,
-    postgres::{PostgresDatabase, connect},
-    wait::wait_until_true,
-};
+use groma_store::{CommandOutcome, DatabaseUrl};
+use groma_testkit::{Engine, postgres::connect, wait::wait_until_true};
 use serde_json::json;
 use std::{
     collections::BTreeSet,
@@ -67,7 +63,7 @@ async fn change_is_applied_completely_or_not_at_all(fixture: Fixture) {
         ])
         .await;
     let not_found = DomainError::NotFound { resource: "folder", key: "nowhere".into() };
-    assert_eq!(refusal(outcome), (not_found, 4));
+    assert_eq!(domain_error(outcome), (not_found, 4));
     assert_eq!(fixture.audit_log(mark).await, []);
     assert_eq!(fixture.get(Kind::Folder, "kept?").await, None);
     assert_eq!(fixture.list(Kind::Folder, &[]).await.1, 1);
@@ -85,8 +81,8 @@ async fn error_has_the_index_of_the_rejected_command(fixture: Fixture) {
     for wrong in 0..4 {
         let mut commands: Vec<_> = ["a", "b", "c"].map(folder).into();
         commands.insert(wrong, new(Kind::Folder, json!({})));
-        let (refused, index) = refusal(fixture.apply(commands).await);
-        assert_eq!((refused.to_string(), index), ("name is required".into(), wrong));
+        let (error, index) = domain_error(fixture.apply(commands).await);
+        assert_eq!((error.to_string(), index), ("name is required".into(), wrong));
     }
 }
 
@@ -122,7 +118,7 @@ async fn rejected_change_does_not_affect_concurrent_ones(fixture: Fixture) {
     for (number, task) in tasks.collect::<Vec<_>>().into_iter().enumerate() {
         let outcome = task.await.unwrap();
         if number % 3 == 1 {
-            assert_eq!(refusal(outcome).1, 1);
+            assert_eq!(domain_error(outcome).1, 1);
         } else {
             outcome.unwrap();
         }
@@ -216,8 +212,11 @@ async fn one_of_many_records_with_the_same_reference_is_created(fixture: Fixture
     for task in tasks.collect::<Vec<_>>() {
         match task.await.unwrap() {
             Ok(_) => got_it += 1,
-            refused => {
-                assert_eq!(refusal(refused).0.to_string(), "reference `wanted` is already in use");
+            error => {
+                assert_eq!(
+                    domain_error(error).0.to_string(),
+                    "reference `wanted` is already in use"
+                );
             }
         }
     }
@@ -363,11 +362,11 @@ async fn dry_run_reports_every_rejected_command_and_writes_nothing(fixture: Fixt
         expense("in"),
         new(Kind::Folder, json!({ "name": "x" })),
     ];
-    let refused = fixture.rejected(checked).await;
-    let refused: Vec<_> =
-        refused.iter().map(|(index, refusal)| (*index, refusal.to_string())).collect();
+    let error = fixture.rejected(checked).await;
+    let error: Vec<_> =
+        error.iter().map(|(index, domain_error)| (*index, domain_error.to_string())).collect();
     assert_eq!(
-        refused,
+        error,
         [
             (1, "reference `new` is already in use".to_owned()),
             (3, "budget `nowhere` does not exist".to_owned()),
@@ -431,26 +430,6 @@ async fn ping_succeeds(fixture: Fixture) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn concurrent_opening_migrates_a_new_database_once() {
-    let folder = tempfile::tempdir().unwrap();
-    let database = PostgresDatabase::create().unwrap();
-    for url in
-        [DatabaseUrl::Sqlite(folder.path().join("groma.db")), DatabaseUrl::Postgres(database.url())]
-    {
-        let tasks = (0..6).map(|_| {
-            let url = url.clone();
-            tokio::spawn(async move {
-                let store = Store::open(&url).await.unwrap();
-                assert_eq!(store.workspaces().await.unwrap().len(), 0);
-            })
-        });
-        for task in tasks.collect::<Vec<_>>() {
-            task.await.unwrap();
-        }
-    }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn postgres_reads_succeed_while_many_writes_wait_for_a_workspace() {
     let fixture = Fixture::open(Engine::Postgres).await;
     fixture.seed_folder().await;
@@ -466,11 +445,11 @@ async fn postgres_reads_succeed_while_many_writes_wait_for_a_workspace() {
     });
     let writers: Vec<_> = writers.collect();
     // Some of them are rejected after they have written something; the others succeed.
-    let refused = (0..10).map(|_| {
+    let error = (0..10).map(|_| {
         let workspace = (*fixture).clone();
         tokio::spawn(async move { workspace.apply(vec![folder("lost"), folder("in")]).await })
     });
-    let refused: Vec<_> = refused.collect();
+    let error: Vec<_> = error.collect();
     let watcher = connect(url).await.unwrap();
     wait_until_true(Duration::from_secs(10), "the writers wait", async || {
         let waits = "SELECT count(*) FROM pg_stat_activity
@@ -487,7 +466,7 @@ async fn postgres_reads_succeed_while_many_writes_wait_for_a_workspace() {
     for writer in writers {
         writer.await.unwrap().unwrap();
     }
-    for writer in refused {
+    for writer in error {
         assert!(writer.await.unwrap().is_err());
     }
     assert_eq!(fixture.list(Kind::Folder, &[]).await.1, 41);
@@ -515,108 +494,4 @@ async fn postgres_uses_the_primary_key_of_a_table_that_grew_suddenly() {
     let plan: Vec<&str> = plan.iter().map(|row| row.get(0)).collect();
     let plan = plan.join("\n");
     assert!(plan.contains("folders_by_reference"), "{plan}");
-}
-
-#[test]
-fn database_url_has_engine_and_location() {
-    let sqlite = |path: &str| DatabaseUrl::Sqlite(path.into());
-    for (text, url) in [
-        ("sqlite:data/groma.db", sqlite("data/groma.db")),
-        ("sqlite://data/groma.db", sqlite("data/groma.db")),
-        ("sqlite:/var/groma.db", sqlite("/var/groma.db")),
-        ("sqlite:///var/groma.db", sqlite("/var/groma.db")),
-        ("postgres://h/d", DatabaseUrl::Postgres("postgres://h/d".into())),
-        ("postgresql://h/d", DatabaseUrl::Postgres("postgresql://h/d".into())),
-    ] {
-        assert_eq!(text.parse::<DatabaseUrl>().unwrap(), url, "{text}");
-    }
-    for text in ["", "sqlite:", "sqlite://", "mysql://h/d", "data/groma.db", "sqlite:/a?mode=ro"] {
-        assert!(matches!(text.parse::<DatabaseUrl>(), Err(Error::Url(_))), "{text}");
-    }
-}
-
-#[tokio::test]
-async fn unreachable_database_is_an_error() {
-    let nobody = DatabaseUrl::Postgres("postgres://nobody@127.0.0.1:1/nothing".into());
-    assert!(Store::open(&nobody).await.is_err());
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("file"), "not a directory").unwrap();
-    let inside_a_file = DatabaseUrl::Sqlite(folder.path().join("file/groma.db"));
-    assert!(Store::open(&inside_a_file).await.is_err());
-    std::fs::write(folder.path().join("groma.db"), "not a database, but long enough").unwrap();
-    let no_database = DatabaseUrl::Sqlite(folder.path().join("groma.db"));
-    assert!(Store::open(&no_database).await.is_err());
-}
-
-#[tokio::test]
-async fn missing_sqlite_file_is_not_created() {
-    let folder = tempfile::tempdir().unwrap();
-    let url = DatabaseUrl::Sqlite(folder.path().join("new/groma.db"));
-    assert!(matches!(Store::open_existing(&url).await, Err(Error::Missing(_))));
-    assert!(matches!(Store::pending_migrations(&url).await, Err(Error::Missing(_))));
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
-    drop(Store::open(&url).await.unwrap());
-    drop(Store::open_existing(&url).await.unwrap());
-}
-
-#[tokio::test]
-async fn sqlite_file_is_private() {
-    use std::os::unix::fs::PermissionsExt;
-    let fixture = Fixture::open(Engine::Sqlite).await;
-    let DatabaseUrl::Sqlite(path) = &fixture.url else { panic!("a SQLite file expected") };
-    for beside in ["", "-wal", "-shm"] {
-        let file = std::fs::metadata(format!("{}{beside}", path.display())).unwrap();
-        assert_eq!(file.permissions().mode() & 0o777, 0o600, "{beside}");
-    }
-}
-
-#[tokio::test]
-async fn pending_migrations_are_reported_and_not_run() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("groma.db");
-    let url = DatabaseUrl::Sqlite(path.clone());
-    std::fs::write(&path, "").unwrap();
-    let pending = Store::pending_migrations(&url).await.unwrap();
-    assert_eq!(pending.first().map(String::as_str), Some("V1__schema"));
-    assert_eq!(std::fs::metadata(&path).unwrap().len(), 0);
-    drop(Store::open(&url).await.unwrap());
-    assert_eq!(Store::pending_migrations(&url).await.unwrap(), [""; 0]);
-    let blank = PostgresDatabase::create().unwrap();
-    let url = DatabaseUrl::Postgres(blank.url());
-    for _ in 0..2 {
-        let pending = Store::pending_migrations(&url).await.unwrap();
-        assert_eq!(pending.first().map(String::as_str), Some("V1__schema"));
-    }
-    drop(Store::open(&url).await.unwrap());
-    assert_eq!(Store::pending_migrations(&url).await.unwrap(), [""; 0]);
-}
-
-#[tokio::test]
-async fn sqlite_file_has_only_one_server() {
-    let fixture = Fixture::open(Engine::Sqlite).await;
-    let second = Store::open(&fixture.url).await.unwrap();
-    fixture.store.claim().unwrap();
-    let refused = second.claim().unwrap_err();
-    assert!(matches!(refused, Error::AlreadyServed(_)), "{refused}");
-    // It can still be opened beside the server.
-    second.ping().await.unwrap();
-    assert_eq!(second.workspaces().await.unwrap().len(), 1);
-}
-
-#[tokio::test]
-async fn sqlite_file_can_be_served_again_after_its_server_exits() {
-    let folder = tempfile::tempdir().unwrap();
-    let url = DatabaseUrl::Sqlite(folder.path().join("new/folder/groma.db"));
-    let first = Store::open(&url).await.unwrap();
-    first.claim().unwrap();
-    drop(first);
-    Store::open(&url).await.unwrap().claim().unwrap();
-}
-
-#[tokio::test]
-async fn postgres_database_can_have_several_servers() {
-    let fixture = Fixture::open(Engine::Postgres).await;
-    let second = fixture.reopen().await;
-    fixture.store.claim().unwrap();
-    second.store.claim().unwrap();
 }

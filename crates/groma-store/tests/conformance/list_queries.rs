@@ -94,10 +94,10 @@ fn people(record: &Value) -> Vec<String> {
 }
 
 /// The expected result of a query.
-fn expected(records: &[Value], browse: &RecordQuery) -> Vec<String> {
+fn expected(records: &[Value], query: &RecordQuery) -> Vec<String> {
     let fields = ["reference", "name", "title", "description", "category", "vendor"];
     let has_term = |record: &Value| {
-        browse.term.as_ref().is_none_or(|term| {
+        query.term.as_ref().is_none_or(|term| {
             let mut texts = fields.iter().filter_map(|field| record[*field].as_str());
             texts.any(|text| fold(text).contains(term.as_str()))
         })
@@ -113,8 +113,8 @@ fn expected(records: &[Value], browse: &RecordQuery) -> Vec<String> {
         .enumerate()
         .filter(|(_, record)| {
             has_term(record)
-                && browse.closed.is_none_or(|closed| closed == is_closed(record))
-                && match &browse.status {
+                && query.closed.is_none_or(|closed| closed == is_closed(record))
+                && match &query.status {
                     StatusFilter::Any => true,
                     StatusFilter::Is(id) => record["statusId"] == id.to_string(),
                     StatusFilter::AnyOf(any) => {
@@ -124,18 +124,18 @@ fn expected(records: &[Value], browse: &RecordQuery) -> Vec<String> {
                         !none.iter().any(|id| record["statusId"] == id.to_string())
                     }
                 }
-                && browse.person.is_none_or(|person| people(record).contains(&person.to_string()))
-                && is(record, "folderId", browse.folder)
-                && is(record, "budgetId", browse.budget)
-                && is(record, "assignmentId", browse.assignment)
-                && browse.from.is_none_or(|from| day(record) >= from.to_string())
-                && browse.until.is_none_or(|until| day(record) <= until.to_string())
-                && (!browse.is_overspent || used(record) > 100.0)
-                && (browse.sort != SortOrder::Latest || day(record) != "9999")
+                && query.person.is_none_or(|person| people(record).contains(&person.to_string()))
+                && is(record, "folderId", query.folder)
+                && is(record, "budgetId", query.budget)
+                && is(record, "assignmentId", query.assignment)
+                && query.from.is_none_or(|from| day(record) >= from.to_string())
+                && query.until.is_none_or(|until| day(record) <= until.to_string())
+                && (!query.is_overspent || used(record) > 100.0)
+                && (query.sort != SortOrder::Latest || day(record) != "9999")
         })
         .collect();
     let title = |record: &Value| record["name"].as_str().unwrap_or_default().to_ascii_lowercase();
-    match browse.sort {
+    match query.sort {
         SortOrder::Oldest => {}
         SortOrder::Newest => kept.reverse(),
         SortOrder::Soonest => kept.sort_by_key(|(_, record)| day(record)),
@@ -161,6 +161,8 @@ async fn every_filter_and_order_matches_a_simple_model(fixture: Fixture) {
             let fixture = &fixture;
             async move { text(&fixture.find(kind, key).await, "id").parse::<RecordId>().unwrap() }
         };
+        let other_status = records.iter().find_map(|record| record["statusId"].as_str()).unwrap();
+        let other_status: StatusId = other_status.parse().unwrap();
         let status: StatusId = text(
             &fixture
                 .status(
@@ -184,7 +186,7 @@ async fn every_filter_and_order_matches_a_simple_model(fixture: Fixture) {
         for sort in SortOrder::of(kind) {
             for bits in 0_u32..128 {
                 let bit = |n: u32| bits & (1 << n) != 0;
-                let browse = RecordQuery {
+                let query = RecordQuery {
                     term: bit(0).then(|| {
                         SearchTerm::parse(
                             ["chene", "a", "travel", "stake out 1"][bits as usize / 2 % 4],
@@ -195,6 +197,7 @@ async fn every_filter_and_order_matches_a_simple_model(fixture: Fixture) {
                     closed: (bit(1) && matches!(kind, Kind::Folder | Kind::Assignment))
                         .then_some(bit(6)),
                     status: match (bit(2), bit(6)) {
+                        (true, true) if bit(3) => StatusFilter::AnyOf(vec![status, other_status]),
                         (true, true) => StatusFilter::NoneOf(vec![status]),
                         (true, false) => StatusFilter::Is(status),
                         _ => StatusFilter::Any,
@@ -210,23 +213,23 @@ async fn every_filter_and_order_matches_a_simple_model(fixture: Fixture) {
                     limit: 100,
                     ..RecordQuery::all(kind)
                 };
-                let expected = expected(&records, &browse);
-                let read = async |browse: RecordQuery| {
-                    let browsed =
-                        fixture.store.query_records(fixture.workspace_id, browse).await.unwrap();
-                    let documents = browsed.documents.iter();
+                let expected = expected(&records, &query);
+                let read = async |query: RecordQuery| {
+                    let page =
+                        fixture.store.query_records(fixture.workspace_id, query).await.unwrap();
+                    let documents = page.documents.iter();
                     let documents =
                         documents.map(|json| serde_json::from_slice::<Value>(json).unwrap());
                     let references: Vec<_> = documents.map(|doc| text(&doc, "reference")).collect();
-                    (references, browsed.count, browsed.reachable)
+                    (references, page.count, page.reachable)
                 };
                 let count = expected.len() as u64;
                 assert_eq!(
-                    read(browse.clone()).await,
+                    read(query.clone()).await,
                     (expected.clone(), RecordCount::Exactly(count), count),
-                    "{browse:?}"
+                    "{query:?}"
                 );
-                let page = RecordQuery { skip: 3, limit: 4, ..browse };
+                let page = RecordQuery { skip: 3, limit: 4, ..query };
                 let (some, ..) = read(page).await;
                 let wanted: Vec<_> = expected.into_iter().skip(3).take(4).collect();
                 assert_eq!(some, wanted);

@@ -22,6 +22,7 @@ mod list_queries;
 mod lists;
 mod members;
 mod money;
+mod opening;
 mod records;
 mod references;
 mod rules;

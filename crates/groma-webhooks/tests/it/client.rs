@@ -1,12 +1,21 @@
-//! The guarded client: address checks at every attempt, idle connections, certificates.
+//! The guarded client: address checks at every attempt, idle connections, certificates, time limits.
 
 use bytes::Bytes;
-use groma_testkit::{Receiver, tls::issue_certificate};
-use groma_webhooks::{AddressPolicy, Client, Resolver, client::SendError};
+use groma_testkit::{
+    Receiver,
+    receiver::Reply,
+    tls::issue_certificate,
+    wait::{PATIENCE, wait_until_true},
+};
+use groma_webhooks::{
+    AddressPolicy, Client, Resolver,
+    client::{RESPONSE_TIMEOUT, SendError},
+};
 use std::{
     net::IpAddr,
     path::Path,
     sync::{Arc, Mutex},
+    time::Duration,
 };
 
 /// A resolver whose addresses the test can change.
@@ -142,4 +151,39 @@ async fn certificate_must_be_trusted_and_match_the_name() {
     let outcome = post(&trusting, &format!("https://hooks.example.test:{}/", plain.port())).await;
     assert!(outcome.is_err());
     assert_eq!((receiver.requests().len(), plain.requests().len()), (2, 0));
+}
+
+/// Posts to a receiver that replies like this. Returns the outcome and the time that it took, on a
+/// clock that jumps to the next timeout once the receiver has the request.
+async fn post_on_a_paused_clock(reply: Reply) -> (Result<u16, SendError>, Duration) {
+    let receiver = Receiver::with_handler(move |_| reply.clone());
+    let url = receiver.url("/");
+    let client = client(Resolver::System, &["127.0.0.1/32"], None);
+    let started = tokio::time::Instant::now();
+    let jump = async {
+        let has_request = async || !receiver.requests().is_empty();
+        wait_until_true(PATIENCE, "the receiver has the request", has_request).await;
+        tokio::time::pause();
+    };
+    let (outcome, ()) = tokio::join!(post(&client, &url), jump);
+    (outcome, started.elapsed())
+}
+
+#[tokio::test]
+async fn hanging_and_slow_responses_time_out() {
+    for reply in [Reply::Hang, Reply::SlowHead] {
+        let (outcome, elapsed) = post_on_a_paused_clock(reply.clone()).await;
+        tokio::time::resume();
+        let error = outcome.unwrap_err().to_string();
+        assert_eq!(error, "no response within 15 seconds", "{reply:?}");
+        assert!(elapsed >= RESPONSE_TIMEOUT, "{reply:?}: {elapsed:?}");
+        assert!(elapsed < RESPONSE_TIMEOUT + Duration::from_secs(5), "{reply:?}: {elapsed:?}");
+    }
+}
+
+#[tokio::test]
+async fn endless_body_is_a_success_that_ends_after_a_second() {
+    let (outcome, elapsed) = post_on_a_paused_clock(Reply::Endless).await;
+    assert_eq!(outcome.unwrap(), 200);
+    assert!(elapsed < RESPONSE_TIMEOUT, "{elapsed:?}");
 }

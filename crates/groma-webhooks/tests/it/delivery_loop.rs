@@ -1,5 +1,5 @@
-//! The delivery loop over days, with a clock that the tests move: retries, the five days after which
-//! an endpoint is disabled, the retention of 30 days, and a clock that is set back.
+//! The delivery loop over days, with a clock that the tests move: retries, deleted endpoints, the
+//! five days after which an endpoint is disabled, the retention of 30 days, and a clock that is set back.
 
 use groma_domain::{
     Currency, Email, EndpointId, Timestamp, WorkspaceId,
@@ -72,19 +72,7 @@ impl Fixture {
         let name = WorkspaceName::parse("Office").unwrap();
         let workspace =
             store.create_workspace(name, Currency::EUR, owner, clock.now()).await.unwrap().id;
-        let url = EndpointUrl::parse(&receiver.url("/"), true).unwrap();
-        let draft = EndpointInput { url: Some(url), ..EndpointInput::default() };
-        let new = NewEndpoint {
-            workspace,
-            actor: Actor::Operator,
-            now: clock.now(),
-            draft,
-            request: None,
-        };
-        let EndpointOutcome::Created(endpoint, _) = store.create_endpoint(new).await.unwrap()
-        else {
-            panic!("the endpoint was not created")
-        };
+        let endpoint = create_endpoint(&store, workspace, receiver, clock.now()).await;
         let policy = AddressPolicy::new(vec!["127.0.0.1/32".parse().unwrap()]);
         let client = Client::new(policy, Resolver::System, None, "test").unwrap();
         let sender = DeliverySender::new(client, "Service").unwrap();
@@ -92,7 +80,7 @@ impl Fixture {
         let delivery_loop = DeliveryLoop::new(store.clone(), sender, move || loop_clock.now())
             .with_sweep_interval(Duration::from_millis(20));
         tokio::spawn(delivery_loop.run(std::future::pending()));
-        Self { store, database, workspace, endpoint: endpoint.id, clock }
+        Self { store, database, workspace, endpoint, clock }
     }
 
     /// Lets time pass for the loop and for the waiting deliveries.
@@ -162,6 +150,21 @@ impl Fixture {
             assert!(started.elapsed() < PATIENCE, "timed out waiting for: {what}");
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
+    }
+}
+
+async fn create_endpoint(
+    store: &Store,
+    workspace: WorkspaceId,
+    receiver: &Receiver,
+    now: Timestamp,
+) -> EndpointId {
+    let url = EndpointUrl::parse(&receiver.url("/"), true).unwrap();
+    let draft = EndpointInput { url: Some(url), ..EndpointInput::default() };
+    let new = NewEndpoint { workspace, actor: Actor::Operator, now, draft, request: None };
+    match store.create_endpoint(new).await.unwrap() {
+        EndpointOutcome::Created(endpoint, _) => endpoint.id,
+        EndpointOutcome::Replayed(_) => panic!("the endpoint was not created"),
     }
 }
 
@@ -247,6 +250,31 @@ async fn endpoint_is_disabled_after_five_days_without_success(database: Database
     assert!(fixture.store.delivery(workspace, row.id).await.is_err());
 }
 
+async fn deleting_an_endpoint_stops_a_delivery_that_waits_for_its_second_retry(
+    database: DatabaseUrl,
+) {
+    let receiver = Receiver::start();
+    receiver.set_status(500);
+    let mut fixture = Fixture::start(database, &receiver).await;
+    fixture.create_folder().await;
+    fixture.wait_for_attempt(1, DeliveryState::Waiting).await;
+    fixture.advance(6 * SECOND);
+    fixture.wait_for_attempt(2, DeliveryState::Waiting).await;
+    let (workspace, now) = (fixture.workspace, fixture.clock.now());
+    let deleted = fixture.endpoint;
+    fixture.store.delete_endpoint(workspace, Actor::Operator, deleted, now).await.unwrap();
+    // The sweep that finds the retry of another endpoint would find that of the deleted one too.
+    let other = Receiver::start();
+    other.set_status(500);
+    fixture.endpoint = create_endpoint(&fixture.store, workspace, &other, now).await;
+    fixture.create_folder().await;
+    fixture.wait_for_attempt(1, DeliveryState::Waiting).await;
+    other.set_status(200);
+    fixture.advance(HOUR);
+    fixture.wait_for_attempt(2, DeliveryState::Delivered).await;
+    assert_eq!((receiver.requests().len(), other.requests().len()), (2, 2));
+}
+
 async fn clock_set_back_does_not_delay_a_retry(database: DatabaseUrl) {
     let receiver = Receiver::start();
     let fixture = Fixture::start(database, &receiver).await;
@@ -298,5 +326,6 @@ macro_rules! on_both_engines {
 on_both_engines! {
     delivery_is_retried_along_the_whole_schedule
     endpoint_is_disabled_after_five_days_without_success
+    deleting_an_endpoint_stops_a_delivery_that_waits_for_its_second_retry
     clock_set_back_does_not_delay_a_retry
 }
