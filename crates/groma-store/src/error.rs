@@ -47,7 +47,7 @@ pub enum Error {
     #[error("{0} has hard links; SQLite needs a file with a single name")]
     HardLinked(String),
     /// Another program serves the database file.
-    #[error("{0} is already served by another groma")]
+    #[error("{0} is already in use by another Groma process")]
     AlreadyServed(String),
     /// A backup, a restore or a copy was rejected or failed its check.
     #[error("{0}")]

@@ -29,7 +29,7 @@ pub(crate) fn install() -> Result<PrometheusHandle, BuildError> {
     );
     describe_gauge!("groma_requests_in_progress", "Requests in progress");
     describe_gauge!("groma_connections", "Open client connections");
-    describe_counter!("groma_rate_refusals_total", "Requests rejected by the rate limit");
+    describe_counter!("groma_rate_limited_total", "Requests rejected by the rate limit");
     describe_counter!("groma_logins_total", "Login attempts");
     describe_counter!("groma_tiles_total", "Tiles, by source");
     describe_counter!("groma_webhook_attempts_total", "Delivery attempts, by outcome");
@@ -41,11 +41,11 @@ pub(crate) fn install() -> Result<PrometheusHandle, BuildError> {
     // These are exposed from the start; the others once they have a value.
     gauge!("groma_requests_in_progress").set(0);
     gauge!("groma_connections").set(0);
-    counter!("groma_rate_refusals_total").absolute(0);
+    counter!("groma_rate_limited_total").absolute(0);
     for outcome in LoginOutcome::ALL {
         counter!("groma_logins_total", "outcome" => outcome.name()).absolute(0);
     }
-    for source in ["cache", "drawn"] {
+    for source in ["cache", "rendered"] {
         counter!("groma_tiles_total", "from" => source).absolute(0);
     }
     Ok(handle)
@@ -114,7 +114,7 @@ pub(crate) fn request_finished(class: RouteClass, status: StatusCode, elapsed: D
 
 /// Counts a request that the rate limit rejected.
 pub(crate) fn rate_limit_exceeded() {
-    counter!("groma_rate_refusals_total").increment(1);
+    counter!("groma_rate_limited_total").increment(1);
 }
 
 pub(crate) fn login(outcome: LoginOutcome) {
@@ -126,7 +126,7 @@ pub(crate) fn tile_from_cache() {
 }
 
 pub(crate) fn tile_from_database() {
-    counter!("groma_tiles_total", "from" => "drawn").increment(1);
+    counter!("groma_tiles_total", "from" => "rendered").increment(1);
 }
 
 /// The label of a status. Statuses that the program does not use share one label.
@@ -164,7 +164,7 @@ impl LoginOutcome {
         match self {
             Self::Succeeded => "succeeded",
             Self::Failed => "failed",
-            Self::Throttled => "refused",
+            Self::Throttled => "rejected",
         }
     }
 }

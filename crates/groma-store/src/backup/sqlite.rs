@@ -93,11 +93,11 @@ pub(crate) fn restore(
     let locked = LockedFile::claim(database)?;
     if let Some(old) = &locked.old {
         if old.ino() == metadata(file)?.ino() && old.dev() == metadata(file)?.dev() {
-            return Err(refused(file, "is the database itself"));
+            return Err(invalid_file(file, "is the database itself"));
         }
         if !overwrite {
-            let reason = "is there already; with --overwrite it is replaced, and kept beside";
-            return Err(refused(&locked.path, reason));
+            let reason = "already exists; use --overwrite to replace it, and the old file is kept";
+            return Err(invalid_file(&locked.path, reason));
         }
     }
     let name = file.display().to_string();
@@ -105,7 +105,7 @@ pub(crate) fn restore(
     let part = PartialFile::beside(&locked.path)?;
     copy_pages(&from, part.path(), progress).map_err(|error| damaged(&name, error))?;
     check(part.path(), &counts, progress)?;
-    let kept = with_ending(&locked.path, &format!(".replaced-{stamp}"));
+    let kept = with_suffix(&locked.path, &format!(".replaced-{stamp}"));
     let kept = locked.replace(part, Some(&kept))?;
     Ok(RestoreReport { rows: counts.iter().map(|(_, rows)| rows).sum(), kept })
 }
@@ -154,12 +154,12 @@ impl LockedFile {
         };
         merge_log(&self.path)?;
         part.set_owner_like(old)?;
-        for ending in COMPANION_SUFFIXES {
+        for suffix in COMPANION_SUFFIXES {
             // Left over only if the database is damaged.
-            let beside = with_ending(&self.path, ending);
+            let beside = with_suffix(&self.path, suffix);
             match kept {
                 Some(kept) if beside.exists() => {
-                    let name = with_ending(kept, ending);
+                    let name = with_suffix(kept, suffix);
                     std::fs::rename(&beside, name).map_err(|error| file_error(&beside, error))?;
                 }
                 _ => {
@@ -193,14 +193,14 @@ pub(crate) struct PartialFile {
 
 impl PartialFile {
     pub(crate) fn beside(file: &Path) -> Result<Self> {
-        let path = with_ending(file, ".part");
+        let path = with_suffix(file, ".part");
         let failed = |error| file_error(&path, error);
         let options = File::options().read(true).write(true).create(true).mode(0o600).clone();
         let opened = options.open(&path).map_err(failed)?;
         let is_ours = opened.try_lock().is_ok()
             && metadata(&path)?.ino() == opened.metadata().map_err(failed)?.ino();
         if !is_ours {
-            return Err(refused(&path, "is being written by another groma"));
+            return Err(invalid_file(&path, "is being written by another Groma process"));
         }
         opened.set_permissions(std::fs::Permissions::from_mode(0o600)).map_err(failed)?;
         opened.set_len(0).map_err(failed)?;
@@ -237,8 +237,8 @@ impl PartialFile {
     }
 
     fn delete_companions(&self) {
-        for ending in COMPANION_SUFFIXES {
-            let _ = std::fs::remove_file(with_ending(&self.path, ending));
+        for suffix in COMPANION_SUFFIXES {
+            let _ = std::fs::remove_file(with_suffix(&self.path, suffix));
         }
     }
 }
@@ -281,19 +281,19 @@ pub(crate) fn check(
     progress: &dyn Fn(Progress),
 ) -> Result<()> {
     progress(Progress::Checking);
-    let look = || {
+    let inspect = || {
         let copied = open(path, OPEN_FLAGS)?;
         copied.query_row(EXCLUSIVE_LOCKING, [], |_| Ok(()))?;
         copied.query_row(ROLLBACK_JOURNAL, [], |_| Ok(()))?;
         let found: String = copied.query_row(INTEGRITY, [], |row| row.get(0))?;
         Ok((found, count_rows(&copied)?))
     };
-    let (found, copied) = look().map_err(|error| damaged("what was copied", error))?;
+    let (found, copied) = inspect().map_err(|error| damaged("the copy", error))?;
     if found != "ok" {
-        return Err(Error::Maintenance(format!("what was copied is damaged: {found}")));
+        return Err(Error::Maintenance(format!("the copy is damaged: {found}")));
     }
     if copied != counts {
-        return Err(Error::Maintenance("what was copied lacks rows".to_owned()));
+        return Err(Error::Maintenance("the copy has fewer rows than the database".to_owned()));
     }
     Ok(())
 }
@@ -305,12 +305,12 @@ fn open_backup(file: &Path) -> Result<Connection> {
     let mut opened = File::open(file).map_err(failed)?;
     match opened.read_exact(&mut head) {
         Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
-            return Err(refused(file, "is no backup of groma"));
+            return Err(invalid_file(file, "is not a Groma backup"));
         }
         outcome => outcome.map_err(failed)?,
     }
     if !head.starts_with(MAGIC) {
-        return Err(refused(file, "is no backup of groma"));
+        return Err(invalid_file(file, "is not a Groma backup"));
     }
     // The page size, where 1 means 65,536, and the number of pages.
     let page = match u16::from_be_bytes([head[16], head[17]]) {
@@ -318,9 +318,9 @@ fn open_backup(file: &Path) -> Result<Connection> {
         size => u64::from(size),
     };
     let pages = u64::from(u32::from_be_bytes([head[28], head[29], head[30], head[31]]));
-    let has_log = with_ending(file, "-wal").exists();
+    let has_log = with_suffix(file, "-wal").exists();
     if !has_log && metadata(file)?.len() < page * pages {
-        return Err(refused(file, "is cut short"));
+        return Err(invalid_file(file, "is truncated"));
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = open(file, flags)?;
@@ -329,9 +329,9 @@ fn open_backup(file: &Path) -> Result<Connection> {
     for (version, name) in check_migrations(&connection, file)? {
         if !known.get_migrations().iter().any(|known| known.version() == version) {
             let reason = format!(
-                "was written by a newer groma: its migration V{version}__{name} is unknown here"
+                "was written by a newer version: its migration V{version}__{name} is unknown here"
             );
-            return Err(refused(file, &reason));
+            return Err(invalid_file(file, &reason));
         }
     }
     Ok(connection)
@@ -348,7 +348,7 @@ fn check_migrations(connection: &Connection, path: &Path) -> Result<Vec<(i32, St
         Ok(Some(rows.collect::<rusqlite::Result<_>>()?))
     };
     let known = read().map_err(|error| damaged(&path.display().to_string(), error))?;
-    known.ok_or_else(|| refused(path, "is not a groma database"))
+    known.ok_or_else(|| invalid_file(path, "is not a Groma database"))
 }
 
 /// Reports a SQLite error as damage, unless the disk is full.
@@ -377,7 +377,7 @@ pub(crate) fn count_rows(connection: &Connection) -> Result<Vec<(String, u64)>> 
 /// Moves the write-ahead log into the database file. Fails if another program has the database open. A
 /// damaged one stays as it is.
 fn merge_log(path: &Path) -> Result<()> {
-    let in_use = || refused(path, "is open in another program");
+    let in_use = || invalid_file(path, "is open in another program");
     let mut head = [0_u8; MAGIC.len()];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut head));
     if read.is_err() || head != *MAGIC {
@@ -394,23 +394,23 @@ fn merge_log(path: &Path) -> Result<()> {
 
 /// Rejects an existing file unless `overwrite` is set, and always the database itself.
 fn check_target(file: &Path, database: &Path, overwrite: bool) -> Result<()> {
-    let there = match std::fs::metadata(file) {
-        Ok(there) => there,
+    let existing = match std::fs::metadata(file) {
+        Ok(existing) => existing,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(file_error(file, error)),
     };
     let own = metadata(database)?;
-    if (there.dev(), there.ino()) == (own.dev(), own.ino()) {
-        return Err(refused(file, "is the database itself"));
+    if (existing.dev(), existing.ino()) == (own.dev(), own.ino()) {
+        return Err(invalid_file(file, "is the database itself"));
     }
-    if !there.is_file() {
-        return Err(refused(file, "is no file"));
+    if !existing.is_file() {
+        return Err(invalid_file(file, "is not a regular file"));
     }
     if !overwrite {
-        return Err(refused(file, "is there already; --overwrite replaces it"));
+        return Err(invalid_file(file, "already exists; use --overwrite to replace it"));
     }
-    if COMPANION_SUFFIXES.iter().any(|ending| with_ending(file, ending).exists()) {
-        return Err(refused(file, "is open in another program, or was not closed by it"));
+    if COMPANION_SUFFIXES.iter().any(|suffix| with_suffix(file, suffix).exists()) {
+        return Err(invalid_file(file, "is open in another program, or was not closed by it"));
     }
     Ok(())
 }
@@ -429,12 +429,12 @@ fn folder_of(path: &Path) -> Option<&Path> {
     path.parent().filter(|folder| !folder.as_os_str().is_empty())
 }
 
-fn with_ending(path: &Path, ending: &str) -> PathBuf {
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
-    name.push(ending);
+    name.push(suffix);
     name.into()
 }
 
-fn refused(path: &Path, reason: &str) -> Error {
+fn invalid_file(path: &Path, reason: &str) -> Error {
     Error::Maintenance(format!("{} {reason}", path.display()))
 }

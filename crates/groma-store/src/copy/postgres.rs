@@ -47,7 +47,7 @@ impl Source {
     pub(crate) async fn open(url: &str, rehearsal: bool) -> Result<(Self, Manifest)> {
         let client = connect(url).await?;
         if !rehearsal {
-            refuse_in_use(&client).await?;
+            ensure_not_in_use(&client).await?;
         }
         drop(Postgres::open(url).await?);
         client.batch_execute(BEGIN_SNAPSHOT).await?;
@@ -81,7 +81,7 @@ pub(crate) struct Target(Client);
 impl Target {
     pub(crate) async fn open(url: &str) -> Result<Self> {
         let client = connect(url).await?;
-        refuse_in_use(&client).await?;
+        ensure_not_in_use(&client).await?;
         drop(Postgres::open(url).await?);
         for table in TABLES.iter() {
             if client.query_one(&table.postgres_any, &[]).await?.try_get(0)? {
@@ -150,7 +150,7 @@ async fn connect(url: &str) -> Result<Client> {
     Ok(client)
 }
 
-async fn refuse_in_use(client: &Client) -> Result<()> {
+async fn ensure_not_in_use(client: &Client) -> Result<()> {
     let deadline = Instant::now() + LINGERING;
     loop {
         let others: i64 = client.query_one(IN_USE, &[]).await?.try_get(0)?;
@@ -158,7 +158,8 @@ async fn refuse_in_use(client: &Client) -> Result<()> {
             return Ok(());
         }
         if Instant::now() > deadline {
-            let reason = "the PostgreSQL database is in use by another groma; stop it first";
+            let reason =
+                "the PostgreSQL database is in use by another Groma process; stop it first";
             return Err(Error::Maintenance(reason.to_owned()));
         }
         tokio::time::sleep(Duration::from_millis(50)).await;

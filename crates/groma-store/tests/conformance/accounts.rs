@@ -2,7 +2,7 @@
 
 use crate::{
     Fixture,
-    fixture::{OWNER, refusal, token, user},
+    fixture::{OWNER, domain_error, token, user},
     on_both_engines,
 };
 use groma_domain::{
@@ -54,8 +54,8 @@ async fn setup_is_rejected_if_a_user_exists(fixture: Fixture) {
     let name = WorkspaceName::parse("Second").unwrap();
     let set_up =
         fixture.store.set_up(name, Currency::EUR, user("new@office.test", None), fixture.tick());
-    let (refused, _) = refusal(set_up.await);
-    assert!(matches!(refused, DomainError::Invalid(_)), "{refused}");
+    let (error, _) = domain_error(set_up.await);
+    assert!(matches!(error, DomainError::Invalid(_)), "{error}");
     assert_eq!(fixture.store.workspaces().await.unwrap().len(), 1);
 }
 
@@ -151,8 +151,8 @@ async fn invitation_adds_one_member_with_its_role(fixture: Fixture) {
         fixture.store.invite(fixture.workspace_id, actor, new, fixture.tick()).await
     };
     let id = invite(admin.actor, invitation(1, Role::Editor, ends_at)).await.unwrap();
-    let (refused, _) = refusal(invite(admin.actor, invitation(2, Role::Owner, ends_at)).await);
-    assert_eq!(refused, DomainError::Forbidden { required_role: Role::Owner });
+    let (error, _) = domain_error(invite(admin.actor, invitation(2, Role::Owner, ends_at)).await);
+    assert_eq!(error, DomainError::Forbidden { required_role: Role::Owner });
     let open = fixture.store.invitations(fixture.workspace_id, fixture.now()).await.unwrap();
     assert_eq!((open.len(), open[0].id, open[0].role), (1, id, Role::Editor));
     assert!(fixture.store.invitations(fixture.workspace_id, ends_at).await.unwrap().is_empty());
@@ -165,16 +165,16 @@ async fn invitation_adds_one_member_with_its_role(fixture: Fixture) {
         accept(1, "late@office.test", true, ends_at).await.is_err(),
         "the invitation has expired"
     );
-    let (refused, _) = refusal(accept(1, OWNER, true, fixture.tick()).await);
-    assert!(refused.to_string().contains("belongs to an existing account"), "{refused}");
-    let (refused, _) = refusal(accept(1, OWNER, false, fixture.tick()).await);
-    assert!(refused.to_string().contains("already a member"), "{refused}");
+    let (error, _) = domain_error(accept(1, OWNER, true, fixture.tick()).await);
+    assert!(error.to_string().contains("belongs to an existing account"), "{error}");
+    let (error, _) = domain_error(accept(1, OWNER, false, fixture.tick()).await);
+    assert!(error.to_string().contains("already a member"), "{error}");
     let (place, member) = accept(1, "crew@office.test", true, fixture.tick()).await.unwrap();
     assert_eq!((place, member.role), (fixture.workspace_id, Role::Editor));
-    let (refused, _) = refusal(accept(1, "other@office.test", true, fixture.tick()).await);
+    let (error, _) = domain_error(accept(1, "other@office.test", true, fixture.tick()).await);
     assert!(
-        matches!(refused, DomainError::NotFound { .. }),
-        "the invitation was used already: {refused}"
+        matches!(error, DomainError::NotFound { .. }),
+        "the invitation was used already: {error}"
     );
     // An invitation for one address, and a revoked one.
     let named = NewInvitation {
@@ -182,8 +182,8 @@ async fn invitation_adds_one_member_with_its_role(fixture: Fixture) {
         ..invitation(3, Role::Viewer, ends_at)
     };
     let id = invite(admin.actor, named).await.unwrap();
-    let (refused, _) = refusal(accept(3, "else@office.test", true, fixture.tick()).await);
-    assert!(matches!(refused, DomainError::Invalid(_)), "{refused}");
+    let (error, _) = domain_error(accept(3, "else@office.test", true, fixture.tick()).await);
+    assert!(matches!(error, DomainError::Invalid(_)), "{error}");
     fixture
         .store
         .cancel_invitation(fixture.workspace_id, admin.actor, id, fixture.tick())
@@ -217,8 +217,8 @@ async fn invitation_is_limited_by_the_current_role_of_its_creator(fixture: Fixtu
         true,
         fixture.tick(),
     );
-    let (refused, _) = refusal(accepted.await);
-    assert!(matches!(refused, DomainError::NotFound { .. }), "{refused}");
+    let (error, _) = domain_error(accepted.await);
+    assert!(matches!(error, DomainError::NotFound { .. }), "{error}");
     assert!(
         !fixture.store.has_user(&email("crew@office.test")).await.unwrap(),
         "nothing was changed"
@@ -254,8 +254,8 @@ async fn removed_members_tokens_are_revoked_permanently(fixture: Fixture) {
     let remove = async |actor, who| {
         fixture.store.remove_member(fixture.workspace_id, actor, who, fixture.tick()).await
     };
-    let (refused, _) = refusal(remove(editor.actor, admin_person).await);
-    assert_eq!(refused, DomainError::Forbidden { required_role: Role::Admin });
+    let (error, _) = domain_error(remove(editor.actor, admin_person).await);
+    assert_eq!(error, DomainError::Forbidden { required_role: Role::Admin });
     remove(admin.actor, person).await.unwrap();
     assert!(!is_known().await);
     fixture
@@ -274,8 +274,8 @@ async fn removed_members_tokens_are_revoked_permanently(fixture: Fixture) {
     remove(editor.actor, person).await.unwrap();
     let people = fixture.store.people(fixture.workspace_id).await.unwrap();
     let owner = people.iter().find(|known| known.person.email.as_str() == OWNER).unwrap().person.id;
-    let (refused, _) = refusal(remove(Actor::Operator, owner).await);
-    assert!(refused.to_string().contains("a workspace needs an owner"), "{refused}");
+    let (error, _) = domain_error(remove(Actor::Operator, owner).await);
+    assert!(error.to_string().contains("a workspace needs an owner"), "{error}");
     // Records keep the person's name.
     let folder =
         fixture.create(Kind::Folder, json!({ "name": "x", "owner": "editor@office.test" })).await;
@@ -293,10 +293,10 @@ async fn workspace_name_and_currency_can_be_changed(fixture: Fixture) {
             .await
     };
     let editor = fixture.member(Role::Editor).await;
-    let (refused, _) = refusal(change(editor.actor, "Bureau", "CHF").await);
-    assert_eq!(refused, DomainError::Forbidden { required_role: Role::Admin });
-    let (refused, _) = refusal(change(fixture.actor, "BRANCH", "CHF").await);
-    assert!(matches!(refused, DomainError::Invalid(_)), "{refused}");
+    let (error, _) = domain_error(change(editor.actor, "Bureau", "CHF").await);
+    assert_eq!(error, DomainError::Forbidden { required_role: Role::Admin });
+    let (error, _) = domain_error(change(fixture.actor, "BRANCH", "CHF").await);
+    assert!(matches!(error, DomainError::Invalid(_)), "{error}");
     let changed = change(fixture.actor, "Bureau", "CHF").await.unwrap();
     assert_eq!((changed.name.as_str(), changed.currency.code()), ("Bureau", "CHF"));
     let mark = fixture.audit_position().await;
@@ -312,18 +312,18 @@ async fn members_create_their_own_tokens_and_admins_revoke_all(fixture: Fixture)
     let admin = fixture.member(Role::Admin).await;
     let make = async |new, actor| fixture.store.create_token(new, actor, fixture.tick()).await;
     let others = make(new_token(&fixture, 1, "editor@office.test"), viewer.actor).await;
-    assert!(matches!(refusal(others).0, DomainError::NotFound { .. }));
+    assert!(matches!(domain_error(others).0, DomainError::NotFound { .. }));
     let id = make(new_token(&fixture, 1, "editor@office.test"), editor.actor).await.unwrap();
     let again = NewToken { id: Some(id), ..new_token(&fixture, 2, "editor@office.test") };
     assert!(
-        matches!(refusal(make(again, editor.actor).await).0, DomainError::Invalid(_)),
+        matches!(domain_error(make(again, editor.actor).await).0, DomainError::Invalid(_)),
         "a repeated request creates one token"
     );
     let revoke = async |actor| {
         fixture.store.revoke_token(fixture.workspace_id, id, actor, fixture.tick()).await
     };
     assert_eq!(
-        refusal(revoke(viewer.actor).await).0,
+        domain_error(revoke(viewer.actor).await).0,
         DomainError::Forbidden { required_role: Role::Admin }
     );
     revoke(editor.actor).await.unwrap();
@@ -331,5 +331,5 @@ async fn members_create_their_own_tokens_and_admins_revoke_all(fixture: Fixture)
     let branch = fixture.new_workspace("Branch").await;
     let elsewhere =
         fixture.store.revoke_token(branch.workspace_id, id, Actor::Operator, fixture.tick()).await;
-    assert!(matches!(refusal(elsewhere).0, DomainError::NotFound { .. }));
+    assert!(matches!(domain_error(elsewhere).0, DomainError::NotFound { .. }));
 }

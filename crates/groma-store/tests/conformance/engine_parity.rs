@@ -57,14 +57,14 @@ async fn run_operations(engine: Engine, seed: u64, renames: bool) -> Vec<String>
         statuses: vec![],
         records: HashMap::new(),
         applied: 0,
-        refused: 0,
+        rejected: 0,
         ids: HashMap::new(),
         lines: vec![],
     };
     for _ in 0..400 {
         run.step().await;
     }
-    assert!(run.applied > 80 && run.refused > 30, "too few operations");
+    assert!(run.applied > 80 && run.rejected > 30, "too few operations");
     run.end().await;
     run.lines
 }
@@ -79,7 +79,7 @@ struct Run {
     statuses: Vec<Value>,
     records: HashMap<Kind, Vec<Value>>,
     applied: usize,
-    refused: usize,
+    rejected: usize,
     ids: HashMap<Uuid, usize>,
     lines: Vec<String>,
 }
@@ -175,9 +175,9 @@ impl Run {
                 assert_eq!(checked, [], "the dry run rejected an applied change");
                 self.applied += 1;
             }
-            Err(Error::Domain { error: refusal, index }) => {
-                assert_eq!(checked.first(), Some(&(*index, refusal.clone())));
-                self.refused += 1;
+            Err(Error::Domain { error, index }) => {
+                assert_eq!(checked.first(), Some(&(*index, error.clone())));
+                self.rejected += 1;
             }
             Err(error) => panic!("{input}: {error}"),
         }

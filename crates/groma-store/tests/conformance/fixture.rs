@@ -171,10 +171,10 @@ impl TestWorkspace {
     /// Runs commands as a dry run and returns the rejected ones.
     pub(crate) async fn rejected(&self, commands: Vec<Command>) -> Vec<(usize, DomainError)> {
         let checked = self.store.check(self.change(commands)).await.unwrap();
-        let refused = |(index, outcome): (usize, Result<CommandOutcome, DomainError>)| {
+        let rejected = |(index, outcome): (usize, Result<CommandOutcome, DomainError>)| {
             Some((index, outcome.err()?))
         };
-        checked.into_iter().enumerate().filter_map(refused).collect()
+        checked.into_iter().enumerate().filter_map(rejected).collect()
     }
 
     /// Applies one command.
@@ -183,13 +183,13 @@ impl TestWorkspace {
     }
 
     /// Applies one command that must be rejected.
-    pub(crate) async fn refusal(&self, command: Command) -> DomainError {
-        refusal(self.apply(vec![command]).await).0
+    pub(crate) async fn domain_error(&self, command: Command) -> DomainError {
+        domain_error(self.apply(vec![command]).await).0
     }
 
     /// Applies one command that must be rejected and returns its invalid fields.
     pub(crate) async fn invalid_fields(&self, command: Command) -> Vec<String> {
-        match self.refusal(command).await {
+        match self.domain_error(command).await {
             DomainError::Invalid(problems) => problems.into_iter().map(|p| p.field).collect(),
             other => panic!("rejected for another reason: {other}"),
         }
@@ -304,7 +304,7 @@ pub(crate) fn text(document: &Value, field: &str) -> String {
 }
 
 /// The domain error, and the index of the rejected command.
-pub(crate) fn refusal<T: std::fmt::Debug>(outcome: Result<T, Error>) -> (DomainError, usize) {
+pub(crate) fn domain_error<T: std::fmt::Debug>(outcome: Result<T, Error>) -> (DomainError, usize) {
     match outcome {
         Err(Error::Domain { error, index }) => (error, index),
         Err(error) => panic!("failed with another error: {error}"),

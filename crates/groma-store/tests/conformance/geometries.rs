@@ -2,7 +2,7 @@
 
 use crate::{
     Fixture,
-    fixture::{TestWorkspace, delete, new, refusal},
+    fixture::{TestWorkspace, delete, domain_error, new},
     on_both_engines,
     sample_geometries::{FeatureGenerator, expected_stats, reported_stats, shape},
 };
@@ -188,7 +188,7 @@ async fn rejected_post_stores_nothing(fixture: Fixture) {
         (with(|new| new.folder = Some("nowhere".into())), "folder"),
         (with(|new| new.assignment = Some("nowhere".into())), "assignment"),
     ] {
-        match refusal(fixture.try_post(geometries).await).0 {
+        match domain_error(fixture.try_post(geometries).await).0 {
             DomainError::Invalid(problems) => assert_eq!(problems[0].field, field),
             other => panic!("{field}: {other}"),
         }
@@ -208,7 +208,7 @@ async fn viewers_cannot_post(fixture: Fixture) {
             Err(_) if may => panic!("{role} was rejected"),
             Err(error) => {
                 assert_eq!(
-                    refusal(Err::<(), _>(error)).0,
+                    domain_error(Err::<(), _>(error)).0,
                     DomainError::Forbidden { required_role: Role::Editor }
                 );
             }
@@ -287,7 +287,7 @@ async fn idempotent_response_is_kept_for_a_day(fixture: Fixture) {
             PostOutcome::Replayed(answer) => assert_eq!(answer, first),
             PostOutcome::Posted(_) => panic!("executed again after {hours} hours"),
         }
-        match refusal(request("/p", 1, 2, hours).await).0 {
+        match domain_error(request("/p", 1, 2, hours).await).0 {
             DomainError::Invalid(problems) => assert_eq!(problems[0].field, "Idempotency-Key"),
             other => panic!("{other}"),
         }

@@ -2,7 +2,7 @@
 
 use crate::{
     Fixture,
-    fixture::{TestWorkspace, refusal},
+    fixture::{TestWorkspace, domain_error},
     on_both_engines,
     sample_geometries::{FeatureGenerator, expected_stats, reported_stats, shape},
 };
@@ -209,11 +209,12 @@ async fn folder_box_follows_its_geometries(fixture: Fixture) {
 async fn only_authorized_roles_can_change_geometries_and_layers(fixture: Fixture) {
     let id = fixture.post(&point(1.0)).await.geometries[0].id;
     let (viewer, editor) = (fixture.member(Role::Viewer).await, fixture.member(Role::Editor).await);
-    let refused = refusal(fixture.store.replace_geometry(edit(&viewer, id, &point(2.0))).await).0;
-    assert_eq!(refused, DomainError::Forbidden { required_role: Role::Editor });
+    let error =
+        domain_error(fixture.store.replace_geometry(edit(&viewer, id, &point(2.0))).await).0;
+    assert_eq!(error, DomainError::Forbidden { required_role: Role::Editor });
     let deleted =
         fixture.store.delete_geometry(fixture.workspace_id, viewer.actor, id, fixture.tick()).await;
-    assert_eq!(refusal(deleted).0, DomainError::Forbidden { required_role: Role::Editor });
+    assert_eq!(domain_error(deleted).0, DomainError::Forbidden { required_role: Role::Editor });
     let change = |name: &str, color: &str| LayerChange {
         layer: groma_domain::layer::LayerKey::Slug("submissions".to_owned()),
         name: name.to_owned(),
@@ -224,11 +225,11 @@ async fn only_authorized_roles_can_change_geometries_and_layers(fixture: Fixture
         fixture.store.change_layer(fixture.workspace_id, actor, change, fixture.tick()).await
     };
     assert_eq!(
-        refusal(rename(editor.actor, change("Plots", "#010203")).await).0,
+        domain_error(rename(editor.actor, change("Plots", "#010203")).await).0,
         DomainError::Forbidden { required_role: Role::Admin }
     );
     assert!(
-        matches!(refusal(rename(fixture.actor, change(" ", "red")).await).0, DomainError::Invalid(p) if p.len() == 2)
+        matches!(domain_error(rename(fixture.actor, change(" ", "red")).await).0, DomainError::Invalid(p) if p.len() == 2)
     );
     let before = fixture.layer("submissions").await;
     let layer = rename(fixture.actor, change("Plots", "#AABBCC")).await.unwrap();

@@ -2,7 +2,7 @@
 
 use crate::{
     Fixture,
-    fixture::{TestWorkspace, refusal, wait_for_other_connections},
+    fixture::{TestWorkspace, domain_error, wait_for_other_connections},
     on_both_engines,
 };
 use groma_domain::{DomainError, ListParams, Role, layer::LayerKey};
@@ -77,7 +77,7 @@ async fn layers_are_listed_in_creation_order(fixture: Fixture) {
 async fn slug_is_unique(fixture: Fixture) {
     create(&fixture, "Chêne vert").await.unwrap();
     for name in ["Chêne vert", "chene VERT", "Chene-vert"] {
-        let message = refusal(create(&fixture, name).await).0.to_string();
+        let message = domain_error(create(&fixture, name).await).0.to_string();
         assert_eq!(message, "name gives the slug `chene-vert`, which is already in use");
     }
     // It is free in another workspace, and here after the layer is deleted.
@@ -99,7 +99,7 @@ async fn name_without_a_slug_is_rejected(fixture: Fixture) {
     }
     let long = "x".repeat(201);
     for name in ["", "  ", "!!", "漢字", "a\nb", "0190e5a0-0000-7000-8000-000000000000", &long] {
-        match refusal(create(&fixture, name).await).0 {
+        match domain_error(create(&fixture, name).await).0 {
             DomainError::Invalid(problems) => assert_eq!(problems[0].field, "name", "{name}"),
             other => panic!("{name}: {other}"),
         }
@@ -112,8 +112,8 @@ async fn only_admins_can_change_layers(fixture: Fixture) {
     for role in [Role::Viewer, Role::Editor] {
         let workspace = fixture.member(role).await;
         let needs = DomainError::Forbidden { required_role: Role::Admin };
-        assert_eq!(refusal(create(&workspace, "Other").await).0, needs);
-        assert_eq!(refusal(remove(&workspace, "parcels").await).0, needs);
+        assert_eq!(domain_error(create(&workspace, "Other").await).0, needs);
+        assert_eq!(domain_error(remove(&workspace, "parcels").await).0, needs);
     }
     let admin = fixture.member(Role::Admin).await;
     create(&admin, "Other").await.unwrap();
@@ -138,7 +138,7 @@ async fn layer_is_found_by_id_and_slug_in_its_workspace_only(fixture: Fixture) {
     assert_eq!((revision(&fixture).await, revision(&neighbour).await), (Some(1), None));
     assert!(fixture.store.tile(fixture.workspace_id, layer.id, tile).await.unwrap().is_some());
     assert!(neighbour.store.tile(neighbour.workspace_id, layer.id, tile).await.unwrap().is_none());
-    let message = refusal(remove(&neighbour, &layer.id.to_string()).await).0.to_string();
+    let message = domain_error(remove(&neighbour, &layer.id.to_string()).await).0.to_string();
     assert_eq!(message, format!("layer `{}` not found", layer.id));
 }
 
@@ -157,7 +157,7 @@ async fn deleting_a_layer_deletes_its_features(fixture: Fixture) {
     assert_eq!(fixture.store.layer_revision(fixture.workspace_id, deleted.id).await.unwrap(), None);
     assert!(fixture.store.tile(fixture.workspace_id, deleted.id, tile).await.unwrap().is_none());
     assert_eq!(fixture.features("gone").await.len(), 0);
-    assert!(matches!(refusal(remove(&fixture, "gone").await).0, DomainError::NotFound { .. }));
+    assert!(matches!(domain_error(remove(&fixture, "gone").await).0, DomainError::NotFound { .. }));
     // A new layer with the same name is empty, and other layers are unchanged.
     let again = create(&fixture, "Gone").await.unwrap();
     assert_ne!(again.id, deleted.id);

@@ -3,7 +3,7 @@
 use crate::{
     Fixture,
     fixture::{
-        OWNER, TestWorkspace, change, delete, delete_status, new, refusal, save_status, user,
+        OWNER, TestWorkspace, change, delete, delete_status, domain_error, new, save_status, user,
         wait_for_other_connections,
     },
     on_both_engines,
@@ -212,10 +212,13 @@ async fn viewer_cannot_change_anything(fixture: Fixture) {
         delete(Kind::Expense, "nowhere"),
         delete(Kind::Folder, "in"),
     ] {
-        assert_eq!(viewer.refusal(command).await, forbidden);
+        assert_eq!(viewer.domain_error(command).await, forbidden);
     }
     let status = save_status(json!({ "name": "x", "appliesTo": "folder" }));
-    assert_eq!(viewer.refusal(status).await, DomainError::Forbidden { required_role: Role::Admin });
+    assert_eq!(
+        viewer.domain_error(status).await,
+        DomainError::Forbidden { required_role: Role::Admin }
+    );
     assert_eq!(viewer.find(Kind::Folder, "in").await["name"], "Boundary survey");
 }
 
@@ -226,8 +229,8 @@ async fn editor_can_change_records_but_not_statuses(fixture: Fixture) {
     editor.delete(Kind::Folder, "in").await;
     let forbidden = DomainError::Forbidden { required_role: Role::Admin };
     let status = save_status(json!({ "name": "x", "appliesTo": "folder" }));
-    assert_eq!(editor.refusal(status).await, forbidden);
-    assert_eq!(editor.refusal(delete_status(Kind::Folder, "Drawing", None)).await, forbidden);
+    assert_eq!(editor.domain_error(status).await, forbidden);
+    assert_eq!(editor.domain_error(delete_status(Kind::Folder, "Drawing", None)).await, forbidden);
     assert_eq!(try_add(&editor, "x@office.test", Role::Viewer).await, Err(forbidden));
 }
 
@@ -256,13 +259,13 @@ async fn only_owners_can_add_owners(fixture: Fixture) {
 }
 
 async fn last_owner_cannot_be_removed(fixture: Fixture) {
-    let refused = try_add(&fixture, OWNER, Role::Admin).await.unwrap_err();
-    assert!(refused.to_string().contains("a workspace needs an owner"), "{refused}");
+    let error = try_add(&fixture, OWNER, Role::Admin).await.unwrap_err();
+    assert!(error.to_string().contains("a workspace needs an owner"), "{error}");
     try_add(&fixture, OWNER, Role::Owner).await.unwrap();
     try_add(&fixture, "second@office.test", Role::Owner).await.unwrap();
     try_add(&fixture, OWNER, Role::Admin).await.unwrap();
-    let refused = try_add(&fixture, "second@office.test", Role::Viewer).await.unwrap_err();
-    assert!(refused.to_string().contains("a workspace needs an owner"), "{refused}");
+    let error = try_add(&fixture, "second@office.test", Role::Viewer).await.unwrap_err();
+    assert!(error.to_string().contains("a workspace needs an owner"), "{error}");
     // Of two owners who leave concurrently one stays.
     try_add(&fixture, OWNER, Role::Owner).await.unwrap();
     let (one, two) = tokio::join!(
@@ -283,7 +286,7 @@ async fn try_add(workspace: &TestWorkspace, email: &str, role: Role) -> Result<(
             assert_eq!(member.role, role);
             Ok(())
         }
-        Err(error) => Err(refusal::<()>(Err(error)).0),
+        Err(error) => Err(domain_error::<()>(Err(error)).0),
     }
 }
 
@@ -328,7 +331,7 @@ async fn user_is_found_by_address_and_has_a_password(fixture: Fixture) {
     fixture.store.set_password(email("Lead@office.test"), "hash".into()).await.unwrap();
     let unknown = fixture.store.set_password(email("x@office.test"), "hash".into()).await;
     let not_found = DomainError::NotFound { resource: "user", key: "x@office.test".into() };
-    assert_eq!(refusal(unknown).0, not_found);
+    assert_eq!(domain_error(unknown).0, not_found);
 }
 
 async fn concurrent_invitations_of_an_address_create_one_user(fixture: Fixture) {

@@ -2,7 +2,7 @@
 
 use crate::{
     Fixture,
-    fixture::{change, delete, import, new, refusal, text, update_version},
+    fixture::{change, delete, domain_error, import, new, text, update_version},
     on_both_engines,
 };
 use groma_domain::{DomainError, Key, Kind, WorkspaceId};
@@ -276,8 +276,8 @@ async fn record_of_another_workspace_is_not_found(fixture: Fixture) {
         for key in [&*id, "in"] {
             assert_eq!(next.get(kind, key).await, None);
             let not_found = DomainError::NotFound { resource: kind.name(), key: key.to_owned() };
-            assert_eq!(next.refusal(change(kind, key, json!({}))).await, not_found);
-            assert_eq!(next.refusal(delete(kind, key)).await, not_found);
+            assert_eq!(next.domain_error(change(kind, key, json!({}))).await, not_found);
+            assert_eq!(next.domain_error(delete(kind, key)).await, not_found);
         }
         assert_eq!(next.list(kind, &[]).await, (vec![], 0));
         assert_eq!(next.list(kind, &[("term", "in")]).await, (vec![], 0));
@@ -302,7 +302,7 @@ async fn unknown_workspace_is_empty_and_read_only(fixture: Fixture) {
     let nowhere = fixture.in_workspace(unknown);
     let outcome = nowhere.apply(vec![new(Kind::Folder, json!({ "name": "x" }))]).await;
     let not_found = DomainError::NotFound { resource: "workspace", key: unknown.to_string() };
-    assert_eq!(refusal(outcome), (not_found, 0));
+    assert_eq!(domain_error(outcome), (not_found, 0));
     assert!(
         nowhere.store.check(nowhere.change(vec![])).await.unwrap_err().domain_error().is_some()
     );
@@ -353,9 +353,9 @@ async fn stale_version_is_a_conflict(fixture: Fixture) {
             current: 2,
         };
         let stale = update_version(kind, &id, 1, json!({ "externalId": "b" }));
-        assert_eq!(fixture.refusal(stale).await, conflict);
+        assert_eq!(fixture.domain_error(stale).await, conflict);
         let stale = Command::Delete { kind, key: Key::parse(&id).unwrap(), version: Some(1) };
-        assert_eq!(fixture.refusal(stale).await, conflict);
+        assert_eq!(fixture.domain_error(stale).await, conflict);
         assert_eq!(fixture.find(kind, &key).await["externalId"], "a");
         let fresh = Command::Delete { kind, key: Key::parse(&id).unwrap(), version: Some(2) };
         assert_eq!(fixture.run(fresh).await, CommandOutcome::Deleted { with: 0 });
@@ -460,7 +460,7 @@ async fn deleted_record_is_not_found(fixture: Fixture) {
         assert!(!content.contains(&made));
         assert_eq!(fixture.list(kind, &[("term", "short-lived")]).await, (vec![], 0));
         assert_eq!(
-            fixture.refusal(delete(kind, "short-lived")).await,
+            fixture.domain_error(delete(kind, "short-lived")).await,
             DomainError::NotFound { resource: kind.name(), key: "short-lived".into() }
         );
     }

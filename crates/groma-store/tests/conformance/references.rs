@@ -2,7 +2,7 @@
 
 use crate::{
     Fixture,
-    fixture::{TestWorkspace, change, delete, import, new, refusal, text},
+    fixture::{TestWorkspace, change, delete, domain_error, import, new, text},
     on_both_engines,
 };
 use groma_domain::{Kind, Reference};
@@ -94,7 +94,7 @@ async fn existing_reference_is_rejected(fixture: Fixture) {
     fixture.apply(vec![folder("a"), folder("b")]).await.unwrap();
     assert_eq!(fixture.invalid_fields(folder("a")).await, ["reference"]);
     assert_eq!(fixture.invalid_fields(rename("b", "a")).await, ["reference"]);
-    let (_, index) = refusal(fixture.apply(vec![folder("c"), folder("c")]).await);
+    let (_, index) = domain_error(fixture.apply(vec![folder("c"), folder("c")]).await);
     assert_eq!(index, 1);
     // A record can keep its own reference.
     assert!(matches!(fixture.run(rename("a", "a")).await, CommandOutcome::Unchanged(..)));

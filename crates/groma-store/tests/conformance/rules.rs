@@ -209,11 +209,11 @@ async fn record_deleted_earlier_in_the_same_change_cannot_be_linked(fixture: Fix
         "folder": "in", "budget": "in", "unitAmount": 1, "incurredOn": "2026-03-01",
     });
     let gone_budget = vec![delete(Kind::Budget, "in"), new(Kind::Expense, expense)];
-    let (refusal, index) = crate::fixture::refusal(fixture.apply(gone_budget).await);
-    assert_eq!((refusal.to_string(), index), ("budget `in` does not exist".into(), 1));
+    let (error, index) = crate::fixture::domain_error(fixture.apply(gone_budget).await);
+    assert_eq!((error.to_string(), index), ("budget `in` does not exist".into(), 1));
     let assignment = json!({ "folder": "in", "title": "x" });
     let gone_folder = vec![delete(Kind::Folder, "in"), new(Kind::Assignment, assignment)];
-    let (_, index) = crate::fixture::refusal(fixture.apply(gone_folder).await);
+    let (_, index) = crate::fixture::domain_error(fixture.apply(gone_folder).await);
     assert_eq!(index, 1);
     // A record that was moved out of the folder earlier is kept.
     fixture

@@ -3,7 +3,7 @@
 use crate::{
     Fixture,
     fixture::{
-        TestWorkspace, change, change_status, delete_status, new, refusal, save_status, text,
+        TestWorkspace, change, change_status, delete_status, domain_error, new, save_status, text,
     },
     on_both_engines,
 };
@@ -86,7 +86,7 @@ async fn status_can_be_created_and_changed(fixture: Fixture) {
     let nowhere = StatusRef::Name("Nowhere".into());
     let unknown = Command::SaveStatus { target: Some(nowhere), input: StatusInput::default() };
     let not_found = DomainError::NotFound { resource: "status", key: "Nowhere".into() };
-    assert_eq!(fixture.refusal(unknown).await, not_found);
+    assert_eq!(fixture.domain_error(unknown).await, not_found);
     let incomplete = save_status(json!({ "name": "x" }));
     assert_eq!(fixture.invalid_fields(incomplete).await, ["appliesTo"]);
     let incomplete = save_status(json!({ "appliesTo": "folder" }));
@@ -158,8 +158,8 @@ async fn names_can_be_swapped_within_one_change(fixture: Fixture) {
 async fn kind_of_a_status_cannot_change(fixture: Fixture) {
     let quoted = fixture.status(Kind::Folder, "Quoted").await;
     let command = change_status(&quoted, json!({ "appliesTo": "budget" }));
-    let (refused, _) = refusal(fixture.apply(vec![command]).await);
-    assert!(matches!(refused, DomainError::Invalid(_) | DomainError::NotFound { .. }), "{refused}");
+    let (error, _) = domain_error(fixture.apply(vec![command]).await);
+    assert!(matches!(error, DomainError::Invalid(_) | DomainError::NotFound { .. }), "{error}");
     assert_eq!(fixture.status(Kind::Folder, "Quoted").await, quoted);
 }
 
@@ -245,8 +245,8 @@ async fn status_released_in_the_same_change_can_be_deleted(fixture: Fixture) {
         change(Kind::Folder, "in", json!({ "status": "Field work" })),
         delete_status(Kind::Folder, "Field work", None),
     ];
-    let (refused, index) = refusal(fixture.apply(taken).await);
-    assert_eq!((refused.to_string().contains("in use"), index), (true, 1));
+    let (error, index) = domain_error(fixture.apply(taken).await);
+    assert_eq!((error.to_string().contains("in use"), index), (true, 1));
 }
 
 async fn default_status_can_be_deleted_only_with_a_replacement(fixture: Fixture) {

@@ -2,7 +2,7 @@
 
 use crate::{
     Fixture,
-    fixture::{OWNER, TestWorkspace, refusal, token, user},
+    fixture::{OWNER, TestWorkspace, domain_error, token, user},
     on_both_engines,
 };
 use groma_domain::{
@@ -151,7 +151,7 @@ async fn revoked_token_is_rejected_immediately(fixture: Fixture) {
         .revoke_token(fixture.workspace_id, never, fixture.actor, fixture.tick())
         .await;
     let not_found = DomainError::NotFound { resource: "token", key: never.to_string() };
-    assert_eq!(refusal(outcome).0, not_found);
+    assert_eq!(domain_error(outcome).0, not_found);
 }
 
 async fn set_role(workspace: &TestWorkspace, email: &str, role: Role) {
@@ -182,12 +182,12 @@ async fn token_owner_must_be_a_member(fixture: Fixture) {
         let owner = Email::parse(email).unwrap();
         let outcome = try_create(&fixture, NewToken { owner, ..new_token(&fixture, 1) }).await;
         let not_found = DomainError::NotFound { resource: "member", key: email.to_owned() };
-        assert_eq!(refusal(outcome).0, not_found);
+        assert_eq!(domain_error(outcome).0, not_found);
     }
     let nowhere = groma_domain::WorkspaceId(uuid::Uuid::now_v7());
     let outcome =
         try_create(&fixture, NewToken { workspace: nowhere, ..new_token(&fixture, 1) }).await;
-    assert!(matches!(refusal(outcome).0, DomainError::NotFound { resource: "workspace", .. }));
+    assert!(matches!(domain_error(outcome).0, DomainError::NotFound { resource: "workspace", .. }));
 }
 
 async fn only_admins_and_owners_can_create_webhook_tokens(fixture: Fixture) {
@@ -201,7 +201,10 @@ async fn only_admins_and_owners_can_create_webhook_tokens(fixture: Fixture) {
             outcome.unwrap();
             assert_eq!(authenticated(&fixture, number).await.scopes, scopes);
         } else {
-            assert_eq!(refusal(outcome).0, DomainError::Forbidden { required_role: Role::Admin });
+            assert_eq!(
+                domain_error(outcome).0,
+                DomainError::Forbidden { required_role: Role::Admin }
+            );
             let reading = NewToken { owner, ..new_token(&fixture, number) };
             try_create(&fixture, reading).await.unwrap();
         }
@@ -304,9 +307,9 @@ async fn rate_window_reports_remaining_requests_and_reset_time(fixture: Fixture)
     assert_eq!((second.remaining, second.accepted), (1, true));
     assert!(second.reset_micros < first.reset_micros, "the first request leaves the window next");
     assert_eq!(rate(&fixture, 1, 3).await.remaining, 0);
-    let refused = rate(&fixture, 1, 3).await;
-    assert_eq!((refused.remaining, refused.accepted), (0, false));
-    assert!(refused.reset_micros > 0 && refused.reset_micros < second.reset_micros);
+    let rejected = rate(&fixture, 1, 3).await;
+    assert_eq!((rejected.remaining, rejected.accepted), (0, false));
+    assert!(rejected.reset_micros > 0 && rejected.reset_micros < second.reset_micros);
 }
 
 async fn each_token_has_its_own_rate_window(fixture: Fixture) {
@@ -338,8 +341,8 @@ async fn batched_requests_are_counted_individually(fixture: Fixture) {
             rates.iter().filter(|rate| rate.accepted).map(|rate| rate.remaining).collect();
         left.sort_unstable();
         assert_eq!(left, [0, 1, 2, 3, 4, 5, 6]);
-        let refused = rates.iter().filter(|rate| !rate.accepted);
-        assert_eq!(refused.map(|rate| rate.remaining).collect::<Vec<_>>(), [0; 13]);
+        let rejected = rates.iter().filter(|rate| !rate.accepted);
+        assert_eq!(rejected.map(|rate| rate.remaining).collect::<Vec<_>>(), [0; 13]);
     }
     let unknown = answers.iter().filter(|(of, _)| *of == 4);
     assert!(unknown.into_iter().all(|(_, admission)| matches!(admission, AuthOutcome::Unknown)));
@@ -453,9 +456,9 @@ async fn postgres_rate_window_slides_request_by_request() {
     pass(30).await;
     assert!(rate(&fixture, 1, 2).await.accepted);
     pass(15).await;
-    let refused = rate(&fixture, 1, 2).await;
-    assert!(!refused.accepted);
-    assert!((10_000_000..=15_000_000).contains(&refused.reset_micros), "{refused:?}");
+    let rejected = rate(&fixture, 1, 2).await;
+    assert!(!rejected.accepted);
+    assert!((10_000_000..=15_000_000).contains(&rejected.reset_micros), "{rejected:?}");
     pass(15).await;
     let again = rate(&fixture, 1, 2).await;
     assert!(again.accepted, "the first request has left the window");

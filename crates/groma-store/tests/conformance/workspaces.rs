@@ -2,7 +2,7 @@
 
 use crate::{
     Fixture,
-    fixture::{OWNER, TestWorkspace, new, refusal, token, user},
+    fixture::{OWNER, TestWorkspace, domain_error, new, token, user},
     on_both_engines,
 };
 use groma_domain::{
@@ -54,8 +54,8 @@ async fn workspace_is_created_with_its_owner(fixture: Fixture) {
 async fn workspace_names_are_unique_ignoring_case_and_accents(fixture: Fixture) {
     fixture.create_workspace("Chêne", OWNER).await.unwrap();
     for name in ["chêne", "CHENE", " che\u{302}ne "] {
-        let (refused, _) = refusal(fixture.create_workspace(name, OWNER).await);
-        assert!(matches!(refused, DomainError::Invalid(_)), "{refused}");
+        let (error, _) = domain_error(fixture.create_workspace(name, OWNER).await);
+        assert!(matches!(error, DomainError::Invalid(_)), "{error}");
     }
     assert_eq!(fixture.store.workspaces().await.unwrap().len(), 2);
 }
@@ -85,7 +85,7 @@ async fn one_of_many_concurrent_workspaces_with_a_name_is_created(fixture: Fixtu
         for task in tasks.collect::<Vec<_>>() {
             match task.await.unwrap() {
                 Ok(_) => made += 1,
-                refused => assert!(matches!(refusal(refused).0, DomainError::Invalid(_))),
+                failed => assert!(matches!(domain_error(failed).0, DomainError::Invalid(_))),
             }
         }
         assert_eq!(made, 1);
@@ -103,9 +103,9 @@ async fn workspace_is_found_by_key_or_name(fixture: Fixture) {
     let by_key = WorkspaceFilter::Id(next.workspace_id);
     assert_eq!(find(by_key).await.unwrap(), next.workspace_id);
     let nowhere = DomainError::NotFound { resource: "workspace", key: "Nowhere".into() };
-    assert_eq!(refusal(find(named("Nowhere")).await).0, nowhere);
+    assert_eq!(domain_error(find(named("Nowhere")).await).0, nowhere);
     let unknown = WorkspaceFilter::Id(WorkspaceId(uuid::Uuid::now_v7()));
-    assert!(matches!(refusal(find(unknown).await).0, DomainError::NotFound { .. }));
+    assert!(matches!(domain_error(find(unknown).await).0, DomainError::NotFound { .. }));
 }
 
 /// Fills a workspace with rows of every kind.
@@ -196,7 +196,7 @@ async fn deleting_a_workspace_deletes_all_its_rows_and_no_others(fixture: Fixtur
     assert!(!is_known(&next, 2).await);
     assert!(is_known(&fixture, 1).await);
     let outcome = next.apply(vec![new(Kind::Folder, json!({ "name": "x" }))]).await;
-    assert!(matches!(refusal(outcome).0, DomainError::NotFound { resource: "workspace", .. }));
+    assert!(matches!(domain_error(outcome).0, DomainError::NotFound { resource: "workspace", .. }));
     assert_eq!(fixture.store.workspaces().await.unwrap().len(), 1);
     assert_eq!(row_counts(&fixture).await, before);
     assert_eq!(everything(&fixture).await, here);

@@ -118,7 +118,7 @@ fn json_report(settings: &Settings, database: &Database, findings: &[Finding]) -
         None => Value::Null,
     };
     let secrets = database.secrets.map(|secrets| {
-        json!({ "open": secrets.plain, "sealed": secrets.encrypted, "unreadable": secrets.unreadable })
+        json!({ "plain": secrets.plain, "encrypted": secrets.encrypted, "unreadable": secrets.unreadable })
     });
     let findings = findings.iter().map(|finding| {
         json!({

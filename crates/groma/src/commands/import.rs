@@ -128,8 +128,8 @@ struct ValidRow {
 }
 
 impl ValidRow {
-    fn reject(&self, refusal: &DomainError) -> RejectedRow {
-        RejectedRow { index: self.index, line: self.line, message: refusal.to_string() }
+    fn reject(&self, error: &DomainError) -> RejectedRow {
+        RejectedRow { index: self.index, line: self.line, message: error.to_string() }
     }
 }
 
@@ -158,7 +158,7 @@ impl ImportJob<'_> {
             for (row, outcome) in valid.iter().zip(outcomes) {
                 match outcome {
                     Ok(done) => result.expected.count(&done),
-                    Err(refusal) => self.report.rejected.push(row.reject(&refusal)),
+                    Err(error) => self.report.rejected.push(row.reject(&error)),
                 }
             }
         }
@@ -205,18 +205,18 @@ impl ImportJob<'_> {
                         Ok(applied) => {
                             applied.iter().for_each(|done| self.report.counts.count(done));
                         }
-                        Err(groma_store::Error::Domain { error: refusal, .. }) => {
-                            self.report.rejected.push(row.reject(&refusal));
+                        Err(groma_store::Error::Domain { error, .. }) => {
+                            self.report.rejected.push(row.reject(&error));
                         }
                         Err(error) => return Err(error.into()),
                     }
                 }
             }
-            Err(groma_store::Error::Domain { error: refusal, index }) => {
+            Err(groma_store::Error::Domain { error, index }) => {
                 let line = rows.get(index).map_or(0, |row| row.line);
                 let summary = self.report.summary();
                 return Err(CommandError::new(format!(
-                    "line {line}: {refusal}; the data changed after the check, and the import \
+                    "line {line}: {error}; the data changed after the check, and the import \
                      stopped after {summary}; run it again"
                 )));
             }
@@ -233,7 +233,7 @@ impl ImportJob<'_> {
         let Row { index, line, values } = row;
         let command = values.and_then(|values| {
             let command = parse_command(self.import.kind, &values);
-            let command = command.map_err(|refusal| refusal.to_string())?;
+            let command = command.map_err(|error| error.to_string())?;
             duplicates.check(&command, line)?;
             Ok(command)
         });

@@ -124,7 +124,7 @@ pub(super) async fn run(
             }
             let encrypted = store.encrypt_secrets().await?;
             if json {
-                print(&json!({ "sealed": encrypted }).to_string())
+                print(&json!({ "encrypted": encrypted }).to_string())
             } else {
                 print(&encrypted.to_string())
             }

@@ -83,7 +83,7 @@ impl AccessCheck {
             self.read_form(&mut parts, body, &request).await?
         };
         if let (Access::Member(permission), Some(member)) = (self.access, &request.member) {
-            member.role.require(permission).map_err(|refusal| WebError::missing_role(&refusal))?;
+            member.role.require(permission).map_err(|error| WebError::missing_role(&error))?;
         }
         self.touch_session(&request);
         let sets_cookie = is_read && !request.has_cookie && self.access == Access::Public;

@@ -117,12 +117,12 @@ struct Found {
 impl Found {
     async fn read(
         ctx: &MemberContext,
-        browse: RecordQuery,
+        query: RecordQuery,
         href: &'static str,
     ) -> Result<Self, WebError> {
-        let kind = browse.kind;
-        let (docs, browsed) = ctx.browse(browse).await?;
-        Ok(Self { kind, docs, count: browsed.count, href })
+        let kind = query.kind;
+        let (docs, page) = ctx.query_records(query).await?;
+        Ok(Self { kind, docs, count: page.count, href })
     }
 
     fn figure(&self, t: Localizer, label: Message, is_bad: bool) -> Figure {

@@ -76,8 +76,8 @@ impl WebError {
     }
 
     /// The user's role does not suffice.
-    pub(crate) fn missing_role(refusal: &DomainError) -> Self {
-        let text = match refusal {
+    pub(crate) fn missing_role(error: &DomainError) -> Self {
+        let text = match error {
             DomainError::Forbidden { required_role } => {
                 Text::MissingRole(required_role.to_string())
             }
@@ -91,12 +91,12 @@ impl From<groma_store::Error> for WebError {
     fn from(error: groma_store::Error) -> Self {
         match error.domain_error() {
             Some(DomainError::NotFound { .. }) => Self::not_found(),
-            Some(refusal @ DomainError::Forbidden { .. }) => Self::missing_role(refusal),
-            Some(refusal @ DomainError::Conflict { .. }) => {
-                let text = Text::Sentence(sentence(refusal));
+            Some(error @ DomainError::Forbidden { .. }) => Self::missing_role(error),
+            Some(error @ DomainError::Conflict { .. }) => {
+                let text = Text::Sentence(sentence(error));
                 Self { status: StatusCode::CONFLICT, text, cause: None }
             }
-            Some(refusal) => Self::invalid(sentence(refusal)),
+            Some(error) => Self::invalid(sentence(error)),
             None => Self::internal(error.to_string()),
         }
     }
@@ -109,8 +109,8 @@ impl From<askama::Error> for WebError {
 }
 
 /// A domain error as a sentence.
-fn sentence(refusal: &DomainError) -> String {
-    let text = super::fields::capitalize(&refusal.to_string());
+fn sentence(error: &DomainError) -> String {
+    let text = super::fields::capitalize(&error.to_string());
     if text.ends_with('.') { text } else { format!("{text}.") }
 }
 

@@ -157,8 +157,8 @@ fn is_about(problem: &str, field: &str) -> bool {
 }
 
 /// The problems of a domain error.
-pub(crate) fn problems(refusal: &DomainError) -> Vec<FieldError> {
-    match refusal {
+pub(crate) fn problems(error: &DomainError) -> Vec<FieldError> {
+    match error {
         DomainError::Invalid(problems) => problems.clone(),
         other => vec![FieldError::new("form", other.to_string())],
     }

@@ -153,9 +153,9 @@ pub(super) async fn folders(ctx: MemberContext, query: Query) -> Result<Response
         limit: MAX_SHAPES,
         ..RecordQuery::all(Kind::Folder)
     };
-    let browsed = ctx.store().query_records(ctx.workspace_id(), placed).await?;
+    let page = ctx.store().query_records(ctx.workspace_id(), placed).await?;
     let mut features = Vec::new();
-    for document in &browsed.documents {
+    for document in &page.documents {
         let folder: PlacedFolder = serde_json::from_slice(document)
             .map_err(|error| WebError::internal(error.to_string()))?;
         let Some([w, s, e, n]) = folder.bbox else { continue };
@@ -193,7 +193,7 @@ pub(super) async fn find_folders(ctx: MemberContext, query: Query) -> Result<Res
         limit: 20,
         ..RecordQuery::all(Kind::Folder)
     };
-    let (docs, _) = ctx.browse(found).await?;
+    let (docs, _) = ctx.query_records(found).await?;
     let folder = |doc: &Doc| {
         let status = statuses.get(doc.text("statusId"));
         json!({

@@ -186,8 +186,8 @@ impl MemberContext {
         let statuses = Statuses::read(self).await?;
         let open = async |kind| {
             let open = RecordQuery { limit: 0, ..statuses.open(kind) };
-            let browsed = self.store().query_records(self.workspace_id(), open).await?;
-            Ok::<_, WebError>(t.short_count(browsed.count))
+            let page = self.store().query_records(self.workspace_id(), open).await?;
+            Ok::<_, WebError>(t.short_count(page.count))
         };
         let totals = async { Ok(self.store().totals(self.workspace_id()).await?) };
         let (folders, assignments, totals) =

@@ -210,14 +210,14 @@ impl MemberContext {
         self.store().apply(Change { workspace, actor, now, commands }).await
     }
 
-    pub(super) async fn browse(
+    pub(super) async fn query_records(
         &self,
-        browse: RecordQuery,
+        query: RecordQuery,
     ) -> Result<(Vec<Doc>, RecordPage), WebError> {
-        let mut browsed = self.store().query_records(self.workspace_id(), browse).await?;
-        let documents = std::mem::take(&mut browsed.documents);
+        let mut page = self.store().query_records(self.workspace_id(), query).await?;
+        let documents = std::mem::take(&mut page.documents);
         let docs: Result<Vec<_>, _> = documents.iter().map(|json| Doc::parse(json)).collect();
-        Ok((docs?, browsed))
+        Ok((docs?, page))
     }
 
     pub(super) async fn people(&self) -> Result<Vec<KnownPerson>, WebError> {

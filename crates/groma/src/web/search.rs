@@ -103,8 +103,8 @@ async fn sections(
     let statuses = Statuses::read(ctx).await?;
     let mut sections = Vec::new();
     for kind in Kind::ALL {
-        let browse = RecordQuery { term: Some(term.clone()), limit: 8, ..RecordQuery::all(kind) };
-        let (docs, browsed) = ctx.browse(browse).await?;
+        let query = RecordQuery { term: Some(term.clone()), limit: 8, ..RecordQuery::all(kind) };
+        let (docs, page) = ctx.query_records(query).await?;
         if docs.is_empty() {
             continue;
         }
@@ -112,7 +112,7 @@ async fn sections(
         sections.push(Section {
             kind,
             title: t.kind_title(kind),
-            count: t.count(browsed.count),
+            count: t.count(page.count),
             href: format!("/{}{query}", kind.plural()),
             table: record_table(ctx, kind, &statuses, &docs).await?,
         });

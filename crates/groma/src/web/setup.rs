@@ -129,7 +129,7 @@ pub(super) async fn setup(
     }
     let mut errors = Vec::new();
     let name = WorkspaceName::parse(form.get("name"));
-    let name = name.map_err(|refusal| errors.extend(problems(&refusal))).ok();
+    let name = name.map_err(|error| errors.extend(problems(&error))).ok();
     let currency: Result<Currency, _> = form.get("currency").parse();
     let currency = currency.map_err(|reason| errors.push(FieldError::new("currency", reason))).ok();
     let owner = read_new_user(&form, &mut errors);
@@ -154,7 +154,7 @@ pub(super) async fn setup(
 /// The problems of a validation error; any other error is returned as such.
 pub(super) fn validation_problems(error: groma_store::Error) -> Result<Vec<FieldError>, WebError> {
     match error.domain_error() {
-        Some(refusal @ DomainError::Invalid(_)) => Ok(problems(refusal)),
+        Some(error @ DomainError::Invalid(_)) => Ok(problems(error)),
         _ => Err(error.into()),
     }
 }

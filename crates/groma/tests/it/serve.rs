@@ -123,7 +123,9 @@ fn address_in_use_prevents_the_start_and_is_named(engine: Engine) {
 fn second_server_on_a_sqlite_file_is_rejected() {
     let mut server = TestServer::start(Engine::Sqlite);
     let path = server.database_url().strip_prefix("sqlite:").unwrap().to_owned();
-    server.run(&["serve"]).expect_error(&format!("{path} is already served by another groma"));
+    server
+        .run(&["serve"])
+        .expect_error(&format!("{path} is already in use by another Groma process"));
     server.get("/folders", &server.create_token(&["READ_FOLDER"])).ok();
     // Commands still work, and another server can start after the first has exited.
     server.run(&["workspace", "list"]).expect_success();
@@ -143,7 +145,7 @@ fn second_server_on_a_link_to_the_file_is_rejected() {
     let serve = |link: &std::path::Path| {
         server.run(&["serve", "--database", &format!("sqlite:{}", link.display())]).expect_failure()
     };
-    assert_eq!(serve(&symbolic), format!("{path} is already served by another groma"));
+    assert_eq!(serve(&symbolic), format!("{path} is already in use by another Groma process"));
     let hard = beside.join("hard.db");
     std::fs::hard_link(&path, &hard).unwrap();
     let rejected = "has hard links; SQLite needs a file with a single name";

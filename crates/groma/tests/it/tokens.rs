@@ -50,7 +50,7 @@ fn token_prefix_is_a_setting(engine: Engine) {
 fn each_reason_for_a_401_has_its_own_message(engine: Engine) {
     let server = TestServer::start(engine);
     let token = server.create_token(&["READ_FOLDER"]);
-    let refused = |header: Option<String>, message: &str| {
+    let assert_rejected = |header: Option<String>, message: &str| {
         let header = header.map(|value| format!("Authorization: {value}\r\n"));
         let request = format!(
             "GET {FOLDERS} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{}\r\n",
@@ -62,7 +62,7 @@ fn each_reason_for_a_401_has_its_own_message(engine: Engine) {
         let counted = response.headers.keys().any(|name| name.as_str().contains("ratelimit"));
         assert!(!counted, "a 401 has no rate limit headers");
     };
-    refused(None, "Missing Authorization header");
+    assert_rejected(None, "Missing Authorization header");
     for malformed in [
         String::new(),
         "Bearer".to_owned(),
@@ -80,9 +80,9 @@ fn each_reason_for_a_401_has_its_own_message(engine: Engine) {
         format!("Bearer {token},"),
         format!("Bearer \"{token}\""),
     ] {
-        refused(Some(malformed), "Malformed token");
+        assert_rejected(Some(malformed), "Malformed token");
     }
-    refused(Some(format!("Bearer svc_{}", "0".repeat(48))), "Unknown or revoked token");
+    assert_rejected(Some(format!("Bearer svc_{}", "0".repeat(48))), "Unknown or revoked token");
 }
 
 fn authorization_scheme_is_case_insensitive(engine: Engine) {

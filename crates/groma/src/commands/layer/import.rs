@@ -112,7 +112,7 @@ impl ImportJob<'_> {
         };
         let now = clock::now();
         let new = Layer::new(LayerId::new(now, [0; 10]), &name, 0, now)
-            .map_err(|refusal| CommandError::new(format!("layer `{name}`: {refusal}")))?;
+            .map_err(|error| CommandError::new(format!("layer `{name}`: {error}")))?;
         let slug = LayerKey::Slug(new.slug.as_str().to_owned());
         let layer = self.store.layer(self.workspace, &slug).await?;
         Ok(layer.map_or(TargetLayer::New(new.name), |layer| TargetLayer::Existing(layer.id)))

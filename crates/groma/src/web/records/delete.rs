@@ -102,9 +102,9 @@ async fn consequences(
     id: RecordId,
 ) -> Result<(Vec<String>, Vec<String>), WebError> {
     let t = ctx.t();
-    let count = async |browse: RecordQuery| -> Result<RecordCount, WebError> {
-        let (_, browsed) = ctx.browse(RecordQuery { limit: 1, ..browse }).await?;
-        Ok(browsed.count)
+    let count = async |query: RecordQuery| -> Result<RecordCount, WebError> {
+        let (_, page) = ctx.query_records(RecordQuery { limit: 1, ..query }).await?;
+        Ok(page.count)
     };
     let expenses = RecordQuery::all(Kind::Expense);
     let (mut deleted_too, mut kept) = (Vec::new(), Vec::new());
@@ -123,11 +123,11 @@ async fn consequences(
             }
         }
         Kind::Assignment | Kind::Budget => {
-            let browse = match kind {
+            let query = match kind {
                 Kind::Assignment => RecordQuery { assignment: Some(id), ..expenses },
                 _ => RecordQuery { budget: Some(id), ..expenses },
             };
-            let count = count(browse).await?;
+            let count = count(query).await?;
             if count != RecordCount::Exactly(0) {
                 let expenses = t.record_count(Kind::Expense, count);
                 let message = t.msg("delete-keeps-expenses").arg("expenses", expenses);

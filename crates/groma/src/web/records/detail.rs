@@ -241,10 +241,11 @@ async fn add_folder_parts(
     let in_folder =
         |kind, limit, sort| RecordQuery { folder: Some(id), limit, sort, ..RecordQuery::all(kind) };
     let (assignments, found) =
-        ctx.browse(in_folder(Kind::Assignment, 20, SortOrder::Soonest)).await?;
+        ctx.query_records(in_folder(Kind::Assignment, 20, SortOrder::Soonest)).await?;
     let assignment_count = found.count;
-    let (budgets, _) = ctx.browse(in_folder(Kind::Budget, 100, SortOrder::Newest)).await?;
-    let (expenses, found) = ctx.browse(in_folder(Kind::Expense, 10, SortOrder::Latest)).await?;
+    let (budgets, _) = ctx.query_records(in_folder(Kind::Budget, 100, SortOrder::Newest)).await?;
+    let (expenses, found) =
+        ctx.query_records(in_folder(Kind::Expense, 10, SortOrder::Latest)).await?;
     let expense_count = found.count;
     for record in assignments.iter().chain(&budgets).chain(&expenses) {
         subjects.push(record.id()?.0);
@@ -326,7 +327,7 @@ async fn folder_chart(
         limit: 5_000,
         ..RecordQuery::all(Kind::Expense)
     };
-    let (mut expenses, _) = ctx.browse(all).await?;
+    let (mut expenses, _) = ctx.query_records(all).await?;
     expenses.retain(|expense| {
         let id = expense.text("budgetId");
         budgets.iter().any(|b| b.text("id") == id && b.text("currency") == currency)
@@ -368,17 +369,17 @@ async fn add_assignment_parts(
         numeric_fact(t.msg("field-estimated-hours"), hours("estimatedHours")),
         numeric_fact(t.msg("field-spent-hours"), hours("spentHours")),
     ];
-    let browse = RecordQuery {
+    let query = RecordQuery {
         assignment: Some(doc.id()?),
         sort: SortOrder::Latest,
         limit: 20,
         ..RecordQuery::all(Kind::Expense)
     };
-    let (expenses, browsed) = ctx.browse(browse).await?;
+    let (expenses, found) = ctx.query_records(query).await?;
     let query = Pairs::default().with(&[("assignment", doc.reference())]).query();
     page.sections = vec![Section {
         title: t.kind_title(Kind::Expense),
-        note: t.count(browsed.count),
+        note: t.count(found.count),
         links: section_links(t, Kind::Expense, &query, false),
         chart: None,
         table: record_table_in_folder(ctx, Kind::Expense, statuses, &expenses).await?,
@@ -442,13 +443,13 @@ async fn add_budget_parts(
         date_fact(t, t.msg("field-start"), doc, "startDate"),
         date_fact(t, t.msg("field-end"), doc, "endDate"),
     ];
-    let browse = RecordQuery {
+    let query = RecordQuery {
         budget: Some(doc.id()?),
         sort: SortOrder::Soonest,
         limit: 5_000,
         ..RecordQuery::all(Kind::Expense)
     };
-    let (expenses, browsed) = ctx.browse(browse).await?;
+    let (expenses, found) = ctx.query_records(query).await?;
     let (amount, currency) = (doc.decimal("amount"), doc.text("currency"));
     let span = (doc.date("startDate"), doc.date("endDate"));
     let chart = Chart::new(t, &expenses, amount, currency, span, ctx.request.today());
@@ -466,7 +467,7 @@ async fn add_budget_parts(
         },
         Section {
             title: t.kind_title(Kind::Expense),
-            note: t.count(browsed.count),
+            note: t.count(found.count),
             links: section_links(t, Kind::Expense, &query, false),
             chart: None,
             table: record_table_in_folder(ctx, Kind::Expense, statuses, &latest).await?,

@@ -204,8 +204,8 @@ async fn save(
     match ctx.apply(Command::Save { target, draft }).await {
         Ok(mut done) => Ok(Ok(done.remove(0))),
         Err(error) => match error.domain_error() {
-            Some(refusal @ (DomainError::Invalid(_) | DomainError::Conflict { .. })) => {
-                Ok(Err(refusal.clone()))
+            Some(error @ (DomainError::Invalid(_) | DomainError::Conflict { .. })) => {
+                Ok(Err(error.clone()))
             }
             _ => Err(error.into()),
         },
@@ -315,9 +315,9 @@ async fn entered_expenses(
         sort: SortOrder::Newest,
         ..RecordQuery::all(Kind::Expense)
     };
-    let (docs, browsed) = ctx.browse(all).await?;
+    let (docs, page) = ctx.query_records(all).await?;
     let newest = &docs[..docs.len().min(10)];
-    let note = match browsed.count {
+    let note = match page.count {
         RecordCount::Exactly(count) => t.msg("expenses-entered-count").arg("count", count),
         RecordCount::MoreThan(count) => t.msg("expenses-entered-newest").arg("count", count),
     };

@@ -183,7 +183,7 @@ pub(super) async fn fields(
 /// The folder, by its reference, with the newest folders as suggestions.
 async fn folder(ctx: &MemberContext, values: &Values) -> Result<Field, WebError> {
     let recent = RecordQuery { closed: Some(false), limit: 50, ..RecordQuery::all(Kind::Folder) };
-    let (recent, _) = ctx.browse(recent).await?;
+    let (recent, _) = ctx.query_records(recent).await?;
     let choices =
         recent.iter().map(|doc| Choice::new(doc.reference(), doc.title(Kind::Folder), false));
     let t = ctx.t();
@@ -216,7 +216,7 @@ async fn record_of_folder(
         limit: 200,
         ..RecordQuery::all(kind)
     };
-    let (docs, _) = ctx.browse(in_folder).await?;
+    let (docs, _) = ctx.query_records(in_folder).await?;
     let mut choices = vec![Choice::new("", "—", chosen.is_empty())];
     choices.extend(docs.iter().map(|doc| {
         let text = format!("{} {}", doc.reference(), doc.title(kind));

@@ -106,25 +106,25 @@ async fn show(ctx: MemberContext, query: Pairs, kind: Kind) -> Result<Response, 
     let t = ctx.t();
     let statuses = Statuses::read(&ctx).await?;
     let list = ListRequest::read(&ctx, &query, kind, &statuses).await?;
-    let (docs, browsed) = ctx.browse(list.browse.clone()).await?;
+    let (docs, page) = ctx.query_records(list.records.clone()).await?;
     let path = format!("/{}", kind.plural());
     let mut table = record_table(&ctx, kind, &statuses, &docs).await?;
-    link_headings(&mut table.columns, &query, &path, list.browse.sort);
+    link_headings(&mut table.columns, &query, &path, list.records.sort);
     let can_change = ctx.can(Permission::ChangeRecords);
     let new = || can_change.then(|| new_link(t, kind, &list));
-    let last = list.browse.skip + docs.len() as u64;
+    let last = list.records.skip + docs.len() as u64;
     let page_href = |page: u64| {
         let page = if page > 1 { page.to_string() } else { String::new() };
         format!("{path}{}", query.with(&[("page", &page)]).query())
     };
-    let (totals, totals_note) = totals(&ctx, &list, browsed.count, &docs).await?;
+    let (totals, totals_note) = totals(&ctx, &list, page.count, &docs).await?;
     let results = Results {
         t,
-        empty: docs.is_empty().then(|| list.empty(t, &path, new(), browsed.count)),
+        empty: docs.is_empty().then(|| list.empty(t, &path, new(), page.count)),
         table,
-        range: range(t, &list, &docs, &browsed),
+        range: range(t, &list, &docs, &page),
         previous: (list.page > 1).then(|| page_href(list.page - 1)),
-        next: (last < browsed.reachable && !docs.is_empty()).then(|| page_href(list.page + 1)),
+        next: (last < page.reachable && !docs.is_empty()).then(|| page_href(list.page + 1)),
         totals,
         totals_note,
     };
@@ -135,7 +135,7 @@ async fn show(ctx: MemberContext, query: Pairs, kind: Kind) -> Result<Response, 
         t,
         kind: kind.name(),
         title: t.kind_title(kind),
-        count: count_text(t, browsed.count),
+        count: count_text(t, page.count),
         new: new(),
         tabs: list.tabs(t, &query),
         term: query.get("q").trim().to_owned(),
@@ -162,17 +162,17 @@ fn count_text(t: Localizer, count: RecordCount) -> String {
 }
 
 /// The rows of this page and their number: `1–50 of 1,204`.
-fn range(t: Localizer, list: &ListRequest, docs: &[Doc], browsed: &RecordPage) -> String {
+fn range(t: Localizer, list: &ListRequest, docs: &[Doc], page: &RecordPage) -> String {
     if docs.is_empty() {
         return String::new();
     }
-    let last = list.browse.skip + docs.len() as u64;
-    let is_cut = last == browsed.reachable && matches!(browsed.count, RecordCount::MoreThan(_));
+    let last = list.records.skip + docs.len() as u64;
+    let is_cut = last == page.reachable && matches!(page.count, RecordCount::MoreThan(_));
     let message = if is_cut { t.msg("list-range-cut") } else { t.msg("list-range") };
     message
-        .arg("first", list.browse.skip + 1)
+        .arg("first", list.records.skip + 1)
         .arg("last", last)
-        .arg("total", count_text(t, browsed.count))
+        .arg("total", count_text(t, page.count))
         .into()
 }
 
@@ -223,7 +223,7 @@ impl Tab {
         }
     }
 
-    fn browse(self, kind: Kind, statuses: &Statuses) -> RecordQuery {
+    fn record_query(self, kind: Kind, statuses: &Statuses) -> RecordQuery {
         match self {
             Self::Active | Self::Open => statuses.open(kind),
             Self::Archived | Self::Done => {
@@ -236,7 +236,7 @@ impl Tab {
 
 /// The query of a list, read from its address.
 struct ListRequest {
-    browse: RecordQuery,
+    records: RecordQuery,
     page: u64,
     folder: Option<RecordLink>,
     is_filtered: bool,
@@ -253,47 +253,48 @@ impl ListRequest {
     ) -> Result<Self, WebError> {
         let tabs = Tab::of(kind);
         let tab = tabs.iter().find(|tab| tab.state() == query.get("state")).or(tabs.first());
-        let mut browse = tab.map_or(RecordQuery::all(kind), |tab| tab.browse(kind, statuses));
+        let mut records =
+            tab.map_or(RecordQuery::all(kind), |tab| tab.record_query(kind, statuses));
         let typed: String = query.get("q").trim().chars().take(200).collect();
-        browse.term = SearchTerm::parse(&typed).ok().flatten();
+        records.term = SearchTerm::parse(&typed).ok().flatten();
         if let Some(status) = statuses.get(query.get("status")) {
-            browse.status = StatusFilter::Is(status.id);
+            records.status = StatusFilter::Is(status.id);
         }
-        browse.person = match query.get("person") {
+        records.person = match query.get("person") {
             "me" => Some(ctx.member.person.id),
             id => id.parse().ok(),
         };
         let today = ctx.request.today();
         match query.get("due") {
             "overdue" => {
-                browse.until = today.yesterday().ok();
-                if browse.status == StatusFilter::Any {
-                    browse.status = statuses.unfinished(kind).status;
+                records.until = today.yesterday().ok();
+                if records.status == StatusFilter::Any {
+                    records.status = statuses.unfinished(kind).status;
                 }
             }
-            "week" => (browse.from, browse.until) = (Some(today), Some(days_after(today, 7))),
-            "month" => (browse.from, browse.until) = (Some(today), Some(days_after(today, 30))),
-            "none" => browse.from = "9999-01-01".parse().ok(),
+            "week" => (records.from, records.until) = (Some(today), Some(days_after(today, 7))),
+            "month" => (records.from, records.until) = (Some(today), Some(days_after(today, 30))),
+            "none" => records.from = "9999-01-01".parse().ok(),
             _ => {}
         }
         if kind == Kind::Expense {
-            browse.from = query.get("from").parse().ok();
-            browse.until = query.get("until").parse().ok();
-            browse.budget = linked_id(ctx, Kind::Budget, query.get("budget")).await?;
-            browse.assignment = linked_id(ctx, Kind::Assignment, query.get("assignment")).await?;
+            records.from = query.get("from").parse().ok();
+            records.until = query.get("until").parse().ok();
+            records.budget = linked_id(ctx, Kind::Budget, query.get("budget")).await?;
+            records.assignment = linked_id(ctx, Kind::Assignment, query.get("assignment")).await?;
         }
-        browse.is_overspent = kind == Kind::Budget && query.get("over") == "yes";
+        records.is_overspent = kind == Kind::Budget && query.get("over") == "yes";
         let mut folder = None;
         if kind != Kind::Folder
             && let Some(sent) = query.given("folder")
         {
             // An unknown folder has no records.
-            browse.folder = Some(RecordId(uuid::Uuid::nil()));
+            records.folder = Some(RecordId(uuid::Uuid::nil()));
             if let Some(key) = parse_key(sent)
                 && let Some(json) = ctx.store().get(ctx.workspace_id(), Kind::Folder, &key).await?
             {
                 let doc = Doc::parse(&json)?;
-                browse.folder = Some(doc.id()?);
+                records.folder = Some(doc.id()?);
                 folder = Some(doc.record_link(Kind::Folder));
             }
         }
@@ -301,15 +302,15 @@ impl ListRequest {
             ["status", "person", "due", "from", "until", "over", "folder", "budget", "assignment"]
                 .iter()
                 .any(|name| !query.get(name).is_empty());
-        browse.sort = sort(kind, query.get("sort"), is_filtered || browse.term.is_some());
+        records.sort = sort(kind, query.get("sort"), is_filtered || records.term.is_some());
         let page = query.get("page").parse().unwrap_or(1_u64).clamp(1, 1_000_000);
-        browse.skip = (page - 1) * u64::from(PAGE_SIZE);
-        browse.limit = PAGE_SIZE;
-        Ok(Self { browse, page, folder, is_filtered, term: typed, tab: tab.copied() })
+        records.skip = (page - 1) * u64::from(PAGE_SIZE);
+        records.limit = PAGE_SIZE;
+        Ok(Self { records, page, folder, is_filtered, term: typed, tab: tab.copied() })
     }
 
     fn tabs(&self, t: Localizer, query: &Pairs) -> Vec<Choice> {
-        let kind = self.browse.kind;
+        let kind = self.records.kind;
         let choice = |tab: &Tab| {
             let query = query.with(&[("state", tab.state()), ("page", "")]).query();
             let label = t.msg("list-tab").arg("tab", tab.name());
@@ -335,7 +336,7 @@ impl ListRequest {
             (true, true) => t.html("list-empty-filters"),
             (false, _) => t.html("list-empty"),
         };
-        let message = message.arg("kind", self.browse.kind.name());
+        let message = message.arg("kind", self.records.kind.name());
         EmptyList {
             text: message.arg("term", &self.term).arg("tab", tab).to_string(),
             clear: is_narrowed.then(|| path.to_owned()),
@@ -468,7 +469,7 @@ async fn totals(
 ) -> Result<(Vec<Money>, String), WebError> {
     let t = ctx.t();
     match count {
-        _ if list.browse.kind != Kind::Expense || docs.is_empty() => {
+        _ if list.records.kind != Kind::Expense || docs.is_empty() => {
             Ok((Vec::new(), String::new()))
         }
         RecordCount::Exactly(count) if count <= u64::from(PAGE_SIZE) => {
@@ -476,8 +477,8 @@ async fn totals(
         }
         RecordCount::Exactly(count) if count <= COUNT_LIMIT => {
             let limit = u32::try_from(COUNT_LIMIT).unwrap_or(PAGE_SIZE);
-            let all = RecordQuery { skip: 0, limit, ..list.browse.clone() };
-            let (all, _) = ctx.browse(all).await?;
+            let all = RecordQuery { skip: 0, limit, ..list.records.clone() };
+            let (all, _) = ctx.query_records(all).await?;
             Ok((totals_by_currency(t, &all), String::new()))
         }
         _ => Ok((totals_by_currency(t, docs), t.msg("list-totals-on-page").into())),

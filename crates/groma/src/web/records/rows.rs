@@ -111,7 +111,7 @@ impl<'a> RowBuilder<'a> {
                 let id = doc.id()?;
                 let of_folder =
                     RecordQuery { folder: Some(id), limit: 100, ..RecordQuery::all(Kind::Budget) };
-                let (budgets, _) = ctx.browse(of_folder).await?;
+                let (budgets, _) = ctx.query_records(of_folder).await?;
                 let totals = BudgetTotals::of(&budgets, doc.text("currency"));
                 let money = (!budgets.is_empty())
                     .then(|| Money::new(t, &totals.amount.to_string(), doc.text("currency")));

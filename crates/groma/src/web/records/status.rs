@@ -36,7 +36,7 @@ async fn set(ctx: MemberContext, key: &str, form: &Form, kind: Kind) -> Result<R
     let mut values = Map::new();
     values.insert("status".into(), Value::String(form.get("status").to_owned()));
     let draft = RecordInput::read(kind, &values);
-    let draft = Box::new(draft.map_err(|refusal| WebError::invalid(refusal.to_string()))?);
+    let draft = Box::new(draft.map_err(|error| WebError::invalid(error.to_string()))?);
     let version = form.get("version").parse().ok();
     let target = SaveTarget::Existing { key: Key::Id(doc.id()?), version };
     let path = doc.path(kind);

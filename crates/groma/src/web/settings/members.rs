@@ -251,8 +251,8 @@ async fn show_rejection(
     error: groma_store::Error,
 ) -> Result<Response, WebError> {
     match error.domain_error() {
-        Some(refusal @ DomainError::Invalid(_)) => {
-            let problems = problems(refusal);
+        Some(error @ DomainError::Invalid(_)) => {
+            let problems = problems(error);
             let text = problems.iter().map(|problem| format!("The {problem}.")).collect();
             show(ctx, StatusCode::BAD_REQUEST, None, text).await
         }

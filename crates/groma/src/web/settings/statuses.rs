@@ -274,8 +274,8 @@ async fn delete_form(
     let kind = status.applies_to;
     let used =
         RecordQuery { status: StatusFilter::Is(status.id), limit: 1, ..RecordQuery::all(kind) };
-    let (_, browsed) = ctx.browse(used).await?;
-    let needs_replacement = status.is_default || browsed.count != RecordCount::Exactly(0);
+    let (_, page) = ctx.query_records(used).await?;
+    let needs_replacement = status.is_default || page.count != RecordCount::Exactly(0);
     let statuses = Statuses::read(ctx).await?;
     let others = statuses.of(kind).filter(|other| other.id != status.id);
     let mut choices: Vec<Choice> =
@@ -287,7 +287,7 @@ async fn delete_form(
     let mut fields = vec![Field::new("replacement", t.msg("status-replacement"), input).required()];
     let errors = error.map(problems).unwrap_or_default();
     let problems = attach_errors(t, &mut fields, &errors);
-    let count = t.record_count(kind, browsed.count);
+    let count = t.record_count(kind, page.count);
     let form = SettingsForm {
         t,
         nav: SettingsNav::new(ctx, PATH),

@@ -66,7 +66,7 @@ pub(in crate::web) async fn save(ctx: MemberContext, form: Form) -> Result<Respo
     let t = ctx.t();
     let mut errors = Vec::new();
     let name = WorkspaceName::parse(form.get("name"));
-    let name = name.map_err(|refusal| errors.extend(problems(&refusal))).ok();
+    let name = name.map_err(|error| errors.extend(problems(&error))).ok();
     let currency: Result<Currency, _> = form.get("currency").parse();
     let currency = currency.map_err(|reason| errors.push(FieldError::new("currency", reason))).ok();
     if let (Some(name), Some(currency)) = (name, currency) {
@@ -79,7 +79,7 @@ pub(in crate::web) async fn save(ctx: MemberContext, form: Form) -> Result<Respo
                 return Ok(ctx.redirect_with_flash(PATH, &Flash::new(t.msg("workspace-saved"))));
             }
             Err(error) => match error.domain_error() {
-                Some(refusal @ DomainError::Invalid(_)) => errors.extend(problems(refusal)),
+                Some(error @ DomainError::Invalid(_)) => errors.extend(problems(error)),
                 _ => return Err(error.into()),
             },
         }

@@ -110,7 +110,7 @@ fn existing_file_is_overwritten_only_on_request() {
     server.import("folders", &sample_records::many_folders(3));
     let display = file.display();
     backup(&server, &file, &[])
-        .expect_error(&format!("{display} is there already; --overwrite replaces it"));
+        .expect_error(&format!("{display} already exists; use --overwrite to replace it"));
     assert_eq!(std::fs::read(&file).unwrap(), first);
     // An open file is not replaced, because the new one would be read with the old file's WAL.
     let log = folder.join("groma.db-wal");
@@ -126,7 +126,7 @@ fn existing_file_is_overwritten_only_on_request() {
             .expect_error(&format!("{} is the database itself", own.display()));
     }
     backup(&server, &folder, &["--overwrite"])
-        .expect_error(&format!("{} is no file", folder.display()));
+        .expect_error(&format!("{} is not a regular file", folder.display()));
     assert_eq!(file_names(&folder), ["groma.db"]);
     backup(&server, &folder.join("none/groma.db"), &[]).expect_failure();
 }
@@ -142,7 +142,7 @@ fn backup_replaces_the_remains_of_a_killed_one() {
     let part = std::fs::File::create(folder.join("groma.db.part")).unwrap();
     part.lock().unwrap();
     let display = folder.join("groma.db.part");
-    let busy = format!("{} is being written by another groma", display.display());
+    let busy = format!("{} is being written by another Groma process", display.display());
     backup(&server, &file, &["--overwrite"]).expect_error(&busy);
     assert_eq!(file_names(&folder), ["groma.db", "groma.db.part"]);
 }
@@ -153,7 +153,7 @@ fn backup_does_not_migrate_the_database() {
     let own = sqlite_path(&server);
     Connection::open(&own).unwrap().execute_batch("CREATE TABLE x (y)").unwrap();
     let file = server.directory().join("backup.db");
-    backup(&server, &file, &[]).expect_error(&format!("{} is not a groma database", own.display()));
+    backup(&server, &file, &[]).expect_error(&format!("{} is not a Groma database", own.display()));
     std::fs::remove_file(&own).unwrap();
     backup(&server, &file, &[]).expect_failure();
     assert!(!own.exists() && !file.exists());

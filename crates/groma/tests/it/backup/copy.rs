@@ -31,7 +31,7 @@ fn target_database_must_be_empty(engine: Engine) {
     let mut empty = TestServer::stopped(other(engine), &[]);
     empty.serve();
     let served = copy(&from, &empty, &[]).expect_failure();
-    assert!(served.contains("another groma"), "{served}");
+    assert!(served.contains("another Groma process"), "{served}");
     assert_eq!(empty.stop(), Some(0));
     copy(&from, &empty, &[]).expect_success();
     assert_eq!(empty.run(&["workspace", "list", "--json"]).json()[0]["name"], WORKSPACE);
@@ -41,7 +41,7 @@ fn database_in_use_can_only_be_copied_as_a_rehearsal(engine: Engine) {
     let from = PopulatedServer::open(engine);
     let mut to = TestServer::stopped(other(engine), &crate::backup::populated::ENVIRONMENT);
     let message = copy(&from.server, &to, &[]).expect_failure();
-    assert!(message.contains("another groma"), "{message}");
+    assert!(message.contains("another Groma process"), "{message}");
     copy(&from.server, &to, &["--rehearsal"]).expect_success();
     let endpoints = to.run(&["webhook", "list", "--workspace", WORKSPACE, "--json"]).json();
     let endpoints = endpoints.as_array().unwrap();

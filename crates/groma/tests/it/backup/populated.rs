@@ -58,7 +58,7 @@ impl PopulatedServer {
         browser.page("/folders").shows(WORKSPACE);
         let check = other.run(&["check", "--json"]).json();
         let secrets = &check["webhookSecrets"];
-        assert_eq!((&secrets["open"], &secrets["unreadable"]), (&json!(0), &json!(0)), "{check}");
+        assert_eq!((&secrets["plain"], &secrets["unreadable"]), (&json!(0), &json!(0)), "{check}");
     }
 
     /// The responses of the API.

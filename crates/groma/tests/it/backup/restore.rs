@@ -23,8 +23,8 @@ fn replaced_database_is_kept() {
     server.import("folders", &sample_records::many_folders(7));
     let later = table_rows::of(&server);
     let own = sqlite_path(&server);
-    let refused = "is there already; with --overwrite it is replaced, and kept beside";
-    restore(&server, &file, &[]).expect_error(&format!("{} {refused}", own.display()));
+    let message = "already exists; use --overwrite to replace it, and the old file is kept";
+    restore(&server, &file, &[]).expect_error(&format!("{} {message}", own.display()));
     table_rows::assert_equal_rows(&table_rows::of(&server), &later);
     let report = restore(&server, &file, &["--overwrite", "--json"]).json();
     table_rows::assert_equal_rows(&table_rows::of(&server), &taken);
@@ -49,7 +49,7 @@ fn database_in_use_is_not_replaced() {
     server.serve();
     let own = sqlite_path(&server);
     let before = table_rows::of(&server);
-    let served = format!("{} is already served by another groma", own.display());
+    let served = format!("{} is already in use by another Groma process", own.display());
     restore(&server, &file, &["--overwrite"]).expect_error(&served);
     assert_eq!(server.stop(), Some(0));
     let reader = Connection::open(&own).unwrap();
@@ -80,12 +80,12 @@ fn truncated_or_damaged_backup_is_rejected() {
     };
     for length in [whole.len() - 1, whole.len() - 16_384, whole.len() / 2, 20_000, 100] {
         let message = try_with(&whole[..length]);
-        assert!(message.ends_with("is cut short"), "{length}: {message}");
+        assert!(message.ends_with("is truncated"), "{length}: {message}");
     }
     for length in [0, 99] {
-        assert!(try_with(&whole[..length]).ends_with("is no backup of groma"));
+        assert!(try_with(&whole[..length]).ends_with("is not a Groma backup"));
     }
-    assert!(try_with("a text ".repeat(99).as_bytes()).ends_with("is no backup of groma"));
+    assert!(try_with("a text ".repeat(99).as_bytes()).ends_with("is not a Groma backup"));
     // Damage in any used page.
     for page in 1..whole.len() / 16_384 {
         let mut damaged = whole.clone();
@@ -106,7 +106,7 @@ fn backup_of_a_newer_version_is_rejected() {
         VALUES (99, 'tomorrow', '2030-01-01T00:00:00Z', '1')";
     Connection::open(&file).unwrap().execute(newer, []).unwrap();
     let other = TestServer::stopped(Engine::Sqlite, &[]);
-    let reason = "was written by a newer groma: its migration V99__tomorrow is unknown here";
+    let reason = "was written by a newer version: its migration V99__tomorrow is unknown here";
     restore(&other, &file, &[]).expect_error(&format!("{} {reason}", file.display()));
     assert_eq!(file_names(other.directory()), [""; 0]);
 }

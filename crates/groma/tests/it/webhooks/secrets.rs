@@ -91,7 +91,7 @@ fn secrets_are_encrypted_with_a_key(engine: Engine) {
     save_folder(&server, "F", "x");
     assert_eq!(receiver.wait_for(1)[0].header("webhook-signature").unwrap().split(' ').count(), 2);
     let report = server.run(&["check", "--json"]).json();
-    assert_eq!(report["webhookSecrets"], json!({ "open": 0, "sealed": 1, "unreadable": 0 }));
+    assert_eq!(report["webhookSecrets"], json!({ "plain": 0, "encrypted": 1, "unreadable": 0 }));
     assert!(!report.to_string().contains(KEY));
 }
 
@@ -129,7 +129,7 @@ fn existing_secrets_can_be_encrypted_later(engine: Engine) {
     save_folder(&server, "F", "x");
     assert!(receiver.wait_for(1)[0].header("webhook-signature").is_some());
     let report = server.run(&["check", "--json"]).json();
-    assert_eq!(report["webhookSecrets"], json!({ "open": 0, "sealed": 1, "unreadable": 0 }));
+    assert_eq!(report["webhookSecrets"], json!({ "plain": 0, "encrypted": 1, "unreadable": 0 }));
 }
 
 fn wrong_key_stops_deliveries_instead_of_sending_unsigned(engine: Engine) {
