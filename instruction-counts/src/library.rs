@@ -6,7 +6,9 @@ use crate::callgrind::Callgrind;
 use clap::ValueEnum;
 use groma_domain::{DeliveryId, Timestamp, webhook::SigningSecret};
 use groma_geo::{
-    attributes, geojson,
+    attributes,
+    coverage::CoverageGrid,
+    geojson,
     grid::{TileId, project},
     tile::{self, Candidate},
     tile_shape::TileShape,
@@ -96,6 +98,7 @@ fn encode_tile(times: u64) -> Result {
         let numbered = (1..).zip(&stored);
         let all = numbered.map(|(n, (shape, attributes))| Candidate {
             id: n * 4,
+            is_polygon: true,
             min_zoom: 0,
             rank: zoom_selection::rank(shape.size_class, n),
             shape: shape.bytes.as_slice(),
@@ -108,7 +111,14 @@ fn encode_tile(times: u64) -> Result {
     let cell = |value: u32| value >> (32 - u32::from(ZOOM));
     let id = TileId::new(ZOOM, cell(x), cell(y)).ok_or("invalid tile")?;
     for _ in 0..times {
-        let bytes = tile::encode(black_box(id), "village", &fields, candidates(), Some(500_000));
+        let bytes = tile::encode(
+            black_box(id),
+            "village",
+            &fields,
+            candidates(),
+            CoverageGrid::new(id),
+            Some(500_000),
+        );
         if black_box(bytes).is_empty() {
             return Err("the tile is empty".into());
         }

@@ -23,8 +23,8 @@ pub fn project(longitude: f64, latitude: f64) -> (u32, u32) {
     let sine = latitude.clamp(-MAX_LATITUDE, MAX_LATITUDE).to_radians().sin();
     let x = longitude / 360.0 + 0.5;
     let y = 0.5 - ((1.0 + sine) / (1.0 - sine)).ln() / (4.0 * PI);
-    // `as` saturates: longitude 180 is the last step.
-    ((x * steps) as u32, (y * steps) as u32)
+    // `as` saturates: longitude 180 is the last step, which tiles round to their edge.
+    ((x * steps).round() as u32, (y * steps).round() as u32)
 }
 
 /// The Morton code of a grid point: the bits of `x` and `y`, interleaved.
@@ -33,7 +33,6 @@ pub(crate) fn morton(x: u32, y: u32) -> u64 {
 }
 
 /// The grid point of a Morton code.
-#[cfg(test)]
 pub(crate) fn unmorton(code: u64) -> (u32, u32) {
     (deinterleave(code), deinterleave(code >> 1))
 }
@@ -47,7 +46,6 @@ fn interleave(value: u32) -> u64 {
     (bits | bits << 1) & 0x5555_5555_5555_5555
 }
 
-#[cfg(test)]
 fn deinterleave(code: u64) -> u32 {
     let mut bits = code & 0x5555_5555_5555_5555;
     bits = (bits | bits >> 1) & 0x3333_3333_3333_3333;

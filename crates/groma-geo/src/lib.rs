@@ -4,6 +4,7 @@
 
 pub mod attributes;
 mod bbox;
+pub mod coverage;
 mod crs;
 pub mod geojson;
 mod geometry;

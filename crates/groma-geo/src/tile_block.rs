@@ -44,9 +44,19 @@ impl BlockEntry {
     }
 
     fn bounds(&self) -> Option<GridBox> {
+        tile_shape::bounds(self.shape()?)
+    }
+
+    /// Whether its shape consists of polygons only.
+    #[must_use]
+    pub fn is_polygon(&self) -> bool {
+        self.shape().is_some_and(tile_shape::is_polygon)
+    }
+
+    fn shape(&self) -> Option<&[u8]> {
         let mut body = &self.body[..];
         let length = usize::try_from(varint::take(&mut body)?).ok()?;
-        tile_shape::bounds(body.get(..length)?)
+        body.get(..length)
     }
 }
 

@@ -12,7 +12,7 @@ use crate::{
     Geometry,
     grid::{GridBox, TileId, morton},
 };
-use encoding::{Encoding, ShapeReader};
+use encoding::{Encoding, GeomType, ShapeReader};
 use grid_geometry::GridGeometry;
 
 /// A shape with more vertices than this has [`DetailLevel`]s.
@@ -21,6 +21,11 @@ const MANY_VERTICES: usize = 100;
 const LEVEL_ZOOMS: [u8; 5] = [15, 12, 9, 6, 3];
 /// At this zoom, one unit of a tile is one step of the grid.
 pub(crate) const GRID_ZOOM: u8 = 20;
+
+/// The side of the square that stands for a polygon too small to see: one pixel if a tile is drawn
+/// 512 pixels wide. MapLibre fills the pixels whose middle is covered, so a smaller square could
+/// disappear.
+pub(crate) const SMALL_SQUARE: i64 = 8;
 
 /// A geometry as it is stored for tiles.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,11 +94,18 @@ fn detail_levels(shape: &GridGeometry, bounds: GridBox) -> Vec<DetailLevel> {
     let mut levels = vec![exact];
     for max_zoom in LEVEL_ZOOMS {
         let scale = u32::from(GRID_ZOOM - max_zoom);
-        let scaled = scaled(bounds, scale);
-        if is_small(scaled) {
+        if is_small(rounded_box(bounds, scale)) {
             break; // from here on, the bounds are enough
         }
-        let bytes = encoding::write(&shape.simplified(scale), scaled, scale);
+        // Stored in half units: rounding these gives the same as rounding the original.
+        let stored_scale = scale - 1;
+        let stored_bounds = GridBox {
+            min_x: bounds.min_x >> stored_scale,
+            min_y: bounds.min_y >> stored_scale,
+            max_x: bounds.max_x >> stored_scale,
+            max_y: bounds.max_y >> stored_scale,
+        };
+        let bytes = encoding::write(&shape.simplified(scale), stored_bounds, stored_scale);
         if levels.last().is_some_and(|finer| bytes.len() * 3 <= finer.bytes.len() * 2) {
             levels.push(DetailLevel { max_zoom, bytes });
         }
@@ -102,14 +114,20 @@ fn detail_levels(shape: &GridGeometry, bounds: GridBox) -> Vec<DetailLevel> {
     levels
 }
 
-/// The box in units of 2^`scale` grid steps.
-fn scaled(bounds: GridBox, scale: u32) -> GridBox {
+/// The box in units of 2^`scale` grid steps, rounded as tiles round it.
+fn rounded_box(bounds: GridBox, scale: u32) -> GridBox {
     GridBox {
-        min_x: bounds.min_x >> scale,
-        min_y: bounds.min_y >> scale,
-        max_x: bounds.max_x >> scale,
-        max_y: bounds.max_y >> scale,
+        min_x: rounded(bounds.min_x, scale),
+        min_y: rounded(bounds.min_y, scale),
+        max_x: rounded(bounds.max_x, scale),
+        max_y: rounded(bounds.max_y, scale),
     }
+}
+
+/// A coordinate in units of 2^`scale` steps, rounded to the nearest one.
+#[inline]
+pub(crate) fn rounded(value: i64, scale: u32) -> i64 {
+    (value + ((1 << scale) >> 1)) >> scale
 }
 
 /// Whether a shape with these bounds, in units of a tile, is too small for its vertices to matter.
@@ -132,6 +150,15 @@ pub fn bounds(bytes: &[u8]) -> Option<GridBox> {
     })
 }
 
+/// Whether an encoded shape consists of polygons only.
+#[must_use]
+#[inline]
+pub fn is_polygon(bytes: &[u8]) -> bool {
+    // Polygons are the last part of a shape.
+    let first = ShapeReader::new(bytes).and_then(|mut shape| shape.next_part());
+    matches!(first, Some((GeomType::Polygons, _)))
+}
+
 /// Whether a tile at this zoom needs a [`DetailLevel`] in place of these [`TileShape::bytes`]: the
 /// first level whose max zoom is at least `zoom`.
 #[must_use]
@@ -139,7 +166,7 @@ pub fn bounds(bytes: &[u8]) -> Option<GridBox> {
 pub fn needs_detail_level(bytes: &[u8], zoom: u8) -> bool {
     let Some(shape) = ShapeReader::new(bytes) else { return false };
     let scale = u32::from(GRID_ZOOM.saturating_sub(zoom));
-    shape.encoding == Encoding::BoundsOnly && !is_small(scaled(shape.bounds, scale))
+    shape.encoding == Encoding::BoundsOnly && !is_small(rounded_box(shape.bounds, scale))
 }
 
 #[cfg(test)]

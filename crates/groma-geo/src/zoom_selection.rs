@@ -58,6 +58,11 @@ pub fn rank(size_class: u8, seq: u64) -> u64 {
     u64::from(size_class) << 56 | hash >> 8
 }
 
+/// The size class in a [`rank`].
+pub(crate) fn size_class(rank: u64) -> u8 {
+    (rank >> 56) as u8
+}
+
 /// The zoom from which a feature of this size is large on the screen.
 pub(crate) fn large_from(size_class: u8) -> u8 {
     // At zoom z a tile is 2^(32 - z) grid steps wide.

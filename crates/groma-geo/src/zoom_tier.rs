@@ -13,8 +13,8 @@ use std::iter;
 
 /// The tier of the features that are drawn only at the layer's max zoom.
 pub const LAST_TIER: u8 = 31;
-/// A tile shows features of this many zooms beyond its own if there is room: the winners of cells
-/// of 1/256 of its side.
+/// A tile shows points and lines of this many zooms beyond its own if there is room: the winners of
+/// cells of 1/256 of its side.
 const ZOOMS_AHEAD: u8 = 2;
 /// The lowest zoom whose tiles read the copies of small features.
 const SMALL_FEATURES_FROM: u8 = 14;

@@ -11,6 +11,7 @@
     reason = "a test fails by panicking, and so do its fixtures"
 )]
 
+pub mod canvas;
 pub mod database;
 pub mod http;
 pub mod mvt;

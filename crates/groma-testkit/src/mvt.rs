@@ -20,8 +20,8 @@ pub struct Layer {
 /// A feature of a tile.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Feature {
-    /// The feature's id.
-    pub id: u64,
+    /// The feature's id. Only aggregates have none.
+    pub id: Option<u64>,
     /// The geometry type.
     pub kind: Kind,
     /// The points as one path, the lines, or the rings without their closing position.
@@ -82,9 +82,10 @@ fn decode_layer(bytes: &[u8]) -> Layer {
     assert_eq!(distinct.len(), values.len(), "a value is repeated");
     assert!(!features.is_empty(), "the layer has no features");
     let features: Vec<_> = features.iter().map(|one| decode_feature(one, &keys, &values)).collect();
-    let ids: BTreeSet<u64> = features.iter().map(|feature| feature.id).collect();
-    assert_eq!(ids.len(), features.len(), "an id is repeated");
-    assert!(ids.last().is_some_and(|id| *id < 1 << 53), "an id is too large for JavaScript");
+    let ids: Vec<u64> = features.iter().filter_map(|feature| feature.id).collect();
+    let distinct: BTreeSet<&u64> = ids.iter().collect();
+    assert_eq!(distinct.len(), ids.len(), "an id is repeated");
+    assert!(ids.iter().all(|id| *id < 1 << 53), "an id is too large for JavaScript");
     Layer { name: name.expect("a name"), features }
 }
 
@@ -120,7 +121,11 @@ fn decode_feature(bytes: &[u8], keys: &[String], values: &[Value]) -> Feature {
     if kind == Kind::Polygons {
         assert!(area(&paths[0]) > 0, "the first ring is not an outer ring");
     }
-    Feature { id: id.expect("an id"), kind, paths, properties }
+    if id.is_none() {
+        let names: Vec<&String> = properties.keys().collect();
+        assert_eq!(names, ["groma_count"], "a feature without an id is not an aggregate");
+    }
+    Feature { id, kind, paths, properties }
 }
 
 fn decode_paths(kind: Kind, commands: &[u64]) -> Vec<Path> {

@@ -4,12 +4,8 @@ use super::{
     byte_buffer::{ByteBuffer, SmallWriter},
     transform::{CLIP_BOX, TilePoint, doubled_area},
 };
-use crate::varint;
+use crate::{tile_shape::SMALL_SQUARE, varint};
 
-/// The side of the square that stands for a polygon too small to see: one pixel if a tile is drawn
-/// 512 pixels wide. MapLibre fills the pixels whose middle is covered, so a smaller square could
-/// disappear.
-const SMALL_SQUARE: i64 = 8;
 /// The most points of a ring that [`CommandWriter::fast_ring`] writes: its `LineTo` count must fit
 /// into one byte.
 pub(super) const MAX_FAST_RING: u64 = 16;
@@ -132,6 +128,13 @@ impl CommandWriter {
         });
         self.cursor = cursor;
         (cursor != first).then_some(area + doubled_area(cursor, first))
+    }
+
+    /// Writes a rectangle.
+    pub(super) fn rectangle(&mut self, min: TilePoint, max: TilePoint) {
+        let corner = |x, y| TilePoint { x, y };
+        let path = [min, corner(max.x, min.y), max, corner(min.x, max.y)];
+        self.ring(&path, false);
     }
 
     /// Writes a small square, for a polygon without size.

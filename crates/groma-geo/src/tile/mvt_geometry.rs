@@ -6,6 +6,7 @@ use super::{
     transform::{CLIP_BOX, EXTENT, TilePoint, Transform, bounds_of, doubled_area},
 };
 use crate::{
+    coverage::Rectangle,
     grid::{GridBox, TileId},
     tile_shape::{
         encoding::{Encoding, GeomType, ShapeReader},
@@ -65,6 +66,17 @@ impl GeometryEncoder {
         if self.encode_parts(shape).is_none() {
             self.parts.clear();
         }
+        EncodedGeometries { commands: self.writer.commands(), parts: &self.parts }
+    }
+
+    /// Encodes a rectangle.
+    pub(super) fn rectangle(&mut self, rectangle: &Rectangle) -> EncodedGeometries<'_> {
+        let point = |(x, y)| TilePoint { x, y };
+        self.writer.clear();
+        self.parts.clear();
+        self.writer.begin_geometry();
+        self.writer.rectangle(point(rectangle.min), point(rectangle.max));
+        self.parts.push((0, GeomType::Polygons, 0..self.writer.length()));
         EncodedGeometries { commands: self.writer.commands(), parts: &self.parts }
     }
 

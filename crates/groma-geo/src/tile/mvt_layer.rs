@@ -72,21 +72,29 @@ impl<'a> LayerWriter<'a> {
         }
     }
 
-    /// Adds the geometries of a feature. Each becomes an MVT feature: its id is `id` plus the index of
-    /// its part. Adds nothing if the attributes are damaged.
-    pub(super) fn add(&mut self, id: u64, geometries: EncodedGeometries<'_>, attributes: &'a [u8]) {
+    /// Adds the geometries of a feature. Each becomes an MVT feature: its id, if it has one, is `id` plus
+    /// the index of its part. Adds nothing if the attributes are damaged.
+    pub(super) fn add(
+        &mut self,
+        id: Option<u64>,
+        geometries: EncodedGeometries<'_>,
+        attributes: &'a [u8],
+    ) {
         if geometries.is_empty() || self.collect_tags(attributes).is_none() {
             return;
         }
         let tags = self.tags.written();
         for (part, geom_type, commands) in geometries.parts() {
-            let id = id.wrapping_add(part);
+            let id = id.map(|id| id.wrapping_add(part));
+            let id_size = id.map_or(0, |id| 1 + varint::length(id));
             let tags_size = if tags.is_empty() { 0 } else { field_size(tags.len()) };
-            let size = 1 + varint::length(id) + tags_size + 2 + field_size(commands.len());
+            let size = id_size + tags_size + 2 + field_size(commands.len());
             let out = &mut self.features;
             out.put_small(|out| {
                 out.put_field(header::LAYER_FEATURE, size as u64);
-                out.put_field(header::FEATURE_ID, id);
+                if let Some(id) = id {
+                    out.put_field(header::FEATURE_ID, id);
+                }
                 if !tags.is_empty() {
                     out.put_field(header::FEATURE_TAGS, tags.len() as u64);
                 }

@@ -28,8 +28,19 @@ fn bytes_for_zoom(shape: &TileShape, z: u8) -> &[u8] {
     }
 }
 
+/// Encodes a tile without coverage.
+fn encode(
+    tile: TileId,
+    name: &str,
+    fields: &[&str],
+    candidates: Vec<Candidate<'_>>,
+    max_bytes: Option<usize>,
+) -> Vec<u8> {
+    super::encode(tile, name, fields, candidates, CoverageGrid::new(tile), max_bytes)
+}
+
 fn candidate<'a>(id: u64, shape: &'a [u8], attributes: &'a [u8]) -> Candidate<'a> {
-    Candidate { id, min_zoom: 0, rank: 0, shape, attributes }
+    Candidate { id, is_polygon: false, min_zoom: 0, rank: 0, shape, attributes }
 }
 
 /// The features of a tile that contains only this geometry.
@@ -68,10 +79,10 @@ fn test_tile() -> TileId {
     TileId::new(10, 512, 340).unwrap()
 }
 
-/// A path through the centres of these units of [`test_tile`].
+/// A path through these points of [`test_tile`].
 fn path_in_tile(points: &[(i32, i32)]) -> Vec<Position> {
-    let middle = |&(x, y): &(i32, i32)| to_degrees(f64::from(x) + 0.5, f64::from(y) + 0.5);
-    line(&points.iter().map(middle).collect::<Vec<_>>())
+    let place = |&(x, y): &(i32, i32)| to_degrees(f64::from(x), f64::from(y));
+    line(&points.iter().map(place).collect::<Vec<_>>())
 }
 
 fn rings_in_tile(rings: &[&[(i32, i32)]]) -> Rings {
@@ -295,7 +306,7 @@ fn empty_tile_has_no_bytes() {
 fn shape_without_its_detail_level_is_drawn_only_where_its_bounds_suffice() {
     let circle = (0..500).map(|i| {
         let angle = f64::from(i) / 500.0 * std::f64::consts::TAU;
-        to_degrees(2000.0 + 900.0 * angle.cos(), 2000.0 + 900.0 * angle.sin())
+        to_degrees(2000.0 + 400.0 * angle.cos(), 2000.0 + 400.0 * angle.sin())
     });
     let mut ring = line(&circle.collect::<Vec<_>>());
     ring.push(ring[0]);

@@ -2,7 +2,7 @@
 
 use crate::{
     grid::{GridBox, TileId},
-    tile_shape::GRID_ZOOM,
+    tile_shape::{GRID_ZOOM, rounded},
 };
 
 /// The side of a tile, in its units.
@@ -51,7 +51,7 @@ impl Transform {
 
     #[inline]
     pub(super) fn point(self, x: i64, y: i64) -> TilePoint {
-        let scaled = |value: i64| value >> self.shift_right << self.shift_left;
+        let scaled = |value: i64| rounded(value, self.shift_right) << self.shift_left;
         TilePoint { x: scaled(x) - self.origin.x, y: scaled(y) - self.origin.y }
     }
 
@@ -59,7 +59,9 @@ impl Transform {
     #[inline]
     pub(super) fn fast_point(self) -> Option<impl Fn((i64, i64)) -> TilePoint> {
         let Self { shift_right, shift_left, origin } = self;
-        let start = TilePoint { x: origin.x << shift_right, y: origin.y << shift_right };
+        let half = (1 << shift_right) >> 1;
+        let start =
+            TilePoint { x: (origin.x << shift_right) - half, y: (origin.y << shift_right) - half };
         let point = move |(x, y)| TilePoint {
             x: (x - start.x) >> shift_right,
             y: (y - start.y) >> shift_right,

@@ -1,6 +1,6 @@
-//! Simplification of shapes, in units of 2^`scale` grid steps. Lines stay within one unit of the
-//! original. Points are scaled by a right shift, so that scaling again for a lower zoom gives the same
-//! result as scaling the original.
+//! Simplification of shapes for tiles with units of 2^`scale` grid steps. Lines stay within one unit of
+//! the original. The result is in half units, rounded down: a tile that rounds it to its own units gets
+//! the same points as from the original.
 //!
 //! The algorithm walks along a line and drops vertices as long as a straight line passes all of
 //! them within half a unit. It takes one pass, whatever the input: Douglas–Peucker is quadratic on a
@@ -16,8 +16,8 @@ const TOLERANCE: f64 = 0.5;
 const POINT_CELL_BITS: u32 = 4;
 
 impl GridGeometry {
-    /// What a tile with units of 2^`scale` grid steps can show of it, in those units. Of each type
-    /// that is present, at least the largest shape is kept.
+    /// What a tile with units of 2^`scale` grid steps can show of it, in half units. `scale` is not 0. Of
+    /// each type that is present, at least the largest shape is kept.
     pub(super) fn simplified(&self, scale: u32) -> Self {
         Self {
             points: points(&self.points, scale),
@@ -35,7 +35,7 @@ fn points(points: &[GridPoint], scale: u32) -> Vec<GridPoint> {
     let mut last = None;
     for point in points {
         if last.replace(square(point)) != Some(square(point)) {
-            kept.push(scaled(*point, scale));
+            kept.push(half_units(*point, scale));
         }
     }
     kept
@@ -88,7 +88,7 @@ fn simplify_line(line: &[GridPoint], scale: u32) -> Vec<GridPoint> {
     let tolerance = TOLERANCE * f64::from(1_u32 << scale);
     let mut kept: Vec<GridPoint> = Vec::new();
     let mut keep = |point: GridPoint| {
-        let point = scaled(point, scale);
+        let point = half_units(point, scale);
         if kept.last() != Some(&point) {
             kept.push(point);
         }
@@ -172,6 +172,6 @@ fn extent(line: &[GridPoint]) -> u32 {
     side(&mut line.iter().map(|point| point.0)).max(side(&mut line.iter().map(|point| point.1)))
 }
 
-fn scaled(point: GridPoint, scale: u32) -> GridPoint {
-    (point.0 >> scale, point.1 >> scale)
+fn half_units(point: GridPoint, scale: u32) -> GridPoint {
+    (point.0 >> (scale - 1), point.1 >> (scale - 1))
 }

@@ -181,7 +181,8 @@ fn dense_points_are_thinned_and_not_moved() {
         let exact = decode(&shape.levels.last().unwrap().bytes)[0].1.clone();
         assert_eq!(exact.len(), 9_000);
         for level in &shape.levels {
-            let scale = u32::from(GRID_ZOOM.saturating_sub(level.max_zoom));
+            // In half units, except for the exact level.
+            let scale = u32::from(GRID_ZOOM.saturating_sub(level.max_zoom + 1));
             let scaled = |point: &GridPoint| (point.0 >> scale << scale, point.1 >> scale << scale);
             let points: HashSet<_> = exact.iter().map(scaled).collect();
             let kept = &decode(&level.bytes)[0].1;

@@ -5,7 +5,7 @@ use super::{
     FeatureRow, LayerTx, LayerWrite, StoredFeature, StoredLayer,
     feature_spool::{FeatureSpool, PreparedFeature},
     layer_stats::{self, LayerStats},
-    tile_index::TileIndex,
+    tile_index::{IndexedShape, TileIndex},
 };
 use crate::{
     Actor, Error, Result,
@@ -23,7 +23,7 @@ use groma_domain::{
     layer::{DEFAULT_LAYER_SLUG, LayerKey},
     reference::Key,
 };
-use groma_geo::{Bbox, attributes, tile_shape::TileShape};
+use groma_geo::{Bbox, Geometry, attributes, tile_shape::TileShape};
 use std::{
     collections::{BTreeMap, HashMap},
     sync::Arc,
@@ -183,8 +183,14 @@ struct IndexChange {
     position: u64,
     /// Whether the feature existed before.
     is_known: bool,
-    old_centre: Option<u64>,
-    shape: Option<TileShape>,
+    old: Option<IndexedShape>,
+    new: Option<NewShape>,
+}
+
+/// A shape that enters the tile index.
+struct NewShape {
+    indexed: IndexedShape,
+    shape: TileShape,
     attributes: Vec<u8>,
 }
 
@@ -249,14 +255,8 @@ impl<'t, T: LayerTx> Posting<'t, T> {
         let (layer, position) = (self.layer, old.position);
         let external_id = old.external_id.clone();
         let delete = LayerWrite::DeleteFeature { layer, position, external_id };
-        let old_centre = geometry.as_ref().and_then(TileShape::centre_of);
-        let change = IndexChange {
-            position,
-            is_known: true,
-            old_centre,
-            shape: None,
-            attributes: Vec::new(),
-        };
+        let change =
+            IndexChange { position, is_known: true, old: indexed_shape(geometry), new: None };
         self.write_and_index(vec![delete], vec![change]).await
     }
 
@@ -336,7 +336,7 @@ impl<'t, T: LayerTx> Posting<'t, T> {
             return Ok(None);
         }
         let attributes = attributes::renumber_fields(&attributes, &self.fields);
-        let mut old_centre = None;
+        let mut old_shape = None;
         match old {
             None => {
                 self.result.created += 1;
@@ -345,10 +345,10 @@ impl<'t, T: LayerTx> Posting<'t, T> {
             Some(old) => {
                 self.result.updated += 1;
                 let geometry = self.stats.remove(old)?;
-                old_centre = geometry.as_ref().and_then(TileShape::centre_of);
-                if let (Some(folder), Some(_)) = (old.folder, geometry) {
+                if let (Some(folder), Some(_)) = (old.folder, &geometry) {
                     self.folders.insert(folder, None);
                 }
+                old_shape = indexed_shape(geometry);
             }
         }
         self.stats.add(position, class, bbox, &attributes);
@@ -359,7 +359,9 @@ impl<'t, T: LayerTx> Posting<'t, T> {
         let is_new = old.is_none();
         let row = FeatureRow { layer: self.layer, is_new, has_heights, feature };
         writes.push(LayerWrite::SaveFeature(row));
-        Ok(Some(IndexChange { position, is_known: !is_new, old_centre, shape, attributes }))
+        let new =
+            shape.map(|shape| NewShape { indexed: IndexedShape::new(&shape), shape, attributes });
+        Ok(Some(IndexChange { position, is_known: !is_new, old: old_shape, new }))
     }
 
     /// Writes rows, and updates the tile index.
@@ -397,10 +399,10 @@ impl<'t, T: LayerTx> Posting<'t, T> {
         let is_empty = self.stats.layer.max_size_class.is_empty();
         self.stats.layer.has_small_feature_tier |= is_empty;
         let mut index = TileIndex::new(&self.stats.layer);
-        let centres = changes.iter().flat_map(|change| {
-            [change.old_centre, change.shape.as_ref().map(|shape| shape.centre)]
-        });
-        let ranges = index.affected_ranges(centres.flatten());
+        let shapes = changes
+            .iter()
+            .flat_map(|change| [change.old.as_ref(), change.new.as_ref().map(|new| &new.indexed)]);
+        let ranges = index.affected_ranges(shapes.flatten());
         if !is_empty {
             index.load(self.tx.tile_blocks(self.workspace, self.layer, &ranges).await?);
         }
@@ -458,6 +460,11 @@ impl<'t, T: LayerTx> Posting<'t, T> {
     }
 }
 
+/// The shape with which a stored geometry is in the tile index.
+fn indexed_shape(geometry: Option<Geometry>) -> Option<IndexedShape> {
+    TileShape::from_geometry(&geometry?).as_ref().map(IndexedShape::new)
+}
+
 /// The outcome of updating the tile index.
 struct UpdatedIndex {
     /// The largest size class in each tier that was touched.
@@ -469,14 +476,14 @@ fn update_index(mut index: TileIndex, layer: u64, changes: Vec<IndexChange>) -> 
     let mut writes = Vec::new();
     for change in changes {
         let position = change.position;
-        if let Some(centre) = change.old_centre {
-            index.remove(position, centre);
+        if let Some(old) = &change.old {
+            index.remove(position, old);
         }
         if change.is_known {
             writes.push(LayerWrite::DeleteLargeFeature { layer, position });
         }
-        let Some(shape) = change.shape else { continue };
-        index.insert(position, &shape, &change.attributes);
+        let Some(NewShape { indexed, shape, attributes }) = change.new else { continue };
+        index.insert(position, &shape, indexed.polygon.as_ref(), &attributes);
         writes.extend(shape.levels.into_iter().map(|level| LayerWrite::SaveLargeFeature {
             layer,
             position,

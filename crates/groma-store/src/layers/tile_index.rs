@@ -6,7 +6,8 @@ use super::{LayerWrite, StoredBlock};
 use bytes::Bytes;
 use groma_domain::Layer;
 use groma_geo::{
-    tile_block::{self, BlockEntry, TierKey},
+    coverage::{self, Cell, CellPlace, CoverageBlock, Polygon},
+    tile_block::{self, BlockEntry, TierKey, TileBlock},
     tile_shape::TileShape,
     zoom_selection::{self, RankedFeature},
     zoom_tier::{self, COPY_MIN_ZOOM, LAST_TIER, SmallFeatureTier},
@@ -21,9 +22,31 @@ pub(super) struct TileIndex {
     max_zoom: u8,
     small_feature_tier: Option<SmallFeatureTier>,
     tiers: BTreeMap<u8, Tier>,
+    /// Loaded coverage blocks, by tier and Morton code.
+    coverage: BTreeMap<(u8, u64), LoadedCoverage>,
     neighbours: Vec<RankedFeature>,
     /// Where each of the neighbours is.
     neighbour_keys: Vec<(u8, TierKey)>,
+}
+
+#[derive(Default)]
+struct LoadedCoverage {
+    block: CoverageBlock,
+    is_stored: bool,
+    is_dirty: bool,
+}
+
+/// A feature that enters or leaves the index.
+pub(super) struct IndexedShape {
+    pub(super) centre: u64,
+    /// `None` if it has points or lines: these compete with their neighbours.
+    pub(super) polygon: Option<Polygon>,
+}
+
+impl IndexedShape {
+    pub(super) fn new(shape: &TileShape) -> Self {
+        Self { centre: shape.centre, polygon: Polygon::from_shape(shape) }
+    }
 }
 
 #[derive(Default)]
@@ -43,35 +66,56 @@ impl TileIndex {
                 .has_small_feature_tier
                 .then(|| SmallFeatureTier::new(layer.max_zoom)),
             tiers: BTreeMap::new(),
+            coverage: BTreeMap::new(),
             neighbours: Vec::new(),
             neighbour_keys: Vec::new(),
         }
     }
 
-    /// The ranges to load before features at these centres change.
-    pub(super) fn affected_ranges(&self, centres: impl Iterator<Item = u64>) -> TierRanges {
-        let mut centres: Vec<u64> = centres.collect();
-        centres.sort_unstable();
-        // In the order of the centres, which is that of the codes in each tier.
-        let mut tiers: BTreeMap<u8, Vec<(u64, u64)>> = BTreeMap::new();
-        for centre in centres {
-            for (tier, (first, last)) in zoom_tier::affected_ranges(centre, self.max_zoom) {
-                let ranges = tiers.entry(tier).or_default();
-                match ranges.last_mut() {
-                    // Adjacent ranges are read as one.
-                    Some((_, end)) if first <= end.saturating_add(1) => *end = (*end).max(last),
-                    _ => ranges.push((first, last)),
-                }
+    /// The ranges to load before these features change.
+    pub(super) fn affected_ranges<'s>(
+        &self,
+        shapes: impl Iterator<Item = &'s IndexedShape>,
+    ) -> TierRanges {
+        let mut ranges = TierRanges::new();
+        for IndexedShape { centre, polygon } in shapes {
+            for (tier, range) in zoom_tier::affected_ranges(*centre, self.max_zoom) {
+                // A polygon affects no other feature.
+                ranges.push((tier, if polygon.is_some() { (*centre, *centre) } else { range }));
+            }
+            let Some(polygon) = polygon else { continue };
+            for zoom in 0..self.alone_from(polygon) {
+                let size = coverage::codes_per_block(zoom);
+                let blocks = polygon.blocks(zoom).into_iter();
+                let tier = coverage::coverage_tier(zoom);
+                ranges.extend(blocks.map(|block| (tier, (block, block + (size - 1)))));
             }
         }
-        let in_tier = |(tier, ranges): (u8, Vec<(u64, u64)>)| {
-            ranges.into_iter().map(move |range| (tier, range))
-        };
-        tiers.into_iter().flat_map(in_tier).collect()
+        ranges.sort_unstable();
+        // Adjacent ranges are read as one.
+        ranges.dedup_by(|(tier, (first, last)), (before, (_, end))| {
+            let is_adjacent = tier == before && *first <= end.saturating_add(1);
+            if is_adjacent {
+                *end = (*end).max(*last);
+            }
+            is_adjacent
+        });
+        ranges
+    }
+
+    /// The zoom from which a polygon is drawn alone.
+    fn alone_from(&self, polygon: &Polygon) -> u8 {
+        polygon.alone_from().min(self.max_zoom)
     }
 
     pub(super) fn load(&mut self, blocks: Vec<StoredBlock>) {
         for StoredBlock { tier, key, block } in blocks {
+            if coverage::zoom_of_tier(tier).is_some() {
+                let block = CoverageBlock::from_bytes(&block);
+                let loaded = LoadedCoverage { block, is_stored: true, is_dirty: false };
+                self.coverage.insert((tier, key.0), loaded);
+                continue;
+            }
             let tier = self.tiers.entry(tier).or_default();
             if tier.blocks.insert(key) {
                 tier.entries.extend(tile_block::read_entries(&Bytes::from(block)));
@@ -80,15 +124,21 @@ impl TileIndex {
     }
 
     /// Adds a feature.
-    pub(super) fn insert(&mut self, position: u64, shape: &TileShape, attributes: &[u8]) {
-        self.find_neighbours(shape.centre, |tier| tier != LAST_TIER);
-        let mut new = RankedFeature::new(shape.centre, shape.size_class, position, self.max_zoom);
-        let mut moves = Vec::new();
-        zoom_selection::insert(&mut new, &self.neighbours, self.max_zoom, |index, min_zoom| {
-            moves.push((index, min_zoom));
-        });
-        self.move_all(&moves);
-        let entry = BlockEntry::new(new.min_zoom, shape.size_class, &shape.bytes, attributes);
+    pub(super) fn insert(
+        &mut self,
+        position: u64,
+        shape: &TileShape,
+        polygon: Option<&Polygon>,
+        attributes: &[u8],
+    ) {
+        let min_zoom = match polygon {
+            Some(polygon) => {
+                self.change_coverage(polygon, position, CoverageBlock::add);
+                self.alone_from(polygon)
+            }
+            None => self.select_min_zoom(position, shape),
+        };
+        let entry = BlockEntry::new(min_zoom, shape.size_class, &shape.bytes, attributes);
         let key = (shape.centre, position);
         let tier = self.tier_of(&entry);
         if let Some(copy_tier) = self.copy_tier(tier, &entry) {
@@ -97,14 +147,48 @@ impl TileIndex {
         self.put(tier, key, entry);
     }
 
+    /// Makes points or lines compete with their neighbours; returns their min zoom.
+    fn select_min_zoom(&mut self, position: u64, shape: &TileShape) -> u8 {
+        self.find_neighbours(shape.centre, |tier| tier != LAST_TIER);
+        let mut new = RankedFeature::new(shape.centre, shape.size_class, position, self.max_zoom);
+        let mut moves = Vec::new();
+        zoom_selection::insert(&mut new, &self.neighbours, self.max_zoom, |index, min_zoom| {
+            moves.push((index, min_zoom));
+        });
+        self.move_all(&moves);
+        new.min_zoom
+    }
+
+    /// Adds a polygon to the coverage of the zooms at which it is not drawn alone, or subtracts it.
+    fn change_coverage(
+        &mut self,
+        polygon: &Polygon,
+        position: u64,
+        change: fn(&mut CoverageBlock, CellPlace, &Cell),
+    ) {
+        for zoom in 0..self.alone_from(polygon) {
+            for (place, cell) in polygon.footprint(zoom, position) {
+                let key = (coverage::coverage_tier(zoom), place.block());
+                let loaded = self.coverage.entry(key).or_default();
+                change(&mut loaded.block, place, &cell);
+                loaded.is_dirty = true;
+            }
+        }
+    }
+
     /// Removes a feature.
-    pub(super) fn remove(&mut self, position: u64, centre: u64) {
+    pub(super) fn remove(&mut self, position: u64, shape: &IndexedShape) {
+        let centre = shape.centre;
         let key = (centre, position);
         let found = self.tiers.iter().find(|(_, tier)| tier.entries.contains_key(&key));
         let Some(tier) = found.map(|(tier, _)| *tier) else { return };
         let Some(entry) = self.take(tier, key) else { return };
         if let Some(copy_tier) = self.copy_tier(tier, &entry) {
             self.take(copy_tier, key);
+        }
+        if let Some(polygon) = &shape.polygon {
+            self.change_coverage(polygon, position, CoverageBlock::subtract);
+            return;
         }
         let mut removed = RankedFeature::new(centre, entry.size_class, position, self.max_zoom);
         removed.min_zoom = entry.min_zoom;
@@ -118,10 +202,11 @@ impl TileIndex {
 
     /// The largest size class in each tier that was touched.
     pub(super) fn size_classes(&self) -> impl Iterator<Item = (u8, u8)> {
-        self.tiers.iter().filter_map(|(number, tier)| {
+        let features = self.tiers.iter().filter_map(|(number, tier)| {
             let largest = tier.entries.values().map(|entry| entry.size_class).max();
             largest.map(|size_class| (*number, size_class))
-        })
+        });
+        features.chain(self.coverage.keys().map(|(tier, _)| (*tier, 0)))
     }
 
     /// The blocks to write.
@@ -149,6 +234,17 @@ impl TileIndex {
                 }));
             }
         }
+        writes.extend(self.coverage.into_iter().filter_map(|((tier, code), loaded)| {
+            let LoadedCoverage { block, is_stored, is_dirty } = loaded;
+            let key = (code, 0);
+            let zoom = coverage::zoom_of_tier(tier).filter(|_| is_dirty)?;
+            if block.is_empty() {
+                return is_stored.then_some(LayerWrite::DeleteBlock { layer, tier, key });
+            }
+            let bounds = coverage::block_bounds(zoom, code);
+            let block = TileBlock { key, bounds, bytes: block.to_bytes() };
+            Some(LayerWrite::SaveBlock { layer, tier, is_new: !is_stored, block })
+        }));
         writes
     }
 
@@ -159,7 +255,10 @@ impl TileIndex {
         for (number, (first, last)) in zoom_tier::affected_ranges(centre, self.max_zoom) {
             let Some(tier) = self.tiers.get(&number).filter(|_| counts(number)) else { continue };
             let entries = tier.entries.range((first, 0)..=(last, u64::MAX));
-            for (key, entry) in entries.filter(|(_, entry)| entry.min_zoom != COPY_MIN_ZOOM) {
+            let competes = |(_, entry): &(&TierKey, &BlockEntry)| {
+                entry.min_zoom != COPY_MIN_ZOOM && !entry.is_polygon()
+            };
+            for (key, entry) in entries.filter(competes) {
                 let mut neighbour =
                     RankedFeature::new(key.0, entry.size_class, key.1, self.max_zoom);
                 neighbour.min_zoom = entry.min_zoom;
@@ -298,11 +397,14 @@ mod tests {
                 let removed = removed.filter(|_| random.u32(..3) == 0);
                 let old: Option<(u64, u64)> =
                     removed.and_then(|position| Some((position, known.remove(&position)?)));
-                let ranges =
-                    index.affected_ranges(old.map(|(_, at)| at).into_iter().chain([centre]));
+                let indexed = |centre| IndexedShape { centre, polygon: None };
+                let old = old.map(|(position, centre)| (position, indexed(centre)));
+                let new = indexed(centre);
+                let shapes = old.iter().map(|(_, shape)| shape).chain([&new]);
+                let ranges = index.affected_ranges(shapes);
                 index.load(stored_blocks.blocks(&ranges));
-                if let Some((position, at)) = old {
-                    index.remove(position, at);
+                if let Some((position, shape)) = &old {
+                    index.remove(*position, shape);
                 }
                 let class = random.u8(4..22);
                 let shape = TileShape {
@@ -311,7 +413,7 @@ mod tests {
                     bytes: vec![position as u8; 3],
                     levels: Vec::new(),
                 };
-                index.insert(position, &shape, &position.to_be_bytes());
+                index.insert(position, &shape, None, &position.to_be_bytes());
                 known.insert(position, centre);
                 stored_blocks.write(index.into_writes(1));
                 if position % 50 != 0 {

@@ -2,12 +2,16 @@
 //! engine.
 
 use super::{StoredLayer, tile_index::TierRanges};
+use crate::{Error, Result};
 use groma_domain::{Layer, LayerId, WorkspaceId};
 use groma_geo::{
+    attributes,
+    coverage::{self, CoverageGrid, Polygon},
     grid::{self, GridBox, TileId},
     tile::{self, Candidate},
     tile_block::{self, BlockEntryRef},
-    tile_shape, zoom_selection,
+    tile_shape::{self, TileShape},
+    wkb, zoom_selection,
     zoom_tier::{self, SmallFeatureTier},
 };
 use parking_lot::{Mutex, RwLock};
@@ -16,9 +20,6 @@ use std::sync::Arc;
 
 /// The size limit of a tile before compression, except at the last zoom of its layer.
 const MAX_TILE_BYTES: usize = 500_000;
-
-/// With this many features, a tile does not read the tiers beyond its zoom.
-const ENOUGH: usize = 2_000;
 
 /// Up to this many features are skipped rather than avoided by another range, however small the tile.
 const MAX_SKIPPED: u64 = 256;
@@ -79,15 +80,12 @@ impl MaxGap {
 
 /// What a tile reads.
 pub(super) struct TilePlan {
-    zoom: u8,
+    tile: TileId,
     area: GridBox,
-    own_tier: u8,
+    /// The highest min zoom of the points and lines that it shows.
     zoom_cutoff: u8,
     small_feature_tier: Option<SmallFeatureTier>,
-    /// The ranges it always reads.
     pub(super) ranges: TierRanges,
-    /// The ranges beyond its zoom, read when the others have few features.
-    pub(super) further_ranges: TierRanges,
 }
 
 impl TilePlan {
@@ -102,24 +100,28 @@ impl TilePlan {
         let small_feature_tier = Some(SmallFeatureTier::new(layer.max_zoom));
         let small_feature_tier = small_feature_tier
             .filter(|small| layer.has_small_feature_tier && small.serves_zoom(zoom));
-        let (mut ranges, mut further_ranges) = (TierRanges::new(), TierRanges::new());
+        let counts = &layer.counts;
+        let has_only_polygons = counts.points + counts.lines + counts.mixed == 0;
+        let mut ranges = TierRanges::new();
         for tier in tiers {
             let Some(class) = layer.max_size_class.get(&tier) else { continue };
             // Everything in this tier has a copy in the small-feature tier.
             if small_feature_tier.is_some_and(|small| small.includes(tier, *class)) {
                 continue;
             }
+            let is_beyond = tier > own_tier;
+            if is_beyond && has_only_polygons {
+                continue;
+            }
             let reach = area.expanded(1 << class);
             // In a sparse tier, skipping is cheaper than more ranges.
             let is_sparse = tier.saturating_mul(2).saturating_add(4) < zoom;
             let tile_ranges = grid::morton_ranges(reach, if is_sparse { 2 } else { 4 });
-            let is_beyond = tier > own_tier;
             let max_gap_codes = match zoom_tier::code_span(tier, MAX_SKIPPED) {
                 // The number of features per code is unknown.
                 0 => 0,
                 codes => codes.max(max_gap.codes(zoom, is_beyond)),
             };
-            let ranges = if is_beyond { &mut further_ranges } else { &mut ranges };
             let start = ranges.len();
             for (first, last) in tile_ranges {
                 match ranges[start..].last_mut() {
@@ -128,31 +130,13 @@ impl TilePlan {
                 }
             }
         }
-        let has_some = !ranges.is_empty() || !further_ranges.is_empty();
-        has_some.then_some(Self {
-            zoom,
-            area,
-            own_tier,
-            zoom_cutoff,
-            small_feature_tier,
-            ranges,
-            further_ranges,
-        })
-    }
-
-    /// Whether this many candidates leave room for those of the further ranges.
-    pub(super) fn needs_further_ranges(&self, candidates: usize) -> bool {
-        !self.further_ranges.is_empty() && candidates < ENOUGH
-    }
-
-    /// Whether all ranges are read in one query: for small tiles a second query costs more than it saves.
-    pub(super) fn reads_all_ranges(&self) -> bool {
-        is_usually_small(self.zoom)
-    }
-
-    /// Whether a tier is beyond the zoom of the tile.
-    pub(super) fn is_beyond(&self, tier: u8) -> bool {
-        tier > self.own_tier
+        let coverage_tier = coverage::coverage_tier(zoom);
+        if layer.max_size_class.contains_key(&coverage_tier) {
+            let whole = grid::morton_ranges(tile.bounds(), 1);
+            ranges.extend(whole.into_iter().map(|range| (coverage_tier, range)));
+        }
+        let has_some = !ranges.is_empty();
+        has_some.then_some(Self { tile, area, zoom_cutoff, small_feature_tier, ranges })
     }
 
     /// The area of the tile with its buffer.
@@ -160,64 +144,154 @@ impl TilePlan {
         self.area
     }
 
-    /// The entries of a block that may be visible.
-    fn visible<'b>(&self, block: &'b [u8]) -> impl Iterator<Item = BlockEntryRef<'b>> {
-        let Self { area, zoom_cutoff, small_feature_tier, .. } = *self;
+    /// The entries of a block that may be visible, and whether they are polygons.
+    fn visible<'b>(&self, block: &'b [u8]) -> impl Iterator<Item = (BlockEntryRef<'b>, bool)> {
+        let Self { tile, area, zoom_cutoff, small_feature_tier, .. } = *self;
         tile_block::entry_refs(block).filter_map(move |mut entry| {
             if let Some(small_feature_tier) = small_feature_tier {
                 entry.min_zoom =
                     small_feature_tier.effective_min_zoom(entry.min_zoom, entry.size_class)?;
             }
-            let is_shown = entry.min_zoom <= zoom_cutoff
+            let is_polygon = tile_shape::is_polygon(entry.shape());
+            let cutoff = if is_polygon { tile.z() } else { zoom_cutoff };
+            let is_shown = entry.min_zoom <= cutoff
                 && tile_shape::bounds(entry.shape()).is_some_and(|bounds| bounds.intersects(area));
-            is_shown.then_some(entry)
+            is_shown.then_some((entry, is_polygon))
         })
     }
 
-    /// The features of these blocks that may be visible.
-    pub(super) fn candidates<'b>(
+    /// Adds the features of a block that may be visible, or the coverage in it.
+    pub(super) fn read_block<'b>(
         &self,
-        blocks: impl ExactSizeIterator<Item = &'b [u8]>,
-    ) -> Vec<Candidate<'b>> {
-        let mut candidates = Vec::with_capacity(blocks.len() * 16);
-        for block in blocks {
-            candidates.extend(self.visible(block).map(|entry| Candidate {
-                id: tile_id(entry.key.1),
-                min_zoom: entry.min_zoom,
-                rank: zoom_selection::rank(entry.size_class, entry.key.1),
-                shape: entry.shape(),
-                attributes: entry.attributes(),
-            }));
+        tier: u8,
+        code: u64,
+        block: &'b [u8],
+        contents: &mut TileContents<'b>,
+    ) {
+        if coverage::zoom_of_tier(tier).is_some() {
+            contents.coverage.add_block(code, block);
+            return;
         }
-        candidates
+        contents.candidates.extend(self.visible(block).map(|(entry, is_polygon)| Candidate {
+            id: tile_id(entry.key.1),
+            is_polygon,
+            min_zoom: entry.min_zoom,
+            rank: zoom_selection::rank(entry.size_class, entry.key.1),
+            shape: entry.shape(),
+            attributes: entry.attributes(),
+        }));
     }
 
-    /// The positions of candidates whose shapes are stored separately.
-    pub(super) fn large_features(&self, candidates: &[Candidate<'_>]) -> Vec<u64> {
-        let large =
-            candidates.iter().filter(|c| tile_shape::needs_detail_level(c.shape, self.zoom));
-        large.map(position).collect()
+    /// What is not in the blocks.
+    pub(super) fn missing(&self, contents: &TileContents<'_>) -> Missing {
+        let candidates = contents.candidates.iter();
+        let large = candidates.filter(|c| tile_shape::needs_detail_level(c.shape, self.tile.z()));
+        Missing { large: large.map(position).collect(), lone: contents.coverage.lone_polygons() }
     }
 }
 
-/// Encodes a tile. `large` are the shapes that are stored separately.
+/// What is read for a tile.
+pub(super) struct TileContents<'b> {
+    pub(super) candidates: Vec<Candidate<'b>>,
+    coverage: CoverageGrid,
+}
+
+impl TileContents<'_> {
+    pub(super) fn new(tile: TileId) -> Self {
+        Self { candidates: Vec::new(), coverage: CoverageGrid::new(tile) }
+    }
+}
+
+/// The positions of features that are read separately.
+#[derive(Default)]
+pub(super) struct Missing {
+    /// Large features, whose shapes are stored separately.
+    pub(super) large: Vec<u64>,
+    /// Small polygons that may be drawn alone.
+    pub(super) lone: Vec<u64>,
+}
+
+impl Missing {
+    pub(super) fn is_empty(&self) -> bool {
+        self.large.is_empty() && self.lone.is_empty()
+    }
+}
+
+/// The features that were read separately.
+#[derive(Default)]
+pub(super) struct SeparateFeatures {
+    /// The shapes of large features by position, in the detail of the zoom.
+    pub(super) large: FxHashMap<u64, Vec<u8>>,
+    pub(super) lone: Vec<LonePolygon>,
+}
+
+/// A small polygon that may be drawn alone.
+pub(super) struct LonePolygon {
+    position: u64,
+    polygon: Polygon,
+    size_class: u8,
+    shape: Vec<u8>,
+    attributes: Vec<u8>,
+}
+
+impl LonePolygon {
+    /// Reads the polygon from its stored geometry and properties; `None` if it is none.
+    pub(super) fn read(
+        layer: &Layer,
+        zoom: u8,
+        position: u64,
+        wkb: &[u8],
+        properties: &str,
+    ) -> Result<Option<Self>> {
+        let geometry = wkb::from_wkb(wkb).map_err(|error| Error::Damaged(error.to_string()))?;
+        let Some(shape) = TileShape::from_geometry(&geometry) else { return Ok(None) };
+        let Some(polygon) = Polygon::from_shape(&shape) else { return Ok(None) };
+        let properties: serde_json::Map<String, serde_json::Value> =
+            serde_json::from_str(properties)?;
+        let fields = layer.fields.iter().zip(0_u32..);
+        let values = fields.filter_map(|(field, no)| Some((no, properties.get(&field.name)?)));
+        let attributes = attributes::encode(values);
+        let size_class = shape.size_class;
+        let level = shape.levels.into_iter().find(|level| level.max_zoom >= zoom);
+        let shape = match level.filter(|_| tile_shape::needs_detail_level(&shape.bytes, zoom)) {
+            Some(level) => level.bytes,
+            None => shape.bytes,
+        };
+        Ok(Some(Self { position, polygon, size_class, shape, attributes }))
+    }
+}
+
+/// Encodes a tile.
 pub(super) fn encode<'b>(
     layer: &Layer,
     tile: TileId,
-    mut candidates: Vec<Candidate<'b>>,
-    large: &'b FxHashMap<u64, Vec<u8>>,
+    contents: TileContents<'b>,
+    separate: &'b SeparateFeatures,
 ) -> Vec<u8> {
-    if !large.is_empty() {
+    let TileContents { mut candidates, mut coverage } = contents;
+    if !separate.large.is_empty() {
         for candidate in &mut candidates {
-            if let Some(shape) = large.get(&position(candidate)) {
+            if let Some(shape) = separate.large.get(&position(candidate)) {
                 candidate.shape = shape;
             }
+        }
+    }
+    for lone in &separate.lone {
+        if coverage.take_lone(&lone.polygon, lone.position) {
+            candidates.push(Candidate {
+                id: tile_id(lone.position),
+                is_polygon: true,
+                min_zoom: tile.z(),
+                rank: zoom_selection::rank(lone.size_class, lone.position),
+                shape: &lone.shape,
+                attributes: &lone.attributes,
+            });
         }
     }
     let names: Vec<&str> = layer.fields.iter().map(|field| field.name.as_str()).collect();
     let is_last = tile.z() == layer.max_zoom;
     let budget = (!is_last).then_some(MAX_TILE_BYTES);
-    tile::encode(tile, layer.slug.as_str(), &names, candidates, budget)
+    tile::encode(tile, layer.slug.as_str(), &names, candidates, coverage, budget)
 }
 
 /// A feature has this many ids in tiles: one for each kind of shape in a geometry collection.
@@ -237,39 +311,28 @@ pub(super) fn position_of_id(tile_id: u64) -> Option<u64> {
     Some(tile_id / IDS_PER_FEATURE).filter(|position| *position > 0)
 }
 
-/// The features that may be visible in a tile, copied from their blocks.
+/// The blocks of a tile, copied from the database.
 #[derive(Default)]
-pub(super) struct FeatureBuffer {
+pub(super) struct BlockBuffer {
     bytes: Vec<u8>,
-    features: Vec<BufferedFeature>,
-    blocks: usize,
-}
-
-/// Where the shape and the attributes of a feature are.
-struct BufferedFeature {
-    position: u64,
-    min_zoom: u8,
-    size_class: u8,
-    shape: usize,
-    attributes: usize,
-    end: usize,
+    /// Tier, Morton code and end of each block.
+    blocks: Vec<(u8, u64, usize)>,
 }
 
 /// How many buffers are kept for later tiles, and how large one may be.
 const MAX_SPARES: usize = 4;
 const MAX_SPARE_BYTES: usize = 4 << 20;
 
-impl FeatureBuffer {
+impl BlockBuffer {
     /// Provides an empty buffer in the memory of an earlier one: fresh memory costs more than what is
     /// written into it.
     pub(super) fn with<R>(work: impl FnOnce(&mut Self) -> R) -> R {
-        static SPARE: Mutex<Vec<FeatureBuffer>> = Mutex::new(Vec::new());
+        static SPARE: Mutex<Vec<BlockBuffer>> = Mutex::new(Vec::new());
         let mut buffer = SPARE.lock().pop().unwrap_or_default();
         let outcome = work(&mut buffer);
         if buffer.bytes.capacity() <= MAX_SPARE_BYTES {
             buffer.bytes.clear();
-            buffer.features.clear();
-            buffer.blocks = 0;
+            buffer.blocks.clear();
             let mut spare = SPARE.lock();
             if spare.len() < MAX_SPARES {
                 spare.push(buffer);
@@ -278,42 +341,25 @@ impl FeatureBuffer {
         outcome
     }
 
-    /// Adds the entries of a block that may be visible.
-    pub(super) fn add(&mut self, plan: &TilePlan, block: &[u8]) {
-        self.blocks += 1;
-        for entry in plan.visible(block) {
-            let start = self.bytes.len();
-            self.bytes.extend_from_slice(entry.body);
-            self.features.push(BufferedFeature {
-                position: entry.key.1,
-                min_zoom: entry.min_zoom,
-                size_class: entry.size_class,
-                shape: start,
-                attributes: start + entry.shape().len(),
-                end: self.bytes.len(),
-            });
-        }
-    }
-
-    /// The number of features.
-    pub(super) fn len(&self) -> usize {
-        self.features.len()
+    pub(super) fn add(&mut self, tier: u8, code: u64, block: &[u8]) {
+        self.bytes.extend_from_slice(block);
+        self.blocks.push((tier, code, self.bytes.len()));
     }
 
     /// Whether the tile can be encoded on the calling thread.
     pub(super) fn is_small(&self) -> bool {
-        is_small(self.bytes.len(), self.blocks)
+        // At most half of what is read is visible, except in very dense areas.
+        is_small(self.bytes.len() / 2, self.blocks.len())
     }
 
-    pub(super) fn candidates(&self) -> Vec<Candidate<'_>> {
-        let candidate = |feature: &BufferedFeature| Candidate {
-            id: tile_id(feature.position),
-            min_zoom: feature.min_zoom,
-            rank: zoom_selection::rank(feature.size_class, feature.position),
-            shape: &self.bytes[feature.shape..feature.attributes],
-            attributes: &self.bytes[feature.attributes..feature.end],
-        };
-        self.features.iter().map(candidate).collect()
+    pub(super) fn contents(&self, plan: &TilePlan) -> TileContents<'_> {
+        let mut contents = TileContents::new(plan.tile);
+        let mut start = 0;
+        for (tier, code, end) in &self.blocks {
+            plan.read_block(*tier, *code, &self.bytes[start..*end], &mut contents);
+            start = *end;
+        }
+        contents
     }
 }
 

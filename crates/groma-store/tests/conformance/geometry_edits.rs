@@ -138,7 +138,7 @@ async fn geometry_is_found_by_its_id_and_by_its_tile_feature_id(fixture: Fixture
     assert_eq!((layer.id, feature.id), (posted.layer_id, id));
     let tile = TileId::new(0, 0, 0).unwrap();
     let drawn = mvt::decode(&fixture.tile(posted.layer_id, tile).await).unwrap();
-    let number = drawn.features[0].id;
+    let number = drawn.features[0].id.unwrap();
     let found = fixture
         .store
         .geometry_by_tile_id(fixture.workspace_id, posted.layer_id, number)

@@ -12,6 +12,7 @@
 
 mod accounts;
 mod concurrency;
+mod coverage;
 mod engine_parity;
 mod events;
 mod fixture;

@@ -202,14 +202,16 @@ proptest! {
     }
 
     #[test]
-    fn points_are_rounded_down_to_a_unit(points in random_line(1..20), z in 0_u8..=24) {
+    fn points_are_rounded_to_the_nearest_unit(points in random_line(1..20), z in 0_u8..=24) {
         let tile = tile_at(z, project(points[0].x, points[0].y));
         let source: Vec<FloatPoint> = points.iter().map(|at| to_tile_units(at, tile)).collect();
         let features = encode_single(&Geometry::MultiPoint(points), tile);
         let Decoded::Points(decoded) = &features[0].geometry else {
             return Err(TestCaseError::fail("points"));
         };
-        let rounded = |point: &FloatPoint| (point.0.floor() as i64, point.1.floor() as i64);
+        let rounded = |point: &FloatPoint| {
+            ((point.0 + 0.5).floor() as i64, (point.1 + 0.5).floor() as i64)
+        };
         for point in source.iter().map(rounded) {
             let within = (-64..=4160).contains(&point.0) && (-64..=4160).contains(&point.1);
             prop_assert_eq!(decoded.contains(&point), within, "{:?}", point);
@@ -228,7 +230,7 @@ proptest! {
             (shape, attributes::encode([(value % 2, &json!(value))].into_iter()))
         }).collect();
         let mut candidates: Vec<_> = (1..).zip(stored.iter().zip(&shapes)).map(|(id, (stored, shape))| Candidate {
-            id: 4 * id, min_zoom: shape.1, rank: shape.2, shape: bytes_for_zoom(&stored.0, 2), attributes: &stored.1,
+            id: 4 * id, is_polygon: false, min_zoom: shape.1, rank: shape.2, shape: bytes_for_zoom(&stored.0, 2), attributes: &stored.1,
         }).collect();
         let tile = TileId::new(2, 2, 1).unwrap();
         let bytes = encode(tile, "x", &["a", "b"], candidates.clone(), max_bytes);

@@ -9,6 +9,7 @@ fn encode_limited(z: u8, features: &[(u8, u64)], room: usize) -> Vec<u64> {
     let candidates = |count: usize| {
         let number = |(id, &(min_zoom, rank)): (u64, &(u8, u64))| Candidate {
             id: 4 * id,
+            is_polygon: false,
             min_zoom,
             rank,
             shape: &shape,

@@ -12,17 +12,17 @@ use crate::{
         postgres::{Postgres, unsigned},
     },
     layers::{
-        StoredFeature, StoredLayer,
+        StoredFeature, StoredLayer, morton_code,
         tile_index::TierRanges,
-        tiles::{self, Encoded, LayerCache, MAX_INLINE_BLOCKS, MaxGap, Pace, Tile, TilePlan},
+        tiles::{
+            self, Encoded, LayerCache, LonePolygon, MAX_INLINE_BLOCKS, MaxGap, Missing, Pace,
+            SeparateFeatures, Tile, TileContents, TilePlan,
+        },
     },
 };
 use deadpool_postgres::Client;
 use groma_domain::{GeometryId, Layer, LayerId, RecordId, WorkspaceId, layer::LayerKey};
-use groma_geo::{
-    grid::{GridBox, TileId},
-    tile::Candidate,
-};
+use groma_geo::grid::{GridBox, TileId};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use tokio_postgres::{Row, types::ToSql};
@@ -141,44 +141,38 @@ async fn encode_tile(
         return Ok(is_current.then(|| Encoded::tile(revision, Vec::new())));
     };
     let max_blocks = (pace == Pace::Inline).then_some(MAX_INLINE_BLOCKS);
-    let mut blocks = BlockRows::default();
-    let (mut ranges, mut has_all) = (plan.ranges.clone(), plan.reads_all_ranges());
-    if has_all {
-        ranges.extend_from_slice(&plan.further_ranges);
+    let limit = max_blocks.map(|max| max + 1);
+    let rows = tile_rows(client, workspace, no, &plan.ranges, plan.area(), limit).await?;
+    if !is_of(revision, &rows)? {
+        return Ok(None);
     }
-    loop {
-        let limit = max_blocks.map(|max| max + 1);
-        let rows = tile_rows(client, workspace, no, &ranges, plan.area(), limit).await?;
-        if !is_of(revision, &rows)? {
-            return Ok(None);
-        }
-        if max_blocks.is_some_and(|max| rows.len() > max) {
-            return Ok(Some(Encoded::TooLarge));
-        }
-        blocks.add(&plan, rows)?;
-        if has_all || !plan.needs_further_ranges(plan.candidates(blocks.near()).len()) {
-            break;
-        }
-        ranges.clone_from(&plan.further_ranges);
-        has_all = true;
+    if max_blocks.is_some_and(|max| rows.len() > max) {
+        return Ok(Some(Encoded::TooLarge));
     }
-    let source = Arc::new(TileSource { plan, stored, blocks });
+    let blocks = BlockRows::new(rows)?;
+    let source = Arc::new(TileSource { plan, stored, blocks, tile });
     let encoded = if source.blocks.is_small() {
-        source.encode_without_large_features(tile)
+        source.encode_if_complete()
     } else {
         let source = source.clone();
-        run_blocking(move || source.encode_without_large_features(tile)).await?
+        run_blocking(move || source.encode_if_complete()).await?
     };
     let missing = match encoded {
         Ok(bytes) => return Ok(Some(Encoded::tile(revision, bytes))),
         Err(missing) => missing,
     };
-    // Large features may take long to read.
+    // These may take long to read.
     let own = if pace == Pace::Inline { Some(engine.client().await?) } else { None };
     let client = own.as_ref().unwrap_or(client);
-    let large = large_features(client, workspace, &source.stored, missing, tile.z()).await?;
-    let Some(large) = large else { return Ok(None) };
-    let bytes = run_blocking(move || source.encode(tile, source.candidates(), &large)).await?;
+    let (stored, zoom) = (&source.stored, tile.z());
+    let Some(large) = large_features(client, workspace, stored, missing.large, zoom).await? else {
+        return Ok(None);
+    };
+    let Some(lone) = lone_polygons(client, workspace, stored, missing.lone, zoom).await? else {
+        return Ok(None);
+    };
+    let separate = SeparateFeatures { large, lone };
+    let bytes = run_blocking(move || source.encode(source.contents(), &separate)).await?;
     Ok(Some(Encoded::tile(revision, bytes)))
 }
 
@@ -263,36 +257,29 @@ struct TileSource {
     plan: TilePlan,
     stored: Arc<StoredLayer>,
     blocks: BlockRows,
+    tile: TileId,
 }
 
-/// The positions of large features, whose shapes are stored separately.
-struct LargeFeatures(Vec<u64>);
-
 impl TileSource {
-    fn candidates(&self) -> Vec<Candidate<'_>> {
-        let mut candidates = self.plan.candidates(self.blocks.near());
-        if self.plan.needs_further_ranges(candidates.len()) {
-            candidates.extend(self.plan.candidates(self.blocks.beyond()));
+    fn contents(&self) -> TileContents<'_> {
+        let mut contents = TileContents::new(self.tile);
+        for (tier, code, block) in self.blocks.iter() {
+            self.plan.read_block(tier, code, block, &mut contents);
         }
-        candidates
+        contents
     }
 
-    fn encode<'s>(
-        &'s self,
-        tile: TileId,
-        candidates: Vec<Candidate<'s>>,
-        large: &'s FxHashMap<u64, Vec<u8>>,
-    ) -> Vec<u8> {
-        tiles::encode(&self.stored.layer, tile, candidates, large)
+    fn encode<'s>(&'s self, contents: TileContents<'s>, separate: &'s SeparateFeatures) -> Vec<u8> {
+        tiles::encode(&self.stored.layer, self.tile, contents, separate)
     }
 
-    /// Encodes the tile, unless it has large features.
-    fn encode_without_large_features(&self, tile: TileId) -> Result<Vec<u8>, LargeFeatures> {
-        let candidates = self.candidates();
-        let large = self.plan.large_features(&candidates);
-        match large.is_empty() {
-            true => Ok(self.encode(tile, candidates, &FxHashMap::default())),
-            false => Err(LargeFeatures(large)),
+    /// Encodes the tile, unless some of its features are stored separately.
+    fn encode_if_complete(&self) -> Result<Vec<u8>, Missing> {
+        let contents = self.contents();
+        let missing = self.plan.missing(&contents);
+        match missing.is_empty() {
+            true => Ok(self.encode(contents, &SeparateFeatures::default())),
+            false => Err(missing),
         }
     }
 }
@@ -313,7 +300,7 @@ async fn large_features(
     client: &Client,
     workspace: WorkspaceId,
     stored: &StoredLayer,
-    LargeFeatures(positions): LargeFeatures,
+    positions: Vec<u64>,
     zoom: u8,
 ) -> Result<Option<FxHashMap<u64, Vec<u8>>>> {
     let mut large = FxHashMap::default();
@@ -334,6 +321,34 @@ async fn large_features(
         }
     }
     Ok(Some(large))
+}
+
+/// Polygons that may be drawn alone; `None` when the layer has changed since.
+async fn lone_polygons(
+    client: &Client,
+    workspace: WorkspaceId,
+    stored: &StoredLayer,
+    positions: Vec<u64>,
+    zoom: u8,
+) -> Result<Option<Vec<LonePolygon>>> {
+    let mut polygons = Vec::with_capacity(positions.len());
+    if positions.is_empty() {
+        return Ok(Some(polygons));
+    }
+    let positions: Vec<i64> = positions.into_iter().map(int).collect();
+    let statement = client.prepare_cached(sql::FEATURES_AT).await?;
+    let rows = client.query(&statement, &[&workspace.0, &int(stored.no), &positions]).await?;
+    if !is_of(stored.layer.revision, &rows)? {
+        return Ok(None);
+    }
+    for row in rows {
+        if let Some(position) = row.try_get::<_, Option<i64>>(1)? {
+            let (wkb, properties) = (row.try_get(2)?, row.try_get(3)?);
+            let position = position.unsigned_abs();
+            polygons.extend(LonePolygon::read(&stored.layer, zoom, position, wkb, properties)?);
+        }
+    }
+    Ok(Some(polygons))
 }
 
 /// The blocks of some ranges that meet an area, up to a limit.
@@ -359,54 +374,42 @@ async fn tile_rows(
     Ok(client.query(&statement, &limited).await?)
 }
 
-/// Rows of [`sql::TILE`], and the indexes of the distinct blocks in them: of the tiers of the zoom, and of
-/// those beyond.
-#[derive(Default)]
+/// Rows of [`sql::TILE`], and the distinct blocks in them.
 struct BlockRows {
     rows: Vec<Row>,
-    near: Vec<usize>,
-    beyond: Vec<usize>,
+    /// Tier, Morton code and index of the row.
+    blocks: Vec<(u8, u64, usize)>,
 }
 
 impl BlockRows {
-    fn add(&mut self, plan: &TilePlan, rows: Vec<Row>) -> Result<()> {
+    fn new(rows: Vec<Row>) -> Result<Self> {
         let mut keys = Vec::with_capacity(rows.len());
-        for (at, row) in (self.rows.len()..).zip(&rows) {
+        for (at, row) in rows.iter().enumerate() {
             // A layer without blocks has one row, with only the revision.
             let Some(tier) = row.try_get::<_, Option<i16>>(1)? else { continue };
             let key = (row.try_get::<_, i64>(2)?, row.try_get::<_, i64>(3)?);
             keys.push((tier, key, at));
         }
-        self.rows.extend(rows);
         // A block that two ranges meet is returned twice.
         keys.sort_unstable();
         keys.dedup_by_key(|(tier, key, _)| (*tier, *key));
-        for (tier, _, at) in keys {
-            let is_beyond = plan.is_beyond(u8::try_from(tier).unwrap_or_default());
-            let indexes = if is_beyond { &mut self.beyond } else { &mut self.near };
-            indexes.push(at);
-        }
-        Ok(())
+        let block = |(tier, (code, _), at): (i16, (i64, i64), usize)| {
+            (u8::try_from(tier).unwrap_or_default(), morton_code(code), at)
+        };
+        Ok(Self { rows, blocks: keys.into_iter().map(block).collect() })
     }
 
     /// Whether the tile can be encoded on the calling thread.
     fn is_small(&self) -> bool {
-        let bytes: usize = self.near().chain(self.beyond()).map(<[u8]>::len).sum();
+        let bytes: usize = self.iter().map(|(_, _, block)| block.len()).sum();
         // At most half of what is read is visible, except in very dense areas.
         tiles::is_small(bytes / 2, self.rows.len())
     }
 
-    fn near(&self) -> impl ExactSizeIterator<Item = &[u8]> {
-        self.blocks(&self.near)
-    }
-
-    fn beyond(&self) -> impl ExactSizeIterator<Item = &[u8]> {
-        self.blocks(&self.beyond)
-    }
-
-    fn blocks<'r>(&'r self, at: &'r [usize]) -> impl ExactSizeIterator<Item = &'r [u8]> {
+    fn iter(&self) -> impl Iterator<Item = (u8, u64, &[u8])> {
         // The column has this type; if it had not, the block would be empty.
-        at.iter().map(|at| self.rows[*at].try_get(4).unwrap_or_default())
+        let block = |at: usize| self.rows[at].try_get(4).unwrap_or_default();
+        self.blocks.iter().map(move |(tier, code, at)| (*tier, *code, block(*at)))
     }
 }
 

@@ -39,6 +39,11 @@ statements! {
     FEATURES_BETWEEN = "SELECT position, id, external_id, folder_id, assignment_id,
             coalesce(heights, ST_AsBinary(geom, 'NDR')), properties, created_at, updated_at
         FROM features WHERE workspace_id = $1 AND layer = $2 AND position BETWEEN $3 AND $4 ORDER BY position LIMIT $5";
+    FEATURES_AT = "SELECT l.revision, f.position, f.geometry, f.properties FROM layers l
+        LEFT JOIN LATERAL (SELECT f.position, coalesce(f.heights, ST_AsBinary(f.geom, 'NDR')) AS geometry, f.properties
+            FROM features f WHERE f.workspace_id = $1 AND f.layer = $2 AND f.position = ANY ($3)
+            AND f.geom IS NOT NULL ORDER BY f.position) f ON true
+        WHERE l.workspace_id = $1 AND l.no = $2";
     INSERT_FEATURE = "INSERT INTO features (workspace_id, layer, position, id, external_id, folder_id, assignment_id,
             geom, heights, properties, created_at, updated_at)
         VALUES ($1, $2, $3, $4, $5, $6, $7, ST_Force2D($8::geometry), $9, $10, $11, $12)";

@@ -10,7 +10,10 @@ use crate::{
     layers::{
         StoredFeature, StoredLayer, morton_code, sortable,
         tile_index::TierRanges,
-        tiles::{self, Encoded, FeatureBuffer, LayerCache, MaxGap, Pace, Tile, TilePlan},
+        tiles::{
+            self, BlockBuffer, Encoded, LayerCache, LonePolygon, MaxGap, Pace, SeparateFeatures,
+            Tile, TilePlan,
+        },
     },
 };
 use groma_domain::{GeometryId, Layer, LayerId, RecordId, Timestamp, WorkspaceId, layer::LayerKey};
@@ -113,25 +116,25 @@ fn read_tile(
     let Some(plan) = TilePlan::new(layer, tile, MAX_GAP) else {
         return Ok(Encoded::tile(revision, Vec::new()));
     };
-    let is_allowed = |buffer: &FeatureBuffer| pace == Pace::Blocking || buffer.is_small();
-    let bytes = FeatureBuffer::with(|buffer| {
-        let mut read = |ranges| {
-            each_block_while(snapshot, no, ranges, plan.area(), |_, _, block| {
-                buffer.add(&plan, block);
-                is_allowed(buffer)
-            })?;
-            Ok::<_, Error>(buffer.len())
-        };
-        if plan.needs_further_ranges(read(&plan.ranges)?) {
-            read(&plan.further_ranges)?;
-        }
-        let candidates = buffer.candidates();
-        let large = plan.large_features(&candidates);
-        if !is_allowed(buffer) || (pace == Pace::Inline && !large.is_empty()) {
+    let is_allowed = |buffer: &BlockBuffer| pace == Pace::Blocking || buffer.is_small();
+    let bytes = BlockBuffer::with(|buffer| {
+        each_block_while(snapshot, no, &plan.ranges, plan.area(), |tier, (code, _), block| {
+            buffer.add(tier, code, block);
+            is_allowed(buffer)
+        })?;
+        if !is_allowed(buffer) {
             return Ok(None);
         }
-        let large = large_features(snapshot, no, large, tile.z())?;
-        Ok::<_, Error>(Some(tiles::encode(layer, tile, candidates, &large)))
+        let contents = buffer.contents(&plan);
+        let missing = plan.missing(&contents);
+        if pace == Pace::Inline && !missing.is_empty() {
+            return Ok(None);
+        }
+        let separate = SeparateFeatures {
+            large: large_features(snapshot, no, missing.large, tile.z())?,
+            lone: lone_polygons(snapshot, &stored, missing.lone, tile.z())?,
+        };
+        Ok::<_, Error>(Some(tiles::encode(layer, tile, contents, &separate)))
     })?;
     Ok(match bytes {
         Some(bytes) => Encoded::tile(revision, bytes),
@@ -264,6 +267,26 @@ fn large_features(
         large.extend(shape.optional()?.map(|shape| (position, shape)));
     }
     Ok(large)
+}
+
+/// Polygons that may be drawn alone.
+fn lone_polygons(
+    connection: &Connection,
+    stored: &StoredLayer,
+    positions: Vec<u64>,
+    zoom: u8,
+) -> Result<Vec<LonePolygon>> {
+    let mut polygons = Vec::with_capacity(positions.len());
+    let mut statement = connection.prepare_cached(sql::FEATURE_AT)?;
+    for position in positions {
+        let mut rows = statement.query([row_key(int(stored.no), position)])?;
+        if let Some(row) = rows.next()? {
+            let wkb = row.get_ref(0)?.as_blob().map_err(rusqlite::Error::from)?;
+            let properties = row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?;
+            polygons.extend(LonePolygon::read(&stored.layer, zoom, position, wkb, properties)?);
+        }
+    }
+    Ok(polygons)
 }
 
 /// Calls `take` for the blocks that may have entries in one of these ranges, which are in order: those that

@@ -17,6 +17,7 @@ statements! {
     SAVE_FEATURE_KEY = "INSERT OR IGNORE INTO feature_keys (layer, external_id, position) VALUES (?1, ?2, ?3)";
     FEATURES_BETWEEN = "SELECT position, id, external_id, folder_id, assignment_id, geometry, properties, created_at, updated_at
         FROM features WHERE position BETWEEN ?1 AND ?2 ORDER BY position LIMIT ?3";
+    FEATURE_AT = "SELECT geometry, properties FROM features WHERE position = ?1 AND geometry IS NOT NULL";
     INSERT_FEATURE = "INSERT INTO features
         (position, id, external_id, folder_id, assignment_id, geometry, properties, created_at, updated_at)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";

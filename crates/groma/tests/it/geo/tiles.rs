@@ -263,7 +263,10 @@ fn geometry_keeps_its_id_at_every_zoom_and_after_updates(engine: Engine) {
         for z in 0..=18 {
             let features = map.features_in(&layer, tile_of_paris(z));
             ids.extend(
-                features.iter().filter(|f| f.properties["park"] == json!(true)).map(|f| f.id),
+                features
+                    .iter()
+                    .filter(|f| f.properties.get("park") == Some(&json!(true)))
+                    .filter_map(|f| f.id),
             );
         }
         assert_eq!(ids.len(), 19, "the geometry is in its tile at every zoom");

@@ -1,0 +1,104 @@
+//! Paints covered cells with rectangles.
+
+use super::{Cell, FULL_AREA};
+use crate::tile_shape::SMALL_SQUARE;
+use std::collections::BTreeMap;
+
+/// A tile measures 2¹² units.
+const EXTENT_BITS: u32 = 12;
+/// How far rectangles reach beyond the tile, so that no line shows between tiles.
+const BUFFER: i64 = 64;
+/// A cell is painted completely if this much of it is covered.
+const NEARLY_FULL: u64 = FULL_AREA / 100 * 97;
+
+/// A rectangle in units of a tile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rectangle {
+    pub(crate) min: (i64, i64),
+    pub(crate) max: (i64, i64),
+    /// How many polygons it stands for.
+    pub(crate) count: u64,
+}
+
+/// The rectangles for covered cells, given by row and column. A tile has 2^`cell_bits` cells along its
+/// side.
+pub(super) fn rectangles(cells: &BTreeMap<(u32, u32), Cell>, cell_bits: u32) -> Vec<Rectangle> {
+    let size_bits = EXTENT_BITS - cell_bits;
+    let mut rectangles = Vec::new();
+    let mut full = BTreeMap::new();
+    // What could not be painted with whole units is painted with the next cell.
+    let mut rest = 0.0;
+    for (&(row, column), &Cell { area, centres: count, .. }) in cells {
+        if area >= NEARLY_FULL {
+            full.insert((row, column), count);
+            continue;
+        }
+        let size = 1_i64 << size_bits;
+        let wanted = area as f64 / FULL_AREA as f64 * (size * size) as f64 + rest;
+        let (mut width, mut height) = sides(wanted, size);
+        if width.min(height) < SMALL_SQUARE && is_isolated(cells, row, column) {
+            (width, height) = (width.max(SMALL_SQUARE), height.max(SMALL_SQUARE));
+            rest = 0.0;
+        } else {
+            rest = wanted - (width * height) as f64;
+        }
+        if width * height == 0 {
+            continue;
+        }
+        let start = |index: u32, side: i64| (i64::from(index) << size_bits) + (size - side) / 2;
+        let min = (start(column, width), start(row, height));
+        let max = (min.0 + width, min.1 + height);
+        rectangles.push(Rectangle { min, max, count: count.max(1) });
+    }
+    rectangles.extend(join(full, cell_bits));
+    rectangles
+}
+
+/// Whether nothing is in the cells around a cell.
+fn is_isolated(cells: &BTreeMap<(u32, u32), Cell>, row: u32, column: u32) -> bool {
+    let near = |at: u32| at.saturating_sub(1)..=at + 1;
+    let mut around = near(row).flat_map(|y| near(column).map(move |x| (y, x)));
+    around.all(|place| place == (row, column) || !cells.contains_key(&place))
+}
+
+/// The sides, in whole units, of a rectangle with about this area in a cell.
+fn sides(area: f64, size: i64) -> (i64, i64) {
+    let width = (area.max(0.0).sqrt().round() as i64).min(size);
+    match width {
+        0 => (0, 0),
+        _ => (width, ((area / width as f64).round() as i64).clamp(1, size)),
+    }
+}
+
+/// Joins full cells: along the row, then with equal runs below.
+fn join(mut cells: BTreeMap<(u32, u32), u64>, cell_bits: u32) -> Vec<Rectangle> {
+    let size_bits = EXTENT_BITS - cell_bits;
+    let mut rectangles = Vec::new();
+    while let Some(((row, column), mut count)) = cells.pop_first() {
+        let mut columns = column + 1;
+        while let Some(more) = cells.remove(&(row, columns)) {
+            count += more;
+            columns += 1;
+        }
+        let mut rows = row + 1;
+        while (column..columns).all(|column| cells.contains_key(&(rows, column))) {
+            let below = (column..columns).filter_map(|column| cells.remove(&(rows, column)));
+            count += below.sum::<u64>();
+            rows += 1;
+        }
+        let low = |index: u32| if index == 0 { -BUFFER } else { i64::from(index) << size_bits };
+        let high = |index: u32| {
+            if index >> cell_bits == 1 {
+                (1 << EXTENT_BITS) + BUFFER
+            } else {
+                i64::from(index) << size_bits
+            }
+        };
+        rectangles.push(Rectangle {
+            min: (low(column), low(row)),
+            max: (high(columns), high(rows)),
+            count: count.max(1),
+        });
+    }
+    rectangles
+}
