@@ -1,9 +1,10 @@
-// The workspace's layers. Each is one MapLibre source with three style layers: fills, lines and circles.
+// The workspace's layers. Each is one MapLibre source with style layers for fills, lines, circles, and for
+// aggregates: shapes without an id that stand for polygons too small to be drawn at this zoom.
 
 import type { ExpressionSpecification, Map as MapLibre, VectorTileSource } from "maplibre-gl";
 import type { LayerConfig } from "./config";
 
-/** The style layers, with the opacity that each has when the layer's opacity is 1. */
+/** The style layers of features, with the opacity that each has when the layer's opacity is 1. */
 const STYLE_LAYERS = [
   { suffix: "area", property: "fill-opacity", opacity: 0.18 },
   { suffix: "line", property: "line-opacity", opacity: 0.95 },
@@ -14,8 +15,16 @@ export function sourceId(layer: LayerConfig): string {
   return `layer-${layer.id}`;
 }
 
+/** The style layers of features. */
 export function styleLayerIds(layer: LayerConfig): string[] {
   return STYLE_LAYERS.map(({ suffix }) => `${sourceId(layer)}-${suffix}`);
+}
+
+/** As dark as polygons of a few pixels with their outlines. */
+const AGGREGATE_OPACITY = 0.4;
+
+function aggregateLayerId(layer: LayerConfig): string {
+  return `${sourceId(layer)}-aggregate`;
 }
 
 export function addLayer(map: MapLibre, layer: LayerConfig): void {
@@ -28,18 +37,28 @@ export function addLayer(map: MapLibre, layer: LayerConfig): void {
   });
   const common = { source: sourceId(layer), "source-layer": layer.sourceLayer };
   const [area, line, point] = styleLayerIds(layer) as [string, string, string];
+  const isAggregate: ExpressionSpecification = ["has", "groma_count"];
+  const isFeature: ExpressionSpecification = ["!", isAggregate];
+  map.addLayer({
+    id: aggregateLayerId(layer),
+    type: "fill",
+    ...common,
+    filter: isAggregate,
+    // Antialiasing would show lines between adjacent rectangles.
+    paint: { "fill-color": layer.color, "fill-antialias": false },
+  });
   map.addLayer({
     id: area,
     type: "fill",
     ...common,
-    filter: isOneOf("Polygon"),
+    filter: ["all", isFeature, isOneOf("Polygon")],
     paint: { "fill-color": layer.color },
   });
   map.addLayer({
     id: line,
     type: "line",
     ...common,
-    filter: isOneOf("Polygon", "LineString"),
+    filter: ["all", isFeature, isOneOf("Polygon", "LineString")],
     paint: {
       "line-color": layer.color,
       "line-width": ["interpolate", ["linear"], ["zoom"], 8, 0.6, 14, 1.2, 18, 2],
@@ -60,7 +79,7 @@ export function addLayer(map: MapLibre, layer: LayerConfig): void {
 }
 
 export function setLayerVisible(map: MapLibre, layer: LayerConfig, isVisible: boolean): void {
-  for (const id of styleLayerIds(layer))
+  for (const id of [aggregateLayerId(layer), ...styleLayerIds(layer)])
     map.setLayoutProperty(id, "visibility", isVisible ? "visible" : "none");
 }
 
@@ -71,6 +90,7 @@ export function setLayerOpacity(map: MapLibre, layer: LayerConfig, factor: numbe
     map.setPaintProperty(ids[index] ?? "", property, opacity * factor);
   });
   map.setPaintProperty(ids[2] ?? "", "circle-stroke-opacity", factor);
+  map.setPaintProperty(aggregateLayerId(layer), "fill-opacity", AGGREGATE_OPACITY * factor);
 }
 
 /** Loads the tiles of another revision. */

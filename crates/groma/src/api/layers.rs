@@ -10,7 +10,7 @@ use crate::http::{HttpError, ResponseOptions};
 use axum::{Extension, extract::State, response::Response};
 use groma_domain::{
     Layer,
-    layer::{FieldType, LayerDocument, LayerKey},
+    layer::{FieldType, LayerDocument},
 };
 use groma_geo::Bbox;
 use serde::Serialize;
@@ -59,9 +59,12 @@ pub(super) async fn get_layer_tilejson(
     json(options, &TileJson::new(&layer.document(&api.geo_url)))
 }
 
-async fn find(api: &ApiState, caller: &Caller, path: &LayerPath) -> Result<Layer, HttpError> {
-    let key = LayerKey::Id(path.id()?);
-    let layer = api.store.layer(caller.0.workspace, &key).await?;
+pub(super) async fn find(
+    api: &ApiState,
+    caller: &Caller,
+    path: &LayerPath,
+) -> Result<Layer, HttpError> {
+    let layer = api.store.layer(caller.0.workspace, &path.key).await?;
     layer.ok_or_else(|| path.not_found())
 }
 

@@ -5,7 +5,7 @@ use axum::{
     extract::{FromRequestParts, RawPathParams},
     http::request::Parts,
 };
-use groma_domain::{FieldError, LayerId, ListParams, list::MAX_TERM, reference::Key};
+use groma_domain::{FieldError, ListParams, layer::LayerKey, list::MAX_TERM, reference::Key};
 use groma_geo::grid::TileId;
 
 /// The `page`, `limit` and `term` of a list.
@@ -72,21 +72,17 @@ impl<S: Send + Sync> FromRequestParts<S> for KeyPath {
     }
 }
 
-/// The `:id` of a layer.
+/// The `:id` of a layer: its id or its slug.
 pub(super) struct LayerPath {
     /// As sent by the client, for error messages.
     text: String,
-    id: Option<LayerId>,
+    pub(super) key: LayerKey,
 }
 
 impl LayerPath {
     fn parse(text: &str) -> Self {
-        Self { text: text.to_owned(), id: text.parse().ok() }
-    }
-
-    /// The id, or a 404 if no layer can have it.
-    pub(super) fn id(&self) -> Result<LayerId, HttpError> {
-        self.id.ok_or_else(|| self.not_found())
+        let id = text.parse().map(LayerKey::Id);
+        Self { text: text.to_owned(), key: id.unwrap_or_else(|_| LayerKey::Slug(text.to_owned())) }
     }
 
     pub(super) fn not_found(&self) -> HttpError {
@@ -103,7 +99,7 @@ impl<S: Send + Sync> FromRequestParts<S> for LayerPath {
     }
 }
 
-/// The `:id` of a layer and `{z}/{x}/{y}`.
+/// The `:id` of a layer and `{z}/{x}/{y}`, where `.mvt` or `.pbf` may follow.
 pub(super) struct TilePath {
     pub(super) layer: LayerPath,
     pub(super) tile: TileId,
@@ -117,7 +113,10 @@ impl<S: Send + Sync> FromRequestParts<S> for TilePath {
         let mut values = params.iter().map(|(_, value)| value);
         let layer = LayerPath::parse(values.next().unwrap_or_default());
         let mut number = |name: &'static str, max: u32| -> Result<u32, HttpError> {
-            let text = values.next().unwrap_or_default();
+            let mut text = values.next().unwrap_or_default();
+            if name == "y" {
+                text = text.strip_suffix(".mvt").or(text.strip_suffix(".pbf")).unwrap_or(text);
+            }
             let is_digits = text.bytes().all(|byte| byte.is_ascii_digit());
             let number = text.parse().ok().filter(|number| is_digits && *number <= max);
             number.ok_or_else(|| {

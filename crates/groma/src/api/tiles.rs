@@ -1,11 +1,12 @@
 //! Vector tiles of a layer.
 
-use super::{ApiState, auth::Caller, params::TilePath};
+use super::{ApiState, auth::Caller, layers, params::TilePath};
 use crate::{
     http::{HttpError, ResponseOptions},
     tiles::MEDIA_TYPE,
 };
 use axum::{Extension, extract::State, response::Response};
+use groma_domain::layer::LayerKey;
 
 /// Get a vector tile.
 #[utoipa::path(get, path = "/api/public/v1/layers/{id}/mvt/{z}/{x}/{y}", tag = "Layers",
@@ -17,7 +18,11 @@ pub(super) async fn get_tile(
     path: TilePath,
     options: ResponseOptions,
 ) -> Result<Response, HttpError> {
-    let (workspace, layer) = (caller.0.workspace, path.layer.id()?);
+    let workspace = caller.0.workspace;
+    let layer = match &path.layer.key {
+        LayerKey::Id(id) => *id,
+        LayerKey::Slug(_) => layers::find(&api, &caller, &path.layer).await?.id,
+    };
     let tile = api.tiles.get(&api.store, workspace, layer, path.tile, options.encoding()).await?;
     let tile = tile.ok_or_else(|| path.layer.not_found())?;
     Ok(options.encoded(MEDIA_TYPE, &tile.body))

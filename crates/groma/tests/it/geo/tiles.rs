@@ -58,6 +58,7 @@ on_both_engines! {
     tile_without_features_is_an_empty_200
     equal_tiles_have_equal_etags_also_after_a_restart
     each_encoding_has_its_own_etag
+    layer_can_be_named_by_its_slug_and_a_tile_by_its_suffix
     new_geometry_is_in_the_next_tile
     new_geometry_is_in_the_next_tile_under_concurrent_reads
     geometry_keeps_its_id_at_every_zoom_and_after_updates
@@ -106,7 +107,9 @@ fn out_of_range_tile_returns_400_with_the_bounds(engine: Engine) {
         ("24/16777216/0", "x", 16_777_215),
         ("24/0/16777216", "y", 16_777_215),
         ("24/4294967296/0", "x", 16_777_215),
-        ("3/0/0.mvt", "y", 7),
+        ("3/0/0.png", "y", 7),
+        ("3/0.mvt/0", "x", 7),
+        ("3/0/0.mvt.mvt", "y", 7),
     ] {
         let message = format!("{name} must be a whole number from 0 to {most}");
         map.get(&format!("/layers/{layer}/mvt/{address}")).assert_error(400, &message);
@@ -116,6 +119,27 @@ fn out_of_range_tile_returns_400_with_the_bounds(engine: Engine) {
     for (z, last) in [(0, 0), (3, 7), (18, 262_143), (19, 524_287), (24, 16_777_215)] {
         assert_eq!(map.tile(&layer, (z, last, last)).status, 200);
     }
+}
+
+fn layer_can_be_named_by_its_slug_and_a_tile_by_its_suffix(engine: Engine) {
+    let (map, layer) = start_with_points(engine, 10);
+    let (z, x, y) = tile_of_paris(14);
+    let expected = map.get(&format!("/layers/{layer}/mvt/{z}/{x}/{y}"));
+    assert!(!expected.body.is_empty());
+    for path in [
+        format!("{layer}/mvt/{z}/{x}/{y}.mvt"),
+        format!("{layer}/mvt/{z}/{x}/{y}.pbf"),
+        format!("submissions/mvt/{z}/{x}/{y}"),
+        format!("submissions/mvt/{z}/{x}/{y}.pbf"),
+    ] {
+        let response = map.get(&format!("/layers/{path}"));
+        assert_eq!((response.status, &response.body), (200, &expected.body), "{path}");
+    }
+    for path in ["", "/tilejson"] {
+        let by_id = map.get(&format!("/layers/{layer}{path}"));
+        assert_eq!(map.get(&format!("/layers/submissions{path}")).json(), by_id.json());
+    }
+    map.get("/layers/nowhere/mvt/0/0/0").assert_error(404, "layer `nowhere` not found");
 }
 
 fn tile_without_features_is_an_empty_200(engine: Engine) {
