@@ -9,6 +9,7 @@ mod envelope;
 mod geometries;
 mod idempotency;
 mod layers;
+mod maps;
 mod openapi;
 mod params;
 mod records;
@@ -19,7 +20,7 @@ mod webhooks;
 pub(crate) use openapi::document as openapi_document;
 
 use crate::{settings::Settings, tiles::TileCache};
-use auth::RateLimitHeaders;
+use auth::{MapWindows, RateLimitHeaders};
 use axum::{
     Router,
     routing::{MethodFilter, MethodRouter, on},
@@ -37,6 +38,8 @@ pub(crate) struct Api {
     token_prefix: TokenPrefix,
     requests_per_minute: u32,
     rate_limit_headers: RateLimitHeaders,
+    map_windows: MapWindows,
+    map_rate_limit_headers: RateLimitHeaders,
     public_url: String,
     geo_url: String,
     max_geojson_bytes: u64,
@@ -55,6 +58,8 @@ impl Api {
             token_prefix: settings.service.token_prefix.clone(),
             requests_per_minute: limits.requests_per_minute,
             rate_limit_headers: RateLimitHeaders::new(limits.requests_per_minute),
+            map_windows: MapWindows::new(limits.map_requests_per_minute),
+            map_rate_limit_headers: RateLimitHeaders::new(limits.map_requests_per_minute),
             public_url: settings.server.public_url(),
             geo_url: settings.server.geo_public_url(),
             max_geojson_bytes: limits.geojson_bytes,
@@ -77,7 +82,8 @@ struct Route {
 macro_rules! route {
     ($scope:expr, $handler:path) => {{
         let (schemas, paths, _): UtoipaMethodRouter<ApiState> = routes!($handler);
-        let handler = auth::Authenticated { scope: $scope, handler: $handler };
+        let handler =
+            auth::Authenticated { scope: $scope, access: auth::Access::Api, handler: $handler };
         Route { scope: $scope, handler: on(method(&paths), handler), schemas, paths }
     }};
 }
@@ -122,7 +128,7 @@ pub(crate) fn main_router(api: &ApiState) -> Router {
 
 /// The Geo API.
 pub(crate) fn geo_router(api: &ApiState) -> Router {
-    router(geo_routes()).with_state(api.clone())
+    router(geo_routes()).merge(maps::router()).with_state(api.clone())
 }
 
 fn router(routes: Vec<Route>) -> Router<ApiState> {

@@ -215,6 +215,9 @@ impl RouteClass {
                 _ => Self::Unknown,
             };
         }
+        if let Some(rest) = path.strip_prefix("/maps/") {
+            return if rest.contains('/') { Self::Tiles } else { Self::Layers };
+        }
         if path.starts_with("/assets/") {
             Self::Assets
         } else if path.starts_with("/map/tiles/") {
@@ -240,6 +243,8 @@ mod tests {
             ("/api/public/v1/webhooks/endpoints/x", RouteClass::Webhooks),
             ("/api/public/v1/layers", RouteClass::Layers),
             ("/api/public/v1/layers/x/mvt/1/2/3", RouteClass::Tiles),
+            ("/maps/parcels/1/2/3", RouteClass::Tiles),
+            ("/maps/parcels.json", RouteClass::Layers),
             ("/api/public/v1/geometries/geojson", RouteClass::Geometries),
             ("/api/public/v1/openapi.json", RouteClass::Documentation),
             ("/api/public/v1/folder", RouteClass::Unknown),

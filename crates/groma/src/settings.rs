@@ -81,6 +81,7 @@ impl Server {
 #[derive(Clone, Debug)]
 pub(crate) struct Limits {
     pub(crate) requests_per_minute: u32,
+    pub(crate) map_requests_per_minute: u32,
     pub(crate) geojson_bytes: u64,
     pub(crate) tile_cache_bytes: u64,
 }

@@ -44,6 +44,12 @@ impl Response {
         Self { status, headers, body: bytes[end + 4..].to_vec() }
     }
 
+    /// All values of a header.
+    #[must_use]
+    pub fn header_values(&self, name: &str) -> Vec<&str> {
+        self.headers.get_all(name).iter().filter_map(|value| value.to_str().ok()).collect()
+    }
+
     /// The value of a header.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).map(|value| value.to_str().unwrap())

@@ -5,23 +5,36 @@ use crate::{clock, http::HttpError, metrics};
 use axum::{
     extract::Request,
     handler::Handler,
-    http::{HeaderMap, HeaderName, HeaderValue, header},
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use futures_util::future::BoxFuture;
 use groma_domain::{
-    Scope,
-    rate_limit::RateLimitStatus,
+    Scope, TokenId,
+    rate_limit::{RateLimitStatus, SlidingWindow},
     token::{PresentedToken, missing_scope},
 };
 use groma_store::{AuthOutcome, AuthenticatedToken};
-use std::sync::Arc;
+use parking_lot::Mutex;
+use std::{collections::HashMap, sync::Arc, time::Instant};
 
 /// A handler that requires a token, and the scope if its route has one.
 #[derive(Clone)]
 pub(super) struct Authenticated<H> {
     pub(super) scope: Option<Scope>,
+    pub(super) access: Access,
     pub(super) handler: H,
+}
+
+/// How a route is accessed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Access {
+    /// With a bearer token, within the rate limit.
+    Api,
+    /// Also with HTTP Basic authentication, where the token is the password: many map clients have
+    /// nothing else. Within a rate limit of its own.
+    Map,
 }
 
 /// The owner of the request's token.
@@ -33,9 +46,9 @@ impl<T, H: Handler<T, ApiState>> Handler<T, ApiState> for Authenticated<H> {
 
     fn call(self, mut request: Request, api: ApiState) -> Self::Future {
         Box::pin(async move {
-            let (token, rate) = match authenticate(&api, request.headers()).await {
+            let (token, rate) = match authenticate(&api, self.access, request.headers()).await {
                 Ok(authenticated) => authenticated,
-                Err(error) => return error.into_response(),
+                Err(error) => return rejected(error, self.access, request.headers()),
             };
             let mut response = match (rate, self.scope) {
                 (Some(rate), _) if !rate.accepted => {
@@ -52,7 +65,11 @@ impl<T, H: Handler<T, ApiState>> Handler<T, ApiState> for Authenticated<H> {
                 }
             };
             if let Some(rate) = rate {
-                api.rate_limit_headers.write(response.headers_mut(), rate);
+                let headers = match self.access {
+                    Access::Api => &api.rate_limit_headers,
+                    Access::Map => &api.map_rate_limit_headers,
+                };
+                headers.write(response.headers_mut(), rate);
             }
             response
         })
@@ -62,31 +79,87 @@ impl<T, H: Handler<T, ApiState>> Handler<T, ApiState> for Authenticated<H> {
 /// The token of a request and the state of its rate limit; `None` if there is no limit.
 async fn authenticate(
     api: &ApiState,
+    access: Access,
     headers: &HeaderMap,
 ) -> Result<(Arc<AuthenticatedToken>, Option<RateLimitStatus>), HttpError> {
-    let token = parse_token(headers, api)?;
-    match api.store.authenticate(token, api.requests_per_minute, clock::now()).await? {
+    let token = parse_token(headers, access)?;
+    let presented = PresentedToken::parse(&api.token_prefix, &token).ok_or_else(malformed)?;
+    let limit = if access == Access::Api { api.requests_per_minute } else { 0 };
+    match api.store.authenticate(presented, limit, clock::now()).await? {
+        AuthOutcome::Valid { token, .. } if access == Access::Map => {
+            let rate = api.map_windows.count(token.token);
+            Ok((token, rate))
+        }
         AuthOutcome::Valid { token, rate } => Ok((token, rate)),
         AuthOutcome::Unknown => Err(HttpError::unauthorized("Unknown or revoked token")),
         AuthOutcome::Expired => Err(HttpError::unauthorized("Token has expired")),
     }
 }
 
-fn parse_token<'h>(
-    headers: &'h HeaderMap,
-    api: &ApiState,
-) -> Result<PresentedToken<'h>, HttpError> {
+/// The response to a request without a valid token. On map routes it also offers Basic authentication,
+/// but not to scripts of other sites: their browser would open a login dialog.
+fn rejected(error: HttpError, access: Access, headers: &HeaderMap) -> Response {
+    let mut response = error.into_response();
+    let is_script = headers.get("sec-fetch-mode").is_some_and(|mode| mode == "cors");
+    if access == Access::Map && response.status() == StatusCode::UNAUTHORIZED && !is_script {
+        let basic = HeaderValue::from_static("Basic realm=\"Groma\", charset=\"UTF-8\"");
+        response.headers_mut().append(header::WWW_AUTHENTICATE, basic);
+    }
+    response
+}
+
+fn malformed() -> HttpError {
+    HttpError::unauthorized("Malformed token")
+}
+
+/// The token in the `Authorization` header.
+fn parse_token(headers: &HeaderMap, access: Access) -> Result<String, HttpError> {
     let mut values = headers.get_all(header::AUTHORIZATION).iter();
     let Some(value) = values.next() else {
         return Err(HttpError::unauthorized("Missing Authorization header"));
     };
-    let malformed = || HttpError::unauthorized("Malformed token");
     let text = value.to_str().ok().filter(|_| values.next().is_none()).ok_or_else(malformed)?;
-    let (scheme, token) = text.split_once(' ').ok_or_else(malformed)?;
-    if !scheme.eq_ignore_ascii_case("bearer") {
-        return Err(malformed());
+    let (scheme, credentials) = text.split_once(' ').ok_or_else(malformed)?;
+    if scheme.eq_ignore_ascii_case("bearer") {
+        return Ok(credentials.trim().to_owned());
     }
-    PresentedToken::parse(&api.token_prefix, token.trim()).ok_or_else(malformed)
+    if access == Access::Map && scheme.eq_ignore_ascii_case("basic") {
+        let decoded = BASE64_STANDARD.decode(credentials.trim()).map_err(|_| malformed())?;
+        let decoded = String::from_utf8(decoded).map_err(|_| malformed())?;
+        // Any user name will do.
+        let (_, password) = decoded.split_once(':').ok_or_else(malformed)?;
+        return Ok(password.to_owned());
+    }
+    Err(malformed())
+}
+
+/// The requests for map tiles of each token in the last minute. Each replica counts its own.
+pub(super) struct MapWindows {
+    limit: u32,
+    start: Instant,
+    windows: Mutex<HashMap<TokenId, SlidingWindow>>,
+}
+
+impl MapWindows {
+    /// With more windows than this, those of idle tokens are removed.
+    const MANY: usize = 1_000;
+
+    pub(super) fn new(limit: u32) -> Self {
+        Self { limit, start: Instant::now(), windows: Mutex::default() }
+    }
+
+    /// Counts a request; `None` if there is no limit.
+    fn count(&self, token: TokenId) -> Option<RateLimitStatus> {
+        if self.limit == 0 {
+            return None;
+        }
+        let now = u64::try_from(self.start.elapsed().as_micros()).unwrap_or(u64::MAX);
+        let mut windows = self.windows.lock();
+        if windows.len() > Self::MANY && !windows.contains_key(&token) {
+            windows.retain(|_, window| !window.is_idle(now));
+        }
+        Some(windows.entry(token).or_default().try_acquire(now, self.limit))
+    }
 }
 
 const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");

@@ -55,8 +55,18 @@ pub(super) async fn get_layer_tilejson(
     path: LayerPath,
     options: ResponseOptions,
 ) -> Result<Response, HttpError> {
-    let layer = find(&api, &caller, &path).await?;
-    json(options, &TileJson::new(&layer.document(&api.geo_url)))
+    tilejson(&api, &caller, &path, options).await
+}
+
+pub(super) async fn tilejson(
+    api: &ApiState,
+    caller: &Caller,
+    path: &LayerPath,
+    options: ResponseOptions,
+) -> Result<Response, HttpError> {
+    let layer = find(api, caller, path).await?;
+    let tile_url = format!("{}/maps/{}/{{z}}/{{x}}/{{y}}", api.geo_url, layer.id);
+    json(options, &TileJson::new(&layer.document(&api.geo_url), tile_url))
 }
 
 pub(super) async fn find(
@@ -89,6 +99,10 @@ pub(super) struct TileJson {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     bounds: Option<Bbox>,
+    /// Longitude, latitude and zoom at which to open the map.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    center: Option<[f64; 3]>,
     vector_layers: [VectorLayer; 1],
 }
 
@@ -104,7 +118,7 @@ struct VectorLayer {
 }
 
 impl TileJson {
-    fn new(layer: &LayerDocument) -> Self {
+    fn new(layer: &LayerDocument, tile_url: String) -> Self {
         let fields = layer.fields.iter().map(|(name, kind)| {
             let kind = match kind {
                 FieldType::String => "String",
@@ -118,10 +132,11 @@ impl TileJson {
             name: layer.name.clone(),
             description: layer.description.clone(),
             scheme: "xyz",
-            tiles: [layer.tile_url.clone()],
+            tiles: [tile_url],
             minzoom: layer.min_zoom,
             maxzoom: layer.max_zoom,
             bounds: layer.bounds,
+            center: layer.bounds.map(center),
             vector_layers: [VectorLayer {
                 id: layer.source_layer.clone(),
                 description: layer.description.clone().unwrap_or_default(),
@@ -131,4 +146,12 @@ impl TileJson {
             }],
         }
     }
+}
+
+/// The middle of a layer, and the zoom at which all of it is visible in a window two tiles wide.
+fn center(Bbox([west, south, east, north]): Bbox) -> [f64; 3] {
+    // A latitude of 85 degrees is the edge of the map.
+    let share = ((east - west) / 360.0).max((north - south) / 170.0);
+    let zoom = if share > 0.0 { (2.0 / share).log2().floor() } else { 18.0 };
+    [f64::midpoint(west, east), f64::midpoint(south, north), zoom.clamp(0.0, 18.0)]
 }

@@ -99,6 +99,19 @@ impl<S: Send + Sync> FromRequestParts<S> for LayerPath {
     }
 }
 
+/// The layer of `/maps/{layer}.json`.
+pub(super) struct MapPath(pub(super) LayerPath);
+
+impl<S: Send + Sync> FromRequestParts<S> for MapPath {
+    type Rejection = HttpError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, HttpError> {
+        let params = path_params(parts, state, "layer").await?;
+        let layer = params.iter().next().and_then(|(_, file)| file.strip_suffix(".json"));
+        layer.map(LayerPath::parse).map(Self).ok_or_else(HttpError::route_not_found)
+    }
+}
+
 /// The `:id` of a layer and `{z}/{x}/{y}`, where `.mvt` or `.pbf` may follow.
 pub(super) struct TilePath {
     pub(super) layer: LayerPath,

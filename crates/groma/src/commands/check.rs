@@ -139,6 +139,7 @@ fn json_report(settings: &Settings, database: &Database, findings: &[Finding]) -
             "server.roles": server.roles.to_string(),
             "server.trusted_proxies": strings(&server.trusted_proxies),
             "limits.requests_per_minute": limits.requests_per_minute,
+            "limits.map_requests_per_minute": limits.map_requests_per_minute,
             "limits.geojson_bytes": limits.geojson_bytes,
             "limits.tile_cache_bytes": limits.tile_cache_bytes,
             "webhooks.allow_http": webhooks.allow_http,

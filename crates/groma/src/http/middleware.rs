@@ -30,7 +30,8 @@ pub(crate) struct RequestId(pub(crate) HeaderValue);
 /// must also see the responses of the framework itself.
 pub(crate) async fn respond(mut router: Router, client: Client, mut request: Request) -> Response {
     let request_id = request_id(&request);
-    let is_api = request.uri().path().starts_with("/api/public/");
+    let path = request.uri().path();
+    let is_api = path.starts_with("/api/public/") || path.starts_with("/maps/");
     let address = client.address;
     // Only the web application needs these; the API identifies callers by token.
     if !is_api {

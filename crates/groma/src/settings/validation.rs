@@ -56,6 +56,7 @@ struct RawDatabase {
 #[serde(deny_unknown_fields)]
 struct RawLimits {
     requests_per_minute: i64,
+    map_requests_per_minute: i64,
     geojson_bytes: i64,
     tile_cache_bytes: i64,
 }
@@ -82,6 +83,11 @@ struct RawLog {
     format: String,
 }
 
+fn rate_limit(name: &str, limit: i64) -> Result<u32, SettingsError> {
+    let limit = u32::try_from(limit).ok().filter(|limit| *limit <= 1_000_000);
+    limit.ok_or_else(|| wrong(name, "must be from 0 to 1000000"))
+}
+
 /// Checks every setting.
 pub(super) fn validate(merged: Table) -> Result<Settings, SettingsError> {
     let raw: Raw = serde_path_to_error::deserialize(Value::Table(merged))
@@ -106,10 +112,14 @@ pub(super) fn validate(merged: Table) -> Result<Settings, SettingsError> {
         },
         database: raw.database.url.parse().map_err(|reason| wrong("database.url", reason))?,
         limits: Limits {
-            requests_per_minute: u32::try_from(raw.limits.requests_per_minute)
-                .ok()
-                .filter(|limit| *limit <= 1_000_000)
-                .ok_or_else(|| wrong("limits.requests_per_minute", "must be from 0 to 1000000"))?,
+            requests_per_minute: rate_limit(
+                "limits.requests_per_minute",
+                raw.limits.requests_per_minute,
+            )?,
+            map_requests_per_minute: rate_limit(
+                "limits.map_requests_per_minute",
+                raw.limits.map_requests_per_minute,
+            )?,
             geojson_bytes: u64::try_from(raw.limits.geojson_bytes)
                 .ok()
                 .filter(|bytes| *bytes >= 1024)

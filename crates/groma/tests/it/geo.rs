@@ -5,6 +5,7 @@ mod geometry_posts;
 mod idempotency;
 mod invalid_geojson;
 mod layers;
+mod maps;
 mod request_bodies;
 mod routes;
 mod tiles;

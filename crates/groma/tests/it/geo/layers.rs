@@ -251,7 +251,9 @@ fn tilejson_has_everything_that_a_map_needs(engine: Engine) {
     let layer = map.get(&format!("/layers/{id}")).ok();
     // TileJSON 3.0 requires tilejson, tiles, and vector_layers with their id and fields.
     assert_eq!(tilejson["tilejson"], "3.0.0");
-    assert_eq!(tilejson["tiles"], json!([layer["tileUrl"]]));
+    let tiles = layer["tileUrl"].as_str().unwrap().replace("/api/public/v1/layers/", "/maps/");
+    assert_eq!(tilejson["tiles"], json!([tiles.replace("/mvt/", "/")]));
+    assert_eq!(tilejson["center"], json!([2.25, 48.25, 9.0]));
     let vector_layers = tilejson["vector_layers"].as_array().unwrap();
     assert_eq!(vector_layers.len(), 1);
     assert_eq!(vector_layers[0]["id"], layer["sourceLayer"]);
