@@ -1,43 +1,113 @@
-//! Coordinate reference systems by EPSG code, and the transformation from them to WGS 84.
+//! Coordinate reference systems by EPSG code, and the transformation from them to WGS 84 and back.
 //!
-//! Only systems that need no grid file are supported. Heights are not transformed.
+//! `scripts/crs-table` takes the operations that PROJ uses for each system and verifies that the result
+//! is the same to within 1 cm in the area of use. Other systems are rejected with the reason. Heights are
+//! not transformed.
 
-use proj4rs::{Proj, transform::transform};
+mod formulas;
+mod ntv2;
+mod operation;
+mod projection;
+mod table;
+
+pub use ntv2::GridFiles;
+
+use operation::Operation;
+use projection::Projection;
 use std::{
     fmt,
-    sync::{Arc, LazyLock},
+    sync::{Arc, LazyLock, OnceLock},
 };
 use thiserror::Error;
 
 /// A coordinate reference system. Coordinates are always in the order x, y (east before north,
-/// longitude before latitude), as is usual in GeoJSON, even where the EPSG register says otherwise.
+/// longitude before latitude), as is usual in GeoJSON, even where the EPSG register says otherwise:
+/// see [`CrsInfo::is_northing_first`].
 #[derive(Clone)]
 pub struct Crs(Option<Arc<System>>);
 
-/// A name that is not the name of a supported reference system.
+/// Why a reference system cannot be used.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("`{0}` is not a supported reference system; use an EPSG code, for example EPSG:2154")]
-pub struct UnknownCrs(String);
+pub enum CrsError {
+    /// Not the name of a reference system.
+    #[error("`{0}` is not a reference system; use an EPSG code, for example EPSG:2154")]
+    InvalidName(String),
+    /// The EPSG code is unknown, or the transformation would not be correct.
+    #[error("EPSG:{code} is not supported: {reason}")]
+    Unsupported {
+        /// The EPSG code.
+        code: u32,
+        /// The name of the system, if the code is known.
+        name: Option<&'static str>,
+        /// Why it is not supported.
+        reason: String,
+    },
+}
+
+/// What is known about a reference system.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CrsInfo {
+    /// The name in the EPSG register.
+    pub name: &'static str,
+    /// West, south, east and north in degrees. West is greater than east if the area crosses the
+    /// antimeridian.
+    pub area_of_use: [f64; 4],
+    /// Whether the EPSG register puts northing before easting, or latitude before longitude.
+    pub is_northing_first: bool,
+    /// The operations to WGS 84. The most accurate one whose area contains a point, and whose grids
+    /// are available, is used.
+    pub operations: Vec<OperationInfo>,
+}
+
+/// What is known about an operation to WGS 84.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OperationInfo {
+    /// The EPSG codes of its transformations; empty if none is needed.
+    pub codes: Vec<u32>,
+    /// The names of its transformations.
+    pub name: &'static str,
+    /// The accuracy in metres, if it is published.
+    pub accuracy: Option<f64>,
+    /// West, south, east and north in degrees.
+    pub area_of_use: [f64; 4],
+    /// The names of the grid files that it needs.
+    pub grids: Vec<&'static str>,
+    /// Whether the grid files are available.
+    pub is_available: bool,
+}
 
 /// A reference system other than WGS 84.
 struct System {
-    code: u16,
-    /// The projection; `None` if coordinates are degrees already.
-    projection: Option<Proj>,
-    /// Longitude and latitude in the system's own datum.
-    geographic: Proj,
+    code: u32,
+    projection: Projection,
+    candidates: Vec<Candidate>,
+    info: CrsInfo,
 }
 
-/// Never `None`: the definition is a constant, and the tests parse it.
-static WGS84: LazyLock<Option<Proj>> =
-    LazyLock::new(|| Proj::from_proj_string(crs_definitions::EPSG_4326.proj4).ok());
+/// An operation of a system.
+struct Candidate {
+    operation: Operation,
+    accuracy: Option<f64>,
+    /// Steradians, to compare areas of use.
+    area_size: f64,
+    is_offshore: bool,
+    needs_grid: bool,
+    /// The smallest and the largest x and y for which it is used; `None` if everywhere.
+    bounds: Option<[f64; 4]>,
+}
+
+/// The grids that [`Crs::parse`] uses.
+static GRID_FILES: OnceLock<GridFiles> = OnceLock::new();
+static NO_GRID_FILES: LazyLock<GridFiles> = LazyLock::new(GridFiles::default);
 
 /// Transformed degrees are rounded to a thousandth of a millimetre. Further digits are rounding noise
 /// and would make every stored number two digits longer.
 const STEPS_PER_DEGREE: f64 = 1e11;
 
-/// How far a point may be from itself, in projected units, after the transformation and back.
-const MAX_ROUND_TRIP_ERROR: f64 = 0.1;
+/// Sets the grids that [`Crs::parse`] uses. Only the first call has an effect.
+pub fn set_grid_files(grids: GridFiles) {
+    _ = GRID_FILES.set(grids);
+}
 
 impl Crs {
     /// Longitude and latitude in WGS 84.
@@ -45,69 +115,20 @@ impl Crs {
 
     /// Parses a name such as `EPSG:2154`, or one of its longer forms (URN, URL) as used in legacy
     /// GeoJSON.
-    pub fn parse(name: &str) -> Result<Self, UnknownCrs> {
+    pub fn parse(name: &str) -> Result<Self, CrsError> {
+        Self::parse_with_grid_files(name, GRID_FILES.get().unwrap_or(&NO_GRID_FILES))
+    }
+
+    /// Like [`Self::parse`], with other grids than those of [`set_grid_files`].
+    pub fn parse_with_grid_files(name: &str, grids: &GridFiles) -> Result<Self, CrsError> {
         const MAX_QUOTED_CHARACTERS: usize = 100;
-        Self::by_name(name.trim()).ok_or_else(|| {
-            UnknownCrs(
+        match parse_name(name.trim()) {
+            Some(Name::Wgs84) => Ok(Self::WGS84),
+            Some(Name::Epsg(code)) => System::by_code(code, grids).map(|it| Self(Some(it.into()))),
+            None => Err(CrsError::InvalidName(
                 name.chars().filter(|c| !c.is_control()).take(MAX_QUOTED_CHARACTERS).collect(),
-            )
-        })
-    }
-
-    fn by_name(name: &str) -> Option<Self> {
-        let name = name.to_ascii_lowercase();
-        let steps: Vec<&str> = name.split([':', '/']).collect();
-        let steps = match steps.as_slice() {
-            ["urn", "ogc" | "x-ogc", "def", "crs", authority, _version, code]
-            | [
-                "http" | "https",
-                "",
-                "",
-                "www.opengis.net",
-                "def",
-                "crs",
-                authority,
-                _version,
-                code,
-            ] => [*authority, *code],
-            [authority, code] => [*authority, *code],
-            ["crs84"] => ["ogc", "crs84"],
-            _ => return None,
-        };
-        match steps {
-            ["ogc", "crs84" | "crs84h"] => Some(Self::WGS84),
-            ["epsg", code] if code.bytes().all(|byte| byte.is_ascii_digit()) => {
-                Self::by_code(code.parse().ok()?)
-            }
-            _ => None,
+            )),
         }
-    }
-
-    fn by_code(code: u16) -> Option<Self> {
-        if matches!(code, 4326 | 4979) {
-            return Some(Self::WGS84);
-        }
-        let definition = crs_definitions::from_code(code)?.proj4;
-        let parameters = || definition.split_ascii_whitespace();
-        // Grid files are not available, and geocentric coordinates cannot be shown on a map.
-        let needs_grid_file =
-            parameters().any(|one| one.starts_with("+nadgrids=") && one != "+nadgrids=@null");
-        if needs_grid_file || parameters().any(|one| one == "+proj=geocent") {
-            return None;
-        }
-        const DATUM_PARAMETERS: [&str; 9] =
-            ["+datum=", "+ellps=", "+a=", "+b=", "+rf=", "+R=", "+towgs84=", "+nadgrids=", "+pm="];
-        let geographic = parameters()
-            .filter(|one| DATUM_PARAMETERS.iter().any(|name| one.starts_with(name)))
-            .fold("+proj=longlat +no_defs".to_owned(), |all, one| format!("{all} {one}"));
-        // `+over` keeps longitudes beyond 180, so that a shape across the antimeridian stays in one
-        // piece until it is split.
-        let projection = match parameters().any(|one| one == "+proj=longlat") {
-            true => None,
-            false => Some(Proj::from_proj_string(&format!("{definition} +over")).ok()?),
-        };
-        let geographic = Proj::from_proj_string(&geographic).ok()?;
-        Some(Self(Some(Arc::new(System { code, projection, geographic }))))
     }
 
     /// Whether coordinates need no transformation.
@@ -116,33 +137,207 @@ impl Crs {
         self.0.is_none()
     }
 
+    /// What is known about this system.
+    #[must_use]
+    pub fn info(&self) -> CrsInfo {
+        match &self.0 {
+            Some(system) => system.info.clone(),
+            None => CrsInfo {
+                name: "WGS 84",
+                area_of_use: [-180.0, -90.0, 180.0, 90.0],
+                is_northing_first: true,
+                operations: Vec::new(),
+            },
+        }
+    }
+
     /// Longitude and latitude of a point in WGS 84; `None` if it lies outside the area in which this
     /// system can be used.
     #[must_use]
     pub fn to_wgs84(&self, x: f64, y: f64) -> Option<(f64, f64)> {
         let Some(system) = &self.0 else { return Some((x, y)) };
-        let mut point = (x, y, 0.0);
-        match &system.projection {
-            Some(projection) => {
-                transform(projection, &system.geographic, &mut point).ok()?;
-                // Far outside its area of use, a projection cannot be inverted.
-                let mut back = point;
-                transform(&system.geographic, projection, &mut back).ok()?;
-                let error = (back.0 - x).hypot(back.1 - y);
-                if error.is_nan() || error > MAX_ROUND_TRIP_ERROR {
-                    return None;
-                }
+        let (longitude_before, latitude) = system.projection.unproject(x, y)?;
+        let mut excluded = Vec::new();
+        let (longitude, latitude) = loop {
+            let index = system.operation_at(x, y, &excluded)?;
+            match system.candidates[index].operation.forward(longitude_before, latitude) {
+                Some(point) => break point,
+                // The point is outside the grid.
+                None => excluded.push(index),
             }
-            None => point = (x.to_radians(), y.to_radians(), 0.0),
-        }
-        let longitude_before = point.0;
-        transform(&system.geographic, WGS84.as_ref()?, &mut point).ok()?;
-        let round = |degrees: f64| (degrees * STEPS_PER_DEGREE).round() / STEPS_PER_DEGREE;
+        };
         // A datum shift moves a point by metres, but can wrap it to the other side of ±180.
-        let turns = ((longitude_before - point.0) / std::f64::consts::TAU).round();
-        let longitude = round(point.0.to_degrees() + turns * 360.0);
-        let latitude = round(point.1.to_degrees());
+        let turns = ((longitude_before - longitude) / std::f64::consts::TAU).round();
+        let round = |degrees: f64| (degrees * STEPS_PER_DEGREE).round() / STEPS_PER_DEGREE;
+        let longitude = round(longitude.to_degrees() + turns * 360.0);
+        let latitude = round(latitude.to_degrees());
         (longitude.is_finite() && latitude.is_finite()).then_some((longitude, latitude))
+    }
+
+    /// The coordinates of a point in WGS 84: the reverse of [`Self::to_wgs84`].
+    #[must_use]
+    pub fn from_wgs84(&self, longitude: f64, latitude: f64) -> Option<(f64, f64)> {
+        let Some(system) = &self.0 else { return Some((longitude, latitude)) };
+        let [longitude, latitude] = [longitude, latitude].map(f64::to_radians);
+        let mut fallback = None;
+        for (index, candidate) in system.candidates.iter().enumerate() {
+            let Some(before) = candidate.operation.inverse(longitude, latitude) else {
+                continue;
+            };
+            let turns = ((longitude - before.0) / std::f64::consts::TAU).round();
+            let before = (before.0 + turns * std::f64::consts::TAU, before.1);
+            let Some((x, y)) = system.projection.project(before.0, before.1) else {
+                continue;
+            };
+            // The way back must use the same operation.
+            if system.operation_at(x, y, &[]) == Some(index) {
+                return Some((x, y));
+            }
+            fallback = fallback.or(Some((x, y)));
+        }
+        fallback
+    }
+}
+
+impl System {
+    fn by_code(code: u32, grids: &GridFiles) -> Result<Self, CrsError> {
+        let unsupported = |name, reason: String| CrsError::Unsupported { code, name, reason };
+        let Some(row) = table::system(code) else {
+            return Err(match table::unsupported(code) {
+                Some(row) => unsupported(Some(row.name), reason(row.reason, row.detail)),
+                None => unsupported(None, reason("unknown", "")),
+            });
+        };
+        let mut candidates = Vec::new();
+        let mut operations = Vec::new();
+        for candidate in row.candidates {
+            let row = candidate.operation;
+            let operation = Operation::parse(row.steps, grids);
+            let needs_grid = !row.grids.is_empty();
+            operations.push(OperationInfo {
+                codes: row.codes,
+                name: row.name,
+                accuracy: row.accuracy,
+                area_of_use: row.area,
+                grids: row.grids,
+                is_available: operation.is_ok(),
+            });
+            if let Ok(operation) = operation {
+                candidates.push(Candidate {
+                    operation,
+                    accuracy: row.accuracy,
+                    area_size: area_size(row.area),
+                    is_offshore: row.is_offshore,
+                    needs_grid,
+                    bounds: candidate.bounds,
+                });
+            }
+        }
+        if candidates.is_empty() {
+            let mut files: Vec<_> = operations.iter().map(|one| one.grids.join(" and ")).collect();
+            files.dedup();
+            return Err(unsupported(Some(row.name), reason("grid", &files.join(" or "))));
+        }
+        let projection = Projection::parse(row.projection)
+            .ok_or_else(|| unsupported(Some(row.name), reason("projection", row.projection)))?;
+        let info = CrsInfo {
+            name: row.name,
+            area_of_use: row.area,
+            is_northing_first: row.is_northing_first,
+            operations,
+        };
+        Ok(Self { code, projection, candidates, info })
+    }
+
+    /// The operation that PROJ would use for a point: the most accurate one whose bounds contain it. If
+    /// there is none, the first one that needs no grid.
+    fn operation_at(&self, x: f64, y: f64, excluded: &[usize]) -> Option<usize> {
+        let mut best: Option<usize> = None;
+        for (index, candidate) in self.candidates.iter().enumerate() {
+            let is_better =
+                || best.is_none_or(|best| candidate.is_preferred(&self.candidates[best]));
+            if !excluded.contains(&index) && candidate.contains(x, y) && is_better() {
+                best = Some(index);
+            }
+        }
+        best.or_else(|| {
+            let mut candidates = self.candidates.iter().enumerate();
+            let is_usable = |index| !excluded.contains(&index);
+            let first = candidates.find(|(index, one)| !one.needs_grid && is_usable(*index));
+            first.map(|(index, _)| index)
+        })
+    }
+}
+
+impl Candidate {
+    fn contains(&self, x: f64, y: f64) -> bool {
+        self.bounds.is_none_or(|[min_x, min_y, max_x, max_y]| {
+            (min_x..=max_x).contains(&x) && (min_y..=max_y).contains(&y)
+        })
+    }
+
+    /// Whether PROJ uses this operation instead of one that comes earlier in the list. It compares
+    /// accuracy, then area, and never replaces an operation by one for an area offshore.
+    fn is_preferred(&self, earlier: &Self) -> bool {
+        let (Some(accuracy), false) = (self.accuracy, self.is_offshore) else { return false };
+        earlier.accuracy.is_some_and(|other| {
+            accuracy < other || (accuracy == other && self.area_size < earlier.area_size)
+        })
+    }
+}
+
+/// The size of an area on the unit sphere.
+fn area_size([west, south, east, north]: [f64; 4]) -> f64 {
+    let width = if west > east { east - west + 360.0 } else { east - west };
+    width.to_radians() * (north.to_radians().sin() - south.to_radians().sin())
+}
+
+/// Why a system is not supported, from the words of the table.
+fn reason(key: &str, detail: &str) -> String {
+    match key {
+        "deprecated" if detail.is_empty() => "the code is deprecated".to_owned(),
+        "deprecated" => format!("the code is deprecated; use EPSG:{detail}"),
+        "3d" if detail.is_empty() => "it is three-dimensional".to_owned(),
+        "3d" => format!("it is three-dimensional; use EPSG:{detail}"),
+        "compound" => format!("it includes heights; use its horizontal part, EPSG:{detail}"),
+        "vertical" => "it describes only heights".to_owned(),
+        "geocentric" => "its coordinates are geocentric".to_owned(),
+        "derived" => "it is derived from another system by a method of its own".to_owned(),
+        "no-operation" => "no transformation to WGS 84 is published".to_owned(),
+        "other-grid" => {
+            "its transformations to WGS 84 need grid files in a format other than NTv2".to_owned()
+        }
+        "grid" => format!("it needs the grid file {detail} in the folder geo.grids"),
+        "projection" => format!("its projection ({detail}) is not implemented"),
+        "method" => format!("its transformation to WGS 84 ({detail}) is not implemented"),
+        "inaccurate" => "the result would differ from PROJ by more than 1 cm".to_owned(),
+        _ => "the code is not in the EPSG register".to_owned(),
+    }
+}
+
+enum Name {
+    Wgs84,
+    Epsg(u32),
+}
+
+fn parse_name(name: &str) -> Option<Name> {
+    let name = name.to_ascii_lowercase();
+    let steps: Vec<&str> = name.split([':', '/']).collect();
+    let steps = match steps.as_slice() {
+        ["urn", "ogc" | "x-ogc", "def", "crs", authority, _version, code]
+        | ["http" | "https", "", "", "www.opengis.net", "def", "crs", authority, _version, code] => {
+            [*authority, *code]
+        }
+        [authority, code] => [*authority, *code],
+        ["crs84"] => ["ogc", "crs84"],
+        _ => return None,
+    };
+    match steps {
+        ["ogc", "crs84" | "crs84h"] | ["epsg", "4326" | "4979"] => Some(Name::Wgs84),
+        ["epsg", code] if code.bytes().all(|byte| byte.is_ascii_digit()) => {
+            code.parse().ok().map(Name::Epsg)
+        }
+        _ => None,
     }
 }
 
@@ -174,34 +369,91 @@ impl fmt::Debug for Crs {
 mod tests {
     use super::*;
 
-    /// Points, their coordinates according to PROJ 9.1 (`cs2cs`), and how many metres the result may
-    /// differ: PROJ shifts some datums by another formula.
-    const KNOWN: [(&str, [f64; 2], [f64; 2], f64); 15] = [
-        ("EPSG:2154", [652469.02, 6862035.26], [2.3521999630, 48.8566000050], 0.001),
-        ("EPSG:2154", [700000.0, 6600000.0], [3.0, 46.5], 0.001),
-        ("EPSG:3857", [261845.7, 6250564.3], [2.3521999439, 48.8565997072], 0.001),
-        ("EPSG:25832", [691608.0, 5334760.0], [11.5755576987, 48.1372184701], 0.001),
-        ("EPSG:27700", [530000.0, 180000.0], [-0.1283539405, 51.5039908276], 0.01),
-        ("EPSG:4258", [2.35, 48.85], [2.35, 48.85], 0.001),
-        ("EPSG:2056", [2600000.0, 1200000.0], [7.4386324209, 46.9510827719], 0.001),
-        ("EPSG:28992", [155000.0, 463000.0], [5.3872035084, 52.1551723012], 0.01),
-        ("EPSG:5514", [-743000.0, -1043000.0], [14.4185938905, 50.0873466147], 10.0),
-        ("EPSG:2193", [1570600.0, 5180000.0], [172.6361438434, -43.5323642540], 0.001),
-        ("EPSG:3460", [2000000.0, 4000000.0], [178.7501538889, -16.9999621274], 0.001),
-        ("EPSG:27572", [600000.0, 2428000.0], [2.3365056626, 48.8503465927], 0.001),
-        ("EPSG:31370", [150000.0, 170000.0], [4.3687521409, 50.8404112831], 0.001),
-        ("EPSG:3035", [4321000.0, 3210000.0], [10.0, 52.0], 0.001),
-        ("EPSG:32760", [700000.0, 8000000.0], [178.8898106670, -18.0794547490], 0.001),
-    ];
+    /// Where PROJ puts the point of the test.
+    const PRAGUE: (f64, f64) = (14.418593890509664, 50.08734661466498);
+
+    /// Code, x, y, longitude and latitude according to PROJ.
+    fn reference_points() -> Vec<(String, [f64; 4])> {
+        let lines = include_str!("crs/points.tsv").lines().filter(|line| !line.starts_with('#'));
+        let point = |line: &str| {
+            let (code, numbers) = line.split_once('\t').unwrap();
+            let numbers: Vec<f64> = numbers.split('\t').map(|it| it.parse().unwrap()).collect();
+            (format!("EPSG:{code}"), numbers.try_into().unwrap())
+        };
+        lines.map(point).collect()
+    }
+
+    fn metres_between(a: (f64, f64), b: (f64, f64)) -> f64 {
+        let east = (a.0 - b.0 + 540.0).rem_euclid(360.0) - 180.0;
+        111_320.0 * (east * b.1.to_radians().cos()).hypot(a.1 - b.1)
+    }
 
     #[test]
-    fn known_points_agree_with_proj() {
-        for (name, [x, y], [longitude, latitude], metres) in KNOWN {
-            let (east, north) = Crs::parse(name).unwrap().to_wgs84(x, y).unwrap();
-            let away = 111_320.0
-                * ((east - longitude) * latitude.to_radians().cos()).hypot(north - latitude);
-            assert!(away < metres, "{name}: {east} {north} is {away} m away");
+    fn reference_points_agree_with_proj_within_one_centimetre() {
+        let points = reference_points();
+        assert!(points.len() > 900);
+        for (name, [x, y, longitude, latitude]) in points {
+            let found = Crs::parse(&name).unwrap().to_wgs84(x, y).unwrap();
+            let distance = metres_between(found, (longitude, latitude));
+            assert!(distance < 0.01, "{name} {x} {y}: {found:?} is {distance} m away");
         }
+    }
+
+    #[test]
+    fn transformation_back_from_wgs84_returns_to_the_same_point() {
+        for (name, [x, y, ..]) in reference_points() {
+            let crs = Crs::parse(&name).unwrap();
+            let (longitude, latitude) = crs.to_wgs84(x, y).unwrap();
+            let (x, y) = crs.from_wgs84(longitude, latitude).unwrap();
+            let distance = metres_between(crs.to_wgs84(x, y).unwrap(), (longitude, latitude));
+            assert!(distance < 0.01, "{name} {x} {y}: {distance} m away");
+        }
+    }
+
+    #[test]
+    fn national_systems_of_europe_are_supported() {
+        for code in [
+            2056, 2154, 2180, 3006, 3059, 3067, 3301, 3346, 3763, 3765, 3794, 3844, 3912, 5514,
+            21781, 23030, 23700, 25832, 27572, 27700, 28992, 29903, 31287, 31370, 31467,
+        ] {
+            assert!(Crs::parse(&format!("EPSG:{code}")).is_ok(), "{code}");
+        }
+    }
+
+    #[test]
+    fn most_accurate_operation_at_the_point_is_used() {
+        let krovak = Crs::parse("EPSG:5514").unwrap();
+        let names: Vec<_> = krovak.info().operations.iter().map(|one| one.name).collect();
+        assert!(names.contains(&"S-JTSK to WGS 84 (5)"), "{names:?}");
+        // Prague: the operation for Czechia, which differs from the one for both countries by metres.
+        let prague = krovak.to_wgs84(-743_000.0, -1_043_000.0).unwrap();
+        assert!(metres_between(prague, PRAGUE) < 0.001, "{prague:?}");
+    }
+
+    #[test]
+    fn grads_and_prime_meridians_are_respected() {
+        let paris = Crs::parse("EPSG:4807").unwrap();
+        let (longitude, latitude) = paris.to_wgs84(0.0, 54.0).unwrap();
+        assert!((longitude - 2.3365).abs() < 0.001 && (latitude - 48.6).abs() < 0.001);
+        assert!(paris.info().is_northing_first);
+    }
+
+    #[test]
+    fn rejected_systems_name_the_reason() {
+        let reason = |name| Crs::parse(name).unwrap_err().to_string();
+        assert_eq!(
+            reason("EPSG:27200"),
+            "EPSG:27200 is not supported: its projection (New Zealand Map Grid) is not implemented"
+        );
+        assert_eq!(
+            reason("EPSG:7423"),
+            "EPSG:7423 is not supported: it includes heights; use its horizontal part, EPSG:4258"
+        );
+        assert_eq!(
+            reason("EPSG:65535"),
+            "EPSG:65535 is not supported: the code is not in the EPSG register"
+        );
+        assert!(reason("EPSG:2042").contains("is not supported: no transformation"));
     }
 
     #[test]
@@ -271,7 +523,8 @@ mod tests {
     #[test]
     fn every_system_gives_finite_degrees_or_none() {
         let ordinates = [0.0, 2.0, 90.0, -181.0, 5e5, -5e6, 2.1e7, 1e9, -1e12];
-        let systems: Vec<Crs> = (0..=u16::MAX).filter_map(Crs::by_code).collect();
+        let parse = |code: u32| Crs::parse(&format!("EPSG:{code}")).ok();
+        let systems: Vec<Crs> = table::codes().filter_map(parse).collect();
         assert!(systems.len() > 5_000);
         for crs in systems {
             for (x, y) in ordinates.iter().flat_map(|x| ordinates.map(|y| (*x, y))) {

@@ -1,4 +1,5 @@
-//! Geometry without I/O: GeoJSON and WKB, reference systems, the Web Mercator grid, and vector tiles.
+//! Geometry without I/O, except for grid files: GeoJSON and WKB, reference systems, the Web Mercator grid, and
+//! vector tiles.
 //!
 //! This crate knows nothing of projects, databases or HTTP, and holds no clock.
 
@@ -19,5 +20,5 @@ pub mod zoom_selection;
 pub mod zoom_tier;
 
 pub use bbox::Bbox;
-pub use crs::{Crs, UnknownCrs};
+pub use crs::{Crs, CrsError, CrsInfo, GridFiles, OperationInfo, set_grid_files};
 pub use geometry::{Geometry, Line, Position, Rings};
