@@ -93,6 +93,21 @@ def describe_operation(operation):
     }
 
 
+def substitutes(crs):
+    """The operations that PROJ uses if the grids of all others are missing. It only shows those that it used."""
+    try:
+        transformer = to_wgs84(crs)
+    except pyproj.exceptions.ProjError:
+        return []
+    found = {}
+    for longitude, latitude in zip(*sample(crs.area_of_use.bounds, 1, 5, 25)):
+        x, y = transformer.transform(longitude, latitude, direction="INVERSE")
+        if math.isfinite(x) and math.isfinite(transformer.transform(x, y)[0]):
+            operation = transformer.get_last_used_operation()
+            found.setdefault(operation.definition, describe_operation(operation))
+    return list(found.values())
+
+
 def projected_bounds(geographic_to_crs, prime_meridian, area):
     """The bounds of an area in the coordinates of a system, as PROJ computes them."""
     west, south, east, north = area
@@ -132,7 +147,8 @@ def analyse(code):
         "missing": [describe_operation(operation) for operation in missing],
         "points": [],
     }
-    if not operations and not missing:
+    result["substitutes"] = [] if operations else substitutes(crs)
+    if not operations and not missing and not result["substitutes"]:
         return result
     geographic = crs.geodetic_crs.to_json_dict()
     geographic.pop("id", None)
@@ -143,7 +159,7 @@ def analyse(code):
         "axis": [axis("Longitude", "east"), axis("Latitude", "north")],
     }
     geographic_to_crs = Transformer.from_crs(CRS.from_json_dict(geographic), crs, always_xy=True)
-    for operation in result["operations"] + result["missing"]:
+    for operation in result["operations"] + result["missing"] + result["substitutes"]:
         west, south, east, north = operation["area"]
         parts = [(west, south, east, north)]
         if west > east:
@@ -158,7 +174,7 @@ def analyse(code):
     first, second = natural.transform(longitude[0], latitude[0], direction="INVERSE")
     x, y = always_xy.transform(longitude[0], latitude[0], direction="INVERSE")
     result["is_northing_first"] = abs(first - y) + abs(second - x) < abs(first - x) + abs(second - y)
-    if operations:
+    if operations or result["substitutes"]:
         result["points"] = reference_points(to_wgs84(crs), result["area"], code, 7, 51)
     return result
 
@@ -340,8 +356,8 @@ def operation_steps(steps):
 
 
 # Columns of a row of operations.
+USE_COLUMN = 4
 GRIDS_COLUMN = 5
-OFFSHORE_COLUMN = 4
 
 
 def operation_row(system, operation):
@@ -366,7 +382,8 @@ def operation_row(system, operation):
 
 
 def first_definition(system):
-    return (system["operations"] or system["missing"])[0]["definition"]
+    operations = system["operations"] + system["substitutes"] + system["missing"]
+    return next(operation["definition"] for operation in operations if operation["definition"])
 
 
 def prime_meridian(steps):
@@ -399,6 +416,11 @@ def intersects(a, b):
 
 def candidates(system):
     """The operations with their bounds, in PROJ's order, without those that it never uses in the area of use."""
+    if system.get("substitutes"):
+        # Without grids, only the substitutes are used; with grids, only the others.
+        others = candidates(system | {"substitutes": [], "points": []})
+        entries = candidates(system | {"substitutes": [], "missing": [], "operations": system["substitutes"]})
+        return others + [(as_substitute(row), bounds) for row, bounds in entries]
     entries = []
     for operation in in_proj_order(system["operations"], system["missing"]):
         try:
@@ -414,18 +436,30 @@ def candidates(system):
     if extent is None:
         return [(row, bounds) for row, _, bounds in entries]
     is_everywhere = lambda entry: not entry[0][GRIDS_COLUMN] and contains(entry[2], extent)
+    is_offshore = lambda entry: "offshore" in entry[0][USE_COLUMN]
+    has_offshore = any(map(is_offshore, entries))
     result = []
-    for index, (row, operation, bounds) in enumerate(entries):
-        others = [entry for entry in entries if is_everywhere(entry) and entry[1] is not operation]
+    for index, entry in enumerate(entries):
+        row, operation, bounds = entry
+        usable = [other for other in entries if other[1] is not operation and not other[0][GRIDS_COLUMN]]
+        # An earlier operation for the same points is better, or a later one always replaces this one. Among
+        # operations offshore, the order matters more than the accuracy.
         is_beaten = any(
-            not is_preferred(operation, other[1]) if entries.index(other) < index else is_replaced(entries, operation, other[1])
-            for other in others
+            not is_offshore(other) and contains(other[2], bounds) and not is_preferred(operation, other[1])
+            if entries.index(other) < index
+            else not has_offshore and is_everywhere(other) and is_preferred(other[1], operation)
+            for other in usable
         )
         is_used = intersects(bounds, extent) and not is_beaten
         is_fallback = not any(map(is_everywhere, entries)) and operation is system["operations"][0]
         if is_used or is_fallback:
-            result.append((row, None if is_everywhere((row, operation, bounds)) else bounds))
+            result.append((row, None if is_everywhere(entry) else bounds))
     return result
+
+
+def as_substitute(row):
+    use = f"{row[USE_COLUMN]} substitute".strip()
+    return (*row[:USE_COLUMN], use, *row[USE_COLUMN + 1 :])
 
 
 def in_proj_order(operations, missing):
@@ -436,12 +470,6 @@ def in_proj_order(operations, missing):
         position = next((i for i, other in enumerate(result) if key(operation) < key(other)), len(result))
         result.insert(position, operation)
     return result
-
-
-def is_replaced(entries, operation, later):
-    """Whether PROJ always replaces an operation by one that it lists later. Offshore, the order matters."""
-    has_offshore = any(entry[0][OFFSHORE_COLUMN] for entry in entries)
-    return is_preferred(later, operation) and not has_offshore
 
 
 def coordinate_extent(system):
@@ -472,6 +500,7 @@ def build(systems):
     for system in systems:
         code = system["code"]
         try:
+            system.setdefault("substitutes", [])
             if system["method"] in NOT_IN_PROJ:
                 raise Unsupported("projection", system["method"])
             entries = candidates(system)
@@ -533,7 +562,7 @@ def write_tables(supported, unsupported):
     numbers = {row: index + 1 for index, row in enumerate(rows)}
     note = "# Generated by scripts/crs-table; do not edit.\n"
     with open(TABLES / "operations.tsv", "w") as file:
-        file.write(note + "# number, EPSG codes, name, accuracy in metres, area of use, offshore, grid files, steps\n")
+        file.write(note + "# number, EPSG codes, name, accuracy in metres, area of use, restrictions of use, grid files, steps\n")
         for row in rows:
             file.write("\t".join([str(numbers[row]), *row]) + "\n")
     with open(TABLES / "systems.tsv", "w") as file:
@@ -592,7 +621,11 @@ def drop_inaccurate(target, supported, unsupported):
     points = {code: system["points"] for code, (system, _, _) in supported.items()}
     for code, worst in differences(target, points).items():
         if worst > TOLERANCE_METRES:
-            system = supported.pop(code)[0]
+            system, projection, entries = supported.pop(code)
+            with_grids = [(row, bounds) for row, bounds in entries if "substitute" not in row[USE_COLUMN]]
+            if 0 < len(with_grids) < len(entries):
+                supported[code] = (system, projection, with_grids)
+                continue
             unsupported[code] = (system["name"], "inaccurate", "")
             print(f"EPSG:{code} {system['name']} differs by {worst:.3f} m")
     return points
@@ -636,7 +669,9 @@ def drop_inaccurate_grids(target, supported, unsupported):
     write_tables(supported, unsupported)
     for code, value in differences(target, {code: points[code] for code in changed}, ours).items():
         if value > TOLERANCE_METRES:
-            print(f"EPSG:{code} differs by {value:.3f} m if PROJ has the grids that Groma does not use")
+            name = supported.pop(code)[0]["name"]
+            unsupported[code] = (name, "inaccurate", "")
+            print(f"EPSG:{code} {name} differs by {value:.3f} m if PROJ has the grids that Groma does not use")
     print(f"{len(codes)} systems verified with grids")
 
 
@@ -748,7 +783,9 @@ def write_points(supported):
 def check(target):
     """Compares 200 systems with PROJ at 1,000 points each."""
     codes = [int(line.split("\t")[0]) for line in open(TABLES / "systems.tsv") if not line.startswith("#")]
-    codes = sorted({*[code for code in NOTABLE if code in codes], *random.Random(7).sample(codes, 140)})[:200]
+    notable = [code for code in NOTABLE if code in codes]
+    others = sorted(set(codes) - set(notable))
+    codes = sorted(notable + random.Random(7).sample(others, 200 - len(notable)))
     points = {}
     for code in codes:
         crs = CRS.from_epsg(code)
@@ -778,6 +815,8 @@ def main():
     for code, reason in other_codes().items():
         if code not in supported:
             unsupported.setdefault(code, reason)
+    # Groma reads it as EPSG:4326, because it does not transform heights.
+    del unsupported[4979]
     drop_inaccurate(arguments.target, supported, unsupported)
     drop_inaccurate_grids(arguments.target, supported, unsupported)
     write_tables(supported, unsupported)

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 /// Supported systems: code, name, area of use, axis order, projection, candidate operations.
 static SYSTEMS: LazyLock<Vec<(u32, &str)>> = LazyLock::new(|| index(include_str!("systems.tsv")));
 
-/// Operations: number, EPSG codes, name, accuracy, area of use, offshore, grid files, steps.
+/// Operations: number, EPSG codes, name, accuracy, area of use, restrictions of use, grid files, steps.
 static OPERATIONS: LazyLock<Vec<(u32, &str)>> =
     LazyLock::new(|| index(include_str!("operations.tsv")));
 
@@ -39,6 +39,8 @@ pub(super) struct OperationRow {
     pub(super) accuracy: Option<f64>,
     pub(super) area: [f64; 4],
     pub(super) is_offshore: bool,
+    /// Whether PROJ uses it only if the grids of all other operations are missing.
+    pub(super) is_substitute: bool,
     pub(super) grids: Vec<&'static str>,
     pub(super) steps: &'static str,
 }
@@ -82,13 +84,14 @@ fn candidate(text: &str) -> Option<Candidate> {
 }
 
 fn operation(number: u32) -> Option<OperationRow> {
-    let [codes, name, accuracy, area, offshore, grids, steps] = columns(&OPERATIONS, number)?;
+    let [codes, name, accuracy, area, restrictions, grids, steps] = columns(&OPERATIONS, number)?;
     Some(OperationRow {
         codes: codes.split(',').filter_map(|code| code.parse().ok()).collect(),
         name,
         accuracy: accuracy.parse().ok(),
         area: numbers(area)?,
-        is_offshore: !offshore.is_empty(),
+        is_offshore: restrictions.contains("offshore"),
+        is_substitute: restrictions.contains("substitute"),
         grids: grids.split(',').filter(|name| !name.is_empty()).collect(),
         steps,
     })
