@@ -50,12 +50,6 @@ pub struct DetailLevel {
 }
 
 impl TileShape {
-    /// The centre that the tile shape of this geometry has; `None` if it has no position.
-    #[must_use]
-    pub fn centre_of(geometry: &Geometry) -> Option<u64> {
-        centre(GridGeometry::new(geometry).bounds()?)
-    }
-
     /// The tile shape of a geometry; `None` if it has no position.
     #[must_use]
     pub fn from_geometry(geometry: &Geometry) -> Option<Self> {

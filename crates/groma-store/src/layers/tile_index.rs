@@ -1,6 +1,6 @@
-//! The tile index: features of a layer in zoom tiers, ordered along the Morton curve and stored in blocks.
-//! A change loads the part that it affects; features enter and leave, others move to another tier because
-//! of it, and the blocks that differ are written back.
+//! The tile index: features of a layer in zoom tiers, ordered along the Morton curve and stored in blocks,
+//! and the coverage of small polygons. A change loads the part that it affects; features enter and leave,
+//! other points and lines move to another tier because of it, and the blocks that differ are written back.
 
 use super::{LayerWrite, StoredBlock};
 use bytes::Bytes;
