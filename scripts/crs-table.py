@@ -431,6 +431,9 @@ def candidates(system):
             continue
         if operation in system["missing"] and not row[GRIDS_COLUMN]:
             continue
+        # Where the areas of two steps only touch, PROJ does not use the operation.
+        if size(operation) < 1e-9:
+            continue
         entries += [(row, operation, bounds) for bounds in operation["bounds"] if bounds]
     extent = coordinate_extent(system)
     if extent is None:
