@@ -98,6 +98,7 @@ pub(crate) async fn run(cli: Cli) -> Result<(), CommandError> {
     if let Command::Check { json } = cli.command {
         return check::run(&settings, cli.config.as_deref(), json).await;
     }
+    groma_geo::set_grid_files(settings.geo.load_grid_files()?);
     if let Command::Health = cli.command {
         return health::run(&settings).await;
     }

@@ -10,6 +10,7 @@ mod validation;
 
 use crate::{http::client_address::Proxies, roles::Roles};
 use groma_domain::token::TokenPrefix;
+use groma_geo::GridFiles;
 use groma_store::{DatabaseUrl, EncryptionKey};
 use ipnet::IpNet;
 use std::{
@@ -27,6 +28,7 @@ pub(crate) struct Settings {
     pub(crate) database: DatabaseUrl,
     pub(crate) limits: Limits,
     pub(crate) webhooks: Webhooks,
+    pub(crate) geo: Geo,
     pub(crate) map: Map,
     pub(crate) log: LogFormat,
 }
@@ -92,6 +94,22 @@ pub(crate) struct Webhooks {
     pub(crate) allow_networks: Vec<IpNet>,
     pub(crate) extra_roots: Option<PathBuf>,
     pub(crate) encryption_key: Option<EncryptionKey>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Geo {
+    /// The folder of grid files.
+    pub(crate) grids: Option<PathBuf>,
+}
+
+impl Geo {
+    /// The grid files in the folder.
+    pub(crate) fn load_grid_files(&self) -> Result<GridFiles, SettingsError> {
+        let Some(folder) = &self.grids else { return Ok(GridFiles::default()) };
+        GridFiles::from_folder(folder).map_err(|error| {
+            SettingsError::new("geo.grids", format!("cannot read {}: {error}", folder.display()))
+        })
+    }
 }
 
 #[derive(Clone, Debug)]

@@ -107,7 +107,7 @@ fn result(findings: &[Finding]) -> Result<(), CommandError> {
 }
 
 fn json_report(settings: &Settings, database: &Database, findings: &[Finding]) -> Value {
-    let Settings { service, server, limits, webhooks, map, .. } = settings;
+    let Settings { service, server, limits, webhooks, geo, map, .. } = settings;
     let strings = |networks: &[ipnet::IpNet]| -> Vec<String> {
         networks.iter().map(ToString::to_string).collect()
     };
@@ -145,6 +145,7 @@ fn json_report(settings: &Settings, database: &Database, findings: &[Finding]) -
             "webhooks.allow_http": webhooks.allow_http,
             "webhooks.allow_networks": strings(&webhooks.allow_networks),
             "webhooks.encryption_key": if has_key { "set" } else { "not set" },
+            "geo.grids": geo.grids,
             "map.style": map.style,
         },
         "database": { "engine": database.engine, "at": database.address, "migrations": migrations },

@@ -1,6 +1,6 @@
 //! Validation: from the merged table to typed settings.
 
-use super::{Limits, LogFormat, Map, Server, Service, Settings, SettingsError, Webhooks};
+use super::{Geo, Limits, LogFormat, Map, Server, Service, Settings, SettingsError, Webhooks};
 use crate::roles::Roles;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use groma_domain::token::TokenPrefix;
@@ -23,6 +23,7 @@ struct Raw {
     database: RawDatabase,
     limits: RawLimits,
     webhooks: RawWebhooks,
+    geo: RawGeo,
     map: RawMap,
     log: RawLog,
 }
@@ -68,6 +69,12 @@ struct RawWebhooks {
     allow_networks: Vec<String>,
     extra_roots: String,
     encryption_key: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawGeo {
+    grids: String,
 }
 
 #[derive(Deserialize)]
@@ -135,6 +142,7 @@ pub(super) fn validate(merged: Table) -> Result<Settings, SettingsError> {
                 .map(encryption_key)
                 .transpose()?,
         },
+        geo: Geo { grids: non_empty(&raw.geo.grids).map(PathBuf::from) },
         map: map(&raw.map)?,
         log: log_format(&raw.log.format)?,
     })

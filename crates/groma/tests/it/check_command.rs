@@ -143,6 +143,17 @@ fn all_problems_are_listed_and_the_first_is_the_error_line(engine: Engine) {
 }
 
 #[test]
+fn unreadable_grid_folder_and_invalid_grids_are_reported() {
+    let mut server = stopped_without_findings(Engine::Sqlite);
+    let folder = server.directory().join("grids");
+    let path = folder.to_str().unwrap().to_owned();
+    assert_finding(&mut server, &[("GROMA_GEO__GRIDS", &path)], "error", "geo.grids: cannot read");
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::write(folder.join("BETA2007.gsb"), "not a grid").unwrap();
+    assert_finding(&mut server, &[("GROMA_GEO__GRIDS", &path)], "warning", "BETA2007.gsb cannot");
+}
+
+#[test]
 fn file_permissions_and_modification_time_are_checked() {
     let mut server = stopped_without_findings(Engine::Sqlite);
     let path = server.database_url().strip_prefix("sqlite:").unwrap().to_owned();

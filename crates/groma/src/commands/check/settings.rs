@@ -19,8 +19,27 @@ pub(super) fn inspect(settings: &Settings, file: Option<&Path>) -> Vec<Finding> 
     findings.extend(trusted_proxies(server));
     findings.extend(admin_listener(server));
     findings.extend(webhooks(settings));
+    findings.extend(grids(settings));
     findings.extend(settings_file(file.unwrap_or(Path::new("groma.toml"))));
     findings
+}
+
+/// The folder of grid files must be readable, and its files must be valid.
+fn grids(settings: &Settings) -> Vec<Finding> {
+    let grids = match settings.geo.load_grid_files() {
+        Ok(grids) => grids,
+        Err(error) => {
+            let remedy = "create the folder and let the server read it, or leave geo.grids empty";
+            return vec![Finding::error(error.to_string(), remedy)];
+        }
+    };
+    let invalid = grids.invalid_files().into_iter().map(|(path, error)| {
+        Finding::warning(
+            format!("geo.grids: {} cannot be used: {error}", path.display()),
+            "download the file again, or delete it",
+        )
+    });
+    invalid.collect()
 }
 
 /// Users must be able to open the URL, and the connection should be encrypted.
