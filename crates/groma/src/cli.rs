@@ -103,6 +103,15 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Show whether a coordinate reference system is supported, how accurate its transformation to
+    /// WGS 84 is, where it applies, and which grid files are missing.
+    Crs {
+        /// For example EPSG:2154.
+        name: String,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
     /// Print the OpenAPI document.
     Openapi,
     /// Check settings, database and listeners, and suggest a fix for each problem. Exits with 1 if

@@ -3,6 +3,7 @@
 mod backup;
 mod check;
 mod copy;
+mod crs;
 mod demo;
 mod export;
 mod health;
@@ -99,6 +100,9 @@ pub(crate) async fn run(cli: Cli) -> Result<(), CommandError> {
         return check::run(&settings, cli.config.as_deref(), json).await;
     }
     groma_geo::set_grid_files(settings.geo.load_grid_files()?);
+    if let Command::Crs { name, json } = &cli.command {
+        return crs::run(name, *json);
+    }
     if let Command::Health = cli.command {
         return health::run(&settings).await;
     }
@@ -142,6 +146,7 @@ pub(crate) async fn run(cli: Cli) -> Result<(), CommandError> {
         }
         Command::Openapi
         | Command::Check { .. }
+        | Command::Crs { .. }
         | Command::Health
         | Command::Backup { .. }
         | Command::Restore { .. }

@@ -352,3 +352,22 @@ fn check_lists_pending_migrations_without_running_them() {
     }
     assert_eq!(std::fs::metadata(file).unwrap().len(), 0);
 }
+
+#[test]
+fn crs_command_shows_operations_and_reasons() {
+    let server = TestServer::stopped(Engine::Sqlite, &[]);
+    let krovak = server.run(&["crs", "EPSG:5514", "--json"]).json();
+    assert_eq!(krovak["name"], "S-JTSK / Krovak East North");
+    assert_eq!(krovak["supported"], true);
+    assert_eq!(krovak["axisOrder"], json!(["east", "north"]));
+    let operations = krovak["operations"].as_array().unwrap();
+    let czechia = operations.iter().find(|one| one["codes"] == json!(["EPSG:5239"])).unwrap();
+    assert_eq!((&czechia["accuracy"], &czechia["available"]), (&json!(1.0), &json!(true)));
+    let germany = server.run(&["crs", "EPSG:31467"]).expect_success();
+    assert!(germany.contains("missing     BETA2007.gsb"), "{germany}");
+    let unsupported = server.run(&["crs", "EPSG:27200", "--json"]).json();
+    assert_eq!(unsupported["supported"], false);
+    assert_eq!(unsupported["reason"], "its projection (New Zealand Map Grid) is not implemented");
+    let output = server.run(&["crs", "Lambert-93"]);
+    assert_eq!(output.code, Some(2), "{output:?}");
+}
