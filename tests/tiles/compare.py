@@ -35,6 +35,8 @@ def main(directory: Path) -> None:
         (layer,) = layers.values()
         assert (layer["version"], layer["extent"]) == (2, EXTENT), path
         for decoded in layer["features"]:
+            if "groma_count" in decoded["properties"]:
+                continue  # polygons that are too small to be drawn alone
             key = decoded["properties"]["key"]
             feature, geometries = features[key]
             geometry_type = simple_type(decoded["geometry"])

@@ -95,7 +95,7 @@ async function parcelsAreSeparateAtHighZooms() {
 /** Draws the layer and returns the colored pixels and the number of features in view. */
 async function draw(name, { center, zoom }) {
   const page = await browser.newPage();
-  const tilejsonUrl = tilejson.tiles[0].replace(/\/mvt\/.*/, "/tilejson");
+  const tilejsonUrl = tilejson.tiles[0].replace("/{z}/{x}/{y}", ".json");
   const options = { tilejsonUrl, token, geoUrl, center, zoom, color: COLOR };
   const log = [];
   page.on("console", (message) => log.push(message.text()));

@@ -36,7 +36,9 @@ pub(super) fn rectangles(cells: &BTreeMap<(u32, u32), Cell>, cell_bits: u32) -> 
         let size = 1_i64 << size_bits;
         let wanted = area as f64 / FULL_AREA as f64 * (size * size) as f64 + rest;
         let (mut width, mut height) = sides(wanted, size);
-        if width.min(height) < SMALL_SQUARE && is_isolated(cells, row, column) {
+        if width.min(height) < SMALL_SQUARE
+            && stands_for_its_surroundings(cells, (row, column), size)
+        {
             (width, height) = (width.max(SMALL_SQUARE), height.max(SMALL_SQUARE));
             rest = 0.0;
         } else {
@@ -54,11 +56,24 @@ pub(super) fn rectangles(cells: &BTreeMap<(u32, u32), Cell>, cell_bits: u32) -> 
     rectangles
 }
 
-/// Whether nothing is in the cells around a cell.
-fn is_isolated(cells: &BTreeMap<(u32, u32), Cell>, row: u32, column: u32) -> bool {
+/// Whether a cell must be visible, because all that is in it and in the cells around it would not be,
+/// and it has the largest part of that.
+fn stands_for_its_surroundings(
+    cells: &BTreeMap<(u32, u32), Cell>,
+    place: (u32, u32),
+    size: i64,
+) -> bool {
     let near = |at: u32| at.saturating_sub(1)..=at + 1;
-    let mut around = near(row).flat_map(|y| near(column).map(move |x| (y, x)));
-    around.all(|place| place == (row, column) || !cells.contains_key(&place))
+    let around = near(place.0).flat_map(|row| near(place.1).map(move |column| (row, column)));
+    let around = around.filter_map(|place| Some((cells.get(&place)?.area, place)));
+    let (mut sum, mut largest) = (0, None);
+    for cell in around {
+        sum += u128::from(cell.0);
+        largest = largest.max(Some(cell));
+    }
+    let visible = u128::from(FULL_AREA) * (SMALL_SQUARE * SMALL_SQUARE).unsigned_abs() as u128;
+    sum * ((size * size).unsigned_abs() as u128) < visible
+        && largest.is_some_and(|(_, at)| at == place)
 }
 
 /// The sides, in whole units, of a rectangle with about this area in a cell.
