@@ -99,7 +99,7 @@ async fn second(rounds: u64) -> Result<ScenarioResult> {
             Ok(_) => return Err("a second server started".into()),
             Err(error) => error.to_string(),
         };
-        ensure(message.contains("is already served by another groma"), || message.clone())?;
+        ensure(message.contains("is already in use by another Groma process"), || message.clone())?;
         let response =
             Request::get("/folders", fixture.token()).send(server.main().address()).await?;
         ensure(response.status == 200, || response.text())?;
