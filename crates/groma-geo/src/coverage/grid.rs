@@ -7,14 +7,14 @@ use super::{
 use crate::grid::TileId;
 use std::collections::BTreeMap;
 
-/// The most polygons of a tile that are drawn alone because nothing else is in their cells.
+/// The maximum number of polygons of a tile that are drawn alone because nothing else is in their cells.
 const MAX_LONE: usize = 4_096;
 
 /// The cells of a tile that are covered by polygons too small to be drawn alone.
 #[derive(Clone, Debug)]
 pub struct CoverageGrid {
     tile: TileId,
-    /// How often the cells were halved in number along a side.
+    /// How many times the number of cells along a side was halved.
     coarseness: u32,
     /// By row and column in the tile.
     cells: BTreeMap<(u32, u32), Cell>,
@@ -25,12 +25,6 @@ impl CoverageGrid {
     #[must_use]
     pub fn new(tile: TileId) -> Self {
         Self { tile, coarseness: 0, cells: BTreeMap::new() }
-    }
-
-    /// Whether nothing is covered.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.cells.is_empty()
     }
 
     /// Adds an encoded block with this Morton code, unless it lies outside the tile.
@@ -55,20 +49,15 @@ impl CoverageGrid {
     #[must_use]
     pub fn lone_polygons(&self) -> Vec<u64> {
         let last = (1 << CELL_BITS) - 1;
+        // For each polygon, how many of its cells are still to be found, and whether one is at the border.
         let mut found: BTreeMap<u64, (u64, bool)> = BTreeMap::new();
-        let mut spans: BTreeMap<u64, u64> = BTreeMap::new();
-        for ((y, x), cell) in &self.cells {
-            if cell.polygons == 1 {
-                let (count, reaches_border) = found.entry(cell.numbers).or_default();
-                *count += 1;
-                // It may have more cells in the next tile.
-                *reaches_border |= [*x, *y].iter().any(|at| *at == 0 || *at == last);
-                spans.insert(cell.numbers, cell.spans);
-            }
+        for ((y, x), cell) in self.cells.iter().filter(|(_, cell)| cell.polygons == 1) {
+            let entry = found.entry(cell.numbers).or_insert((cell.spans, false));
+            entry.0 = entry.0.saturating_sub(1);
+            entry.1 |= [*x, *y].iter().any(|at| *at == 0 || *at == last);
         }
-        found.retain(|number, (count, reaches_border)| {
-            *reaches_border || spans.get(number) == Some(count)
-        });
+        // A polygon at the border may have more cells in the next tile.
+        found.retain(|_, (missing, reaches_border)| *reaches_border || *missing == 0);
         if found.len() > MAX_LONE {
             return Vec::new();
         }
@@ -83,7 +72,9 @@ impl CoverageGrid {
         let is_alone = |place| self.cells.get(place).is_some_and(|cell: &Cell| cell.polygons == 1);
         let is_lone = !places.is_empty() && places.iter().all(is_alone);
         if is_lone {
-            self.cells.retain(|place, _| !places.contains(place));
+            for place in &places {
+                self.cells.remove(place);
+            }
         }
         is_lone
     }
