@@ -78,13 +78,7 @@ impl Dataset {
                 Geometry::Point(position(at.0, at.1))
             }
         };
-        Feature {
-            external_id: Some(n.to_string()),
-            geometry: Some(geometry),
-            properties,
-            index: None,
-            line: 0,
-        }
+        Feature::new(Some(n.to_string()), Some(geometry), properties)
     }
 
     /// The position of the `n`th of `count` features, and its number in its town.

@@ -10,7 +10,9 @@ use crate::{
 };
 use groma_domain::{Timestamp, WorkspaceId, layer::LayerKey};
 use groma_geo::grid::{TileId, project};
-use groma_store::{Actor, DatabaseUrl, FeatureSpool, NewGeometries, PostOutcome as Posted, Store};
+use groma_store::{
+    Actor, DatabaseUrl, FeatureSpool, NewGeometries, NewLayer, PostOutcome as Posted, Store,
+};
 use std::time::Instant;
 
 /// The number of features per transaction.
@@ -99,7 +101,9 @@ pub(crate) async fn load(database: &DatabaseUrl, dataset: &Dataset, count: u64) 
         let there = match store.layer(workspace, &key).await? {
             Some(layer) => layer.counts.total(),
             None => {
-                store.create_layer(workspace, Actor::Operator, cover.name().into(), now).await?;
+                store
+                    .create_layer(workspace, Actor::Operator, NewLayer::named(cover.name()), now)
+                    .await?;
                 0
             }
         };

@@ -7,7 +7,7 @@ use crate::{
     load::{self, Sizes},
 };
 use groma_domain::{input::Field, layer::LayerKey, record::FolderInput};
-use groma_store::{Actor, FeatureSpool, NewGeometries, Store};
+use groma_store::{Actor, FeatureSpool, NewGeometries, NewLayer, Store};
 use std::{path::Path, time::Duration};
 
 /// A word that occurs in [`RARE`] folders at every size.
@@ -46,7 +46,7 @@ pub(crate) async fn dataset(file: &Path, size: u64) -> Result {
         Some(layer) => layer.counts.total(),
         None => {
             let name = Cover::Parcels.name().to_owned();
-            store.create_layer(workspace, Actor::Operator, name, now()).await?;
+            store.create_layer(workspace, Actor::Operator, NewLayer::named(name), now()).await?;
             0
         }
     };

@@ -17,7 +17,7 @@ use groma_domain::{
     status::{StatusGroup, StatusInput},
 };
 use groma_geo::geojson::Feature;
-use groma_store::{Actor, Change, Command, FeatureSpool, NewGeometries, NewUser, Store};
+use groma_store::{Actor, Change, Command, FeatureSpool, NewGeometries, NewLayer, NewUser, Store};
 use std::{collections::VecDeque, pin::Pin, task::Poll};
 
 const FEATURES_PER_UPLOAD: usize = 10_000;
@@ -103,7 +103,7 @@ async fn create_layers<'s>(
     let actor = Actor::Operator;
     for layer in [DemoLayer::Parcels, DemoLayer::Points, DemoLayer::Utilities] {
         let Some((name, _)) = layer.name_and_key() else { continue };
-        store.create_layer(workspace, actor, name.to_owned(), now).await?;
+        store.create_layer(workspace, actor, NewLayer::named(name), now).await?;
         let mut features: Box<dyn Iterator<Item = Feature>> = match layer {
             DemoLayer::Parcels => Box::new(map.parcels()),
             DemoLayer::Points => Box::new(map.control_points(Day::of(now))),

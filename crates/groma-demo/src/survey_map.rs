@@ -218,7 +218,7 @@ fn feature(external_id: Option<String>, geometry: Geometry, properties: Value) -
         _ => Map::new(),
     };
     properties.retain(|_, value| !value.is_null());
-    Feature { external_id, geometry: Some(geometry), properties, index: None, line: 0 }
+    Feature::new(external_id, Some(geometry), properties)
 }
 
 #[cfg(test)]

@@ -174,6 +174,7 @@ violations! {
     NotEmail = "not-email": "must be an email address, for example name@example.com",
     NotColor = "not-color": "must be a hexadecimal colour, for example #2b6cb0",
     LooksLikeUuid = "looks-like-uuid": "must not look like a UUID",
+    CrsFixed = "crs-fixed": "cannot be changed while the layer has features",
     NotSlug = "not-slug": "must contain a letter or a digit, and must not look like a UUID",
 
     // Numbers and times.

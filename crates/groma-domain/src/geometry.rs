@@ -5,6 +5,8 @@ use groma_geo::Bbox;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+/// The maximum number of notices that a response lists.
+pub const MAX_LISTED_NOTICES: usize = 20;
 /// The maximum number of geometries that a response lists.
 pub const MAX_LISTED_GEOMETRIES: usize = 1_000;
 
@@ -33,6 +35,22 @@ pub struct UploadResult {
     pub geometries: Vec<UploadedGeometry>,
     /// Whether `geometries` was cut off.
     pub truncated: bool,
+    /// What was accepted but looks wrong: the first 20 notices.
+    pub notices: Vec<UploadNotice>,
+    /// Number of all notices.
+    #[schema(minimum = 0)]
+    pub notice_count: u64,
+}
+
+/// Something that was accepted but looks wrong.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[schema(as = Notice)]
+pub struct UploadNotice {
+    /// Location in the request, as a JSON pointer.
+    #[schema(example = "/features/3/geometry/coordinates/0/2")]
+    pub pointer: String,
+    /// What looks wrong.
+    pub message: String,
 }
 
 /// An uploaded geometry.

@@ -5,9 +5,9 @@ use crate::{
     status::is_color,
     text::{fold, parse_line},
 };
-use groma_geo::Bbox;
+use groma_geo::{Bbox, Crs, CrsError};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt};
 use utoipa::ToSchema;
 
 /// The layer for geometries uploaded without a layer. It is created on first use.
@@ -17,6 +17,11 @@ pub const DEFAULT_ZOOM_RANGE: (u8, u8) = (0, 18);
 
 /// The maximum length of a description, in characters.
 const MAX_DESCRIPTION: usize = 2_000;
+/// The maximum length of an attribution, in characters.
+const MAX_ATTRIBUTION: usize = 200;
+/// The most distinct values of a property that are counted, and the longest that is.
+const MAX_VALUES: usize = 50;
+const MAX_VALUE_BYTES: usize = 100;
 
 /// Colours that new layers are given in turn.
 const COLORS: [&str; 8] =
@@ -70,6 +75,54 @@ impl LayerKey {
     }
 }
 
+/// The reference system of a layer's own coordinates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct LayerCrs(Option<u32>);
+
+impl LayerCrs {
+    /// Longitude and latitude in WGS 84.
+    pub const CRS84: Self = Self(None);
+
+    /// Parses the name of a supported system. An empty name is CRS84.
+    pub fn parse(name: &str) -> Result<Self, DomainError> {
+        let invalid = |error: CrsError| DomainError::invalid("crs", error.to_string());
+        match name.trim() {
+            "" => Ok(Self::CRS84),
+            name => Ok(Crs::parse(name).map_err(invalid)?.into()),
+        }
+    }
+
+    /// The EPSG code; `None` for CRS84.
+    #[must_use]
+    pub fn code(self) -> Option<u32> {
+        self.0
+    }
+
+    /// The system. Fails if a grid file that it needs has been removed.
+    pub fn system(self) -> Result<Crs, CrsError> {
+        match self.0 {
+            Some(_) => Crs::parse(&self.to_string()),
+            None => Ok(Crs::WGS84),
+        }
+    }
+}
+
+impl From<Crs> for LayerCrs {
+    fn from(crs: Crs) -> Self {
+        Self(crs.code())
+    }
+}
+
+impl fmt::Display for LayerCrs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(code) => write!(f, "EPSG:{code}"),
+            None => f.write_str("OGC:CRS84"),
+        }
+    }
+}
+
 /// A layer with its statistics.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -82,6 +135,10 @@ pub struct Layer {
     pub name: String,
     /// Description.
     pub description: Option<String>,
+    /// The source to credit on maps; the workspace if not set.
+    pub attribution: Option<String>,
+    /// Reference system in which coordinates are kept as they were sent.
+    pub crs: LayerCrs,
     /// Lowest zoom with tiles.
     pub min_zoom: u8,
     /// Highest zoom with tiles. Tiles at this zoom contain every feature.
@@ -126,7 +183,7 @@ pub struct GeometryCounts {
 }
 
 /// Number of values of a property by type.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FieldCounts {
     /// Name of the property.
     pub name: String,
@@ -136,11 +193,21 @@ pub struct FieldCounts {
     pub numbers: u64,
     /// Booleans.
     pub booleans: u64,
+    /// The smallest and largest number since the layer was last empty.
+    pub range: Option<(f64, f64)>,
+    /// How often each string occurs; `None` if there are too many different ones.
+    pub values: Option<BTreeMap<String, u64>>,
 }
 
 impl Layer {
     /// Creates the `nth` layer of a workspace.
-    pub fn new(id: LayerId, name: &str, nth: usize, now: Timestamp) -> Result<Self, DomainError> {
+    pub fn new(
+        id: LayerId,
+        name: &str,
+        crs: LayerCrs,
+        nth: usize,
+        now: Timestamp,
+    ) -> Result<Self, DomainError> {
         let name =
             parse_line(name, 200).map_err(|violation| DomainError::invalid("name", violation))?;
         Ok(Self {
@@ -148,6 +215,8 @@ impl Layer {
             slug: LayerSlug::from_name(&name)?,
             name,
             description: None,
+            attribution: None,
+            crs,
             min_zoom: DEFAULT_ZOOM_RANGE.0,
             max_zoom: DEFAULT_ZOOM_RANGE.1,
             color: COLORS[nth % COLORS.len()].to_owned(),
@@ -163,25 +232,28 @@ impl Layer {
         })
     }
 
-    /// Changes name, description and colour. The slug stays, because URLs and tiles contain it.
-    pub fn edit(
-        &mut self,
-        name: &str,
-        description: Option<&str>,
-        color: &str,
-    ) -> Result<(), DomainError> {
+    /// Changes the layer. The slug stays, because URLs and tiles contain it.
+    pub fn edit(&mut self, edit: &LayerEdit) -> Result<(), DomainError> {
         let mut errors = FieldErrors::default();
-        let name = errors.check("name", parse_line(name, 200));
-        let description = description.map(str::trim).filter(|text| !text.is_empty());
-        if description.is_some_and(|text| text.chars().count() > MAX_DESCRIPTION) {
-            errors.add("description", Violation::TooLong { max: MAX_DESCRIPTION });
-        }
-        let color = color.trim().to_lowercase();
+        let name = errors.check("name", parse_line(&edit.name, 200));
+        let mut text = |field: &'static str, text: &Option<String>, max: usize| {
+            let text = text.as_deref().map(str::trim).filter(|text| !text.is_empty());
+            if text.is_some_and(|text| text.chars().count() > max) {
+                errors.add(field, Violation::TooLong { max });
+            }
+            text.map(str::to_owned)
+        };
+        let description = text("description", &edit.description, MAX_DESCRIPTION);
+        let attribution = text("attribution", &edit.attribution, MAX_ATTRIBUTION);
+        let color = edit.color.trim().to_lowercase();
         if !is_color(&color) {
             errors.add("color", Violation::NotColor);
         }
+        if edit.crs != self.crs && self.counts.total() > 0 {
+            errors.add("crs", Violation::CrsFixed);
+        }
         (self.name, self.color) = (errors.finish(name)?, color);
-        self.description = description.map(str::to_owned);
+        (self.description, self.attribution, self.crs) = (description, attribution, edit.crs);
         Ok(())
     }
 
@@ -203,6 +275,7 @@ impl Layer {
             source_layer: self.slug.0.clone(),
             min_zoom: self.min_zoom,
             max_zoom: self.max_zoom,
+            crs: self.crs.to_string(),
             bounds: self.bounds,
             feature_count: self.counts.total(),
             fields: self.field_types(),
@@ -224,6 +297,21 @@ impl Layer {
         let typed = |field: &FieldCounts| Some((field.name.clone(), field.field_type()?));
         self.fields.iter().filter_map(typed).collect()
     }
+}
+
+/// New values of a layer.
+#[derive(Clone, Debug)]
+pub struct LayerEdit {
+    /// Name.
+    pub name: String,
+    /// Description.
+    pub description: Option<String>,
+    /// The source to credit on maps.
+    pub attribution: Option<String>,
+    /// Reference system. It can be changed only while the layer is empty.
+    pub crs: LayerCrs,
+    /// Colour.
+    pub color: String,
 }
 
 impl GeometryCounts {
@@ -248,11 +336,56 @@ impl FieldCounts {
     /// A property without values.
     #[must_use]
     pub fn new(name: String) -> Self {
-        Self { name, strings: 0, numbers: 0, booleans: 0 }
+        Self {
+            name,
+            strings: 0,
+            numbers: 0,
+            booleans: 0,
+            range: None,
+            values: Some(BTreeMap::new()),
+        }
+    }
+
+    /// Counts a number.
+    pub fn add_number(&mut self, number: f64) {
+        self.numbers += 1;
+        let (min, max) = self.range.unwrap_or((number, number));
+        self.range = Some((min.min(number), max.max(number)));
+    }
+
+    /// Counts a string.
+    pub fn add_string(&mut self, text: &str) {
+        self.strings += 1;
+        let Some(values) = &mut self.values else { return };
+        if let Some(count) = values.get_mut(text) {
+            *count += 1;
+        } else if values.len() < MAX_VALUES && text.len() <= MAX_VALUE_BYTES {
+            values.insert(text.to_owned(), 1);
+        } else {
+            self.values = None;
+        }
+    }
+
+    /// Stops counting a string.
+    pub fn remove_string(&mut self, text: &str) {
+        self.strings = self.strings.saturating_sub(1);
+        let Some(values) = &mut self.values else { return };
+        if let Some(count) = values.get_mut(text) {
+            *count = count.saturating_sub(1);
+            if *count == 0 {
+                values.remove(text);
+            }
+        }
+    }
+
+    /// Forgets the range and the values, when no feature is left.
+    pub fn reset(&mut self) {
+        *self = Self::new(std::mem::take(&mut self.name));
     }
 
     /// The common type of all values, or string if they differ; `None` if there are no values.
-    fn field_type(&self) -> Option<FieldType> {
+    #[must_use]
+    pub fn field_type(&self) -> Option<FieldType> {
         match (self.strings > 0, self.numbers > 0, self.booleans > 0) {
             (false, false, false) => None,
             (false, true, false) => Some(FieldType::Number),
@@ -312,6 +445,9 @@ pub struct LayerDocument {
     /// Highest zoom with tiles.
     #[schema(maximum = 24)]
     pub max_zoom: u8,
+    /// Reference system in which coordinates are kept as they were sent.
+    #[schema(example = "EPSG:2154")]
+    pub crs: String,
     /// Bounding box of all features.
     pub bounds: Option<Bbox>,
     /// Number of features.

@@ -20,26 +20,15 @@ mod header {
     pub(super) const BOOLEAN: u8 = 7 << 3;
 }
 
-/// The type of a field in a tile.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum FieldKind {
+/// The value of a property in a tile.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum FieldValue<'a> {
     /// Text. Arrays and objects are text too: their JSON.
-    String,
+    String(&'a str),
     /// A number.
-    Number,
+    Number(f64),
     /// True or false.
     Boolean,
-}
-
-/// The type of a property in a tile; `None` for null, which tiles omit.
-#[must_use]
-pub fn field_kind(value: &Value) -> Option<FieldKind> {
-    match value {
-        Value::Null => None,
-        Value::Bool(_) => Some(FieldKind::Boolean),
-        Value::Number(_) => Some(FieldKind::Number),
-        Value::String(_) | Value::Array(_) | Value::Object(_) => Some(FieldKind::String),
-    }
 }
 
 /// Encodes properties, each with the number of its field in the layer. Omits nulls.
@@ -84,16 +73,23 @@ fn put_text(message: &mut Vec<u8>, text: &str) {
     message.extend_from_slice(text.as_bytes());
 }
 
-/// The field numbers of encoded properties, each with the type of its value.
-pub fn field_kinds(mut bytes: &[u8]) -> impl Iterator<Item = (u64, FieldKind)> {
+/// The field numbers of encoded properties, each with its value.
+pub fn field_values(mut bytes: &[u8]) -> impl Iterator<Item = (u64, FieldValue<'_>)> {
     std::iter::from_fn(move || {
         let (field, message) = take(&mut bytes)?;
-        let kind = match *message.first()? {
-            header::STRING => FieldKind::String,
-            header::BOOLEAN => FieldKind::Boolean,
-            _ => FieldKind::Number,
+        let (header, mut value) = message.split_first()?;
+        #[expect(clippy::cast_precision_loss, reason = "the range of a field is approximate")]
+        let value = match *header {
+            header::STRING => {
+                varint::take(&mut value)?;
+                FieldValue::String(std::str::from_utf8(value).ok()?)
+            }
+            header::BOOLEAN => FieldValue::Boolean,
+            header::DOUBLE => FieldValue::Number(f64::from_le_bytes(value.try_into().ok()?)),
+            header::UNSIGNED => FieldValue::Number(varint::take(&mut value)? as f64),
+            _ => FieldValue::Number(varint::unzigzag(varint::take(&mut value)?) as f64),
         };
-        Some((field, kind))
+        Some((field, value))
     })
 }
 
@@ -191,10 +187,22 @@ mod tests {
     fn null_is_omitted() {
         let (null, one) = (Value::Null, json!(1));
         assert_eq!(encode([(0, &null), (7, &one)].into_iter()), [7, 2, 0x28, 1]);
-        assert_eq!(field_kind(&null), None);
-        assert_eq!(field_kind(&one), Some(FieldKind::Number));
-        assert_eq!(field_kind(&json!([])), Some(FieldKind::String));
-        assert_eq!(field_kind(&json!(false)), Some(FieldKind::Boolean));
+    }
+
+    #[test]
+    fn encoded_values_are_read_back() {
+        let values = [json!("Chêne"), json!(true), json!(300), json!(-7), json!(2.5), json!([1])];
+        let bytes = encode(values.iter().enumerate().map(|(field, value)| (field as u32, value)));
+        let read: Vec<_> = field_values(&bytes).collect();
+        let expected = [
+            FieldValue::String("Chêne"),
+            FieldValue::Boolean,
+            FieldValue::Number(300.0),
+            FieldValue::Number(-7.0),
+            FieldValue::Number(2.5),
+            FieldValue::String("[1]"),
+        ];
+        assert_eq!(read, (0..).zip(expected).collect::<Vec<_>>());
     }
 
     #[test]

@@ -14,8 +14,10 @@ mod tests;
 
 pub use ntv2::GridFiles;
 
+use crate::Geometry;
 use operation::Operation;
 use projection::Projection;
+use rustc_hash::FxHashMap;
 use std::{
     fmt,
     sync::{Arc, LazyLock, OnceLock},
@@ -133,6 +135,12 @@ impl Crs {
         }
     }
 
+    /// The EPSG code; `None` for longitude and latitude in WGS 84.
+    #[must_use]
+    pub fn code(&self) -> Option<u32> {
+        self.0.as_ref().map(|system| system.code)
+    }
+
     /// Whether coordinates need no transformation.
     #[must_use]
     pub fn is_wgs84(&self) -> bool {
@@ -151,6 +159,18 @@ impl Crs {
                 operations: Vec::new(),
             },
         }
+    }
+
+    /// Whether a point in WGS 84 lies in the area of use of this system.
+    #[must_use]
+    pub fn is_in_area_of_use(&self, longitude: f64, latitude: f64) -> bool {
+        let Some(system) = &self.0 else { return true };
+        let [west, south, east, north] = system.info.area_of_use;
+        let is_between = match west <= east {
+            true => west <= longitude && longitude <= east,
+            false => west <= longitude || longitude <= east,
+        };
+        is_between && south <= latitude && latitude <= north
     }
 
     /// Longitude and latitude of a point in WGS 84; `None` if it lies outside the area in which this
@@ -198,6 +218,61 @@ impl Crs {
             fallback = fallback.or(Some((x, y)));
         }
         fallback
+    }
+}
+
+impl Crs {
+    /// A geometry in this system, from WGS 84; `None` if it has a position outside the area in which this
+    /// system can be used. Positions that also occur in `before`, a geometry in this system, keep their exact
+    /// coordinates; others are rounded to a tenth of a millimetre.
+    #[must_use]
+    pub fn geometry_from_wgs84(
+        &self,
+        geometry: &Geometry,
+        before: Option<&Geometry>,
+    ) -> Option<Geometry> {
+        if self.is_wgs84() {
+            return Some(geometry.clone());
+        }
+        let key = |x: f64, y: f64| (wrap_longitude(x).to_bits(), y.to_bits());
+        let mut known = FxHashMap::default();
+        if let Some(before) = before {
+            before.each_position(&mut |at| {
+                if let Some((longitude, latitude)) = self.to_wgs84(at.x, at.y) {
+                    known.insert(key(longitude, latitude), (at.x, at.y));
+                }
+            });
+        }
+        let mut result = geometry.clone();
+        let mut is_complete = true;
+        result.each_position_mut(&mut |at| {
+            let exact = known.get(&key(at.x, at.y)).copied();
+            match exact.or_else(|| self.rounded_from_wgs84(at.x, at.y)) {
+                Some((x, y)) => (at.x, at.y) = (x, y),
+                None => is_complete = false,
+            }
+        });
+        is_complete.then_some(result)
+    }
+
+    fn rounded_from_wgs84(&self, longitude: f64, latitude: f64) -> Option<(f64, f64)> {
+        const STEPS_PER_METRE: f64 = 1e4;
+        const STEPS_PER_DEGREE: f64 = 1e9;
+        let is_projected = self.0.as_ref().is_some_and(|system| system.projection.is_projected());
+        let steps = if is_projected { STEPS_PER_METRE } else { STEPS_PER_DEGREE };
+        let (x, y) = self.from_wgs84(longitude, latitude)?;
+        Some(((x * steps).round() / steps, (y * steps).round() / steps))
+    }
+}
+
+/// A longitude between −180 and 180.
+fn wrap_longitude(longitude: f64) -> f64 {
+    if longitude > 180.0 {
+        longitude - 360.0
+    } else if longitude < -180.0 {
+        longitude + 360.0
+    } else {
+        longitude
     }
 }
 
@@ -348,8 +423,7 @@ fn parse_name(name: &str) -> Option<Name> {
 
 impl PartialEq for Crs {
     fn eq(&self, other: &Self) -> bool {
-        let code = |crs: &Self| crs.0.as_ref().map(|system| system.code);
-        code(self) == code(other)
+        self.code() == other.code()
     }
 }
 

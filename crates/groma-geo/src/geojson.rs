@@ -20,12 +20,15 @@ mod tests;
 
 pub use write::write_geometry;
 
-use crate::{Crs, Geometry};
+use crate::{Crs, Geometry, Notice};
 use parse_error::{ErrorDetail, ParseError};
 use reader::Reader;
 use serde_json::{Map, Value};
 use std::io;
 use thiserror::Error;
+
+/// The media type of GeoJSON.
+pub const GEOJSON: &str = "application/geo+json";
 
 /// The most positions of a feature.
 const MAX_VERTICES: usize = 1_000_000;
@@ -62,17 +65,48 @@ impl Default for Options {
 pub struct Feature {
     /// Its `id` as text.
     pub external_id: Option<String>,
-    /// Its geometry; `None` if it is null.
+    /// Its geometry in WGS 84; `None` if it is null.
     pub geometry: Option<Geometry>,
+    /// Its geometry as it was sent, if that was in another reference system.
+    pub original: Option<OriginalGeometry>,
     /// Its properties. Numbers keep all their digits.
     pub properties: Map<String, Value>,
     /// Its index in the `features` of a FeatureCollection.
     pub index: Option<usize>,
     /// The line on which it starts, from 1.
     pub line: u64,
+    /// What looks wrong in its geometry.
+    pub notices: Vec<Notice>,
+}
+
+/// A geometry in another reference system than WGS 84.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OriginalGeometry {
+    /// The reference system.
+    pub crs: Crs,
+    /// The geometry, with the coordinates as they were sent.
+    pub geometry: Geometry,
 }
 
 impl Feature {
+    /// A Feature that is not from a document, with a geometry in WGS 84.
+    #[must_use]
+    pub fn new(
+        external_id: Option<String>,
+        geometry: Option<Geometry>,
+        properties: Map<String, Value>,
+    ) -> Self {
+        Self {
+            external_id,
+            geometry,
+            original: None,
+            properties,
+            index: None,
+            line: 0,
+            notices: Vec::new(),
+        }
+    }
+
     /// Its location in the document as a JSON pointer.
     #[must_use]
     pub fn pointer(&self) -> String {

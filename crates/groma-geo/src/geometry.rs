@@ -1,4 +1,4 @@
-//! Geometries in WGS 84, with exact coordinates as they were received.
+//! Geometries with exact coordinates: in WGS 84, unless it says otherwise.
 
 use crate::Bbox;
 
@@ -62,6 +62,20 @@ impl Geometry {
             bounds = Some([west.min(at.x), south.min(at.y), east.max(at.x), north.max(at.y)]);
         });
         bounds.map(Bbox)
+    }
+
+    /// Changes every position in document order.
+    pub fn each_position_mut(&mut self, change: &mut impl FnMut(&mut Position)) {
+        let mut line = |line: &mut Line| line.iter_mut().for_each(&mut *change);
+        match self {
+            Self::Point(position) => change(position),
+            Self::MultiPoint(positions) | Self::LineString(positions) => line(positions),
+            Self::MultiLineString(lines) | Self::Polygon(lines) => lines.iter_mut().for_each(line),
+            Self::MultiPolygon(polygons) => polygons.iter_mut().flatten().for_each(line),
+            Self::Collection(parts) => {
+                parts.iter_mut().for_each(|part| part.each_position_mut(change));
+            }
+        }
     }
 
     /// Visits every position in document order.

@@ -5,10 +5,12 @@
 
 pub mod attributes;
 mod bbox;
+mod box_intersection;
 pub mod coverage;
 mod crs;
 pub mod geojson;
 mod geometry;
+mod geometry_check;
 pub mod grid;
 mod repair;
 pub mod tile;
@@ -22,3 +24,4 @@ pub mod zoom_tier;
 pub use bbox::Bbox;
 pub use crs::{Crs, CrsError, CrsInfo, GridFiles, OperationInfo, set_grid_files};
 pub use geometry::{Geometry, Line, Position, Rings};
+pub use geometry_check::{Notice, check_geometry};

@@ -12,8 +12,8 @@ const HAS_SRID: u32 = 0x2000_0000;
 /// The SRID of WGS 84.
 const SRID: u32 = 4326;
 
-/// The geometry as WKB. WKB has heights for all positions or for none: if some position has a height,
-/// the others get the height 0.
+/// The geometry as WKB. WKB has heights for all positions or for none: if some position has a height, NaN
+/// stands for the missing heights of others.
 #[must_use]
 pub fn to_wkb(geometry: &Geometry) -> Vec<u8> {
     encode(geometry, None)
@@ -100,7 +100,7 @@ impl Writer {
         self.out.extend_from_slice(&at.x.to_le_bytes());
         self.out.extend_from_slice(&at.y.to_le_bytes());
         if self.has_z {
-            self.out.extend_from_slice(&at.z.unwrap_or(0.0).to_le_bytes());
+            self.out.extend_from_slice(&at.z.unwrap_or(f64::NAN).to_le_bytes());
         }
     }
 }
@@ -236,7 +236,7 @@ impl Reader<'_> {
 
     fn position(&mut self, layout: Layout) -> Result<Position, WkbError> {
         let (x, y) = (self.ordinate(layout)?, self.ordinate(layout)?);
-        let z = if layout.has_z { Some(self.ordinate(layout)?) } else { None };
+        let z = if layout.has_z { self.height(layout)? } else { None };
         if layout.has_m {
             self.take::<8>()?;
         }
@@ -244,13 +244,22 @@ impl Reader<'_> {
     }
 
     fn ordinate(&mut self, layout: Layout) -> Result<f64, WkbError> {
-        let bytes = self.take()?;
-        let ordinate = if layout.little_endian {
-            f64::from_le_bytes(bytes)
-        } else {
-            f64::from_be_bytes(bytes)
-        };
+        let ordinate = self.number(layout)?;
         if ordinate.is_finite() { Ok(ordinate) } else { Err(WkbError::NotFinite) }
+    }
+
+    /// A height, or NaN for a position without one.
+    fn height(&mut self, layout: Layout) -> Result<Option<f64>, WkbError> {
+        match self.number(layout)? {
+            height if height.is_finite() => Ok(Some(height)),
+            height if height.is_nan() => Ok(None),
+            _ => Err(WkbError::NotFinite),
+        }
+    }
+
+    fn number(&mut self, layout: Layout) -> Result<f64, WkbError> {
+        let bytes = self.take()?;
+        Ok(if layout.little_endian { f64::from_le_bytes(bytes) } else { f64::from_be_bytes(bytes) })
     }
 
     fn count(&mut self, layout: Layout) -> Result<u32, WkbError> {
@@ -292,10 +301,9 @@ mod tests {
     }
 
     #[test]
-    fn missing_height_among_others_becomes_zero() {
+    fn missing_height_among_others_stays_missing() {
         let line = Geometry::LineString(vec![at(1.0, 2.0, Some(3.0)), at(4.0, 5.0, None)]);
-        let read = Geometry::LineString(vec![at(1.0, 2.0, Some(3.0)), at(4.0, 5.0, Some(0.0))]);
-        assert_eq!(from_wkb(&to_wkb(&line)), Ok(read));
+        assert_eq!(from_wkb(&to_wkb(&line)), Ok(line));
     }
 
     #[test]

@@ -45,7 +45,8 @@ pub use engine::DatabaseUrl;
 pub use error::{Error, Result};
 pub use idempotency::{IdempotencyKey, IdempotentRequest};
 pub use layers::{
-    ExportedFeature, FeatureSpool, GeometryEdit, LayerChange, NewGeometries, PostOutcome, Tile,
+    FeaturePage, FeatureQuery, FeatureSpool, GeometryEdit, LayerFeature, NewGeometries, NewLayer,
+    PostOutcome, Tile,
 };
 pub use records::{
     COUNT_LIMIT, Change, Command, CommandOutcome, ExportedRecord, Page, RecordCount, RecordPage,

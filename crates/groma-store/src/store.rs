@@ -4,14 +4,14 @@ use crate::{
     Account, Actor, Attempt, AuditEntry, AuthOutcome, BackupReport, Change, CommandOutcome,
     CopyReport, DatabaseStats, DatabaseUrl, Delivery, DeliveryCounts, DeliveryDetail, DeliveryFeed,
     DeliveryFilter, DeliveryRow, DueEndpoint, EncryptionKey, EndpointChange, EndpointHealth,
-    EndpointOutcome, ExportedFeature, ExportedRecord, GeometryEdit, Invitation, KnownPerson,
-    LayerChange, LeaseRequest, Member, NewEndpoint, NewGeometries, NewInvitation, NewSession,
-    NewToken, NewUser, Page, PastDelivery, PostOutcome, Progress, RecordPage, RecordQuery,
-    Redeliver, ReservedReferences, RestoreReport, Result, RotatedSecret, SecretsState, ServerInfo,
-    Session, SessionRow, ThrottleBucket, Tile, TokenRow, WebhookTarget, WorkspaceFilter,
-    accounts::Accounts, audit_log::AuditLog, authentication::Authentication, backup, copy,
-    diagnostics, engine::Engine, layers::Layers, records::Records, webhooks::Webhooks,
-    workspaces::Workspaces,
+    EndpointOutcome, ExportedRecord, FeaturePage, FeatureQuery, GeometryEdit, Invitation,
+    KnownPerson, LayerFeature, LeaseRequest, Member, NewEndpoint, NewGeometries, NewInvitation,
+    NewLayer, NewSession, NewToken, NewUser, Page, PastDelivery, PostOutcome, Progress, RecordPage,
+    RecordQuery, Redeliver, ReservedReferences, RestoreReport, Result, RotatedSecret, SecretsState,
+    ServerInfo, Session, SessionRow, ThrottleBucket, Tile, TokenRow, WebhookTarget,
+    WorkspaceFilter, accounts::Accounts, audit_log::AuditLog, authentication::Authentication,
+    backup, copy, diagnostics, engine::Engine, layers::Layers, records::Records,
+    webhooks::Webhooks, workspaces::Workspaces,
 };
 use bytes::Bytes;
 use delegate::delegate;
@@ -20,7 +20,7 @@ use groma_domain::{
     LayerId, ListParams, Person, PersonId, RecordId, Role, SessionId, Timestamp, TokenId, UserId,
     WorkspaceId,
     geometry::UploadResult,
-    layer::LayerKey,
+    layer::{LayerEdit, LayerKey},
     reference::Key,
     secret::SecretHash,
     token::PresentedToken,
@@ -250,10 +250,10 @@ impl Store {
             pub async fn tile(&self, workspace: WorkspaceId, layer: LayerId, tile: TileId) -> Result<Option<Tile>>;
             /// Creates a layer.
             #[call(create)]
-            pub async fn create_layer(&self, workspace: WorkspaceId, actor: Actor, name: String, now: Timestamp) -> Result<Layer>;
-            /// Changes the name, description or colour of a layer.
+            pub async fn create_layer(&self, workspace: WorkspaceId, actor: Actor, layer: NewLayer, now: Timestamp) -> Result<Layer>;
+            /// Changes a layer, but not its features.
             #[call(change)]
-            pub async fn change_layer(&self, workspace: WorkspaceId, actor: Actor, change: LayerChange, now: Timestamp) -> Result<Layer>;
+            pub async fn change_layer(&self, workspace: WorkspaceId, actor: Actor, key: LayerKey, edit: LayerEdit, now: Timestamp) -> Result<Layer>;
             /// Deletes a layer. It is gone at once; its features are deleted in small steps.
             #[call(delete)]
             pub async fn delete_layer(&self, workspace: WorkspaceId, actor: Actor, key: LayerKey, now: Timestamp) -> Result<Layer>;
@@ -261,13 +261,15 @@ impl Store {
             #[call(post)]
             pub async fn post_geometries(&self, geometries: NewGeometries) -> Result<PostOutcome>;
             /// Up to `limit` features of a layer after a position, in the order of creation.
-            pub async fn features(&self, workspace: WorkspaceId, key: &LayerKey, after: u64, limit: u32) -> Result<Vec<ExportedFeature>>;
+            pub async fn features(&self, workspace: WorkspaceId, key: &LayerKey, after: u64, limit: u32) -> Result<Vec<LayerFeature>>;
+            /// A page of the features of a layer; `None` when there is no such layer.
+            pub async fn find_features(&self, workspace: WorkspaceId, key: &LayerKey, query: &FeatureQuery) -> Result<Option<FeaturePage>>;
             /// One geometry, with its layer.
-            pub async fn geometry(&self, workspace: WorkspaceId, id: GeometryId) -> Result<Option<(Layer, ExportedFeature)>>;
+            pub async fn geometry(&self, workspace: WorkspaceId, id: GeometryId) -> Result<Option<(Layer, LayerFeature)>>;
             /// The geometry that has this id in the layer's tiles.
-            pub async fn geometry_by_tile_id(&self, workspace: WorkspaceId, layer: LayerId, tile_id: u64) -> Result<Option<(Layer, ExportedFeature)>>;
+            pub async fn geometry_by_tile_id(&self, workspace: WorkspaceId, layer: LayerId, tile_id: u64) -> Result<Option<(Layer, LayerFeature)>>;
             /// Up to `limit` geometries of a folder, each with its layer.
-            pub async fn geometries_of_folder(&self, workspace: WorkspaceId, folder: RecordId, limit: u32) -> Result<Vec<(LayerId, ExportedFeature)>>;
+            pub async fn geometries_of_folder(&self, workspace: WorkspaceId, folder: RecordId, limit: u32) -> Result<Vec<(LayerId, LayerFeature)>>;
             /// The exact number of geometries of a folder.
             pub async fn count_geometries_of_folder(&self, workspace: WorkspaceId, folder: RecordId) -> Result<u64>;
             /// Replaces a geometry.

@@ -6,6 +6,7 @@
 
 mod auth;
 mod envelope;
+mod features;
 mod geometries;
 mod idempotency;
 mod layers;
@@ -72,6 +73,8 @@ impl Api {
 
 /// A route: its part of the OpenAPI document, and its handler behind authentication.
 struct Route {
+    /// In lower case, as OpenAPI writes it.
+    method: &'static str,
     scope: Option<Scope>,
     schemas: Vec<(String, RefOr<Schema>)>,
     paths: Paths,
@@ -84,7 +87,8 @@ macro_rules! route {
         let (schemas, paths, _): UtoipaMethodRouter<ApiState> = routes!($handler);
         let handler =
             auth::Authenticated { scope: $scope, access: auth::Access::Api, handler: $handler };
-        Route { scope: $scope, handler: on(method(&paths), handler), schemas, paths }
+        let (method, filter) = method(&paths);
+        Route { method, scope: $scope, handler: on(filter, handler), schemas, paths }
     }};
 }
 
@@ -113,7 +117,11 @@ fn geo_routes() -> Vec<Route> {
         route!(None, layers::get_layer),
         route!(None, layers::get_layer_tilejson),
         route!(None, tiles::get_tile),
+        route!(None, features::list_features),
+        route!(None, features::get_feature),
         route!(None, geometries::post_geojson),
+        route!(None, features::get_geometry),
+        route!(None, features::delete_geometry),
     ]
 }
 
@@ -142,13 +150,13 @@ fn router(routes: Vec<Route>) -> Router<ApiState> {
 }
 
 /// The one method of a route.
-fn method(paths: &Paths) -> MethodFilter {
+fn method(paths: &Paths) -> (&'static str, MethodFilter) {
     let any = |has: fn(&PathItem) -> bool| paths.paths.values().any(has);
     if any(|path| path.get.is_some()) {
-        MethodFilter::GET
+        ("get", MethodFilter::GET)
     } else if any(|path| path.delete.is_some()) {
-        MethodFilter::DELETE
+        ("delete", MethodFilter::DELETE)
     } else {
-        MethodFilter::POST
+        ("post", MethodFilter::POST)
     }
 }

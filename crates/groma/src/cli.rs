@@ -13,6 +13,7 @@ use clap::{Args, Parser, Subcommand};
 use groma_domain::{
     Currency, Email, Kind, Role, TokenId, person, scope::Scopes, token, workspace::WorkspaceName,
 };
+use groma_geo::Crs;
 use groma_store::DatabaseUrl;
 use std::path::PathBuf;
 
@@ -248,6 +249,9 @@ pub(crate) enum LayerCommand {
     Create {
         /// Name of the layer. Its slug in URLs is derived from the name.
         name: String,
+        /// Reference system in which coordinates are kept as they were sent, for example EPSG:2154. Default: WGS 84.
+        #[arg(long, value_parser = Crs::parse)]
+        crs: Option<Crs>,
         #[command(flatten)]
         workspace: WorkspaceArg,
         /// Print JSON.

@@ -36,6 +36,11 @@ pub(super) struct Projected {
 const MAX_ROUND_TRIP_ERROR: f64 = 0.1;
 
 impl Projection {
+    /// Whether coordinates are lengths, not angles.
+    pub(super) fn is_projected(&self) -> bool {
+        !matches!(self, Self::Geographic { .. })
+    }
+
     /// Parses a projection such as `proj=utm zone=31 a=6378137 rf=298.257222101`.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let parameters = Parameters(text);

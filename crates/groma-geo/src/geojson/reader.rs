@@ -131,9 +131,10 @@ impl<'a> Reader<'a> {
             ObjectType::Feature => self.finish_feature(object, None, line),
             ObjectType::GeometryCollection | ObjectType::Geometry(_) => {
                 let geometry = self.geometry_of(object)?;
-                let geometry = Some(self.finish_geometry(geometry, None)?);
-                let properties = Map::new();
-                self.emit(Feature { external_id: None, geometry, properties, index: None, line })
+                let finished = self.finish_geometry(geometry, None)?;
+                let mut feature = Feature { line, ..Feature::new(None, None, Map::new()) };
+                finished.add_to(&mut feature, "");
+                self.emit(feature)
             }
         }
     }
@@ -195,13 +196,12 @@ impl<'a> Reader<'a> {
             let message = format!("`{}` is already the id of an earlier feature", excerpt(id));
             return Err(self.json.invalid(message)).at_member(Member::Id.name());
         }
-        self.emit(Feature {
-            external_id: object.id,
-            geometry,
-            properties: object.properties.unwrap_or_default(),
-            index,
-            line,
-        })
+        let properties = object.properties.unwrap_or_default();
+        let mut feature = Feature { index, line, ..Feature::new(object.id, None, properties) };
+        if let Some(geometry) = geometry {
+            geometry.add_to(&mut feature, "/geometry");
+        }
+        self.emit(feature)
     }
 
     fn emit(&mut self, feature: Feature) -> ParseResult<()> {

@@ -5,20 +5,47 @@ use super::{
     parse_error::{ErrorPath, ParseError, ParseResult},
     scanner::Scanner,
 };
-use crate::{Crs, Geometry, Line, Position, repair};
+use crate::{Crs, Geometry, Line, Notice, Position, repair};
+use std::cell::Cell;
 
 /// Beyond this, a number is certainly not meant in degrees.
 const MAX_PLAUSIBLE_DEGREES: f64 = 1000.0;
 
 pub(super) struct ToWgs84<'a, 'b> {
     /// The reference system of the positions.
-    pub(super) crs: &'a Crs,
+    crs: &'a Crs,
     /// Provides the line number of errors.
-    pub(super) json: &'a Scanner<'b>,
+    json: &'a Scanner<'b>,
+    /// The first position outside the area of use, as it was sent.
+    outside: Cell<Option<(f64, f64)>>,
 }
 
-impl ToWgs84<'_, '_> {
-    pub(super) fn geometry(&self, geometry: &mut Geometry) -> ParseResult<()> {
+impl<'a, 'b> ToWgs84<'a, 'b> {
+    pub(super) fn new(crs: &'a Crs, json: &'a Scanner<'b>) -> Self {
+        Self { crs, json, outside: Cell::new(None) }
+    }
+
+    /// Transforms a geometry; returns a notice if it lies outside the area of use.
+    pub(super) fn transform(self, geometry: &mut Geometry) -> ParseResult<Option<Notice>> {
+        self.geometry(geometry)?;
+        Ok(self.outside.get().map(|(x, y)| {
+            let message = format!("lies outside the area of use of {}", self.crs);
+            Notice { pointer: String::new(), message: message + self.swapped_hint(x, y) }
+        }))
+    }
+
+    /// A hint if the position would be in the area of use with its axes swapped.
+    fn swapped_hint(&self, x: f64, y: f64) -> &'static str {
+        let swapped = self.crs.to_wgs84(y, x);
+        match swapped
+            .is_some_and(|(longitude, latitude)| self.crs.is_in_area_of_use(longitude, latitude))
+        {
+            true => "; its axes seem to be swapped: x (east) comes first",
+            false => "",
+        }
+    }
+
+    fn geometry(&self, geometry: &mut Geometry) -> ParseResult<()> {
         let result = match geometry {
             Geometry::Point(position) => self.position(position),
             Geometry::MultiPoint(positions) | Geometry::LineString(positions) => {
@@ -44,11 +71,14 @@ impl ToWgs84<'_, '_> {
 
     fn position(&self, position: &mut Position) -> ParseResult<()> {
         if !self.crs.is_wgs84() {
-            (position.x, position.y) =
-                self.crs.to_wgs84(position.x, position.y).ok_or_else(|| {
-                    let crs = self.crs;
-                    self.json.invalid(format!("is outside the area in which {crs} can be used"))
-                })?;
+            let (x, y) = (position.x, position.y);
+            (position.x, position.y) = self.crs.to_wgs84(x, y).ok_or_else(|| {
+                let message = format!("is outside the area in which {} can be used", self.crs);
+                self.json.invalid(message + self.swapped_hint(x, y))
+            })?;
+            if self.outside.get().is_none() && !self.crs.is_in_area_of_use(position.x, position.y) {
+                self.outside.set(Some((x, y)));
+            }
         }
         if position.x.abs() > repair::MAX_LONGITUDE {
             return Err(self.out_of_range("longitude", position.x, repair::MAX_LONGITUDE))

@@ -267,7 +267,8 @@ CREATE UNIQUE INDEX layers_by_id ON layers (workspace_id, id);
 CREATE UNIQUE INDEX layers_by_slug ON layers (workspace_id, slug);
 
 -- `geom` is the exact geometry, for SQL and QGIS too. If it has heights, which the type of the column does not
--- allow, `heights` has the whole geometry as WKB.
+-- allow, `heights` has the whole geometry as WKB. `original` is WKB in the reference system of the layer, if it
+-- has one of its own.
 CREATE TABLE features (
     workspace_id uuid NOT NULL,
     layer bigint NOT NULL,
@@ -278,6 +279,7 @@ CREATE TABLE features (
     assignment_id uuid,
     geom geometry(Geometry, 4326),
     heights bytea,
+    original bytea,
     properties text NOT NULL,
     created_at bigint NOT NULL,
     updated_at bigint NOT NULL,

@@ -207,7 +207,8 @@ CREATE TABLE layers (
 CREATE UNIQUE INDEX layers_by_id ON layers (ws, id);
 CREATE UNIQUE INDEX layers_by_slug ON layers (ws, slug);
 
--- The `position` of a feature has the number of its layer in the bits above 40. `geometry` is WKB.
+-- The `position` of a feature has the number of its layer in the bits above 40. `geometry` is WKB in WGS 84.
+-- `original` is WKB in the reference system of the layer, if it has one of its own.
 CREATE TABLE features (
     position INTEGER PRIMARY KEY,
     id BLOB NOT NULL,
@@ -215,6 +216,7 @@ CREATE TABLE features (
     folder_id BLOB,
     assignment_id BLOB,
     geometry BLOB,
+    original BLOB,
     properties TEXT NOT NULL,
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL

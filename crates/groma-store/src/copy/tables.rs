@@ -176,7 +176,7 @@ fn features() -> Table {
         + plain("external_id")
         + ids(&["folder_id", "assignment_id"])
         + one("geometry", ColumnType::Shape)
-        + plain("properties created_at updated_at");
+        + plain("original properties created_at updated_at");
     Table::new(
         "features",
         columns,

@@ -2,8 +2,7 @@
 //! folder's bounding box are updated as when many are posted.
 
 use super::{
-    ExportedFeature, FeatureSpool, LayerTx, LayerWrite, Layers, StoredFeature, StoredLayer,
-    postgres,
+    FeatureSpool, LayerFeature, LayerTx, LayerWrite, Layers, StoredFeature, StoredLayer, postgres,
     posting::{Links, PostOutcome, Posting},
     sqlite, tiles,
 };
@@ -48,7 +47,7 @@ impl Layers {
         &self,
         workspace: WorkspaceId,
         id: GeometryId,
-    ) -> Result<Option<(Layer, ExportedFeature)>> {
+    ) -> Result<Option<(Layer, LayerFeature)>> {
         let found = dispatch!(&self.engine, feature(workspace, id))?;
         Ok(found.map(|(stored, feature)| (stored.layer, feature.into())))
     }
@@ -59,7 +58,7 @@ impl Layers {
         workspace: WorkspaceId,
         layer: LayerId,
         tile_id: u64,
-    ) -> Result<Option<(Layer, ExportedFeature)>> {
+    ) -> Result<Option<(Layer, LayerFeature)>> {
         let Some(position) = tiles::position_of_id(tile_id) else { return Ok(None) };
         let key = LayerKey::Id(layer);
         let Some(layer) = self.get(workspace, &key).await? else { return Ok(None) };
@@ -76,7 +75,7 @@ impl Layers {
         workspace: WorkspaceId,
         folder: RecordId,
         limit: u32,
-    ) -> Result<Vec<(LayerId, ExportedFeature)>> {
+    ) -> Result<Vec<(LayerId, LayerFeature)>> {
         let found = dispatch!(&self.engine, features_of_folder(workspace, folder, limit))?;
         Ok(found.into_iter().map(|(layer, feature)| (layer, feature.into())).collect())
     }
@@ -124,7 +123,7 @@ impl ReplaceGeometry {
         let GeometryEdit { workspace, actor, now, id, folder, feature } = edit;
         let (stored, old) = find(tx, workspace, actor, id).await?;
         let links = Links::find(tx, workspace, folder, None).await?;
-        let mut posting = Posting::new(tx, workspace, now, links, stored, 1, webhooks);
+        let mut posting = Posting::new(tx, workspace, now, links, stored, webhooks);
         posting.replace(old, feature).await?;
         posting.finish(actor, false, None).await
     }
@@ -147,7 +146,7 @@ impl DeleteGeometry {
         let before = serde_json::json!({
             "id": id, "externalId": old.external_id, "folderId": old.folder,
         });
-        let mut posting = Posting::new(tx, workspace, now, Links::default(), stored, 0, webhooks);
+        let mut posting = Posting::new(tx, workspace, now, Links::default(), stored, webhooks);
         posting.remove(old).await?;
         posting.stats.shrink(posting.tx, workspace, no).await?;
         posting.update_folder_boxes(actor).await?;

@@ -2,9 +2,10 @@
 //! feature is written, in bounded memory: beyond a few megabytes the spool is an unnamed temporary file.
 
 use super::layer_stats::GeometryClass;
+use groma_domain::geometry::{MAX_LISTED_NOTICES, UploadNotice};
 use groma_geo::{
     Geometry, attributes,
-    geojson::Feature,
+    geojson::{Feature, OriginalGeometry},
     tile_shape::{DetailLevel, TileShape},
     wkb,
 };
@@ -28,6 +29,9 @@ pub struct FeatureSpool {
     /// The names of their properties; the index is the field number in their attributes.
     names: Vec<String>,
     numbers: HashMap<String, u32>,
+    /// The first notices, and the number of all.
+    notices: Vec<UploadNotice>,
+    notice_count: u64,
     buffer: Vec<u8>,
 }
 
@@ -47,6 +51,8 @@ pub(super) struct PreparedGeometry {
     /// Its index in [`KINDS`].
     kind: u8,
     pub(super) wkb: Vec<u8>,
+    /// The EPSG code of another reference system, and the geometry in it.
+    pub(super) original: Option<(u32, Vec<u8>)>,
     pub(super) has_heights: bool,
     /// An empty geometry has neither a bounding box nor a tile shape.
     pub(super) bbox: Option<[f64; 4]>,
@@ -92,7 +98,7 @@ impl PreparedGeometry {
         KINDS[usize::from(self.kind) % KINDS.len()]
     }
 
-    fn of(geometry: &Geometry) -> Self {
+    fn new(geometry: &Geometry, original: Option<&OriginalGeometry>) -> Self {
         let mut has_heights = false;
         geometry.each_position(&mut |position| has_heights |= position.z.is_some());
         let kind = KINDS.iter().position(|(name, _)| *name == geometry.type_name());
@@ -105,6 +111,7 @@ impl PreparedGeometry {
         Self {
             kind: kind.unwrap_or_default() as u8,
             wkb: wkb::to_wkb(geometry),
+            original: original.and_then(|one| Some((one.crs.code()?, wkb::to_wkb(&one.geometry)))),
             has_heights,
             bbox: geometry.bbox().map(|bbox| bbox.0),
             tile_shape,
@@ -119,6 +126,8 @@ impl Default for FeatureSpool {
             count: 0,
             names: Vec::new(),
             numbers: HashMap::new(),
+            notices: Vec::new(),
+            notice_count: 0,
             buffer: Vec::new(),
         }
     }
@@ -140,9 +149,10 @@ impl FeatureSpool {
             };
             numbered.push((number, value));
         }
+        let geometry = feature.geometry.as_ref();
         let prepared = PreparedFeature {
             external_id: feature.external_id.clone(),
-            geometry: feature.geometry.as_ref().map(PreparedGeometry::of),
+            geometry: geometry.map(|it| PreparedGeometry::new(it, feature.original.as_ref())),
             properties: serde_json::to_string(&feature.properties)?,
             attributes: attributes::encode(numbered.into_iter()),
         };
@@ -153,7 +163,19 @@ impl FeatureSpool {
         file.write_all(&(self.buffer.len() as u64).to_le_bytes())?;
         file.write_all(&self.buffer)?;
         self.count += 1;
+        self.notice_count += feature.notices.len() as u64;
+        let room = MAX_LISTED_NOTICES - self.notices.len();
+        self.notices.extend(feature.notices.iter().take(room).map(|notice| UploadNotice {
+            pointer: notice.pointer.clone(),
+            message: notice.message.clone(),
+        }));
         Ok(())
+    }
+
+    /// The first notices about its features, and the number of all.
+    #[must_use]
+    pub fn notices(&self) -> (&[UploadNotice], u64) {
+        (&self.notices, self.notice_count)
     }
 
     /// The number of features.

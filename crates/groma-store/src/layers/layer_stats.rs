@@ -5,7 +5,7 @@ use crate::{Error, Result};
 use groma_domain::{Layer, WorkspaceId, layer::FieldCounts};
 use groma_geo::{
     Bbox, Geometry,
-    attributes::{self, FieldKind},
+    attributes::{self, FieldValue},
     wkb,
 };
 use serde_json::{Map, Value};
@@ -50,12 +50,11 @@ impl LayerStats {
         attributes: &[u8],
     ) {
         *class_count(&mut self.layer, class) += 1;
-        for (field, kind) in attributes::field_kinds(attributes) {
-            let field = usize::try_from(field).ok();
-            if let Some(field) = field.and_then(|field| self.layer.fields.get_mut(field)) {
-                *kind_count(field, kind) += 1;
-            }
-        }
+        self.each_field(attributes, |field, value| match value {
+            FieldValue::String(text) => field.add_string(text),
+            FieldValue::Number(number) => field.add_number(number),
+            FieldValue::Boolean => field.booleans += 1,
+        });
         if let Some(bbox) = bbox {
             let run = self.grown.entry(position / RUN).or_insert(bbox);
             *run = run.union(bbox);
@@ -69,17 +68,35 @@ impl LayerStats {
         let count = class_count(&mut self.layer, geometry.as_ref().map(GeometryClass::of));
         *count = count.saturating_sub(1);
         let properties: Map<String, Value> = serde_json::from_str(&feature.properties)?;
-        for (name, value) in &properties {
-            let field = self.numbers.get(name).and_then(|no| self.layer.fields.get_mut(*no));
-            if let (Some(field), Some(kind)) = (field, attributes::field_kind(value)) {
-                let count = kind_count(field, kind);
-                *count = count.saturating_sub(1);
-            }
+        let numbered = properties.iter();
+        let numbered =
+            numbered.filter_map(|(name, value)| Some((*self.numbers.get(name)? as u32, value)));
+        let attributes = attributes::encode(numbered);
+        self.each_field(&attributes, |field, value| match value {
+            FieldValue::String(text) => field.remove_string(text),
+            FieldValue::Number(_) => field.numbers = field.numbers.saturating_sub(1),
+            FieldValue::Boolean => field.booleans = field.booleans.saturating_sub(1),
+        });
+        if self.layer.counts.total() == 0 {
+            self.layer.fields.iter_mut().for_each(FieldCounts::reset);
         }
         if let Some(bbox) = geometry.as_ref().and_then(Geometry::bbox) {
             self.removed.push((feature.position / RUN, bbox));
         }
         Ok(geometry)
+    }
+
+    fn each_field(
+        &mut self,
+        attributes: &[u8],
+        mut count: impl FnMut(&mut FieldCounts, FieldValue<'_>),
+    ) {
+        for (field, value) in attributes::field_values(attributes) {
+            let field = usize::try_from(field).ok();
+            if let Some(field) = field.and_then(|field| self.layer.fields.get_mut(field)) {
+                count(field, value);
+            }
+        }
     }
 
     /// The writes of the boxes that grew.
@@ -163,13 +180,5 @@ fn class_count(layer: &mut Layer, class: Option<GeometryClass>) -> &mut u64 {
         Some(GeometryClass::Polygon) => &mut counts.polygons,
         Some(GeometryClass::Mixed) => &mut counts.mixed,
         None => &mut counts.none,
-    }
-}
-
-fn kind_count(field: &mut FieldCounts, kind: FieldKind) -> &mut u64 {
-    match kind {
-        FieldKind::String => &mut field.strings,
-        FieldKind::Number => &mut field.numbers,
-        FieldKind::Boolean => &mut field.booleans,
     }
 }

@@ -1,6 +1,7 @@
 //! Map layers: their features, the index that tiles are read from, and the tiles.
 
 mod feature_edit;
+mod feature_query;
 mod feature_spool;
 mod layer_stats;
 pub(crate) mod postgres;
@@ -10,6 +11,7 @@ mod tile_index;
 mod tiles;
 
 pub use feature_edit::GeometryEdit;
+pub use feature_query::{FeaturePage, FeatureQuery};
 pub use feature_spool::FeatureSpool;
 pub use posting::{NewGeometries, PostOutcome};
 pub use tiles::Tile;
@@ -24,7 +26,8 @@ use crate::{
 };
 use groma_domain::{
     DomainError, GeometryId, Layer, LayerId, ListParams, Permission, RecordId, Timestamp,
-    WorkspaceId, layer::LayerKey,
+    WorkspaceId,
+    layer::{LayerCrs, LayerEdit, LayerKey},
 };
 use groma_geo::{
     Bbox,
@@ -36,9 +39,9 @@ use std::sync::Arc;
 use tile_index::TierRanges;
 use tiles::LayerCache;
 
-/// A feature in an export.
+/// A feature of a layer.
 #[derive(Clone, Debug)]
-pub struct ExportedFeature {
+pub struct LayerFeature {
     /// Its position in the order of creation, to continue after.
     pub position: u64,
     /// Its id.
@@ -49,25 +52,40 @@ pub struct ExportedFeature {
     pub folder: Option<RecordId>,
     /// Its assignment.
     pub assignment: Option<RecordId>,
-    /// Its geometry as WKB.
+    /// Its geometry in WGS 84, as WKB.
     pub geometry: Option<Vec<u8>>,
+    /// Its geometry in the reference system of the layer, as WKB, if the layer has one of its own.
+    pub original: Option<Vec<u8>>,
     /// Its properties as JSON.
     pub properties: String,
+    /// When it was created.
+    pub created_at: Timestamp,
     /// When it last changed.
     pub updated_at: Timestamp,
 }
 
-/// New name, description and colour of a layer.
+impl LayerFeature {
+    /// The id of its points, lines or polygons in tiles. Each kind of a geometry collection has its own.
+    #[must_use]
+    pub fn tile_id(&self) -> u64 {
+        tiles::tile_id(self.position)
+    }
+}
+
+/// A layer to be created.
 #[derive(Clone, Debug)]
-pub struct LayerChange {
-    /// The layer.
-    pub layer: LayerKey,
-    /// Its name. The slug stays.
+pub struct NewLayer {
+    /// Its name.
     pub name: String,
-    /// Its description.
-    pub description: Option<String>,
-    /// Its colour.
-    pub color: String,
+    /// Its reference system.
+    pub crs: LayerCrs,
+}
+
+impl NewLayer {
+    /// A layer without a reference system of its own.
+    pub fn named(name: impl Into<String>) -> Self {
+        Self { name: name.into(), crs: LayerCrs::CRS84 }
+    }
 }
 
 /// Layers of a database.
@@ -137,21 +155,22 @@ impl Layers {
         &self,
         workspace: WorkspaceId,
         actor: Actor,
-        name: String,
+        layer: NewLayer,
         now: Timestamp,
     ) -> Result<Layer> {
-        self.engine.transact(CreateLayer { workspace, actor, name, now }).await
+        self.engine.transact(CreateLayer { workspace, actor, layer, now }).await
     }
 
-    /// Changes the name, description or colour of a layer.
+    /// Changes a layer, but not its features.
     pub(crate) async fn change(
         &self,
         workspace: WorkspaceId,
         actor: Actor,
-        change: LayerChange,
+        key: LayerKey,
+        edit: LayerEdit,
         now: Timestamp,
     ) -> Result<Layer> {
-        self.engine.transact(ChangeLayer { workspace, actor, change, now }).await
+        self.engine.transact(ChangeLayer { workspace, actor, key, edit, now }).await
     }
 
     /// Deletes a layer. It is gone at once; its features are deleted in small steps, so that others can
@@ -183,11 +202,11 @@ impl Layers {
         key: &LayerKey,
         after: u64,
         limit: u32,
-    ) -> Result<Vec<ExportedFeature>> {
+    ) -> Result<Vec<LayerFeature>> {
         let stored = dispatch!(&self.engine, layer(workspace, key))?;
         let Some(no) = stored.map(|stored| stored.no) else { return Ok(Vec::new()) };
         let features = dispatch!(&self.engine, features(workspace, no, after, limit))?;
-        Ok(features.into_iter().map(ExportedFeature::from).collect())
+        Ok(features.into_iter().map(LayerFeature::from).collect())
     }
 }
 
@@ -212,6 +231,14 @@ pub(crate) trait LayerTx: RecordTx {
         workspace: WorkspaceId,
         layer: u64,
         ids: &[&str],
+    ) -> impl Future<Output = Result<Vec<StoredFeature>>> + Send;
+
+    /// The features of a layer with these ids.
+    fn features_by_id(
+        &mut self,
+        workspace: WorkspaceId,
+        layer: u64,
+        ids: &[GeometryId],
     ) -> impl Future<Output = Result<Vec<StoredFeature>>> + Send;
 
     /// The features of a layer from one position to another, both included.
@@ -291,7 +318,7 @@ pub(crate) struct StoredLayer {
     layer: Layer,
 }
 
-/// A feature as it is stored. Its geometry is WKB.
+/// A feature as it is stored. Its geometries are WKB.
 #[derive(Clone, Debug)]
 pub(crate) struct StoredFeature {
     position: u64,
@@ -300,12 +327,13 @@ pub(crate) struct StoredFeature {
     folder: Option<RecordId>,
     assignment: Option<RecordId>,
     geometry: Option<Vec<u8>>,
+    original: Option<Vec<u8>>,
     properties: String,
     created_at: Timestamp,
     updated_at: Timestamp,
 }
 
-impl From<StoredFeature> for ExportedFeature {
+impl From<StoredFeature> for LayerFeature {
     fn from(stored: StoredFeature) -> Self {
         Self {
             position: stored.position,
@@ -314,10 +342,19 @@ impl From<StoredFeature> for ExportedFeature {
             folder: stored.folder,
             assignment: stored.assignment,
             geometry: stored.geometry,
+            original: stored.original,
             properties: stored.properties,
+            created_at: stored.created_at,
             updated_at: stored.updated_at,
         }
     }
+}
+
+/// A record that features belong to.
+#[derive(Clone, Copy)]
+enum Link {
+    Folder(RecordId),
+    Assignment(RecordId),
 }
 
 /// A feature to be written.
@@ -355,16 +392,16 @@ impl_work! {
 struct CreateLayer {
     workspace: WorkspaceId,
     actor: Actor,
-    name: String,
+    layer: NewLayer,
     now: Timestamp,
 }
 
 impl CreateLayer {
     async fn run<T: LayerTx>(self, tx: &mut T) -> Result<Layer> {
-        let Self { workspace, actor, name, now } = self;
+        let Self { workspace, actor, layer: NewLayer { name, crs }, now } = self;
         lock(tx, workspace, actor).await?;
         let others = tx.layers(workspace).await?;
-        let layer = Layer::new(LayerId::new(now, random()), &name, others.len(), now)?;
+        let layer = Layer::new(LayerId::new(now, random()), &name, crs, others.len(), now)?;
         if others.iter().any(|other| other.layer.slug == layer.slug) {
             let taken =
                 format!("gives the slug `{}`, which is already in use", layer.slug.as_str());
@@ -381,17 +418,18 @@ impl CreateLayer {
 struct ChangeLayer {
     workspace: WorkspaceId,
     actor: Actor,
-    change: LayerChange,
+    key: LayerKey,
+    edit: LayerEdit,
     now: Timestamp,
 }
 
 impl ChangeLayer {
     async fn run<T: LayerTx>(self, tx: &mut T) -> Result<Layer> {
-        let Self { workspace, actor, change, now } = self;
+        let Self { workspace, actor, key, edit, now } = self;
         lock(tx, workspace, actor).await?;
-        let stored = find(tx, workspace, &change.layer).await?;
+        let stored = find(tx, workspace, &key).await?;
         let mut layer = stored.layer.clone();
-        layer.edit(&change.name, change.description.as_deref(), &change.color)?;
+        layer.edit(&edit)?;
         if layer == stored.layer {
             return Ok(layer);
         }

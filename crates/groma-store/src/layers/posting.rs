@@ -3,7 +3,7 @@
 
 use super::{
     FeatureRow, LayerTx, LayerWrite, StoredFeature, StoredLayer,
-    feature_spool::{FeatureSpool, PreparedFeature},
+    feature_spool::{FeatureSpool, PreparedFeature, PreparedGeometry, SpoolReader},
     layer_stats::{self, LayerStats},
     tile_index::{IndexedShape, TileIndex},
 };
@@ -20,15 +20,17 @@ use groma_domain::{
     DomainError, GeometryId, Kind, Layer, LayerId, Permission, Record, RecordId, Timestamp,
     WorkspaceId,
     geometry::{MAX_LISTED_GEOMETRIES, UploadResult, UploadedGeometry},
-    layer::{DEFAULT_LAYER_SLUG, LayerKey},
+    layer::{DEFAULT_LAYER_SLUG, LayerCrs, LayerKey},
     reference::Key,
 };
-use groma_geo::{Bbox, Geometry, attributes, tile_shape::TileShape};
+use groma_geo::{Bbox, Crs, Geometry, attributes, tile_shape::TileShape, wkb};
+use rustc_hash::FxHashSet;
 use std::{
     collections::{BTreeMap, HashMap},
     sync::Arc,
     thread,
 };
+use uuid::{Uuid, fmt::Hyphenated};
 
 /// From this number of features on, a thread of its own updates the tile index while rows are written.
 const MANY: usize = 1_000;
@@ -88,8 +90,7 @@ impl PostGeometries {
         }
         let links = Links::find(tx, workspace, folder, assignment).await?;
         let (stored, is_new) = find_layer(tx, workspace, layer, now).await?;
-        let count = features.len();
-        let mut posting = Posting::new(tx, workspace, now, links, stored, count, webhooks);
+        let mut posting = Posting::new(tx, workspace, now, links, stored, webhooks);
         posting.write_all(features).await?;
         posting.finish(actor, is_new, request).await
     }
@@ -110,7 +111,8 @@ async fn find_layer<T: LayerTx>(
         return Err(DomainError::invalid("layer", "does not exist in this workspace").into());
     }
     let nth = tx.layers(workspace).await?.len();
-    let layer = Layer::new(LayerId::new(now, random()), "Submissions", nth, now)?;
+    let id = LayerId::new(now, random());
+    let layer = Layer::new(id, "Submissions", LayerCrs::CRS84, nth, now)?;
     tx.write_layers(workspace, vec![LayerWrite::Insert(layer)]).await?;
     let created = tx.layer(workspace, &layer_key).await?;
     Ok((created.ok_or(Error::Closed)?, true))
@@ -170,6 +172,10 @@ pub(super) struct Posting<'t, T> {
     fields: Vec<u32>,
     /// How the boxes of folders grow; `None` if a geometry was removed and the box must be recomputed.
     folders: BTreeMap<RecordId, Option<Bbox>>,
+    /// The stored features that were updated.
+    updated_positions: FxHashSet<u64>,
+    /// The layer's own reference system, once it is needed.
+    own_crs: Option<Crs>,
     next_id: u128,
     webhooks: Arc<WebhookContext>,
 }
@@ -201,7 +207,6 @@ impl<'t, T: LayerTx> Posting<'t, T> {
         now: Timestamp,
         links: Links,
         stored: StoredLayer,
-        received: u64,
         webhooks: Arc<WebhookContext>,
     ) -> Self {
         Self {
@@ -212,20 +217,35 @@ impl<'t, T: LayerTx> Posting<'t, T> {
             links,
             result: UploadResult {
                 layer_id: stored.layer.id,
-                received,
+                received: 0,
                 created: 0,
                 updated: 0,
                 unchanged: 0,
                 bbox: None,
                 geometries: Vec::new(),
-                truncated: received > MAX_LISTED_GEOMETRIES as u64,
+                truncated: false,
+                notices: Vec::new(),
+                notice_count: 0,
             },
             stats: LayerStats::new(stored.layer),
             fields: Vec::new(),
             folders: BTreeMap::new(),
+            updated_positions: FxHashSet::default(),
+            own_crs: None,
             next_id: u128::from_be_bytes(random()),
             webhooks,
         }
+    }
+
+    /// Begins to read the features to be written.
+    fn open(&mut self, features: FeatureSpool) -> SpoolReader {
+        let (notices, notice_count) = features.notices();
+        (self.result.notices, self.result.notice_count) = (notices.to_vec(), notice_count);
+        self.result.received = features.len();
+        self.result.truncated = features.len() > MAX_LISTED_GEOMETRIES as u64;
+        let (names, reader) = features.read();
+        self.fields = names.iter().map(|name| self.stats.field_number(name) as u32).collect();
+        reader
     }
 
     /// Replaces a feature by the only one of the spool.
@@ -234,8 +254,7 @@ impl<'t, T: LayerTx> Posting<'t, T> {
         old: StoredFeature,
         features: FeatureSpool,
     ) -> Result<()> {
-        let (names, mut reader) = features.read();
-        self.fields = names.iter().map(|name| self.stats.field_number(name) as u32).collect();
+        let mut reader = self.open(features);
         let Some(mut prepared) = reader.next_batch().map_err(spool_error)?.pop() else {
             return Ok(());
         };
@@ -261,8 +280,7 @@ impl<'t, T: LayerTx> Posting<'t, T> {
     }
 
     async fn write_all(&mut self, features: FeatureSpool) -> Result<()> {
-        let (names, mut reader) = features.read();
-        self.fields = names.iter().map(|name| self.stats.field_number(name) as u32).collect();
+        let mut reader = self.open(features);
         loop {
             let batch = reader.next_batch().map_err(spool_error)?;
             if batch.is_empty() {
@@ -273,21 +291,50 @@ impl<'t, T: LayerTx> Posting<'t, T> {
     }
 
     async fn write_batch(&mut self, batch: Vec<PreparedFeature>) -> Result<()> {
-        let ids: Vec<&str> = batch.iter().filter_map(|f| f.external_id.as_deref()).collect();
-        let mut known: HashMap<String, StoredFeature> = HashMap::new();
-        if !ids.is_empty() {
-            let found = self.tx.features_by_external_id(self.workspace, self.layer, &ids).await?;
-            let by_id = |feature: StoredFeature| Some((feature.external_id.clone()?, feature));
-            known.extend(found.into_iter().filter_map(by_id));
-        }
+        let mut known = self.known_features(&batch).await?;
         let mut writes = Vec::new();
         let mut changes = Vec::new();
-        for prepared in batch {
+        for mut prepared in batch {
             let old = prepared.external_id.as_ref().and_then(|id| known.remove(id));
+            if let Some(old) = &old {
+                if !self.updated_positions.insert(old.position) {
+                    let message = format!("names the feature {} for a second time", old.id);
+                    return Err(DomainError::invalid("id", message).into());
+                }
+                prepared.external_id.clone_from(&old.external_id);
+            }
             changes.extend(self.write_feature(prepared, old.as_ref(), &mut writes)?);
         }
         writes.extend(self.stats.grown_extents(self.layer));
         self.write_and_index(writes, changes).await
+    }
+
+    /// The stored features that the ids of new ones name: a feature of this layer by its own id or by its
+    /// external id.
+    async fn known_features(
+        &mut self,
+        batch: &[PreparedFeature],
+    ) -> Result<HashMap<String, StoredFeature>> {
+        let texts: Vec<&str> = batch.iter().filter_map(|f| f.external_id.as_deref()).collect();
+        let mut known = HashMap::new();
+        if texts.is_empty() {
+            return Ok(known);
+        }
+        let found = self.tx.features_by_external_id(self.workspace, self.layer, &texts).await?;
+        let by_text = |feature: StoredFeature| Some((feature.external_id.clone()?, feature));
+        known.extend(found.into_iter().filter_map(by_text));
+        // An id that is written in another way, for example without hyphens, is an external id.
+        let texts = texts.into_iter().filter(|text| text.len() == Hyphenated::LENGTH);
+        let ids: HashMap<GeometryId, &str> = texts
+            .filter_map(|text| Some((GeometryId(Uuid::try_parse(text).ok()?), text)))
+            .collect();
+        if !ids.is_empty() {
+            let list: Vec<GeometryId> = ids.keys().copied().collect();
+            for feature in self.tx.features_by_id(self.workspace, self.layer, &list).await? {
+                known.insert(ids[&feature.id].to_owned(), feature);
+            }
+        }
+        Ok(known)
     }
 
     /// Writes a feature unless it is unchanged; returns how the tile index changes.
@@ -326,6 +373,7 @@ impl<'t, T: LayerTx> Posting<'t, T> {
                 Links { folder: None, .. } => old_links.1,
                 Links { assignment, .. } => assignment,
             },
+            original: self.original(geometry.as_ref(), old)?,
             geometry: geometry.map(|geometry| geometry.wkb),
             properties,
             created_at,
@@ -362,6 +410,36 @@ impl<'t, T: LayerTx> Posting<'t, T> {
         let new =
             shape.map(|shape| NewShape { indexed: IndexedShape::new(&shape), shape, attributes });
         Ok(Some(IndexChange { position, is_known: !is_new, old: old_shape, new }))
+    }
+
+    /// A geometry in the reference system of the layer: as it was sent, or else derived from WGS 84.
+    fn original(
+        &mut self,
+        geometry: Option<&PreparedGeometry>,
+        old: Option<&StoredFeature>,
+    ) -> Result<Option<Vec<u8>>> {
+        let (Some(code), Some(geometry)) = (self.stats.layer.crs.code(), geometry) else {
+            return Ok(None);
+        };
+        let invalid = |reason: String| DomainError::invalid("geometry", reason);
+        if let Some((sent_in, wkb)) = &geometry.original
+            && *sent_in == code
+        {
+            return Ok(Some(wkb.clone()));
+        }
+        let crs = match &self.own_crs {
+            Some(crs) => crs,
+            None => self
+                .own_crs
+                .insert(self.stats.layer.crs.system().map_err(|error| invalid(error.to_string()))?),
+        };
+        let read =
+            |wkb: &[u8]| wkb::from_wkb(wkb).map_err(|error| Error::Damaged(error.to_string()));
+        let before = old.and_then(|old| old.original.as_deref()).map(read).transpose()?;
+        let derived = crs.geometry_from_wgs84(&read(&geometry.wkb)?, before.as_ref());
+        let outside =
+            || invalid(format!("has a position outside the area in which {crs} can be used"));
+        Ok(Some(wkb::to_wkb(&derived.ok_or_else(outside)?)))
     }
 
     /// Writes rows, and updates the tile index.
@@ -532,6 +610,7 @@ pub(super) async fn update_folder_boxes<T: LayerTx>(
 impl StoredFeature {
     fn is_same(&self, other: &Self) -> bool {
         self.geometry == other.geometry
+            && self.original == other.original
             && self.properties == other.properties
             && self.folder == other.folder
             && self.assignment == other.assignment

@@ -329,7 +329,7 @@ fn exclusive(key: TierKey) -> std::ops::Bound<TierKey> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use groma_domain::{LayerId, Timestamp};
+    use groma_domain::{LayerId, Timestamp, layer::LayerCrs};
     use std::collections::HashMap;
 
     /// Stands in for the database.
@@ -384,7 +384,8 @@ mod tests {
         for max_zoom in [3, 14, 15, 16, 18] {
             let mut random = fastrand::Rng::with_seed(u64::from(max_zoom));
             let now = Timestamp::from_millis(0);
-            let mut layer = Layer::new(LayerId::new(now, [0; 10]), "x", 0, now).unwrap();
+            let mut layer =
+                Layer::new(LayerId::new(now, [0; 10]), "x", LayerCrs::CRS84, 0, now).unwrap();
             (layer.max_zoom, layer.has_small_feature_tier) = (max_zoom, true);
             let small_feature_tier = SmallFeatureTier::new(max_zoom);
             let (mut stored_blocks, mut known) = (StoredBlocks::default(), HashMap::new());

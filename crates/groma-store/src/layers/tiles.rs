@@ -261,6 +261,14 @@ impl LonePolygon {
     }
 }
 
+/// The positions of a block's features whose shapes may meet an area.
+pub(super) fn positions_in_area(block: &[u8], area: GridBox) -> impl Iterator<Item = u64> {
+    let meets = move |entry: &BlockEntryRef<'_>| {
+        tile_shape::bounds(entry.shape()).is_some_and(|bounds| bounds.intersects(area))
+    };
+    tile_block::entry_refs(block).filter(meets).map(|entry| entry.key.1)
+}
+
 /// Encodes a tile.
 pub(super) fn encode<'b>(
     layer: &Layer,
@@ -297,7 +305,8 @@ pub(super) fn encode<'b>(
 /// A feature has this many ids in tiles: one for each kind of shape in a geometry collection.
 const IDS_PER_FEATURE: u64 = 4;
 
-fn tile_id(position: u64) -> u64 {
+/// The first id of a feature in tiles.
+pub(super) fn tile_id(position: u64) -> u64 {
     position * IDS_PER_FEATURE
 }
 

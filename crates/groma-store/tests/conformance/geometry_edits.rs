@@ -6,12 +6,15 @@ use crate::{
     on_both_engines,
     sample_geometries::{FeatureGenerator, expected_stats, reported_stats, shape},
 };
-use groma_domain::{DomainError, GeometryId, Kind, Role};
+use groma_domain::{
+    DomainError, GeometryId, Kind, Role,
+    layer::{LayerCrs, LayerEdit, LayerKey},
+};
 use groma_geo::{
     geojson::{self, Options},
     grid::TileId,
 };
-use groma_store::{ExportedFeature, FeatureSpool, GeometryEdit, LayerChange};
+use groma_store::{FeatureSpool, GeometryEdit, LayerFeature};
 use groma_testkit::mvt;
 use serde_json::{Value, json};
 
@@ -40,7 +43,7 @@ fn edit(workspace: &TestWorkspace, id: GeometryId, feature: &Value) -> GeometryE
     }
 }
 
-fn written(feature: &ExportedFeature) -> Value {
+fn written(feature: &LayerFeature) -> Value {
     let mut text = Vec::new();
     let geometry = shape(feature).map_or(Value::Null, |shape| {
         geojson::write_geometry(&shape, &mut text);
@@ -215,14 +218,16 @@ async fn only_authorized_roles_can_change_geometries_and_layers(fixture: Fixture
     let deleted =
         fixture.store.delete_geometry(fixture.workspace_id, viewer.actor, id, fixture.tick()).await;
     assert_eq!(domain_error(deleted).0, DomainError::Forbidden { required_role: Role::Editor });
-    let change = |name: &str, color: &str| LayerChange {
-        layer: groma_domain::layer::LayerKey::Slug("submissions".to_owned()),
+    let change = |name: &str, color: &str| LayerEdit {
         name: name.to_owned(),
         description: Some(" about ".to_owned()),
+        attribution: None,
+        crs: LayerCrs::CRS84,
         color: color.to_owned(),
     };
-    let rename = async |actor, change| {
-        fixture.store.change_layer(fixture.workspace_id, actor, change, fixture.tick()).await
+    let rename = async |actor, edit| {
+        let key = LayerKey::Slug("submissions".to_owned());
+        fixture.store.change_layer(fixture.workspace_id, actor, key, edit, fixture.tick()).await
     };
     assert_eq!(
         domain_error(rename(editor.actor, change("Plots", "#010203")).await).0,

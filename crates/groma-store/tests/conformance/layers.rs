@@ -7,7 +7,7 @@ use crate::{
 };
 use groma_domain::{DomainError, ListParams, Role, layer::LayerKey};
 use groma_geo::grid::TileId;
-use groma_store::{Actor, Error};
+use groma_store::{Actor, Error, NewLayer};
 use serde_json::{Value, json};
 
 on_both_engines! {
@@ -25,7 +25,12 @@ on_both_engines! {
 async fn create(workspace: &TestWorkspace, name: &str) -> Result<groma_domain::Layer, Error> {
     workspace
         .store
-        .create_layer(workspace.workspace_id, workspace.actor, name.to_owned(), workspace.tick())
+        .create_layer(
+            workspace.workspace_id,
+            workspace.actor,
+            NewLayer::named(name),
+            workspace.tick(),
+        )
         .await
 }
 

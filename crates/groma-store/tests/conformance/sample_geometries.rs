@@ -8,7 +8,7 @@ use groma_geo::{
     grid::{self, TileId},
     wkb,
 };
-use groma_store::{Error, ExportedFeature, FeatureSpool, NewGeometries, PostOutcome};
+use groma_store::{Error, FeatureSpool, LayerFeature, NewGeometries, PostOutcome};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -59,9 +59,9 @@ impl TestWorkspace {
     }
 
     /// All features of a layer, read in small pages.
-    pub(crate) async fn features(&self, slug: &str) -> Vec<ExportedFeature> {
+    pub(crate) async fn features(&self, slug: &str) -> Vec<LayerFeature> {
         let key = LayerKey::parse(slug);
-        let mut features: Vec<ExportedFeature> = Vec::new();
+        let mut features: Vec<LayerFeature> = Vec::new();
         loop {
             let after = features.last().map_or(0, |feature| feature.position);
             let page = self.store.features(self.workspace_id, &key, after, 7).await.unwrap();
@@ -79,7 +79,7 @@ impl TestWorkspace {
     }
 }
 
-pub(crate) fn shape(feature: &ExportedFeature) -> Option<Geometry> {
+pub(crate) fn shape(feature: &LayerFeature) -> Option<Geometry> {
     feature.geometry.as_deref().map(|bytes| wkb::from_wkb(bytes).unwrap())
 }
 
@@ -98,7 +98,7 @@ pub(crate) fn tile_at((longitude, latitude): (f64, f64), zoom: u8) -> TileId {
 }
 
 /// The statistics of a layer, computed from its features.
-pub(crate) fn expected_stats(features: &[ExportedFeature]) -> Value {
+pub(crate) fn expected_stats(features: &[LayerFeature]) -> Value {
     let mut bounds: Option<[f64; 4]> = None;
     let (mut kinds, mut types) = (BTreeSet::new(), BTreeMap::<String, BTreeSet<&str>>::new());
     for feature in features {

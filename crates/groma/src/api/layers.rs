@@ -10,9 +10,10 @@ use crate::http::{HttpError, ResponseOptions};
 use axum::{Extension, extract::State, response::Response};
 use groma_domain::{
     Layer,
-    layer::{FieldType, LayerDocument},
+    layer::{FieldCounts, FieldType, GeometryType, LayerDocument},
 };
 use groma_geo::Bbox;
+use groma_store::WorkspaceFilter;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
@@ -65,8 +66,14 @@ pub(super) async fn tilejson(
     options: ResponseOptions,
 ) -> Result<Response, HttpError> {
     let layer = find(api, caller, path).await?;
-    let tile_url = format!("{}/maps/{}/{{z}}/{{x}}/{{y}}", api.geo_url, layer.id);
-    json(options, &TileJson::new(&layer.document(&api.geo_url), tile_url))
+    let attribution = match &layer.attribution {
+        Some(attribution) => attribution.clone(),
+        None => {
+            let workspace = WorkspaceFilter::Id(caller.0.workspace);
+            api.store.find_workspace(&workspace).await?.name.as_str().to_owned()
+        }
+    };
+    json(options, &TileJson::new(&layer, &attribution, &api.geo_url))
 }
 
 pub(super) async fn find(
@@ -96,6 +103,8 @@ pub(super) struct TileJson {
     tiles: [String; 1],
     minzoom: u8,
     maxzoom: u8,
+    /// The source to credit on the map, as HTML.
+    attribution: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     bounds: Option<Bbox>,
@@ -104,6 +113,7 @@ pub(super) struct TileJson {
     #[schema(nullable = false)]
     center: Option<[f64; 3]>,
     vector_layers: [VectorLayer; 1],
+    tilestats: TileStats,
 }
 
 /// A layer of the vector tiles.
@@ -117,8 +127,73 @@ struct VectorLayer {
     fields: BTreeMap<String, &'static str>,
 }
 
+/// The number of features and the values of their properties, in the form that Mapbox introduced.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct TileStats {
+    layer_count: usize,
+    layers: [LayerStats; 1],
+}
+
+/// The statistics of a layer.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct LayerStats {
+    layer: String,
+    count: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    geometry: Option<GeometryType>,
+    attribute_count: usize,
+    attributes: Vec<AttributeStats>,
+}
+
+/// The values of a property.
+#[derive(Serialize, ToSchema)]
+struct AttributeStats {
+    attribute: String,
+    /// Number of features that have the property.
+    count: u64,
+    #[serde(rename = "type")]
+    kind: FieldType,
+    /// Every value, if there are at most 50 short ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    values: Option<Vec<String>>,
+    /// Smallest number. It may have been deleted since the layer was last empty.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    min: Option<f64>,
+    /// Largest number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    max: Option<f64>,
+}
+
+impl AttributeStats {
+    fn new(field: &FieldCounts) -> Option<Self> {
+        let kind = field.field_type()?;
+        let values = field
+            .values
+            .as_ref()
+            .filter(|_| kind == FieldType::String && field.numbers + field.booleans == 0);
+        let range = field.range.filter(|_| kind == FieldType::Number);
+        Some(Self {
+            attribute: field.name.clone(),
+            count: field.strings + field.numbers + field.booleans,
+            kind,
+            values: values.map(|values| values.keys().cloned().collect()),
+            min: range.map(|(min, _)| min),
+            max: range.map(|(_, max)| max),
+        })
+    }
+}
+
 impl TileJson {
-    fn new(layer: &LayerDocument, tile_url: String) -> Self {
+    fn new(layer: &Layer, attribution: &str, geo_url: &str) -> Self {
+        let mut attributes: Vec<_> = layer.fields.iter().filter_map(AttributeStats::new).collect();
+        attributes.sort_by(|a, b| a.attribute.cmp(&b.attribute));
+        let layer = layer.document(geo_url);
         let fields = layer.fields.iter().map(|(name, kind)| {
             let kind = match kind {
                 FieldType::String => "String",
@@ -132,7 +207,8 @@ impl TileJson {
             name: layer.name.clone(),
             description: layer.description.clone(),
             scheme: "xyz",
-            tiles: [tile_url],
+            tiles: [format!("{geo_url}/maps/{}/{{z}}/{{x}}/{{y}}", layer.id)],
+            attribution: html_escape(attribution),
             minzoom: layer.min_zoom,
             maxzoom: layer.max_zoom,
             bounds: layer.bounds,
@@ -144,8 +220,22 @@ impl TileJson {
                 maxzoom: layer.max_zoom,
                 fields: fields.collect(),
             }],
+            tilestats: TileStats {
+                layer_count: 1,
+                layers: [LayerStats {
+                    layer: layer.source_layer.clone(),
+                    count: layer.feature_count,
+                    geometry: layer.geometry_type.filter(|kind| *kind != GeometryType::Mixed),
+                    attribute_count: attributes.len(),
+                    attributes,
+                }],
+            },
         }
     }
+}
+
+fn html_escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 /// The middle of a layer, and the zoom at which all of it is visible in a window two tiles wide.

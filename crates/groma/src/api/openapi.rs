@@ -2,7 +2,7 @@
 
 mod webhooks;
 
-use super::{ApiState, geo_routes, main_routes};
+use super::{ApiState, features, geo_routes, main_routes};
 use crate::{
     http::{
         ErrorBody, ErrorDetail, ResponseOptions,
@@ -47,7 +47,7 @@ pub(crate) fn document(settings: &Settings) -> Value {
     let geo = geo_routes().into_iter().map(|route| (true, route));
     for (is_geo, route) in main.chain(geo) {
         let keys = route.paths.paths.keys();
-        routes.extend(keys.map(|path| (path.clone(), route.scope, is_geo)));
+        routes.extend(keys.map(|path| (path.clone(), route.method, route.scope, is_geo)));
         paths.merge(route.paths);
         schemas.extend(route.schemas);
     }
@@ -78,11 +78,8 @@ pub(crate) fn document(settings: &Settings) -> Value {
             schema["properties"]["content"]["items"] = json!({ "$ref": item });
         }
     }
-    for (path, scope, is_geo) in routes {
-        let operations = document["paths"][&path].as_object_mut();
-        for (method, operation) in operations.into_iter().flatten() {
-            complete_operation(operation, method, &path, scope);
-        }
+    for (path, method, scope, is_geo) in routes {
+        complete_operation(&mut document["paths"][&path][method], method, &path, scope);
         if is_geo {
             document["paths"][&path]["servers"] =
                 json!([{ "url": settings.server.geo_public_url(), "description": "Geo API" }]);
@@ -93,10 +90,15 @@ pub(crate) fn document(settings: &Settings) -> Value {
 }
 
 /// The fields that may be missing. All others are always present.
-const OPTIONAL_FIELDS: [(&str, &str); 6] = [
+const OPTIONAL_FIELDS: [(&str, &str); 11] = [
     ("Error", "details"),
     ("TileJson", "description"),
     ("TileJson", "bounds"),
+    ("TileJson", "center"),
+    ("LayerStats", "geometry"),
+    ("AttributeStats", "values"),
+    ("AttributeStats", "min"),
+    ("AttributeStats", "max"),
     ("NewWebhookEndpoint", "events"),
     ("NewWebhookEndpoint", "description"),
     ("NewWebhookEndpoint", "secret"),
@@ -134,7 +136,7 @@ fn complete_operation(operation: &mut Value, method: &str, path: &str, scope: Op
     }
     add("400", "BadRequest");
     add("401", "Unauthorized");
-    if scope.is_some() || method == "post" {
+    if scope.is_some() || method != "get" {
         add("403", "Forbidden");
     }
     if path.contains('{') {
@@ -153,6 +155,10 @@ fn parameters(method: &str, path: &str) -> Value {
         return json!([key_parameter(path)]);
     } else if path.contains("/mvt/") {
         &["layer", "z", "x", "y"]
+    } else if path.ends_with("/features") {
+        &["layer", "featureLimit", "cursor", "bbox", "folder", "assignment", "updatedSince"]
+    } else if path.ends_with("{feature}") {
+        &["layer", "feature"]
     } else if path.contains("{id}") {
         &["layer"]
     } else if path.contains("/webhooks/") {
@@ -175,11 +181,15 @@ fn complete_success(operation: &mut Value, method: &str, path: &str) {
     }
     let content = success.get_mut("content").and_then(Value::as_object_mut);
     for (media_type, content) in content.into_iter().flatten() {
-        if media_type != "application/json" {
-            *content = json!({}); // binary data has no schema
-        }
+        *content = match media_type.as_str() {
+            "application/json" => continue,
+            "application/geo+json" => json!({ "schema": reference("schemas", "GeoJson") }),
+            // Binary data has no schema.
+            _ => json!({}),
+        };
     }
     let own: &[&str] = match method {
+        "get" if path.ends_with("/features") => &["ETag", "Link"],
         "get" => &["ETag"],
         "post" => &["Idempotent-Replayed"],
         _ => &[],
@@ -254,6 +264,7 @@ fn shared_headers() -> Value {
     let header = |description: &str, kind: &str| json!({ "description": description, "schema": { "type": kind } });
     json!({
         "Idempotent-Replayed": header("`true` if this is the stored response to an earlier request with the same key", "string"),
+        "Link": header("The next page, with `rel=\"next\"`; missing on the last page", "string"),
         "ETag": header("Hash of the response; send it in `If-None-Match`", "string"),
         "X-Request-Id": header("Identifies this request in the log", "string"),
         "X-RateLimit-Limit": header("Requests accepted in any 60 seconds", "integer"),
@@ -266,14 +277,22 @@ fn shared_parameters() -> Value {
     let query = |name: &str, description: &str, schema: Value| json!({ "name": name, "in": "query", "required": false, "description": description, "schema": schema });
     let path = |name: &str, description: &str, schema: Value| json!({ "name": name, "in": "path", "required": true, "description": description, "schema": schema });
     json!({
-        "layer": path("id", "Id of the layer", json!({ "type": "string", "format": "uuid" })),
+        "layer": path("id", "Id or slug of the layer", json!({ "type": "string", "minLength": 1 })),
+        "feature": path("feature", "Id of the feature, or its integer id in tiles", json!({ "type": "string", "minLength": 1 })),
+        "featureLimit": query("limit", "Features per page",
+            json!({ "type": "integer", "minimum": 1, "maximum": features::MAX_LIMIT, "default": features::DEFAULT_LIMIT })),
+        "cursor": query("cursor", "From the link to the next page", json!({ "type": "string" })),
+        "bbox": query("bbox", "West, south, east and north in degrees, separated by commas. Only features that meet this box",
+            json!({ "type": "string", "example": "2.08,47.65,2.09,47.66" })),
+        "updatedSince": query("updatedSince", "Only features that changed at this time or later",
+            json!({ "type": "string", "format": "date-time" })),
         "z": path("z", "Zoom level", json!({ "type": "integer", "minimum": 0, "maximum": TileId::MAX_ZOOM })),
         "x": path("x", "Tile column, 0 to 2^z − 1", json!({ "type": "integer", "minimum": 0 })),
         "y": path("y", "Tile row, 0 to 2^z − 1, from north to south", json!({ "type": "integer", "minimum": 0 })),
         "intoLayer": query("layer", "Id or slug of the layer. Default: the layer `submissions`, which is created if necessary",
             json!({ "type": "string" })),
-        "folder": query("folder", "Id or reference of the folder that the geometries belong to", json!({ "type": "string" })),
-        "assignment": query("assignment", "Id or reference of the assignment that the geometries belong to",
+        "folder": query("folder", "Id or reference of the folder of the geometries", json!({ "type": "string" })),
+        "assignment": query("assignment", "Id or reference of the assignment of the geometries",
             json!({ "type": "string" })),
         "idempotencyKey": { "name": "Idempotency-Key", "in": "header", "required": false,
             "description": "Makes a retry safe: a request with the same key and body within 24 hours returns the first response again",
@@ -289,9 +308,10 @@ fn shared_parameters() -> Value {
 
 /// The `{key}` of a route, with a reference of the right kind as the example.
 fn key_parameter(path: &str) -> Value {
-    if path.contains("/webhooks/") {
+    let of = if path.contains("/webhooks/") { "endpoint" } else { "geometry" };
+    if path.contains("/webhooks/") || path.contains("/geometries/") {
         return json!({ "name": "key", "in": "path", "required": true,
-            "description": "Id of the endpoint", "schema": { "type": "string", "format": "uuid" } });
+            "description": format!("Id of the {of}"), "schema": { "type": "string", "format": "uuid" } });
     }
     let kind = Kind::ALL.into_iter().find(|kind| path.contains(kind.plural()));
     json!({

@@ -99,6 +99,24 @@ impl<S: Send + Sync> FromRequestParts<S> for LayerPath {
     }
 }
 
+/// The `:id` of a layer and the `:feature` in it.
+pub(super) struct FeaturePath {
+    pub(super) layer: LayerPath,
+    /// As sent by the client.
+    pub(super) text: String,
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for FeaturePath {
+    type Rejection = HttpError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, HttpError> {
+        let params = path_params(parts, state, "feature").await?;
+        let mut values = params.iter().map(|(_, value)| value);
+        let layer = LayerPath::parse(values.next().unwrap_or_default());
+        Ok(Self { layer, text: values.next().unwrap_or_default().to_owned() })
+    }
+}
+
 /// The layer of `/maps/{layer}.json`.
 pub(super) struct MapPath(pub(super) LayerPath);
 

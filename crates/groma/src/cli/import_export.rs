@@ -35,6 +35,7 @@ pub(crate) struct ImportLayer {
     /// ID, slug or name; `None` for the name of the file.
     pub(crate) layer: Option<String>,
     pub(crate) crs: Crs,
+    pub(crate) keep_crs: bool,
     pub(crate) folder: Option<String>,
     pub(crate) assignment: Option<String>,
     pub(crate) dry_run: bool,
@@ -63,6 +64,8 @@ pub(crate) struct ExportLayer {
     pub(crate) format: Option<LayerFormat>,
     /// ID or slug.
     pub(crate) layer: String,
+    /// `None` for that of the layer.
+    pub(crate) crs: Option<Crs>,
 }
 
 /// The content of a file of records.
@@ -121,6 +124,9 @@ struct ImportArgs {
     /// Coordinate reference system of a layer, for example EPSG:2154. Default: WGS 84.
     #[arg(long, value_parser = Crs::parse)]
     crs: Option<Crs>,
+    /// Give a new layer the reference system of the file, and keep its coordinates exactly.
+    #[arg(long)]
+    keep_crs: bool,
     /// ID or reference of the folder that a layer's features belong to.
     #[arg(long, value_name = "KEY")]
     folder: Option<String>,
@@ -152,11 +158,14 @@ struct ExportArgs {
     /// ID or slug of the layer to export.
     #[arg(long, value_name = "KEY")]
     layer: Option<String>,
+    /// Coordinate reference system of the file, for example EPSG:2154. Default: that of the layer.
+    #[arg(long, value_parser = Crs::parse)]
+    crs: Option<Crs>,
 }
 
 impl ImportArgs {
     fn into_command(self) -> Result<ImportCommand, Error> {
-        let Self { file, workspace, format, layer, crs, folder, assignment, .. } = self;
+        let Self { file, workspace, format, layer, crs, keep_crs, folder, assignment, .. } = self;
         let (dry_run, keep_good, json) = (self.dry_run, self.keep_good, self.json);
         let AnyKind::Records(kind) = self.kind else {
             if layer.is_none() && file.as_os_str() == "-" {
@@ -170,6 +179,7 @@ impl ImportArgs {
                 format,
                 layer,
                 crs,
+                keep_crs,
                 folder,
                 assignment,
                 dry_run,
@@ -180,6 +190,7 @@ impl ImportArgs {
         for (name, is_given) in [
             ("--layer", layer.is_some()),
             ("--crs", crs.is_some()),
+            ("--keep-crs", keep_crs),
             ("--folder", folder.is_some()),
             ("--assignment", assignment.is_some()),
         ] {
@@ -202,8 +213,9 @@ impl ImportArgs {
 
 impl ExportArgs {
     fn into_command(self) -> Result<ExportCommand, Error> {
-        let Self { kind, file, workspace, format, layer } = self;
+        let Self { kind, file, workspace, format, layer, crs } = self;
         match (kind, layer) {
+            (AnyKind::Records(_), _) if crs.is_some() => Err(layers_only("--crs")),
             (AnyKind::Records(kind), None) => {
                 let format = record_format(format)?;
                 Ok(ExportCommand::Records(ExportRecords { kind, file, workspace, format }))
@@ -211,7 +223,7 @@ impl ExportArgs {
             (AnyKind::Records(_), Some(_)) => Err(layers_only("--layer")),
             (AnyKind::Layer, Some(layer)) => {
                 let format = layer_format(format)?;
-                Ok(ExportCommand::Layer(ExportLayer { file, workspace, format, layer }))
+                Ok(ExportCommand::Layer(ExportLayer { file, workspace, format, layer, crs }))
             }
             (AnyKind::Layer, None) => Err(usage_error(
                 ErrorKind::MissingRequiredArgument,

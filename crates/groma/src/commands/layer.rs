@@ -15,9 +15,9 @@ use crate::{
 };
 use groma_domain::{
     Layer,
-    layer::{GeometryType, LayerKey},
+    layer::{GeometryType, LayerCrs, LayerKey},
 };
-use groma_store::{Actor, Store};
+use groma_store::{Actor, NewLayer, Store};
 use serde_json::json;
 use std::path::Path;
 
@@ -28,9 +28,11 @@ pub(super) async fn run(
 ) -> Result<(), CommandError> {
     let geo_url = settings.server.geo_public_url();
     match command {
-        LayerCommand::Create { name, workspace, json } => {
+        LayerCommand::Create { name, crs, workspace, json } => {
             let workspace = find_workspace(store, &workspace).await?.id;
-            let layer = store.create_layer(workspace, Actor::Operator, name, clock::now()).await?;
+            let crs = crs.map_or(LayerCrs::CRS84, LayerCrs::from);
+            let layer = NewLayer { name, crs };
+            let layer = store.create_layer(workspace, Actor::Operator, layer, clock::now()).await?;
             if json {
                 print(&json!(layer.document(&geo_url)).to_string())
             } else {

@@ -37,13 +37,18 @@ impl ResponseOptions {
 
     /// A JSON response, or 304.
     pub(crate) fn json(self, body: impl Into<Bytes>) -> Response {
+        self.text(JSON, body)
+    }
+
+    /// A response that is worth compressing, or 304.
+    pub(crate) fn text(self, content_type: &'static str, body: impl Into<Bytes>) -> Response {
         let body = body.into();
         let encoding = self.encoding.for_text(&body);
         let etag = etag(&body, encoding);
         if self.matches(&etag) {
             return not_modified(etag);
         }
-        ok(JSON, encoding, etag, encoding.encode(body))
+        ok(content_type, encoding, etag, encoding.encode(body))
     }
 
     /// A response with a body that is encoded already, or 304.

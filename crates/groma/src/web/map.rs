@@ -25,7 +25,7 @@ use groma_geo::{
     wkb,
 };
 use groma_store::{
-    ExportedFeature, FeatureSpool, GeometryEdit, NewGeometries, PostOutcome, RecordQuery,
+    FeatureSpool, GeometryEdit, LayerFeature, NewGeometries, PostOutcome, RecordQuery,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json, value::RawValue};
@@ -253,7 +253,7 @@ pub(super) async fn feature(
 /// Tiles number features in steps, because a feature may have several parts.
 const TILE_ID_STEP: u64 = 4;
 
-fn geometry_json(feature: &ExportedFeature) -> Result<Option<Box<RawValue>>, WebError> {
+fn geometry_json(feature: &LayerFeature) -> Result<Option<Box<RawValue>>, WebError> {
     let Some(shape) = &feature.geometry else { return Ok(None) };
     let damaged = |error: String| WebError::internal(error);
     let geometry = wkb::from_wkb(shape).map_err(|error| damaged(error.to_string()))?;

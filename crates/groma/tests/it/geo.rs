@@ -1,5 +1,6 @@
 //! The Geo API, which has its own address: layers, tiles and posted geometries.
 
+mod features;
 mod folder_bounds;
 mod geometry_posts;
 mod idempotency;

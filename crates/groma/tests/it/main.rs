@@ -25,6 +25,7 @@ mod geo;
 mod import;
 mod import_rules;
 mod layer_commands;
+mod layer_crs;
 mod lists;
 mod middleware;
 mod monitoring;

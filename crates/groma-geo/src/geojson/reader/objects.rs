@@ -2,9 +2,9 @@
 
 use super::Reader;
 use crate::{
-    Crs, Geometry,
+    Crs, Geometry, Notice, check_geometry,
     geojson::{
-        MAX_COLLECTION_DEPTH, MAX_KEYS, MAX_PARTS,
+        Feature, MAX_COLLECTION_DEPTH, MAX_KEYS, MAX_PARTS, OriginalGeometry,
         coordinates::Coordinates,
         id::read_id,
         object_type::{Member, MemberSet, ObjectType},
@@ -34,6 +34,28 @@ pub(super) struct ReadGeometry {
     geometry: Geometry,
     /// The reference system that the geometry itself names.
     crs: Option<Crs>,
+}
+
+/// A geometry in WGS 84 and where it comes from.
+pub(super) struct FinishedGeometry {
+    geometry: Geometry,
+    original: Option<OriginalGeometry>,
+    /// Relative to the geometry.
+    notices: Vec<Notice>,
+}
+
+impl FinishedGeometry {
+    /// Adds the geometry to its feature, in which it is at `pointer`.
+    pub(super) fn add_to(self, feature: &mut Feature, pointer: &str) {
+        let pointer = feature.pointer() + pointer;
+        feature.notices.extend(
+            self.notices
+                .into_iter()
+                .map(|notice| Notice { pointer: format!("{pointer}{}", notice.pointer), ..notice }),
+        );
+        feature.geometry = Some(self.geometry);
+        feature.original = self.original;
+    }
 }
 
 /// The members of an object read so far.
@@ -318,11 +340,13 @@ impl Reader<'_> {
         &self,
         read: ReadGeometry,
         feature_crs: Option<Crs>,
-    ) -> ParseResult<Geometry> {
+    ) -> ParseResult<FinishedGeometry> {
         let ReadGeometry { mut geometry, crs } = read;
-        let crs = crs.or(feature_crs);
-        let crs = crs.as_ref().unwrap_or(&self.crs);
-        ToWgs84 { crs, json: &self.json }.geometry(&mut geometry)?;
-        Ok(repair::repair_geometry(geometry))
+        let crs = crs.or(feature_crs).unwrap_or_else(|| self.crs.clone());
+        let mut notices = check_geometry(&geometry);
+        let original = (!crs.is_wgs84())
+            .then(|| OriginalGeometry { crs: crs.clone(), geometry: geometry.clone() });
+        notices.extend(ToWgs84::new(&crs, &self.json).transform(&mut geometry)?);
+        Ok(FinishedGeometry { geometry: repair::repair_geometry(geometry), original, notices })
     }
 }

@@ -12,7 +12,7 @@ use crate::{
         postgres::{Postgres, unsigned},
     },
     layers::{
-        StoredFeature, StoredLayer, morton_code,
+        Link, StoredFeature, StoredLayer, morton_code,
         tile_index::TierRanges,
         tiles::{
             self, Encoded, LayerCache, LonePolygon, MAX_INLINE_BLOCKS, MaxGap, Missing, Pace,
@@ -203,6 +203,51 @@ pub(in crate::layers) async fn features(
     client.query(&statement, &params).await?.iter().map(read_feature).collect()
 }
 
+pub(in crate::layers) async fn linked_features(
+    engine: &Arc<Postgres>,
+    workspace: WorkspaceId,
+    layer: u64,
+    link: Link,
+    after: u64,
+    limit: u32,
+) -> Result<Vec<StoredFeature>> {
+    let (statement, record) = match link {
+        Link::Folder(record) => (sql::FEATURES_BY_FOLDER, record),
+        Link::Assignment(record) => (sql::FEATURES_BY_ASSIGNMENT, record),
+    };
+    let params: [&(dyn ToSql + Sync); 5] =
+        [&workspace.0, &int(layer), &int(after), &i64::from(limit), &record.0];
+    engine.rows(statement, &params).await?.iter().map(read_feature).collect()
+}
+
+pub(in crate::layers) async fn features_at(
+    engine: &Arc<Postgres>,
+    workspace: WorkspaceId,
+    layer: u64,
+    positions: &[u64],
+) -> Result<Vec<StoredFeature>> {
+    let positions: Vec<i64> = positions.iter().map(|position| int(*position)).collect();
+    let params: [&(dyn ToSql + Sync); 3] = [&workspace.0, &int(layer), &positions];
+    engine.rows(sql::FEATURES_BY_POSITION, &params).await?.iter().map(read_feature).collect()
+}
+
+pub(in crate::layers) async fn positions_in_area(
+    engine: &Arc<Postgres>,
+    workspace: WorkspaceId,
+    layer: u64,
+    ranges: TierRanges,
+    area: GridBox,
+) -> Result<Vec<u64>> {
+    let client = engine.client().await?;
+    let rows = tile_rows(&client, workspace, int(layer), &ranges, area, None).await?;
+    run_blocking(move || {
+        let blocks = BlockRows::new(rows)?;
+        let found = blocks.iter().flat_map(|(_, _, block)| tiles::positions_in_area(block, area));
+        Ok(found.collect())
+    })
+    .await?
+}
+
 pub(in crate::layers) async fn feature(
     engine: &Arc<Postgres>,
     workspace: WorkspaceId,
@@ -220,7 +265,7 @@ pub(in crate::layers) async fn features_of_folder(
 ) -> Result<Vec<(LayerId, StoredFeature)>> {
     let params: [&(dyn ToSql + Sync); 3] = [&workspace.0, &folder.0, &i64::from(limit)];
     let rows = engine.rows(sql::FEATURES_OF_FOLDER, &params).await?;
-    rows.iter().map(|row| Ok((LayerId(row.try_get(9)?), read_feature(row)?))).collect()
+    rows.iter().map(|row| Ok((LayerId(row.try_get(10)?), read_feature(row)?))).collect()
 }
 
 pub(in crate::layers) async fn count_features_of_folder(

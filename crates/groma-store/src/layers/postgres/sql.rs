@@ -34,10 +34,24 @@ statements! {
     UPDATE_LAYER = "UPDATE layers SET slug = $3, revision = $4, state = $5 WHERE workspace_id = $1 AND id = $2";
     DELETE_LAYER = "DELETE FROM layers WHERE workspace_id = $1 AND no = $2";
     FEATURES_BY_EXTERNAL_ID = "SELECT position, id, external_id, folder_id, assignment_id,
-            coalesce(heights, ST_AsBinary(geom, 'NDR')), properties, created_at, updated_at
+            coalesce(heights, ST_AsBinary(geom, 'NDR')), original, properties, created_at, updated_at
         FROM features WHERE workspace_id = $1 AND layer = $2 AND external_id = ANY ($3)";
+    FEATURES_BY_ID = "SELECT position, id, external_id, folder_id, assignment_id,
+            coalesce(heights, ST_AsBinary(geom, 'NDR')), original, properties, created_at, updated_at
+        FROM features WHERE workspace_id = $1 AND layer = $2 AND id = ANY ($3)";
+    FEATURES_BY_POSITION = "SELECT position, id, external_id, folder_id, assignment_id,
+            coalesce(heights, ST_AsBinary(geom, 'NDR')), original, properties, created_at, updated_at
+        FROM features WHERE workspace_id = $1 AND layer = $2 AND position = ANY ($3) ORDER BY position";
+    FEATURES_BY_FOLDER = "SELECT position, id, external_id, folder_id, assignment_id,
+            coalesce(heights, ST_AsBinary(geom, 'NDR')), original, properties, created_at, updated_at
+        FROM features WHERE workspace_id = $1 AND layer = $2 AND position > $3 AND folder_id = $5
+        ORDER BY position LIMIT $4";
+    FEATURES_BY_ASSIGNMENT = "SELECT position, id, external_id, folder_id, assignment_id,
+            coalesce(heights, ST_AsBinary(geom, 'NDR')), original, properties, created_at, updated_at
+        FROM features WHERE workspace_id = $1 AND layer = $2 AND position > $3 AND assignment_id = $5
+        ORDER BY position LIMIT $4";
     FEATURES_BETWEEN = "SELECT position, id, external_id, folder_id, assignment_id,
-            coalesce(heights, ST_AsBinary(geom, 'NDR')), properties, created_at, updated_at
+            coalesce(heights, ST_AsBinary(geom, 'NDR')), original, properties, created_at, updated_at
         FROM features WHERE workspace_id = $1 AND layer = $2 AND position BETWEEN $3 AND $4 ORDER BY position LIMIT $5";
     FEATURES_AT = "SELECT l.revision, f.position, f.geometry, f.properties FROM layers l
         LEFT JOIN LATERAL (SELECT f.position, coalesce(f.heights, ST_AsBinary(f.geom, 'NDR')) AS geometry, f.properties
@@ -45,17 +59,17 @@ statements! {
             AND f.geom IS NOT NULL ORDER BY f.position) f ON true
         WHERE l.workspace_id = $1 AND l.no = $2";
     INSERT_FEATURE = "INSERT INTO features (workspace_id, layer, position, id, external_id, folder_id, assignment_id,
-            geom, heights, properties, created_at, updated_at)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, ST_Force2D($8::geometry), $9, $10, $11, $12)";
+            geom, heights, original, properties, created_at, updated_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, ST_Force2D($8::geometry), $9, $10, $11, $12, $13)";
     UPDATE_FEATURE = "UPDATE features SET folder_id = $4, assignment_id = $5, geom = ST_Force2D($6::geometry),
-        heights = $7, properties = $8, updated_at = $9 WHERE workspace_id = $1 AND layer = $2 AND position = $3";
+        heights = $7, original = $8, properties = $9, updated_at = $10 WHERE workspace_id = $1 AND layer = $2 AND position = $3";
     DELETE_FEATURE = "DELETE FROM features WHERE workspace_id = $1 AND layer = $2 AND position = $3";
     FEATURE = "SELECT f.position, f.id, f.external_id, f.folder_id, f.assignment_id,
-            coalesce(f.heights, ST_AsBinary(f.geom, 'NDR')), f.properties, f.created_at, f.updated_at, l.no, l.state
+            coalesce(f.heights, ST_AsBinary(f.geom, 'NDR')), f.original, f.properties, f.created_at, f.updated_at, l.no, l.state
         FROM features f JOIN layers l ON l.workspace_id = f.workspace_id AND l.no = f.layer
         WHERE f.workspace_id = $1 AND f.id = $2";
     FEATURES_OF_FOLDER = "SELECT f.position, f.id, f.external_id, f.folder_id, f.assignment_id,
-            coalesce(f.heights, ST_AsBinary(f.geom, 'NDR')), f.properties, f.created_at, f.updated_at, l.id
+            coalesce(f.heights, ST_AsBinary(f.geom, 'NDR')), f.original, f.properties, f.created_at, f.updated_at, l.id
         FROM features f JOIN layers l ON l.workspace_id = f.workspace_id AND l.no = f.layer
         WHERE f.workspace_id = $1 AND f.folder_id = $2 ORDER BY f.layer, f.position LIMIT $3";
     COUNT_FEATURES_OF_FOLDER = "SELECT count(*) FROM features f JOIN layers l

@@ -48,6 +48,17 @@ impl LayerTx for PostgresTransaction<'_> {
         rows.iter().map(read_feature).collect()
     }
 
+    async fn features_by_id(
+        &mut self,
+        workspace: WorkspaceId,
+        layer: u64,
+        ids: &[GeometryId],
+    ) -> Result<Vec<StoredFeature>> {
+        let ids: Vec<Uuid> = ids.iter().map(|id| id.0).collect();
+        let params: [&(dyn ToSql + Sync); 3] = [&workspace.0, &int(layer), &ids];
+        self.rows(sql::FEATURES_BY_ID, &params).await?.iter().map(read_feature).collect()
+    }
+
     async fn features_between(
         &mut self,
         workspace: WorkspaceId,
@@ -199,14 +210,25 @@ fn feature_statement(ws: Uuid, row: FeatureRow) -> Statement {
             assignment,
             geom,
             heights,
+            feature.original,
             properties,
             feature.created_at.as_millis(),
             updated_at
         ];
         (sql::INSERT_FEATURE, params)
     } else {
-        let params =
-            params![ws, layer, position, folder, assignment, geom, heights, properties, updated_at];
+        let params = params![
+            ws,
+            layer,
+            position,
+            folder,
+            assignment,
+            geom,
+            heights,
+            feature.original,
+            properties,
+            updated_at
+        ];
         (sql::UPDATE_FEATURE, params)
     }
 }
@@ -267,16 +289,17 @@ pub(super) fn read_feature(row: &Row) -> Result<StoredFeature> {
         folder: record(3)?,
         assignment: record(4)?,
         geometry: row.try_get(5)?,
-        properties: row.try_get(6)?,
-        created_at: Timestamp::from_millis(row.try_get(7)?),
-        updated_at: Timestamp::from_millis(row.try_get(8)?),
+        original: row.try_get(6)?,
+        properties: row.try_get(7)?,
+        created_at: Timestamp::from_millis(row.try_get(8)?),
+        updated_at: Timestamp::from_millis(row.try_get(9)?),
     })
 }
 
 /// A row of [`sql::FEATURE`].
 pub(super) fn read_feature_with_layer(row: &Row) -> Result<(StoredLayer, StoredFeature)> {
-    let layer = serde_json::from_str(row.try_get(10)?)?;
-    let layer = StoredLayer { no: unsigned(row, 9)?, layer };
+    let layer = serde_json::from_str(row.try_get(11)?)?;
+    let layer = StoredLayer { no: unsigned(row, 10)?, layer };
     Ok((layer, read_feature(row)?))
 }
 

@@ -8,7 +8,7 @@ use crate::{
         sqlite::{Snapshot, Sqlite, damaged, owner_of, position_of, row_key},
     },
     layers::{
-        StoredFeature, StoredLayer, morton_code, sortable,
+        Link, StoredFeature, StoredLayer, morton_code, sortable,
         tile_index::TierRanges,
         tiles::{
             self, BlockBuffer, Encoded, LayerCache, LonePolygon, MaxGap, Pace, SeparateFeatures,
@@ -183,6 +183,67 @@ pub(in crate::layers) async fn features(
         .await
 }
 
+pub(in crate::layers) async fn linked_features(
+    engine: &Arc<Sqlite>,
+    _: WorkspaceId,
+    layer: u64,
+    link: Link,
+    after: u64,
+    limit: u32,
+) -> Result<Vec<StoredFeature>> {
+    let (statement, record) = match link {
+        Link::Folder(record) => (sql::FEATURES_BY_FOLDER, record),
+        Link::Assignment(record) => (sql::FEATURES_BY_ASSIGNMENT, record),
+    };
+    engine
+        .read_blocking(move |connection| {
+            let mut statement = connection.prepare_cached(statement)?;
+            let (first, last) = (row_key(int(layer), after + 1), row_key(int(layer) + 1, 0) - 1);
+            let rows = statement.query_map(params![first, last, limit, record.0], read_feature)?;
+            Ok(rows.collect::<rusqlite::Result<_>>()?)
+        })
+        .await
+}
+
+pub(in crate::layers) async fn features_at(
+    engine: &Arc<Sqlite>,
+    _: WorkspaceId,
+    layer: u64,
+    positions: &[u64],
+) -> Result<Vec<StoredFeature>> {
+    let positions = positions.to_vec();
+    engine
+        .read_blocking(move |connection| {
+            let mut statement = connection.prepare_cached(sql::FEATURES_BETWEEN)?;
+            let mut found = Vec::with_capacity(positions.len());
+            for position in positions {
+                let key = row_key(int(layer), position);
+                found.extend(statement.query_row([key, key, 1], read_feature).optional()?);
+            }
+            Ok(found)
+        })
+        .await
+}
+
+pub(in crate::layers) async fn positions_in_area(
+    engine: &Arc<Sqlite>,
+    _: WorkspaceId,
+    layer: u64,
+    ranges: TierRanges,
+    area: GridBox,
+) -> Result<Vec<u64>> {
+    engine
+        .read_blocking(move |snapshot| {
+            let mut found = Vec::new();
+            each_block_while(snapshot, int(layer), &ranges, area, |_, _, block| {
+                found.extend(tiles::positions_in_area(block, area));
+                true
+            })?;
+            Ok(found)
+        })
+        .await
+}
+
 pub(in crate::layers) async fn feature(
     engine: &Arc<Sqlite>,
     workspace: WorkspaceId,
@@ -205,7 +266,7 @@ pub(in crate::layers) async fn features_of_folder(
             let Some(ws) = connection.workspace_number(workspace)? else { return Ok(Vec::new()) };
             let mut statement = connection.prepare_cached(sql::FEATURES_OF_FOLDER)?;
             let rows = statement.query_map(params![ws, folder.0, limit], |row| {
-                Ok((LayerId(row.get(9)?), read_feature(row)?))
+                Ok((LayerId(row.get(10)?), read_feature(row)?))
             })?;
             Ok(rows.collect::<rusqlite::Result<_>>()?)
         })
@@ -366,8 +427,9 @@ pub(super) fn read_feature(row: &Row<'_>) -> rusqlite::Result<StoredFeature> {
         folder: record(3)?,
         assignment: record(4)?,
         geometry: row.get(5)?,
-        properties: row.get(6)?,
-        created_at: Timestamp::from_millis(row.get(7)?),
-        updated_at: Timestamp::from_millis(row.get(8)?),
+        original: row.get(6)?,
+        properties: row.get(7)?,
+        created_at: Timestamp::from_millis(row.get(8)?),
+        updated_at: Timestamp::from_millis(row.get(9)?),
     })
 }

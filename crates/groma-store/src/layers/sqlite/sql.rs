@@ -11,21 +11,25 @@ statements! {
     INSERT_LAYER = "INSERT INTO layers (ws, id, slug, revision, state) VALUES (?1, ?2, ?3, ?4, ?5)";
     UPDATE_LAYER = "UPDATE layers SET slug = ?3, revision = ?4, state = ?5 WHERE ws = ?1 AND id = ?2";
     DELETE_LAYER = "DELETE FROM layers WHERE ws = ?1 AND no = ?2";
-    FEATURE = "SELECT position, id, external_id, folder_id, assignment_id, geometry, properties, created_at, updated_at
+    FEATURE = "SELECT position, id, external_id, folder_id, assignment_id, geometry, original, properties, created_at, updated_at
         FROM features WHERE id = ?1";
     FEATURE_KEY = "SELECT position FROM feature_keys WHERE layer = ?1 AND external_id = ?2";
     SAVE_FEATURE_KEY = "INSERT OR IGNORE INTO feature_keys (layer, external_id, position) VALUES (?1, ?2, ?3)";
-    FEATURES_BETWEEN = "SELECT position, id, external_id, folder_id, assignment_id, geometry, properties, created_at, updated_at
+    FEATURES_BETWEEN = "SELECT position, id, external_id, folder_id, assignment_id, geometry, original, properties, created_at, updated_at
         FROM features WHERE position BETWEEN ?1 AND ?2 ORDER BY position LIMIT ?3";
+    FEATURES_BY_FOLDER = "SELECT position, id, external_id, folder_id, assignment_id, geometry, original, properties, created_at, updated_at
+        FROM features WHERE folder_id = ?4 AND position BETWEEN ?1 AND ?2 ORDER BY position LIMIT ?3";
+    FEATURES_BY_ASSIGNMENT = "SELECT position, id, external_id, folder_id, assignment_id, geometry, original, properties, created_at, updated_at
+        FROM features WHERE assignment_id = ?4 AND position BETWEEN ?1 AND ?2 ORDER BY position LIMIT ?3";
     FEATURE_AT = "SELECT geometry, properties FROM features WHERE position = ?1 AND geometry IS NOT NULL";
     INSERT_FEATURE = "INSERT INTO features
-        (position, id, external_id, folder_id, assignment_id, geometry, properties, created_at, updated_at)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
-    UPDATE_FEATURE = "UPDATE features SET folder_id = ?2, assignment_id = ?3, geometry = ?4, properties = ?5,
-        updated_at = ?6 WHERE position = ?1";
+        (position, id, external_id, folder_id, assignment_id, geometry, original, properties, created_at, updated_at)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+    UPDATE_FEATURE = "UPDATE features SET folder_id = ?2, assignment_id = ?3, geometry = ?4, original = ?5,
+        properties = ?6, updated_at = ?7 WHERE position = ?1";
     DELETE_FEATURE = "DELETE FROM features WHERE position = ?1";
     DELETE_FEATURE_KEY = "DELETE FROM feature_keys WHERE layer = ?1 AND external_id = ?2";
-    FEATURES_OF_FOLDER = "SELECT f.position, f.id, f.external_id, f.folder_id, f.assignment_id, f.geometry, f.properties,
+    FEATURES_OF_FOLDER = "SELECT f.position, f.id, f.external_id, f.folder_id, f.assignment_id, f.geometry, f.original, f.properties,
             f.created_at, f.updated_at, l.id FROM features f JOIN layers l ON l.no = f.position >> 40
         WHERE f.folder_id = ?2 AND l.ws = ?1 ORDER BY f.position LIMIT ?3";
     COUNT_FEATURES_OF_FOLDER = "SELECT count(*) FROM features f JOIN layers l ON l.no = f.position >> 40

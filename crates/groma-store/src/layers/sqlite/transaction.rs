@@ -8,7 +8,7 @@ use crate::{
     Result,
     engine::{
         int,
-        sqlite::{SqliteTransaction, key_range, row_key},
+        sqlite::{SqliteTransaction, key_range, owner_of, row_key},
     },
     layers::{
         FeatureRow, LayerTx, LayerWrite, StoredBlock, StoredFeature, StoredLayer, sortable,
@@ -59,6 +59,22 @@ impl LayerTx for SqliteTransaction<'_> {
                 let key = row_key(int(layer), position.unsigned_abs());
                 found.extend(features.query_row([key, key, 1], read_feature).optional()?);
             }
+        }
+        Ok(found)
+    }
+
+    async fn features_by_id(
+        &mut self,
+        _: WorkspaceId,
+        layer: u64,
+        ids: &[GeometryId],
+    ) -> Result<Vec<StoredFeature>> {
+        let mut statement = self.prepare(sql::FEATURE)?;
+        let mut found = Vec::new();
+        for id in ids {
+            let with_key = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, read_feature(row)?));
+            let feature = statement.query_row([id.0], with_key).optional()?;
+            found.extend(feature.filter(|(key, _)| owner_of(*key) == int(layer)).map(|(_, f)| f));
         }
         Ok(found)
     }
@@ -221,6 +237,7 @@ fn save_feature(tx: &SqliteTransaction<'_>, row: &FeatureRow) -> Result<()> {
                 folder,
                 assignment,
                 feature.geometry,
+                feature.original,
                 feature.properties,
                 feature.updated_at.as_millis()
             ],
@@ -235,6 +252,7 @@ fn save_feature(tx: &SqliteTransaction<'_>, row: &FeatureRow) -> Result<()> {
             folder,
             assignment,
             feature.geometry,
+            feature.original,
             feature.properties,
             feature.created_at.as_millis(),
             feature.updated_at.as_millis()

@@ -6,9 +6,12 @@ use crate::{
     cli::{ExportLayer, LayerFormat},
     commands::{CommandError, find_workspace},
 };
-use groma_domain::{WorkspaceId, layer::LayerKey};
-use groma_geo::{geojson::write_geometry, wkb};
-use groma_store::{ExportedFeature, Store};
+use groma_domain::{
+    Layer, WorkspaceId,
+    layer::{LayerCrs, LayerKey},
+};
+use groma_geo::{Crs, Geometry, geojson::write_geometry, wkb};
+use groma_store::{LayerFeature, Store};
 use std::{
     fs::File,
     io::{self, Write},
@@ -29,9 +32,14 @@ pub(in crate::commands) async fn run(
     let workspace = find_workspace(store, &export.workspace).await?.id;
     let layer = store.layer(workspace, &LayerKey::parse(&export.layer)).await?;
     let not_found = || CommandError::new(format!("layer `{}` not found", export.layer));
-    let layer = LayerKey::Id(layer.ok_or_else(not_found)?.id);
+    let layer = layer.ok_or_else(not_found)?;
+    let crs = match export.crs {
+        Some(crs) => crs,
+        None => layer.crs.system().map_err(CommandError::new)?,
+    };
+    let job = ExportJob { store, workspace, layer, crs, format };
     if to_stdout {
-        return match write(store, workspace, &layer, format, &mut io::stdout().lock()).await? {
+        return match job.write(&mut io::stdout().lock()).await? {
             // A closed pipe is not an error.
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
             _ => Ok(()),
@@ -42,57 +50,99 @@ pub(in crate::commands) async fn run(
     let with_path =
         |error: io::Error| CommandError::new(format!("{}: {error}", export.file.display()));
     let mut file = File::create(&part).map_err(with_path)?;
-    write(store, workspace, &layer, format, &mut file).await?.map_err(with_path)?;
+    job.write(&mut file).await?.map_err(with_path)?;
     std::fs::rename(&part, &export.file).map_err(with_path)
 }
 
-async fn write(
-    store: &Store,
+struct ExportJob<'a> {
+    store: &'a Store,
     workspace: WorkspaceId,
-    layer: &LayerKey,
+    layer: Layer,
+    /// The reference system of the file.
+    crs: Crs,
     format: LayerFormat,
-    out: &mut impl Write,
-) -> Result<io::Result<()>, CommandError> {
-    let (prefix, separator, suffix) = match format {
-        LayerFormat::GeoJson => {
-            ("{\"type\":\"FeatureCollection\",\"features\":[\n", ",\n", "\n]}\n")
-        }
-        LayerFormat::GeoJsonSeq => ("", "\n", "\n"),
-    };
-    let mut text = prefix.as_bytes().to_vec();
-    let mut after = 0;
-    loop {
-        let features = store.features(workspace, layer, after, CHUNK_SIZE).await?;
-        for feature in &features {
-            if after > 0 {
-                text.extend_from_slice(separator.as_bytes());
-            }
-            write_feature(feature, &mut text)?;
-            after = feature.position;
-        }
-        if features.is_empty() {
-            let is_empty = text.is_empty() && after == 0;
-            text.extend_from_slice(if is_empty { b"" } else { suffix.as_bytes() });
-            return Ok(out.write_all(&text).and_then(|()| out.flush()));
-        }
-        if let Err(error) = out.write_all(&text) {
-            return Ok(Err(error));
-        }
-        text.clear();
-    }
 }
 
-fn write_feature(feature: &ExportedFeature, text: &mut Vec<u8>) -> Result<(), CommandError> {
-    let id = feature.external_id.clone().unwrap_or_else(|| feature.id.to_string());
-    text.extend_from_slice(b"{\"type\":\"Feature\",\"id\":");
-    serde_json::to_writer(&mut *text, &id).map_err(CommandError::new)?;
-    text.extend_from_slice(b",\"geometry\":");
-    match &feature.geometry {
-        Some(bytes) => write_geometry(&wkb::from_wkb(bytes).map_err(CommandError::new)?, text),
-        None => text.extend_from_slice(b"null"),
+impl ExportJob<'_> {
+    async fn write(&self, out: &mut impl Write) -> Result<io::Result<()>, CommandError> {
+        let crs = self.crs_member();
+        let (prefix, separator, suffix) = match self.format {
+            LayerFormat::GeoJson => {
+                (format!("{{\"type\":\"FeatureCollection\",{crs}\"features\":[\n"), ",\n", "\n]}\n")
+            }
+            LayerFormat::GeoJsonSeq => (String::new(), "\n", "\n"),
+        };
+        let key = LayerKey::Id(self.layer.id);
+        let mut text = prefix.into_bytes();
+        let mut after = 0;
+        loop {
+            let features = self.store.features(self.workspace, &key, after, CHUNK_SIZE).await?;
+            for feature in &features {
+                if after > 0 {
+                    text.extend_from_slice(separator.as_bytes());
+                }
+                self.write_feature(feature, &mut text)?;
+                after = feature.position;
+            }
+            if features.is_empty() {
+                let is_empty = text.is_empty() && after == 0;
+                text.extend_from_slice(if is_empty { b"" } else { suffix.as_bytes() });
+                return Ok(out.write_all(&text).and_then(|()| out.flush()));
+            }
+            if let Err(error) = out.write_all(&text) {
+                return Ok(Err(error));
+            }
+            text.clear();
+        }
     }
-    text.extend_from_slice(b",\"properties\":");
-    text.extend_from_slice(feature.properties.as_bytes());
-    text.push(b'}');
-    Ok(())
+
+    /// The member that names the reference system, as in GeoJSON before RFC 7946.
+    fn crs_member(&self) -> String {
+        self.crs.code().map_or_else(String::new, |code| {
+            let name = format!("urn:ogc:def:crs:EPSG::{code}");
+            format!("\"crs\":{{\"type\":\"name\",\"properties\":{{\"name\":\"{name}\"}}}},")
+        })
+    }
+
+    fn write_feature(
+        &self,
+        feature: &LayerFeature,
+        text: &mut Vec<u8>,
+    ) -> Result<(), CommandError> {
+        let id = feature.external_id.clone().unwrap_or_else(|| feature.id.to_string());
+        text.extend_from_slice(b"{\"type\":\"Feature\",");
+        if matches!(self.format, LayerFormat::GeoJsonSeq) {
+            text.extend_from_slice(self.crs_member().as_bytes());
+        }
+        text.extend_from_slice(b"\"id\":");
+        serde_json::to_writer(&mut *text, &id).map_err(CommandError::new)?;
+        text.extend_from_slice(b",\"geometry\":");
+        match self.geometry(feature)? {
+            Some(geometry) => write_geometry(&geometry, text),
+            None => text.extend_from_slice(b"null"),
+        }
+        text.extend_from_slice(b",\"properties\":");
+        text.extend_from_slice(feature.properties.as_bytes());
+        text.push(b'}');
+        Ok(())
+    }
+
+    /// The geometry in the reference system of the file.
+    fn geometry(&self, feature: &LayerFeature) -> Result<Option<Geometry>, CommandError> {
+        let read = |wkb: &Vec<u8>| wkb::from_wkb(wkb).map_err(CommandError::new);
+        let is_own = self.layer.crs == LayerCrs::from(self.crs.clone());
+        if let Some(original) = feature.original.as_ref().filter(|_| is_own) {
+            return read(original).map(Some);
+        }
+        let Some(geometry) = feature.geometry.as_ref().map(read).transpose()? else {
+            return Ok(None);
+        };
+        let outside = || {
+            let (id, crs) = (feature.id, &self.crs);
+            CommandError::new(format!(
+                "feature {id} is outside the area in which {crs} can be used"
+            ))
+        };
+        self.crs.geometry_from_wgs84(&geometry, None).ok_or_else(outside).map(Some)
+    }
 }

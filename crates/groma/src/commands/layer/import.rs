@@ -11,10 +11,16 @@ use crate::{
     commands::{CommandError, find_workspace, print, progress},
 };
 use groma_domain::{
-    Kind, Layer, LayerId, WorkspaceId, geometry::UploadResult, layer::LayerKey, reference::Key,
+    Kind, Layer, LayerId, WorkspaceId,
+    geometry::{MAX_LISTED_NOTICES, UploadResult},
+    layer::{LayerCrs, LayerKey},
+    reference::Key,
 };
-use groma_geo::geojson::{DocumentError, Feature, ReadError};
-use groma_store::{Actor, FeatureSpool, NewGeometries, PostOutcome, Store};
+use groma_geo::{
+    Notice,
+    geojson::{DocumentError, Feature, ReadError},
+};
+use groma_store::{Actor, FeatureSpool, NewGeometries, NewLayer, PostOutcome, Store};
 use serde_json::{Value, json};
 use std::{path::Path, sync::Arc};
 use tokio::sync::mpsc;
@@ -43,9 +49,16 @@ pub(in crate::commands) async fn run(
         }
     }
     let is_valid = checked.rejected.is_empty();
-    let mut report = Report { layer: target.id(), rejected: checked.rejected, ..Report::default() };
+    let mut report = Report {
+        layer: target.id(),
+        rejected: checked.rejected,
+        notices: checked.notices,
+        notice_count: checked.notice_count,
+        ..Report::default()
+    };
     if checked.is_complete && !import.dry_run && (is_valid || import.keep_good) {
-        job.write(&file, target, &mut report).await?;
+        let crs = if import.keep_crs { checked.crs } else { LayerCrs::CRS84 };
+        job.write(&file, target, crs, &mut report).await?;
     }
     report.print(&import, checked.total)?;
     match report.rejected.len() {
@@ -84,12 +97,32 @@ impl TargetLayer {
     }
 }
 
+#[derive(Default)]
 struct CheckResult {
     /// The number of features, valid or not.
     total: u64,
     rejected: Vec<DocumentError>,
     /// Whether the file was read to the end.
     is_complete: bool,
+    /// What looks wrong: the line and the notice of the first ones, and the number of all.
+    notices: Vec<(u64, Notice)>,
+    notice_count: u64,
+    /// The reference system of the first feature.
+    crs: LayerCrs,
+}
+
+impl CheckResult {
+    /// Counts a valid feature.
+    fn count(&mut self, feature: Feature) {
+        if self.total == 0 {
+            self.crs = feature.original.map_or(LayerCrs::CRS84, |original| original.crs.into());
+        }
+        self.total += 1;
+        self.notice_count += feature.notices.len() as u64;
+        let room = MAX_LISTED_NOTICES - self.notices.len();
+        let notices = feature.notices.into_iter().take(room);
+        self.notices.extend(notices.map(|notice| (feature.line, notice)));
+    }
 }
 
 impl ImportJob<'_> {
@@ -111,7 +144,7 @@ impl ImportJob<'_> {
             None => self.import.file.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
         };
         let now = clock::now();
-        let new = Layer::new(LayerId::new(now, [0; 10]), &name, 0, now)
+        let new = Layer::new(LayerId::new(now, [0; 10]), &name, LayerCrs::CRS84, 0, now)
             .map_err(|error| CommandError::new(format!("layer `{name}`: {error}")))?;
         let slug = LayerKey::Slug(new.slug.as_str().to_owned());
         let layer = self.store.layer(self.workspace, &slug).await?;
@@ -140,20 +173,23 @@ impl ImportJob<'_> {
         let bar = progress::byte_bar("Checking");
         bar.set_length(file.len()?);
         let file = file.clone();
-        let (valid, result) = run_blocking(move || {
-            let mut valid = 0;
-            let count = |_: Feature| {
-                valid += 1;
+        let mut checked = CheckResult::default();
+        let (mut checked, result) = run_blocking(move || {
+            let count = |feature: Feature| {
+                checked.count(feature);
                 Ok::<(), CommandError>(())
             };
             let result = file.read(&bar, count);
             bar.finish_and_clear();
-            (valid, result)
+            (checked, result)
         })
         .await?;
         let rejected = rejected_features(result, &self.import.file)?;
-        let is_complete = rejected.len() < MAX_ERRORS && !rejected.iter().any(|spot| spot.is_fatal);
-        Ok(CheckResult { total: valid + rejected.len() as u64, rejected, is_complete })
+        checked.is_complete =
+            rejected.len() < MAX_ERRORS && !rejected.iter().any(|spot| spot.is_fatal);
+        checked.total += rejected.len() as u64;
+        checked.rejected = rejected;
+        Ok(checked)
     }
 
     /// Writes the valid features.
@@ -161,13 +197,15 @@ impl ImportJob<'_> {
         &self,
         file: &Arc<FeatureFile>,
         target: TargetLayer,
+        crs: LayerCrs,
         report: &mut Report,
     ) -> Result<(), CommandError> {
         let (layer, is_new) = match target {
             TargetLayer::Existing(id) => (id, false),
             TargetLayer::New(name) => {
                 let (workspace, actor) = (self.workspace, Actor::Operator);
-                let layer = self.store.create_layer(workspace, actor, name, clock::now()).await?;
+                let layer = NewLayer { name, crs };
+                let layer = self.store.create_layer(workspace, actor, layer, clock::now()).await?;
                 (layer.id, true)
             }
         };
@@ -288,6 +326,8 @@ struct Report {
     updated: u64,
     unchanged: u64,
     rejected: Vec<DocumentError>,
+    notices: Vec<(u64, Notice)>,
+    notice_count: u64,
 }
 
 impl Report {
@@ -302,12 +342,25 @@ impl Report {
             let at = if pointer.is_empty() { String::new() } else { format!("{pointer}: ") };
             eprintln!("{}:{line}: {at}{message}", import.file.display());
         }
+        self.print_notices(&import.file);
         if import.json {
             print(&self.to_json().to_string())
         } else if import.dry_run {
             print(&format!("{total} features checked, {} rejected.", self.rejected.len()))
         } else {
             print(&self.summary())
+        }
+    }
+
+    /// Prints what was accepted but looks wrong.
+    fn print_notices(&self, file: &Path) {
+        for (line, Notice { pointer, message }) in &self.notices {
+            let at = if pointer.is_empty() { String::new() } else { format!("{pointer}: ") };
+            eprintln!("{}:{line}: notice: {at}{message}", file.display());
+        }
+        let unlisted = self.notice_count - self.notices.len() as u64;
+        if unlisted > 0 {
+            eprintln!("{}: {unlisted} more notices", file.display());
         }
     }
 
@@ -323,12 +376,17 @@ impl Report {
         let rejected = self.rejected.iter().map(
             |spot| json!({ "line": spot.line, "pointer": spot.pointer, "message": spot.message }),
         );
+        let notices = self.notices.iter().map(|(line, notice)| {
+            json!({ "line": line, "pointer": notice.pointer, "message": notice.message })
+        });
         json!({
             "layerId": self.layer,
             "created": self.created,
             "updated": self.updated,
             "unchanged": self.unchanged,
             "rejected": Vec::from_iter(rejected),
+            "notices": Vec::from_iter(notices),
+            "noticeCount": self.notice_count,
         })
     }
 }

@@ -14,8 +14,11 @@ use crate::web::{
 };
 use askama::Template;
 use axum::{extract::Path, http::StatusCode, response::Response};
-use groma_domain::{DomainError, Layer, layer::LayerKey};
-use groma_store::LayerChange;
+use groma_domain::{
+    DomainError, Layer,
+    layer::{LayerCrs, LayerEdit, LayerKey},
+};
+use groma_store::NewLayer;
 
 const PATH: &str = "/settings/layers";
 
@@ -72,11 +75,16 @@ async fn show_form(
     let t = ctx.t();
     let mut fields =
         vec![Field::line("name", t.msg("field-name-label")).value(typed.get("name")).required()];
+    let crs = Field::line("crs", t.msg("layer-crs")).value(typed.get("crs"));
+    fields.push(crs.hint(t.msg("layer-crs-hint")));
     if existing.is_some() {
         let color = Field::new("color", t.msg("field-color"), Input::Color);
         fields.push(color.value(typed.get("color")).required());
         let description = Field::new("description", t.msg("field-description"), Input::TextArea);
         fields.push(description.value(typed.get("description")));
+        let attribution = Field::line("attribution", t.msg("layer-attribution"));
+        let attribution = attribution.value(typed.get("attribution"));
+        fields.push(attribution.hint(t.msg("layer-attribution-hint")));
     }
     let errors = error.map(problems).unwrap_or_default();
     let problems = attach_errors(t, &mut fields, &errors);
@@ -110,8 +118,12 @@ pub(in crate::web) async fn new_page(ctx: MemberContext) -> Result<Response, Web
 }
 
 pub(in crate::web) async fn create(ctx: MemberContext, form: Form) -> Result<Response, WebError> {
-    let name = form.get("name").to_owned();
-    match ctx.store().create_layer(ctx.workspace_id(), ctx.actor(), name, ctx.now()).await {
+    let created = async {
+        let layer =
+            NewLayer { name: form.get("name").to_owned(), crs: LayerCrs::parse(form.get("crs"))? };
+        ctx.store().create_layer(ctx.workspace_id(), ctx.actor(), layer, ctx.now()).await
+    };
+    match created.await {
         Ok(layer) => {
             let message = ctx.t().msg("layer-created").arg("name", layer.name);
             Ok(ctx.redirect_with_flash(PATH, &Flash::new(message)))
@@ -131,6 +143,11 @@ async fn existing(ctx: &MemberContext, id: &str) -> Result<Layer, WebError> {
     layer.ok_or_else(WebError::not_found)
 }
 
+/// The name of a reference system in the form, where CRS84 is the default.
+fn crs_name(crs: LayerCrs) -> String {
+    crs.code().map(|_| crs.to_string()).unwrap_or_default()
+}
+
 pub(in crate::web) async fn edit_page(
     ctx: MemberContext,
     Path(id): Path<String>,
@@ -140,6 +157,8 @@ pub(in crate::web) async fn edit_page(
         ("name", &layer.name),
         ("color", &layer.color),
         ("description", layer.description.as_deref().unwrap_or_default()),
+        ("attribution", layer.attribution.as_deref().unwrap_or_default()),
+        ("crs", &crs_name(layer.crs)),
     ]);
     show_form(&ctx, Some(&layer), &typed, None).await
 }
@@ -150,13 +169,18 @@ pub(in crate::web) async fn update(
     form: Form,
 ) -> Result<Response, WebError> {
     let layer = existing(&ctx, &id).await?;
-    let change = LayerChange {
-        layer: LayerKey::Id(layer.id),
-        name: form.get("name").to_owned(),
-        description: form.given("description").map(str::to_owned),
-        color: form.get("color").to_owned(),
+    let changed = async {
+        let edit = LayerEdit {
+            name: form.get("name").to_owned(),
+            description: form.given("description").map(str::to_owned),
+            attribution: form.given("attribution").map(str::to_owned),
+            crs: LayerCrs::parse(form.get("crs"))?,
+            color: form.get("color").to_owned(),
+        };
+        let key = LayerKey::Id(layer.id);
+        ctx.store().change_layer(ctx.workspace_id(), ctx.actor(), key, edit, ctx.now()).await
     };
-    match ctx.store().change_layer(ctx.workspace_id(), ctx.actor(), change, ctx.now()).await {
+    match changed.await {
         Ok(layer) => {
             let message = ctx.t().msg("layer-saved").arg("name", layer.name);
             Ok(ctx.redirect_with_flash(PATH, &Flash::new(message)))

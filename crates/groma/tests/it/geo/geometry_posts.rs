@@ -71,7 +71,9 @@ fn response_has_the_fields_of_the_contract(engine: Engine) {
             "unchanged",
             "bbox",
             "geometries",
-            "truncated"
+            "truncated",
+            "notices",
+            "noticeCount"
         ]
     );
     let geometries = response["geometries"].as_array().unwrap();
@@ -88,7 +90,7 @@ fn response_has_the_fields_of_the_contract(engine: Engine) {
             { "id": geometries[1]["id"], "externalId": null, "type": "Polygon" },
             { "id": geometries[2]["id"], "externalId": "gone", "type": null },
         ],
-        "truncated": false,
+        "truncated": false, "notices": [], "noticeCount": 0,
     });
     assert_eq!(response, expected);
     let nothing = map.post("", &collection(&[]));

@@ -69,7 +69,7 @@ fn layer_has_the_fields_of_the_contract(engine: Engine) {
     let expected = json!({
         "id": id, "slug": "parcelles-chene", "name": "Parcelles – Chêne", "description": null,
         "geometryType": "Polygon", "sourceLayer": "parcelles-chene", "minZoom": 0, "maxZoom": 18,
-        "bounds": [2.0, 47.0, 3.5, 48.5], "featureCount": 2,
+        "crs": "OGC:CRS84", "bounds": [2.0, 47.0, 3.5, 48.5], "featureCount": 2,
         "fields": { "b": "boolean", "list": "string", "mixed": "string", "n": "number", "object": "string", "s": "string" },
         "color": color,
         "tileUrl": format!("https://tiles.example.test/geo/api/public/v1/layers/{id}/mvt/{{z}}/{{x}}/{{y}}"),

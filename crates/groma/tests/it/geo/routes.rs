@@ -9,13 +9,14 @@ use groma_testkit::{
 };
 use serde_json::{Value, json};
 
-/// The method and path of every route.
-fn routes(layer: &str) -> [(&'static str, String); 5] {
+/// The method and path of every route except those of single features.
+fn routes(layer: &str) -> [(&'static str, String); 6] {
     [
         ("GET", "/layers".to_owned()),
         ("GET", format!("/layers/{layer}")),
         ("GET", format!("/layers/{layer}/tilejson")),
         ("GET", tile_path(layer, (0, 0, 0))),
+        ("GET", format!("/layers/{layer}/features")),
         ("POST", GEOJSON.to_owned()),
     ]
 }
@@ -110,10 +111,10 @@ fn viewer_is_rejected_before_the_body_is_read(engine: Engine) {
 }
 
 fn both_addresses_share_the_rate_limit(engine: Engine) {
-    let server = TestServer::start_with(engine, &[("GROMA_LIMITS__REQUESTS_PER_MINUTE", "12")]);
+    let server = TestServer::start_with(engine, &[("GROMA_LIMITS__REQUESTS_PER_MINUTE", "14")]);
     let token = server.create_token(&["READ_FOLDER"]);
     let layer = text(&request(&server, "POST", GEOJSON, Some(&token)).ok()["layerId"]).to_owned();
-    let mut left = 11;
+    let mut left = 13;
     for (method, path) in routes(&layer) {
         left -= 1;
         assert_eq!(remaining(&request(&server, method, &path, Some(&token))), Some(left), "{path}");
@@ -124,7 +125,7 @@ fn both_addresses_share_the_rate_limit(engine: Engine) {
     assert_eq!(remaining(&request(&server, "GET", "/layers?page=0", Some(&token))), Some(0));
     for (method, path) in routes(&layer) {
         let rejected = request(&server, method, &path, Some(&token));
-        rejected.assert_error(429, "Rate limit exceeded: 12 requests per minute");
+        rejected.assert_error(429, "Rate limit exceeded: 14 requests per minute");
         assert!(rejected.header("retry-after").is_some());
     }
     server.get("/folders", &token).error(429);
@@ -292,10 +293,19 @@ fn document_lists_the_routes_with_the_geo_address() {
             }
         }
     }
-    let mut known = routes("{id}").map(|(method, path)| {
-        let path = path.replace("/0/0/0", "/{z}/{x}/{y}");
-        (method.to_owned(), format!("{API}{path}"))
-    });
+    let single = [
+        ("GET", "/layers/{id}/features/{feature}".to_owned()),
+        ("GET", "/geometries/{key}".to_owned()),
+        ("DELETE", "/geometries/{key}".to_owned()),
+    ];
+    let mut known: Vec<_> = routes("{id}")
+        .into_iter()
+        .chain(single)
+        .map(|(method, path)| {
+            let path = path.replace("/0/0/0", "/{z}/{x}/{y}");
+            (method.to_owned(), format!("{API}{path}"))
+        })
+        .collect();
     known.sort();
     found.sort();
     assert_eq!(found, known);
