@@ -15,6 +15,7 @@ mod concurrency;
 mod coverage;
 mod engine_parity;
 mod events;
+mod feature_query;
 mod fixture;
 mod geometries;
 mod geometry_edits;

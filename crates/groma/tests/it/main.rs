@@ -17,6 +17,7 @@ mod caching;
 mod check_command;
 mod check_order;
 mod command_line;
+mod demo_layers;
 mod deploy;
 mod engine_parity;
 mod export;
