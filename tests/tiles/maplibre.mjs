@@ -2,11 +2,8 @@
 // counts colored pixels, and saves the screenshots in the directory OUT.
 
 import assert from "node:assert/strict";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { createServer } from "node:http";
-import { tmpdir } from "node:os";
 import path from "node:path";
-import { chromium } from "playwright-core";
+import { openBrowser } from "./browser.mjs";
 import { geoUrl, postGeometries, token } from "./client.mjs";
 import { featureCollection, PARCEL_SPACING, parcels, towns } from "./features.mjs";
 import { project } from "./mercator.mjs";
@@ -21,30 +18,14 @@ const WHOLE_MAP = { left: 0, top: 0, right: SIZE, bottom: SIZE };
 
 const out = process.env.OUT;
 const tilejson = await postGeometries("maplibre", featureCollection([...parcels, field()]));
-const directory = path.dirname(new URL(import.meta.url).pathname);
-const library = path.join(directory, "node_modules/maplibre-gl/dist");
-const server = createServer(serveFile).listen(0, "127.0.0.1");
-await new Promise((resolve) => server.once("listening", resolve));
-const profile = await mkdtemp(path.join(tmpdir(), "groma-chromium-"));
-const browser = await chromium.launchPersistentContext(profile, {
-  executablePath: process.env.CHROMIUM,
-  headless: true,
-  viewport: { width: SIZE, height: SIZE },
-  args: [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-    "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader",
-  ],
-});
+const { browser, pageUrl, close } = await openBrowser({ width: SIZE, height: SIZE });
 try {
   await largePolygonCoversExactlyItsArea();
   await townsAreVisibleAtLowZooms();
   await parcelsAreSeparateAtHighZooms();
   console.log("maplibre-gl: the layer is drawn in the right place and size at low and high zooms");
 } finally {
-  await browser.close();
-  server.close();
-  await rm(profile, { recursive: true, force: true });
+  await close();
 }
 
 async function largePolygonCoversExactlyItsArea() {
@@ -96,12 +77,12 @@ async function parcelsAreSeparateAtHighZooms() {
 async function draw(name, { center, zoom }) {
   const page = await browser.newPage();
   const tilejsonUrl = tilejson.tiles[0].replace("/{z}/{x}/{y}", ".json");
-  const options = { tilejsonUrl, token, geoUrl, center, zoom, color: COLOR };
+  const options = { tilejsonUrls: [tilejsonUrl], token, geoUrl, center, zoom, color: COLOR };
   const log = [];
   page.on("console", (message) => log.push(message.text()));
   page.on("pageerror", (error) => log.push(String(error)));
   const hash = encodeURIComponent(JSON.stringify(options));
-  await page.goto(`http://127.0.0.1:${server.address().port}/maplibre.html#${hash}`);
+  await page.goto(`${pageUrl}#${hash}`);
   await page
     .waitForFunction(() => window.isDone || window.errors?.length, null, { timeout: 60_000 })
     .catch((error) => { throw new Error(`${name}: ${error.message}\n${log.join("\n")}`); });
@@ -164,15 +145,4 @@ function field() {
   ];
   const coordinates = [ring(FIELD), ring(HOLE).reverse()];
   return { type: "Feature", id: "field", properties: {}, geometry: { type: "Polygon", coordinates } };
-}
-
-/** Serves the page and MapLibre. */
-async function serveFile(request, response) {
-  const name = path.basename(new URL(request.url, "http://localhost").pathname);
-  const types = { ".html": "text/html", ".mjs": "text/javascript", ".css": "text/css" };
-  const type = types[path.extname(name)];
-  const folder = name === "maplibre.html" ? directory : library;
-  const content = type && (await readFile(path.join(folder, name)).catch(() => null));
-  response.writeHead(content ? 200 : 404, { "Content-Type": type ?? "text/plain" });
-  response.end(content ?? "");
 }

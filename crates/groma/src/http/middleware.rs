@@ -90,7 +90,7 @@ fn is_framework_error(response: &Response) -> bool {
 /// The headers that scripts of other origins may read.
 const EXPOSED_HEADERS: &str = "ETag, X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, \
                                X-RateLimit-Reset, RateLimit, RateLimit-Policy, Retry-After, \
-                               Idempotent-Replayed";
+                               Idempotent-Replayed, Link";
 
 /// The response to a CORS preflight request. Not by tower-http, whose CORS layer accepts OPTIONS on
 /// unknown routes as well; the contract asks for a 404 there.
