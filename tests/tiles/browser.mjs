@@ -37,7 +37,7 @@ async function serveFile(request, response) {
   const name = path.basename(new URL(request.url, "http://localhost").pathname);
   const types = { ".html": "text/html", ".mjs": "text/javascript", ".css": "text/css" };
   const type = types[path.extname(name)];
-  const folder = name === "maplibre.html" ? directory : library;
+  const folder = path.extname(name) === ".html" ? directory : library;
   const content = type && (await readFile(path.join(folder, name)).catch(() => null));
   response.writeHead(content ? 200 : 404, { "Content-Type": type ?? "text/plain" });
   response.end(content ?? "");
