@@ -11,8 +11,14 @@ use std::f64::consts::PI;
 const MAX_LATITUDE: f64 = 85.051_128_779_806_6;
 /// The grid has 2^`GRID_BITS` steps along each side.
 const GRID_BITS: u32 = 32;
-/// A tile is drawn with a buffer of 1/64 of its side (64 of 4,096 units) around it.
+/// A tile is 2^`EXTENT_BITS` units wide.
+pub(crate) const EXTENT_BITS: u32 = 12;
+/// The side of a tile, in its units.
+pub(crate) const EXTENT: i64 = 1 << EXTENT_BITS;
+/// A tile is drawn with a buffer of 1/2^`BUFFER_BITS` of its side around it.
 const BUFFER_BITS: u32 = 6;
+/// The width of the buffer, in units of a tile.
+pub(crate) const BUFFER: i64 = EXTENT >> BUFFER_BITS;
 /// How often [`morton_ranges`] may split per requested range. More splits do not find better gaps.
 const SPLITS_PER_RANGE: usize = 2;
 

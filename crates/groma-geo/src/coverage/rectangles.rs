@@ -1,13 +1,12 @@
 //! Paints covered cells with rectangles.
 
 use super::{Cell, FULL_AREA};
-use crate::tile_shape::SMALL_SQUARE;
+use crate::{
+    grid::{BUFFER, EXTENT, EXTENT_BITS},
+    tile_shape::SMALL_SQUARE,
+};
 use std::collections::BTreeMap;
 
-/// A tile measures 2¹² units.
-const EXTENT_BITS: u32 = 12;
-/// How far rectangles reach beyond the tile, so that no line shows between tiles.
-const BUFFER: i64 = 64;
 /// A cell is painted completely if this much of it is covered.
 const NEARLY_FULL: u64 = FULL_AREA / 100 * 97;
 
@@ -101,13 +100,10 @@ fn join(mut cells: BTreeMap<(u32, u32), u64>, cell_bits: u32) -> Vec<Rectangle> 
             count += below.sum::<u64>();
             rows += 1;
         }
+        // Into the buffer, so that no line shows between tiles.
         let low = |index: u32| if index == 0 { -BUFFER } else { i64::from(index) << size_bits };
         let high = |index: u32| {
-            if index >> cell_bits == 1 {
-                (1 << EXTENT_BITS) + BUFFER
-            } else {
-                i64::from(index) << size_bits
-            }
+            if index >> cell_bits == 1 { EXTENT + BUFFER } else { i64::from(index) << size_bits }
         };
         rectangles.push(Rectangle {
             min: (low(column), low(row)),

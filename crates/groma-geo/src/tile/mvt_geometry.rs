@@ -3,11 +3,11 @@
 use super::{
     clip,
     mvt_commands::{Checkpoint, CommandWriter, MAX_FAST_RING},
-    transform::{CLIP_BOX, EXTENT, TilePoint, Transform, bounds_of, doubled_area},
+    transform::{CLIP_BOX, TilePoint, Transform, bounds_of, doubled_area},
 };
 use crate::{
     coverage::Rectangle,
-    grid::{GridBox, TileId},
+    grid::{EXTENT, GridBox, TileId},
     tile_shape::{
         encoding::{Encoding, GeomType, ShapeReader},
         is_small,

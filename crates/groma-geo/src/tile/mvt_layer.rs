@@ -4,10 +4,9 @@
 use super::{
     byte_buffer::{ByteBuffer, field_size},
     mvt_geometry::EncodedGeometries,
-    transform::EXTENT,
     value_table::ValueTable,
 };
-use crate::{attributes, varint};
+use crate::{attributes, grid::EXTENT, varint};
 
 /// Protobuf field headers (field number and wire type), by message.
 mod header {

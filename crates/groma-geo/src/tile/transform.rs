@@ -1,14 +1,10 @@
 //! The transformation from the units of a stored shape to the units of a tile.
 
 use crate::{
-    grid::{GridBox, TileId},
+    grid::{BUFFER, EXTENT, GridBox, TileId},
     tile_shape::{GRID_ZOOM, rounded},
 };
 
-/// The side of a tile, in its units.
-pub(super) const EXTENT: i64 = 4096;
-/// The width of the area around a tile that is drawn too.
-const BUFFER: i64 = 64;
 /// A tile with its buffer. Geometries are clipped to it.
 pub(super) const CLIP_BOX: GridBox =
     GridBox { min_x: -BUFFER, min_y: -BUFFER, max_x: EXTENT + BUFFER, max_y: EXTENT + BUFFER };
