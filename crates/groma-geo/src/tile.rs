@@ -8,10 +8,13 @@
 
 mod byte_buffer;
 mod clip;
+mod make_valid;
 mod mvt_commands;
 mod mvt_geometry;
 mod mvt_layer;
+mod rings;
 mod transform;
+mod validity;
 mod value_table;
 
 use crate::{

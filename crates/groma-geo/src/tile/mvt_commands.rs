@@ -3,6 +3,7 @@
 use super::{
     byte_buffer::{ByteBuffer, SmallWriter},
     transform::{CLIP_BOX, TilePoint, doubled_area},
+    validity::{self, Turns},
 };
 use crate::{tile_shape::SMALL_SQUARE, varint};
 
@@ -19,6 +20,8 @@ const CLOSE_PATH: u8 = 1 << 3 | 7;
 pub(super) struct CommandWriter {
     buffer: ByteBuffer,
     cursor: TilePoint,
+    /// The points of a ring that is being checked. The last one repeats the first.
+    closed_ring: Vec<TilePoint>,
 }
 
 /// A state to which a [`CommandWriter`] can return.
@@ -30,7 +33,7 @@ pub(super) struct Checkpoint {
 
 impl CommandWriter {
     pub(super) fn new() -> Self {
-        Self { buffer: ByteBuffer::default(), cursor: ORIGIN }
+        Self { buffer: ByteBuffer::default(), cursor: ORIGIN, closed_ring: Vec::new() }
     }
 
     /// The commands of all geometries.
@@ -59,11 +62,6 @@ impl CommandWriter {
     pub(super) fn rollback(&mut self, Checkpoint { length, cursor }: Checkpoint) {
         self.buffer.truncate(length);
         self.cursor = cursor;
-    }
-
-    /// The last point that was written.
-    pub(super) fn cursor(&self) -> TilePoint {
-        self.cursor
     }
 
     /// Writes one or more points.
@@ -103,22 +101,27 @@ impl CommandWriter {
         self.buffer.put_small(|out| out.put_byte(CLOSE_PATH));
     }
 
-    /// Writes a ring of at most [`MAX_FAST_RING`] points while they are read, without consecutive
-    /// duplicates. Returns twice its area, or `None` if it ends where it began. The caller has to roll
-    /// back if the result is not a valid ring.
+    /// Writes an outer ring of at most [`MAX_FAST_RING`] points while they are read, without consecutive
+    /// duplicates. Returns whether it is certainly valid. If not, the caller has to roll back.
     #[inline]
-    pub(super) fn fast_ring(&mut self, mut points: impl Iterator<Item = TilePoint>) -> Option<i64> {
-        let first = points.next()?;
-        let (mut cursor, mut area) = (first, 0);
+    pub(super) fn fast_ring(
+        &mut self,
+        points: impl DoubleEndedIterator<Item = TilePoint> + Clone,
+    ) -> bool {
+        let mut rest = points.clone();
+        let (Some(first), Some(last)) = (rest.next(), points.clone().next_back()) else {
+            return false;
+        };
+        let (mut cursor, mut turns) = (first, Turns::after(last, first));
         self.buffer.put_small(|out| {
             out.put_byte(1 << 3 | MOVE_TO);
             out.put_pair(delta(self.cursor, first));
             let (line_to, mut lines) = (out.length(), 0);
             out.put_byte(0);
-            for to in points {
+            for to in rest {
                 if to != cursor {
                     out.put_pair(delta(cursor, to));
-                    area += doubled_area(cursor, to);
+                    turns.add(cursor, to);
                     lines += 1;
                     cursor = to;
                 }
@@ -127,7 +130,19 @@ impl CommandWriter {
             out.put_byte(CLOSE_PATH);
         });
         self.cursor = cursor;
-        (cursor != first).then_some(area + doubled_area(cursor, first))
+        turns.add(last, first);
+        last != first && (turns.is_convex() || self.is_simple(points))
+    }
+
+    /// Whether a ring runs clockwise and does not touch itself, apart from consecutive duplicates.
+    fn is_simple(&mut self, points: impl Iterator<Item = TilePoint>) -> bool {
+        let closed = &mut self.closed_ring;
+        closed.clear();
+        closed.extend(points);
+        closed.dedup();
+        closed.extend(closed.first().copied());
+        let area: i64 = closed.windows(2).map(|edge| doubled_area(edge[0], edge[1])).sum();
+        area > 0 && validity::is_simple(closed)
     }
 
     /// Writes a rectangle.

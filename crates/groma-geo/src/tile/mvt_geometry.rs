@@ -1,13 +1,16 @@
-//! Turns stored shapes into MVT geometries: reads, transforms, clips and writes them.
+//! Turns stored shapes into MVT geometries: reads, transforms, clips, validates and writes them.
 
 use super::{
     clip,
-    mvt_commands::{Checkpoint, CommandWriter, MAX_FAST_RING},
-    transform::{CLIP_BOX, TilePoint, Transform, bounds_of, doubled_area},
+    make_valid::make_valid,
+    mvt_commands::{CommandWriter, MAX_FAST_RING},
+    rings::{Ring, Rings},
+    transform::{CLIP_BOX, TilePoint, Transform, bounds_of},
+    validity::ValidityCheck,
 };
 use crate::{
     coverage::Rectangle,
-    grid::{EXTENT, GridBox, TileId},
+    grid::{GridBox, TileId},
     tile_shape::{
         encoding::{Encoding, GeomType, ShapeReader},
         is_small,
@@ -21,6 +24,8 @@ pub(super) struct GeometryEncoder {
     writer: CommandWriter,
     path: Vec<TilePoint>,
     clip_buffer: Vec<TilePoint>,
+    rings: Rings,
+    validity_check: ValidityCheck,
     parts: Vec<Part>,
 }
 
@@ -55,6 +60,8 @@ impl GeometryEncoder {
             writer: CommandWriter::new(),
             path: Vec::new(),
             clip_buffer: Vec::new(),
+            rings: Rings::default(),
+            validity_check: ValidityCheck::default(),
             parts: Vec::new(),
         }
     }
@@ -108,6 +115,9 @@ impl GeometryEncoder {
                 GeomType::Points => self.points(&mut shape, transform, count)?,
                 GeomType::Lines => self.lines(&mut shape, transform, count, is_inside)?,
                 GeomType::Polygons if is_small => self.placeholder(geom_type, corner),
+                GeomType::Polygons
+                    if count == 1 && is_inside && self.fast_polygon(shape, transform).is_some() => {
+                }
                 GeomType::Polygons => self.polygons(&mut shape, transform, count, is_inside)?,
             }
             let end = self.writer.length();
@@ -178,6 +188,7 @@ impl GeometryEncoder {
         Some(())
     }
 
+    #[inline(never)]
     fn polygons(
         &mut self,
         shape: &mut ShapeReader<'_>,
@@ -185,111 +196,82 @@ impl GeometryEncoder {
         count: u64,
         is_inside: bool,
     ) -> Option<()> {
-        let start = self.writer.length();
-        let mut outer: Option<OuterRing> = None;
-        let mut collapsed = None;
-        for _ in 0..count {
-            let header = shape.path_header()?;
-            let (is_hole, points) = (header & 1 == 1, header >> 1);
-            if !is_hole {
-                outer = None;
-            }
-            let checkpoint = self.writer.checkpoint();
-            let fast =
-                if is_inside { self.fast_ring(shape, transform, points, is_hole) } else { None };
-            let result = match fast {
-                Some(area) => RingResult::Drawn { area, is_clipped: false },
-                None => self.any_ring(shape, transform, points, is_hole, is_inside)?,
-            };
-            match (result, &mut outer) {
-                (RingResult::Drawn { area, .. }, _) if !is_hole => {
-                    outer = Some(OuterRing { area, checkpoint });
-                }
-                (RingResult::Drawn { area, is_clipped }, Some(around)) => {
-                    around.area -= area;
-                    if around.area <= 0 {
-                        // The tile lies in the hole, or the polygon has no width.
-                        collapsed = collapsed.or((!is_clipped).then_some(self.writer.cursor()));
-                        self.writer.rollback(around.checkpoint);
-                        outer = None;
-                    }
-                }
-                (RingResult::Drawn { .. }, None) => self.writer.rollback(checkpoint),
-                (RingResult::Collapsed(point), _) => collapsed = collapsed.or(Some(point)),
-                (RingResult::Outside, _) => {}
-            }
+        let placeholder = self.read_rings(shape, transform, count, is_inside)?;
+        if !self.validity_check.is_valid(&self.rings) {
+            self.rings = make_valid(&self.rings);
         }
-        if self.writer.length() == start
-            && let Some(point) = collapsed
+        for ring in self.rings.iter() {
+            self.writer.ring(ring.points, (ring.area < 0) != ring.is_hole);
+        }
+        if let Some(at) = placeholder
+            && self.rings.is_empty()
         {
-            self.placeholder(GeomType::Polygons, point);
+            self.placeholder(GeomType::Polygons, at);
         }
         Some(())
     }
 
-    /// Writes a ring in the clip box while it is read. This works for most rings: those with few
-    /// points and the right winding order. Otherwise it returns `None` and changes nothing.
+    /// Writes the only ring of a polygon in the clip box while it is read. This works for most polygons:
+    /// those with few points and without defects. Otherwise it returns `None` and writes nothing.
     #[inline]
-    fn fast_ring(
-        &mut self,
-        shape: &mut ShapeReader<'_>,
-        transform: Transform,
-        points: u64,
-        is_hole: bool,
-    ) -> Option<i64> {
-        if points > MAX_FAST_RING {
+    fn fast_polygon(&mut self, mut shape: ShapeReader<'_>, transform: Transform) -> Option<()> {
+        let header = shape.path_header()?;
+        let (is_hole, points) = (header & 1 == 1, header >> 1);
+        if is_hole || points > MAX_FAST_RING {
             return None;
         }
-        let mut ahead = *shape;
-        let points = ahead.fixed_points(points)?.map(transform.fast_point()?);
+        let points = shape.fixed_points(points)?.map(transform.fast_point()?);
         let checkpoint = self.writer.checkpoint();
-        let area = self.writer.fast_ring(points).map(|area| if is_hole { -area } else { area });
-        let area = area.filter(|area| *area > 0);
-        match area {
-            Some(_) => *shape = ahead,
-            None => self.writer.rollback(checkpoint),
+        if !self.writer.fast_ring(points) {
+            self.writer.rollback(checkpoint);
+            return None;
         }
-        area
+        Some(())
     }
 
-    /// Writes any ring: clips, reverses and widens it if necessary.
-    fn any_ring(
+    /// Reads and clips rings. Returns the place of a polygon that may be too small to be drawn.
+    fn read_rings(
         &mut self,
         shape: &mut ShapeReader<'_>,
         transform: Transform,
-        points: u64,
-        is_hole: bool,
+        count: u64,
         is_inside: bool,
-    ) -> Option<RingResult> {
-        self.read_path(shape, transform, points)?;
-        while let [first, .., last] = self.path[..]
-            && first == last
-        {
-            self.path.pop();
-        }
-        let mut is_clipped = false;
-        if !is_inside {
-            let bounds = bounds_of(&self.path);
-            is_clipped = !CLIP_BOX.contains(bounds);
+    ) -> Option<Option<TilePoint>> {
+        self.rings.clear();
+        let (mut has_outer_ring, mut placeholder) = (false, None);
+        for _ in 0..count {
+            let header = shape.path_header()?;
+            let (is_hole, points) = (header & 1 == 1, header >> 1);
+            self.read_path(shape, transform, points)?;
+            while let [first, .., last] = self.path[..]
+                && first == last
+            {
+                self.path.pop();
+            }
+            let mut bounds = bounds_of(&self.path);
+            let is_clipped = !is_inside && !CLIP_BOX.contains(bounds);
             if is_clipped {
                 clip::ring(&mut self.path, &mut self.clip_buffer, bounds);
+                bounds = bounds_of(&self.path);
+            }
+            has_outer_ring &= is_hole;
+            if self.path.is_empty() || (is_clipped && is_along_border(bounds)) {
+                continue;
+            }
+            let ring = Ring::new(is_hole, &self.path);
+            let has_area = ring.area != 0;
+            if !is_hole {
+                has_outer_ring = has_area || !is_small(bounds);
+                if !is_clipped || !has_outer_ring {
+                    let corner = TilePoint { x: bounds.min_x, y: bounds.min_y };
+                    placeholder = placeholder.or(Some(corner));
+                }
+            }
+            if has_outer_ring && (has_area || !is_hole) {
+                self.rings.push(ring);
             }
         }
-        let mut area = area_of(&self.path);
-        if area == 0 {
-            let bounds = bounds_of(&self.path);
-            if is_hole || self.path.is_empty() || (is_clipped && is_along_border(bounds)) {
-                return Some(RingResult::Outside);
-            }
-            if is_small(bounds) {
-                let corner = TilePoint { x: bounds.min_x, y: bounds.min_y };
-                return Some(RingResult::Collapsed(corner));
-            }
-            widen(&mut self.path);
-            area = area_of(&self.path);
-        }
-        self.writer.ring(&self.path, (area < 0) != is_hole);
-        Some(RingResult::Drawn { area: area.abs(), is_clipped })
+        Some(placeholder)
     }
 
     /// Reads points into `path`, in tile units and without consecutive duplicates.
@@ -309,23 +291,6 @@ impl GeometryEncoder {
     }
 }
 
-/// The outer ring of the current polygon.
-struct OuterRing {
-    /// Twice its area, minus that of its holes so far.
-    area: i64,
-    /// The state before it was written.
-    checkpoint: Checkpoint,
-}
-
-enum RingResult {
-    /// The ring was written. `area` is twice its area.
-    Drawn { area: i64, is_clipped: bool },
-    /// The ring has no size in this tile.
-    Collapsed(TilePoint),
-    /// Nothing of the ring is in the tile.
-    Outside,
-}
-
 fn is_in_clip_box(point: TilePoint) -> bool {
     CLIP_BOX.contains(GridBox { min_x: point.x, min_y: point.y, max_x: point.x, max_y: point.y })
 }
@@ -336,40 +301,4 @@ fn is_along_border(bounds: GridBox) -> bool {
         || bounds.max_x == CLIP_BOX.min_x
         || bounds.min_y == CLIP_BOX.max_y
         || bounds.max_y == CLIP_BOX.min_y
-}
-
-/// Twice the area of a ring: positive if it runs clockwise on the screen, as MVT requires of outer
-/// rings.
-fn area_of(ring: &[TilePoint]) -> i64 {
-    let before = ring.last().into_iter().chain(ring);
-    before.zip(ring).map(|(from, to)| doubled_area(*from, *to)).sum()
-}
-
-/// Gives an area to a ring that has a length but no area: moves one of its points by a unit, at right
-/// angles to the line between its neighbours.
-fn widen(ring: &mut Vec<TilePoint>) {
-    let count = ring.len();
-    let neighbours = |at: usize| ((at + count - 1) % count, (at + 1) % count);
-    let bend = (0..count).find(|&at| {
-        let (before, after) = neighbours(at);
-        ring[before] != ring[after]
-    });
-    let (at, before, after) = match bend {
-        Some(at) if count > 2 => (at, neighbours(at).0, neighbours(at).1),
-        _ => {
-            // Two points, back and forth.
-            ring.truncate(2);
-            ring.push(ring[0]);
-            (2, 1, 0)
-        }
-    };
-    let inwards = |value: i64| if value < EXTENT / 2 { 1 } else { -1 };
-    if ring[before].x == ring[after].x {
-        ring[at].x += inwards(ring[at].x);
-    } else {
-        ring[at].y += inwards(ring[at].y);
-    }
-    if ring[at] == ring[before] || ring[at] == ring[after] {
-        ring.remove(at);
-    }
 }

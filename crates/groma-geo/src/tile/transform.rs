@@ -53,7 +53,7 @@ impl Transform {
 
     /// A faster [`Transform::point`] with a single shift; `None` if it would have to shift left.
     #[inline]
-    pub(super) fn fast_point(self) -> Option<impl Fn((i64, i64)) -> TilePoint> {
+    pub(super) fn fast_point(self) -> Option<impl Fn((i64, i64)) -> TilePoint + Clone> {
         let Self { shift_right, shift_left, origin } = self;
         let half = (1 << shift_right) >> 1;
         let start =

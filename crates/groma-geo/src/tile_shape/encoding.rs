@@ -220,7 +220,7 @@ impl<'a> ShapeReader<'a> {
     pub(crate) fn fixed_points(
         &mut self,
         count: u64,
-    ) -> Option<impl Iterator<Item = (i64, i64)> + use<'a>> {
+    ) -> Option<impl DoubleEndedIterator<Item = (i64, i64)> + Clone + use<'a>> {
         if self.encoding != Encoding::Fixed {
             return None;
         }

@@ -45,15 +45,15 @@ fn distance(from: FloatPoint, paths: &[Vec<FloatPoint>]) -> f64 {
     paths.iter().flat_map(|path| path.windows(2)).map(to_edge).fold(f64::INFINITY, f64::min)
 }
 
-/// Whether a point is inside closed rings, by the even-odd rule.
+/// Whether closed rings run around a point (the non-zero rule).
 fn is_inside(point: FloatPoint, rings: &[Vec<FloatPoint>]) -> bool {
-    let crosses = |edge: &[FloatPoint]| {
+    let winding = |edge: &[FloatPoint]| {
         let (a, b) = (edge[0], edge[1]);
-        (a.1 > point.1) != (b.1 > point.1)
-            && point.0 < (b.0 - a.0) * (point.1 - a.1) / (b.1 - a.1) + a.0
+        let is_crossed = (a.1 > point.1) != (b.1 > point.1)
+            && point.0 < (b.0 - a.0) * (point.1 - a.1) / (b.1 - a.1) + a.0;
+        i32::from(is_crossed) * if a.1 > b.1 { 1 } else { -1 }
     };
-    let edges = rings.iter().flat_map(|ring| ring.windows(2));
-    edges.filter(|edge| crosses(edge)).count() % 2 == 1
+    rings.iter().flat_map(|ring| ring.windows(2)).map(winding).sum::<i32>() != 0
 }
 
 /// A position on the earth, often at an edge or at zero.
@@ -102,8 +102,9 @@ fn polygons() -> impl Strategy<Value = (Vec<Vec<Vec<Position>>>, f64)> {
             let outer = star(centre, size, distances, 1.0);
             // At the edge of the world, clamping could make a hole cross its outer ring.
             let is_unclamped = outer.iter().all(|at| at.x.abs() < 180.0 && at.y.abs() < 85.0);
-            let hole =
-                hole.filter(|_| is_unclamped).map(|scale| star(centre, size, distances, scale));
+            let hole = hole
+                .filter(|_| is_unclamped)
+                .map(|scale| star(centre, size, distances, scale).into_iter().rev().collect());
             std::iter::once(outer).chain(hole).collect()
         });
         (polygons.collect(), size)
