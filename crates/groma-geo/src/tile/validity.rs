@@ -13,8 +13,8 @@ use std::ops::Range;
 const SHORT: usize = 16;
 /// A range of edges with up to this many is not divided further.
 const LEAF: usize = 8;
-/// The number of comparisons per edge after which a shape counts as doubtful. A map takes fewer than 20;
-/// long edges side by side could take as many as there are edges.
+/// The number of comparisons of boxes per edge after which a shape counts as doubtful. Random valid shapes
+/// take up to 5, but long edges side by side could take as many as there are edges.
 const MAX_COMPARISONS: usize = 200;
 
 /// Tells whether a ring is convex and clockwise, while its edges are added one by one. Such a ring is valid.
