@@ -15,7 +15,7 @@ use std::iter;
 pub const LAST_TIER: u8 = 31;
 /// A tile shows points and lines of this many zooms beyond its own if there is room: the winners of
 /// cells of 1/256 of its side.
-const ZOOMS_AHEAD: u8 = 2;
+pub const ZOOMS_AHEAD: u8 = 2;
 /// The lowest zoom whose tiles read the copies of small features.
 const SMALL_FEATURES_FROM: u8 = 14;
 /// Stored as the min zoom of a copy in the [`SmallFeatureTier`]. The actual value is not stored
@@ -30,8 +30,8 @@ pub fn tier_of(min_zoom: u8, max_zoom: u8) -> u8 {
 
 /// The tiers that a tile at `zoom` reads, and the highest min zoom that it draws.
 #[must_use]
-pub fn tiers_for_tile(zoom: u8, max_zoom: u8) -> (Vec<u8>, u8) {
-    let highest = zoom.saturating_add(ZOOMS_AHEAD).min(max_zoom);
+pub fn tiers_for_tile(zoom: u8, max_zoom: u8, zooms_ahead: u8) -> (Vec<u8>, u8) {
+    let highest = zoom.saturating_add(zooms_ahead).min(max_zoom);
     let mut tiers: Vec<u8> = (0..=highest).map(|min_zoom| tier_of(min_zoom, max_zoom)).collect();
     tiers.dedup();
     (tiers, highest)
@@ -193,9 +193,9 @@ mod tests {
 
     #[test]
     fn tile_reads_two_zooms_ahead_and_everything_near_the_max_zoom() {
-        assert_eq!(tiers_for_tile(0, 18), (vec![0, 1], 2));
-        assert_eq!(tiers_for_tile(5, 18), (vec![0, 1, 2, 3], 7));
-        assert_eq!(tiers_for_tile(16, 18).0.last(), Some(&LAST_TIER));
-        assert_eq!(tiers_for_tile(18, 18).1, 18);
+        assert_eq!(tiers_for_tile(0, 18, ZOOMS_AHEAD), (vec![0, 1], 2));
+        assert_eq!(tiers_for_tile(5, 18, ZOOMS_AHEAD), (vec![0, 1, 2, 3], 7));
+        assert_eq!(tiers_for_tile(16, 18, ZOOMS_AHEAD).0.last(), Some(&LAST_TIER));
+        assert_eq!(tiers_for_tile(18, 18, ZOOMS_AHEAD).1, 18);
     }
 }

@@ -254,6 +254,34 @@ impl Box2 {
     }
 }
 
+/// Whether a ring is convex and has no repeated positions.
+pub(super) fn is_convex(ring: &Line) -> bool {
+    let (mut turn, mut flips) = (0.0, 0);
+    let Some(last) = ring.len().checked_sub(1).filter(|last| *last >= 3) else { return false };
+    let mut is_eastward = None;
+    for index in 0..last {
+        let after = if index + 2 > last { 1 } else { index + 2 };
+        let [a, b, c] = [ring[index], ring[index + 1], ring[after]].map(|at| coord(&at));
+        let side = orient2d(a, b, c);
+        if side == 0.0 {
+            let goes_on = (b.x - a.x) * (c.x - b.x) + (b.y - a.y) * (c.y - b.y) > 0.0;
+            if !goes_on {
+                return false;
+            }
+        } else if turn == 0.0 {
+            turn = side;
+        } else if (side > 0.0) != (turn > 0.0) {
+            return false;
+        }
+        // A convex ring runs east once and west once. This excludes stars, which also turn one way only.
+        if a.x != b.x {
+            flips += usize::from(is_eastward.is_some_and(|before| before != (b.x > a.x)));
+            is_eastward = Some(b.x > a.x);
+        }
+    }
+    turn != 0.0 && flips <= 2
+}
+
 /// Whether the positions of a ring are not all on one line.
 pub(super) fn has_area(ring: &Line) -> bool {
     let Some(first) = ring.first().map(coord) else { return false };

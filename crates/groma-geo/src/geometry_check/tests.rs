@@ -148,3 +148,14 @@ proptest! {
         prop_assert_eq!(found.is_empty(), is_simple(&ring), "{:?}", ring);
     }
 }
+
+#[test]
+fn star_that_turns_one_way_is_not_convex() {
+    let star: Vec<_> = (0..=5)
+        .map(|n| {
+            let angle = f64::from(n % 5 * 2) * std::f64::consts::TAU / 5.0;
+            (angle.cos(), angle.sin())
+        })
+        .collect();
+    assert_eq!(polygon_notices(vec![line(&star)]).len(), 1);
+}

@@ -12,7 +12,7 @@ use groma_geo::{
     tile_block::{self, BlockEntryRef},
     tile_shape::{self, TileShape},
     wkb, zoom_selection,
-    zoom_tier::{self, SmallFeatureTier},
+    zoom_tier::{self, SmallFeatureTier, ZOOMS_AHEAD},
 };
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
@@ -20,6 +20,9 @@ use std::sync::Arc;
 
 /// The size limit of a tile before compression, except at the last zoom of its layer.
 const MAX_TILE_BYTES: usize = 500_000;
+
+/// Points and lines are not thinned if the layer has at most this many: they fit into a tile.
+const FEW_FEATURES: u64 = 10_000;
 
 /// Up to this many features are skipped rather than avoided by another range, however small the tile.
 const MAX_SKIPPED: u64 = 256;
@@ -95,13 +98,14 @@ impl TilePlan {
         if !(layer.min_zoom..=layer.max_zoom).contains(&zoom) {
             return None;
         }
-        let (tiers, zoom_cutoff) = zoom_tier::tiers_for_tile(zoom, layer.max_zoom);
+        let counts = &layer.counts;
+        let thinned = counts.points + counts.lines + counts.mixed;
+        let zooms_ahead = if thinned <= FEW_FEATURES { u8::MAX } else { ZOOMS_AHEAD };
+        let (tiers, zoom_cutoff) = zoom_tier::tiers_for_tile(zoom, layer.max_zoom, zooms_ahead);
         let own_tier = zoom_tier::tier_of(zoom, layer.max_zoom);
         let small_feature_tier = Some(SmallFeatureTier::new(layer.max_zoom));
         let small_feature_tier = small_feature_tier
             .filter(|small| layer.has_small_feature_tier && small.serves_zoom(zoom));
-        let counts = &layer.counts;
-        let has_only_polygons = counts.points + counts.lines + counts.mixed == 0;
         let mut ranges = TierRanges::new();
         for tier in tiers {
             let Some(class) = layer.max_size_class.get(&tier) else { continue };
@@ -110,7 +114,7 @@ impl TilePlan {
                 continue;
             }
             let is_beyond = tier > own_tier;
-            if is_beyond && has_only_polygons {
+            if is_beyond && thinned == 0 {
                 continue;
             }
             let reach = area.expanded(1 << class);
