@@ -1,14 +1,14 @@
 //! Paints covered cells with rectangles.
 
 use super::{Cell, FULL_AREA};
-use crate::{
-    grid::{BUFFER, EXTENT, EXTENT_BITS},
-    tile_shape::SMALL_SQUARE,
-};
+use crate::grid::{BUFFER, EXTENT, EXTENT_BITS};
 use std::collections::BTreeMap;
 
 /// A cell is painted completely if this much of it is covered.
 const NEARLY_FULL: u64 = FULL_AREA / 100 * 97;
+
+/// The side of a square that is just visible: half a pixel, if a tile is drawn with 512 pixels.
+const VISIBLE_SIDE: i64 = 4;
 
 /// A rectangle in units of a tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,10 +35,10 @@ pub(super) fn rectangles(cells: &BTreeMap<(u32, u32), Cell>, cell_bits: u32) -> 
         let size = 1_i64 << size_bits;
         let wanted = area as f64 / FULL_AREA as f64 * (size * size) as f64 + rest;
         let (mut width, mut height) = sides(wanted, size);
-        if width.min(height) < SMALL_SQUARE
+        if width.min(height) < VISIBLE_SIDE
             && stands_for_its_surroundings(cells, (row, column), size)
         {
-            (width, height) = (width.max(SMALL_SQUARE), height.max(SMALL_SQUARE));
+            (width, height) = (width.max(VISIBLE_SIDE), height.max(VISIBLE_SIDE));
             rest = 0.0;
         } else {
             rest = wanted - (width * height) as f64;
@@ -70,7 +70,7 @@ fn stands_for_its_surroundings(
         sum += u128::from(cell.0);
         largest = largest.max(Some(cell));
     }
-    let visible = u128::from(FULL_AREA) * (SMALL_SQUARE * SMALL_SQUARE).unsigned_abs() as u128;
+    let visible = u128::from(FULL_AREA) * (VISIBLE_SIDE * VISIBLE_SIDE).unsigned_abs() as u128;
     sum * ((size * size).unsigned_abs() as u128) < visible
         && largest.is_some_and(|(_, at)| at == place)
 }

@@ -84,7 +84,7 @@ fn lone_polygon_is_found_and_removed_and_others_are_not() {
     // The two others are too small to see, but nothing else is near.
     assert_eq!(rectangles.len(), 1);
     assert_eq!(rectangles[0].count, 2);
-    assert_eq!(rectangles[0].max.0 - rectangles[0].min.0, 8);
+    assert_eq!(rectangles[0].max.0 - rectangles[0].min.0, 4);
 }
 
 #[test]

@@ -16,6 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 on_both_engines! {
     lots_are_painted_completely_at_every_zoom
     uneven_polygons_are_painted_completely_at_every_zoom
+    painted_area_stays_right_after_changes_and_deletions
     tiles_after_changes_are_those_of_a_new_layer
     lone_polygon_keeps_its_id_and_properties
 }
@@ -134,13 +135,60 @@ async fn check_painted_area(workspace: &TestWorkspace, layer: LayerId, what: &st
 }
 
 async fn lots_are_painted_completely_at_every_zoom(fixture: Fixture) {
-    let layer = post_all(&fixture, &lots(60)).await;
+    const SIDE: usize = 60;
+    let layer = post_all(&fixture, &lots(SIDE)).await;
     check_painted_area(&fixture, layer, "lots").await;
+    // Every tile inside the lots is painted, so no border shows between neighbours.
+    let [west, south, east, north] = fixture.layer("submissions").await.bounds.unwrap().0;
+    for zoom in ZOOMS {
+        let (first, last) = (tile_at((west, north), zoom), tile_at((east, south), zoom));
+        for tile in tiles_of(&fixture, zoom).await {
+            let is_inside = (first.x() + 1..last.x()).contains(&tile.x())
+                && (first.y() + 1..last.y()).contains(&tile.y());
+            if is_inside {
+                let share = painted(&fixture, layer, tile).await.0 / (4096.0 * 4096.0);
+                assert!(share > 0.95, "{tile:?}: {:.1} %", share * 100.0);
+            }
+        }
+    }
 }
 
 async fn uneven_polygons_are_painted_completely_at_every_zoom(fixture: Fixture) {
     let layer = post_all(&fixture, &town(1_500.0)).await;
     check_painted_area(&fixture, layer, "town").await;
+}
+
+async fn painted_area_stays_right_after_changes_and_deletions(fixture: Fixture) {
+    const SIDE: usize = 40;
+    let mut random = fastrand::Rng::with_seed(5);
+    let layer = post_all(&fixture, &lots(SIDE)).await;
+    // A thousand lots get another size. They do not overlap.
+    for _ in 0..40 {
+        let mut changed = BTreeMap::new();
+        for _ in 0..25 {
+            let n = random.usize(..SIDE * SIDE);
+            let (width, height) = (4.0 + 16.0 * random.f64(), 4.0 + 16.0 * random.f64());
+            let (x, y) = ((n % SIDE) as f64 * 20.0, (n / SIDE) as f64 * 20.0);
+            let place = [
+                x + random.f64() * (20.0 - width),
+                y + random.f64() * (20.0 - height),
+                width,
+                height,
+            ];
+            changed.insert(n, rectangle(n, place));
+        }
+        post_all(&fixture, &changed.into_values().collect::<Vec<_>>()).await;
+    }
+    check_painted_area(&fixture, layer, "changed lots").await;
+    for feature in fixture.features("submissions").await {
+        if random.bool() {
+            let now = fixture.tick();
+            let deleted =
+                fixture.store.delete_geometry(fixture.workspace_id, fixture.actor, feature.id, now);
+            deleted.await.unwrap();
+        }
+    }
+    check_painted_area(&fixture, layer, "remaining lots").await;
 }
 
 /// A tile without ids.

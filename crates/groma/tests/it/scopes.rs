@@ -4,8 +4,8 @@ use crate::{on_both_engines, sample_records, sample_records::KINDS};
 use groma_testkit::{API, Engine, TestServer, server::NO_RATE_LIMIT, server::SCOPES};
 use serde_json::Value;
 
-/// The contract's table of endpoints, and the two routes that link to tiles.
-const TABLE: [(&str, &str, Option<&str>); 16] = [
+/// The contract's table of endpoints, the two routes that link to tiles, and those of single features.
+const TABLE: [(&str, &str, Option<&str>); 20] = [
     ("GET", "/folders", Some("READ_FOLDER")),
     ("GET", "/folders/{key}", Some("READ_FOLDER")),
     ("GET", "/assignments", Some("READ_ASSIGNMENT")),
@@ -21,7 +21,11 @@ const TABLE: [(&str, &str, Option<&str>); 16] = [
     ("GET", "/layers/{id}", None),
     ("GET", "/layers/{id}/tilejson", None),
     ("GET", "/layers/{id}/mvt/{z}/{x}/{y}", None),
+    ("GET", "/layers/{id}/features", None),
+    ("GET", "/layers/{id}/features/{feature}", None),
     ("POST", "/geometries/geojson", None),
+    ("GET", "/geometries/{key}", None),
+    ("DELETE", "/geometries/{key}", None),
 ];
 
 /// The method, path without the prefix, and scope of each documented route.
@@ -83,8 +87,8 @@ fn each_route_accepts_its_scope_and_no_other(engine: Engine) {
     let bare = server.create_token(&[]);
     // `geo::routes` tests the Geo API, which needs no scope; `webhooks::endpoints` tests routes that
     // write.
-    let reads_on_main =
-        |(method, path, _): &(String, String, _)| method == "GET" && !path.starts_with("/layers");
+    let is_geo = |path: &str| path.starts_with("/layers") || path.starts_with("/geometries");
+    let reads_on_main = |(method, path, _): &(String, String, _)| method == "GET" && !is_geo(path);
     for (method, path, scope) in documented(&server).into_iter().filter(reads_on_main) {
         let full_path = format!("{API}{}", real_path(&path));
         let request = |token: &str| server.main().request(&method, &full_path).token(token).send();

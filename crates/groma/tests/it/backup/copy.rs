@@ -78,7 +78,7 @@ fn failed_copy_leaves_the_target_empty(engine: Engine) {
             let repeat = "DROP INDEX features_by_external_id;
                 UPDATE features SET external_id = 'same';
                 INSERT INTO features SELECT workspace_id, layer, position + 1, gen_random_uuid(), 'same', NULL, NULL,
-                    geom, NULL, properties, 0, 0 FROM features";
+                    geom, NULL, NULL, properties, 0, 0 FROM features";
             postgres::execute(from.database_url(), repeat).unwrap();
         }
     }
