@@ -139,7 +139,8 @@ function checkRings(label, posted, decoded, feature) {
   assert.equal(count, areas.filter((area) => area > 0).length, `${label}: number of polygons`);
   const isComplete = posted.flat().every(isInside) && posted.every((ring) => extent(ring) > 4);
   if (isComplete) {
-    assert.equal(decoded.length, posted.length, `${label}: number of rings`);
+    // A narrow polygon may fall apart.
+    assert(decoded.length >= posted.length, `${label}: ${decoded.length} of ${posted.length} rings`);
     const sum = (values) => values.reduce((total, value) => total + value, 0);
     // Posted rings have the opposite sign: the y axis of a tile points down.
     const error = Math.abs(sum(areas) + sum(posted.map(doubleArea))) / 2;

@@ -115,6 +115,6 @@ impl CoverageGrid {
 
     /// The rectangles that paint the covered area.
     pub(crate) fn rectangles(&self) -> Vec<Rectangle> {
-        rectangles(&self.cells, CELL_BITS - self.coarseness)
+        rectangles(&self.cells, CELL_BITS - self.coarseness, self.tile.z())
     }
 }

@@ -7,8 +7,12 @@ use std::collections::BTreeMap;
 /// A cell is painted completely if this much of it is covered.
 const NEARLY_FULL: u64 = FULL_AREA / 100 * 97;
 
-/// The side of a square that is just visible: half a pixel, if a tile is drawn with 512 pixels.
-const VISIBLE_SIDE: i64 = 4;
+/// The smallest side of a square that stands for all polygons in its surroundings: a pixel, if a tile is
+/// drawn with 512 pixels, so that a town is always visible on a map of its country. From zoom 6 on, where
+/// towns have a size, the painted area counts more.
+fn visible_side(zoom: u8) -> i64 {
+    if zoom < 6 { 8 } else { 4 }
+}
 
 /// A rectangle in units of a tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +25,12 @@ pub(crate) struct Rectangle {
 
 /// The rectangles for covered cells, given by row and column. A tile has 2^`cell_bits` cells along its
 /// side.
-pub(super) fn rectangles(cells: &BTreeMap<(u32, u32), Cell>, cell_bits: u32) -> Vec<Rectangle> {
+pub(super) fn rectangles(
+    cells: &BTreeMap<(u32, u32), Cell>,
+    cell_bits: u32,
+    zoom: u8,
+) -> Vec<Rectangle> {
+    let visible_side = visible_side(zoom);
     let size_bits = EXTENT_BITS - cell_bits;
     let mut rectangles = Vec::new();
     let mut full = BTreeMap::new();
@@ -35,10 +44,10 @@ pub(super) fn rectangles(cells: &BTreeMap<(u32, u32), Cell>, cell_bits: u32) -> 
         let size = 1_i64 << size_bits;
         let wanted = area as f64 / FULL_AREA as f64 * (size * size) as f64 + rest;
         let (mut width, mut height) = sides(wanted, size);
-        if width.min(height) < VISIBLE_SIDE
-            && stands_for_its_surroundings(cells, (row, column), size)
+        if width.min(height) < visible_side
+            && stands_for_its_surroundings(cells, (row, column), size, visible_side)
         {
-            (width, height) = (width.max(VISIBLE_SIDE), height.max(VISIBLE_SIDE));
+            (width, height) = (width.max(visible_side), height.max(visible_side));
             rest = 0.0;
         } else {
             rest = wanted - (width * height) as f64;
@@ -61,6 +70,7 @@ fn stands_for_its_surroundings(
     cells: &BTreeMap<(u32, u32), Cell>,
     place: (u32, u32),
     size: i64,
+    visible_side: i64,
 ) -> bool {
     let near = |at: u32| at.saturating_sub(1)..=at + 1;
     let around = near(place.0).flat_map(|row| near(place.1).map(move |column| (row, column)));
@@ -70,7 +80,7 @@ fn stands_for_its_surroundings(
         sum += u128::from(cell.0);
         largest = largest.max(Some(cell));
     }
-    let visible = u128::from(FULL_AREA) * (VISIBLE_SIDE * VISIBLE_SIDE).unsigned_abs() as u128;
+    let visible = u128::from(FULL_AREA) * (visible_side * visible_side).unsigned_abs() as u128;
     sum * ((size * size).unsigned_abs() as u128) < visible
         && largest.is_some_and(|(_, at)| at == place)
 }
