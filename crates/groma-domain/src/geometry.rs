@@ -1,7 +1,7 @@
 //! The result of uploading geometries.
 
 use crate::{GeometryId, LayerId};
-use groma_geo::Bbox;
+use groma_geo::{Bbox, Notice};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -36,21 +36,10 @@ pub struct UploadResult {
     /// Whether `geometries` was cut off.
     pub truncated: bool,
     /// What was accepted but looks wrong: the first 20 notices.
-    pub notices: Vec<UploadNotice>,
+    pub notices: Vec<Notice>,
     /// Number of all notices.
     #[schema(minimum = 0)]
     pub notice_count: u64,
-}
-
-/// Something that was accepted but looks wrong.
-#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
-#[schema(as = Notice)]
-pub struct UploadNotice {
-    /// Location in the request, as a JSON pointer.
-    #[schema(example = "/features/3/geometry/coordinates/0/2")]
-    pub pointer: String,
-    /// What looks wrong.
-    pub message: String,
 }
 
 /// An uploaded geometry.

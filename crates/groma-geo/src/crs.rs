@@ -14,7 +14,7 @@ mod tests;
 
 pub use ntv2::GridFiles;
 
-use crate::Geometry;
+use crate::{Geometry, repair::wrap_longitude};
 use operation::Operation;
 use projection::Projection;
 use rustc_hash::FxHashMap;
@@ -262,17 +262,6 @@ impl Crs {
         let steps = if is_projected { STEPS_PER_METRE } else { STEPS_PER_DEGREE };
         let (x, y) = self.from_wgs84(longitude, latitude)?;
         Some(((x * steps).round() / steps, (y * steps).round() / steps))
-    }
-}
-
-/// A longitude between −180 and 180.
-fn wrap_longitude(longitude: f64) -> f64 {
-    if longitude > 180.0 {
-        longitude - 360.0
-    } else if longitude < -180.0 {
-        longitude + 360.0
-    } else {
-        longitude
     }
 }
 

@@ -1,4 +1,4 @@
-//! Geometries with exact coordinates: in WGS 84, unless it says otherwise.
+//! Geometries with exact coordinates, in WGS 84 unless stated otherwise.
 
 use crate::Bbox;
 

@@ -8,19 +8,23 @@ mod segments;
 mod tests;
 
 use crate::{Geometry, Line, Position, Rings};
-use segments::{Location, Segments};
+use segments::Segments;
+use serde::Serialize;
 use std::fmt::Write;
+use utoipa::ToSchema;
 
 /// Something that looks wrong, and where.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Notice {
-    /// The location as a JSON pointer, relative to the geometry or feature.
+    /// Location as a JSON pointer.
+    #[schema(example = "/features/3/geometry/coordinates/0/2")]
     pub pointer: String,
-    /// What looks wrong, without the location.
+    /// What looks wrong.
     pub message: String,
 }
 
-/// Finds what looks wrong in a geometry: at most one notice of each kind per line or polygon.
+/// Finds what looks wrong in a geometry: at most one notice of each kind per line or polygon. Pointers are
+/// relative to the geometry.
 #[must_use]
 pub fn check_geometry(geometry: &Geometry) -> Vec<Notice> {
     // Most surveyed polygons are convex.
@@ -85,7 +89,7 @@ impl Check {
                 check.at(index, |check| check.report("crosses or touches itself here"));
             });
         } else if has_area.first() == Some(&true) {
-            let is_outside = |position: &Position| segments.locate(position) == Location::Outside;
+            let is_outside = |position: &Position| segments.is_outside(position);
             for (index, hole) in rings.iter().enumerate().skip(1) {
                 if has_area[index] && hole.iter().any(is_outside) {
                     self.at(index, |check| check.report("is a hole outside its polygon"));
@@ -100,7 +104,10 @@ impl Check {
         let Some((index, _)) = pairs.find(is_repeated) else { return };
         let message = match pairs.filter(is_repeated).count() {
             0 => "repeats the previous position".to_owned(),
-            more => format!("repeats the previous position, as do {more} more of this line"),
+            more => {
+                let count = more + 1;
+                format!("repeats the previous position ({count} repeated positions in this line)")
+            }
         };
         self.at(index + 1, |check| check.report(&message));
     }

@@ -56,10 +56,17 @@ fn single_or_multi<T>(
 }
 
 fn wrap(position: &mut Position) {
-    if position.x > 180.0 {
-        position.x -= 360.0;
-    } else if position.x < -180.0 {
-        position.x += 360.0;
+    position.x = wrap_longitude(position.x);
+}
+
+/// A longitude within ±180 degrees, if it was within ±[`MAX_LONGITUDE`].
+pub(crate) fn wrap_longitude(longitude: f64) -> f64 {
+    if longitude > 180.0 {
+        longitude - 360.0
+    } else if longitude < -180.0 {
+        longitude + 360.0
+    } else {
+        longitude
     }
 }
 

@@ -5,11 +5,13 @@ pub(crate) mod client_address;
 mod drain_body;
 mod encoding;
 mod error;
+mod html;
 mod middleware;
 mod response;
 pub(crate) mod security_headers;
 
 pub(crate) use encoding::{Encoding, compress};
 pub(crate) use error::{ErrorBody, ErrorCause, ErrorDetail, HttpError};
+pub(crate) use html::escape_html;
 pub(crate) use middleware::{FinalResponse, RequestId, respond};
 pub(crate) use response::{EncodedBody, ResponseOptions};

@@ -7,16 +7,8 @@ use robust::{Coord, orient2d};
 /// The number of segments in a run of the lowest level.
 const RUN: usize = 8;
 
-/// The most pairs of boxes or segments that are compared, per segment. Rings of surveyed land need about ten.
+/// The maximum number of comparisons of boxes or segments, per segment. Rings of surveyed land need about ten.
 const MAX_COMPARISONS: usize = 1_000;
-
-/// Where a position lies relative to the outer ring.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Location {
-    Inside,
-    Boundary,
-    Outside,
-}
 
 /// The segments of the rings of a polygon, in their order.
 pub(super) struct Segments {
@@ -86,8 +78,8 @@ impl Segments {
         search.found.map(|segment| (segment.ring, segment.index))
     }
 
-    /// Where a position lies relative to the ring 0.
-    pub(super) fn locate(&self, position: &Position) -> Location {
+    /// Whether a position is neither in the ring 0 nor on it.
+    pub(super) fn is_outside(&self, position: &Position) -> bool {
         let at = coord(position);
         let mut is_inside = false;
         let mut runs = vec![(self.levels.len() - 1, 0)];
@@ -103,7 +95,7 @@ impl Segments {
             for segment in self.run(index).iter().filter(|segment| segment.ring == 0) {
                 let side = orient2d(segment.from, segment.to, at);
                 if side == 0.0 && segment.bounds().contains(at) {
-                    return Location::Boundary;
+                    return false;
                 }
                 let goes_up = segment.to.y > segment.from.y;
                 let crosses = (segment.from.y > at.y) != (segment.to.y > at.y);
@@ -112,7 +104,7 @@ impl Segments {
                 }
             }
         }
-        if is_inside { Location::Inside } else { Location::Outside }
+        !is_inside
     }
 
     /// The segments of a run of the lowest level.

@@ -63,7 +63,7 @@ fn missing_area_and_length_are_reported() {
     let flat = line(&[(0.0, 0.0), (2.0, 2.0), (1.0, 1.0), (0.0, 0.0)]);
     assert_eq!(polygon_notices(vec![flat]), expected("/coordinates/0", "has no area"));
     let dot = Geometry::LineString(line(&[(1.0, 1.0), (1.0, 1.0), (1.0, 1.0)]));
-    let repeats = "repeats the previous position, as do 1 more of this line";
+    let repeats = "repeats the previous position (2 repeated positions in this line)";
     let expected = [("/coordinates/1", repeats), ("/coordinates", "has no length")];
     let expected = expected.map(|(pointer, message)| (pointer.to_owned(), message.to_owned()));
     assert_eq!(notices(&dot), expected);

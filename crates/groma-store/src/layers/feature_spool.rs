@@ -2,9 +2,9 @@
 //! feature is written, in bounded memory: beyond a few megabytes the spool is an unnamed temporary file.
 
 use super::layer_stats::GeometryClass;
-use groma_domain::geometry::{MAX_LISTED_NOTICES, UploadNotice};
+use groma_domain::geometry::MAX_LISTED_NOTICES;
 use groma_geo::{
-    Geometry, attributes,
+    Geometry, Notice, attributes,
     geojson::{Feature, OriginalGeometry},
     tile_shape::{DetailLevel, TileShape},
     wkb,
@@ -30,7 +30,7 @@ pub struct FeatureSpool {
     names: Vec<String>,
     numbers: HashMap<String, u32>,
     /// The first notices, and the number of all.
-    notices: Vec<UploadNotice>,
+    notices: Vec<Notice>,
     notice_count: u64,
     buffer: Vec<u8>,
 }
@@ -165,16 +165,13 @@ impl FeatureSpool {
         self.count += 1;
         self.notice_count += feature.notices.len() as u64;
         let room = MAX_LISTED_NOTICES - self.notices.len();
-        self.notices.extend(feature.notices.iter().take(room).map(|notice| UploadNotice {
-            pointer: notice.pointer.clone(),
-            message: notice.message.clone(),
-        }));
+        self.notices.extend(feature.notices.iter().take(room).cloned());
         Ok(())
     }
 
     /// The first notices about its features, and the number of all.
     #[must_use]
-    pub fn notices(&self) -> (&[UploadNotice], u64) {
+    pub fn notices(&self) -> (&[Notice], u64) {
         (&self.notices, self.notice_count)
     }
 

@@ -3,6 +3,9 @@
 mod feature_edit;
 mod feature_query;
 mod feature_spool;
+mod folder_boxes;
+mod index_update;
+mod known_features;
 mod layer_stats;
 pub(crate) mod postgres;
 mod posting;
@@ -24,6 +27,7 @@ use crate::{
     webhooks::WebhookContext,
     workspaces,
 };
+use folder_boxes::update_folder_boxes;
 use groma_domain::{
     DomainError, GeometryId, Layer, LayerId, ListParams, Permission, RecordId, Timestamp,
     WorkspaceId,
@@ -34,7 +38,7 @@ use groma_geo::{
     grid::TileId,
     tile_block::{TierKey, TileBlock},
 };
-use posting::{PostGeometries, update_folder_boxes};
+use posting::PostGeometries;
 use std::sync::Arc;
 use tile_index::TierRanges;
 use tiles::LayerCache;
@@ -62,14 +66,6 @@ pub struct LayerFeature {
     pub created_at: Timestamp,
     /// When it last changed.
     pub updated_at: Timestamp,
-}
-
-impl LayerFeature {
-    /// The id of its points, lines or polygons in tiles. Each kind of a geometry collection has its own.
-    #[must_use]
-    pub fn tile_id(&self) -> u64 {
-        tiles::tile_id(self.position)
-    }
 }
 
 /// A layer to be created.

@@ -4,7 +4,10 @@
 use super::{
     FeatureRow, LayerTx, LayerWrite, StoredFeature, StoredLayer,
     feature_spool::{FeatureSpool, PreparedFeature, PreparedGeometry, SpoolReader},
-    layer_stats::{self, LayerStats},
+    folder_boxes::update_folder_boxes,
+    index_update::{IndexChange, NewShape, update_index},
+    known_features::KnownFeatures,
+    layer_stats::LayerStats,
     tile_index::{IndexedShape, TileIndex},
 };
 use crate::{
@@ -12,7 +15,6 @@ use crate::{
     audit_log::NewAuditEntry,
     engine::{impl_work, random},
     idempotency::{self, IdempotentRequest},
-    records::{ApplyChange, Change, Command, ReservedReferences},
     webhooks::WebhookContext,
     workspaces,
 };
@@ -23,14 +25,9 @@ use groma_domain::{
     layer::{DEFAULT_LAYER_SLUG, LayerCrs, LayerKey},
     reference::Key,
 };
-use groma_geo::{Bbox, Crs, Geometry, attributes, tile_shape::TileShape, wkb};
+use groma_geo::{Bbox, Crs, attributes, wkb};
 use rustc_hash::FxHashSet;
-use std::{
-    collections::{BTreeMap, HashMap},
-    sync::Arc,
-    thread,
-};
-use uuid::{Uuid, fmt::Hyphenated};
+use std::{collections::BTreeMap, sync::Arc, thread};
 
 /// From this number of features on, a thread of its own updates the tile index while rows are written.
 const MANY: usize = 1_000;
@@ -184,22 +181,6 @@ fn spool_error(source: std::io::Error) -> Error {
     Error::File { path: "the spool of features".into(), source }
 }
 
-/// A feature that enters or leaves the tile index.
-struct IndexChange {
-    position: u64,
-    /// Whether the feature existed before.
-    is_known: bool,
-    old: Option<IndexedShape>,
-    new: Option<NewShape>,
-}
-
-/// A shape that enters the tile index.
-struct NewShape {
-    indexed: IndexedShape,
-    shape: TileShape,
-    attributes: Vec<u8>,
-}
-
 impl<'t, T: LayerTx> Posting<'t, T> {
     pub(super) fn new(
         tx: &'t mut T,
@@ -275,7 +256,7 @@ impl<'t, T: LayerTx> Posting<'t, T> {
         let external_id = old.external_id.clone();
         let delete = LayerWrite::DeleteFeature { layer, position, external_id };
         let change =
-            IndexChange { position, is_known: true, old: indexed_shape(geometry), new: None };
+            IndexChange { position, is_known: true, old: IndexedShape::of(geometry), new: None };
         self.write_and_index(vec![delete], vec![change]).await
     }
 
@@ -291,50 +272,22 @@ impl<'t, T: LayerTx> Posting<'t, T> {
     }
 
     async fn write_batch(&mut self, batch: Vec<PreparedFeature>) -> Result<()> {
-        let mut known = self.known_features(&batch).await?;
+        let known = KnownFeatures::find(self.tx, self.workspace, self.layer, &batch).await?;
         let mut writes = Vec::new();
         let mut changes = Vec::new();
         for mut prepared in batch {
-            let old = prepared.external_id.as_ref().and_then(|id| known.remove(id));
-            if let Some(old) = &old {
+            let old = prepared.external_id.as_deref().and_then(|id| known.get(id));
+            if let Some(old) = old {
                 if !self.updated_positions.insert(old.position) {
                     let message = format!("names the feature {} for a second time", old.id);
                     return Err(DomainError::invalid("id", message).into());
                 }
                 prepared.external_id.clone_from(&old.external_id);
             }
-            changes.extend(self.write_feature(prepared, old.as_ref(), &mut writes)?);
+            changes.extend(self.write_feature(prepared, old, &mut writes)?);
         }
         writes.extend(self.stats.grown_extents(self.layer));
         self.write_and_index(writes, changes).await
-    }
-
-    /// The stored features that the ids of new ones name: a feature of this layer by its own id or by its
-    /// external id.
-    async fn known_features(
-        &mut self,
-        batch: &[PreparedFeature],
-    ) -> Result<HashMap<String, StoredFeature>> {
-        let texts: Vec<&str> = batch.iter().filter_map(|f| f.external_id.as_deref()).collect();
-        let mut known = HashMap::new();
-        if texts.is_empty() {
-            return Ok(known);
-        }
-        let found = self.tx.features_by_external_id(self.workspace, self.layer, &texts).await?;
-        let by_text = |feature: StoredFeature| Some((feature.external_id.clone()?, feature));
-        known.extend(found.into_iter().filter_map(by_text));
-        // An id that is written in another way, for example without hyphens, is an external id.
-        let texts = texts.into_iter().filter(|text| text.len() == Hyphenated::LENGTH);
-        let ids: HashMap<GeometryId, &str> = texts
-            .filter_map(|text| Some((GeometryId(Uuid::try_parse(text).ok()?), text)))
-            .collect();
-        if !ids.is_empty() {
-            let list: Vec<GeometryId> = ids.keys().copied().collect();
-            for feature in self.tx.features_by_id(self.workspace, self.layer, &list).await? {
-                known.insert(ids[&feature.id].to_owned(), feature);
-            }
-        }
-        Ok(known)
     }
 
     /// Writes a feature unless it is unchanged; returns how the tile index changes.
@@ -396,7 +349,7 @@ impl<'t, T: LayerTx> Posting<'t, T> {
                 if let (Some(folder), Some(_)) = (old.folder, &geometry) {
                     self.folders.insert(folder, None);
                 }
-                old_shape = indexed_shape(geometry);
+                old_shape = IndexedShape::of(geometry);
             }
         }
         self.stats.add(position, class, bbox, &attributes);
@@ -477,10 +430,7 @@ impl<'t, T: LayerTx> Posting<'t, T> {
         let is_empty = self.stats.layer.max_size_class.is_empty();
         self.stats.layer.has_small_feature_tier |= is_empty;
         let mut index = TileIndex::new(&self.stats.layer);
-        let shapes = changes
-            .iter()
-            .flat_map(|change| [change.old.as_ref(), change.new.as_ref().map(|new| &new.indexed)]);
-        let ranges = index.affected_ranges(shapes.flatten());
+        let ranges = index.affected_ranges(changes.iter().flat_map(IndexChange::shapes));
         if !is_empty {
             index.load(self.tx.tile_blocks(self.workspace, self.layer, &ranges).await?);
         }
@@ -536,75 +486,6 @@ impl<'t, T: LayerTx> Posting<'t, T> {
         let [_, _, _, _, _, _, random @ ..] = self.next_id.to_be_bytes();
         GeometryId::new(self.now, random)
     }
-}
-
-/// The shape with which a stored geometry is in the tile index.
-fn indexed_shape(geometry: Option<Geometry>) -> Option<IndexedShape> {
-    TileShape::from_geometry(&geometry?).as_ref().map(IndexedShape::new)
-}
-
-/// The outcome of updating the tile index.
-struct UpdatedIndex {
-    /// The largest size class in each tier that was touched.
-    size_classes: Vec<(u8, u8)>,
-    writes: Vec<LayerWrite>,
-}
-
-fn update_index(mut index: TileIndex, layer: u64, changes: Vec<IndexChange>) -> UpdatedIndex {
-    let mut writes = Vec::new();
-    for change in changes {
-        let position = change.position;
-        if let Some(old) = &change.old {
-            index.remove(position, old);
-        }
-        if change.is_known {
-            writes.push(LayerWrite::DeleteLargeFeature { layer, position });
-        }
-        let Some(NewShape { indexed, shape, attributes }) = change.new else { continue };
-        index.insert(position, &shape, indexed.polygon.as_ref(), &attributes);
-        writes.extend(shape.levels.into_iter().map(|level| LayerWrite::SaveLargeFeature {
-            layer,
-            position,
-            max_zoom: level.max_zoom,
-            shape: level.bytes,
-        }));
-    }
-    let size_classes = index.size_classes().collect();
-    writes.extend(index.into_writes(layer));
-    UpdatedIndex { size_classes, writes }
-}
-
-/// Updates the bounding boxes of folders: grown by what was added, or recomputed (`None`).
-pub(super) async fn update_folder_boxes<T: LayerTx>(
-    tx: &mut T,
-    workspace: WorkspaceId,
-    actor: Actor,
-    now: Timestamp,
-    webhooks: &Arc<WebhookContext>,
-    folders: impl IntoIterator<Item = (RecordId, Option<Bbox>), IntoIter: Send>,
-) -> Result<()> {
-    let mut commands = Vec::new();
-    for (folder, grown) in folders {
-        let stored = tx.find(workspace, Kind::Folder, &Key::Id(folder)).await?;
-        let Some(stored) = stored else { continue };
-        let before = stored.record.into_folder().and_then(|folder| folder.bbox);
-        let bbox = match grown {
-            Some(grown) => Some(before.map_or(grown, |before| before.union(grown))),
-            None => {
-                let geometries = tx.geometries_of_folder(workspace, folder).await?;
-                layer_stats::bounds(geometries.iter().map(Vec::as_slice))?
-            }
-        };
-        if bbox != before {
-            commands.push(Command::SetFolderBbox { folder, bbox });
-        }
-    }
-    if commands.is_empty() {
-        return Ok(());
-    }
-    let change = Change { workspace, actor, now, commands };
-    let (reserved, webhooks) = (ReservedReferences::default(), webhooks.clone());
-    ApplyChange { change, reserved, webhooks }.run(tx).await.map(drop)
 }
 
 impl StoredFeature {

@@ -6,6 +6,7 @@ use super::{LayerWrite, StoredBlock};
 use bytes::Bytes;
 use groma_domain::Layer;
 use groma_geo::{
+    Geometry,
     coverage::{self, Cell, CellPlace, CoverageBlock, Polygon},
     tile_block::{self, BlockEntry, TierKey, TileBlock},
     tile_shape::TileShape,
@@ -46,6 +47,11 @@ pub(super) struct IndexedShape {
 impl IndexedShape {
     pub(super) fn new(shape: &TileShape) -> Self {
         Self { centre: shape.centre, polygon: Polygon::from_shape(shape) }
+    }
+
+    /// The shape of a stored geometry; `None` if it has none.
+    pub(super) fn of(geometry: Option<Geometry>) -> Option<Self> {
+        TileShape::from_geometry(&geometry?).as_ref().map(Self::new)
     }
 }
 

@@ -310,7 +310,7 @@ pub(super) fn encode<'b>(
 const IDS_PER_FEATURE: u64 = 4;
 
 /// The first id of a feature in tiles.
-pub(super) fn tile_id(position: u64) -> u64 {
+fn tile_id(position: u64) -> u64 {
     position * IDS_PER_FEATURE
 }
 

@@ -6,7 +6,7 @@ use super::{
     envelope::{Envelope, envelope},
     params::{LayerPath, ListQuery},
 };
-use crate::http::{HttpError, ResponseOptions};
+use crate::http::{HttpError, ResponseOptions, escape_html};
 use axum::{Extension, extract::State, response::Response};
 use groma_domain::{
     Layer,
@@ -208,7 +208,7 @@ impl TileJson {
             description: layer.description.clone(),
             scheme: "xyz",
             tiles: [format!("{geo_url}/maps/{}/{{z}}/{{x}}/{{y}}", layer.id)],
-            attribution: html_escape(attribution),
+            attribution: escape_html(attribution),
             minzoom: layer.min_zoom,
             maxzoom: layer.max_zoom,
             bounds: layer.bounds,
@@ -232,10 +232,6 @@ impl TileJson {
             },
         }
     }
-}
-
-fn html_escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 /// The middle of a layer, and the zoom at which all of it is visible in a window two tiles wide.

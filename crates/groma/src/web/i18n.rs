@@ -5,6 +5,7 @@
 //! text with markup, whose arguments are escaped. The tests below compare the ids used in code and
 //! templates with those in `en.ftl`.
 
+use crate::http::escape_html;
 use axum::http::{HeaderMap, header};
 use fluent_bundle::{FluentArgs, FluentResource, FluentValue, concurrent::FluentBundle};
 use fluent_langneg::{NegotiationStrategy, negotiate_languages, parse_accepted_languages};
@@ -249,21 +250,6 @@ impl fmt::Display for HtmlMessage {
 }
 
 impl askama::filters::HtmlSafe for HtmlMessage {}
-
-fn escape_html(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '&' => escaped.push_str("&#38;"),
-            '<' => escaped.push_str("&#60;"),
-            '>' => escaped.push_str("&#62;"),
-            '"' => escaped.push_str("&#34;"),
-            '\'' => escaped.push_str("&#39;"),
-            other => escaped.push(other),
-        }
-    }
-    escaped
-}
 
 /// The value of an argument. Fluent's own type is not `Sync`, which handlers need.
 #[derive(Clone)]

@@ -230,6 +230,12 @@ fn id_that_names_a_feature_twice_is_rejected(engine: Engine) {
     let message = map.try_post("", twice.to_string()).error(400);
     assert!(message.contains("second time"), "{message}");
     assert_eq!(map.get(&format!("/geometries/{id}")).json()["geometry"], same(&point(0.0, 48.0)));
+    let in_both_cases = collection(&[
+        feature(json!(id), point(1.0, 1.0), json!({})),
+        feature(json!(id.to_uppercase()), point(2.0, 2.0), json!({})),
+    ]);
+    let message = map.try_post("", in_both_cases.to_string()).error(400);
+    assert!(message.contains("second time"), "{message}");
 }
 
 fn heights_and_nulls_are_kept(engine: Engine) {
