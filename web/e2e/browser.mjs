@@ -85,6 +85,6 @@ export async function logIn(page, url, { email, password }) {
   await page.goto(`${url}/login`);
   await page.locator("[name=email]").fill(email);
   await page.locator("[name=password]").fill(password);
-  await page.getByRole("button", { name: "Log in" }).click();
+  await page.locator("main button[type=submit]").click();
   await page.locator(".rail").waitFor();
 }

@@ -18,11 +18,27 @@ test("a list is filtered while typing, and Back restores the previous filter", a
   assert.equal(await page.locator("main tbody tr").count(), 1);
   await page.locator("main [name=q]").fill("no such folder");
   await page.locator(".empty").waitFor();
-  assert.match(await page.locator(".empty").textContent(), /no such folder/);
+  assert.match(await page.locator(".empty").textContent(), /Active, “no such folder”/);
+  assert.equal(await page.locator("#count").textContent(), "0");
   await page.goBack();
   await page.waitForURL(/\/folders\?q=chene$/);
   await page.getByRole("link", { name: "Chêne, boundary survey" }).waitFor();
   assert.deepEqual(errors, []);
+  await context.close();
+});
+
+test("a page past the end of a list leads back to the first", async () => {
+  const { context, page } = await fixture.openPageLoggedIn();
+  await page.goto(`${fixture.url}/folders?q=sewer&page=9`);
+  assert.match(await page.locator(".empty").textContent(), /no page 9/);
+  await page.getByRole("link", { name: "Go to the first page" }).click();
+  await page.waitForURL(/folders\?q=sewer$/);
+  assert.equal(await page.locator("main tbody tr").count(), 50);
+  await page.goto(`${fixture.url}/assignments?q=x&person=me&due=week&status=&folder=F-000001`);
+  const empty = await page.locator(".empty").textContent();
+  for (const filter of ["Open", "“x”", "Assigned to: Me", "Due: Within 7 days", "Folder: F-000001"]) {
+    assert(empty.includes(filter), `${filter} in ${empty}`);
+  }
   await context.close();
 });
 
@@ -33,6 +49,7 @@ test("archiving takes one click and can be undone", async () => {
   await page.locator(".toast").getByRole("button", { name: "Undo" }).click();
   await page.getByRole("button", { name: "Archive", exact: true }).waitFor();
   assert.equal(await page.getByText("Archived since").count(), 0);
+  assert.match(await page.locator(".feed li").first().textContent(), /unarchived folder/);
   assert.deepEqual(errors, []);
   await context.close();
 });
@@ -104,10 +121,6 @@ test("on a phone, navigation is at the bottom, and an expense can be added", asy
   await page.locator(".rail").getByRole("link", { name: "Expenses" }).tap();
   await page.getByRole("link", { name: "New expense" }).tap();
   await page.locator("[name=folder]").fill("F-000001");
-  // "1,240" could mean 1240 or 1.240, so it is rejected.
-  await page.locator("[name=unitAmount]").fill("1,240");
-  await page.getByRole("button", { name: "Add and open" }).tap();
-  await page.getByText("must use a decimal point, for example 1234.50").waitFor();
   await page.locator("[name=unitAmount]").fill("12,40");
   await page.getByRole("button", { name: "Add and open" }).tap();
   await page.getByText("12.40").first().waitFor();
@@ -127,11 +140,7 @@ test("on a phone, navigation is at the bottom, and an expense can be added", asy
       );
     assert.deepEqual(overflowing, [], `${path} does not scroll sideways`);
   }
-  // The browser logs the status of the rejected form.
-  assert.deepEqual(
-    errors.filter((error) => !/status of 400/.test(error)),
-    [],
-  );
+  assert.deepEqual(errors, []);
   await context.close();
 });
 

@@ -1,8 +1,10 @@
 // Behavior added to every page. Pages work without script: links are links and forms are forms.
 // Listeners are attached to the document, so content that htmx inserts later behaves the same.
 
+import { initChoices } from "./app/choices";
 import { initCopyButtons } from "./app/copy-button";
 import { initDialogs } from "./app/dialogs";
+import { initDrafts } from "./app/drafts";
 import { initFilterForms } from "./app/filters";
 import { initHtmx } from "./app/htmx";
 import { initKeyboardShortcuts } from "./app/keyboard";
@@ -21,5 +23,7 @@ initDialogs();
 initToasts();
 initTypedConfirmations();
 initFilterForms();
+initChoices();
+initDrafts();
 initProgressBar();
 initKeyboardShortcuts();

@@ -194,8 +194,17 @@ violations! {
     NotWholeAmount { currency: &'static str } = "not-whole-amount": "must be a whole number in {currency}",
     NotBudgetCurrency { currency: &'static str } = "not-budget-currency": "must be {currency}, the currency of the budget",
 
-    // Links and people.
+    // Links, statuses and people.
     NotKey = "not-key": "must be an ID or a reference",
+    NotFound { key: String } = "not-found": "`{key}` does not exist",
+    Taken { value: String } = "taken": "`{value}` is already in use",
+    AssignmentInUse = "assignment-in-use": "cannot be changed while expenses use this assignment",
+    NotStatus { name: String, kinds: &'static str } = "not-status": "`{name}` is not a status for {kinds}",
+    SameStatus = "same-status": "must be another status",
+    DefaultStatus = "default-status": "is required: this status is the default",
+    StatusInUse = "status-in-use": "is required: this status is in use",
+    NoSuchPerson = "no-such-person": "is not a person of this workspace",
+    LastOwner = "last-owner": "cannot change: a workspace needs an owner",
     AnotherFolder = "another-folder": "belongs to another folder",
     BudgetInUse = "budget-in-use": "cannot be changed while expenses use this budget",
     NotPerson = "not-person": "must be an email address or an ID",

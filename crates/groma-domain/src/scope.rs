@@ -43,18 +43,6 @@ impl Scope {
             Self::ManageWebhook => "MANAGE_WEBHOOK",
         }
     }
-
-    /// A description for the user who chooses scopes.
-    #[must_use]
-    pub fn description(self) -> &'static str {
-        match self {
-            Self::ReadFolder => "List and read folders",
-            Self::ReadAssignment => "List and read assignments",
-            Self::ReadExpense => "List and read expenses",
-            Self::ReadBudget => "List and read budgets",
-            Self::ManageWebhook => "Create and delete webhook endpoints",
-        }
-    }
 }
 
 impl fmt::Display for Scope {

@@ -33,7 +33,8 @@ mod store;
 
 pub use accounts::{
     Account, Invitation, KnownPerson, LOGIN_ATTEMPT_WINDOW_MILLIS, Member, Membership,
-    NewInvitation, NewSession, NewToken, NewUser, Session, SessionRow, ThrottleBucket, TokenRow,
+    NewInvitation, NewSession, NewToken, NewUser, Preferences, Session, SessionRow, ThrottleBucket,
+    TokenRow,
 };
 pub use actor::Actor;
 pub use audit_log::AuditEntry;

@@ -6,12 +6,12 @@ use crate::{
     DeliveryFilter, DeliveryRow, DueEndpoint, EncryptionKey, EndpointChange, EndpointHealth,
     EndpointOutcome, ExportedRecord, FeaturePage, FeatureQuery, GeometryEdit, Invitation,
     KnownPerson, LayerFeature, LeaseRequest, Member, NewEndpoint, NewGeometries, NewInvitation,
-    NewLayer, NewSession, NewToken, NewUser, Page, PastDelivery, PostOutcome, Progress, RecordPage,
-    RecordQuery, Redeliver, ReservedReferences, RestoreReport, Result, RotatedSecret, SecretsState,
-    ServerInfo, Session, SessionRow, ThrottleBucket, Tile, TokenRow, WebhookTarget,
-    WorkspaceFilter, accounts::Accounts, audit_log::AuditLog, authentication::Authentication,
-    backup, copy, diagnostics, engine::Engine, layers::Layers, records::Records,
-    webhooks::Webhooks, workspaces::Workspaces,
+    NewLayer, NewSession, NewToken, NewUser, Page, PastDelivery, PostOutcome, Preferences,
+    Progress, RecordPage, RecordQuery, Redeliver, ReservedReferences, RestoreReport, Result,
+    RotatedSecret, SecretsState, ServerInfo, Session, SessionRow, ThrottleBucket, Tile, TokenRow,
+    WebhookTarget, WorkspaceFilter, accounts::Accounts, audit_log::AuditLog,
+    authentication::Authentication, backup, copy, diagnostics, engine::Engine, layers::Layers,
+    records::Records, webhooks::Webhooks, workspaces::Workspaces,
 };
 use bytes::Bytes;
 use delegate::delegate;
@@ -324,6 +324,8 @@ impl Store {
             pub async fn session(&self, hash: &SecretHash, now: Timestamp) -> Result<Option<Session>>;
             /// Records that a session is used, and when it ends now.
             pub async fn touch_session(&self, session: SessionId, now: Timestamp, ends_at: Timestamp) -> Result<()>;
+            /// Sets how a user wants the web application.
+            pub async fn set_preferences(&self, user: UserId, preferences: Preferences) -> Result<()>;
             /// Selects the workspace of a session.
             pub async fn select_workspace(&self, session: SessionId, user: UserId, workspace: WorkspaceId) -> Result<()>;
             /// The open sessions of a user, most recently used first.

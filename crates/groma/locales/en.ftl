@@ -12,9 +12,22 @@
 
 number-group-separator = ,
 number-decimal-separator = .
+percent = { $number } %
+number-short = { $unit ->
+    [billion] { $number } bn
+    [million] { $number } m
+    [thousand] { $number } k
+   *[one] { $number }
+}
+degrees = { $direction ->
+    [north] { $degrees } N
+    [south] { $degrees } S
+    [east] { $degrees } E
+   *[west] { $degrees } W
+}
+language-name = English
 yes = yes
 no = no
-optional = optional
 empty-value = empty
 count-more-than = more than { $count }
 
@@ -39,6 +52,7 @@ date-month-year = { month-short } { $year }
 date-exact = { date-full }, { $time } { $zone }
 
 time-just-now = just now
+time-soon = in a few seconds
 time-yesterday = yesterday
 time-tomorrow = tomorrow
 time-unit = { $unit ->
@@ -138,7 +152,9 @@ error-title-too-many = Too many attempts
 error-title-internal = Something went wrong
 error-title-bad-request = Invalid request
 error-not-found = This page does not exist. It may have been deleted, or it may belong to another workspace.
-error-missing-role = You need the role { $role } to do this. Ask an administrator of the workspace.
+error-missing-role = You need the role { role-name } to do this. Ask an administrator of the workspace.
+error-conflict = Someone else has changed this in the meantime. Open it again and repeat your change.
+error-reason = The request is invalid: { $reason }.
 error-login-required = Log in to continue.
 error-cross-site = This request came from another site, so nothing was changed. Open the page on this site and try again.
 error-form-expired = This page has expired or belongs to another workspace, so nothing was changed. Go back, reload the page and try again.
@@ -186,6 +202,15 @@ invitation-joined = You have joined this workspace.
 ## Account
 
 account-title = Account
+account-preferences = Language and theme
+account-language = Language
+account-theme = Theme
+account-automatic = Automatic
+account-theme-name = { $theme ->
+    [light] Light
+   *[dark] Dark
+}
+account-preferences-saved = Language and theme saved.
 account-no-workspace = You are not a member of any workspace. Open an invitation to join one.
 account-email = Email address
 account-your-email = Your email address
@@ -254,6 +279,7 @@ activity-sentence = { $action ->
     [folder-created] { $actor } created folder { $subject }
     [folder-updated] { $actor } changed folder { $subject }
     [folder-archived] { $actor } archived folder { $subject }
+    [folder-unarchived] { $actor } unarchived folder { $subject }
     [folder-deleted] { $actor } deleted folder { $subject }
     [assignment-created] { $actor } created assignment { $subject }
     [assignment-updated] { $actor } changed assignment { $subject }
@@ -299,6 +325,7 @@ activity-sentence = { $action ->
     [workspace-updated] { $actor } changed workspace { $subject }
    *[other] { $actor } changed { $subject }
 }
+activity-field = { $field }:
 
 ## Search
 
@@ -333,23 +360,18 @@ list-range-cut = { $first }–{ $last } of { $total } · filter the list to see 
 list-totals-on-page = on this page
 list-previous = ‹ Previous
 list-next = Next ›
-list-in-tab = { $tab ->
-    [active] {" "}in Active
-    [archived] {" "}in Archived
-    [open] {" "}in Open
-    [done] {" "}in Done
-    [cancelled] {" "}in Cancelled
-   *[none] {""}
-}
 kind-singular = { $kind ->
     [folder] folder
     [assignment] assignment
     [expense] expense
    *[budget] budget
 }
-list-empty-search = No { kind-plural } match <em>{ $term }</em>{ list-in-tab }.
-list-empty-too-many-matches = Too many { kind-plural } match <em>{ $term }</em> to filter them all, and none of the newest ones fit the filters{ list-in-tab }. Enter a longer search term.
-list-empty-filters = No { kind-plural } match these filters{ list-in-tab }.
+list-empty-too-many-matches = Too many { kind-plural } match to filter them all, and none of the newest ones fit: { $filters }. Enter a longer search term.
+list-empty-filters = No { kind-plural } match: { $filters }.
+list-empty-page = The list is shorter: there is no page { $page }.
+list-first-page = Go to the first page
+list-active-filter = { $label }: { $value }
+list-active-term = “{ $term }”
 list-empty = { $tab ->
     [archived] No archived folders.
     [done] No completed assignments.
@@ -382,6 +404,7 @@ filter-overdue = Overdue
 filter-due-days = Within { $days } days
 filter-no-date = No date
 filter-over-budget = Over budget
+filter-over-budget-open = Over budget, not closed
 
 ## Fields of records
 
@@ -500,14 +523,17 @@ form-more = Reference, external ID, custom fields
 form-tags-hint = Separate tags with commas
 form-quantity-hint = Defaults to 1
 form-currency-of-folder = Folder currency
-form-folder-hint = Enter the reference of the folder, for example F-000123
+form-folder-hint = Type a part of its name, client or reference
+form-folder-unknown = No folder has this reference, and no single folder has this name. Choose a suggestion.
 form-linked-reference-hint = Enter the reference
 form-new-reference-hint = Leave empty to generate
 form-reference-hint = Links that use the old reference will stop working
 form-external-id-hint = The ID of this record in another system
-form-decimal-comma = must use a decimal point, for example 1234.50
-form-custom-number = “{ $name }” must be a number
-form-custom-boolean = “{ $name }” must be yes or no
+# Why a value is invalid, to follow the name of its field. $code tells languages other than English which rule
+# it is; the parameters of `Violation` in groma-domain are arguments, too.
+violation = { $text }
+form-custom-number = must be a number
+form-custom-boolean = must be yes or no
 form-custom-twice = “{ $name }” is used twice; remove one
 form-custom-name = Name
 form-custom-value = Value
@@ -620,6 +646,13 @@ tokens-docs = The <a href="/docs/">API documentation</a> explains how to use tok
 token-name-hint = The script or service that will use the token, for example “QGIS office” or “Nightly export”
 token-scopes-hint = Choose what the token can do. Statuses, layers and geometries need no scope.
 token-scope-needs-admin = Only administrators and owners can grant this scope.
+scope-description = { $scope ->
+    [READ_FOLDER] List and read folders
+    [READ_ASSIGNMENT] List and read assignments
+    [READ_EXPENSE] List and read expenses
+    [READ_BUDGET] List and read budgets
+   *[MANAGE_WEBHOOK] Create and delete webhook endpoints
+}
 token-scope-forbidden = Only administrators and owners can grant MANAGE_WEBHOOK. Choose other scopes.
 token-expires-after = Expires after
 token-expires-days = { $days } days
@@ -835,7 +868,8 @@ status-group = { $group ->
 }
 status-field-kind = Applies to
 status-field-group = Group
-status-group-hint = Assignments are completed in the group “done”, and open in the groups “to do” and “in progress”.
+status-group-hint = Assignments are completed in the group “done”, and open in the groups “to do” and “in progress”. Expenses in the group “cancelled” do not count in budgets, totals and charts; if you change the group, the budgets change.
+statuses-note = Expenses with a cancelled status do not count in budgets, totals and charts.
 status-field-default = Default for new records
 status-edit-title = Edit { $name }
 status-name-taken = “{ $name }” already exists
@@ -913,6 +947,8 @@ script-key-escape = Esc
 ## Scripts: times
 
 script-time-now = just now
+script-time-soon = in a few seconds
+script-draft-restored = What you entered was kept. Check it and save.
 script-time-minutes-ago = { $minutes } min ago
 script-time-in-minutes = in { $minutes } min
 script-time-hours-ago = { $hours } h ago

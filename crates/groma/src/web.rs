@@ -11,7 +11,9 @@ mod authorize;
 mod budget_chart;
 mod cookies;
 mod dashboard;
+mod decimal;
 mod error;
+mod error_page;
 mod fields;
 mod flash;
 mod form;
@@ -28,9 +30,11 @@ mod routes;
 mod search;
 mod settings;
 mod setup;
+mod suggestions;
 mod table;
 
 pub(crate) use error::WebError;
+use request_context::RequestContext;
 
 use crate::{
     http::{HttpError, security_headers},
@@ -123,16 +127,19 @@ pub(crate) async fn no_such_page(web: Shared, request: Request) -> Response {
         return HttpError::route_not_found().into_response();
     }
     if wants_page {
-        return not_found_page(&web, &request);
+        return not_found_page(&web, request).await;
     }
     let mut response = HttpError::route_not_found().into_response();
     security_headers::secure(&mut response, web.is_secure, &[]);
     response
 }
 
-fn not_found_page(web: &Web, request: &Request) -> Response {
+async fn not_found_page(web: &Shared, request: Request) -> Response {
     let response = WebError::not_found().into_response();
-    let mut response = error::render(response, &error::ErrorContext::new(request));
+    let mut errors = error_page::ErrorContext::new(&request);
+    let (parts, _) = request.into_parts();
+    errors.request = RequestContext::read(web, &parts).await.ok();
+    let mut response = error_page::render(web, response, errors).await;
     security_headers::secure(&mut response, web.is_secure, &[]);
     response
 }

@@ -36,7 +36,7 @@ export function relativeTime(time: Date, now: Date): string {
   const seconds = Math.round((now.valueOf() - time.valueOf()) / 1000);
   const isPast = seconds >= 0;
   const distance = Math.abs(seconds);
-  if (distance < 45) return t("script-time-now");
+  if (distance < 45) return isPast ? t("script-time-now") : t("script-time-soon");
   if (distance < 45 * MINUTE) {
     const minutes = Math.max(1, Math.round(distance / MINUTE));
     return isPast ? t("script-time-minutes-ago", { minutes }) : t("script-time-in-minutes", { minutes });

@@ -40,7 +40,9 @@ const DARK: Palette = {
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
 export function palette(): Palette {
-  return dark.matches ? DARK : LIGHT;
+  const chosen = document.documentElement.dataset["theme"];
+  const isDark = chosen ? chosen === "dark" : dark.matches;
+  return isDark ? DARK : LIGHT;
 }
 
 /** Calls `apply` now, and again when the theme changes. */

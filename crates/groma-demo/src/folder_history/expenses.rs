@@ -231,9 +231,7 @@ impl FolderHistory<'_> {
             approved_at = next_entry_time(Staff::SurveyLead, day.start());
             let decision = (approved_at, Staff::SurveyLead);
             if self.rng.chance(2) {
-                // Rejected expenses do not count against a budget.
-                let values = json!({ "status": "Rejected", "budget": null });
-                self.timeline.update(expense, decision, values);
+                self.timeline.update(expense, decision, json!({ "status": "Rejected" }));
                 return;
             }
             self.timeline.update(expense, decision, json!({ "status": "Approved" }));

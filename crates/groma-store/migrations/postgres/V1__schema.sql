@@ -27,7 +27,10 @@ CREATE TABLE users (
     email_key text COLLATE "C" NOT NULL UNIQUE,
     name text NOT NULL,
     password_hash text,
-    created_at bigint NOT NULL
+    created_at bigint NOT NULL,
+    -- Null: as the browser asks for it.
+    language text,
+    theme text
 );
 
 CREATE TABLE people (

@@ -23,7 +23,10 @@ CREATE TABLE users (
     email_key TEXT NOT NULL UNIQUE,
     name TEXT NOT NULL,
     password_hash TEXT,
-    created_at INTEGER NOT NULL
+    created_at INTEGER NOT NULL,
+    -- Null: as the browser asks for it.
+    language TEXT,
+    theme TEXT
 ) STRICT, WITHOUT ROWID;
 
 -- A person belongs to one workspace; a person with a role is a member.

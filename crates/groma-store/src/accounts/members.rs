@@ -11,7 +11,8 @@ use crate::{
     workspaces,
 };
 use groma_domain::{
-    DomainError, Email, Permission, Person, PersonId, Role, Timestamp, UserId, WorkspaceId,
+    DomainError, Email, Permission, Person, PersonId, Role, Timestamp, UserId, Violation,
+    WorkspaceId,
     person::{name_from_email, parse_name},
 };
 
@@ -120,11 +121,7 @@ impl AddMember {
         if prior.as_ref().and_then(|prior| prior.role) == Some(Role::Owner) && role != Role::Owner {
             actor.role().require(Permission::Own)?;
             if tx.count_owners(workspace).await? == 1 {
-                return Err(DomainError::invalid(
-                    "role",
-                    "cannot change: a workspace needs an owner",
-                )
-                .into());
+                return Err(DomainError::invalid("role", Violation::LastOwner).into());
             }
         }
         let id =
@@ -171,13 +168,11 @@ impl RemoveMember {
             actor.role().require(permission_to_grant(role))?;
         }
         if role == Role::Owner && tx.count_owners(workspace).await? == 1 {
-            return Err(
-                DomainError::invalid("role", "cannot change: a workspace needs an owner").into()
-            );
+            return Err(DomainError::invalid("role", Violation::LastOwner).into());
         }
         let before = Some(format!(r#"{{"role":"{role}"}}"#));
         let entry = entry(actor, now, "member.removed", person.0, before, None);
-        let stored = StoredPerson { person: member.person.clone(), user: None, role: None };
+        let stored = StoredPerson { role: None, ..member.clone() };
         let save = PeopleWrite::Save { person: stored, at: now };
         tx.write_people(workspace, vec![save]).await?;
         let revoke = MembershipWrite::RevokeTokensOf { person, at: now };

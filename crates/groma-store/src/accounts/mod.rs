@@ -14,8 +14,8 @@ pub use invitations::NewInvitation;
 pub use members::{Member, NewUser};
 pub use tokens::NewToken;
 pub use types::{
-    Account, Invitation, KnownPerson, LOGIN_ATTEMPT_WINDOW_MILLIS, Membership, NewSession, Session,
-    SessionRow, ThrottleBucket, TokenRow,
+    Account, Invitation, KnownPerson, LOGIN_ATTEMPT_WINDOW_MILLIS, Membership, NewSession,
+    Preferences, Session, SessionRow, ThrottleBucket, TokenRow,
 };
 pub(crate) use types::{MembershipWrite, StoredInvitation, StoredUser, TokenInsert, UserWrite};
 

@@ -2,8 +2,8 @@
 
 use super::{
     Account, AccountTx, Invitation, KnownPerson, LOGIN_ATTEMPT_WINDOW_MILLIS, Membership,
-    MembershipWrite, NewSession, Session, SessionRow, StoredInvitation, StoredUser, ThrottleBucket,
-    TokenRow, UserWrite, types::DEVICE_RETENTION_MILLIS,
+    MembershipWrite, NewSession, Preferences, Session, SessionRow, StoredInvitation, StoredUser,
+    ThrottleBucket, TokenRow, UserWrite, types::DEVICE_RETENTION_MILLIS,
 };
 use crate::{
     Error, Result, audit_log,
@@ -38,9 +38,11 @@ pub(crate) mod sql {
         SAVE_USER = "INSERT INTO users (id, email, email_key, name, created_at) VALUES ($1, $2, $3, $4, $5)
             ON CONFLICT (id) DO UPDATE SET email = excluded.email, email_key = excluded.email_key, name = excluded.name";
         SET_PASSWORD = "UPDATE users SET password_hash = $2 WHERE id = $1";
+        SET_PREFERENCES = "UPDATE users SET language = $2, theme = $3 WHERE id = $1";
         HAS_USERS = "SELECT 1 FROM users LIMIT 1";
         ACCOUNT = "SELECT id, password_hash FROM users WHERE email_key = $1";
-        SESSION = "SELECT s.id, s.user_id, u.email, u.name, s.workspace_id, s.created_at, s.last_seen_at, s.ends_at
+        SESSION = "SELECT s.id, s.user_id, u.email, u.name, s.workspace_id, s.created_at, s.last_seen_at, s.ends_at,
+                u.language, u.theme
             FROM sessions s JOIN users u ON u.id = s.user_id WHERE s.hash = $1 AND s.ends_at > $2";
         MEMBERSHIPS = "SELECT w.id, w.name, w.currency, w.created_at, p.id, p.name, p.email, p.role
             FROM people p JOIN workspaces w ON w.id = p.workspace_id
@@ -196,6 +198,7 @@ pub(super) async fn session(
         created_at: Timestamp::from_millis(row.try_get(5)?),
         last_seen_at: Timestamp::from_millis(row.try_get(6)?),
         ends_at: Timestamp::from_millis(row.try_get(7)?),
+        preferences: Preferences { language: row.try_get(8)?, theme: row.try_get(9)? },
         memberships: rows.iter().map(read_membership).collect::<Result<_>>()?,
     }))
 }
@@ -208,6 +211,14 @@ pub(super) async fn touch_session(
 ) -> Result<()> {
     let values: [&(dyn ToSql + Sync); 3] = [&session.0, &now.as_millis(), &ends_at.as_millis()];
     engine.execute(sql::TOUCH_SESSION, &values).await.map(drop)
+}
+
+pub(super) async fn set_preferences(
+    engine: &Arc<Postgres>,
+    user: UserId,
+    Preferences { language, theme }: Preferences,
+) -> Result<()> {
+    engine.execute(sql::SET_PREFERENCES, &[&user.0, &language, &theme]).await.map(drop)
 }
 
 pub(super) async fn select_workspace(
@@ -284,8 +295,7 @@ pub(super) async fn people(
     workspace: WorkspaceId,
 ) -> Result<Vec<KnownPerson>> {
     let rows = engine.rows(people::postgres::PEOPLE, &[&workspace.0]).await?;
-    let known =
-        |row| read_person(row).map(|row| KnownPerson { person: row.person, role: row.role });
+    let known = |row| read_person(row).map(KnownPerson::from);
     rows.iter().map(known).collect()
 }
 

@@ -1,8 +1,8 @@
 //! Logging in: accounts, throttling of attempts, sessions, passwords.
 
 use super::{
-    Account, AccountTx, Accounts, NewSession, Session, SessionRow, ThrottleBucket, UserWrite,
-    postgres, sqlite,
+    Account, AccountTx, Accounts, NewSession, Preferences, Session, SessionRow, ThrottleBucket,
+    UserWrite, postgres, sqlite,
 };
 use crate::{
     Result,
@@ -85,6 +85,15 @@ impl Accounts {
         ends_at: Timestamp,
     ) -> Result<()> {
         dispatch!(&self.engine, touch_session(session, now, ends_at))
+    }
+
+    /// Sets how a user wants the web application.
+    pub(crate) async fn set_preferences(
+        &self,
+        user: UserId,
+        preferences: Preferences,
+    ) -> Result<()> {
+        dispatch!(&self.engine, set_preferences(user, preferences))
     }
 
     /// Selects the workspace of a session.

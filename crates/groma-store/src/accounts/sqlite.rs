@@ -2,8 +2,8 @@
 
 use super::{
     Account, AccountTx, Invitation, KnownPerson, LOGIN_ATTEMPT_WINDOW_MILLIS, Membership,
-    MembershipWrite, NewSession, Session, SessionRow, StoredInvitation, StoredUser, ThrottleBucket,
-    TokenRow, UserWrite, types::DEVICE_RETENTION_MILLIS,
+    MembershipWrite, NewSession, Preferences, Session, SessionRow, StoredInvitation, StoredUser,
+    ThrottleBucket, TokenRow, UserWrite, types::DEVICE_RETENTION_MILLIS,
 };
 use crate::{
     Result, audit_log,
@@ -37,9 +37,11 @@ pub(crate) mod sql {
         SAVE_USER = "INSERT INTO users (id, email, email_key, name, created_at) VALUES (?1, ?2, ?3, ?4, ?5)
             ON CONFLICT (id) DO UPDATE SET email = excluded.email, email_key = excluded.email_key, name = excluded.name";
         SET_PASSWORD = "UPDATE users SET password_hash = ?2 WHERE id = ?1";
+        SET_PREFERENCES = "UPDATE users SET language = ?2, theme = ?3 WHERE id = ?1";
         HAS_USERS = "SELECT 1 FROM users LIMIT 1";
         ACCOUNT = "SELECT id, password_hash FROM users WHERE email_key = ?1";
-        SESSION = "SELECT s.id, s.user_id, u.email, u.name, s.workspace_id, s.created_at, s.last_seen_at, s.ends_at
+        SESSION = "SELECT s.id, s.user_id, u.email, u.name, s.workspace_id, s.created_at, s.last_seen_at, s.ends_at,
+                u.language, u.theme
             FROM sessions s JOIN users u ON u.id = s.user_id WHERE s.hash = ?1 AND s.ends_at > ?2";
         MEMBERSHIPS = "SELECT w.id, w.name, w.currency, w.created_at, p.id, p.name, p.email, p.role
             FROM people p JOIN workspaces w ON w.no = p.ws
@@ -216,6 +218,14 @@ pub(super) async fn touch_session(
     write_one(engine, sql::TOUCH_SESSION, (session.0, now.as_millis(), ends_at.as_millis())).await
 }
 
+pub(super) async fn set_preferences(
+    engine: &Arc<Sqlite>,
+    user: UserId,
+    Preferences { language, theme }: Preferences,
+) -> Result<()> {
+    write_one(engine, sql::SET_PREFERENCES, (user.0, language, theme)).await
+}
+
 pub(super) async fn select_workspace(
     engine: &Arc<Sqlite>,
     session: SessionId,
@@ -297,9 +307,7 @@ pub(super) async fn people(
     engine.read(|connection| {
         let Some(ws) = connection.workspace_number(workspace)? else { return Ok(Vec::new()) };
         let mut statement = connection.prepare_cached(people::sqlite::PEOPLE)?;
-        let rows = statement.query_map([ws], |row| {
-            read_person(row).map(|row| KnownPerson { person: row.person, role: row.role })
-        })?;
+        let rows = statement.query_map([ws], |row| read_person(row).map(KnownPerson::from))?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     })
 }
@@ -326,6 +334,7 @@ fn read_session(row: &Row<'_>) -> rusqlite::Result<Session> {
         created_at: Timestamp::from_millis(row.get(5)?),
         last_seen_at: Timestamp::from_millis(row.get(6)?),
         ends_at: Timestamp::from_millis(row.get(7)?),
+        preferences: Preferences { language: row.get(8)?, theme: row.get(9)? },
         memberships: Vec::new(),
     })
 }

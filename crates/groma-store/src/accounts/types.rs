@@ -1,5 +1,6 @@
 //! What is stored and listed of users, sessions, members, invitations and tokens.
 
+use crate::people::StoredPerson;
 use groma_domain::{
     Email, InvitationId, Person, PersonId, Role, SessionId, Timestamp, TokenId, UserId,
     WorkspaceId, scope::Scopes, secret::SecretHash, token::TokenHash, workspace::Workspace,
@@ -50,8 +51,19 @@ pub struct Session {
     pub last_seen_at: Timestamp,
     /// When it ends.
     pub ends_at: Timestamp,
+    /// How the user wants the web application.
+    pub preferences: Preferences,
     /// The workspaces of the user, by name.
     pub memberships: Vec<Membership>,
+}
+
+/// How a user wants the web application. `None`: as the browser asks for it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Preferences {
+    /// The language tag, for example `fr`.
+    pub language: Option<String>,
+    /// `light` or `dark`.
+    pub theme: Option<String>,
 }
 
 /// A membership of a user in a workspace.
@@ -104,6 +116,14 @@ pub struct KnownPerson {
     pub person: Person,
     /// The role; `None` for a person who is not a member.
     pub role: Option<Role>,
+    /// Whether the person was a member and is none any more.
+    pub is_removed: bool,
+}
+
+impl From<StoredPerson> for KnownPerson {
+    fn from(StoredPerson { person, user, role }: StoredPerson) -> Self {
+        Self { person, role, is_removed: user.is_some() && role.is_none() }
+    }
 }
 
 /// An open invitation.

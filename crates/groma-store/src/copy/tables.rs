@@ -59,7 +59,7 @@ fn all() -> Vec<Table> {
     let mut tables = vec![
         Table::whole(
             "users",
-            ids(&["id"]) + plain("email email_key name password_hash created_at"),
+            ids(&["id"]) + plain("email email_key name password_hash created_at language theme"),
         ),
         Table::whole(
             "sessions",

@@ -15,10 +15,11 @@ use crate::{
 };
 use groma_domain::{
     DomainError, Event, Kind, Person, PersonId, Record, RecordId, Reference, Status, StatusId,
-    Timestamp, WorkspaceId, event,
+    Timestamp, Violation, WorkspaceId, event,
     person::{PersonRef, name_from_email},
     record::{self, PersonDirectory},
     reference::Key,
+    status::StatusGroup,
     workspace::Workspace,
 };
 use rust_decimal::Decimal;
@@ -255,11 +256,7 @@ impl<'t, T: RecordTx> ChangeSet<'t, T> {
             PersonRef::Email(email) => email,
             PersonRef::Id(id) => match self.person(*id).await? {
                 Some(person) => return Ok(person.id),
-                None => {
-                    return Err(
-                        DomainError::invalid(field, "is not a person of this workspace").into()
-                    );
-                }
+                None => return Err(DomainError::invalid(field, Violation::NoSuchPerson).into()),
             },
         };
         let key = email.key();
@@ -292,19 +289,24 @@ impl<'t, T: RecordTx> ChangeSet<'t, T> {
         Ok(person)
     }
 
-    /// Updates the spent amounts of budgets by the expenses that changed.
+    /// Updates the spent amounts of budgets by the expenses that changed. Cancelled expenses do not count.
     pub(super) async fn update_budgets(&mut self) -> Result<()> {
+        if self.entries.iter().any(|entry| entry.kind == Kind::Expense) {
+            self.statuses().await?;
+        }
+        let Some(statuses) = &self.statuses else { return Ok(()) };
         let mut spent: BTreeMap<RecordId, Decimal> = BTreeMap::new();
-        let mut count = |record: Option<&Record>, sign: Decimal| {
+        let mut count = |record: Option<&Record>, statuses: &[Status], sign: Decimal| {
             if let Some(Record::Expense(expense)) = record
                 && let Some(budget) = expense.budget_id
+                && !is_cancelled(expense.status_id, statuses)
             {
                 *spent.entry(budget).or_default() += expense.amount.0 * sign;
             }
         };
         for entry in &self.entries {
-            count(entry.before.as_ref(), Decimal::NEGATIVE_ONE);
-            count(entry.after.as_ref(), Decimal::ONE);
+            count(entry.before.as_ref(), &statuses.before, Decimal::NEGATIVE_ONE);
+            count(entry.after.as_ref(), &statuses.after, Decimal::ONE);
         }
         for (budget, by) in spent {
             if !by.is_zero() && self.find(Kind::Budget, &Key::Id(budget)).await?.is_some() {
@@ -547,6 +549,11 @@ fn public_document(record: &Record, book: &PersonDirectory) -> String {
     record::render(document.json.as_bytes(), &document.person_offsets, book, &mut json);
     // A document is made of strings, so it is valid UTF-8.
     String::from_utf8(json).unwrap_or_default()
+}
+
+fn is_cancelled(id: Option<StatusId>, statuses: &[Status]) -> bool {
+    let status = statuses.iter().find(|status| Some(status.id) == id);
+    status.is_some_and(|status| status.group == StatusGroup::Cancelled)
 }
 
 fn matches(record: &Record, kind: Kind, key: &Key) -> bool {

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{Result, engine::random};
 use groma_domain::{
-    DomainError, Kind, Permission, PersonId, Record, RecordId, Status, StatusId,
+    DomainError, Kind, Permission, PersonId, Record, RecordId, Status, StatusId, Violation,
     input::{Field, StatusRef},
     person::PersonRef,
     record::{
@@ -105,9 +105,8 @@ impl<T: RecordTx> ChangeSet<'_, T> {
             && prior.map(Record::reference) != Some(given)
             && self.find(kind, &Key::Reference(given.clone())).await?.is_some()
         {
-            return Err(
-                DomainError::invalid("reference", format!("`{given}` is already in use")).into()
-            );
+            let taken = Violation::Taken { value: given.to_string() };
+            return Err(DomainError::invalid("reference", taken).into());
         }
         if let Some(prior) = prior {
             let identity = prior.metadata();
@@ -159,8 +158,7 @@ impl<T: RecordTx> ChangeSet<'_, T> {
             && prior.folder_id != folder.id
             && self.is_linked(Kind::Expense, Link::Assignment, prior.id.0).await?
         {
-            let message = "cannot be changed while expenses use this assignment";
-            return Err(DomainError::invalid("folder", message).into());
+            return Err(DomainError::invalid("folder", Violation::AssignmentInUse).into());
         }
         let status = prior.map(|prior| prior.status_id);
         let status = self.choose_status(Kind::Assignment, status, &input.status).await?;
@@ -251,7 +249,10 @@ impl<T: RecordTx> ChangeSet<'_, T> {
         let Some(key) = given.clone().or(current.map(Key::Id)) else { return Ok(None) };
         match self.find(kind, &key).await? {
             Some(record) => Ok(Some(record)),
-            None => Err(DomainError::invalid(field, format!("`{key}` does not exist")).into()),
+            None => {
+                let not_found = Violation::NotFound { key: key.to_string() };
+                Err(DomainError::invalid(field, not_found).into())
+            }
         }
     }
 
@@ -296,8 +297,8 @@ impl<T: RecordTx> ChangeSet<'_, T> {
         let mut statuses = self.statuses().await?.iter();
         let found = statuses.find(|status| status.applies_to == kind && status.matches(named));
         found.cloned().ok_or_else(|| {
-            let message = format!("`{named}` is not a status for {}", kind.plural());
-            DomainError::invalid(field, message).into()
+            let not_status = Violation::NotStatus { name: named.to_string(), kinds: kind.plural() };
+            DomainError::invalid(field, not_status).into()
         })
     }
 
@@ -369,11 +370,8 @@ impl<T: RecordTx> ChangeSet<'_, T> {
         let named = StatusRef::Name(status.name.clone());
         let beside = |other: &Status| other.applies_to == status.applies_to && other.id != id;
         if statuses.iter().any(|other| beside(other) && other.matches(&named)) {
-            return Err(DomainError::invalid(
-                "name",
-                format!("`{}` is already in use", status.name),
-            )
-            .into());
+            let taken = Violation::Taken { value: status.name };
+            return Err(DomainError::invalid("name", taken).into());
         }
         if status.is_default {
             for other in statuses.iter_mut().filter(|other| beside(other) && other.is_default) {
@@ -385,11 +383,15 @@ impl<T: RecordTx> ChangeSet<'_, T> {
             Some(index) => statuses[index] = status.clone(),
             None => statuses.push(status.clone()),
         }
-        // Assignments complete with a status of group done.
-        let is_done = |status: &Status| {
-            status.applies_to == Kind::Assignment && status.group == StatusGroup::Done
+        // Assignments complete with a status of group done, and cancelled expenses do not count against
+        // their budgets.
+        let decisive_group = match status.applies_to {
+            Kind::Assignment => Some(StatusGroup::Done),
+            Kind::Expense => Some(StatusGroup::Cancelled),
+            Kind::Folder | Kind::Budget => None,
         };
-        if prior.as_ref().is_some_and(|prior| is_done(prior) != is_done(&status)) {
+        let is_decisive = |status: &Status| Some(status.group) == decisive_group;
+        if prior.as_ref().is_some_and(|prior| is_decisive(prior) != is_decisive(&status)) {
             self.replace_status(status.applies_to, id, &status).await?;
         }
         let changed = prior.as_ref() != Some(&status);
@@ -407,15 +409,15 @@ impl<T: RecordTx> ChangeSet<'_, T> {
             Some(named) => Some(self.named_status(kind, "replacement", named).await?),
             None => None,
         };
-        let reject = |message: &str| Err(DomainError::invalid("replacement", message).into());
+        let reject = |violation| Err(DomainError::invalid("replacement", violation).into());
         match &successor {
             Some(successor) if successor.id == deleted.id => {
-                return reject("must be another status");
+                return reject(Violation::SameStatus);
             }
             Some(successor) => self.replace_status(kind, deleted.id, successor).await?,
-            None if deleted.is_default => return reject("is required: this status is the default"),
+            None if deleted.is_default => return reject(Violation::DefaultStatus),
             None if self.is_linked(kind, Link::Status, deleted.id.0).await? => {
-                return reject("is required: this status is in use");
+                return reject(Violation::StatusInUse);
             }
             None => {}
         }

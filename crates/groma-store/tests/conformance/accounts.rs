@@ -12,7 +12,7 @@ use groma_domain::{
 };
 use groma_store::{
     Actor, AuthOutcome, LOGIN_ATTEMPT_WINDOW_MILLIS, NewInvitation, NewSession, NewToken,
-    ThrottleBucket,
+    Preferences, ThrottleBucket,
 };
 use serde_json::json;
 
@@ -77,6 +77,10 @@ async fn session_is_found_by_its_secret_until_it_expires(fixture: Fixture) {
     fixture.store.touch_session(id, fixture.tick(), later).await.unwrap();
     let found = session(1, ends_at).await.expect("a valid session");
     assert_eq!((found.workspace, found.ends_at), (Some(branch.workspace_id), later));
+    assert_eq!(found.preferences, Preferences::default());
+    let chosen = Preferences { language: Some("fr".into()), theme: Some("dark".into()) };
+    fixture.store.set_preferences(found.user, chosen.clone()).await.unwrap();
+    assert_eq!(session(1, ends_at).await.unwrap().preferences, chosen);
     // The next login starts in the last workspace.
     let next = open(&fixture, 3, later).await;
     assert_eq!(session(3, fixture.now()).await.unwrap().workspace, Some(branch.workspace_id));

@@ -200,6 +200,11 @@ impl Run {
     async fn end(&mut self) {
         for workspace in [self.workspaces[0].clone(), self.workspaces[1].clone()] {
             let mut spent: HashMap<String, Decimal> = HashMap::new();
+            let (statuses, _) = workspace.statuses(&[("limit", "100")]).await;
+            let is_cancelled = |expense: &Value| {
+                let status = statuses.iter().find(|status| status["id"] == expense["statusId"]);
+                status.is_some_and(|status| status["group"] == "cancelled")
+            };
             for kind in Kind::ALL {
                 let exported =
                     workspace.store.export(workspace.workspace_id, kind, 0, 10_000).await.unwrap();
@@ -208,7 +213,9 @@ impl Run {
                 for record in exported {
                     let read: Value = serde_json::from_slice(&record.document).unwrap();
                     self.log(&format!("{} {read}", record.position));
-                    if let (Kind::Expense, Some(budget)) = (kind, read["budgetId"].as_str()) {
+                    if let (Kind::Expense, Some(budget)) = (kind, read["budgetId"].as_str())
+                        && !is_cancelled(&read)
+                    {
                         let amount: Decimal = text(&read, "amount").parse().unwrap();
                         *spent.entry(budget.to_owned()).or_default() += amount;
                     }
@@ -220,7 +227,6 @@ impl Run {
                     }
                 }
             }
-            let (statuses, _) = workspace.statuses(&[("limit", "100")]).await;
             self.log(&format!("{statuses:?}"));
             for row in workspace.audit_log(0).await {
                 // Each engine has its own audit log numbers.

@@ -2,7 +2,7 @@
 
 use crate::{
     Fixture,
-    fixture::{TestWorkspace, change, delete, new},
+    fixture::{TestWorkspace, change, change_status, delete, delete_status, new, save_status},
     on_both_engines,
 };
 use groma_domain::Kind;
@@ -17,6 +17,8 @@ on_both_engines! {
     budget_sums_its_expenses
     negative_expense_increases_the_remaining_budget
     expense_can_move_between_budgets
+    cancelled_expense_does_not_count
+    budgets_follow_the_group_of_a_status
     budget_of_zero_has_no_percentage
     percentage_that_rounds_to_zero_has_no_sign
     sum_of_a_thousand_cents_is_exact
@@ -168,6 +170,42 @@ async fn expense_can_move_between_budgets(fixture: Fixture) {
     let mut events = fixture.events(position).await;
     events.sort();
     assert_eq!(events, ["budget.updated in", "budget.updated second", "expense.updated E-000001"]);
+}
+
+async fn cancelled_expense_does_not_count(fixture: Fixture) {
+    fixture.seed_folder().await;
+    fixture.run(expense(json!({ "reference": "a", "budget": "in" }))).await;
+    fixture.run(expense(json!({ "reference": "b", "budget": "in", "status": "Rejected" }))).await;
+    assert_eq!(figures(&fixture, "in").await[0], "10.00");
+    let position = fixture.audit_position().await;
+    fixture.update(Kind::Expense, "a", json!({ "status": "Rejected" })).await;
+    assert_eq!(figures(&fixture, "in").await[0], "0.00");
+    fixture.update(Kind::Expense, "b", json!({ "status": "Submitted", "unitAmount": "4" })).await;
+    assert_eq!(figures(&fixture, "in").await[0], "4.00");
+    let events = fixture.events(position).await;
+    let expected =
+        ["expense.updated a", "budget.updated in", "expense.updated b", "budget.updated in"];
+    assert_eq!(events, expected);
+    fixture.run(delete(Kind::Expense, "a")).await;
+    assert_eq!(figures(&fixture, "in").await[0], "4.00");
+}
+
+async fn budgets_follow_the_group_of_a_status(fixture: Fixture) {
+    fixture.seed_folder().await;
+    let status = json!({ "name": "On hold", "appliesTo": "expense", "group": "todo" });
+    fixture.run(save_status(status)).await;
+    fixture.run(expense(json!({ "budget": "in", "status": "On hold" }))).await;
+    fixture.run(expense(json!({ "budget": "in" }))).await;
+    let position = fixture.audit_position().await;
+    let status = fixture.status(Kind::Expense, "On hold").await;
+    fixture.run(change_status(&status, json!({ "group": "cancelled" }))).await;
+    assert_eq!(figures(&fixture, "in").await[0], "10.00");
+    assert_eq!(fixture.events(position).await, ["budget.updated in"]);
+    fixture.run(change_status(&status, json!({ "group": "done" }))).await;
+    assert_eq!(figures(&fixture, "in").await[0], "20.00");
+    // Its expenses get a status that is cancelled.
+    fixture.run(delete_status(Kind::Expense, "On hold", Some("Rejected"))).await;
+    assert_eq!(figures(&fixture, "in").await[0], "10.00");
 }
 
 async fn budget_of_zero_has_no_percentage(fixture: Fixture) {

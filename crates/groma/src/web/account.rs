@@ -1,12 +1,12 @@
-//! The account page: password, sessions, workspaces.
+//! The account page: language, theme, password, sessions, workspaces.
 
 use super::{
     Shared, WebError,
-    fields::{Field, Input, attach_errors},
+    fields::{Choice, Field, Input, attach_errors},
     flash::Flash,
     form::{Form, local_path},
     format::Moment,
-    i18n::{Localizer, id},
+    i18n::{Localizer, Message, id},
     login::check_password,
     page::{self, Meta, Nav, WorkspaceOption},
     request_context::{MemberContext, RequestContext},
@@ -15,11 +15,11 @@ use crate::password;
 use askama::Template;
 use axum::{
     extract::{Path, State},
-    http::StatusCode,
+    http::{HeaderMap, StatusCode},
     response::{IntoResponse, Redirect, Response},
 };
 use groma_domain::{FieldError, WorkspaceId, password::Password};
-use groma_store::Session;
+use groma_store::{Preferences, Session};
 use std::sync::Arc;
 
 #[derive(Template)]
@@ -28,6 +28,8 @@ struct AccountPage {
     t: Localizer,
     email: String,
     csrf: String,
+    /// Language and theme.
+    preferences: Vec<Field>,
     fields: Vec<Field>,
     problems: Vec<String>,
     sessions: Vec<SessionView>,
@@ -87,6 +89,7 @@ async fn show(
         t,
         email: session.email.to_string(),
         csrf: request.csrf_token(),
+        preferences: preference_fields(t, &session.preferences),
         fields,
         problems,
         sessions: sessions.collect(),
@@ -101,6 +104,46 @@ async fn show(
         }
         None => page::auth_page(&web, &request, status, t.msg("account-title"), &content),
     }
+}
+
+fn preference_fields(t: Localizer, chosen: &Preferences) -> Vec<Field> {
+    let select = |name, label: Message, chosen: Option<&str>, options: Vec<(String, String)>| {
+        let automatic = (String::new(), t.msg("account-automatic").to_string());
+        let choices = std::iter::once(automatic).chain(options).map(|(value, label)| {
+            let is_selected = value == chosen.unwrap_or_default();
+            Choice::new(value, label, is_selected)
+        });
+        Field::new(name, label, Input::Select(choices.collect())).required()
+    };
+    let theme =
+        |name: &str| (name.to_owned(), t.msg("account-theme-name").arg("theme", name).into());
+    let languages = Localizer::languages().collect();
+    let themes = THEMES.map(theme).into();
+    vec![
+        select("language", t.msg("account-language"), chosen.language.as_deref(), languages),
+        select("theme", t.msg("account-theme"), chosen.theme.as_deref(), themes),
+    ]
+}
+
+const THEMES: [&str; 2] = ["light", "dark"];
+
+pub(super) async fn save_preferences(
+    State(web): State<Shared>,
+    request: RequestContext,
+    headers: HeaderMap,
+    form: Form,
+) -> Result<Response, WebError> {
+    let session = session_of(&request)?;
+    let is_language = |tag: &&str| Localizer::languages().any(|(known, _)| known == **tag);
+    let language = form.given("language").filter(is_language);
+    let theme = form.given("theme").filter(|theme| THEMES.contains(theme));
+    let preferences =
+        Preferences { language: language.map(str::to_owned), theme: theme.map(str::to_owned) };
+    // The message is in the new language.
+    let t = Localizer::for_user(language, &headers);
+    web.store.set_preferences(session.user, preferences).await?;
+    let flash = Flash::new(t.msg("account-preferences-saved"));
+    Ok(page::redirect_with_flash(&request, web.is_secure, "/account", &flash))
 }
 
 pub(super) async fn change_password(

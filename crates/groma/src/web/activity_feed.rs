@@ -129,6 +129,9 @@ fn entry(
     let action = match row.action.as_str() {
         "geometries.posted" if updated == 0 => "geometries-created".to_owned(),
         "geometries.posted" if created == 0 => "geometries-updated".to_owned(),
+        "folder.updated" if is_unarchived(before.as_ref(), after.as_ref()) => {
+            "folder-unarchived".to_owned()
+        }
         action => action.replace('.', "-"),
     };
     let sentence = ctx
@@ -144,6 +147,13 @@ fn entry(
         _ => Vec::new(),
     };
     ActivityEntry { id: row.id, at: ctx.moment(row.at), sentence, changes }
+}
+
+fn is_unarchived(before: Option<&Map<String, Value>>, after: Option<&Map<String, Value>>) -> bool {
+    let is_archived = |fields: Option<&Map<String, Value>>| {
+        fields.and_then(|fields| fields.get("archivedAt")).is_some_and(Value::is_string)
+    };
+    is_archived(before) && !is_archived(after)
 }
 
 fn actor(ctx: &MemberContext, names: &Names, row: &AuditEntry) -> String {
@@ -224,6 +234,10 @@ fn changes(
             ("amount" | "spent", Value::String(text)) => {
                 format!("{} {currency}", t.amount(text)).trim_end().to_owned()
             }
+            ("spentHours" | "estimatedHours" | "quantity" | "unitAmount", Value::String(text)) => {
+                t.amount(text)
+            }
+            ("role", Value::String(role)) => t.msg("role-name").arg("role", role).into(),
             ("bbox", Value::Array(_)) => t.msg("activity-moved").into(),
             ("folderId" | "assignmentId" | "budgetId", Value::String(_)) => {
                 t.msg("activity-another-record").into()

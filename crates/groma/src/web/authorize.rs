@@ -4,8 +4,8 @@
 use super::{
     Shared, Web, WebError,
     cookies::Cookie,
-    error::{self, ErrorContext},
-    form::{Form, Pairs, encode},
+    error_page::{self, ErrorContext},
+    form::{Form, Pairs, local_path},
     i18n::id,
     page::FlashConsumed,
     request_context::RequestContext,
@@ -15,7 +15,7 @@ use crate::http::{Encoding, client_address::Client, compress, security_headers};
 use axum::{
     body::Body,
     extract::{Request, State},
-    http::{HeaderValue, Method, StatusCode, header, request::Parts},
+    http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts},
     middleware::Next,
     response::{IntoResponse, Redirect, Response},
 };
@@ -58,23 +58,30 @@ pub(super) async fn authorize(
     request: Request,
     next: Next,
 ) -> Response {
-    let error_context = ErrorContext::new(&request);
+    let mut errors = ErrorContext::new(&request);
     let encoding = Encoding::preferred(request.headers());
-    let result = AssertUnwindSafe(check.run(request, next)).catch_unwind().await;
+    let result = AssertUnwindSafe(check.run(request, next, &mut errors)).catch_unwind().await;
     let result = result.unwrap_or_else(|_| Err(WebError::internal("a page panicked")));
     let response = result.unwrap_or_else(IntoResponse::into_response);
-    let response = error::render(response, &error_context);
+    let response = error_page::render(&check.web, response, errors).await;
     let mut response = compress(encoding, response).await;
     security_headers::secure(&mut response, check.web.is_secure, &check.web.map_hosts);
     response
 }
 
 impl AccessCheck {
-    async fn run(&self, request: Request, next: Next) -> Result<Response, WebError> {
+    async fn run(
+        &self,
+        request: Request,
+        next: Next,
+        errors: &mut ErrorContext,
+    ) -> Result<Response, WebError> {
         let (mut parts, body) = request.into_parts();
         let request = RequestContext::read(&self.web, &parts).await?;
+        errors.request = Some(request.clone());
         let is_read = matches!(parts.method, Method::GET | Method::HEAD);
-        if let Some(redirect) = self.redirect_to_login(&request, is_read).await? {
+        let form_page = referring_path(&self.web, &parts.headers);
+        if let Some(redirect) = self.redirect_to_login(&request, is_read, &form_page).await? {
             return Ok(redirect);
         }
         let body = if is_read {
@@ -83,7 +90,7 @@ impl AccessCheck {
             self.read_form(&mut parts, body, &request).await?
         };
         if let (Access::Member(permission), Some(member)) = (self.access, &request.member) {
-            member.role.require(permission).map_err(|error| WebError::missing_role(&error))?;
+            member.role.require(permission).map_err(|error| WebError::from(&error))?;
         }
         self.touch_session(&request);
         let sets_cookie = is_read && !request.has_cookie && self.access == Access::Public;
@@ -107,6 +114,7 @@ impl AccessCheck {
         &self,
         request: &RequestContext,
         is_read: bool,
+        form_page: &str,
     ) -> Result<Option<Response>, WebError> {
         if self.access == Access::Public {
             return Ok(None);
@@ -114,10 +122,10 @@ impl AccessCheck {
         let Some(session) = &request.session else {
             let to = if !self.web.store.has_users().await? {
                 "/setup".to_owned()
-            } else if is_read && request.path != "/" && !request.is_fragment {
-                format!("/login?next={}", encode(&request.path))
             } else {
-                "/login".to_owned()
+                let path = if is_read && !request.is_fragment { &request.path } else { form_page };
+                let next = Pairs::default().with(&[("next", if path == "/" { "" } else { path })]);
+                format!("/login{}", next.query())
             };
             return Ok(Some(redirect(request, &to)));
         };
@@ -185,6 +193,14 @@ fn is_same_origin(web: &Web, parts: &Parts) -> bool {
     let is_same_scheme =
         forwarded.map_or(matches!(scheme, "http" | "https"), |forwarded| forwarded == scheme);
     is_same_scheme && host == requested
+}
+
+/// The path of the page that a form or a fragment was requested from; empty if it is another site's.
+fn referring_path(web: &Web, headers: &HeaderMap) -> String {
+    let referrer = headers.get(header::REFERER).and_then(|referrer| referrer.to_str().ok());
+    let path = referrer.and_then(|referrer| referrer.strip_prefix(&web.origin));
+    let path = path.filter(|path| local_path(path) == *path);
+    path.unwrap_or_default().to_owned()
 }
 
 /// Redirects; a request for a fragment makes the browser load the whole page.

@@ -3,6 +3,7 @@
 use super::{format::Money, i18n::Localizer, record_data::Doc};
 use askama::Template;
 use groma_domain::time::Date;
+use jiff::{Span, ToSpan};
 use rust_decimal::{Decimal, prelude::ToPrimitive};
 use std::{collections::BTreeMap, fmt::Write};
 
@@ -41,9 +42,9 @@ const CHARACTER_WIDTH: f64 = 11.0;
 
 impl Chart {
     /// Draws the expenses by date against an amount. `None` without dated expenses.
-    pub(super) fn new(
+    pub(super) fn new<'e>(
         t: Localizer,
-        expenses: &[Doc],
+        expenses: impl Iterator<Item = &'e Doc>,
         amount: Decimal,
         currency: &str,
         span: (Option<Date>, Option<Date>),
@@ -62,7 +63,13 @@ impl Chart {
             .1
             .map_or(last, |end| end.max(last))
             .max(last.max(today.min(span.1.unwrap_or(today))));
-        let end = if end <= start { start.tomorrow().unwrap_or(end) } else { end };
+        // A week around expenses of a few days, so that they are not a vertical line.
+        let is_short = days_between(start, end) < 14;
+        let widened = |day: Date, by: Span| day.checked_add(by).unwrap_or(day);
+        let (start, end) = match is_short {
+            true => (widened(start, -7.days()), widened(end, 7.days())),
+            false => (start, end),
+        };
         let spent: Decimal = days.values().copied().sum();
         let mut highest = amount;
         let mut sum = Decimal::ZERO;
@@ -110,7 +117,7 @@ impl Chart {
             is_over,
             grid: (1..=4)
                 .map(|part| f64::from(part) * top / 4.0)
-                .map(|value| (y(value), short_number(value)))
+                .map(|value| (y(value), short_number(t, value)))
                 .collect(),
             limit,
             limit_label,
@@ -151,17 +158,16 @@ fn round_up(value: f64) -> f64 {
 }
 
 /// A number on the axis: `12 k`.
-fn short_number(value: f64) -> String {
-    let plain = |value: f64, unit: &str| {
-        let text = format!("{value:.1}");
-        format!("{}{unit}", text.strip_suffix(".0").unwrap_or(&text))
+fn short_number(t: Localizer, value: f64) -> String {
+    let (factor, unit) = match value {
+        value if value >= 1e9 => (1e9, "billion"),
+        value if value >= 1e6 => (1e6, "million"),
+        value if value >= 1e3 => (1e3, "thousand"),
+        _ => (1.0, "one"),
     };
-    match value {
-        value if value >= 1e9 => plain(value / 1e9, " bn"),
-        value if value >= 1e6 => plain(value / 1e6, " m"),
-        value if value >= 1e3 => plain(value / 1e3, " k"),
-        value => plain(value, ""),
-    }
+    let text = format!("{:.1}", value / factor);
+    let number = t.amount(text.strip_suffix(".0").unwrap_or(&text));
+    t.msg("number-short").arg("unit", unit).arg("number", number).into()
 }
 
 /// The months to label: each one, or fewer when there are many.
@@ -223,7 +229,8 @@ mod tests {
         let expenses = [Doc::parse(expense).unwrap()];
         let span = (Some(day("2026-02-01")), Some(day(end)));
         let t = Localizer::for_request(&axum::http::HeaderMap::new());
-        let chart = Chart::new(t, &expenses, Decimal::ONE_HUNDRED, "EUR", span, day("2026-02-02"));
+        let chart =
+            Chart::new(t, expenses.iter(), Decimal::ONE_HUNDRED, "EUR", span, day("2026-02-02"));
         chart.unwrap().months.into_iter().map(|(_, text)| text).collect()
     }
 

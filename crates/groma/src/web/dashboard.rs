@@ -51,7 +51,7 @@ pub(super) async fn page(ctx: MemberContext) -> Result<Response, WebError> {
     let unfinished = |kind: Kind| RecordQuery { limit: 8, ..statuses.unfinished(kind) };
     let overdue = |kind: Kind| RecordQuery {
         until: today.yesterday().ok(),
-        sort: SortOrder::Latest,
+        sort: SortOrder::Soonest,
         ..unfinished(kind)
     };
     let mine = RecordQuery {
@@ -65,19 +65,16 @@ pub(super) async fn page(ctx: MemberContext) -> Result<Response, WebError> {
         sort: SortOrder::Soonest,
         ..unfinished(Kind::Folder)
     };
-    let overspent = RecordQuery {
-        is_overspent: true,
-        sort: SortOrder::Used,
-        limit: 8,
-        ..RecordQuery::all(Kind::Budget)
-    };
+    let overspent =
+        RecordQuery { is_overspent: true, sort: SortOrder::Used, ..unfinished(Kind::Budget) };
 
     let mine = Found::read(&ctx, mine, "/assignments?person=me").await?;
     let overdue_assignments =
-        Found::read(&ctx, overdue(Kind::Assignment), "/assignments?due=overdue").await?;
-    let overdue_folders = Found::read(&ctx, overdue(Kind::Folder), "/folders?due=overdue").await?;
-    let due_soon = Found::read(&ctx, due_soon, "/folders?due=month&sort=due").await?;
-    let overspent = Found::read(&ctx, overspent, "/budgets?over=yes&sort=used").await?;
+        Found::read(&ctx, overdue(Kind::Assignment), "/assignments?due=overdue&sort=due").await?;
+    let overdue_folders =
+        Found::read(&ctx, overdue(Kind::Folder), "/folders?due=overdue&sort=due").await?;
+    let due_soon = Found::read(&ctx, due_soon, "/folders?due=fortnight&sort=due").await?;
+    let overspent = Found::read(&ctx, overspent, "/budgets?over=open&sort=used").await?;
 
     let totals = ctx.store().totals(ctx.workspace_id()).await?;
     let content = Dashboard {

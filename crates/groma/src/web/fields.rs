@@ -1,7 +1,7 @@
 //! The fields of a form, each with its value and its error.
 
 use super::i18n::Localizer;
-use groma_domain::{DomainError, FieldError};
+use groma_domain::{DomainError, FieldError, Violation};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Field {
@@ -33,8 +33,11 @@ pub(crate) enum Input {
     Select(Vec<Choice>),
     /// Any of these.
     MultiSelect(Vec<Choice>),
-    /// A line with suggestions.
-    Suggest(Vec<Choice>),
+    /// A line with suggestions, and where to get others for what is typed.
+    Suggest {
+        choices: Vec<Choice>,
+        source: &'static str,
+    },
     CustomFields(Vec<CustomField>),
 }
 
@@ -62,7 +65,11 @@ pub(crate) struct CustomField {
     pub(crate) name: String,
     pub(crate) value: String,
     pub(crate) kind: &'static str,
+    pub(crate) error: Option<String>,
 }
+
+/// Problems of a custom field are about `customFields.NAME`.
+pub(crate) const CUSTOM_FIELD: &str = "customFields.";
 
 impl Field {
     pub(crate) fn new(name: &'static str, label: impl Into<String>, input: Input) -> Self {
@@ -118,11 +125,15 @@ pub(crate) fn attach_errors(
 ) -> Vec<String> {
     let mut others = Vec::new();
     for problem in problems {
-        let message = with_readable_names(&problem.violation.to_string());
+        let message = t.violation(&problem.violation);
+        if let Some(custom) = fields.iter_mut().find_map(|field| field.custom(&problem.field)) {
+            custom.error = Some(capitalize(&message));
+            continue;
+        }
         match fields.iter_mut().find(|field| is_about(&problem.field, field.name)) {
             Some(field) if field.error.is_none() => field.error = Some(capitalize(&message)),
             Some(_) => {}
-            None => others.push(format!("{} {message}.", t.field_name(&problem.field))),
+            None => others.push(t.problem(problem)),
         }
     }
     others
@@ -171,6 +182,20 @@ pub(crate) fn capitalize(text: &str) -> String {
 }
 
 impl Localizer {
+    /// A problem as a sentence.
+    pub(crate) fn problem(self, problem: &FieldError) -> String {
+        format!("{} {}.", self.field_name(&problem.field), self.violation(&problem.violation))
+    }
+
+    /// Why a value is invalid, to be shown beside its field.
+    fn violation(self, violation: &Violation) -> String {
+        let mut message = self.msg("violation").arg("code", violation.code());
+        for (name, value) in violation.params() {
+            message = message.arg(name, value);
+        }
+        message.arg("text", with_readable_names(&violation.to_string())).into()
+    }
+
     /// The label of a field of the API: `dueDate` is "Due date".
     pub(crate) fn field_name(self, name: &str) -> String {
         let name = name.strip_suffix("Id").filter(|rest| *rest != "external").unwrap_or(name);
@@ -195,6 +220,21 @@ fn split_camel_case(name: &str) -> String {
     text
 }
 
+impl Field {
+    /// The custom field that a problem is about.
+    fn custom(&mut self, problem: &str) -> Option<&mut CustomField> {
+        let name = problem.strip_prefix(CUSTOM_FIELD)?;
+        let Input::CustomFields(customs) = &mut self.input else { return None };
+        // Of two with the same name, the second is wrong.
+        customs.iter_mut().rev().find(|custom| custom.name == name)
+    }
+
+    /// Whether it or one of its parts is invalid.
+    pub(crate) fn has_error(&self) -> bool {
+        self.error.is_some() || self.custom_fields().iter().any(|custom| custom.error.is_some())
+    }
+}
+
 /// For templates.
 impl Field {
     pub(crate) fn kind(&self) -> &'static str {
@@ -208,9 +248,14 @@ impl Field {
             Input::Checkbox => "checkbox",
             Input::Select(_) => "select",
             Input::MultiSelect(_) => "multiselect",
-            Input::Suggest(_) => "suggest",
+            Input::Suggest { .. } => "suggest",
             Input::CustomFields(_) => "custom_fields",
         }
+    }
+
+    /// Whether the label marks the field as required. A list always has a value.
+    pub(crate) fn is_marked(&self) -> bool {
+        self.is_required && !matches!(self.input, Input::Select(_))
     }
 
     pub(crate) fn is_decimal(&self) -> bool {
@@ -219,10 +264,18 @@ impl Field {
 
     pub(crate) fn choices(&self) -> &[Choice] {
         match &self.input {
-            Input::Select(choices) | Input::MultiSelect(choices) | Input::Suggest(choices) => {
-                choices
-            }
+            Input::Select(choices)
+            | Input::MultiSelect(choices)
+            | Input::Suggest { choices, .. } => choices,
             _ => &[],
+        }
+    }
+
+    /// Where suggestions come from.
+    pub(crate) fn source(&self) -> &'static str {
+        match self.input {
+            Input::Suggest { source, .. } => source,
+            _ => "",
         }
     }
 

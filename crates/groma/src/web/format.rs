@@ -121,6 +121,7 @@ fn relative(t: Localizer, at: &Zoned, today: Date, seconds: i64) -> String {
         t.msg("time-relative").arg("tense", tense).arg("unit", unit).arg("count", count).into()
     };
     match (distance, days) {
+        (0..45, _) if seconds < 0 => t.msg("time-soon").into(),
         (0..45, _) => t.msg("time-just-now").into(),
         (45..2_700, _) => in_unit("minute", distance / 60),
         (2_700..72_000, _) | (_, 0) => in_unit("hour", distance / 3_600),
@@ -181,10 +182,11 @@ pub(crate) struct BudgetShare {
 
 impl BudgetShare {
     /// Reads `percentUsed`.
-    pub(crate) fn of(percent: Option<&str>) -> Option<Self> {
+    pub(crate) fn of(t: Localizer, percent: Option<&str>) -> Option<Self> {
         let percent: f64 = percent?.parse().ok()?;
+        let rounded = t.amount(&format!("{percent:.0}"));
         Some(Self {
-            percent: format!("{percent:.0} %"),
+            percent: t.msg("percent").arg("number", rounded).into(),
             width: percent.clamp(0.0, 100.0).round() as u32,
             is_over: percent > 100.0,
         })
@@ -198,7 +200,7 @@ pub(crate) fn plain_text(t: Localizer, value: &Value) -> String {
         Value::String(text) => text.clone(),
         Value::Bool(true) => t.msg("yes").into(),
         Value::Bool(false) => t.msg("no").into(),
-        Value::Number(number) => number.to_string(),
+        Value::Number(number) => t.decimal_input(&number.to_string()),
         Value::Array(items) => {
             items.iter().map(|item| plain_text(t, item)).collect::<Vec<_>>().join(", ")
         }

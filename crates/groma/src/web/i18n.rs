@@ -114,6 +114,23 @@ fn script_messages(resource: &FluentResource, is_wanted: impl Fn(&str) -> bool) 
 pub(crate) struct Localizer(&'static Locale);
 
 impl Localizer {
+    /// The language that a user chose, or the best one for the browser.
+    pub(crate) fn for_user(chosen: Option<&str>, headers: &HeaderMap) -> Self {
+        let is_known = |tag: &&str| LOCALES.iter().any(|locale| locale.language == *tag);
+        match chosen.filter(is_known) {
+            Some(tag) => Self::for_language(tag),
+            None => Self::for_request(headers),
+        }
+    }
+
+    /// The tags of all languages, and their own names for themselves.
+    pub(crate) fn languages() -> impl Iterator<Item = (String, String)> {
+        LOCALES.iter().map(|locale| {
+            let t = Self(locale);
+            (t.lang(), t.msg("language-name").into())
+        })
+    }
+
     /// The best language for a browser.
     pub(crate) fn for_request(headers: &HeaderMap) -> Self {
         let accepted = headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
@@ -124,7 +141,7 @@ impl Localizer {
         Self::for_language(chosen.as_deref().unwrap_or(DEFAULT_LANGUAGE))
     }
 
-    fn for_language(tag: &str) -> Self {
+    pub(super) fn for_language(tag: &str) -> Self {
         let is_tag = |locale: &&Locale, tag: &str| locale.language == tag;
         let found = LOCALES.iter().find(|locale| is_tag(locale, tag));
         let default = || LOCALES.iter().find(|locale| is_tag(locale, DEFAULT_LANGUAGE));

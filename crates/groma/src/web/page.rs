@@ -108,6 +108,7 @@ impl WorkspaceOption {
 #[template(path = "layout.html")]
 struct Layout<'a> {
     t: Localizer,
+    theme: &'a str,
     service: &'a str,
     title: String,
     workspace: &'a str,
@@ -131,6 +132,7 @@ struct Layout<'a> {
 #[template(path = "auth_layout.html")]
 struct AuthLayout<'a> {
     t: Localizer,
+    theme: &'a str,
     service: &'a str,
     title: String,
     csrf: String,
@@ -157,6 +159,7 @@ impl MemberContext {
         let content = content.render()?;
         let layout = Layout {
             t: self.t(),
+            theme: self.request.theme(),
             service: &self.web.title,
             title: meta.title,
             workspace: self.workspace().name.as_str(),
@@ -237,6 +240,7 @@ pub(crate) fn auth_page(
 ) -> Result<Response, WebError> {
     let layout = AuthLayout {
         t: request.t,
+        theme: request.theme(),
         service: &web.title,
         title: title.into(),
         csrf: request.csrf_token(),

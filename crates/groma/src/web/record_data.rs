@@ -149,7 +149,8 @@ impl Statuses {
     pub(super) fn unfinished(&self, kind: Kind) -> RecordQuery {
         let finished = self.in_groups(kind, &[StatusGroup::Done, StatusGroup::Cancelled]);
         let status = StatusFilter::NoneOf(finished);
-        RecordQuery { closed: Some(false), status, ..RecordQuery::all(kind) }
+        let closed = matches!(kind, Kind::Folder | Kind::Assignment).then_some(false);
+        RecordQuery { closed, status, ..RecordQuery::all(kind) }
     }
 
     /// The records that a list opens with: folders that are not archived, open assignments.
@@ -169,6 +170,12 @@ impl Statuses {
             status: StatusFilter::AnyOf(cancelled),
             ..RecordQuery::all(Kind::Assignment)
         }
+    }
+
+    /// Whether an expense counts in totals and charts: all but the cancelled ones do.
+    pub(super) fn counts(&self, expense: &Doc) -> bool {
+        let status = self.get(expense.text("statusId"));
+        status.is_none_or(|status| status.group != StatusGroup::Cancelled)
     }
 
     /// Whether a record has work left.
@@ -259,16 +266,20 @@ impl BudgetTotals {
         sums
     }
 
-    pub(super) fn share(&self) -> Option<BudgetShare> {
+    pub(super) fn share(&self, t: Localizer) -> Option<BudgetShare> {
         let ratio = (self.spent * Decimal::ONE_HUNDRED).checked_div(self.amount)?;
-        BudgetShare::of(Some(&ratio.round_dp(2).to_string()))
+        BudgetShare::of(t, Some(&ratio.round_dp(2).to_string()))
     }
 }
 
-/// The total amount in each currency.
-pub(super) fn totals_by_currency(t: Localizer, docs: &[Doc]) -> Vec<Money> {
+/// The total amount of expenses in each currency, without cancelled ones.
+pub(super) fn totals_by_currency(
+    t: Localizer,
+    statuses: &Statuses,
+    expenses: &[Doc],
+) -> Vec<Money> {
     let mut sums: BTreeMap<&str, Decimal> = BTreeMap::new();
-    for doc in docs {
+    for doc in expenses.iter().filter(|expense| statuses.counts(expense)) {
         *sums.entry(doc.text("currency")).or_default() += doc.decimal("amount");
     }
     sums.into_iter().map(|(code, sum)| Money::new(t, &sum.to_string(), code)).collect()

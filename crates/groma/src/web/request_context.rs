@@ -48,6 +48,9 @@ impl RequestContext {
             Some(secret) => secret,
             None => new_secret().map_err(|error| WebError::internal(error.to_string()))?,
         };
+        let preferences = session.as_ref().map(|session| &session.preferences);
+        let language = preferences.and_then(|preferences| preferences.language.as_deref());
+        let t = Localizer::for_user(language, headers);
         let flash = Cookie::Flash.read(headers, web.is_secure);
         let client = parts.extensions.get::<Client>();
         Ok(Self {
@@ -62,15 +65,21 @@ impl RequestContext {
                 .map_or_else(|| "unknown".to_owned(), |client| client.address.to_string()),
             path: parts.uri.path_and_query().map_or("/", |path| path.as_str()).to_owned(),
             is_fragment: headers.contains_key("hx-request")
-                && !headers.contains_key("hx-activity_feed-restore-request")
+                && !headers.contains_key("hx-history-restore-request")
                 && !headers.contains_key("hx-boosted"),
-            t: Localizer::for_request(headers),
+            t,
         })
     }
 
     /// The token that every form must send back.
     pub(crate) fn csrf_token(&self) -> String {
         self.secret.csrf_token(self.member.as_ref().map(|member| member.workspace.id))
+    }
+
+    /// The theme that the user chose: `light`, `dark`, or empty for the theme of the system.
+    pub(crate) fn theme(&self) -> &str {
+        let session = self.session.as_ref();
+        session.and_then(|session| session.preferences.theme.as_deref()).unwrap_or_default()
     }
 
     /// Today's date in the user's time zone.

@@ -12,7 +12,7 @@ use super::{
     },
     search,
     settings::{self, activity, layers, members, statuses, tokens, webhooks, workspace},
-    setup,
+    setup, suggestions,
 };
 use axum::{
     Router,
@@ -66,12 +66,14 @@ pub(super) fn all() -> Vec<Route> {
         post "/join/{secret}" Public => invitation::join;
 
         get  "/account" LoggedIn => account::account_page;
+        post "/account/preferences" LoggedIn => account::save_preferences;
         post "/account/password" LoggedIn => account::change_password;
         post "/account/sessions/{id}/end" LoggedIn => account::end_session;
         post "/account/sessions/end-others" LoggedIn => account::end_others;
         post "/workspaces/enter" LoggedIn => account::enter_workspace;
 
         get  "/" member(Read) => dashboard::page;
+        get  "/suggestions/folders" member(Read) => suggestions::folders;
         get  "/search" member(Read) => search::page;
 
         get  "/folders" member(Read) => list::folders;
@@ -190,7 +192,7 @@ pub(super) fn router(web: &Shared) -> Router {
         router = router.route(path, handler);
     }
     let state = web.clone();
-    let wrong_method = move |request: Request| async move { not_found_page(&state, &request) };
+    let wrong_method = move |request: Request| async move { not_found_page(&state, request).await };
     router.method_not_allowed_fallback(wrong_method).with_state(web.clone())
 }
 

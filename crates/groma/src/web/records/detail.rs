@@ -271,7 +271,7 @@ async fn add_folder_parts(
         }
         count => t.count(count),
     };
-    let share = totals.share().map(|share| {
+    let share = totals.share(t).map(|share| {
         let amount = money_text(&Money::new(t, &totals.amount.to_string(), currency));
         t.msg("folder-budget-used").arg("percent", share.percent).arg("amount", amount).to_string()
     });
@@ -289,7 +289,7 @@ async fn add_folder_parts(
             title: t.msg("field-budget").into(),
             note: share.unwrap_or_default(),
             links: links(Kind::Budget),
-            chart: folder_chart(ctx, doc, &budgets, &totals).await?,
+            chart: folder_chart(ctx, statuses, doc, &budgets, &totals).await?,
             table: record_table_in_folder(ctx, Kind::Budget, statuses, &budgets).await?,
             empty: t.msg("folder-no-budgets").into(),
         },
@@ -313,6 +313,7 @@ async fn add_folder_parts(
 /// The chart of the expenses that count against the folder's budgets.
 async fn folder_chart(
     ctx: &MemberContext,
+    statuses: &Statuses,
     doc: &Doc,
     budgets: &[Doc],
     totals: &BudgetTotals,
@@ -330,10 +331,11 @@ async fn folder_chart(
     let (mut expenses, _) = ctx.query_records(all).await?;
     expenses.retain(|expense| {
         let id = expense.text("budgetId");
-        budgets.iter().any(|b| b.text("id") == id && b.text("currency") == currency)
+        statuses.counts(expense)
+            && budgets.iter().any(|b| b.text("id") == id && b.text("currency") == currency)
     });
     let span = (doc.date("startDate"), doc.date("dueDate"));
-    Ok(Chart::new(ctx.t(), &expenses, totals.amount, currency, span, ctx.request.today()))
+    Ok(Chart::new(ctx.t(), expenses.iter(), totals.amount, currency, span, ctx.request.today()))
 }
 
 /// The centre of a bounding box in degrees.
@@ -343,10 +345,12 @@ fn coordinates(t: Localizer, bbox: &Value) -> String {
         return t.msg("folder-no-shapes").into();
     };
     let (lon, lat) = (f64::midpoint(w, e), f64::midpoint(s, n));
-    let degrees = |value: f64, positive: char, negative: char| {
-        format!("{:.4} {}", value.abs(), if value < 0.0 { negative } else { positive })
+    let degrees = |value: f64, positive: &str, negative: &str| {
+        let direction = if value < 0.0 { negative } else { positive };
+        let number = t.amount(&format!("{:.4}", value.abs()));
+        t.msg("degrees").arg("degrees", number).arg("direction", direction)
     };
-    format!("{}  {}", degrees(lat, 'N', 'S'), degrees(lon, 'E', 'W'))
+    format!("{}  {}", degrees(lat, "north", "south"), degrees(lon, "east", "west"))
 }
 
 async fn add_assignment_parts(
@@ -358,7 +362,7 @@ async fn add_assignment_parts(
     let t = ctx.t();
     let hours = |field: &str| match doc.text(field) {
         "" => String::new(),
-        hours => t.msg("hours").arg("hours", hours).into(),
+        hours => t.msg("hours").arg("hours", t.amount(hours)).into(),
     };
     let priority = t.msg("priority-name").arg("priority", doc.text("priority"));
     page.facts = vec![
@@ -405,7 +409,7 @@ async fn add_expense_parts(
         }
         None => fact(label, ""),
     };
-    let quantity = doc.text("quantity");
+    let quantity = t.amount(doc.text("quantity"));
     let unit_price = money_text(&doc.money(t, "unitAmount"));
     page.facts = vec![
         numeric_fact(t.msg("field-amount"), money_text(&doc.money(t, "amount"))),
@@ -434,7 +438,7 @@ async fn add_budget_parts(
         true => (t.msg("budget-over"), "num warning"),
         false => (t.msg("budget-left"), "num"),
     };
-    let share = BudgetShare::of(doc.0["percentUsed"].as_str());
+    let share = BudgetShare::of(t, doc.0["percentUsed"].as_str());
     page.facts = vec![
         numeric_fact(t.msg("field-amount"), money_text(&doc.money(t, "amount"))),
         numeric_fact(t.msg("field-spent"), money_text(&doc.money(t, "spent"))),
@@ -452,7 +456,8 @@ async fn add_budget_parts(
     let (expenses, found) = ctx.query_records(query).await?;
     let (amount, currency) = (doc.decimal("amount"), doc.text("currency"));
     let span = (doc.date("startDate"), doc.date("endDate"));
-    let chart = Chart::new(t, &expenses, amount, currency, span, ctx.request.today());
+    let counted = expenses.iter().filter(|expense| statuses.counts(expense));
+    let chart = Chart::new(t, counted, amount, currency, span, ctx.request.today());
     let latest: Vec<Doc> = expenses.iter().rev().take(20).cloned().collect();
     let query = Pairs::default().with(&[("budget", doc.reference())]).query();
     let used = share.map(|share| t.msg("budget-used").arg("percent", share.percent).to_string());

@@ -16,12 +16,16 @@ use crate::web::{
     page::{Meta, Nav},
     record_data::{self, Doc, Statuses, totals_by_currency},
     request_context::MemberContext,
+    suggestions::matching_folders,
     table::Table,
 };
 use askama::Template;
 use axum::{extract::Path, http::StatusCode, response::Response};
-use groma_domain::{DomainError, FieldError, Kind, record::RecordInput, reference::Key};
+use groma_domain::{
+    DomainError, FieldError, Kind, record::RecordInput, reference::Key, text::fold,
+};
 use groma_store::{Command, CommandOutcome, RecordCount, RecordQuery, SaveTarget, SortOrder};
+use serde_json::Value;
 
 #[derive(Template)]
 #[template(path = "record_form.html")]
@@ -195,10 +199,23 @@ async fn save(
     target: SaveTarget,
     form: &Pairs,
 ) -> Result<Result<CommandOutcome, DomainError>, WebError> {
-    let input =
-        to_input(ctx.t(), kind, form).map_err(|problem| DomainError::Invalid(vec![problem]));
-    let draft = match input.and_then(|values| RecordInput::read(kind, &values)) {
-        Ok(draft) => Box::new(draft),
+    let (mut values, mut problems) = to_input(ctx.t(), kind, form);
+    if let Some(Value::String(folder)) = values.get_mut("folder") {
+        match folder_reference(ctx, folder).await? {
+            Some(reference) => *folder = reference,
+            None => problems.push(folder_problem(ctx.t(), folder)),
+        }
+    }
+    let draft = match RecordInput::read(kind, &values) {
+        Ok(draft) if problems.is_empty() => Box::new(draft),
+        Ok(_) => return Ok(Err(DomainError::Invalid(problems))),
+        Err(DomainError::Invalid(others)) => {
+            let is_new =
+                |other: &FieldError| problems.iter().all(|known| known.field != other.field);
+            let others: Vec<_> = others.into_iter().filter(is_new).collect();
+            problems.extend(others);
+            return Ok(Err(DomainError::Invalid(problems)));
+        }
         Err(error) => return Ok(Err(error)),
     };
     match ctx.apply(Command::Save { target, draft }).await {
@@ -210,6 +227,26 @@ async fn save(
             _ => Err(error.into()),
         },
     }
+}
+
+/// The reference of the folder with this key, or with this name. `None` if there are several or none; an
+/// empty text stays empty.
+async fn folder_reference(ctx: &MemberContext, typed: &str) -> Result<Option<String>, WebError> {
+    let Some(key) = record_data::parse_key(typed) else { return Ok(Some(typed.to_owned())) };
+    if ctx.store().get(ctx.workspace_id(), Kind::Folder, &key).await?.is_some() {
+        return Ok(Some(typed.to_owned()));
+    }
+    let wanted = fold(typed.trim());
+    let found = matching_folders(ctx, typed).await?;
+    let mut named = found.iter().filter(|folder| fold(folder.text("name")) == wanted);
+    Ok(match (named.next(), named.next()) {
+        (Some(folder), None) => Some(folder.reference().to_owned()),
+        _ => None,
+    })
+}
+
+fn folder_problem(t: Localizer, typed: &str) -> FieldError {
+    FieldError::new("folder", t.msg("form-folder-unknown").arg("typed", typed).to_string())
 }
 
 async fn show(
@@ -267,7 +304,7 @@ async fn show(
         is_repeatable,
         problems,
         conflict,
-        is_more_open: more_fields.iter().any(|field| field.error.is_some()),
+        is_more_open: more_fields.iter().any(Field::has_error),
         fields,
         more_fields,
         entered: match is_repeatable {
@@ -323,7 +360,7 @@ async fn entered_expenses(
     };
     Ok(Some(EnteredExpenses {
         folder: format!("{} {}", folder.reference(), folder.title(Kind::Folder)),
-        totals: totals_by_currency(t, &docs),
+        totals: totals_by_currency(t, statuses, &docs),
         totals_note: note.into(),
         table: record_table_in_folder(ctx, Kind::Expense, statuses, newest).await?,
     }))

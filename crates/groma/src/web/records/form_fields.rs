@@ -8,9 +8,10 @@ use crate::web::{
     record_data::{Doc, Statuses, parse_key},
     request_context::MemberContext,
     setup::currency_choices,
+    suggestions::{self, matching_folders},
 };
 use groma_domain::{Currency, Kind, record::Priority};
-use groma_store::RecordQuery;
+use groma_store::{KnownPerson, RecordQuery};
 
 /// The value of a field as text.
 pub(super) fn display_value(t: Localizer, field: &Field) -> String {
@@ -65,11 +66,13 @@ pub(super) async fn fields(
     let person = |name, label: Message| {
         let chosen = values.get(name);
         let mut choices = vec![Choice::new("", "—", chosen.is_empty())];
-        choices.extend(people.iter().map(|known| {
+        let choice = |known: &KnownPerson| {
             let id = known.person.id.to_string();
             let is_selected = id == chosen;
-            Choice::new(id, known.person.name.clone(), is_selected)
-        }));
+            let can_choose = is_selected || !known.is_removed;
+            can_choose.then(|| Choice::new(id, known.person.name.clone(), is_selected))
+        };
+        choices.extend(people.iter().filter_map(choice));
         Field::new(name, label, Input::Select(choices))
     };
     let currency = |fallback: Option<Currency>| {
@@ -103,10 +106,11 @@ pub(super) async fn fields(
                 let label = t.msg("priority-name").arg("priority", *word);
                 Choice::new(*word, label, *word == chosen)
             });
-            let assignees = people.iter().map(|known| {
+            let assignees = people.iter().filter_map(|known| {
                 let id = known.person.id.to_string();
                 let is_selected = values.assignees.contains(&id);
-                Choice::new(id, known.person.name.clone(), is_selected)
+                let can_choose = is_selected || !known.is_removed;
+                can_choose.then(|| Choice::new(id, known.person.name.clone(), is_selected))
             });
             vec![
                 line("title", t.msg("field-title")).required().class("span"),
@@ -180,14 +184,14 @@ pub(super) async fn fields(
     Ok(fields)
 }
 
-/// The folder, by its reference, with the newest folders as suggestions.
+/// The folder, by its reference or name, with suggestions while the user types.
 async fn folder(ctx: &MemberContext, values: &Values) -> Result<Field, WebError> {
-    let recent = RecordQuery { closed: Some(false), limit: 50, ..RecordQuery::all(Kind::Folder) };
-    let (recent, _) = ctx.query_records(recent).await?;
+    let recent = matching_folders(ctx, "").await?;
     let choices =
-        recent.iter().map(|doc| Choice::new(doc.reference(), doc.title(Kind::Folder), false));
+        recent.iter().map(|doc| Choice::new(doc.reference(), suggestions::label(doc), false));
     let t = ctx.t();
-    Ok(Field::new("folder", t.msg("field-folder"), Input::Suggest(choices.collect()))
+    let input = Input::Suggest { choices: choices.collect(), source: "/suggestions/folders" };
+    Ok(Field::new("folder", t.msg("field-folder"), input)
         .value(values.get("folder"))
         .required()
         .hint(t.msg("form-folder-hint")))

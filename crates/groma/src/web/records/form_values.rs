@@ -2,15 +2,15 @@
 
 use crate::web::{
     WebError,
-    fields::CustomField,
+    fields::{CUSTOM_FIELD, CustomField},
     form::Pairs,
     format,
-    i18n::{Localizer, Message},
+    i18n::Localizer,
     record_data::Doc,
     request_context::MemberContext,
 };
-use groma_domain::{FieldError, Kind, reference::Key};
-use serde_json::{Map, Value};
+use groma_domain::{FieldError, Kind, Violation, reference::Key};
+use serde_json::{Map, Number, Value};
 use std::collections::BTreeMap;
 
 /// The values of a form: from a record, or as typed.
@@ -31,6 +31,7 @@ impl Values {
             name: name.to_owned(),
             value: value.to_owned(),
             kind: known_type(kind),
+            error: None,
         });
         Self {
             texts: form.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
@@ -49,6 +50,9 @@ impl Values {
         let object = doc.0.as_object().cloned().unwrap_or_default();
         for (name, value) in &object {
             let text = match value {
+                Value::String(text) if DECIMAL_FIELDS.contains(&name.as_str()) => {
+                    t.decimal_input(text)
+                }
                 Value::String(text) => text.clone(),
                 Value::Bool(flag) => flag.to_string(),
                 Value::Array(_) => format::plain_text(t, value),
@@ -79,7 +83,9 @@ impl Values {
         let custom_fields = custom.iter().map(|(name, value)| CustomField {
             name: name.clone(),
             value: match value {
-                Value::Bool(flag) => flag.to_string(),
+                Value::Bool(true) => t.msg("yes").into(),
+                Value::Bool(false) => t.msg("no").into(),
+                Value::Number(number) => t.decimal_input(&number.to_string()),
                 other => format::plain_text(t, other),
             },
             kind: match value {
@@ -88,6 +94,7 @@ impl Values {
                 Value::Null => "null",
                 _ => "text",
             },
+            error: None,
         });
         Ok(Self {
             texts,
@@ -115,15 +122,6 @@ fn known_type(kind: &str) -> &'static str {
 /// The fields with decimal numbers.
 const DECIMAL_FIELDS: [&str; 5] =
     ["amount", "unitAmount", "quantity", "estimatedHours", "spentHours"];
-
-/// `12,50` as `12.50`. `None` when the comma may separate thousands, as in `1,234`.
-fn decimal_point(text: &str) -> Option<String> {
-    let (whole, part) = text.split_once(',')?;
-    let digits = whole.trim_start_matches('-');
-    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let is_thousands = part.len() == 3 && digits.len() <= 3 && !digits.starts_with('0');
-    (is_number(digits) && is_number(part) && !is_thousands).then(|| format!("{whole}.{part}"))
-}
 
 /// The text fields of a kind.
 fn text_fields(kind: Kind) -> &'static [&'static str] {
@@ -186,18 +184,23 @@ fn text_fields(kind: Kind) -> &'static [&'static str] {
     }
 }
 
-/// The typed values as the domain reads them.
+/// The typed values as the domain reads them, and what is wrong with them.
 pub(super) fn to_input(
     t: Localizer,
     kind: Kind,
     form: &Pairs,
-) -> Result<Map<String, Value>, FieldError> {
-    let mut values = Map::new();
+) -> (Map<String, Value>, Vec<FieldError>) {
+    let (mut values, mut problems) = (Map::new(), Vec::new());
     for name in text_fields(kind).iter().filter(|name| form.has(name)) {
         let mut text = form.get(name).replace("\r\n", "\n");
-        if DECIMAL_FIELDS.contains(name) && text.contains(',') {
-            let ambiguous = || FieldError::new(*name, t.msg("form-decimal-comma").to_string());
-            text = decimal_point(text.trim()).ok_or_else(ambiguous)?;
+        if DECIMAL_FIELDS.contains(name) && !text.trim().is_empty() {
+            match t.parse_decimal(&text) {
+                Some(decimal) => text = decimal,
+                None => {
+                    problems.push(FieldError::new(*name, Violation::NotNumber));
+                    continue;
+                }
+            }
         }
         values.insert((*name).to_owned(), Value::String(text));
     }
@@ -212,50 +215,54 @@ pub(super) fn to_input(
         values.insert("billable".into(), Value::Bool(form.get("billable") == "true"));
     }
     if form.has("cf_name") {
-        values.insert("customFields".into(), Value::Object(custom_fields_input(t, form)?));
+        let fields = custom_fields_input(t, form, &mut problems);
+        values.insert("customFields".into(), Value::Object(fields));
     }
-    Ok(values)
+    (values, problems)
 }
 
-fn custom_fields_input(t: Localizer, form: &Pairs) -> Result<Map<String, Value>, FieldError> {
+/// The custom fields of a form. A problem names its field: `customFields.NAME`.
+fn custom_fields_input(
+    t: Localizer,
+    form: &Pairs,
+    problems: &mut Vec<FieldError>,
+) -> Map<String, Value> {
     let mut fields = Map::new();
-    for (name, kind, value) in sent_custom_fields(form).filter(|(name, ..)| !name.is_empty()) {
-        let error = |message: Message| {
-            FieldError::new("customFields", message.arg("name", name).to_string())
-        };
+    for (name, kind, text) in sent_custom_fields(form).filter(|(name, ..)| !name.is_empty()) {
         let value = match kind {
-            "number" => {
-                let number: Result<serde_json::Number, _> = serde_json::from_str(value);
-                number.map(Value::Number).map_err(|_| error(t.msg("form-custom-number")))?
+            "number" => parse_number(t, text).map(Value::Number).ok_or(t.msg("form-custom-number")),
+            "boolean" => {
+                parse_boolean(t, text).map(Value::Bool).ok_or(t.msg("form-custom-boolean"))
             }
-            "boolean" => match value.to_lowercase().as_str() {
-                "true" | "yes" | "1" => Value::Bool(true),
-                "false" | "no" | "0" => Value::Bool(false),
-                _ => return Err(error(t.msg("form-custom-boolean"))),
-            },
-            "null" => Value::Null,
-            _ => Value::String(value.to_owned()),
+            "null" => Ok(Value::Null),
+            _ => Ok(Value::String(text.to_owned())),
         };
-        if fields.insert(name.to_owned(), value).is_some() {
-            return Err(error(t.msg("form-custom-twice")));
-        }
+        let is_repeated = fields.contains_key(name);
+        let value = if is_repeated { Err(t.msg("form-custom-twice")) } else { value };
+        let value = value.unwrap_or_else(|message| {
+            let field = format!("{CUSTOM_FIELD}{name}");
+            problems.push(FieldError::new(field, message.arg("name", name).to_string()));
+            Value::Null
+        });
+        fields.insert(name.to_owned(), value);
     }
-    Ok(fields)
+    fields
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// Reads a number in the user's format, or as JSON writes it: `1e3`.
+fn parse_number(t: Localizer, text: &str) -> Option<Number> {
+    let decimal = t.parse_decimal(text);
+    serde_json::from_str(decimal.as_deref().unwrap_or(text)).ok()
+}
 
-    #[test]
-    fn comma_is_accepted_only_as_a_decimal_separator() {
-        let accepted =
-            [("12,50", "12.50"), ("-3,5", "-3.5"), ("0,125", "0.125"), ("1234,567", "1234.567")];
-        for (typed, read) in accepted {
-            assert_eq!(decimal_point(typed).as_deref(), Some(read));
-        }
-        for typed in ["1,234", "1,234.50", "1.234,50", "1,234,567", ",5", "12,", "a,5"] {
-            assert_eq!(decimal_point(typed), None, "{typed}");
-        }
+fn parse_boolean(t: Localizer, text: &str) -> Option<bool> {
+    let text = text.to_lowercase();
+    let is = |words: [&str; 3], id: &'static str| {
+        words.contains(&text.as_str()) || text == t.msg(id).to_string()
+    };
+    match (is(["true", "yes", "1"], "yes"), is(["false", "no", "0"], "no")) {
+        (true, _) => Some(true),
+        (_, true) => Some(false),
+        _ => None,
     }
 }

@@ -27,7 +27,6 @@ struct ListPage {
     kind: &'static str,
     title: String,
     path: String,
-    count: String,
     new: Option<NewLink>,
     tabs: Vec<Choice>,
     term: String,
@@ -55,6 +54,9 @@ struct Filter {
 #[template(path = "list_results.html")]
 struct Results {
     t: Localizer,
+    count: String,
+    /// Whether only this part of the page is sent.
+    is_fragment: bool,
     table: Table,
     /// Set when the table has no rows.
     empty: Option<EmptyList>,
@@ -69,8 +71,8 @@ struct Results {
 struct EmptyList {
     /// HTML.
     text: String,
-    /// The list without filters.
-    clear: Option<String>,
+    /// Another list to go to, and the text of the link.
+    link: Option<(String, String)>,
     new: Option<NewLink>,
 }
 
@@ -117,10 +119,13 @@ async fn show(ctx: MemberContext, query: Pairs, kind: Kind) -> Result<Response, 
         let page = if page > 1 { page.to_string() } else { String::new() };
         format!("{path}{}", query.with(&[("page", &page)]).query())
     };
-    let (totals, totals_note) = totals(&ctx, &list, page.count, &docs).await?;
+    let filters = filters(&ctx, kind, &query, &statuses).await?;
+    let (totals, totals_note) = totals(&ctx, &statuses, &list, page.count, &docs).await?;
     let results = Results {
         t,
-        empty: docs.is_empty().then(|| list.empty(t, &path, new(), page.count)),
+        count: count_text(t, page.count),
+        is_fragment: ctx.request.is_fragment,
+        empty: docs.is_empty().then(|| list.empty(t, &query, &filters, new(), page.count)),
         table,
         range: range(t, &list, &docs, &page),
         previous: (list.page > 1).then(|| page_href(list.page - 1)),
@@ -135,7 +140,6 @@ async fn show(ctx: MemberContext, query: Pairs, kind: Kind) -> Result<Response, 
         t,
         kind: kind.name(),
         title: t.kind_title(kind),
-        count: count_text(t, page.count),
         new: new(),
         tabs: list.tabs(t, &query),
         term: query.get("q").trim().to_owned(),
@@ -144,7 +148,7 @@ async fn show(ctx: MemberContext, query: Pairs, kind: Kind) -> Result<Response, 
             .filter(|name| !query.get(name).is_empty())
             .map(|name| (name.to_owned(), query.get(name).to_owned()))
             .collect(),
-        filters: filters(&ctx, kind, &query, &statuses).await?,
+        filters,
         days: (kind == Kind::Expense)
             .then(|| (query.get("from").to_owned(), query.get("until").to_owned())),
         folder: list.folder.clone(),
@@ -265,17 +269,20 @@ impl ListRequest {
             id => id.parse().ok(),
         };
         let today = ctx.request.today();
-        match query.get("due") {
-            "overdue" => {
-                records.until = today.yesterday().ok();
-                if records.status == StatusFilter::Any {
-                    records.status = statuses.unfinished(kind).status;
-                }
+        let due = query.get("due");
+        match (due, due_days(due)) {
+            ("overdue", _) => records.until = today.yesterday().ok(),
+            (_, Some(days)) => {
+                (records.from, records.until) = (Some(today), Some(days_after(today, days)));
             }
-            "week" => (records.from, records.until) = (Some(today), Some(days_after(today, 7))),
-            "month" => (records.from, records.until) = (Some(today), Some(days_after(today, 30))),
-            "none" => records.from = "9999-01-01".parse().ok(),
+            ("none", _) => records.from = "9999-01-01".parse().ok(),
             _ => {}
+        }
+        // What is done is not due any more.
+        let is_open_only =
+            due == "overdue" || due_days(due).is_some() || query.get("over") == "open";
+        if is_open_only && records.status == StatusFilter::Any {
+            records.status = statuses.unfinished(kind).status;
         }
         if kind == Kind::Expense {
             records.from = query.get("from").parse().ok();
@@ -283,7 +290,7 @@ impl ListRequest {
             records.budget = linked_id(ctx, Kind::Budget, query.get("budget")).await?;
             records.assignment = linked_id(ctx, Kind::Assignment, query.get("assignment")).await?;
         }
-        records.is_overspent = kind == Kind::Budget && query.get("over") == "yes";
+        records.is_overspent = kind == Kind::Budget && matches!(query.get("over"), "open" | "all");
         let mut folder = None;
         if kind != Kind::Folder
             && let Some(sent) = query.given("folder")
@@ -322,26 +329,64 @@ impl ListRequest {
     fn empty(
         &self,
         t: Localizer,
-        path: &str,
+        query: &Pairs,
+        filters: &[Filter],
         new: Option<NewLink>,
         count: RecordCount,
     ) -> EmptyList {
+        let kind = self.records.kind;
+        let path = format!("/{}", kind.plural());
+        if count != RecordCount::Exactly(0) && self.page > 1 {
+            let first_page = format!("{path}{}", query.with(&[("page", "")]).query());
+            let link = (first_page, t.msg("list-first-page").into());
+            let text = t.html("list-empty-page").arg("page", self.page).to_string();
+            return EmptyList { text, link: Some(link), new: None };
+        }
         let is_narrowed = self.is_filtered || !self.term.is_empty();
-        let tab = self.tab.map_or("none", Tab::name);
-        let message = match (is_narrowed, self.term.is_empty()) {
-            (true, false) if matches!(count, RecordCount::MoreThan(_)) => {
+        let message = match is_narrowed {
+            true if matches!(count, RecordCount::MoreThan(_)) => {
                 t.html("list-empty-too-many-matches")
             }
-            (true, false) => t.html("list-empty-search"),
-            (true, true) => t.html("list-empty-filters"),
-            (false, _) => t.html("list-empty"),
+            true => t.html("list-empty-filters"),
+            false => t.html("list-empty"),
         };
-        let message = message.arg("kind", self.records.kind.name());
+        let message = message.arg("kind", kind.name());
+        let message = message.arg("filters", self.active_filters(t, query, filters));
         EmptyList {
-            text: message.arg("term", &self.term).arg("tab", tab).to_string(),
-            clear: is_narrowed.then(|| path.to_owned()),
+            text: message.arg("tab", self.tab.map_or("none", Tab::name)).to_string(),
+            link: is_narrowed.then(|| (path, t.msg("clear-filters").into())),
             new: new.filter(|_| !is_narrowed),
         }
+    }
+
+    /// Everything that narrows the list, as text: `Active, “chene”, Status: Review`.
+    fn active_filters(&self, t: Localizer, query: &Pairs, filters: &[Filter]) -> String {
+        let labelled = |label: String, value: String| {
+            t.msg("list-active-filter").arg("label", label).arg("value", value).to_string()
+        };
+        let tab = self.tab.map(|tab| t.msg("list-tab").arg("tab", tab.name()).to_string());
+        let term = (!self.term.is_empty())
+            .then(|| t.msg("list-active-term").arg("term", &self.term).to_string());
+        let chosen = filters.iter().filter_map(|filter| {
+            let choice = filter.choices.iter().find(|choice| choice.is_selected)?;
+            Some(labelled(filter.label.clone(), choice.label.clone()))
+        });
+        let days = [("from", t.msg("list-from")), ("until", t.msg("list-until"))];
+        let days = days.into_iter().filter_map(|(name, label)| {
+            let day = query.get(name).parse().ok()?;
+            (self.records.kind == Kind::Expense).then(|| labelled(label.into(), t.full_day(day)))
+        });
+        let links = ["folder", "budget", "assignment"].into_iter().filter_map(|name| {
+            let key = query.given(name)?.to_owned();
+            Some(labelled(t.field_name(name), key))
+        });
+        tab.into_iter()
+            .chain(term)
+            .chain(chosen)
+            .chain(days)
+            .chain(links)
+            .collect::<Vec<_>>()
+            .join(", ")
     }
 }
 
@@ -353,6 +398,16 @@ async fn linked_id(
     let Some(key) = parse_key(sent) else { return Ok(None) };
     let found = ctx.store().get(ctx.workspace_id(), kind, &key).await?;
     found.map(|document| Doc::parse(&document)?.id()).transpose()
+}
+
+/// The days of a filter by due date.
+fn due_days(due: &str) -> Option<i64> {
+    match due {
+        "week" => Some(7),
+        "fortnight" => Some(14),
+        "month" => Some(30),
+        _ => None,
+    }
 }
 
 fn days_after(today: Date, days: i64) -> Date {
@@ -448,13 +503,17 @@ async fn filters(
         let options = vec![
             option("overdue", t.msg("filter-overdue").into()),
             option("week", t.msg("filter-due-days").arg("days", 7_u64).into()),
+            option("fortnight", t.msg("filter-due-days").arg("days", 14_u64).into()),
             option("month", t.msg("filter-due-days").arg("days", 30_u64).into()),
             option("none", t.msg("filter-no-date").into()),
         ];
         filters.push(filter("due", t.msg("column-due").into(), options));
     }
     if kind == Kind::Budget {
-        let options = vec![option("yes", t.msg("filter-over-budget").into())];
+        let options = vec![
+            option("open", t.msg("filter-over-budget-open").into()),
+            option("all", t.msg("filter-over-budget").into()),
+        ];
         filters.push(filter("over", t.msg("column-spent").into(), options));
     }
     Ok(filters)
@@ -463,6 +522,7 @@ async fn filters(
 /// The total of the listed expenses: of all pages, or of this page when there are too many.
 async fn totals(
     ctx: &MemberContext,
+    statuses: &Statuses,
     list: &ListRequest,
     count: RecordCount,
     docs: &[Doc],
@@ -473,14 +533,14 @@ async fn totals(
             Ok((Vec::new(), String::new()))
         }
         RecordCount::Exactly(count) if count <= u64::from(PAGE_SIZE) => {
-            Ok((totals_by_currency(t, docs), String::new()))
+            Ok((totals_by_currency(t, statuses, docs), String::new()))
         }
         RecordCount::Exactly(count) if count <= COUNT_LIMIT => {
             let limit = u32::try_from(COUNT_LIMIT).unwrap_or(PAGE_SIZE);
             let all = RecordQuery { skip: 0, limit, ..list.records.clone() };
             let (all, _) = ctx.query_records(all).await?;
-            Ok((totals_by_currency(t, &all), String::new()))
+            Ok((totals_by_currency(t, statuses, &all), String::new()))
         }
-        _ => Ok((totals_by_currency(t, docs), t.msg("list-totals-on-page").into())),
+        _ => Ok((totals_by_currency(t, statuses, docs), t.msg("list-totals-on-page").into())),
     }
 }

@@ -115,7 +115,7 @@ impl<'a> RowBuilder<'a> {
                 let totals = BudgetTotals::of(&budgets, doc.text("currency"));
                 let money = (!budgets.is_empty())
                     .then(|| Money::new(t, &totals.amount.to_string(), doc.text("currency")));
-                Ok::<_, WebError>((id, (totals.share(), money)))
+                Ok::<_, WebError>((id, (totals.share(t), money)))
             });
             rows.budgets = try_join_all(totals).await?.into_iter().collect();
         } else {
@@ -181,7 +181,7 @@ impl<'a> RowBuilder<'a> {
                 reference,
                 name(folder.unwrap_or_default()),
                 status,
-                Cell::Share(BudgetShare::of(doc.0["percentUsed"].as_str())),
+                Cell::Share(BudgetShare::of(self.t, doc.0["percentUsed"].as_str())),
                 Cell::Money(Some(doc.money(self.t, "spent"))),
                 Cell::Money(Some(doc.money(self.t, "amount"))),
             ],

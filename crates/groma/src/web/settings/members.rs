@@ -5,7 +5,7 @@ use crate::web::{
     WebError,
     fields::{Choice, problems},
     flash::Flash,
-    form::Form,
+    form::{Form, Query},
     format::Moment,
     i18n::{Localizer, id},
     page::{Meta, Nav},
@@ -90,7 +90,7 @@ async fn show(
             });
         }
     }
-    let members = people.iter().filter_map(|KnownPerson { person, role }| {
+    let members = people.iter().filter_map(|KnownPerson { person, role, .. }| {
         let role = (*role)?;
         let is_me = person.id == ctx.member.person.id;
         let can_edit = can_administer && (role != Role::Owner || can_own);
@@ -180,16 +180,23 @@ async fn member(ctx: &MemberContext, id: &str) -> Result<KnownPerson, WebError> 
 pub(in crate::web) async fn set_role(
     ctx: MemberContext,
     Path(id): Path<String>,
+    query: Query,
     form: Form,
 ) -> Result<Response, WebError> {
     let known = member(&ctx, &id).await?;
-    let role: Role = form.get("role").parse().map_err(WebError::invalid)?;
+    // Undo has the earlier role in its address.
+    let is_undo = query.has("role");
+    let sent = if is_undo { query.get("role") } else { form.get("role") };
+    let role: Role = sent.parse().map_err(WebError::invalid)?;
     let user = NewUser { email: known.person.email.clone(), name: None, password_hash: None };
     match ctx.store().add_member(ctx.workspace_id(), ctx.actor(), user, role, ctx.now()).await {
         Ok(_) => {
             let t = ctx.t();
             let message = t.msg("members-role-changed").arg("name", known.person.name);
-            let flash = Flash::new(message.arg("role", t.role(role)));
+            let mut flash = Flash::new(message.arg("role", t.role(role)));
+            if let Some(earlier) = known.role.filter(|earlier| *earlier != role && !is_undo) {
+                flash = flash.with_undo(format!("{PATH}/{id}/role?role={}", earlier.name()));
+            }
             Ok(ctx.redirect_with_flash(PATH, &flash))
         }
         Err(error) => show_rejection(&ctx, error).await,

@@ -138,7 +138,7 @@ struct TokenForm {
 
 struct ScopeChoice {
     name: &'static str,
-    grants: &'static str,
+    grants: String,
     is_selected: bool,
     /// Why it cannot be chosen; empty when it can.
     hint: String,
@@ -167,7 +167,7 @@ fn form_page(ctx: &MemberContext, typed: &str, chosen: &[&str], expiry: &str) ->
             .into_iter()
             .map(|scope| ScopeChoice {
                 name: scope.name(),
-                grants: scope.description(),
+                grants: t.msg("scope-description").arg("scope", scope.name()).into(),
                 is_selected: chosen.contains(&scope.name()),
                 hint: match token::check_grantable([scope].into_iter().collect(), ctx.member.role) {
                     Ok(()) => String::new(),

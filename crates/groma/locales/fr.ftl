@@ -1,0 +1,1214 @@
+### The French texts of the web application. See `en.ftl` for how they are used.
+
+## Numbers, dates and times
+
+number-group-separator = {"\u202F"}
+number-decimal-separator = ,
+percent = { $number } %
+number-short = { $unit ->
+    [billion] { $number } Md
+    [million] { $number } M
+    [thousand] { $number } k
+   *[one] { $number }
+}
+degrees = { $direction ->
+    [north] { $degrees } N
+    [south] { $degrees } S
+    [east] { $degrees } E
+   *[west] { $degrees } O
+}
+language-name = Français
+yes = oui
+no = non
+empty-value = vide
+count-more-than = plus de { $count }
+
+month-short = { $month ->
+    [1] janv.
+    [2] févr.
+    [3] mars
+    [4] avr.
+    [5] mai
+    [6] juin
+    [7] juil.
+    [8] août
+    [9] sept.
+    [10] oct.
+    [11] nov.
+   *[12] déc.
+}
+date-day = { $day ->
+    [1] 1er
+   *[other] { $day }
+} { month-short }
+date-full = { $day ->
+    [1] 1er
+   *[other] { $day }
+} { month-short } { $year }
+date-month = { month-short }
+date-month-year = { month-short } { $year }
+date-exact = { date-full }, { $time } { $zone }
+
+time-just-now = à l’instant
+time-soon = dans quelques secondes
+time-yesterday = hier
+time-tomorrow = demain
+time-unit = { $unit ->
+    [minute] { $count } min
+    [hour] { $count } h
+   *[day] { $count ->
+        [one] { $count } jour
+       *[other] { $count } jours
+    }
+}
+time-relative = { $tense ->
+    [future] dans { time-unit }
+   *[past] il y a { time-unit }
+}
+hours = { $hours } h
+
+## Kinds of records
+
+kind-title = { $kind ->
+    [folder] Dossiers
+    [assignment] Tâches
+    [expense] Dépenses
+   *[budget] Budgets
+}
+kind-plural = { $kind ->
+    [folder] dossiers
+    [assignment] tâches
+    [expense] dépenses
+   *[budget] budgets
+}
+record-count = { $kind ->
+    [folder] { $count ->
+        [one] { $count } dossier
+       *[other] { $count } dossiers
+    }
+    [assignment] { $count ->
+        [one] { $count } tâche
+       *[other] { $count } tâches
+    }
+    [expense] { $count ->
+        [one] { $count } dépense
+       *[other] { $count } dépenses
+    }
+   *[budget] { $count ->
+        [one] { $count } budget
+       *[other] { $count } budgets
+    }
+}
+record-count-more-than = plus de { $count } { kind-plural }
+shape-count = { $count ->
+    [one] { $count } objet
+   *[other] { $count } objets
+}
+record-new = { $kind ->
+    [folder] Nouveau dossier
+    [assignment] Nouvelle tâche
+    [expense] Nouvelle dépense
+   *[budget] Nouveau budget
+}
+
+## Layout
+
+skip-to-content = Aller au contenu
+nav-main = Principale
+nav-dashboard = Tableau de bord
+nav-folders = Dossiers
+nav-assignments = Tâches
+nav-expenses = Dépenses
+nav-budgets = Budgets
+nav-map = Carte
+nav-settings = Paramètres
+workspaces-title = Espaces de travail
+search-everything = Rechercher partout
+search-placeholder = Rechercher dossiers, personnes, références
+account-menu = Menu du compte : { $name }
+menu-account = Compte
+menu-documentation = Documentation de l’API
+menu-shortcuts = Raccourcis clavier
+menu-log-out = Se déconnecter
+undo = Revenir en arrière
+cancel = Annuler
+copy = Copier
+copy-command = Copier la commande
+edit = Modifier
+delete = Supprimer
+actions = Actions
+clear-filters = Effacer les filtres
+newest = ‹ Les plus récents
+older = Plus anciens ›
+
+## Error pages
+
+error-title-not-found = Page introuvable
+error-title-forbidden = Accès refusé
+error-title-conflict = Modifications en conflit
+error-title-too-many = Trop de tentatives
+error-title-internal = Une erreur s’est produite
+error-title-bad-request = Requête non valide
+error-not-found = Cette page n’existe pas. Elle a peut-être été supprimée, ou elle appartient à un autre espace de travail.
+error-missing-role = Vous avez besoin du rôle { role-name } pour faire cela. Demandez à un administrateur de l’espace de travail.
+error-conflict = Quelqu’un d’autre l’a modifié entre-temps. Ouvrez la page à nouveau et recommencez votre modification.
+error-reason = La requête n’est pas valide : { $reason }.
+error-login-required = Connectez-vous pour continuer.
+error-cross-site = Cette requête vient d’un autre site : rien n’a été modifié. Ouvrez la page sur ce site et réessayez.
+error-form-expired = Cette page a expiré ou appartient à un autre espace de travail : rien n’a été modifié. Revenez à la page précédente, rechargez-la et réessayez.
+error-form-incomplete = Ce formulaire est incomplet : rien n’a été modifié. Rechargez la page et réessayez.
+error-not-a-form = La requête n’est pas un formulaire. Envoyez le formulaire depuis la page.
+error-too-large = La requête est trop volumineuse. Réduisez-la et réessayez.
+error-internal-read = Le serveur n’a pas pu afficher cette page. Réessayez dans un instant.
+error-internal-change = Le serveur n’a pas pu terminer la requête. Votre modification est peut-être enregistrée, peut-être pas. Vérifiez avant de réessayer.
+error-request-id = Si vous signalez ce problème, indiquez l’identifiant de la requête <code>{ $id }</code>.
+error-home = Aller au tableau de bord
+
+## Login
+
+login-title = Connexion
+login-submit = Se connecter
+login-failed = L’adresse e-mail ou le mot de passe est incorrect.
+login-too-many = Trop de tentatives échouées. Réessayez dans 15 minutes.
+
+## First setup
+
+setup-page-title = Configuration
+setup-title = Configurer { $service }
+setup-intro = Le premier espace de travail sera créé, et vous en serez propriétaire.
+setup-workspace-name = Nom de l’espace de travail
+setup-workspace-name-hint = Par exemple, le nom de votre cabinet
+setup-submit = Créer l’espace de travail
+setup-code-invalid = Le code de configuration est incorrect ou a expiré. Ouvrez le lien de configuration que le serveur a affiché à son dernier démarrage.
+setup-missing-title = Configuration requise
+setup-missing-text = { $service } n’a pas encore d’utilisateur. Au démarrage, <code>groma serve</code> a affiché un lien de configuration qui commence par <code>{ $address }</code>. Ouvrez ce lien pour créer le premier espace de travail et son propriétaire.
+setup-missing-hint = Le lien change à chaque démarrage du serveur. Vous pouvez aussi exécuter <code>groma workspace create NAME --owner EMAIL</code>.
+
+## Invitation
+
+invitation-page-title = Invitation
+invitation-title = Rejoindre { $workspace }
+invitation-text = { $inviter } vous invite avec le rôle <b>{ $role }</b>. L’invitation est valable jusqu’au { $expires }.
+invitation-text-without-inviter = Cette invitation vous donne le rôle <b>{ $role }</b>. Elle est valable jusqu’au { $expires }.
+invitation-join = Rejoindre
+invitation-join-as = Rejoindre en tant que { $user }
+invitation-log-in-first = Vous avez déjà un compte ? Connectez-vous
+invitation-invalid-title = Cette invitation n’est plus valable.
+invitation-invalid-text = Elle a déjà été utilisée ou révoquée, ou elle a expiré. Demandez-en une nouvelle à la personne qui vous l’a envoyée.
+invitation-joined = Vous avez rejoint cet espace de travail.
+
+## Account
+
+account-title = Compte
+account-preferences = Langue et thème
+account-language = Langue
+account-theme = Thème
+account-automatic = Automatique
+account-theme-name = { $theme ->
+    [light] Clair
+   *[dark] Sombre
+}
+account-preferences-saved = Langue et thème enregistrés.
+account-no-workspace = Vous n’êtes membre d’aucun espace de travail. Ouvrez une invitation pour en rejoindre un.
+account-email = Adresse e-mail
+account-your-email = Votre adresse e-mail
+account-your-name = Votre nom
+account-password = Mot de passe
+account-password-hint = Au moins 8 caractères
+account-current-password = Mot de passe actuel
+account-new-password = Nouveau mot de passe
+account-password-wrong = mot de passe incorrect
+account-change-password = Changer le mot de passe
+account-change-password-hint = Changer de mot de passe ferme toutes les autres sessions.
+account-password-changed = Mot de passe modifié. Toutes les autres sessions sont fermées.
+account-sessions = Sessions
+account-session-browser = Navigateur
+account-session-address = Adresse IP
+account-session-opened = Connexion
+account-session-last-used = Dernière utilisation
+account-session-current = cette session
+account-end-session = Fermer
+account-end-session-of = Fermer la session : { $browser }
+account-end-other-sessions = Fermer toutes les autres sessions
+account-session-ended = Session fermée.
+account-other-sessions-ended = Toutes les autres sessions sont fermées.
+account-browser-on = { $browser } sur { $system }
+account-unknown-browser-on = Navigateur inconnu sur { $system }
+account-unknown-browser = Navigateur inconnu
+account-workspace = Espace de travail
+account-role = Rôle
+account-workspace-current = actuel
+account-open-workspace = Ouvrir
+account-open-workspace-named = Ouvrir { $name }
+account-time-zone = Fuseau horaire
+account-time-zone-hint = Les heures sont affichées dans le fuseau horaire de votre navigateur.
+
+## Dashboard
+
+dashboard-first-steps = Pour commencer
+dashboard-step-folder = <a href="/folders/new">Créez un dossier</a> pour un projet, avec un client et une échéance.
+dashboard-step-budget = Ajoutez un budget et saisissez les dépenses. Le dossier indique ce qui reste.
+dashboard-step-map = Dessinez une parcelle sur <a href="/map">la carte</a>, ou envoyez du GeoJSON depuis votre SIG.
+dashboard-step-token = <a href="/settings/tokens">Créez un jeton d’API</a> pour les scripts et QGIS.
+dashboard-step-members = <a href="/settings/members">Invitez des membres</a> et choisissez un rôle pour chacun.
+dashboard-overdue-assignments = Tâches en retard
+dashboard-overdue-folders = Dossiers en retard
+dashboard-overspent-budgets = Budgets dépassés
+dashboard-overspent = Budgets dépassés
+dashboard-due-soon = Dossiers à échéance dans les 14 jours
+dashboard-mine = Mes tâches
+dashboard-mine-empty = Aucune tâche ouverte.
+dashboard-all = Tout voir
+dashboard-all-of = Tout voir : { $title }
+dashboard-all-activity = Tout voir : activité
+
+## Activity
+
+activity-title = Activité
+activity-subtitle = Toutes les modifications, avec l’ancienne et la nouvelle valeur
+activity-empty = Aucune activité pour l’instant.
+activity-no-older = Aucune activité plus ancienne.
+activity-operator = L’administrateur du serveur
+activity-unknown-person = Quelqu’un
+activity-deleted-status = statut supprimé
+activity-another-record = autre
+activity-moved = déplacé
+activity-sentence = { $action ->
+    [folder-created] { $actor } a créé le dossier { $subject }
+    [folder-updated] { $actor } a modifié le dossier { $subject }
+    [folder-archived] { $actor } a archivé le dossier { $subject }
+    [folder-unarchived] { $actor } a désarchivé le dossier { $subject }
+    [folder-deleted] { $actor } a supprimé le dossier { $subject }
+    [assignment-created] { $actor } a créé la tâche { $subject }
+    [assignment-updated] { $actor } a modifié la tâche { $subject }
+    [assignment-deleted] { $actor } a supprimé la tâche { $subject }
+    [expense-created] { $actor } a créé la dépense { $subject }
+    [expense-updated] { $actor } a modifié la dépense { $subject }
+    [expense-deleted] { $actor } a supprimé la dépense { $subject }
+    [budget-created] { $actor } a créé le budget { $subject }
+    [budget-updated] { $actor } a modifié le budget { $subject }
+    [budget-deleted] { $actor } a supprimé le budget { $subject }
+    [status-created] { $actor } a créé le statut { $subject }
+    [status-updated] { $actor } a modifié le statut { $subject }
+    [status-deleted] { $actor } a supprimé le statut { $subject }
+    [layer-created] { $actor } a créé la couche { $subject }
+    [layer-updated] { $actor } a modifié la couche { $subject }
+    [layer-deleted] { $actor } a supprimé la couche { $subject }
+    [geometries-created] { $actor } a ajouté { $created ->
+        [one] { $created } objet
+       *[other] { $created } objets
+    } à la couche { $subject }
+    [geometries-updated] { $actor } a modifié { $updated ->
+        [one] { $updated } objet
+       *[other] { $updated } objets
+    } dans la couche { $subject }
+    [geometries-posted] { $actor } a ajouté { $created ->
+        [one] { $created } objet
+       *[other] { $created } objets
+    } et en a modifié { $updated } dans la couche { $subject }
+    [geometry-deleted] { $actor } a supprimé un objet de la couche { $subject }
+    [webhook-created] { $actor } a créé le webhook { $subject }
+    [webhook-updated] { $actor } a modifié le webhook { $subject }
+    [webhook-deleted] { $actor } a supprimé le webhook { $subject }
+    [webhook-enabled] { $actor } a activé le webhook { $subject }
+    [webhook-disabled] { $actor } a désactivé le webhook { $subject }
+    [webhook-secretRotated] { $actor } a renouvelé le secret du webhook { $subject }
+    [webhook-gaveUp] { $actor } a désactivé le webhook { $subject } après des échecs répétés
+    [webhook-tested] { $actor } a envoyé un événement de test au webhook { $subject }
+    [webhook-redelivered] { $actor } a relancé des envois au webhook { $subject }
+    [member-added] { $actor } a ajouté le membre { $subject }
+    [member-updated] { $actor } a modifié le rôle du membre { $subject }
+    [member-removed] { $actor } a retiré le membre { $subject }
+    [invitation-created] { $actor } a invité { $subject }
+    [invitation-cancelled] { $actor } a révoqué une invitation
+    [token-created] { $actor } a créé le jeton d’API { $subject }
+    [token-revoked] { $actor } a révoqué un jeton d’API
+    [workspace-updated] { $actor } a modifié l’espace de travail { $subject }
+   *[other] { $actor } a modifié { $subject }
+}
+activity-field = { $field } :
+
+## Search
+
+search-title = Recherche
+search-field = Texte à rechercher
+search-submit = Rechercher
+search-help = Saisissez une partie d’un nom ou d’une description, ou une référence complète. La casse et les accents sont ignorés : <em>chene</em> trouve <em>Chêne</em>.
+search-nothing-found = Aucun résultat pour <em>{ $term }</em>.
+search-exact = Référence exacte
+search-people = Personnes
+search-all = Tout voir
+search-all-matching = { $kind ->
+    [folder] Tout voir : dossiers trouvés
+    [assignment] Tout voir : tâches trouvées
+    [expense] Tout voir : dépenses trouvées
+   *[budget] Tout voir : budgets trouvés
+}
+
+## Lists of records
+
+list-tab = { $tab ->
+    [active] Actifs
+    [archived] Archivés
+    [open] Ouvertes
+    [done] Terminées
+   *[cancelled] Annulées
+}
+list-tabs = État
+list-filter = Filtrer les { kind-plural }
+list-find = Rechercher dans les { kind-plural }
+list-from = Du
+list-until = Au
+list-filter-submit = Filtrer
+list-none-so-far = aucun résultat pour l’instant
+list-range = { $first }–{ $last } sur { $total }
+list-range-cut = { $first }–{ $last } sur { $total } · filtrez la liste pour en voir plus
+list-totals-on-page = sur cette page
+list-previous = ‹ Précédent
+list-next = Suivant ›
+kind-singular = { $kind ->
+    [folder] dossier
+    [assignment] tâche
+    [expense] dépense
+   *[budget] budget
+}
+list-empty-too-many-matches = { $kind ->
+    [assignment] Trop de tâches correspondent pour les filtrer toutes, et aucune des plus récentes ne convient
+    [expense] Trop de dépenses correspondent pour les filtrer toutes, et aucune des plus récentes ne convient
+    [folder] Trop de dossiers correspondent pour les filtrer tous, et aucun des plus récents ne convient
+   *[budget] Trop de budgets correspondent pour les filtrer tous, et aucun des plus récents ne convient
+} : { $filters }. Saisissez un terme plus long.
+list-empty-filters = { $kind ->
+    [assignment] Aucune tâche ne correspond
+    [expense] Aucune dépense ne correspond
+    [folder] Aucun dossier ne correspond
+   *[budget] Aucun budget ne correspond
+} : { $filters }.
+list-empty-page = La liste est plus courte : il n’y a pas de page { $page }.
+list-first-page = Aller à la première page
+list-active-filter = { $label } : { $value }
+list-active-term = « { $term } »
+list-empty = { $tab ->
+    [archived] Aucun dossier archivé.
+    [done] Aucune tâche terminée.
+    [cancelled] Aucune tâche annulée.
+    [active] Aucun dossier pour l’instant. Un dossier correspond à un projet. Il regroupe des tâches, des budgets, des dépenses et des objets sur la carte.
+    [open] Aucune tâche ouverte. Une tâche est un travail à faire dans un dossier.
+   *[none] { $kind ->
+        [expense] Aucune dépense pour l’instant. Une dépense doit avoir un dossier, une date et un montant.
+       *[budget] Aucun budget pour l’instant. Un budget fixe une limite de dépenses pour un dossier. Les dépenses y sont imputées.
+    }
+}
+column-reference = Référence
+column-folder = Dossier
+column-assignment = Tâche
+column-expense = Dépense
+column-budget = Budget
+column-status = Statut
+column-owner = Responsable
+column-assigned-to = Assignée à
+column-submitted-by = Déclarée par
+column-priority = Priorité
+column-due = Échéance
+column-date = Date
+column-budget-used = Budget consommé
+column-used = Consommé
+column-spent = Dépensé
+column-amount = Montant
+filter-me = Moi
+filter-overdue = En retard
+filter-due-days = Dans les { $days } jours
+filter-no-date = Sans date
+filter-over-budget = Budget dépassé
+filter-over-budget-open = Dépassé, non clos
+
+## Fields of records
+
+# The names of API fields in error messages and in the activity. `unknown` is the field's own name.
+field-name = { $field ->
+    [bbox] Emplacement
+    [archivedAt] Archivage
+    [assignment] Tâche
+    [billable] Facturable
+    [clientName] Client
+    [customFields] Champs personnalisés
+    [dueDate] Échéance
+    [endDate] Fin
+    [estimatedHours] Heures estimées
+    [externalId] Identifiant externe
+    [incurredOn] Date
+    [spentHours] Heures passées
+    [startDate] Début
+    [submittedBy] Déclarée par
+    [unitAmount] Prix unitaire
+    [amount] Montant
+    [appliesTo] S’applique à
+    [assignees] Assignée à
+    [attribution] Source à citer
+    [budget] Budget
+    [category] Catégorie
+    [color] Couleur
+    [crs] Système de coordonnées
+    [currency] Devise
+    [description] Description
+    [disabledReason] Motif de désactivation
+    [email] Adresse e-mail
+    [enabled] Activé
+    [events] Événements
+    [expires] Expiration
+    [folder] Dossier
+    [form] Formulaire
+    [group] Groupe
+    [isDefault] Par défaut
+    [maxZoom] Zoom maximal
+    [minZoom] Zoom minimal
+    [name] Nom
+    [owner] Responsable
+    [password] Mot de passe
+    [person] Personne
+    [position] Position
+    [priority] Priorité
+    [quantity] Quantité
+    [reference] Référence
+    [role] Rôle
+    [scope] Droit
+    [secret] Secret
+    [slug] Nom court
+    [spent] Dépensé
+    [status] Statut
+    [tags] Étiquettes
+    [title] Titre
+    [url] URL
+    [vendor] Fournisseur
+   *[other] { $unknown }
+}
+field-name-label = Nom
+field-title = Titre
+field-reference = Référence
+field-external-id = Identifiant externe
+field-description = Description
+field-status = Statut
+field-client = Client
+field-owner = Responsable
+field-tags = Étiquettes
+field-start = Début
+field-due = Échéance
+field-end = Fin
+field-currency = Devise
+field-folder = Dossier
+field-assignment = Tâche
+field-budget = Budget
+field-budget-left = Budget restant
+field-priority = Priorité
+field-assigned-to = Assignée à
+field-estimated-hours = Heures estimées
+field-spent-hours = Heures passées
+field-date = Date
+field-amount = Montant
+field-unit-price = Prix unitaire
+field-quantity = Quantité
+field-category = Catégorie
+field-vendor = Fournisseur
+field-submitted-by = Déclarée par
+field-billable = Facturable au client
+field-spent = Dépensé
+field-color = Couleur
+field-custom-fields = Champs personnalisés
+status-none = Aucun statut
+priority-name = { $priority ->
+    [low] Basse
+    [normal] Normale
+    [high] Haute
+    [urgent] Urgente
+   *[other] { $priority }
+}
+
+## Page of a record
+
+record-set-status = Appliquer
+record-archive = Archiver
+record-unarchive = Désarchiver
+record-archived-since = Archivé depuis le { $date }.
+record-details = Détails
+map-open = Ouvrir la carte
+map-needs-script = La carte a besoin de JavaScript. Le reste de cette page fonctionne sans.
+section-all = Tout voir
+section-all-description = { $kind ->
+    [folder] Tout voir : dossiers
+    [assignment] Tout voir : tâches
+    [expense] Tout voir : dépenses
+   *[budget] Tout voir : budgets
+}
+section-add = Ajouter
+section-add-description = { $kind ->
+    [folder] Ajouter un dossier
+    [assignment] Ajouter une tâche
+    [expense] Ajouter une dépense
+   *[budget] Ajouter un budget
+}
+folder-assignments-done = { $count ->
+    [one] { $done } sur { $count } terminée
+   *[other] { $done } sur { $count } terminées
+}
+folder-budget-used = { $percent } de { $amount }
+folder-no-assignments = Aucune tâche.
+folder-no-budgets = Aucun budget.
+folder-no-expenses = Aucune dépense.
+folder-no-shapes = Aucun objet pour l’instant
+assignment-no-expenses = Aucune dépense pour cette tâche.
+budget-over = Dépassement
+budget-left = Reste
+budget-used = { $percent } du budget
+budget-nothing-spent = Rien n’a encore été dépensé.
+budget-no-expenses = Aucune dépense n’est imputée à ce budget.
+chart-title = Dépenses par rapport au budget
+chart-description = { $spent } dépensés sur { $amount } ({ $percent } %) du { $from } au { $until }. { $state ->
+    [over] Le budget est dépassé.
+   *[within] {""}
+}
+chart-description-without-amount = { $spent } dépensés du { $from } au { $until }.
+chart-as-table = Afficher en tableau
+chart-month = Mois
+chart-spent = Dépensé
+chart-total = Total
+chart-budget = Budget
+
+## Forms of records
+
+form-new = Création
+form-edit = Modification
+form-create = { $kind ->
+    [folder] Créer le dossier
+    [assignment] Créer la tâche
+    [expense] Créer la dépense
+   *[budget] Créer le budget
+}
+form-save = Enregistrer
+form-save-mine = Enregistrer ma version
+form-add-another = Ajouter et en saisir une autre
+form-add-and-open = Ajouter et ouvrir
+form-more = Référence, identifiant externe, champs personnalisés
+form-tags-hint = Séparez les étiquettes par des virgules
+form-quantity-hint = 1 par défaut
+form-currency-of-folder = Devise du dossier
+form-folder-hint = Saisissez une partie du nom, du client ou de la référence
+form-folder-unknown = Aucun dossier n’a cette référence, et aucun dossier unique ne porte ce nom. Choisissez une suggestion.
+form-linked-reference-hint = Saisissez la référence
+form-new-reference-hint = Laissez vide pour en générer une
+form-reference-hint = Les liens avec l’ancienne référence ne fonctionneront plus
+form-external-id-hint = L’identifiant de cette fiche dans un autre système
+# Why a value is invalid, to follow the name of its field. $code tells languages other than English which rule
+# it is; the parameters of `Violation` in groma-domain are arguments, too.
+violation = { $code ->
+    [required] est obligatoire
+    [empty] ne doit pas être vide
+    [unknown-field] est un champ inconnu
+    [read-only] ne peut pas être modifié
+    [not-scalar] doit être une seule valeur
+    [too-short] doit avoir au moins { $min } caractères
+    [too-long] doit avoir au plus { $max } caractères
+    [wrong-length] doit avoir de { $min } à { $max } caractères
+    [control-characters] ne doit pas contenir de caractères de contrôle
+    [not-string] doit être un texte
+    [not-one-of] doit être l’une de ces valeurs : { $values }
+    [not-email] doit être une adresse e-mail, par exemple nom@example.com
+    [not-color] doit être une couleur hexadécimale, par exemple #2b6cb0
+    [looks-like-uuid] ne doit pas ressembler à un UUID
+    [crs-fixed] ne peut pas changer tant que la couche contient des objets
+    [not-slug] doit contenir une lettre ou un chiffre, et ne doit pas ressembler à un UUID
+    [not-number] doit être un nombre, par exemple 1250,00
+    [not-integer] doit être un nombre entier de { $min } à { $max }
+    [too-many-decimals] doit avoir au plus { $max } décimales
+    [too-many-digits] doit avoir au plus { $max } chiffres avant la virgule
+    [negative] ne doit pas être négatif
+    [not-boolean] doit être oui ou non
+    [not-date] doit être une date, par exemple 2026-11-15
+    [not-timestamp] doit être une date avec une heure, par exemple 2026-11-15T04:01:10Z
+    [end-before-start] ne doit pas précéder la date de début
+    [not-currency] doit être un code de devise ISO 4217, par exemple EUR
+    [wrong-decimals] doit avoir au plus { $max } décimales en { $currency }
+    [not-whole-amount] doit être un nombre entier en { $currency }
+    [not-budget-currency] doit être { $currency }, la devise du budget
+    [not-key] doit être un identifiant ou une référence
+    [not-found] « { $key } » n’existe pas
+    [taken] « { $value } » est déjà utilisé
+    [assignment-in-use] ne peut pas changer tant que des dépenses utilisent cette tâche
+    [not-status] « { $name } » n’est pas un statut possible ici
+    [same-status] doit être un autre statut
+    [default-status] est obligatoire : ce statut est celui par défaut
+    [status-in-use] est obligatoire : ce statut est utilisé
+    [no-such-person] n’est pas une personne de cet espace de travail
+    [last-owner] ne peut pas changer : un espace de travail a besoin d’un propriétaire
+    [another-folder] appartient à un autre dossier
+    [budget-in-use] ne peut pas changer tant que des dépenses utilisent ce budget
+    [not-person] doit être une adresse e-mail ou un identifiant
+    [too-many-people] doit avoir au plus { $max } personnes
+    [wrong-tag] ne doit contenir que des étiquettes de 1 à { $max } caractères
+    [too-many-tags] doit avoir au plus { $max } étiquettes
+    [too-many-custom-fields] doit avoir au plus { $max } champs
+    [wrong-custom-field-name] doit avoir des noms de 1 à { $max } caractères
+    [wrong-custom-field-number] doit contenir un nombre d’au plus { $max } caractères dans « { $name } »
+    [custom-field-too-long] doit avoir au plus { $max } caractères dans « { $name } »
+    [custom-field-control-characters] ne doit pas contenir de caractères de contrôle dans « { $name } »
+    [not-url] doit être une adresse qui commence par { $schemes }
+    [url-whitespace] ne doit contenir ni espaces ni caractères de contrôle
+    [url-without-host] doit avoir un nom d’hôte et un port valide
+    [url-credentials] ne doit pas contenir d’identifiants de connexion
+    [url-fragment] ne doit pas contenir de fragment (#)
+    [no-events] doit contenir au moins un événement
+    [unknown-event] contient l’événement inconnu « { $name } »
+    [repeated-event] contient « { $name } » plusieurs fois
+    [not-printable] ne doit contenir que des caractères ASCII imprimables
+    [surrounding-space] ne doit ni commencer ni finir par une espace
+   *[other] { $text }
+}
+form-custom-number = doit être un nombre
+form-custom-boolean = doit être oui ou non
+form-custom-twice = « { $name } » est utilisé deux fois ; supprimez l’un des deux
+form-custom-name = Nom
+form-custom-value = Valeur
+form-custom-name-of = Nom du champ personnalisé { $number }
+form-custom-type-of = Type du champ personnalisé { $number }
+form-custom-value-of = Valeur du champ personnalisé { $number }
+form-custom-type = { $type ->
+    [text] Texte
+    [number] Nombre
+    [boolean] Oui ou non
+   *[null] Vide
+}
+record-edit-title = Modifier { $title }
+record-created = { $kind ->
+    [folder] Dossier { $reference } créé.
+    [assignment] Tâche { $reference } créée.
+    [expense] Dépense { $reference } créée.
+   *[budget] Budget { $reference } créé.
+}
+record-saved = { $kind ->
+    [folder] Dossier { $reference } enregistré.
+    [assignment] Tâche { $reference } enregistrée.
+    [expense] Dépense { $reference } enregistrée.
+   *[budget] Budget { $reference } enregistré.
+}
+record-unchanged = { $kind ->
+    [folder] Dossier { $reference } : aucune modification à enregistrer.
+    [assignment] Tâche { $reference } : aucune modification à enregistrer.
+    [expense] Dépense { $reference } : aucune modification à enregistrer.
+   *[budget] Budget { $reference } : aucune modification à enregistrer.
+}
+record-deleted = { $kind ->
+    [folder] Dossier { $reference } supprimé.
+    [assignment] Tâche { $reference } supprimée.
+    [expense] Dépense { $reference } supprimée.
+   *[budget] Budget { $reference } supprimé.
+}
+record-status-changed = Statut de { $reference } modifié.
+record-status-conflict = Quelqu’un d’autre a modifié cette fiche : le statut n’a pas été changé. Vérifiez la fiche, puis changez à nouveau le statut.
+folder-archived = Dossier { $reference } archivé.
+folder-unarchived = Dossier { $reference } désarchivé.
+conflict-title = Quelqu’un d’autre a modifié cette fiche
+conflict-text = Vos modifications ne sont pas encore enregistrées. Comparez les valeurs enregistrées avec les vôtres. Pour enregistrer les valeurs du formulaire ci-dessous, choisissez « Enregistrer ma version ».
+conflict-field = Champ
+conflict-saved = Valeur enregistrée
+conflict-typed = Votre valeur
+conflict-same = Les valeurs enregistrées sont identiques aux vôtres.
+conflict-discard = Abandonner mes modifications
+expenses-entered = Dépenses du dossier { $folder }
+expenses-entered-count = { $count ->
+    [one] pour { $count } dépense
+   *[other] pour { $count } dépenses
+}
+expenses-entered-newest = pour les { $count } dépenses les plus récentes
+expenses-entered-empty = Aucune dépense pour l’instant.
+
+## Deleting
+
+delete-title = Supprimer { $name }
+delete-nothing-else = Rien d’autre ne sera supprimé.
+delete-also = Ce qui suit sera aussi supprimé :
+delete-keeps = Ce qui suit sera conservé :
+delete-keeps-shapes = { $count ->
+    [one] { $count } objet sur la carte, dont le lien avec le dossier sera supprimé
+   *[other] { $count } objets sur la carte, dont le lien avec le dossier sera supprimé
+}
+delete-keeps-expenses = { $kind ->
+    [assignment] { $expenses }, dont le lien avec la tâche sera supprimé
+   *[budget] { $expenses }, dont le lien avec le budget sera supprimé
+}
+delete-type = { $what ->
+    [reference] Saisissez la référence <code>{ $text }</code> pour confirmer
+    [slug] Saisissez le nom court <code>{ $text }</code> pour confirmer
+   *[name] Saisissez le nom <code>{ $text }</code> pour confirmer
+}
+delete-wrong-confirmation = { $confirm_with ->
+    [reference] La référence ne correspond pas : rien n’a été supprimé. Saisissez-la exactement comme indiqué.
+    [slug] Le nom court ne correspond pas : rien n’a été supprimé. Saisissez-le exactement comme indiqué.
+   *[name] Le nom ne correspond pas : rien n’a été supprimé. Saisissez-le exactement comme indiqué.
+}
+delete-conflict = Quelqu’un d’autre a modifié cette fiche depuis que vous avez ouvert la page : rien n’a été supprimé. Vérifiez ce qui sera supprimé, puis confirmez à nouveau.
+
+## Map
+
+map-page-needs-script = La carte a besoin de JavaScript. Sans JavaScript, ouvrez un dossier pour voir ses fiches.
+map-nothing-to-save = Il n’y a aucun objet à enregistrer. Dessinez-en un d’abord.
+map-one-shape = La requête contient plusieurs objets. Enregistrez un seul objet à la fois.
+
+## Settings: API tokens
+
+tokens-title = Jetons d’API
+token-new = Nouveau jeton
+tokens-empty = Aucun jeton pour l’instant. Les scripts, QGIS et d’autres services utilisent un jeton pour lire cet espace de travail. Un jeton ne peut jamais faire plus que la personne à qui il appartient.
+token-create = Créer un jeton
+token-copy-now = Copiez ce jeton maintenant. Il ne sera plus affiché.
+token-column-token = Jeton
+token-column-scopes = Droits
+token-column-last-used = Dernière utilisation
+token-column-expires = Expiration
+token-no-scopes = aucun
+token-never = jamais
+token-ended = { $reason ->
+    [revoked] révoqué
+   *[expired] expiré
+}
+token-revoke = Révoquer
+token-revoke-named = Révoquer { $name }
+tokens-own-only = Cette liste montre seulement vos jetons. Les administrateurs voient tous les jetons de l’espace de travail.
+tokens-docs = La <a href="/docs/">documentation de l’API</a> explique comment utiliser les jetons.
+token-name-hint = Le script ou le service qui utilisera le jeton, par exemple « QGIS bureau » ou « Export de nuit »
+token-scopes-hint = Choisissez ce que le jeton peut faire. Les statuts, les couches et les géométries ne demandent aucun droit.
+token-scope-needs-admin = Seuls les administrateurs et les propriétaires peuvent accorder ce droit.
+scope-description = { $scope ->
+    [READ_FOLDER] Lister et lire les dossiers
+    [READ_ASSIGNMENT] Lister et lire les tâches
+    [READ_EXPENSE] Lister et lire les dépenses
+    [READ_BUDGET] Lister et lire les budgets
+   *[MANAGE_WEBHOOK] Créer et supprimer des webhooks
+}
+token-scope-forbidden = Seuls les administrateurs et les propriétaires peuvent accorder MANAGE_WEBHOOK. Choisissez d’autres droits.
+token-expires-after = Expire après
+token-expires-days = { $days } jours
+token-expires-never = Jamais
+token-expires-invalid = choisissez 30, 90 ou 365 jours, ou jamais
+token-already-created = Ce jeton a déjà été créé. Si vous ne l’avez pas copié, révoquez-le et créez-en un nouveau.
+token-revoke-title = Révoquer « { $name } »
+token-revoke-text = Les requêtes avec ce jeton échoueront immédiatement. Un jeton révoqué ne peut pas être rétabli ; créez-en un nouveau.
+token-revoked = Jeton « { $name } » révoqué.
+
+## Settings: webhooks
+
+webhooks-title = Webhooks
+webhook-new = Nouveau webhook
+webhook-create = Créer un webhook
+webhooks-empty = Aucun webhook pour l’instant. Groma envoie une requête signée à l’adresse du webhook chaque fois qu’un dossier, une tâche, une dépense ou un budget change.
+webhook-column-endpoint = Adresse
+webhook-column-events = Événements
+webhook-column-health = État
+webhook-column-recent = Envois récents
+webhook-recent-description = { $count ->
+    [one] Dernier envoi : { $failed ->
+        [one] { $failed } échec
+       *[other] { $failed } échecs
+    }
+   *[other] { $count } derniers envois : { $failed ->
+        [one] { $failed } échec
+       *[other] { $failed } échecs
+    }
+}
+webhook-health = { $state ->
+    [disabled] Désactivé
+    [failing] En échec
+    [delivering] Opérationnel
+   *[unused] Aucun envoi pour l’instant
+}
+webhook-since = ·
+webhooks-docs = La <a href="/docs/">documentation de l’API</a> explique comment vérifier les envois et quand un envoi en échec est retenté.
+webhooks-limit = Un espace de travail peut avoir au maximum { $count } webhooks.
+webhook-all-events = tous les événements
+webhook-url = URL
+webhook-url-hint = L’URL HTTPS qui reçoit les envois
+webhook-url-hint-http = L’URL HTTP ou HTTPS qui reçoit les envois
+webhook-secret = Secret
+webhook-secret-hint = Sert à signer les envois. Laissez vide pour en générer un
+webhook-events = Événements
+webhook-choose-all = Tous les événements
+webhook-choose-all-hint = Comprend les événements ajoutés dans les versions futures. Les choix ci-dessous sont ignorés.
+webhook-no-events = Choisissez au moins un événement, ou tous les événements.
+webhook-edit-title = Modifier le webhook
+webhook-created = Webhook créé.
+webhook-saved = Webhook enregistré.
+webhook-enabled = Webhook activé. Les envois en attente partent maintenant.
+webhook-disabled = Webhook désactivé. Les nouveaux événements ne sont plus mis en attente tant que vous ne le réactivez pas.
+webhook-test-sent = Événement de test envoyé. Rechargez cette page pour voir le résultat.
+webhook-endpoint = Webhook
+webhook-send-test = Envoyer un événement de test
+webhook-rotate = Renouveler le secret
+webhook-disable = Désactiver
+webhook-enable = Activer
+webhook-copy-secret-now = Copiez ce secret maintenant. Il ne sera plus affiché.
+webhook-signature-text = Il sert à vérifier les envois : l’en-tête <code>{ $header }</code> est le HMAC-SHA256 du corps.
+webhook-sample-text = Pour envoyer un exemple de requête signée depuis un terminal :
+webhook-disabled-notice = Ce webhook est désactivé ({ $reason }). Les nouveaux événements ne sont pas mis en attente. Les envois en attente partiront quand vous le réactiverez.
+webhook-since-label = { $state ->
+    [failing] Début des échecs
+    [disabled] Désactivation
+   *[other] Dernier succès
+}
+webhook-created-at = Création
+webhook-updated-at = Modification
+webhook-old-secret-until = Expiration de l’ancien secret
+webhook-rotate-title = Renouveler le secret
+webhook-rotate-submit = Créer un nouveau secret
+webhook-rotate-note = Un nouveau secret sera créé pour { $url } et affiché une seule fois. Tant que l’ancien secret est valable, l’en-tête Standard Webhooks contient une signature pour chaque secret. L’en-tête { $header } utilise seulement le nouveau secret.
+webhook-rotated = Nouveau secret créé.
+webhook-overlap = Expiration de l’ancien secret
+webhook-overlap-hours = { $hours ->
+    [24] Dans 1 jour
+    [168] Dans 1 semaine
+    [1] Dans 1 heure
+   *[0] Immédiatement
+}
+webhook-delete = Supprimer le webhook
+webhook-delete-title = Supprimer le webhook
+webhook-delete-text = { $url } ne recevra plus d’événements. Les envois en attente seront annulés, et le journal des envois sera supprimé.
+webhook-deleted = Webhook supprimé.
+deliveries-title = Envois
+deliveries-state = État
+deliveries-event = Événement
+deliveries-any-state = Tous les états
+deliveries-any-event = Tous les événements
+deliveries-show = Afficher
+deliveries-none-match = Aucun envoi correspondant.
+deliveries-empty = Aucun envoi pour l’instant. Le prochain changement correspondant apparaîtra ici. Pour essayer le webhook tout de suite, envoyez un événement de test.
+deliveries-attempts = Tentatives
+deliveries-response = Réponse
+deliveries-created = Création
+deliveries-next = Prochaine tentative
+deliveries-resend-title = Relancer les envois en échec
+deliveries-resend-within = Période des échecs
+deliveries-last-hour = dernière heure
+deliveries-last-day = dernières 24 heures
+deliveries-last-week = 7 derniers jours
+deliveries-last-month = 30 derniers jours
+deliveries-resend = Relancer
+deliveries-resent = { $count ->
+    [0] Aucun envoi n’a échoué pendant cette période.
+    [one] { $count } envoi relancé.
+   *[other] { $count } envois relancés.
+}
+delivery-title = Envoi
+delivery-test = test
+delivery-state = { $state ->
+    [waiting] en attente
+    [sending] en cours
+    [delivered] réussi
+    [failed] en échec
+   *[retrying] à retenter
+}
+delivery-state-filter = { $state ->
+    [waiting] En attente
+    [sending] En cours
+    [delivered] Réussi
+   *[failed] En échec
+}
+delivery-next-attempt = Prochaine tentative
+delivery-no-attempts = Aucune tentative pour l’instant. Les tentatives de plus de 30 jours ne sont pas affichées.
+delivery-empty-response = La réponse n’avait pas de corps.
+delivery-response-of = Réponse à la tentative { $number }
+delivery-request = Requête
+delivery-request-body = Corps de la requête
+delivery-resent = Envoi relancé.
+attempt-no-response = aucune réponse
+
+## Settings: members
+
+members-title = Membres
+members-link-copy-now = Copiez ce lien maintenant. Il ne sera plus affiché.
+members-link-hint = Le lien est valable pour une seule personne et expire dans 7 jours.
+members-column-name = Nom
+members-column-role = Rôle
+members-you = (vous)
+members-role-of = Rôle du membre { $name }
+members-save-role = Enregistrer
+members-leave = Quitter
+members-remove = Retirer
+members-remove-named = Retirer { $name }
+members-invite = Inviter un membre
+members-invite-email = Réserver à cette adresse e-mail
+members-create-link = Créer un lien
+members-invitation = Invitation en attente
+members-invited-by = Envoyée par
+members-invitation-expires = Expiration
+members-anyone-with-link = Toute personne qui a le lien
+members-revoke-invitation = Révoquer
+members-revoke-invitation-of = Révoquer l’invitation : { $recipient }
+members-invitation-revoked = Invitation révoquée.
+members-email-invalid = Adresse e-mail non valide : { $reason }.
+members-role-changed = { $name } a maintenant le rôle { $role }.
+members-leave-title = Quitter cet espace de travail
+members-leave-text = Vous perdrez immédiatement l’accès, et vos jetons d’API pour cet espace de travail seront révoqués. Votre nom reste sur les fiches existantes.
+members-left = Vous avez quitté l’espace de travail.
+members-remove-title = Retirer { $name }
+members-remove-text = { $name } perdra immédiatement l’accès, et ses jetons d’API pour cet espace de travail seront révoqués. Son nom reste sur les fiches existantes.
+members-removed = { $name } ne fait plus partie de l’espace de travail.
+role-name = { $role ->
+    [viewer] lecteur
+    [editor] éditeur
+    [admin] administrateur
+   *[owner] propriétaire
+}
+role-description = { $role ->
+    [viewer] Lecteur : peut tout lire
+    [editor] Éditeur : peut modifier les fiches et les objets
+    [admin] Administrateur : peut aussi gérer les statuts, les couches, les webhooks et les membres
+   *[owner] Propriétaire : peut aussi supprimer l’espace de travail
+}
+
+## Settings: workspace
+
+workspace-title = Espace de travail
+workspace-currency = Devise
+workspace-currency-hint = Par défaut pour les nouveaux dossiers
+workspace-saved = Espace de travail enregistré.
+workspace-for-scripts = API
+workspace-key = Clé de l’espace de travail
+workspace-created = Création
+workspace-delete-title = Supprimer l’espace de travail
+workspace-delete-text = Cela supprime toutes les fiches, toutes les couches, tous les membres et tous les jetons. Cette action est définitive.
+workspace-delete = Supprimer l’espace de travail…
+workspace-delete-layers = { $count ->
+    [one] { $count } couche avec { $shapes }
+   *[other] { $count } couches avec { $shapes }
+}
+workspace-delete-access = tous les accès des membres et tous les jetons d’API
+workspace-deleted = Espace de travail { $name } supprimé.
+
+## Settings: statuses
+
+statuses-title = Statuts
+status-new = Nouveau statut
+status-create = Créer le statut
+status-add = Ajouter
+status-add-description = Ajouter un statut pour les { kind-plural }
+status-column-status = Statut
+status-column-group = Groupe
+status-column-default = Par défaut
+status-is-default = par défaut
+status-move-up = Monter { $name }
+status-move-down = Descendre { $name }
+status-edit-named = Modifier { $name }
+status-delete-named = Supprimer { $name }
+status-group = { $group ->
+    [todo] à faire
+    [in-progress] en cours
+    [done] terminé
+   *[cancelled] annulé
+}
+status-field-kind = S’applique à
+status-field-group = Groupe
+status-group-hint = Les tâches sont terminées dans le groupe « terminé », et ouvertes dans les groupes « à faire » et « en cours ». Les dépenses du groupe « annulé » ne comptent pas dans les budgets, les totaux et les graphiques ; si vous changez le groupe, les budgets changent.
+statuses-note = Les dépenses dont le statut est annulé ne comptent pas dans les budgets, les totaux et les graphiques.
+status-field-default = Par défaut pour les nouvelles fiches
+status-edit-title = Modifier { $name }
+status-name-taken = « { $name } » existe déjà
+status-saved = Statut « { $name } » enregistré.
+status-moved = Statut « { $name } » déplacé.
+status-deleted = Statut « { $name } » supprimé.
+status-delete = Supprimer le statut
+status-delete-note = Le nouveau statut remplacera celui-ci dans { $records }, et les webhooks signaleront chaque changement.
+status-replacement = Nouveau statut de ces fiches
+status-replacement-none = Aucun
+
+## Settings: layers
+
+layers-title = Couches
+layer-new = Nouvelle couche
+layer-create = Créer une couche
+layers-empty = Aucune couche pour l’instant. Une couche est un ensemble d’objets du même type, par exemple des parcelles, des points de levé ou des réseaux. Les objets sans couche vont dans la couche « Submissions ».
+layer-column-name = Couche
+layer-column-slug = Nom court
+layer-column-shapes = Objets
+layer-column-type = Géométrie
+layer-column-updated = Mise à jour
+layer-edit-named = Modifier { $name }
+layer-delete-named = Supprimer { $name }
+layers-url = QGIS et MapLibre peuvent lire ces couches à l’adresse <code>{ $url }</code> avec un jeton d’API.
+layer-geometry-type = { $type ->
+    [none] aucune
+    [point] points
+    [linestring] lignes
+    [polygon] polygones
+    [mixed] mixte
+   *[other] { $type }
+}
+layer-edit-title = Modifier { $name }
+layer-slug-note = Le nom court « { $slug } », utilisé dans les URL et les tuiles, ne change pas.
+layer-new-slug-note = Le nom court, utilisé dans les URL et les tuiles, est tiré du nom et ne pourra plus être modifié.
+layer-crs = Système de coordonnées
+layer-crs-hint = Par exemple EPSG:2154. Les coordonnées envoyées dans ce système sont conservées telles quelles. Laissez vide pour WGS 84. Ne peut pas être modifié tant que la couche contient des objets.
+layer-attribution = Source à citer
+layer-attribution-hint = La source à citer sur les cartes. Laissez vide pour citer le nom de l’espace de travail.
+layer-created = Couche « { $name } » créée.
+layer-saved = Couche « { $name } » enregistrée.
+layer-deleted = Couche « { $name } » supprimée.
+layer-delete-keeps-folders = les dossiers auxquels les objets appartiennent
+
+## Scripts: messages and dialogs
+
+script-close = Fermer
+script-dismiss = Fermer
+script-copied = Copié
+script-copy-manually = Appuyez sur Ctrl+C
+script-request-failed-reload = La requête a échoué (code { $status }). Réessayez, ou rechargez la page.
+script-server-unreachable = Le serveur est injoignable. Vérifiez votre connexion et réessayez.
+
+## Scripts: keyboard shortcuts
+
+script-shortcuts-title = Raccourcis clavier
+script-shortcut-search = Rechercher
+script-shortcut-new = Créer
+script-shortcut-edit = Modifier
+script-shortcut-next-row = Ligne suivante
+script-shortcut-previous-row = Ligne précédente
+script-shortcut-open-row = Ouvrir la ligne
+script-shortcut-dashboard = Tableau de bord
+script-shortcut-folders = Dossiers
+script-shortcut-assignments = Tâches
+script-shortcut-expenses = Dépenses
+script-shortcut-budgets = Budgets
+script-shortcut-map = Carte
+script-shortcut-settings = Paramètres
+script-shortcut-help = Afficher les raccourcis
+script-key-enter = Entrée
+script-key-escape = Échap
+
+## Scripts: times
+
+script-time-now = à l’instant
+script-time-soon = dans quelques secondes
+script-draft-restored = Votre saisie a été conservée. Vérifiez-la et enregistrez.
+script-time-minutes-ago = il y a { $minutes } min
+script-time-in-minutes = dans { $minutes } min
+script-time-hours-ago = il y a { $hours } h
+script-time-in-hours = dans { $hours } h
+script-time-yesterday = hier
+script-time-tomorrow = demain
+script-time-days-ago = { $days ->
+    [one] il y a { $days } jour
+   *[other] il y a { $days } jours
+}
+script-time-in-days = { $days ->
+    [one] dans { $days } jour
+   *[other] dans { $days } jours
+}
+script-date-short = { $day ->
+    [1] 1er
+   *[other] { $day }
+} { $month }
+script-date-with-year = { $day ->
+    [1] 1er
+   *[other] { $day }
+} { $month } { $year }
+script-month = { $month ->
+    [1] janv.
+    [2] févr.
+    [3] mars
+    [4] avr.
+    [5] mai
+    [6] juin
+    [7] juil.
+    [8] août
+    [9] sept.
+    [10] oct.
+    [11] nov.
+   *[12] déc.
+}
+
+## Scripts: map
+
+script-map-title = Carte
+script-map-show = Afficher la carte
+script-map-load-failed = La carte n’a pas pu être chargée. Rechargez la page pour réessayer.
+script-map-needs-webgl = La carte a besoin de WebGL, que ce navigateur ne prend pas en charge ou a désactivé. Tout le reste fonctionne sans.
+script-map-request-failed = La requête a échoué (code { $status }).
+script-map-session-expired = Votre session a expiré. Reconnectez-vous.
+script-map-unexpected-response = Le serveur a envoyé une réponse inattendue (code { $status }).
+script-map-coordinates = Coordonnées
+script-map-toggle-attribution = Afficher ou masquer les sources
+script-map-find-location = Afficher ma position
+script-map-location-unavailable = Position non disponible
+script-map-zoom-in = Zoom avant
+script-map-zoom-out = Zoom arrière
+script-map-scroll-hint = Ctrl + molette pour zoomer sur la carte
+script-map-scroll-hint-mac = ⌘ + molette pour zoomer sur la carte
+script-map-scroll-hint-touch = Utilisez deux doigts pour déplacer la carte
+
+## Scripts: layers of the map
+
+script-map-layer = Couche
+script-map-layers = Couches
+script-map-layers-empty = Aucune couche pour l’instant. Dessinez un objet, ou importez un fichier.
+script-map-layer-new-submissions = Submissions (nouvelle couche)
+script-map-layer-opacity = Opacité de la couche { $name }
+script-map-layer-zoom-to = Zoomer sur la couche { $name }
+
+## Scripts: selected feature or folder
+
+script-map-size = Dimensions
+script-map-updated = Mise à jour
+script-map-folder-open = Ouvrir le dossier
+script-map-edit = Modifier
+script-map-delete = Supprimer
+script-map-shape-delete = Supprimer l’objet
+script-map-shape-deleted = Objet supprimé.
+script-map-shape-not-editable = Les objets avec plusieurs parties, des trous ou des altitudes ne peuvent pas être modifiés ici. Modifiez l’objet dans un SIG et envoyez-le à nouveau.
+# The position of the shown feature among those at the same place.
+script-map-stepper-position = { $index } sur { $count } à cet endroit
+script-map-stepper-next = Suivant
+script-map-shape-count = { $count ->
+    [one] { $count } objet
+   *[other] { $count } objets
+}
+
+## Scripts: drawing
+
+script-map-draw = Dessiner
+script-map-draw-toolbar = Outils de dessin
+script-map-draw-point = Point
+script-map-draw-line = Ligne
+script-map-draw-area = Surface
+script-map-draw-add-here = Ajouter un point ici
+script-map-draw-finish = Terminer
+script-map-draw-point-hint = Cliquez sur la carte pour placer le point. Au clavier : déplacez la carte avec les flèches, puis appuyez sur Espace.
+script-map-draw-line-hint = Cliquez sur chaque point. Double-cliquez sur le dernier pour terminer. Au clavier : déplacez la carte avec les flèches, appuyez sur Espace pour ajouter un point, Entrée pour terminer, Échap pour recommencer.
+script-map-draw-area-hint = Cliquez sur chaque sommet. Cliquez à nouveau sur le premier pour terminer. Au clavier : déplacez la carte avec les flèches, appuyez sur Espace pour ajouter un sommet, Entrée pour terminer, Échap pour recommencer.
+script-map-draw-edit-hint = Faites glisser un sommet pour le déplacer. Faites glisser le point entre deux sommets pour en ajouter un. Cliquez avec le bouton droit sur un sommet pour le supprimer.
+script-map-undo = Retirer le dernier point
+script-map-cancel = Annuler
+script-map-done = Terminer
+
+## Scripts: saving a shape
+
+script-map-shape-new = Nouvel objet
+script-map-shape-edit = Enregistrer les modifications
+script-map-shape-saved = Objet enregistré.
+script-map-folder = Dossier
+script-map-folders = Dossiers
+script-map-folder-placeholder = Référence ou nom
+script-map-folder-no-match = Aucun dossier correspondant
+script-map-folder-not-selected = Choisissez un dossier dans la liste, ou laissez le champ vide.
+script-map-name = Nom
+script-map-optional = facultatif
+script-map-save = Enregistrer
+script-map-discard = Abandonner
+
+## Scripts: sizes and coordinates
+
+script-map-unit-m = { $value } m
+script-map-unit-km = { $value } km
+script-map-unit-m2 = { $value } m²
+script-map-unit-ha = { $value } ha
+script-map-unit-km2 = { $value } km²
+script-map-latitude-north = { $value } N
+script-map-latitude-south = { $value } S
+script-map-longitude-east = { $value } E
+script-map-longitude-west = { $value } O
+script-map-area-and-perimeter = { $area }, périmètre { $perimeter }

@@ -1,0 +1,48 @@
+//! Suggestions while the user types into a field: options for its `<datalist>`.
+
+use super::{WebError, form::Query, record_data::Doc, request_context::MemberContext};
+use crate::http::escape_html;
+use axum::{
+    http::header,
+    response::{IntoResponse, Response},
+};
+use groma_domain::{Kind, SearchTerm};
+use groma_store::RecordQuery;
+
+/// How many folders are suggested.
+pub(super) const MAX_FOLDERS: u32 = 20;
+
+/// Folders whose reference, name or client contains what is typed. The value is the reference.
+pub(super) async fn folders(ctx: MemberContext, query: Query) -> Result<Response, WebError> {
+    let folders = matching_folders(&ctx, query.get("folder")).await?;
+    let option = |folder: &Doc| {
+        let (value, label) = (folder.reference(), label(folder));
+        format!("<option value=\"{}\">{}</option>", escape_html(value), escape_html(&label))
+    };
+    let options: String = folders.iter().map(option).collect();
+    Ok(([(header::CONTENT_TYPE, "text/html; charset=utf-8")], options).into_response())
+}
+
+/// The name and the client of a folder.
+pub(super) fn label(folder: &Doc) -> String {
+    let name = folder.title(Kind::Folder);
+    match folder.text("clientName") {
+        "" => name,
+        client => format!("{name} · {client}"),
+    }
+}
+
+/// The newest folders that are not archived and contain this text.
+pub(super) async fn matching_folders(
+    ctx: &MemberContext,
+    typed: &str,
+) -> Result<Vec<Doc>, WebError> {
+    let typed: String = typed.trim().chars().take(200).collect();
+    let query = RecordQuery {
+        term: SearchTerm::parse(&typed).ok().flatten(),
+        closed: Some(false),
+        limit: MAX_FOLDERS,
+        ..RecordQuery::all(Kind::Folder)
+    };
+    Ok(ctx.query_records(query).await?.0)
+}
