@@ -74,6 +74,7 @@ pub(super) fn all() -> Vec<Route> {
 
         get  "/" member(Read) => dashboard::page;
         get  "/suggestions/folders" member(Read) => suggestions::folders;
+        get  "/search/hits" member(Read) => search::hits;
         get  "/search" member(Read) => search::page;
 
         get  "/folders" member(Read) => list::folders;

@@ -1,5 +1,10 @@
 //! The search over all records and people.
 
+mod coordinate;
+mod hits;
+
+pub(super) use hits::hits;
+
 use super::{
     WebError,
     form::{Pairs, Query},

@@ -25,7 +25,7 @@ use groma_domain::Permission;
 /// The list of settings pages beside each of them.
 #[derive(Template)]
 #[template(path = "settings_nav.html")]
-struct SettingsNav {
+pub(super) struct SettingsNav {
     t: Localizer,
     links: Vec<SettingsLink>,
 }
@@ -56,6 +56,13 @@ impl SettingsNav {
         link("/settings/layers", "layers", t.msg("layers-title"), administer);
         link("/settings/activity", "activity", t.msg("activity-title"), administer);
         Self { t, links }
+    }
+}
+
+impl SettingsNav {
+    /// The addresses and names of the pages that a member may see.
+    pub(super) fn pages(ctx: &MemberContext) -> impl Iterator<Item = (String, String)> {
+        Self::new(ctx, "").links.into_iter().map(|link| (link.href.to_owned(), link.label))
     }
 }
 
