@@ -1,11 +1,8 @@
-// Measures lengths and areas on the sphere, and formats them and positions for display.
+// Measures lengths and areas, and formats them and positions for display.
 
 import type { Geometry, Position } from "geojson";
 import { formatNumber, t } from "../messages";
-
-/** Mean radius of the Earth in meters. */
-const RADIUS = 6_371_008.8;
-const RADIANS = Math.PI / 180;
+import { distance, ringArea } from "./geodesy";
 
 /** In meters and square meters. The length of a polygon is the length of its outer ring. */
 export interface Size {
@@ -82,22 +79,4 @@ function lineLength(line: Position[]): number {
   for (let index = 0; index + 1 < line.length; index += 1)
     length += distance(line[index] ?? [], line[index + 1] ?? []);
   return length;
-}
-
-/** The great-circle distance, by the haversine formula. */
-function distance([lon0 = 0, lat0 = 0]: Position, [lon1 = 0, lat1 = 0]: Position): number {
-  const [a, b] = [lat0 * RADIANS, lat1 * RADIANS];
-  const half = Math.sin((b - a) / 2) ** 2;
-  const across = Math.cos(a) * Math.cos(b) * Math.sin(((lon1 - lon0) * RADIANS) / 2) ** 2;
-  return 2 * RADIUS * Math.asin(Math.min(1, Math.sqrt(half + across)));
-}
-
-/** The area of a ring on the sphere. Its sign depends on the direction of the ring. */
-function ringArea(ring: Position[]): number {
-  let sum = 0;
-  for (let index = 0; index + 1 < ring.length; index += 1) {
-    const [[lon0 = 0, lat0 = 0], [lon1 = 0, lat1 = 0]] = [ring[index] ?? [], ring[index + 1] ?? []];
-    sum += (lon1 - lon0) * RADIANS * (2 + Math.sin(lat0 * RADIANS) + Math.sin(lat1 * RADIANS));
-  }
-  return (sum * RADIUS * RADIUS) / 2;
 }
