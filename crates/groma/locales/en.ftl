@@ -1024,7 +1024,22 @@ script-map-edit = Edit
 script-map-delete = Delete
 script-map-shape-delete = Delete shape
 script-map-shape-deleted = Shape deleted.
-script-map-shape-not-editable = Shapes with several parts, holes or elevations cannot be edited here. Edit the shape in a GIS and upload it again.
+script-map-shape-not-editable = Collections and shapes with elevations cannot be edited here. Edit the shape in a GIS and upload it again.
+script-map-edit-attributes = Edit attributes
+script-map-split = Split
+script-map-split-hint = Draw a line across the shape, from outside to outside, then select Finish.
+script-map-split-impossible = The line must cross the shape from one side to the other.
+script-map-split-text = The shape is split into { $count } parts. The largest one keeps its history; the others are new shapes with the same attributes, folder and layer.
+script-map-split-done = Shape split into { $count } parts.
+script-map-join = Join with…
+script-map-join-title = Join shapes
+script-map-join-hint = Click the shape to join with.
+script-map-join-keys = Keyboard: move the map with the arrow keys, then press Enter.
+script-map-join-impossible = The shapes have no common edge or end.
+script-map-join-text = The first shape keeps its attributes and is extended. The second shape is deleted.
+script-map-join-named = “{ $kept }” keeps its attributes and is extended. “{ $deleted }” is deleted.
+script-map-join-confirm = Join
+script-map-join-done = Shapes joined.
 # The position of the shown feature among those at the same place.
 script-map-stepper-position = { $index } of { $count } at this location
 script-map-stepper-next = Next
@@ -1042,13 +1057,54 @@ script-map-draw-line = Line
 script-map-draw-area = Area
 script-map-draw-add-here = Add point here
 script-map-draw-finish = Finish
-script-map-draw-point-hint = Click the map to place the point. Keyboard: move the map with the arrow keys, then press Space.
-script-map-draw-line-hint = Click each point. Double-click the last one to finish. Keyboard: move the map with the arrow keys, press Space to add a point, Enter to finish, Esc to start over.
-script-map-draw-area-hint = Click each corner. Click the first one again to finish. Keyboard: move the map with the arrow keys, press Space to add a corner, Enter to finish, Esc to start over.
-script-map-draw-edit-hint = Drag a corner to move it. Drag the point between two corners to add one. Right-click a corner to remove it.
+script-map-draw-point-hint = Click the map to place the point.
+script-map-draw-line-hint = Click each point. Double-click the last one to finish.
+script-map-draw-area-hint = Click each corner. Click the first one again to finish.
+script-map-draw-point-keys = Keyboard: move the map with the arrow keys, then press Space.
+script-map-draw-keys = Keyboard: move the map with the arrow keys. Press Space to add a point, Backspace to remove the last one, Enter to finish, Esc to start over.
+script-map-draw-edit-hint = Drag a corner to move it. Drag the point between two corners to add one. Right-click a corner, or use the table, to remove it.
+script-map-snap = Snap
 script-map-undo = Undo
+script-map-redo = Redo
 script-map-cancel = Cancel
 script-map-done = Done
+
+## Scripts: measuring
+
+script-map-measure = Measure
+script-map-measure-length = Length
+script-map-measure-area = Area
+script-map-measure-again = Measure again
+script-map-measured-hint = Drag a corner to adjust the measurement. Nothing is saved.
+
+## Scripts: typed vertices
+
+script-map-typed-title = Enter values
+script-map-length-in-meters = Length (m)
+script-map-typed-bearing = Bearing (°)
+script-map-typed-coordinate = Latitude, longitude
+script-map-typed-add = Add
+script-map-typed-no-start = Add a first point before you enter a length.
+script-map-typed-length-invalid = Length must be a number of meters, for example 12.50.
+script-map-typed-bearing-invalid = Bearing must be a number of degrees clockwise from north, for example 87.5.
+script-map-coordinate-invalid = Enter latitude and longitude, for example 48.85, 2.35 or 48°51'24" N 2°21'3" E.
+
+## Scripts: table of vertices
+
+script-map-vertex-table = Vertices
+script-map-vertex-count = { $count ->
+    [one] { $count } vertex
+   *[other] { $count } vertices
+}
+script-map-vertex-limit = Only the first { $count } vertices are listed.
+script-map-vertex-number = No.
+script-map-latitude = Latitude
+script-map-longitude = Longitude
+script-map-vertex-part = Part { $part }
+script-map-vertex-hole = Part { $part }, hole { $hole }
+script-map-vertex-latitude = Latitude of vertex { $number }
+script-map-vertex-longitude = Longitude of vertex { $number }
+script-map-vertex-remove = Remove vertex { $number }
 
 ## Scripts: saving a shape
 
@@ -1063,7 +1119,36 @@ script-map-folder-not-selected = Select a folder from the list, or leave the fie
 script-map-name = Name
 script-map-optional = optional
 script-map-save = Save
+script-map-save-anyway = Save anyway
 script-map-discard = Discard
+script-map-crossings = { $count ->
+    [one] The shape crosses itself at the marked place. Its area is not well defined.
+   *[other] The shape crosses itself at { $count } marked places. Its area is not well defined.
+}
+script-map-repair = Repair
+script-map-repair-empty = The shape has no area, so it cannot be repaired. Draw it again.
+script-map-attributes = Attributes
+script-map-attributes-saved = Attributes saved.
+script-map-attribute-add = Add attribute
+script-map-attribute-name = Attribute name
+script-map-attribute-value-placeholder = Value
+script-map-attribute-type = Attribute type
+script-map-attribute-value = Attribute value
+script-map-attribute-text = Text
+script-map-attribute-number = Number
+script-map-attribute-boolean = Yes or no
+script-map-attribute-yes = Yes
+script-map-attribute-no = No
+script-map-attribute-remove = Remove attribute { $name }
+script-map-attribute-no-name = Enter a name for the attribute.
+script-map-attribute-duplicate = There is already an attribute “{ $name }”.
+script-map-attribute-no-number = “{ $name }” must be a number, for example 12.50.
+
+## Scripts: going to a place
+
+script-map-go-to = Go to
+script-map-go-to-placeholder = Coordinate or folder
+script-map-go-to-no-shapes = Folder { $reference } has no shapes on the map.
 
 ## Scripts: sizes and coordinates
 

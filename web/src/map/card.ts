@@ -1,4 +1,4 @@
-// The card beside the map. It shows the selected feature or folder, or the form that saves a shape.
+// The card beside the map. It shows the selected feature or folder, or a form.
 
 import { button, el } from "../dom";
 import { t } from "../messages";

@@ -81,6 +81,8 @@ export interface FolderMatch {
   name: string;
   status: string;
   color: string;
+  /** Null if the folder has no shapes. */
+  bbox: BBox | null;
 }
 
 /** The response to saving or deleting a shape. */

@@ -1,4 +1,4 @@
-// The details of a feature in the card: its folder, its properties, and buttons to edit or delete it.
+// The details of a feature in the card: its folder, its properties, and buttons to change or delete it.
 
 import { relativeTime } from "../app/relative-time";
 import { button, dot, el } from "../dom";
@@ -6,9 +6,13 @@ import { t } from "../messages";
 import type { FeatureDetails, LayerConfig } from "./config";
 import { formatSize } from "./measure";
 import { errorMessage } from "./requests";
+import { canJoin, canSplit } from "./split-join";
 
 export interface FeatureActions {
   edit(feature: FeatureDetails): void;
+  editAttributes(feature: FeatureDetails): void;
+  split(feature: FeatureDetails): void;
+  join(feature: FeatureDetails): void;
   delete(feature: FeatureDetails): Promise<void>;
 }
 
@@ -46,20 +50,27 @@ function propertyList(feature: FeatureDetails, layer: LayerConfig): HTMLElement 
   return list;
 }
 
-/** Edit and Delete. Delete asks for confirmation in the same place. */
+/** The actions that suit the feature. Delete asks for confirmation in the same place. */
 function actionButtons(feature: FeatureDetails, actions: FeatureActions): HTMLElement {
-  const edit = button(t("script-map-edit"), { icon: "edit" });
+  const action = (label: string, run: (feature: FeatureDetails) => void, options = {}) => {
+    const element = button(label, options);
+    element.addEventListener("click", () => run(feature));
+    return element;
+  };
+  const changes = [action(t("script-map-edit"), actions.edit, { icon: "edit" })];
+  changes.push(action(t("script-map-edit-attributes"), actions.editAttributes));
+  if (canSplit(feature)) changes.push(action(t("script-map-split"), actions.split));
+  if (canJoin(feature)) changes.push(action(t("script-map-join"), actions.join));
   const remove = button(t("script-map-delete"), { kind: "plain" });
   const confirm = button(t("script-map-shape-delete"), { kind: "danger" });
   const cancel = button(t("script-map-cancel"), { kind: "plain" });
   const error = el("p", { class: "error", role: "alert" });
-  const row = el("div", { class: "form-actions" }, edit, remove);
-  edit.addEventListener("click", () => actions.edit(feature));
+  const row = el("div", { class: "form-actions" }, ...changes, remove);
   remove.addEventListener("click", () => {
     row.replaceChildren(confirm, cancel);
     confirm.focus();
   });
-  cancel.addEventListener("click", () => row.replaceChildren(edit, remove));
+  cancel.addEventListener("click", () => row.replaceChildren(...changes, remove));
   confirm.addEventListener("click", async () => {
     confirm.disabled = true;
     try {

@@ -1,4 +1,4 @@
-// A combobox that selects a folder by reference or name. The server searches while the user types.
+// A combobox that finds a folder by reference or name. The server searches while the user types.
 
 import { dot, el } from "../dom";
 import { t } from "../messages";
@@ -11,14 +11,31 @@ type FolderLabel = Pick<FolderConfig, "reference" | "name">;
 const SEARCH_DELAY = 150;
 
 export interface FolderCombobox {
-  element: HTMLElement;
+  input: HTMLInputElement;
+  /** The matches, below the input. */
+  list: HTMLElement;
   /** The reference of the selected folder. */
   selected(): string | null;
   /** Whether the field contains text, but no folder is selected. */
   isUnresolved(): boolean;
 }
 
-export function createFolderCombobox(searchUrl: string, initial: FolderLabel | null): FolderCombobox {
+export interface FolderComboboxOptions {
+  /** The id of the input; the ids of other elements start with it. */
+  id: string;
+  searchUrl: string;
+  placeholder: string;
+  initial?: FolderLabel | null;
+  onSelect?: (folder: FolderMatch) => void;
+  /** Whether a text is something else than a part of a reference or name. */
+  isOther?: (text: string) => boolean;
+  /** Receives such a text when the user presses Enter. */
+  onOther?: (text: string) => void;
+}
+
+/** The caller adds a label. */
+export function createFolderCombobox(options: FolderComboboxOptions): FolderCombobox {
+  const { id, searchUrl, placeholder, initial = null, onSelect, isOther, onOther } = options;
   let reference = initial?.reference ?? null;
   let activeIndex = -1;
   let matches: FolderMatch[] = [];
@@ -26,19 +43,19 @@ export function createFolderCombobox(searchUrl: string, initial: FolderLabel | n
   let request: AbortController | null = null;
 
   const input = el("input", {
-    id: "map-folder",
+    id,
     type: "text",
     role: "combobox",
     autocomplete: "off",
     spellcheck: "false",
     "aria-expanded": "false",
-    "aria-controls": "map-folder-list",
+    "aria-controls": `${id}-list`,
     "aria-autocomplete": "list",
-    placeholder: t("script-map-folder-placeholder"),
+    placeholder,
   });
   if (initial) input.value = label(initial);
   const list = el("ul", {
-    id: "map-folder-list",
+    id: `${id}-list`,
     role: "listbox",
     class: "map-options",
     "aria-label": t("script-map-folders"),
@@ -55,12 +72,13 @@ export function createFolderCombobox(searchUrl: string, initial: FolderLabel | n
     reference = folder.reference;
     input.value = label(folder);
     close();
+    onSelect?.(folder);
   };
   const activate = (index: number) => {
-    const options = [...list.querySelectorAll<HTMLElement>("[role=option]")];
-    activeIndex = options.length === 0 ? -1 : (index + options.length) % options.length;
-    options.forEach((option, at) => option.setAttribute("aria-selected", String(at === activeIndex)));
-    const option = options[activeIndex];
+    const items = [...list.querySelectorAll<HTMLElement>("[role=option]")];
+    activeIndex = items.length === 0 ? -1 : (index + items.length) % items.length;
+    items.forEach((option, at) => option.setAttribute("aria-selected", String(at === activeIndex)));
+    const option = items[activeIndex];
     if (!option) return;
     input.setAttribute("aria-activedescendant", option.id);
     option.scrollIntoView({ block: "nearest" });
@@ -74,7 +92,7 @@ export function createFolderCombobox(searchUrl: string, initial: FolderLabel | n
     const response = await getJson<FolderMatch[]>(url, request.signal).catch(() => null);
     if (!response) return false;
     matches = response;
-    list.replaceChildren(...matches.map((folder, index) => matchOption(folder, index, select)));
+    list.replaceChildren(...matches.map((folder, index) => matchOption(folder, `${id}-${index}`, select)));
     if (matches.length === 0) list.append(emptyOption());
     list.hidden = false;
     input.setAttribute("aria-expanded", "true");
@@ -93,7 +111,8 @@ export function createFolderCombobox(searchUrl: string, initial: FolderLabel | n
   input.addEventListener("input", () => {
     reference = null;
     clearTimeout(timer);
-    timer = setTimeout(() => void search(), SEARCH_DELAY);
+    if (isOther?.(input.value)) close();
+    else timer = setTimeout(() => void search(), SEARCH_DELAY);
   });
   input.addEventListener("blur", close);
   input.addEventListener("keydown", (event) => {
@@ -105,6 +124,9 @@ export function createFolderCombobox(searchUrl: string, initial: FolderLabel | n
       event.preventDefault();
       const match = matches[activeIndex];
       if (match) select(match);
+    } else if (event.key === "Enter" && isOther?.(input.value)) {
+      event.preventDefault();
+      onOther?.(input.value);
     } else if (event.key === "Enter" && reference === null && input.value.trim() !== "") {
       event.preventDefault();
       void resolve();
@@ -115,31 +137,17 @@ export function createFolderCombobox(searchUrl: string, initial: FolderLabel | n
     }
   });
   return {
-    element: field(input, list),
+    input,
+    list,
     selected: () => reference,
     isUnresolved: () => reference === null && input.value.trim() !== "",
   };
 }
 
-function field(input: HTMLElement, list: HTMLElement): HTMLElement {
-  const optional = el("span", { class: "optional" }, t("script-map-optional"));
-  return el(
-    "div",
-    { class: "field" },
-    el("label", { for: "map-folder" }, t("script-map-folder"), " ", optional),
-    input,
-    list,
-  );
-}
-
-function matchOption(
-  folder: FolderMatch,
-  index: number,
-  select: (folder: FolderMatch) => void,
-): HTMLLIElement {
+function matchOption(folder: FolderMatch, id: string, select: (folder: FolderMatch) => void): HTMLLIElement {
   const option = el(
     "li",
-    { role: "option", id: `map-folder-${index}`, "aria-selected": "false" },
+    { role: "option", id, "aria-selected": "false" },
     dot(folder.color),
     el("span", {}, folder.name),
     el("span", { class: "ref" }, folder.reference),

@@ -5,7 +5,7 @@ import { type LngLatBoundsLike, type Map as MapLibre, NavigationControl } from "
 import { t } from "../messages";
 import { boundsOf, type Bounds, type MapConfig } from "./config";
 import { createMap } from "./create-map";
-import { addLayer, setLayerOpacity } from "./layers";
+import { addLayers, setLayerOpacity } from "./layers";
 import { formatArea, formatLength, formatPosition, measure } from "./measure";
 import { withPalette } from "./palette";
 import { showMapError } from "./placeholder";
@@ -30,10 +30,8 @@ export async function showFolderMap(element: HTMLElement, config: MapConfig): Pr
     return;
   }
   map.addControl(new NavigationControl({ showCompass: false }), "top-right");
-  for (const layer of [...config.layers].reverse()) {
-    addLayer(map, layer);
-    setLayerOpacity(map, layer, 0.35);
-  }
+  addLayers(map, config.layers);
+  for (const layer of config.layers) setLayerOpacity(map, layer, 0.35);
   addShapes(map, shapes);
 }
 

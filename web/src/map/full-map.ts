@@ -8,13 +8,14 @@ import { createCard } from "./card";
 import { boundsOf, type Bounds, type MapConfig, type ShapeChange } from "./config";
 import { createMap } from "./create-map";
 import { addFolderPoints } from "./folder-points";
+import { createGoTo } from "./go-to";
 import { createLayerPanel, type LayerPanel } from "./layer-panel";
-import { addLayer, refreshLayer } from "./layers";
+import { addLayers, refreshLayer } from "./layers";
 import { formatPosition } from "./measure";
 import { showMapError } from "./placeholder";
 import { expandUrl, postJson } from "./requests";
 import { initialView, saveViewOnMove, type View } from "./saved-state";
-import { createSelection } from "./selection";
+import { createSelection, type Selection } from "./selection";
 import { createShapeEditor } from "./shape-editor";
 import { reloadOnUrlChange, urlHasPosition } from "./url-state";
 
@@ -31,8 +32,7 @@ export async function showFullMap(element: HTMLElement, config: MapConfig): Prom
   if (isSecureContext) map.addControl(new GeolocateControl({ trackUserLocation: true }), "top-right");
   saveViewOnMove(map);
 
-  // The first layer of the list is drawn on top.
-  for (const layer of [...config.layers].reverse()) addLayer(map, layer);
+  addLayers(map, config.layers);
   let panel: LayerPanel | undefined;
   const folders = config.folders
     ? addFolderPoints(map, config.folders, (statuses) => panel?.setStatuses(statuses))
@@ -51,22 +51,23 @@ export async function showFullMap(element: HTMLElement, config: MapConfig): Prom
   };
   const card = createCard(() => {
     selection.clear();
-    editor.stop();
+    editor.onCardHidden();
   });
-  const editor = createShapeEditor(map, element, config, card, (change) =>
-    showChange(change, t("script-map-shape-saved")),
-  );
-  const selection = createSelection(map, config, card, editor.isActive, {
-    edit: editor.edit,
+  const selection: Selection = createSelection(map, config, card, () => editor.isActive(), {
+    edit: (feature) => editor.edit(feature),
+    editAttributes: (feature) => editor.editAttributes(feature),
+    split: (feature) => editor.split(feature),
+    join: (feature) => editor.join(feature),
     async delete(feature) {
       const change = await postJson<ShapeChange>(expandUrl(config.delete, { id: feature.id }), {});
       card.hide();
       showChange(change, t("script-map-shape-deleted"));
     },
   });
+  const editor = createShapeEditor(map, element, config, card, selection, showChange);
 
-  const sidebar = el("div", { class: "map-sidebar" }, panel.element);
-  if (config.canEdit) sidebar.append(editor.toolbar);
+  const goTo = createGoTo(map, config.search);
+  const sidebar = el("div", { class: "map-sidebar" }, goTo, panel.element, editor.toolbar);
   element.append(sidebar, card.element, el("div", { class: "map-crosshair", "aria-hidden": "true" }));
   const coordinates = coordinateDisplay(map);
   map.addControl({ onAdd: () => coordinates, onRemove: () => coordinates.remove() }, "bottom-left");

@@ -20,6 +20,11 @@ export function styleLayerIds(layer: LayerConfig): string[] {
   return STYLE_LAYERS.map(({ suffix }) => `${sourceId(layer)}-${suffix}`);
 }
 
+/** The style layers with the outlines of polygons, the lines and the points. */
+export function outlineLayerIds(layer: LayerConfig): string[] {
+  return styleLayerIds(layer).slice(1);
+}
+
 /** As dark as polygons of a few pixels with their outlines. */
 const AGGREGATE_OPACITY = 0.4;
 
@@ -27,7 +32,19 @@ function aggregateLayerId(layer: LayerConfig): string {
   return `${sourceId(layer)}-aggregate`;
 }
 
-export function addLayer(map: MapLibre, layer: LayerConfig): void {
+/** Adds layers in the order of the list, the first on top. Points are above lines, lines above polygons. */
+export function addLayers(map: MapLibre, layers: LayerConfig[]): void {
+  const bottomUp = layers.toReversed();
+  for (const layer of bottomUp) addSource(map, layer);
+  for (const layer of bottomUp) addAreas(map, layer);
+  for (const layer of bottomUp) addLines(map, layer);
+  for (const layer of bottomUp) addPoints(map, layer);
+}
+
+const IS_AGGREGATE: ExpressionSpecification = ["has", "groma_count"];
+const IS_FEATURE: ExpressionSpecification = ["!", IS_AGGREGATE];
+
+function addSource(map: MapLibre, layer: LayerConfig): void {
   map.addSource(sourceId(layer), {
     type: "vector",
     tiles: [tileTemplate(new URL(layer.tiles, location.origin))],
@@ -35,39 +52,48 @@ export function addLayer(map: MapLibre, layer: LayerConfig): void {
     maxzoom: Math.min(layer.maxZoom, 22),
     ...(layer.bounds ? { bounds: layer.bounds } : {}),
   });
-  const common = { source: sourceId(layer), "source-layer": layer.sourceLayer };
-  const [area, line, point] = styleLayerIds(layer) as [string, string, string];
-  const isAggregate: ExpressionSpecification = ["has", "groma_count"];
-  const isFeature: ExpressionSpecification = ["!", isAggregate];
+}
+
+function addAreas(map: MapLibre, layer: LayerConfig): void {
+  const [area = ""] = styleLayerIds(layer);
+  const common = { type: "fill", source: sourceId(layer), "source-layer": layer.sourceLayer } as const;
   map.addLayer({
     id: aggregateLayerId(layer),
-    type: "fill",
     ...common,
-    filter: isAggregate,
+    filter: IS_AGGREGATE,
     // Antialiasing would show lines between adjacent rectangles.
     paint: { "fill-color": layer.color, "fill-antialias": false },
   });
   map.addLayer({
     id: area,
-    type: "fill",
     ...common,
-    filter: ["all", isFeature, isOneOf("Polygon")],
+    filter: ["all", IS_FEATURE, isOneOf("Polygon")],
     paint: { "fill-color": layer.color },
   });
+}
+
+function addLines(map: MapLibre, layer: LayerConfig): void {
+  const [, line = ""] = styleLayerIds(layer);
   map.addLayer({
     id: line,
     type: "line",
-    ...common,
-    filter: ["all", isFeature, isOneOf("Polygon", "LineString")],
+    source: sourceId(layer),
+    "source-layer": layer.sourceLayer,
+    filter: ["all", IS_FEATURE, isOneOf("Polygon", "LineString")],
     paint: {
       "line-color": layer.color,
       "line-width": ["interpolate", ["linear"], ["zoom"], 8, 0.6, 14, 1.2, 18, 2],
     },
   });
+}
+
+function addPoints(map: MapLibre, layer: LayerConfig): void {
+  const [, , point = ""] = styleLayerIds(layer);
   map.addLayer({
     id: point,
     type: "circle",
-    ...common,
+    source: sourceId(layer),
+    "source-layer": layer.sourceLayer,
     filter: isOneOf("Point"),
     paint: {
       "circle-color": layer.color,

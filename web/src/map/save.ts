@@ -1,47 +1,89 @@
-// The form that saves a drawn or edited shape: its folder, its name and its layer.
+// The form that saves a shape: its folder, name, layer and attributes. It warns about a polygon that crosses
+// itself and offers to repair it.
 
-import type { Geometry } from "geojson";
+import type { Geometry, Position } from "geojson";
 import { button, el } from "../dom";
 import { t } from "../messages";
+import { createAttributeEditor } from "./attributes";
 import type { Card } from "./card";
 import type { FeatureDetails, LayerConfig, MapConfig, ShapeChange } from "./config";
 import { createFolderCombobox } from "./folder-combobox";
 import { formatSize } from "./measure";
+import { findCrossings, repairPolygon } from "./polygon-operations";
 import { errorMessage, postJson } from "./requests";
 
-/** `existing` is the feature whose shape was edited, or null for a new one. */
-export function showSaveForm(
-  config: MapConfig,
-  card: Card,
-  geometry: Geometry,
-  existing: FeatureDetails | null,
-  onSaved: (change: ShapeChange) => void,
-): void {
-  const folder = createFolderCombobox(config.search, existing?.folder ?? config.folder);
+export interface SaveFormOptions {
+  title: string;
+  geometry: Geometry | null;
+  /** The feature that is changed, or null for a new one. */
+  existing: FeatureDetails | null;
+  /** Shows on the map where the shape crosses itself. */
+  onCrossings?: (positions: Position[]) => void;
+  onRepaired?: (geometry: Geometry) => void;
+  onSaved: (change: ShapeChange) => void;
+  onDiscard: () => void;
+}
+
+export function showSaveForm(config: MapConfig, card: Card, options: SaveFormOptions): void {
+  const { existing, onSaved, onDiscard } = options;
+  let { geometry } = options;
+  const folder = createFolderCombobox({
+    id: "map-folder",
+    searchUrl: config.search,
+    placeholder: t("script-map-folder-placeholder"),
+    initial: existing ? existing.folder : config.folder,
+  });
   const name = el("input", { id: "map-name", type: "text", maxlength: "200", autocomplete: "off" });
   const { name: oldName, ...otherProperties } = existing?.properties ?? {};
+  // A name that is not a text stays with the other attributes.
+  const isNameText = oldName === undefined || typeof oldName === "string";
   if (typeof oldName === "string") name.value = oldName;
+  const attributes = createAttributeEditor(otherProperties);
   const layer = layerSelect(config.layers.filter((one) => one.editable && accepts(one, geometry)));
+  const size = el("p", { class: "faint small num" }, geometry ? formatSize(geometry) : "");
   const error = el("p", { class: "error", role: "alert" });
   const save = button(t("script-map-save"), { kind: "primary" });
   save.type = "submit";
   const discard = button(t("script-map-discard"), { kind: "plain" });
-  discard.addEventListener("click", card.hide);
-  const optional = el("span", { class: "optional" }, t("script-map-optional"));
+  discard.addEventListener("click", onDiscard);
+  const warning = el("div", { class: "map-warning", role: "alert" });
+  const checkCrossings = () => {
+    const crossings = geometry ? findCrossings(geometry) : [];
+    options.onCrossings?.(crossings);
+    save.classList.toggle("primary", crossings.length === 0);
+    save.textContent = crossings.length > 0 ? t("script-map-save-anyway") : t("script-map-save");
+    warning.hidden = crossings.length === 0;
+    if (crossings.length > 0)
+      warning.replaceChildren(
+        el("p", {}, t("script-map-crossings", { count: crossings.length })),
+        repairButton(),
+      );
+  };
+  const repairButton = () => {
+    const repair = button(t("script-map-repair"));
+    repair.addEventListener("click", () => {
+      const repaired = geometry && repairPolygon(geometry);
+      if (!repaired) {
+        error.textContent = t("script-map-repair-empty");
+        return;
+      }
+      geometry = repaired;
+      size.textContent = formatSize(repaired);
+      options.onRepaired?.(repaired);
+      checkCrossings();
+      save.focus();
+    });
+    return repair;
+  };
   const form = el(
     "form",
-    {},
-    el("p", { class: "faint small num" }, formatSize(geometry)),
-    folder.element,
-    el(
-      "div",
-      { class: "field" },
-      el("label", { for: "map-name" }, t("script-map-name"), " ", optional),
-      name,
-    ),
-    existing
-      ? null
-      : el("div", { class: "field" }, el("label", { for: "map-layer" }, t("script-map-layer")), layer),
+    { class: "map-save" },
+    size,
+    options.onCrossings ? warning : null,
+    field("map-folder", t("script-map-folder"), true, folder.input, folder.list),
+    field("map-name", t("script-map-name"), true, name),
+    existing ? null : field("map-layer", t("script-map-layer"), false, layer),
+    attributes.element,
     error,
     el("div", { class: "form-actions" }, save, discard),
   );
@@ -51,10 +93,13 @@ export function showSaveForm(
       error.textContent = t("script-map-folder-not-selected");
       return;
     }
+    const others = attributes.read();
+    if (!others) return;
     save.disabled = true;
     error.textContent = "";
     const newName = name.value.trim();
-    const properties = newName === "" ? otherProperties : { ...otherProperties, name: newName };
+    const properties = newName === "" ? others : { name: newName, ...others };
+    if (!isNameText && newName === "") properties.name = oldName;
     try {
       const change = await postJson<ShapeChange>(config.save, {
         layer: existing ? existing.layerId : layer.value || null,
@@ -68,8 +113,14 @@ export function showSaveForm(
       save.disabled = false;
     }
   });
-  card.show(existing ? t("script-map-shape-edit") : t("script-map-shape-new"), form);
-  form.querySelector<HTMLInputElement>("input")?.focus();
+  if (options.onCrossings) checkCrossings();
+  card.show(options.title, form);
+  folder.input.focus();
+}
+
+function field(id: string, label: string, isOptional: boolean, ...inputs: HTMLElement[]): HTMLElement {
+  const optional = isOptional && el("span", { class: "optional" }, t("script-map-optional"));
+  return el("div", { class: "field" }, el("label", { for: id }, label, " ", optional), ...inputs);
 }
 
 /** The empty value makes the server create the layer for submissions. */
@@ -82,6 +133,7 @@ function layerSelect(layers: LayerConfig[]): HTMLSelectElement {
 }
 
 /** Whether a layer accepts geometries of this type. */
-function accepts({ geometryType }: LayerConfig, { type }: Geometry): boolean {
+function accepts({ geometryType }: LayerConfig, geometry: Geometry | null): boolean {
+  const type = geometry?.type.replace(/^Multi/, "");
   return geometryType === null || geometryType === "Mixed" || geometryType === type;
 }

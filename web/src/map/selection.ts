@@ -1,8 +1,9 @@
 // Selects the feature or folder at a click, or with Enter at the center of the map. Shows its details in
 // the card, outlines it on the map, and offers to edit or delete it.
 
-import type { Feature } from "geojson";
+import type { Feature, Geometry } from "geojson";
 import type { GeoJSONSource, Map as MapLibre, MapGeoJSONFeature, PointLike } from "maplibre-gl";
+import { showToast } from "../app/toasts";
 import { button, dot, el } from "../dom";
 import { t } from "../messages";
 import type { Card } from "./card";
@@ -20,6 +21,11 @@ const TOLERANCE = 5;
 
 export interface Selection {
   clear(): void;
+  /** Outlines a geometry without selecting it. */
+  outline(geometry: Geometry | null): void;
+  /** Passes the feature of a layer at the next click, or at Enter, to `onPick` instead of selecting it. */
+  pick(layerId: string, onPick: (feature: FeatureDetails) => void): void;
+  cancelPick(): void;
   /** Selects the feature that the URL names. */
   restore(): Promise<void>;
 }
@@ -33,6 +39,7 @@ export function createSelection(
   actions: FeatureActions,
 ): Selection {
   addOutlineLayers(map);
+  let picking: { layerId: string; onPick: (feature: FeatureDetails) => void } | null = null;
   const featuresAt = (x: number, y: number): MapGeoJSONFeature[] => {
     const box: [PointLike, PointLike] = [
       [x - TOLERANCE, y - TOLERANCE],
@@ -42,23 +49,40 @@ export function createSelection(
     return unique(map.queryRenderedFeatures(box, { layers }));
   };
 
-  map.on("click", ({ point }) => {
-    if (!isDrawing()) void show(featuresAt(point.x, point.y), 0);
-  });
+  const choose = (x: number, y: number) => {
+    if (picking) void pickAt(x, y);
+    else if (!isDrawing()) void show(featuresAt(x, y), 0);
+  };
+  map.on("click", ({ point }) => choose(point.x, point.y));
   map.on("mousemove", ({ point }) => {
-    if (isDrawing()) return;
+    if (isDrawing() && !picking) return;
     map.getCanvas().classList.toggle("over-feature", featuresAt(point.x, point.y).length > 0);
   });
   map.getCanvas().addEventListener("keydown", (event) => {
-    if (isDrawing()) return;
+    if (isDrawing() && !picking) return;
     if (event.key === "Enter") {
       event.preventDefault();
       const { clientWidth, clientHeight } = map.getContainer();
-      void show(featuresAt(clientWidth / 2, clientHeight / 2), 0);
+      choose(clientWidth / 2, clientHeight / 2);
     } else if (event.key === "Escape") {
       card.hide();
     }
   });
+
+  async function pickAt(x: number, y: number): Promise<void> {
+    const layer = config.layers.find(({ id }) => id === picking?.layerId);
+    const found = featuresAt(x, y).find(({ source }) => layer && source === sourceId(layer));
+    if (!layer || found?.id === undefined) return;
+    try {
+      const feature = await loadFeature(layer, found.id);
+      picking?.onPick(feature);
+    } catch (error) {
+      showToast(errorMessage(error), { isError: true });
+    }
+  }
+
+  const loadFeature = (layer: LayerConfig, featureId: string | number) =>
+    getJson<FeatureDetails>(expandUrl(config.feature, { layerId: layer.id, featureId }));
 
   /** Shows one of the features at a place. */
   async function show(features: MapGeoJSONFeature[], index: number): Promise<void> {
@@ -97,8 +121,7 @@ export function createSelection(
   ): Promise<void> {
     writeUrlState("feature", `${layer.slug}/${featureId}`);
     try {
-      const url = expandUrl(config.feature, { layerId: layer.id, featureId });
-      const feature = await getJson<FeatureDetails>(url);
+      const feature = await loadFeature(layer, featureId);
       const { geometry, title, editable } = feature;
       if (geometry) setOutline(map, { type: "Feature", properties: {}, geometry });
       const details = featureDetails(feature, layer, editable && config.canEdit ? actions : null);
@@ -119,6 +142,15 @@ export function createSelection(
     clear() {
       setOutline(map, null);
       writeUrlState("feature", null);
+    },
+    outline(geometry) {
+      setOutline(map, geometry && { type: "Feature", properties: {}, geometry });
+    },
+    pick(layerId, onPick) {
+      picking = { layerId, onPick };
+    },
+    cancelPick() {
+      picking = null;
     },
     async restore() {
       const [, slug, id] = /^([^/]+)\/(.+)$/.exec(readUrlState("feature") ?? "") ?? [];

@@ -201,6 +201,7 @@ pub(super) async fn find_folders(ctx: MemberContext, query: Query) -> Result<Res
             "name": doc.title(Kind::Folder),
             "status": status.map_or("", |status| status.name.as_str()),
             "color": status.map_or("#87909d", |status| status.color.as_str()),
+            "bbox": doc.0["bbox"],
         })
     };
     Ok(as_json(&docs.iter().map(folder).collect::<Value>()))
