@@ -163,7 +163,7 @@ test("a measurement shows the area and perimeter and saves nothing", async () =>
     await clickNear(page, position, "vertex");
   await page.getByRole("button", { name: "Finish" }).click();
   await page.getByText("Nothing is saved.").waitFor();
-  assert.equal(await page.locator(".map-size").textContent(), "8,354 m², perimeter 372.7 m");
+  assert.equal(await page.locator(".map-size").textContent(), "8,353 m², perimeter 372.6 m");
   await page.getByRole("button", { name: "Close" }).click();
   await page.getByRole("button", { name: "Draw" }).waitFor();
   assert.deepEqual([...posts, ...errors], []);

@@ -278,6 +278,16 @@ test("a line that crosses several times leaves several parts of the same total a
   }
 });
 
+test("parts that the line does not split stay with the largest piece", () => {
+  const parts = [[box(0, 0, 4, 2)], [box(6, 0, 7, 1)]];
+  const pieces = splitGeometry({ type: "MultiPolygon", coordinates: parts }, line([1, -1], [1, 3]));
+  assert.deepEqual(
+    pieces.map(({ type }) => type),
+    ["MultiPolygon", "Polygon"],
+  );
+  assert.deepEqual(pieces.map(flatArea), [7, 2]);
+});
+
 test("splits a line where it is crossed", () => {
   const parts = splitGeometry(line([0, 0], [4, 0]), line([1, -1], [1, 1], [3, 1], [3, -1]));
   assert.equal(parts.length, 3);

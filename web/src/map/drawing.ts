@@ -1,33 +1,27 @@
 // Draws and edits a sketch on the map by pointer or keyboard, with snapping, undo and redo.
 
 import type { Geometry, Position } from "geojson";
-import type { MapMouseEvent, MapTouchEvent, Map as MapLibre, Point } from "maplibre-gl";
+import type { Map as MapLibre } from "maplibre-gl";
 import { createHistory } from "./history";
+import { isNear, vertexAt } from "./hit-test";
 import { roundPosition } from "./positions";
 import {
   appendVertex,
   canRemoveVertex,
   emptySketch,
   geometryOf,
-  insertVertex,
   lastRing,
   moveVertex,
   removeVertex,
-  segments,
   vertices,
   type Sketch,
   type SketchType,
   type VertexPath,
 } from "./sketch";
-import { createSketchLayers, midpoint } from "./sketch-layers";
+import { createSketchLayers } from "./sketch-layers";
 import type { Snap } from "./snap-geometry";
 import type { Snapping } from "./snapping";
-
-/** How far from a vertex the pointer or a finger may be, in pixels. */
-const POINTER_REACH = 8;
-const TOUCH_REACH = 18;
-/** A shorter movement is a click, in pixels. MapLibre uses the same value. */
-const CLICK_TOLERANCE = 3;
+import { CLICK_TOLERANCE, createVertexDrag, POINTER_REACH } from "./vertex-drag";
 
 /** Off: nothing is shown. Paused: the sketch is shown, but the pointer does not change it. */
 type State = "off" | "drawing" | "editing" | "paused";
@@ -69,9 +63,8 @@ export function createDrawing(map: MapLibre, snapping: Snapping, events: Drawing
   const container = map.getContainer();
   const history = createHistory<Sketch>(emptySketch("Point"));
   let state: State = "off";
-  let resumedState: State = "drawing";
+  let stateBeforePause: State = "drawing";
   let selected: VertexPath | null = null;
-  let dragged: { path: VertexPath; sketch: Sketch; start: Point; hasMoved: boolean } | null = null;
   let pointer: Position | null = null;
   let hadDoubleClickZoom = false;
   // Clicks wait for exact coordinates, so they are handled one after another.
@@ -81,10 +74,9 @@ export function createDrawing(map: MapLibre, snapping: Snapping, events: Drawing
   };
 
   const isActive = () => state === "drawing" || state === "editing";
-  const current = () => dragged?.sketch ?? history.current();
-  const render = () => {
-    layers.show(current(), selected, state === "editing");
-    events.onChange(current(), pointer);
+  const render = (sketch = history.current()) => {
+    layers.show(sketch, selected, state === "editing");
+    events.onChange(sketch, pointer);
   };
   const change = (sketch: Sketch) => {
     history.push(sketch);
@@ -93,26 +85,28 @@ export function createDrawing(map: MapLibre, snapping: Snapping, events: Drawing
     render();
   };
   const remove = (path: VertexPath) => {
-    if (state === "drawing" || canRemoveVertex(current(), path)) change(removeVertex(current(), path));
+    const sketch = history.current();
+    if (state === "drawing" || canRemoveVertex(sketch, path)) change(removeVertex(sketch, path));
   };
-  const showPointer = (snap: Snap | null) => {
+  const step = (direction: "undo" | "redo") => {
+    if (!isActive() || !history[direction]()) return;
+    selected = null;
+    layers.showCrossings([]);
+    showPointer(null, null);
+    render();
+  };
+  const showPointer = (position: Position | null, snap: Snap | null) => {
+    pointer = position;
     // Tests wait for this state.
     container.dataset.snap = snap?.kind ?? "";
-    const ring = lastRing(current());
-    const [first, last] = [ring[0], ring.at(-1)];
-    const preview = pointer && last && state === "drawing" ? [last, pointer] : [];
-    if (preview.length > 0 && first && current().type === "Polygon" && ring.length > 1) preview.push(first);
-    layers.showPointer(current().type === "Point" ? [] : preview, snap);
-  };
-  const clearPointer = () => {
-    pointer = null;
-    showPointer(null);
+    layers.showPointer(state === "drawing" && pointer ? preview(history.current(), pointer) : [], snap);
   };
   const setState = (next: State) => {
     state = next;
-    dragged = null;
     selected = null;
-    clearPointer();
+    drag.cancel();
+    showPointer(null, null);
+    render();
   };
   const activate = (next: State, sketch: Sketch) => {
     // A double click finishes a line; it must not zoom as well.
@@ -121,159 +115,91 @@ export function createDrawing(map: MapLibre, snapping: Snapping, events: Drawing
     history.reset(sketch);
     layers.showCrossings([]);
     setState(next);
-    render();
-  };
-
-  /** The vertices that a vertex may snap to. A vertex does not snap to itself. */
-  const ownVertices = (moving: VertexPath | null): Position[] =>
-    vertices(current())
-      .filter((vertex) => !isSamePath(vertex, moving))
-      .map(({ position }) => position);
-  const isNear = (position: Position, x: number, y: number, reach: number) => {
-    const at = map.project([position[0] ?? 0, position[1] ?? 0]);
-    return Math.hypot(at.x - x, at.y - y) <= reach;
-  };
-  const vertexAt = (x: number, y: number, reach: number): VertexPath | null =>
-    vertices(current()).findLast(({ position }) => isNear(position, x, y, reach)) ?? null;
-  /** The path of the vertex that dragging a midpoint would insert. */
-  const midpointAt = (x: number, y: number, reach: number): VertexPath | null => {
-    const { type, parts } = current();
-    for (const [part, rings] of parts.entries())
-      for (const [ring, positions] of rings.entries())
-        for (const [from, to] of segments(type, positions.length)) {
-          const middle = midpoint([positions[from] ?? [], positions[to] ?? []]);
-          if (isNear(middle, x, y, reach)) return { part, ring, index: from + 1 };
-        }
-    return null;
   };
 
   const addVertexAt = (x: number, y: number) => {
     enqueue(async () => {
       if (state !== "drawing") return;
-      const snap = await snapping.findExact(x, y, ownVertices(null));
+      const snap = await snapping.findExact(x, y, positions(history.current()));
+      // The user may have cancelled meanwhile.
       if (state !== "drawing") return;
       const { lng, lat } = map.unproject([x, y]);
-      const last = lastRing(current()).at(-1);
-      addVertex(snap?.position ?? [lng, lat], last && isNear(last, x, y, CLICK_TOLERANCE));
+      const last = lastRing(history.current()).at(-1);
+      const isOnLast = last && isNear(map, last, { x, y, reach: CLICK_TOLERANCE });
+      if (isOnLast) finish();
+      else addVertex(snap?.position ?? [lng, lat]);
     });
   };
-  const addVertex = (position: Position, isOnLast = false) => {
-    const sketch = current();
+  const addVertex = (position: Position) => {
+    const sketch = history.current();
     const ring = lastRing(sketch);
-    const isClosed = sketch.type === "Polygon" && ring.length > 2 && isSame(ring[0], roundPosition(position));
     if (sketch.type === "Point") {
       change(appendVertex(emptySketch("Point"), position));
       finish();
-    } else if (isClosed || isOnLast) {
-      // The first corner of a polygon, or a second click on the last vertex, ends the shape.
+    } else if (sketch.type === "Polygon" && ring.length > 2 && isSame(ring[0], position)) {
       finish();
-    } else if (!isSame(ring.at(-1), roundPosition(position))) {
+    } else if (!isSame(ring.at(-1), position)) {
       change(appendVertex(sketch, position));
     }
   };
   const finish = () => {
-    const geometry = geometryOf(current());
+    const geometry = geometryOf(history.current());
     if (geometry && isActive()) events.onFinish(geometry);
   };
-  const step = (direction: "undo" | "redo") => {
-    if (!isActive() || !history[direction]()) return;
-    selected = null;
-    layers.showCrossings([]);
-    showPointer(null);
-    render();
-  };
 
-  const startDrag = (event: MapMouseEvent | MapTouchEvent, reach: number) => {
-    if (!isActive() || ("points" in event && event.points.length > 1)) return;
-    if (event.originalEvent instanceof MouseEvent && event.originalEvent.button !== 0) return;
-    const { x, y } = event.point;
-    const vertex = vertexAt(x, y, reach);
-    const inserted = !vertex && state === "editing" ? midpointAt(x, y, reach) : null;
-    const path = vertex ?? inserted;
-    if (!path) return;
-    event.preventDefault();
-    const { lng, lat } = event.lngLat;
-    const sketch = inserted ? insertVertex(current(), inserted, [lng, lat]) : current();
-    dragged = { path, sketch, start: event.point, hasMoved: false };
-  };
-  const drag = ({ point, lngLat }: MapMouseEvent | MapTouchEvent) => {
-    if (!dragged || (!dragged.hasMoved && point.dist(dragged.start) <= CLICK_TOLERANCE)) return;
-    const snap = snapping.find(point.x, point.y, ownVertices(dragged.path));
-    const position = snap?.position ?? [lngLat.lng, lngLat.lat];
-    dragged.hasMoved = true;
-    dragged.sketch = moveVertex(dragged.sketch, dragged.path, position);
-    pointer = null;
-    showPointer(snap);
-    render();
-  };
-  const endDrag = ({ point, lngLat }: MapMouseEvent | MapTouchEvent) => {
-    if (!dragged) return;
-    const { path, sketch, hasMoved } = dragged;
-    if (!hasMoved) {
-      dragged = null;
+  const drag = createVertexDrag(map, snapping, {
+    sketch: () => (isActive() ? history.current() : null),
+    hasMidpoints: () => state === "editing",
+    onMove(sketch, snap) {
+      showPointer(null, snap);
+      render(sketch);
+    },
+    onDrop(sketch, refine) {
+      showPointer(null, null);
+      change(sketch);
+      enqueue(async () => {
+        const refined = await refine();
+        // Only the last decimals change, so this is no step of its own.
+        if (!isActive() || history.current() !== sketch || refined === sketch) return;
+        history.undo();
+        change(refined);
+      });
+    },
+    onClick(path) {
       if (state === "editing") drawing.select(path);
-      return;
-    }
-    const own = ownVertices(path);
-    dragged = null;
-    showPointer(null);
-    change(sketch);
-    enqueue(async () => {
-      const snap = await snapping.findExact(point.x, point.y, own);
-      const exact = moveVertex(sketch, path, snap?.position ?? [lngLat.lng, lngLat.lat]);
-      // The user sees the vertex where it was dropped; only its last decimals change.
-      if (!isActive() || history.current() !== sketch) return;
-      history.undo();
-      change(exact);
-    });
-  };
-
-  map.on("mousedown", (event) => startDrag(event, POINTER_REACH));
-  map.on("touchstart", (event) => startDrag(event, TOUCH_REACH));
-  map.on("touchmove", drag);
-  map.on("mouseup", endDrag);
-  map.on("touchend", endDrag);
-  map.on("touchcancel", () => (dragged = null));
-  map.on("mousemove", (event) => {
-    if (dragged) {
-      // The button can be released outside of the map.
-      if (event.originalEvent.buttons === 0) endDrag(event);
-      else drag(event);
-      return;
-    }
-    if (state !== "drawing") return;
-    const { point, lngLat } = event;
-    const snap = snapping.find(point.x, point.y, ownVertices(null));
-    pointer = snap?.position ?? [lngLat.lng, lngLat.lat];
-    showPointer(snap);
-    events.onChange(current(), pointer);
+    },
+  });
+  map.on("mousemove", ({ point, lngLat }) => {
+    if (state !== "drawing" || drag.isDragging()) return;
+    const snap = snapping.find(point.x, point.y, positions(history.current()));
+    showPointer(snap?.position ?? [lngLat.lng, lngLat.lat], snap);
+    events.onChange(history.current(), pointer);
   });
   map.on("mouseout", () => {
-    if (!isActive() || dragged) return;
-    clearPointer();
-    events.onChange(current(), null);
+    if (state !== "drawing" || drag.isDragging()) return;
+    showPointer(null, null);
+    events.onChange(history.current(), null);
   });
   map.on("click", ({ point }) => {
     if (state === "drawing") addVertexAt(point.x, point.y);
   });
-  map.on("contextmenu", ({ point }) => {
-    const path = isActive() ? vertexAt(point.x, point.y, POINTER_REACH) : null;
+  map.on("contextmenu", ({ point: { x, y } }) => {
+    const path = isActive() && vertexAt(map, history.current(), { x, y, reach: POINTER_REACH });
     if (path) remove(path);
   });
   map.getCanvas().addEventListener("keydown", (event) => {
     if (!isActive() || event.ctrlKey || event.metaKey || event.altKey) return;
-    const isHandled = handleKey(event.key);
-    if (isHandled) event.preventDefault();
+    if (handleKey(event.key)) event.preventDefault();
   });
   /** Returns whether the key was handled. */
   function handleKey(key: string): boolean {
-    const last = vertices(current()).at(-1);
-    if (key === " " && state === "drawing") drawing.addVertexAtCenter();
+    const last = state === "drawing" ? vertices(history.current()).at(-1) : undefined;
+    const removed = key === "Delete" || key === "Backspace" ? (selected ?? last) : undefined;
+    if (removed) remove(removed);
+    else if (key === " " && state === "drawing") drawing.addVertexAtCenter();
     // After the vertices that still wait for exact coordinates.
     else if (key === "Enter") enqueue(finish);
-    else if ((key === "Delete" || key === "Backspace") && selected) remove(selected);
-    else if ((key === "Delete" || key === "Backspace") && state === "drawing" && last) remove(last);
-    else if (key === "Escape" && state === "drawing" && last) change(emptySketch(current().type));
+    else if (key === "Escape" && last) change(emptySketch(history.current().type));
     else return false;
     return true;
   }
@@ -283,10 +209,8 @@ export function createDrawing(map: MapLibre, snapping: Snapping, events: Drawing
       activate("drawing", emptySketch(type));
       map.getCanvas().focus();
     },
-    edit(sketch) {
-      activate("editing", sketch);
-    },
-    sketch: current,
+    edit: (sketch) => activate("editing", sketch),
+    sketch: history.current,
     addVertexAtCenter() {
       const { clientWidth, clientHeight } = container;
       addVertexAt(clientWidth / 2, clientHeight / 2);
@@ -296,11 +220,11 @@ export function createDrawing(map: MapLibre, snapping: Snapping, events: Drawing
         if (state === "drawing") addVertex(position);
       });
     },
-    moveVertex: (path, position) => change(moveVertex(current(), path, position)),
+    moveVertex: (path, position) => change(moveVertex(history.current(), path, position)),
     removeVertex: remove,
     select(path) {
       selected = path;
-      layers.show(current(), selected, state === "editing");
+      layers.show(history.current(), selected, state === "editing");
     },
     replace: change,
     finish,
@@ -310,18 +234,14 @@ export function createDrawing(map: MapLibre, snapping: Snapping, events: Drawing
     canRedo: () => isActive() && history.canRedo(),
     showCrossings: layers.showCrossings,
     pause() {
-      resumedState = state;
+      stateBeforePause = state;
       setState("paused");
-      render();
     },
-    resume() {
-      setState(resumedState);
-      render();
-    },
+    resume: () => setState(stateBeforePause),
     stop() {
       if (state === "off") return;
-      setState("off");
       history.reset(emptySketch("Point"));
+      setState("off");
       layers.clear();
       if (hadDoubleClickZoom) map.doubleClickZoom.enable();
     },
@@ -329,10 +249,20 @@ export function createDrawing(map: MapLibre, snapping: Snapping, events: Drawing
   return drawing;
 }
 
-function isSame(one: Position | undefined, other: Position): boolean {
-  return one?.[0] === other[0] && one?.[1] === other[1];
+/** The segments that a vertex at the pointer would add. */
+function preview(sketch: Sketch, pointer: Position): Position[] {
+  const ring = lastRing(sketch);
+  const [first, last] = [ring[0], ring.at(-1)];
+  if (!first || !last || sketch.type === "Point") return [];
+  return sketch.type === "Polygon" && ring.length > 1 ? [last, pointer, first] : [last, pointer];
 }
 
-function isSamePath(one: VertexPath, other: VertexPath | null): boolean {
-  return one.part === other?.part && one.ring === other.ring && one.index === other.index;
+function positions(sketch: Sketch): Position[] {
+  return vertices(sketch).map(({ position }) => position);
+}
+
+/** Whether a position would be stored as the same vertex. */
+function isSame(vertex: Position | undefined, position: Position): boolean {
+  const [longitude, latitude] = roundPosition(position);
+  return vertex?.[0] === longitude && vertex?.[1] === latitude;
 }

@@ -1,6 +1,6 @@
 // Finds and repairs self-crossings, splits a shape by a line, and joins two shapes.
 
-import type { Geometry, LineString, MultiPolygon, Polygon, Position } from "geojson";
+import type { Geometry, LineString, MultiLineString, MultiPolygon, Polygon, Position } from "geojson";
 import { distance } from "./geodesy";
 import { measure } from "./measure";
 import {
@@ -45,14 +45,17 @@ export function repairPolygon(geometry: Geometry): Polygon | MultiPolygon | null
     const edges = cutSegments(segmentsOf(rings)).filter(({ count }) => count % 2 === 1);
     return polygonize(edges.map(({ ends }) => ends)).filter((face) => isInside(interiorPoint(face), rings));
   });
-  return asPolygon(faces);
+  return faces.length > 0 ? asPolygon(faces) : null;
 }
 
-/** Splits a line or polygon by a line, largest part first. Returns null if that leaves it in one piece. */
+/**
+ * Splits a line or polygon by a line, largest piece first. Parts of a multi-geometry that the line does not
+ * split stay with the largest piece. Returns null if the line splits nothing.
+ */
 export function splitGeometry(geometry: Geometry, by: LineString): Geometry[] | null {
-  const parts = isLine(geometry) ? splitLines(geometry, by) : splitPolygons(geometry, by);
-  const size = (part: Geometry) => measure(part).area || measure(part).length;
-  return parts ? parts.sort((one, other) => size(other) - size(one)) : null;
+  return isLine(geometry)
+    ? choosePieces(splitLines(geometry, by), (line) => measure(asLine([line])).length, asLine)
+    : choosePieces(splitPolygons(geometry, by), (rings) => measure(asPolygon([rings])).area, asPolygon);
 }
 
 /** Joins two lines with a common end, or two polygons with a common edge. Returns null if there is none. */
@@ -70,23 +73,30 @@ export function joinGeometries(one: Geometry, other: Geometry): Geometry | null 
   return union.length < a.length + b.length ? asPolygon(union) : null;
 }
 
-function splitPolygons(geometry: Geometry, by: LineString): Geometry[] | null {
-  const parts = polygonParts(geometry);
+/** The pieces of each part. */
+function splitPolygons(geometry: Geometry, by: LineString): Position[][][][] {
   const line = segmentsOf([by.coordinates]);
-  const faces = parts.flatMap((rings) => {
+  return polygonParts(geometry).map((rings) => {
     const edges = cutSegments([...segmentsOf(rings), ...line]).map(({ ends }) => ends);
     return polygonize(edges).filter((face) => isInside(interiorPoint(face), rings));
   });
-  if (faces.length <= parts.length) return null;
-  return faces.map((coordinates) => ({ type: "Polygon", coordinates }));
 }
 
-function splitLines(geometry: Geometry, by: LineString): Geometry[] | null {
-  const lines = lineParts(geometry);
+function splitLines(geometry: Geometry, by: LineString): Position[][][] {
   const cutters = segmentsOf([by.coordinates]);
-  const pieces = lines.flatMap((line) => splitLine(line, cutters));
-  if (pieces.length <= lines.length) return null;
-  return pieces.map((coordinates) => ({ type: "LineString", coordinates }));
+  return lineParts(geometry).map((line) => splitLine(line, cutters));
+}
+
+function choosePieces<Piece>(
+  parts: Piece[][],
+  size: (piece: Piece) => number,
+  asGeometry: (pieces: Piece[]) => Geometry,
+): Geometry[] | null {
+  const pieces = parts.filter(({ length }) => length > 1).flat();
+  const rest = parts.filter(({ length }) => length === 1).flat();
+  const [largest, ...others] = pieces.sort((one, other) => size(other) - size(one));
+  if (!largest) return null;
+  return [asGeometry([largest, ...rest]), ...others.map((piece) => asGeometry([piece]))];
 }
 
 function splitLine(line: Position[], cutters: Segment[]): Position[][] {
@@ -122,12 +132,16 @@ function joinLines(one: Position[], other: Position[]): LineString | null {
   return null;
 }
 
-function asPolygon(faces: Position[][][]): Polygon | MultiPolygon | null {
-  const [first] = faces;
-  if (!first) return null;
+function asPolygon(faces: Position[][][]): Polygon | MultiPolygon {
   return faces.length === 1
-    ? { type: "Polygon", coordinates: first }
+    ? { type: "Polygon", coordinates: faces[0] ?? [] }
     : { type: "MultiPolygon", coordinates: faces };
+}
+
+function asLine(lines: Position[][]): LineString | MultiLineString {
+  return lines.length === 1
+    ? { type: "LineString", coordinates: lines[0] ?? [] }
+    : { type: "MultiLineString", coordinates: lines };
 }
 
 function isLine({ type }: Geometry): boolean {

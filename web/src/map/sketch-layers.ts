@@ -2,6 +2,7 @@
 
 import type { Feature, Geometry, Position } from "geojson";
 import type { ExpressionSpecification, GeoJSONSource, Map as MapLibre } from "maplibre-gl";
+import { midpoint } from "./hit-test";
 import { withPalette } from "./palette";
 import { geometryOf, segments, vertices, type Sketch, type VertexPath } from "./sketch";
 import type { Snap } from "./snap-geometry";
@@ -54,9 +55,9 @@ function sketchFeatures(sketch: Sketch, selected: VertexPath | null, withMidpoin
   if (sketch.type === "Polygon" && geometry) features.push(feature("area", geometry));
   sketch.parts.flat().forEach((ring) => {
     for (const [from, to] of segments(sketch.type, ring.length)) {
-      const ends = [ring[from] ?? [], ring[to] ?? []];
-      features.push(feature("outline", lineString(ends)));
-      if (withMidpoints) features.push(feature("midpoint", point(midpoint(ends))));
+      const [start, end] = [ring[from] ?? [], ring[to] ?? []];
+      features.push(feature("outline", lineString([start, end])));
+      if (withMidpoints) features.push(feature("midpoint", point(midpoint(start, end))));
     }
   });
   for (const { part, ring, index, position } of vertices(sketch)) {
@@ -64,11 +65,6 @@ function sketchFeatures(sketch: Sketch, selected: VertexPath | null, withMidpoin
     features.push(feature(isSelected ? "selected" : "vertex", point(position)));
   }
   return features;
-}
-
-/** The middle of a segment on the map. */
-export function midpoint([[x0 = 0, y0 = 0] = [], [x1 = 0, y1 = 0] = []]: Position[]): Position {
-  return [(x0 + x1) / 2, (y0 + y1) / 2];
 }
 
 function addStyleLayers(map: MapLibre): void {
