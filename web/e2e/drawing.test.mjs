@@ -153,6 +153,39 @@ test("an existing polygon with a hole is edited by dragging and keeps its hole",
   await context.close();
 });
 
+test("fingers add and drag vertices on a phone", async () => {
+  const { context, page, errors } = await openMap(MEADOW, { viewport: PHONE, hasTouch: true });
+  await startDrawing(page, "Area");
+  for (const position of [
+    [2.0948, 47.653],
+    [2.0952, 47.653],
+    [2.0952, 47.6534],
+  ]) {
+    const { x, y } = await pixelOf(page, position);
+    await page.touchscreen.tap(x, y);
+  }
+  await page.getByText("3 vertices").click();
+  const latitude = page.getByLabel("Latitude of vertex 3");
+  const before = Number(await latitude.inputValue());
+  const { x, y } = await pixelOf(page, [2.0952, 47.6534]);
+  const client = await context.newCDPSession(page);
+  const touch = (type, touchPoints) => client.send("Input.dispatchTouchEvent", { type, touchPoints });
+  const start = page.url();
+  await touch("touchStart", [{ x: x + 6, y: y + 6 }]);
+  for (let step = 1; step <= 5; step += 1) await touch("touchMove", [{ x: x + 6, y: y + 6 - 10 * step }]);
+  await touch("touchEnd", []);
+  await page.waitForFunction(
+    (value) => Number(document.querySelectorAll(".map-vertices [data-cell=latitude]")[2].value) > value,
+    before + 0.0001,
+  );
+  await page.getByText("3 vertices").waitFor();
+  assert.equal(page.url(), start, "the map does not move with the vertex");
+  await page.getByRole("button", { name: "Undo" }).click();
+  assert.equal(Number(await latitude.inputValue()), before);
+  assert.deepEqual(errors, []);
+  await context.close();
+});
+
 test("a measurement shows the area and perimeter and saves nothing", async () => {
   const { context, page, errors } = await openMap([2.0855, 47.6535]);
   const posts = [];
@@ -341,9 +374,11 @@ test("the drawing tools are accessible and fit a phone", async () => {
   await context.close();
 });
 
-async function openMap(position = [2.0845, 47.6525]) {
-  const opened = await fixture.openPageLoggedIn();
+async function openMap(position = [2.0845, 47.6525], options = {}) {
+  const opened = await fixture.openPageLoggedIn(options);
   await reopenMap(opened.page, position);
+  // The panel is closed on a phone.
+  if (options.viewport) return opened;
   // Folder points would lie above the parcels.
   await opened.page.getByRole("checkbox", { name: "Folders" }).uncheck();
   await waitForMap(opened.page);
