@@ -203,6 +203,22 @@ test("a measurement shows the area and perimeter and saves nothing", async () =>
   await context.close();
 });
 
+test("without permission to edit, the map offers to measure but not to draw", async () => {
+  const { context, page, errors } = await fixture.openPageLoggedIn();
+  await page.route("**/map", async (route) => {
+    const response = await route.fetch();
+    const body = (await response.text()).replace(/(canEdit&[#\w]+;:)true/, "$1false");
+    await route.fulfill({ response, body });
+  });
+  await reopenMap(page, [2.0865, 47.6535]);
+  await page.getByRole("button", { name: "Measure" }).waitFor();
+  assert.equal(await page.getByRole("button", { name: "Draw" }).count(), 0);
+  await selectAt(page, [2.0875, 47.6535], "Parcel 8");
+  assert.equal(await page.getByRole("button", { name: "Edit" }).count(), 0);
+  assert.deepEqual(errors, []);
+  await context.close();
+});
+
 test("a parcel is split by a line, and the parts are joined again", async () => {
   const { context, page, errors } = await openMap([2.0865, 47.6545]);
   await selectAt(page, [2.0865, 47.6545], "Parcel 11");

@@ -208,6 +208,23 @@ test("finds where a polygon crosses itself", () => {
   assert.equal(findCrossings(polygon(box(0, 0, 4, 4), box(3, 1, 5, 2))).length, 2);
 });
 
+test("a ring that passes a vertex twice touches itself, and the repair separates its parts", () => {
+  const ring = [
+    [0, 0],
+    [1, 1],
+    [2, 0],
+    [2, 2],
+    [1, 1],
+    [0, 2],
+    [0, 0],
+  ];
+  assert.deepEqual(findCrossings(polygon(ring)), [[1, 1]]);
+  const repaired = repairPolygon(polygon(ring));
+  assert.equal(repaired.type, "MultiPolygon");
+  assertClose(flatArea(repaired), 2, 1e-9);
+  assert.deepEqual(findCrossings(repaired), []);
+});
+
 test("repairs a bow tie and a star by the even-odd rule", () => {
   const bowTie = repairPolygon(
     polygon([

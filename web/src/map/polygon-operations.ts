@@ -18,10 +18,11 @@ import { roundPosition } from "./positions";
 /** Ends of lines that are at most this far apart meet, in meters. */
 const MEETING_DISTANCE = 0.001;
 
-/** The points where the outline of a polygon crosses or overlaps itself. */
+/** The points where the outline of a polygon crosses, touches or overlaps itself. */
 export function findCrossings(geometry: Geometry): Position[] {
   const found = new Map<string, Position>();
   for (const rings of polygonParts(geometry)) {
+    for (const point of rings.flatMap(repeatedVertices)) found.set(key(point), point);
     const segments = segmentsOf(rings).filter(([start, end]) => key(start) !== key(end));
     forEachPair(segments, (one, other) => {
       for (const point of meetingPoints(one, other)) {
@@ -33,6 +34,14 @@ export function findCrossings(geometry: Geometry): Position[] {
     });
   }
   return [...found.values()];
+}
+
+/** The vertices that a ring passes more than once. */
+function repeatedVertices(ring: Position[]): Position[] {
+  const distinct = ring.filter((vertex, index) => key(vertex) !== key(ring[index - 1] ?? []));
+  const seen = new Set<string>();
+  // The last vertex of a closed ring repeats the first.
+  return distinct.slice(0, -1).filter((vertex) => seen.has(key(vertex)) || !seen.add(key(vertex)));
 }
 
 /**

@@ -137,11 +137,17 @@ export function createShapeEditor(
     });
   }
 
-  /** Keeps a typed vertex in view. */
+  /** Moves the map if the vertex would be outside of it or behind the tools. */
   function addTypedVertex(position: Position): void {
     drawing().addVertex(position);
-    const [lng = 0, lat = 0] = position;
-    if (!map.getBounds().contains([lng, lat])) map.jumpTo({ center: [lng, lat] });
+    const center = position as [number, number];
+    const { x, y } = map.project(center);
+    const { left, top } = element.getBoundingClientRect();
+    const isInside = (box: DOMRect) =>
+      x + left >= box.left && x + left <= box.right && y + top >= box.top && y + top <= box.bottom;
+    const isVisible =
+      isInside(element.getBoundingClientRect()) && !isInside(toolbar.element.getBoundingClientRect());
+    if (!isVisible) map.jumpTo({ center });
   }
 
   const toolbar = createDrawingToolbar(
