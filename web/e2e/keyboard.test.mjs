@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { waitForMap } from "./browser.mjs";
+import { assertAccessible, waitForMap } from "./browser.mjs";
 import { OWNER, useFixture } from "./fixture.mjs";
 
 const fixture = useFixture();
@@ -114,3 +114,36 @@ async function pan(page, key) {
   await page.keyboard.press(key);
   await page.waitForFunction((url) => location.href !== url, before);
 }
+
+test("Ctrl+K searches while typing, and the arrow keys choose a hit", async () => {
+  const { context, page, errors } = await fixture.openPageLoggedIn();
+  await page.goto(`${fixture.url}/budgets`);
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("che");
+  const hits = page.locator("#hits a");
+  await hits.first().waitFor();
+  assert.match(await hits.first().textContent(), /F-000001\s+Chêne, boundary survey/);
+  await assertAccessible(page, "search hits");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/\/folders\/F-000001$/);
+  const firstHit = async (typed) => {
+    await page.keyboard.press("Control+k");
+    await page.locator(".search input").fill(typed);
+    await page.waitForFunction(
+      (wanted) =>
+        document.querySelector(".search input").value === wanted && document.querySelector("#hits a"),
+      typed,
+    );
+    await page.waitForTimeout(400);
+    return (await hits.first().textContent()).replace(/\s+/g, " ").trim();
+  };
+  assert.match(await firstHit("owner@"), /Person$/);
+  assert.equal(await firstHit("webhooks"), "Webhooks Page");
+  assert.match(await firstHit("47.6535, 2.0855"), /Place on the map/);
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/\/map#map=17\/47\.653/);
+  assert.deepEqual(errors, []);
+  await context.close();
+});

@@ -341,8 +341,6 @@ search-no-hits = Aucun résultat
 search-hit-person = Personne
 search-hit-place = Lieu sur la carte
 search-hit-page = Page
-search-hit-client = Client
-search-hit-tag = Étiquette
 search-people = Personnes
 search-all = Tout voir
 search-all-matching = { $kind ->
@@ -598,7 +596,7 @@ form-more = Référence, identifiant externe, champs personnalisés
 form-tags-hint = Séparez les étiquettes par des virgules
 form-quantity-hint = 1 par défaut
 form-currency-of-folder = Devise du dossier
-form-folder-hint = Saisissez une partie du nom, du client ou de la référence
+form-folder-hint = Saisissez une partie du nom ou de la référence
 form-folder-unknown = Aucun dossier n’a cette référence, et aucun dossier unique ne porte ce nom. Choisissez une suggestion.
 form-linked-reference-hint = Saisissez la référence
 form-new-reference-hint = Laissez vide pour en générer une
@@ -1166,7 +1164,22 @@ script-map-edit = Modifier
 script-map-delete = Supprimer
 script-map-shape-delete = Supprimer l’objet
 script-map-shape-deleted = Objet supprimé.
-script-map-shape-not-editable = Les objets avec plusieurs parties, des trous ou des altitudes ne peuvent pas être modifiés ici. Modifiez l’objet dans un SIG et envoyez-le à nouveau.
+script-map-shape-not-editable = Les collections et les objets avec des altitudes ne peuvent pas être modifiés ici. Modifiez l’objet dans un SIG et envoyez-le à nouveau.
+script-map-edit-attributes = Modifier les attributs
+script-map-split = Diviser
+script-map-split-hint = Tracez une ligne à travers l’objet, d’un bord extérieur à l’autre, puis choisissez Terminer.
+script-map-split-impossible = La ligne doit traverser l’objet d’un côté à l’autre.
+script-map-split-text = L’objet est divisé en { $count } parties. La plus grande garde son historique ; les autres sont de nouveaux objets avec les mêmes attributs, le même dossier et la même couche.
+script-map-split-done = Objet divisé en { $count } parties.
+script-map-join = Réunir avec…
+script-map-join-title = Réunir des objets
+script-map-join-hint = Cliquez sur l’objet à réunir.
+script-map-join-keys = Au clavier : déplacez la carte avec les flèches, puis appuyez sur Entrée.
+script-map-join-impossible = Les objets n’ont ni bord ni extrémité en commun.
+script-map-join-text = Le premier objet garde ses attributs et s’agrandit. Le second est supprimé.
+script-map-join-named = « { $kept } » garde ses attributs et s’agrandit. « { $deleted } » est supprimé.
+script-map-join-confirm = Réunir
+script-map-join-done = Objets réunis.
 # The position of the shown feature among those at the same place.
 script-map-stepper-position = { $index } sur { $count } à cet endroit
 script-map-stepper-next = Suivant
@@ -1184,13 +1197,54 @@ script-map-draw-line = Ligne
 script-map-draw-area = Surface
 script-map-draw-add-here = Ajouter un point ici
 script-map-draw-finish = Terminer
-script-map-draw-point-hint = Cliquez sur la carte pour placer le point. Au clavier : déplacez la carte avec les flèches, puis appuyez sur Espace.
-script-map-draw-line-hint = Cliquez sur chaque point. Double-cliquez sur le dernier pour terminer. Au clavier : déplacez la carte avec les flèches, appuyez sur Espace pour ajouter un point, Entrée pour terminer, Échap pour recommencer.
-script-map-draw-area-hint = Cliquez sur chaque sommet. Cliquez à nouveau sur le premier pour terminer. Au clavier : déplacez la carte avec les flèches, appuyez sur Espace pour ajouter un sommet, Entrée pour terminer, Échap pour recommencer.
-script-map-draw-edit-hint = Faites glisser un sommet pour le déplacer. Faites glisser le point entre deux sommets pour en ajouter un. Cliquez avec le bouton droit sur un sommet pour le supprimer.
-script-map-undo = Retirer le dernier point
+script-map-draw-point-hint = Cliquez sur la carte pour placer le point.
+script-map-draw-line-hint = Cliquez sur chaque point. Double-cliquez sur le dernier pour terminer.
+script-map-draw-area-hint = Cliquez sur chaque sommet. Cliquez à nouveau sur le premier pour terminer.
+script-map-draw-point-keys = Au clavier : déplacez la carte avec les flèches, puis appuyez sur Espace.
+script-map-draw-keys = Au clavier : déplacez la carte avec les flèches. Appuyez sur Espace pour ajouter un point, sur Retour arrière pour retirer le dernier, sur Entrée pour terminer, sur Échap pour recommencer.
+script-map-draw-edit-hint = Faites glisser un sommet pour le déplacer. Faites glisser le point entre deux sommets pour en ajouter un. Cliquez avec le bouton droit sur un sommet, ou utilisez le tableau, pour le supprimer.
+script-map-snap = Accrochage
+script-map-undo = Défaire
+script-map-redo = Refaire
 script-map-cancel = Annuler
 script-map-done = Terminer
+
+## Scripts: measuring
+
+script-map-measure = Mesurer
+script-map-measure-length = Longueur
+script-map-measure-area = Surface
+script-map-measure-again = Mesurer à nouveau
+script-map-measured-hint = Faites glisser un sommet pour ajuster la mesure. Rien n’est enregistré.
+
+## Scripts: typed vertices
+
+script-map-typed-title = Saisir des valeurs
+script-map-length-in-meters = Longueur (m)
+script-map-typed-bearing = Gisement (°)
+script-map-typed-coordinate = Latitude, longitude
+script-map-typed-add = Ajouter
+script-map-typed-no-start = Ajoutez un premier point avant de saisir une longueur.
+script-map-typed-length-invalid = La longueur doit être un nombre de mètres, par exemple 12,50.
+script-map-typed-bearing-invalid = Le gisement doit être un nombre de degrés depuis le nord, dans le sens des aiguilles d’une montre, par exemple 87,5.
+script-map-coordinate-invalid = Saisissez la latitude et la longitude, par exemple 48.85, 2.35 ou 48°51'24" N 2°21'3" E.
+
+## Scripts: table of vertices
+
+script-map-vertex-table = Sommets
+script-map-vertex-count = { $count ->
+    [one] { $count } sommet
+   *[other] { $count } sommets
+}
+script-map-vertex-limit = Seuls les { $count } premiers sommets sont affichés.
+script-map-vertex-number = N°
+script-map-latitude = Latitude
+script-map-longitude = Longitude
+script-map-vertex-part = Partie { $part }
+script-map-vertex-hole = Partie { $part }, trou { $hole }
+script-map-vertex-latitude = Latitude du sommet { $number }
+script-map-vertex-longitude = Longitude du sommet { $number }
+script-map-vertex-remove = Supprimer le sommet { $number }
 
 ## Scripts: saving a shape
 
@@ -1205,7 +1259,36 @@ script-map-folder-not-selected = Choisissez un dossier dans la liste, ou laissez
 script-map-name = Nom
 script-map-optional = facultatif
 script-map-save = Enregistrer
+script-map-save-anyway = Enregistrer quand même
 script-map-discard = Abandonner
+script-map-crossings = { $count ->
+    [one] L’objet se croise à l’endroit marqué. Sa surface n’est pas bien définie.
+   *[other] L’objet se croise à { $count } endroits marqués. Sa surface n’est pas bien définie.
+}
+script-map-repair = Réparer
+script-map-repair-empty = L’objet n’a pas de surface et ne peut pas être réparé. Dessinez-le à nouveau.
+script-map-attributes = Attributs
+script-map-attributes-saved = Attributs enregistrés.
+script-map-attribute-add = Ajouter un attribut
+script-map-attribute-name = Nom de l’attribut
+script-map-attribute-value-placeholder = Valeur
+script-map-attribute-type = Type de l’attribut
+script-map-attribute-value = Valeur de l’attribut
+script-map-attribute-text = Texte
+script-map-attribute-number = Nombre
+script-map-attribute-boolean = Oui ou non
+script-map-attribute-yes = Oui
+script-map-attribute-no = Non
+script-map-attribute-remove = Supprimer l’attribut { $name }
+script-map-attribute-no-name = Saisissez un nom pour l’attribut.
+script-map-attribute-duplicate = Il y a déjà un attribut « { $name } ».
+script-map-attribute-no-number = « { $name } » doit être un nombre, par exemple 12,50.
+
+## Scripts: going to a place
+
+script-map-go-to = Aller à
+script-map-go-to-placeholder = Coordonnée ou dossier
+script-map-go-to-no-shapes = Le dossier { $reference } n’a aucun objet sur la carte.
 
 ## Scripts: sizes and coordinates
 

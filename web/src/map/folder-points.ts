@@ -9,6 +9,8 @@ import { getJson } from "./requests";
 export const FOLDERS = "folders";
 
 export interface FolderLayer {
+  /** Loads the folders again, after a shape has changed. */
+  refresh(): void;
   setVisible(isVisible: boolean): void;
 }
 
@@ -47,6 +49,7 @@ export function addFolderPoints(
   };
   map.on("moveend", () => void load());
   return {
+    refresh: () => void load(),
     setVisible(value) {
       isVisible = value;
       map.setLayoutProperty(FOLDERS, "visibility", value ? "visible" : "none");

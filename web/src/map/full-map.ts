@@ -47,6 +47,7 @@ export async function showFullMap(element: HTMLElement, config: MapConfig): Prom
       return;
     }
     refreshLayer(map, layer, revision);
+    folders?.refresh();
     showToast(message);
   };
   const card = createCard(() => {

@@ -13,7 +13,8 @@ export function parseNumber(text: string): number | null {
  * `48°51'24" N 2°21'3" E`. Returns null if the text is not a coordinate.
  */
 export function parseCoordinate(text: string): Position | null {
-  const normalized = text.trim().toUpperCase().replaceAll("\u2212", "-");
+  // French writes O for west.
+  const normalized = text.trim().toUpperCase().replaceAll("\u2212", "-").replaceAll("O", "W");
   if (!/^[-+\d.,;:\s°º'’′"”″NSEW/]+$/.test(normalized)) return null;
   const letters = normalized.match(/[NSEW]/g) ?? [];
   const parts = letters.length === 0 ? splitByCount(normalized) : splitByLetters(normalized);

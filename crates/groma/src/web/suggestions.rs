@@ -12,7 +12,7 @@ use groma_store::RecordQuery;
 /// How many folders are suggested.
 pub(super) const MAX_FOLDERS: u32 = 20;
 
-/// Folders whose reference, name or client contains what is typed. The value is the reference.
+/// Folders whose reference or name contains what is typed. The value is the reference.
 pub(super) async fn folders(ctx: MemberContext, query: Query) -> Result<Response, WebError> {
     let folders = matching_folders(&ctx, query.get("folder")).await?;
     let option = |folder: &Doc| {

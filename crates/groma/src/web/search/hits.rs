@@ -1,9 +1,9 @@
-//! Search while the user types: the ten best hits of all kinds, people, clients, tags, pages and places.
+//! Search while the user types: the ten best hits: records of all kinds, people, pages and places.
 
 use super::{coordinate::Coordinate, people, records_with_reference};
 use crate::web::{
     WebError,
-    form::{Pairs, Query},
+    form::Query,
     i18n::{Localizer, Message},
     record_data::Doc,
     request_context::MemberContext,
@@ -62,8 +62,6 @@ async fn find(ctx: &MemberContext, typed: &str) -> Result<Vec<Hit>, WebError> {
             Ok::<_, WebError>((kind, ctx.query_records(query).await?.0))
         });
         let found = try_join_all(found).await?;
-        let folders = found.iter().find(|(kind, _)| *kind == Kind::Folder);
-        hits.extend(folders.into_iter().flat_map(|(_, docs)| clients_and_tags(t, docs, typed)));
         // One of each kind in turn, so that no kind hides the others.
         for index in 0..MAX_HITS {
             let nth = found.iter().filter_map(|(kind, docs)| Some((*kind, docs.get(index)?)));
@@ -112,22 +110,4 @@ fn pages(ctx: &MemberContext, typed: &str) -> Vec<Hit> {
     let kind = t.msg("search-hit-page").to_string();
     let hit = |(href, title)| Hit { href, reference: String::new(), title, kind: kind.clone() };
     found.take(2).map(hit).collect()
-}
-
-/// The clients and tags of folders that contain a text, each with the list of its folders.
-fn clients_and_tags(t: Localizer, folders: &[Doc], typed: &str) -> Vec<Hit> {
-    let folded = fold(typed);
-    let is_match = |name: &&str| fold(name).contains(&folded);
-    let client = folders.iter().map(|folder| folder.text("clientName")).find(is_match);
-    let tags = folders.iter().filter_map(|folder| folder.0["tags"].as_array()).flatten();
-    let tag = tags.filter_map(serde_json::Value::as_str).find(is_match);
-    let hit = |name: &str, kind: Message| Hit {
-        href: format!("/folders{}", Pairs::default().with(&[("q", name)]).query()),
-        reference: String::new(),
-        title: name.to_owned(),
-        kind: kind.into(),
-    };
-    let client = client.map(|name| hit(name, t.msg("search-hit-client")));
-    let tag = tag.map(|name| hit(name, t.msg("search-hit-tag")));
-    client.into_iter().chain(tag).collect()
 }
