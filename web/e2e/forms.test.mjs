@@ -160,3 +160,20 @@ test("a removed member cannot be chosen any more", async () => {
   assert(!(await choices()).includes("Leaver"));
   await context.close();
 });
+
+test("a role is saved by the button and can be undone", async () => {
+  const { context, page } = await fixture.openPageLoggedIn();
+  const workspace = ["--workspace", "Demo office"];
+  await fixture.server.run("user", "add", "helper@example.test", "--role", "viewer", ...workspace, {
+    input: "a password for the helper\n",
+  });
+  await page.goto(`${fixture.url}/settings/members`);
+  const role = page.getByLabel(/Helper/).and(page.locator("select"));
+  await role.selectOption("editor");
+  assert.equal(await page.locator(".toast").count(), 0);
+  await page.locator("form[data-choice] button:visible").click();
+  await page.locator(".toast").getByRole("button", { name: "Undo" }).click();
+  await page.locator(".toast", { hasText: "viewer" }).waitFor();
+  assert.equal(await role.inputValue(), "viewer");
+  await context.close();
+});

@@ -186,3 +186,51 @@ test("stored markup is shown as text", async () => {
   assert.equal(dialogs, 0);
   await context.close();
 });
+
+test("the dashboard starts with what is overdue longest, and its links list the same", async () => {
+  const { context, page, errors } = await fixture.openPageLoggedIn();
+  const assignments = [
+    { reference: "A-900001", folder: "F-000002", title: "Late", dueDate: "2026-01-05" },
+    {
+      reference: "A-900002",
+      folder: "F-000002",
+      title: "Given up",
+      dueDate: "2026-01-04",
+      status: "Cancelled",
+    },
+  ];
+  const budgets = [
+    { reference: "B-900001", folder: "F-000001", name: "Closed", amount: "1", status: "Closed" },
+  ];
+  const expenses = [
+    { folder: "F-000001", budget: "B-900001", unitAmount: "5", incurredOn: "2026-01-05" },
+    {
+      folder: "F-000001",
+      budget: "B-000001",
+      unitAmount: "900",
+      incurredOn: "2026-01-05",
+      status: "Rejected",
+    },
+  ];
+  for (const [kind, rows] of Object.entries({ assignments, budgets, expenses })) {
+    const lines = rows.map((row) => `${JSON.stringify(row)}\n`).join("");
+    const file = await fixture.server.writeFile(`${kind}-late.ndjson`, lines);
+    await fixture.server.run("import", kind, file, "--workspace", "Demo office");
+  }
+  await page.goto(fixture.url);
+  const overdue = page.locator("section", {
+    has: page.getByRole("heading", { name: "Overdue assignments" }),
+  });
+  const references = await overdue.locator("td.ref").allTextContents();
+  assert.deepEqual(references, ["A-900001", "A-000001"]);
+  const overspent = page.locator("section", {
+    has: page.getByRole("heading", { name: /over ?spent|over budget/i }),
+  });
+  assert.deepEqual(await overspent.locator("td.ref").allTextContents(), ["B-000001"]);
+  assert.match(await overspent.textContent(), /1,280\.00/, "the rejected expense does not count");
+  await overspent.getByRole("link", { name: /View all/ }).click();
+  await page.waitForURL(/budgets\?over=open/);
+  assert.deepEqual(await page.locator("main td.ref").allTextContents(), ["B-000001"]);
+  assert.deepEqual(errors, []);
+  await context.close();
+});

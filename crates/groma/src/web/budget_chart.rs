@@ -235,6 +235,17 @@ mod tests {
     }
 
     #[test]
+    fn expenses_of_one_day_are_not_at_the_edge() {
+        let day: Date = "2026-02-01".parse().unwrap();
+        let expense = br#"{"incurredOn":"2026-02-01","amount":"10.00"}"#;
+        let expenses = [Doc::parse(expense).unwrap()];
+        let t = Localizer::for_request(&axum::http::HeaderMap::new());
+        let chart =
+            Chart::new(t, expenses.iter(), Decimal::ONE_HUNDRED, "EUR", (None, None), day).unwrap();
+        assert!(chart.point.0 > LEFT + 100.0 && chart.point.0 < RIGHT - 100.0, "{:?}", chart.point);
+    }
+
+    #[test]
     fn label_that_does_not_fit_is_left_out() {
         assert_eq!(labels_until("2027-01-25"), ["Apr", "Jul", "Oct"]);
         assert_eq!(labels_until("2027-03-20"), ["Apr", "Jul", "Oct", "Jan 2027"]);

@@ -242,6 +242,7 @@ mod tests {
         };
         let relative = |text: &str| moment(text).relative;
         assert_eq!(relative("2026-11-15T11:59:30Z"), "just now");
+        assert_eq!(relative("2026-11-15T12:00:20Z"), "in a few seconds");
         assert_eq!(relative("2026-11-15T11:30:00Z"), "30 min ago");
         assert_eq!(relative("2026-11-15T09:00:00Z"), "3 h ago");
         assert_eq!(relative("2026-11-14T09:00:00Z"), "yesterday");
