@@ -28,7 +28,7 @@ export function initDrafts(): void {
   });
 }
 
-/** A form that submits to the login page has its own fields; its page is no place to return to. */
+/** The login form itself is not kept. */
 function isLogin(): boolean {
   return location.pathname === "/login";
 }
@@ -44,7 +44,7 @@ function saveDraft(form: HTMLFormElement): void {
   sessionStorage.setItem(KEY, JSON.stringify(draft));
 }
 
-/** Fills in the draft when the login has led back to its page. On any other page it is not needed any more. */
+/** Fills in the draft when the login has led back to its page. Any other page discards it. */
 function restoreDraft(): void {
   if (isLogin()) return;
   const text = sessionStorage.getItem(KEY);

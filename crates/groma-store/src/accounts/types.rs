@@ -116,7 +116,7 @@ pub struct KnownPerson {
     pub person: Person,
     /// The role; `None` for a person who is not a member.
     pub role: Option<Role>,
-    /// Whether the person was a member and is none any more.
+    /// Whether the person used to be a member.
     pub is_removed: bool,
 }
 

@@ -8,7 +8,7 @@ impl Localizer {
         text.replace('.', self.decimal_separator())
     }
 
-    /// Reads a typed decimal as `1000.00`; `None` if it is no number. A single separator before exactly
+    /// Reads a typed decimal as `1000.00`; `None` if it is not a number. A single separator before exactly
     /// three digits is read as the user's language writes it; everything else is clear in any language.
     pub(crate) fn parse_decimal(self, typed: &str) -> Option<String> {
         let typed: String = typed.chars().filter(|letter| !is_group_space(*letter)).collect();

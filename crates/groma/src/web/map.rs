@@ -8,6 +8,7 @@ use super::{
     page::{Meta, Nav},
     record_data::{Doc, Statuses},
     request_context::MemberContext,
+    suggestions::matching_folders,
 };
 use askama::Template;
 use axum::{
@@ -17,8 +18,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use groma_domain::{
-    GeometryId, Kind, Layer, LayerId, Permission, SearchTerm, WorkspaceId, layer::LayerKey,
-    reference::Key,
+    GeometryId, Kind, Layer, LayerId, Permission, WorkspaceId, layer::LayerKey, reference::Key,
 };
 use groma_geo::{
     geojson::{self, ReadError},
@@ -186,14 +186,7 @@ pub(super) async fn folders(ctx: MemberContext, query: Query) -> Result<Response
 
 pub(super) async fn find_folders(ctx: MemberContext, query: Query) -> Result<Response, WebError> {
     let statuses = Statuses::read(&ctx).await?;
-    let sent: String = query.get("term").chars().take(200).collect();
-    let found = RecordQuery {
-        term: SearchTerm::parse(&sent).ok().flatten(),
-        closed: Some(false),
-        limit: 20,
-        ..RecordQuery::all(Kind::Folder)
-    };
-    let (docs, _) = ctx.query_records(found).await?;
+    let docs = matching_folders(&ctx, query.get("term")).await?;
     let folder = |doc: &Doc| {
         let status = statuses.get(doc.text("statusId"));
         json!({

@@ -10,7 +10,7 @@ use groma_domain::{Kind, SearchTerm};
 use groma_store::RecordQuery;
 
 /// How many folders are suggested.
-pub(super) const MAX_FOLDERS: u32 = 20;
+const MAX_FOLDERS: u32 = 20;
 
 /// Folders whose reference or name contains what is typed. The value is the reference.
 pub(super) async fn folders(ctx: MemberContext, query: Query) -> Result<Response, WebError> {

@@ -128,10 +128,11 @@ fn zoom_for(size: f64, roll: u8) -> u8 {
 }
 
 /// How far a placeholder may be from its shape, in units: the diagonal of the small square, plus
-/// rounding. Above zoom 20, a step of the stored grid is more than a unit.
+/// rounding. Above zoom 20, a step of the stored grid is more than a unit, and vertices are rounded to it.
 fn max_distance(tile: TileId) -> f64 {
     let grid_step = f64::from(1_u32 << tile.z().saturating_sub(20));
-    13.0 + if grid_step > 1.0 { grid_step } else { 0.0 }
+    let rounding = if grid_step > 1.0 { grid_step / 2.0 * std::f64::consts::SQRT_2 } else { 0.0 };
+    13.0 + rounding
 }
 
 /// Checks that a tile covers the same area as disjoint rings, or as a single arbitrary ring.

@@ -66,12 +66,7 @@ pub(super) async fn fields(
     let person = |name, label: Message| {
         let chosen = values.get(name);
         let mut choices = vec![Choice::new("", "—", chosen.is_empty())];
-        let choice = |known: &KnownPerson| {
-            let id = known.person.id.to_string();
-            let is_selected = id == chosen;
-            let can_choose = is_selected || !known.is_removed;
-            can_choose.then(|| Choice::new(id, known.person.name.clone(), is_selected))
-        };
+        let choice = |known| person_choice(known, |id| id == chosen);
         choices.extend(people.iter().filter_map(choice));
         Field::new(name, label, Input::Select(choices))
     };
@@ -106,12 +101,8 @@ pub(super) async fn fields(
                 let label = t.msg("priority-name").arg("priority", *word);
                 Choice::new(*word, label, *word == chosen)
             });
-            let assignees = people.iter().filter_map(|known| {
-                let id = known.person.id.to_string();
-                let is_selected = values.assignees.contains(&id);
-                let can_choose = is_selected || !known.is_removed;
-                can_choose.then(|| Choice::new(id, known.person.name.clone(), is_selected))
-            });
+            let is_assignee = |id: &str| values.assignees.iter().any(|assignee| assignee == id);
+            let assignees = people.iter().filter_map(|known| person_choice(known, is_assignee));
             vec![
                 line("title", t.msg("field-title")).required().class("span"),
                 folder(ctx, values).await?,
@@ -182,6 +173,14 @@ pub(super) async fn fields(
     let input = Input::CustomFields(custom_fields);
     fields.push(Field::new("customFields", t.msg("field-custom-fields"), input).class("span"));
     Ok(fields)
+}
+
+/// A person to choose. A removed member can stay chosen, but cannot be chosen again.
+fn person_choice(known: &KnownPerson, is_chosen: impl Fn(&str) -> bool) -> Option<Choice> {
+    let id = known.person.id.to_string();
+    let is_selected = is_chosen(&id);
+    let can_choose = is_selected || !known.is_removed;
+    can_choose.then(|| Choice::new(id, known.person.name.clone(), is_selected))
 }
 
 /// The folder, by its reference or name, with suggestions while the user types.

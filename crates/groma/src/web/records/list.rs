@@ -278,7 +278,7 @@ impl ListRequest {
             ("none", _) => records.from = "9999-01-01".parse().ok(),
             _ => {}
         }
-        // What is done is not due any more.
+        // Finished records are no longer due.
         let is_open_only =
             due == "overdue" || due_days(due).is_some() || query.get("over") == "open";
         if is_open_only && records.status == StatusFilter::Any {
