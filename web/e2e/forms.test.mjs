@@ -84,7 +84,7 @@ test("amounts are accepted in every common format", async () => {
   for (const [typed, shown] of Object.entries(formats)) {
     await page.goto(`${fixture.url}/expenses/new?folder=F-000001`);
     await page.locator("[name=unitAmount]").fill(typed);
-    await page.getByRole("button", { name: "Add and open" }).click();
+    await page.getByRole("button", { name: "Create expense" }).click();
     await page.locator(".facts").getByText(`${shown} EUR`).first().waitFor();
   }
   await page.goto(`${fixture.url}/folders/F-100004/edit`);
@@ -113,7 +113,7 @@ test("all problems of a form are shown at once, each at its own field", async ()
     await page.locator("[name=cf_kind]").nth(index).selectOption(type);
     await page.locator("[name=cf_value]").nth(index).fill(value);
   }
-  await page.getByRole("button", { name: "Add and open" }).click();
+  await page.getByRole("button", { name: "Create expense" }).click();
   await page.locator("[aria-invalid=true]").first().waitFor();
   const invalid = await page
     .locator("[aria-invalid=true]")

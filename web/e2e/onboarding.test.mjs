@@ -71,7 +71,7 @@ test("a new user sets up, works and automates", async (t) => {
     await page.getByRole("link", { name: "Add expense" }).click();
     await page.locator("[name=unitAmount]").fill("1080.50");
     await page.locator("[name=budget]").selectOption({ index: 1 });
-    await page.getByRole("button", { name: "Add and open" }).click();
+    await page.getByRole("button", { name: "Create expense" }).click();
     await page.goto(fixture.url + folder);
     await page.locator("svg.chart.over").waitFor();
     assert.match(await page.locator("svg.chart").textContent(), /1,080\.50 EUR/);

@@ -122,7 +122,7 @@ test("on a phone, navigation is at the bottom, and an expense can be added", asy
   await page.getByRole("link", { name: "New expense" }).tap();
   await page.locator("[name=folder]").fill("F-000001");
   await page.locator("[name=unitAmount]").fill("12,40");
-  await page.getByRole("button", { name: "Add and open" }).tap();
+  await page.getByRole("button", { name: "Create expense" }).tap();
   await page.getByText("12.40").first().waitFor();
   await page.goto(`${fixture.url}/folders/F-000001`);
   await page.getByRole("button", { name: "Show map" }).tap();

@@ -10,8 +10,10 @@ import { initHtmx } from "./app/htmx";
 import { initKeyboardShortcuts } from "./app/keyboard";
 import { initMenus } from "./app/menus";
 import { initProgressBar } from "./app/progress-bar";
+import { initQuickAdd } from "./app/quick-add";
 import { initQuickSearch } from "./app/quick-search";
 import { initRelativeTimes, storeTimeZone } from "./app/relative-time";
+import { initSelection } from "./app/selection";
 import { initToasts } from "./app/toasts";
 import { initTypedConfirmations } from "./app/typed-confirmation";
 
@@ -27,5 +29,7 @@ initFilterForms();
 initChoices();
 initDrafts();
 initProgressBar();
+initQuickAdd();
 initQuickSearch();
+initSelection();
 initKeyboardShortcuts();

@@ -60,6 +60,8 @@ id! {
     SessionId
     /// An invitation (not its secret).
     InvitationId
+    /// A saved view of a list.
+    SavedViewId
     /// A layer.
     LayerId
     /// A geometry of a layer.

@@ -36,8 +36,8 @@ pub use email::Email;
 pub use error::{DomainError, FieldError, FieldErrors, Violation};
 pub use event::Event;
 pub use id::{
-    DeliveryId, EndpointId, GeometryId, InvitationId, LayerId, PersonId, RecordId, SessionId,
-    StatusId, TokenId, UserId, WorkspaceId,
+    DeliveryId, EndpointId, GeometryId, InvitationId, LayerId, PersonId, RecordId, SavedViewId,
+    SessionId, StatusId, TokenId, UserId, WorkspaceId,
 };
 pub use kind::Kind;
 pub use layer::Layer;

@@ -9,12 +9,14 @@ mod budget;
 mod document;
 mod expense;
 mod folder;
+mod label;
 
 pub use assignment::{Assignment, AssignmentInput, AssignmentLinks, Priority};
 pub use budget::{Budget, BudgetInput, BudgetLinks};
 pub use document::{PersonDirectory, StoredDocument, changed_fields, render};
 pub use expense::{Expense, ExpenseInput, ExpenseLinks};
 pub use folder::{Folder, FolderInput, FolderLinks};
+pub use label::LabelField;
 
 use crate::{
     DomainError, FieldErrors, Kind, PersonId, RecordId, Reference, Status, StatusId, Timestamp,
@@ -193,6 +195,21 @@ impl Record {
             updated_at: record.updated_at,
             version: record.version,
         })
+    }
+
+    /// The text that lists are sorted by: the name or title; of an expense the description, else the
+    /// category, else the reference.
+    #[must_use]
+    pub fn title(&self) -> &str {
+        match self {
+            Self::Folder(folder) => &folder.name,
+            Self::Assignment(assignment) => &assignment.title,
+            Self::Expense(expense) => {
+                let texts = [expense.description.as_deref(), expense.category.as_deref()];
+                texts.into_iter().flatten().next().unwrap_or_else(|| expense.reference.as_str())
+            }
+            Self::Budget(budget) => &budget.name,
+        }
     }
 
     /// The text that `term` searches: folded, with separated fields.

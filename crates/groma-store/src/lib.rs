@@ -24,6 +24,7 @@ mod idempotency;
 mod layers;
 mod people;
 mod records;
+mod saved_views;
 mod webhooks;
 mod workspaces;
 
@@ -50,9 +51,10 @@ pub use layers::{
     PostOutcome, Tile,
 };
 pub use records::{
-    COUNT_LIMIT, Change, Command, CommandOutcome, ExportedRecord, Page, RecordCount, RecordPage,
-    RecordQuery, ReservedReferences, SaveTarget, SortOrder, StatusFilter,
+    COUNT_LIMIT, Change, Command, CommandOutcome, ExportedRecord, Label, Page, RecordCount,
+    RecordPage, RecordQuery, ReservedReferences, SaveTarget, Sort, SortColumn, StatusFilter,
 };
+pub use saved_views::{NewSavedView, SavedView};
 pub use secret_encryption::EncryptionKey;
 pub use store::Store;
 pub use webhooks::{

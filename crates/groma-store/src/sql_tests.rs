@@ -5,7 +5,7 @@ use crate::{
     engine::{self, Postgres, Sqlite},
     idempotency, layers, people,
     records::{self, Dialect},
-    webhooks, workspaces,
+    saved_views, webhooks, workspaces,
 };
 use groma_domain::Kind;
 use groma_testkit::postgres::PostgresDatabase;
@@ -27,6 +27,7 @@ fn every_sqlite_statement_can_be_prepared() {
         layers::sqlite::sql::ALL,
         accounts::sqlite::sql::ALL,
         authentication::sqlite::ALL,
+        saved_views::sqlite::ALL,
         backup::sqlite::ALL,
         copy::sqlite::ALL,
     ];
@@ -55,6 +56,7 @@ async fn every_postgres_statement_can_be_prepared() {
         layers::postgres::sql::ALL,
         accounts::postgres::sql::ALL,
         authentication::postgres::ALL,
+        saved_views::postgres::ALL,
         copy::postgres::ALL,
         diagnostics::postgres::ALL,
     ];

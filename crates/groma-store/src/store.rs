@@ -5,22 +5,24 @@ use crate::{
     CopyReport, DatabaseStats, DatabaseUrl, Delivery, DeliveryCounts, DeliveryDetail, DeliveryFeed,
     DeliveryFilter, DeliveryRow, DueEndpoint, EncryptionKey, EndpointChange, EndpointHealth,
     EndpointOutcome, ExportedRecord, FeaturePage, FeatureQuery, GeometryEdit, Invitation,
-    KnownPerson, LayerFeature, LeaseRequest, Member, NewEndpoint, NewGeometries, NewInvitation,
-    NewLayer, NewSession, NewToken, NewUser, Page, PastDelivery, PostOutcome, Preferences,
-    Progress, RecordPage, RecordQuery, Redeliver, ReservedReferences, RestoreReport, Result,
-    RotatedSecret, SecretsState, ServerInfo, Session, SessionRow, ThrottleBucket, Tile, TokenRow,
-    WebhookTarget, WorkspaceFilter, accounts::Accounts, audit_log::AuditLog,
-    authentication::Authentication, backup, copy, diagnostics, engine::Engine, layers::Layers,
-    records::Records, webhooks::Webhooks, workspaces::Workspaces,
+    KnownPerson, Label, LayerFeature, LeaseRequest, Member, NewEndpoint, NewGeometries,
+    NewInvitation, NewLayer, NewSavedView, NewSession, NewToken, NewUser, Page, PastDelivery,
+    PostOutcome, Preferences, Progress, RecordPage, RecordQuery, Redeliver, ReservedReferences,
+    RestoreReport, Result, RotatedSecret, SavedView, SecretsState, ServerInfo, Session, SessionRow,
+    ThrottleBucket, Tile, TokenRow, WebhookTarget, WorkspaceFilter, accounts::Accounts,
+    audit_log::AuditLog, authentication::Authentication, backup, copy, diagnostics, engine::Engine,
+    layers::Layers, records::Records, saved_views::SavedViews, webhooks::Webhooks,
+    workspaces::Workspaces,
 };
 use bytes::Bytes;
 use delegate::delegate;
 use groma_domain::{
     Currency, DeliveryId, DomainError, Email, EndpointId, GeometryId, InvitationId, Kind, Layer,
-    LayerId, ListParams, Person, PersonId, RecordId, Role, SessionId, Timestamp, TokenId, UserId,
-    WorkspaceId,
+    LayerId, ListParams, Person, PersonId, RecordId, Role, SavedViewId, SessionId, Timestamp,
+    TokenId, UserId, WorkspaceId,
     geometry::UploadResult,
     layer::{LayerEdit, LayerKey},
+    record::LabelField,
     reference::Key,
     secret::SecretHash,
     token::PresentedToken,
@@ -48,6 +50,7 @@ pub struct Store {
     layers: Layers,
     authentication: Authentication,
     accounts: Accounts,
+    saved_views: SavedViews,
 }
 
 impl Store {
@@ -61,6 +64,7 @@ impl Store {
             audit_log: AuditLog::new(engine),
             records: Records::new(engine, webhooks.context()),
             accounts: Accounts::new(engine, &authentication, &layers),
+            saved_views: SavedViews::new(engine),
             webhooks,
             layers,
             authentication,
@@ -211,6 +215,17 @@ impl Store {
             pub async fn recent_audit_entries(&self, workspace: WorkspaceId, subjects: Option<&[Uuid]>, before: Option<i64>, limit: u32) -> Result<Vec<AuditEntry>>;
         }
 
+        to self.saved_views {
+            /// The views that a member sees: their own and the shared ones, by name.
+            #[call(list)]
+            pub async fn saved_views(&self, workspace: WorkspaceId, person: PersonId) -> Result<Vec<SavedView>>;
+            /// Saves a view. A view of the member with the same kind and name is replaced.
+            #[call(save)]
+            pub async fn save_view(&self, workspace: WorkspaceId, person: PersonId, view: NewSavedView, now: Timestamp) -> Result<SavedView>;
+            /// Deletes a view. `can_delete_shared` allows deleting the shared view of another member.
+            #[call(delete)]
+            pub async fn delete_view(&self, workspace: WorkspaceId, person: PersonId, view: SavedViewId, can_delete_shared: bool) -> Result<SavedView>;
+        }
         to self.records {
             /// A page of the records of a kind, in the order of creation.
             pub async fn list(&self, workspace: WorkspaceId, kind: Kind, params: &ListParams) -> Result<Page>;
@@ -221,6 +236,8 @@ impl Store {
             pub async fn query_records(&self, workspace: WorkspaceId, query: RecordQuery) -> Result<RecordPage>;
             /// The number of records of each kind, in the order of [`Kind::ALL`].
             pub async fn totals(&self, workspace: WorkspaceId) -> Result<[u64; Kind::ALL.len()]>;
+            /// Up to `limit` labels of a field that contain a text, those that begin with it first.
+            pub async fn labels(&self, workspace: WorkspaceId, field: LabelField, text: &str, limit: u32) -> Result<Vec<Label>>;
             /// A page of the statuses.
             pub async fn statuses(&self, workspace: WorkspaceId, params: &ListParams) -> Result<Page>;
             /// Up to `limit` records of a kind after a position, in the order of creation.

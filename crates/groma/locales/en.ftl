@@ -359,6 +359,77 @@ list-find = Search { kind-plural }
 list-from = From
 list-until = To
 list-filter-submit = Filter
+list-more-filters = More filters
+list-remove-filter = Remove the filter { $filter }
+list-columns = Columns
+list-columns-apply = Show these columns
+list-unsorted = There are too many records to sort by this column, so the newest come first. Filter the list to sort it.
+list-select = Select { $reference }
+list-select-all = Select all on this page
+views = Views
+view-current = View: { $name }
+view-shared = shared
+view-name = Save this list as
+view-share = Share with all members
+view-save = Save view
+view-saved = View “{ $name }” saved.
+view-delete = Delete the view { $name }
+view-deleted = View “{ $name }” deleted.
+cell-edit = Change { $field }:
+cell-conflict = was changed by somebody else. Cancel to see the new value.
+bulk-selected = Selected:
+bulk-status = Set status
+bulk-person = { $kind ->
+    [assignment] Assign to
+    [expense] Set submitter
+   *[other] Set owner
+}
+bulk-nobody = Nobody
+bulk-due = Due
+bulk-date = Date
+bulk-apply = Apply
+bulk-archive = Archive
+bulk-delete = Delete…
+bulk-delete-title = Delete { $records }?
+bulk-none-selected = Select between 1 and { $max } records first.
+bulk-nothing-chosen = Choose what to change first.
+bulk-changed = { $kind ->
+    [folder] { $count ->
+        [one] { $count } folder changed.
+       *[other] { $count } folders changed.
+    }
+    [assignment] { $count ->
+        [one] { $count } assignment changed.
+       *[other] { $count } assignments changed.
+    }
+    [expense] { $count ->
+        [one] { $count } expense changed.
+       *[other] { $count } expenses changed.
+    }
+   *[other] { $count ->
+        [one] { $count } budget changed.
+       *[other] { $count } budgets changed.
+    }
+}
+bulk-deleted = { $kind ->
+    [folder] { $count ->
+        [one] { $count } folder deleted.
+       *[other] { $count } folders deleted.
+    }
+    [assignment] { $count ->
+        [one] { $count } assignment deleted.
+       *[other] { $count } assignments deleted.
+    }
+    [expense] { $count ->
+        [one] { $count } expense deleted.
+       *[other] { $count } expenses deleted.
+    }
+   *[other] { $count ->
+        [one] { $count } budget deleted.
+       *[other] { $count } budgets deleted.
+    }
+}
+bulk-failed = Nothing was changed. { $reference }: { $problem }
 list-none-so-far = none yet
 list-range = { $first }–{ $last } of { $total }
 list-range-cut = { $first }–{ $last } of { $total } · filter the list to see more
@@ -399,6 +470,16 @@ column-assigned-to = Assigned to
 column-submitted-by = Submitted by
 column-priority = Priority
 column-due = Due
+column-client = Client
+column-start = Start
+column-category = Category
+column-vendor = Vendor
+column-billable = Billable
+column-estimated-hours = Estimated hours
+column-spent-hours = Hours spent
+column-tags = Tags
+column-external-id = External ID
+column-updated = Updated
 column-date = Date
 column-budget-used = Budget used
 column-used = Used
@@ -410,6 +491,9 @@ filter-due-days = Within { $days } days
 filter-no-date = No date
 filter-over-budget = Over budget
 filter-over-budget-open = Over budget, not closed
+filter-tag = Tag
+filter-min-amount = Amount from
+filter-max-amount = to
 
 ## Fields of records
 
@@ -486,6 +570,7 @@ section-all = View all
 section-all-description = View all { kind-plural }
 section-add = Add
 section-add-description = Add { kind-singular }
+quick-add-all-fields = All fields
 folder-assignments-done = { $done } of { $count } done
 folder-budget-used = { $percent } of { $amount }
 folder-no-assignments = No assignments.
@@ -522,8 +607,7 @@ form-create = { $kind ->
 }
 form-save = Save
 form-save-mine = Save my version
-form-add-another = Add and enter another
-form-add-and-open = Add and open
+form-add-another = Save and add another
 form-more = Reference, external ID, custom fields
 form-tags-hint = Separate tags with commas
 form-quantity-hint = Defaults to 1
@@ -558,6 +642,7 @@ record-created = { $kind ->
     [expense] Expense { $reference } created.
    *[budget] Budget { $reference } created.
 }
+expense-over-budget = Budget { $budget } is over its limit: { $percent } used.
 record-saved = { $kind ->
     [folder] Folder { $reference } saved.
     [assignment] Assignment { $reference } saved.

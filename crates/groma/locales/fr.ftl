@@ -365,6 +365,77 @@ list-find = Rechercher dans les { kind-plural }
 list-from = Du
 list-until = Au
 list-filter-submit = Filtrer
+list-more-filters = Plus de filtres
+list-remove-filter = Retirer le filtre { $filter }
+list-columns = Colonnes
+list-columns-apply = Afficher ces colonnes
+list-unsorted = Il y a trop d’éléments pour trier par cette colonne : les plus récents viennent d’abord. Filtrez la liste pour la trier.
+list-select = Sélectionner { $reference }
+list-select-all = Tout sélectionner sur cette page
+views = Vues
+view-current = Vue : { $name }
+view-shared = partagée
+view-name = Enregistrer cette liste sous
+view-share = Partager avec tous les membres
+view-save = Enregistrer la vue
+view-saved = Vue « { $name } » enregistrée.
+view-delete = Supprimer la vue { $name }
+view-deleted = Vue « { $name } » supprimée.
+cell-edit = Modifier { $field } :
+cell-conflict = a été modifié par quelqu’un d’autre. Annulez pour voir la nouvelle valeur.
+bulk-selected = Sélection :
+bulk-status = Changer le statut
+bulk-person = { $kind ->
+    [assignment] Attribuer à
+    [expense] Changer l’auteur
+   *[other] Changer le responsable
+}
+bulk-nobody = Personne
+bulk-due = Échéance
+bulk-date = Date
+bulk-apply = Appliquer
+bulk-archive = Archiver
+bulk-delete = Supprimer…
+bulk-delete-title = Supprimer { $records } ?
+bulk-none-selected = Sélectionnez d’abord entre 1 et { $max } éléments.
+bulk-nothing-chosen = Choisissez d’abord ce qu’il faut modifier.
+bulk-changed = { $kind ->
+    [folder] { $count ->
+        [one] { $count } dossier modifié.
+       *[other] { $count } dossiers modifiés.
+    }
+    [assignment] { $count ->
+        [one] { $count } tâche modifiée.
+       *[other] { $count } tâches modifiées.
+    }
+    [expense] { $count ->
+        [one] { $count } dépense modifiée.
+       *[other] { $count } dépenses modifiées.
+    }
+   *[other] { $count ->
+        [one] { $count } budget modifié.
+       *[other] { $count } budgets modifiés.
+    }
+}
+bulk-deleted = { $kind ->
+    [folder] { $count ->
+        [one] { $count } dossier supprimé.
+       *[other] { $count } dossiers supprimés.
+    }
+    [assignment] { $count ->
+        [one] { $count } tâche supprimée.
+       *[other] { $count } tâches supprimées.
+    }
+    [expense] { $count ->
+        [one] { $count } dépense supprimée.
+       *[other] { $count } dépenses supprimées.
+    }
+   *[other] { $count ->
+        [one] { $count } budget supprimé.
+       *[other] { $count } budgets supprimés.
+    }
+}
+bulk-failed = Rien n’a été modifié. { $reference } : { $problem }
 list-none-so-far = aucun résultat pour l’instant
 list-range = { $first }–{ $last } sur { $total }
 list-range-cut = { $first }–{ $last } sur { $total } · filtrez la liste pour en voir plus
@@ -415,6 +486,16 @@ column-assigned-to = Assignée à
 column-submitted-by = Déclarée par
 column-priority = Priorité
 column-due = Échéance
+column-client = Client
+column-start = Début
+column-category = Catégorie
+column-vendor = Fournisseur
+column-billable = Facturable
+column-estimated-hours = Heures prévues
+column-spent-hours = Heures passées
+column-tags = Étiquettes
+column-external-id = Identifiant externe
+column-updated = Modifié
 column-date = Date
 column-budget-used = Budget consommé
 column-used = Consommé
@@ -426,6 +507,9 @@ filter-due-days = Dans les { $days } jours
 filter-no-date = Sans date
 filter-over-budget = Budget dépassé
 filter-over-budget-open = Dépassé, non clos
+filter-tag = Étiquette
+filter-min-amount = Montant de
+filter-max-amount = à
 
 ## Fields of records
 
@@ -551,6 +635,7 @@ section-add-description = { $kind ->
     [expense] Ajouter une dépense
    *[budget] Ajouter un budget
 }
+quick-add-all-fields = Tous les champs
 folder-assignments-done = { $count ->
     [one] { $done } sur { $count } terminée
    *[other] { $done } sur { $count } terminées
@@ -590,8 +675,7 @@ form-create = { $kind ->
 }
 form-save = Enregistrer
 form-save-mine = Enregistrer ma version
-form-add-another = Ajouter et en saisir une autre
-form-add-and-open = Ajouter et ouvrir
+form-add-another = Enregistrer et ajouter
 form-more = Référence, identifiant externe, champs personnalisés
 form-tags-hint = Séparez les étiquettes par des virgules
 form-quantity-hint = 1 par défaut
@@ -688,6 +772,7 @@ record-created = { $kind ->
     [expense] Dépense { $reference } créée.
    *[budget] Budget { $reference } créé.
 }
+expense-over-budget = Le budget { $budget } est dépassé : { $percent } utilisés.
 record-saved = { $kind ->
     [folder] Dossier { $reference } enregistré.
     [assignment] Tâche { $reference } enregistrée.

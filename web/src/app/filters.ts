@@ -5,7 +5,7 @@ export function initFilterForms(): void {
   document.addEventListener("change", (event) => {
     const field = event.target as HTMLElement;
     const form = field.closest<HTMLFormElement>("form[data-autosubmit]");
-    if (!form || !field.matches("select, input:is([type='checkbox'], [type='radio'], [type='date'])")) return;
+    if (!form || !field.matches("select, input:not([type='search'])")) return;
     form.requestSubmit();
   });
   document.addEventListener("submit", (event) => {

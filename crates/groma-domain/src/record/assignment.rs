@@ -69,6 +69,17 @@ impl Priority {
         ("high", Self::High),
         ("urgent", Self::Urgent),
     ];
+
+    /// The name in the API.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::Normal => "normal",
+            Self::High => "high",
+            Self::Urgent => "urgent",
+        }
+    }
 }
 
 /// The requested values of an assignment.

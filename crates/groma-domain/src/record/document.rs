@@ -3,7 +3,7 @@
 //! A person's name can change without a change of the records, so the store keeps documents with IDs
 //! and [`render`] inserts the people when a document is read.
 
-use crate::Person;
+use crate::{Person, text::fold};
 use rustc_hash::FxHashMap;
 use serde::{
     Deserialize, Deserializer,
@@ -72,6 +72,24 @@ impl PersonDirectory {
         let mut id = [0; 36];
         person.id.0.hyphenated().encode_lower(&mut id);
         self.json_by_id.insert(id, crate::json::to_json(person).into_bytes().into());
+    }
+}
+
+impl PersonDirectory {
+    /// The IDs of the people, in the order of their folded names.
+    #[must_use]
+    pub fn ids_by_name(&self) -> Vec<String> {
+        let name = |json: &[u8]| {
+            let person: Value = serde_json::from_slice(json).unwrap_or_default();
+            fold(person["name"].as_str().unwrap_or_default())
+        };
+        let mut people: Vec<(String, String)> = self
+            .json_by_id
+            .iter()
+            .map(|(id, json)| (name(json), String::from_utf8_lossy(id).into_owned()))
+            .collect();
+        people.sort_unstable();
+        people.into_iter().map(|(_, id)| id).collect()
     }
 }
 

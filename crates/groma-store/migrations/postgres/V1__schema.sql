@@ -103,7 +103,8 @@ BEGIN
 END
 $$;
 
--- Records. `doc` is the public document without names of people; `people` lists where they belong.
+-- Records. `doc` is the public document without names of people; `people` lists where they belong. `title` is
+-- the folded text that lists are sorted by.
 CREATE TABLE folders (
     workspace_id uuid NOT NULL,
     position bigint NOT NULL,
@@ -113,10 +114,11 @@ CREATE TABLE folders (
     doc bytea NOT NULL,
     people bytea NOT NULL,
     search text COLLATE "C" NOT NULL,
+    title text COLLATE "C" NOT NULL,
     closed smallint GENERATED ALWAYS AS (CASE WHEN doc_field(doc, 'archivedAt') IS NULL THEN 0 ELSE 1 END) STORED,
     day text COLLATE "C" GENERATED ALWAYS AS (coalesce(doc_field(doc, 'dueDate'), '9999')) STORED,
     person text COLLATE "C" GENERATED ALWAYS AS (doc_field(doc, 'owner')) STORED,
-    title text COLLATE "C" GENERATED ALWAYS AS (lower(doc_field(doc, 'name') COLLATE "C")) STORED,
+    client text COLLATE "C" GENERATED ALWAYS AS (doc_field(doc, 'clientName')) STORED,
     has_bbox smallint GENERATED ALWAYS AS (CASE WHEN doc_field(doc, 'bbox') IS NULL THEN 0 ELSE 1 END) STORED,
     PRIMARY KEY (workspace_id, position)
 );
@@ -134,6 +136,7 @@ CREATE TABLE assignments (
     doc bytea NOT NULL,
     people bytea NOT NULL,
     search text COLLATE "C" NOT NULL,
+    title text COLLATE "C" NOT NULL,
     closed smallint GENERATED ALWAYS AS (CASE WHEN doc_field(doc, 'completedAt') IS NULL THEN 0 ELSE 1 END) STORED,
     day text COLLATE "C" GENERATED ALWAYS AS (coalesce(doc_field(doc, 'dueDate'), '9999')) STORED,
     PRIMARY KEY (workspace_id, position)
@@ -155,7 +158,10 @@ CREATE TABLE expenses (
     doc bytea NOT NULL,
     people bytea NOT NULL,
     search text COLLATE "C" NOT NULL,
+    title text COLLATE "C" NOT NULL,
     day text COLLATE "C" GENERATED ALWAYS AS (doc_field(doc, 'incurredOn')) STORED,
+    amount double precision GENERATED ALWAYS AS (doc_field(doc, 'amount')::double precision) STORED,
+    category text COLLATE "C" GENERATED ALWAYS AS (doc_field(doc, 'category')) STORED,
     person text COLLATE "C" GENERATED ALWAYS AS (doc_field(doc, 'submittedBy')) STORED,
     PRIMARY KEY (workspace_id, position)
 );
@@ -176,7 +182,9 @@ CREATE TABLE budgets (
     doc bytea NOT NULL,
     people bytea NOT NULL,
     search text COLLATE "C" NOT NULL,
-    title text COLLATE "C" GENERATED ALWAYS AS (lower(doc_field(doc, 'name') COLLATE "C")) STORED,
+    title text COLLATE "C" NOT NULL,
+    amount double precision GENERATED ALWAYS AS (doc_field(doc, 'amount')::double precision) STORED,
+    category text COLLATE "C" GENERATED ALWAYS AS (doc_field(doc, 'category')) STORED,
     used double precision GENERATED ALWAYS AS (coalesce(doc_field(doc, 'percentUsed')::double precision, -1)) STORED,
     PRIMARY KEY (workspace_id, position)
 );
@@ -460,6 +468,19 @@ CREATE TABLE invitations (
     PRIMARY KEY (workspace_id, id)
 );
 
+-- Lists with their filters, order and columns, saved under a name. `query` is the query string of the page.
+CREATE TABLE saved_views (
+    workspace_id uuid NOT NULL,
+    id uuid NOT NULL,
+    kind smallint NOT NULL,
+    person_id uuid NOT NULL,
+    is_shared boolean NOT NULL,
+    name text COLLATE "C" NOT NULL,
+    query text NOT NULL,
+    created_at bigint NOT NULL,
+    PRIMARY KEY (workspace_id, id)
+);
+
 -- Generated columns that lists filter and sort by. `closed`: archived or completed. `day`: due or incurred
 -- date; '9999' when there is none, so that it sorts last on both engines.
 CREATE INDEX folders_by_status ON folders (workspace_id, status_id, closed, position, person, day);
@@ -468,10 +489,49 @@ CREATE INDEX folders_by_day ON folders (workspace_id, closed, day, position, sta
 CREATE INDEX folders_by_title ON folders (workspace_id, closed, title, position, status_id, person, day);
 CREATE INDEX folders_by_position ON folders (workspace_id, closed, position, status_id, person, day);
 CREATE INDEX folders_with_bbox ON folders (workspace_id, closed, position) WHERE has_bbox = 1;
+CREATE INDEX folders_by_client ON folders (workspace_id, client, closed, position, status_id, person, day)
+    WHERE client IS NOT NULL;
+
+-- Tags of folders.
+CREATE TABLE folder_tags (
+    workspace_id uuid NOT NULL,
+    tag text COLLATE "C" NOT NULL,
+    position bigint NOT NULL,
+    PRIMARY KEY (workspace_id, tag, position)
+);
+CREATE INDEX folder_tags_by_position ON folder_tags (workspace_id, position);
+CREATE FUNCTION update_folder_tags() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP <> 'INSERT' THEN
+        DELETE FROM folder_tags WHERE workspace_id = old.workspace_id AND position = old.position;
+    END IF;
+    IF TG_OP <> 'DELETE' THEN
+        INSERT INTO folder_tags
+            SELECT DISTINCT new.workspace_id, t, new.position
+            FROM jsonb_array_elements_text(convert_from(new.doc, 'UTF8')::jsonb -> 'tags') t;
+    END IF;
+    RETURN NULL;
+END
+$$;
+CREATE TRIGGER folder_tags AFTER INSERT OR DELETE OR UPDATE OF doc ON folders
+    FOR EACH ROW EXECUTE FUNCTION update_folder_tags();
+
+-- Values that records share: `field` is `client`, `category`, `vendor` or `tag`. `records` counts the records
+-- that have the value.
+CREATE TABLE labels (
+    workspace_id uuid NOT NULL,
+    field text COLLATE "C" NOT NULL,
+    value text COLLATE "C" NOT NULL,
+    folded text COLLATE "C" NOT NULL,
+    records bigint NOT NULL,
+    PRIMARY KEY (workspace_id, field, value)
+);
+CREATE INDEX labels_by_text ON labels (workspace_id, field, folded);
 
 CREATE INDEX assignments_by_status ON assignments (workspace_id, status_id, closed, position, day);
 CREATE INDEX assignments_by_day ON assignments (workspace_id, closed, day, position, status_id);
 CREATE INDEX assignments_by_position ON assignments (workspace_id, closed, position, status_id, day);
+CREATE INDEX assignments_by_title ON assignments (workspace_id, closed, title, position, status_id, day);
 
 -- Assignees of assignments.
 CREATE TABLE assignment_people (
@@ -502,7 +562,10 @@ CREATE TRIGGER assignment_people AFTER INSERT OR DELETE OR UPDATE OF doc ON assi
 CREATE INDEX expenses_by_status ON expenses (workspace_id, status_id, day, position, person);
 CREATE INDEX expenses_by_person ON expenses (workspace_id, person, day, position, status_id);
 CREATE INDEX expenses_by_day ON expenses (workspace_id, day, position, status_id, person);
+CREATE INDEX expenses_by_amount ON expenses (workspace_id, amount, position, status_id, person, day);
+CREATE INDEX expenses_by_category ON expenses (workspace_id, category, day, position) WHERE category IS NOT NULL;
 
 CREATE INDEX budgets_by_status ON budgets (workspace_id, status_id, position, used);
 CREATE INDEX budgets_by_title ON budgets (workspace_id, title, position, status_id, used);
 CREATE INDEX budgets_by_used ON budgets (workspace_id, used, position, status_id);
+CREATE INDEX budgets_by_amount ON budgets (workspace_id, amount, position, status_id);

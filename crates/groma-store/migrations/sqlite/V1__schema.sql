@@ -95,7 +95,8 @@ CREATE TABLE statuses (
 CREATE UNIQUE INDEX statuses_by_name ON statuses (ws, kind, name_key);
 CREATE INDEX statuses_in_order ON statuses (ws, seq);
 
--- Records. `doc` is the public document without names of people; `people` lists where they belong.
+-- Records. `doc` is the public document without names of people; `people` lists where they belong. `title` is
+-- the folded text that lists are sorted by.
 CREATE TABLE folders (
     position INTEGER PRIMARY KEY,
     ws INTEGER NOT NULL,
@@ -104,10 +105,11 @@ CREATE TABLE folders (
     status_id BLOB,
     doc TEXT NOT NULL,
     people BLOB NOT NULL,
+    title TEXT NOT NULL,
     closed INTEGER GENERATED ALWAYS AS (doc ->> '$.archivedAt' IS NOT NULL) VIRTUAL,
     day TEXT GENERATED ALWAYS AS (coalesce(doc ->> '$.dueDate', '9999')) VIRTUAL,
     person TEXT GENERATED ALWAYS AS (doc ->> '$.owner') VIRTUAL,
-    title TEXT GENERATED ALWAYS AS (lower(doc ->> '$.name')) VIRTUAL,
+    client TEXT GENERATED ALWAYS AS (doc ->> '$.clientName') VIRTUAL,
     has_bbox INTEGER GENERATED ALWAYS AS (doc ->> '$.bbox' IS NOT NULL) VIRTUAL
 ) STRICT;
 CREATE UNIQUE INDEX folders_by_id ON folders (ws, id);
@@ -124,6 +126,7 @@ CREATE TABLE assignments (
     folder_id BLOB NOT NULL,
     doc TEXT NOT NULL,
     people BLOB NOT NULL,
+    title TEXT NOT NULL,
     closed INTEGER GENERATED ALWAYS AS (doc ->> '$.completedAt' IS NOT NULL) VIRTUAL,
     day TEXT GENERATED ALWAYS AS (coalesce(doc ->> '$.dueDate', '9999')) VIRTUAL
 ) STRICT;
@@ -142,7 +145,10 @@ CREATE TABLE expenses (
     budget_id BLOB,
     doc TEXT NOT NULL,
     people BLOB NOT NULL,
+    title TEXT NOT NULL,
     day TEXT GENERATED ALWAYS AS (doc ->> '$.incurredOn') VIRTUAL,
+    amount REAL GENERATED ALWAYS AS (CAST(doc ->> '$.amount' AS REAL)) VIRTUAL,
+    category TEXT GENERATED ALWAYS AS (doc ->> '$.category') VIRTUAL,
     person TEXT GENERATED ALWAYS AS (doc ->> '$.submittedBy') VIRTUAL
 ) STRICT;
 CREATE UNIQUE INDEX expenses_by_id ON expenses (ws, id);
@@ -160,7 +166,9 @@ CREATE TABLE budgets (
     folder_id BLOB NOT NULL,
     doc TEXT NOT NULL,
     people BLOB NOT NULL,
-    title TEXT GENERATED ALWAYS AS (lower(doc ->> '$.name')) VIRTUAL,
+    title TEXT NOT NULL,
+    amount REAL GENERATED ALWAYS AS (CAST(doc ->> '$.amount' AS REAL)) VIRTUAL,
+    category TEXT GENERATED ALWAYS AS (doc ->> '$.category') VIRTUAL,
     used REAL GENERATED ALWAYS AS (coalesce(CAST(doc ->> '$.percentUsed' AS REAL), -1.0)) VIRTUAL
 ) STRICT;
 CREATE UNIQUE INDEX budgets_by_id ON budgets (ws, id);
@@ -399,6 +407,19 @@ CREATE TABLE invitations (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX invitations_by_workspace ON invitations (ws, id);
 
+-- Lists with their filters, order and columns, saved under a name. `query` is the query string of the page.
+CREATE TABLE saved_views (
+    ws INTEGER NOT NULL,
+    id BLOB NOT NULL,
+    kind INTEGER NOT NULL,
+    person_id BLOB NOT NULL,
+    is_shared INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    query TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    PRIMARY KEY (ws, id)
+) STRICT, WITHOUT ROWID;
+
 -- Generated columns that lists filter and sort by. `closed`: archived or completed. `day`: due or incurred
 -- date; '9999' when there is none, so that it sorts last on both engines.
 CREATE INDEX folders_by_status ON folders (ws, status_id, closed, position, person, day);
@@ -407,10 +428,45 @@ CREATE INDEX folders_by_day ON folders (ws, closed, day, position, status_id, pe
 CREATE INDEX folders_by_title ON folders (ws, closed, title, position, status_id, person, day);
 CREATE INDEX folders_by_position ON folders (ws, closed, position, status_id, person, day);
 CREATE INDEX folders_with_bbox ON folders (ws, closed, position) WHERE has_bbox;
+CREATE INDEX folders_by_client ON folders (ws, client, closed, position, status_id, person, day) WHERE client IS NOT NULL;
+
+-- Tags of folders.
+CREATE TABLE folder_tags (
+    ws INTEGER NOT NULL,
+    tag TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    PRIMARY KEY (ws, tag, position)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX folder_tags_by_position ON folder_tags (position);
+CREATE TRIGGER folder_tags_insert AFTER INSERT ON folders BEGIN
+    INSERT OR IGNORE INTO folder_tags
+        SELECT new.ws, t.value, new.position FROM json_each(new.doc, '$.tags') t;
+END;
+CREATE TRIGGER folder_tags_update AFTER UPDATE OF doc ON folders BEGIN
+    DELETE FROM folder_tags WHERE position = old.position;
+    INSERT OR IGNORE INTO folder_tags
+        SELECT new.ws, t.value, new.position FROM json_each(new.doc, '$.tags') t;
+END;
+CREATE TRIGGER folder_tags_delete AFTER DELETE ON folders BEGIN
+    DELETE FROM folder_tags WHERE position = old.position;
+END;
+
+-- Values that records share: `field` is `client`, `category`, `vendor` or `tag`. `records` counts the records
+-- that have the value.
+CREATE TABLE labels (
+    ws INTEGER NOT NULL,
+    field TEXT NOT NULL,
+    value TEXT NOT NULL,
+    folded TEXT NOT NULL,
+    records INTEGER NOT NULL,
+    PRIMARY KEY (ws, field, value)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX labels_by_text ON labels (ws, field, folded);
 
 CREATE INDEX assignments_by_status ON assignments (ws, status_id, closed, position, day);
 CREATE INDEX assignments_by_day ON assignments (ws, closed, day, position, status_id);
 CREATE INDEX assignments_by_position ON assignments (ws, closed, position, status_id, day);
+CREATE INDEX assignments_by_title ON assignments (ws, closed, title, position, status_id, day);
 
 -- Assignees of assignments.
 CREATE TABLE assignment_people (
@@ -438,7 +494,10 @@ END;
 CREATE INDEX expenses_by_status ON expenses (ws, status_id, day, position, person);
 CREATE INDEX expenses_by_person ON expenses (ws, person, day, position, status_id);
 CREATE INDEX expenses_by_day ON expenses (ws, day, position, status_id, person);
+CREATE INDEX expenses_by_amount ON expenses (ws, amount, position, status_id, person, day);
+CREATE INDEX expenses_by_category ON expenses (ws, category, day, position) WHERE category IS NOT NULL;
 
 CREATE INDEX budgets_by_status ON budgets (ws, status_id, position, used);
 CREATE INDEX budgets_by_title ON budgets (ws, title, position, status_id, used);
 CREATE INDEX budgets_by_used ON budgets (ws, used, position, status_id);
+CREATE INDEX budgets_by_amount ON budgets (ws, amount, position, status_id);

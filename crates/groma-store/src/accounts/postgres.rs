@@ -13,7 +13,7 @@ use crate::{
         self,
         postgres::{read_email, read_person},
     },
-    records, webhooks,
+    records, saved_views, webhooks,
     workspaces::{self, postgres::read_workspace},
 };
 use groma_domain::{
@@ -369,6 +369,7 @@ pub(super) async fn delete_workspace(
         authentication::postgres::DELETE_RATE_WINDOWS,
         sql::DELETE_TOKENS,
         sql::DELETE_INVITATIONS,
+        saved_views::postgres::DELETE_VIEWS,
         people::postgres::DELETE_PEOPLE,
         records::postgres::sql::DELETE_STATUSES,
         records::postgres::sql::DELETE_COUNTERS,

@@ -13,7 +13,7 @@ use crate::{
         self,
         sqlite::{read_email, read_person, read_role},
     },
-    records, webhooks,
+    records, saved_views, webhooks,
     workspaces::{self, sqlite::read_workspace},
 };
 use groma_domain::{
@@ -404,6 +404,7 @@ pub(super) async fn delete_workspace(
         for statement in [
             sql::DELETE_TOKENS,
             sql::DELETE_INVITATIONS,
+            saved_views::sqlite::DELETE_VIEWS,
             people::sqlite::DELETE_PEOPLE,
             records::sqlite::sql::DELETE_STATUSES,
             records::sqlite::sql::DELETE_COUNTERS,

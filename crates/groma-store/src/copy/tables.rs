@@ -3,7 +3,7 @@
 //! A copied row has the columns of PostgreSQL. SQLite stores the number of a workspace instead of its id,
 //! packs two numbers into a position, and leaves out columns that a join can find. Rows of deleted
 //! workspaces and layers that wait for cleanup are not copied, nor is what the databases derive themselves
-//! (the people of assignments, features by external id).
+//! (the people of assignments, the tags of folders, features by external id).
 
 use crate::records::Link;
 use groma_domain::Kind;
@@ -93,6 +93,7 @@ fn all() -> Vec<Table> {
             plain("kind last_position last_reference total generation"),
         ),
         Table::of_workspace("page_counts", plain("kind bucket records generation")),
+        Table::of_workspace("labels", plain("field value folded records")),
         Table::of_workspace(
             "statuses",
             ids(&["id"]) + plain("seq kind name_key") + one("doc", ColumnType::Document),
@@ -114,6 +115,13 @@ fn all() -> Vec<Table> {
                 + plain("hash role email")
                 + ids(&["invited_by"])
                 + plain("created_at expires_at"),
+        ),
+        Table::of_workspace(
+            "saved_views",
+            ids(&["id"])
+                + plain("kind")
+                + ids(&["person_id"])
+                + plain("is_shared name query created_at"),
         ),
         Table::new(
             "idempotency_keys",
@@ -157,7 +165,7 @@ fn records(kind: Kind) -> Table {
         + plain("reference")
         + links
         + one("doc", ColumnType::Document)
-        + plain("people")
+        + plain("people title")
         + Columns(vec![search]);
     Table { kind: Some(kind), ..Table::of_workspace(kind.plural(), columns) }
 }
@@ -348,7 +356,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     /// Tables that the databases fill themselves.
-    const DERIVED: [&str; 2] = ["assignment_people", "feature_keys"];
+    const DERIVED: [&str; 3] = ["assignment_people", "feature_keys", "folder_tags"];
 
     #[test]
     fn every_table_and_column_of_sqlite_is_carried_over() {

@@ -156,6 +156,11 @@ pub(crate) fn kind_number(kind: Kind) -> i16 {
     }
 }
 
+/// The kind of record that a number in the database stands for.
+pub(crate) fn kind_from_number(number: i16) -> Kind {
+    Kind::ALL.into_iter().find(|kind| kind_number(*kind) == number).unwrap_or(Kind::Folder)
+}
+
 /// An unsigned number as the databases store it.
 pub(crate) fn int(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)

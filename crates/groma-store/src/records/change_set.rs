@@ -17,9 +17,10 @@ use groma_domain::{
     DomainError, Event, Kind, Person, PersonId, Record, RecordId, Reference, Status, StatusId,
     Timestamp, Violation, WorkspaceId, event,
     person::{PersonRef, name_from_email},
-    record::{self, PersonDirectory},
+    record::{self, LabelField, PersonDirectory},
     reference::Key,
     status::StatusGroup,
+    text::fold,
     workspace::Workspace,
 };
 use rust_decimal::Decimal;
@@ -352,6 +353,7 @@ impl<'t, T: RecordTx> ChangeSet<'t, T> {
         let mut writes = Vec::new();
         let status_entries = self.write_statuses(&mut writes);
         self.release_references(&mut writes);
+        write_labels(&self.entries, &mut writes);
         let mut bucket_changes: BTreeMap<(Kind, u64), i64> = BTreeMap::new();
         let mut events = Vec::new();
         for entry in std::mem::take(&mut self.entries) {
@@ -439,10 +441,11 @@ impl<'t, T: RecordTx> ChangeSet<'t, T> {
                     serde_json::Value::Object(changed).to_string()
                 });
                 audit_entry.after = Some(document);
-                let search_text = record.search_text();
+                let (title, search_text) = (fold(record.title()), record.search_text());
                 let search_changed =
                     before.as_ref().is_none_or(|before| before.search_text() != search_text);
-                let row = RecordRow { position, document: record.document(), record, search_text };
+                let document = record.document();
+                let row = RecordRow { position, document, record, title, search_text };
                 writes.push(match before {
                     None => RecordWrite::Insert(row),
                     Some(_) => RecordWrite::Update { row, search_changed },
@@ -539,6 +542,21 @@ impl<'t, T: RecordTx> ChangeSet<'t, T> {
             }
         }
         Ok(book)
+    }
+}
+
+/// Adds the labels that records gain and subtracts those that they lose.
+fn write_labels(entries: &[Entry], writes: &mut Vec<RecordWrite>) {
+    let mut differences: BTreeMap<(LabelField, &str), i64> = BTreeMap::new();
+    for entry in entries {
+        for (record, sign) in [(&entry.before, -1), (&entry.after, 1)] {
+            for label in record.iter().flat_map(Record::labels) {
+                *differences.entry(label).or_default() += sign;
+            }
+        }
+    }
+    for ((field, value), difference) in differences.into_iter().filter(|(_, n)| *n != 0) {
+        writes.push(RecordWrite::AdjustLabel { field, value: value.to_owned(), difference });
     }
 }
 

@@ -4,9 +4,17 @@
 //! order instead of being sorted, and paging into it is limited. The statements for both engines are
 //! assembled here from a few fixed parts.
 
+mod sort;
+
+pub use sort::{Sort, SortColumn};
+
 use groma_domain::{
-    Kind, PersonId, RecordId, SearchTerm, StatusId, text::FIELD_SEPARATOR, time::Date,
+    Kind, PersonId, RecordId, SearchTerm, StatusId,
+    record::Priority,
+    text::{FIELD_SEPARATOR, fold},
+    time::Date,
 };
+use rust_decimal::{Decimal, prelude::ToPrimitive};
 use uuid::Uuid;
 
 /// Up to this number records are counted and sorted; beyond it there are "more than" this many.
@@ -41,12 +49,26 @@ pub struct RecordQuery {
     pub from: Option<Date>,
     /// Due or incurred on this day or earlier.
     pub until: Option<Date>,
+    /// A tag of a folder.
+    pub tag: Option<String>,
+    /// The client of a folder, in any spelling that folds to the same text.
+    pub client: Option<String>,
+    /// The category of an expense or budget, in any spelling that folds to the same text.
+    pub category: Option<String>,
+    /// The priority of an assignment.
+    pub priority: Option<Priority>,
+    /// Whether an expense is billable.
+    pub billable: Option<bool>,
+    /// The smallest amount of an expense or budget.
+    pub min_amount: Option<Decimal>,
+    /// The largest amount of an expense or budget.
+    pub max_amount: Option<Decimal>,
     /// Only budgets that are overspent.
     pub is_overspent: bool,
     /// Only folders that have geometries.
     pub has_bbox: bool,
     /// The order.
-    pub sort: SortOrder,
+    pub sort: Sort,
     /// How many to skip.
     pub skip: u64,
     /// How many at most.
@@ -68,42 +90,18 @@ impl RecordQuery {
             budget: None,
             from: None,
             until: None,
+            tag: None,
+            client: None,
+            category: None,
+            priority: None,
+            billable: None,
+            min_amount: None,
+            max_amount: None,
             is_overspent: false,
             has_bbox: false,
-            sort: SortOrder::Newest,
+            sort: Sort::NEWEST,
             skip: 0,
             limit: 50,
-        }
-    }
-}
-
-/// The order of a list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SortOrder {
-    /// Newest first.
-    Newest,
-    /// Oldest first.
-    Oldest,
-    /// By due or incurred date, earliest first; records without a date last.
-    Soonest,
-    /// By due or incurred date, latest first; without records that have no date.
-    Latest,
-    /// By name or title.
-    Title,
-    /// Budgets by the share that is spent, largest first.
-    Used,
-}
-
-impl SortOrder {
-    /// The orders available for a kind.
-    #[must_use]
-    pub fn of(kind: Kind) -> &'static [Self] {
-        match kind {
-            Kind::Folder => &[Self::Newest, Self::Oldest, Self::Soonest, Self::Latest, Self::Title],
-            Kind::Assignment | Kind::Expense => {
-                &[Self::Newest, Self::Oldest, Self::Soonest, Self::Latest]
-            }
-            Kind::Budget => &[Self::Newest, Self::Oldest, Self::Title, Self::Used],
         }
     }
 }
@@ -130,6 +128,16 @@ pub struct RecordPage {
     pub count: RecordCount,
     /// How many of them can be reached by paging.
     pub reachable: u64,
+    /// Whether they are in the requested order: more than [`COUNT_LIMIT`] records are sorted only by
+    /// columns that have an index, otherwise the newest come first.
+    pub is_sorted: bool,
+}
+
+impl RecordPage {
+    pub(super) fn empty() -> Self {
+        let count = RecordCount::Exactly(0);
+        Self { documents: Vec::new(), count, reachable: 0, is_sorted: true }
+    }
 }
 
 /// A count that may have stopped.
@@ -154,6 +162,9 @@ pub(super) enum Parameter {
     Id(Uuid),
     Ids(Vec<Uuid>),
     Text(String),
+    Number(f64),
+    /// Texts in an order, to sort by.
+    Ranking(Vec<String>),
 }
 
 /// The statements of a query.
@@ -166,18 +177,28 @@ pub(super) struct Plan {
     pub(super) complement: Option<String>,
     /// Whether there is no filter at all.
     pub(super) is_unfiltered: bool,
-    /// The page when there are few records, which may be sorted. Limit and offset are the last two
-    /// parameters.
+    /// The page when there are few records, which may be sorted. Limit and offset follow the parameters,
+    /// then the ranking.
     pub(super) few: String,
+    /// The people in the order of their names, if the list is sorted by person.
+    pub(super) ranking: Option<Parameter>,
     /// The page when there are many records, read along the index of the order.
     pub(super) many: String,
+    /// Whether `many` has the requested order.
+    pub(super) is_many_sorted: bool,
     pub(super) parameters: Vec<Parameter>,
 }
 
 impl Plan {
-    /// `pattern` is what the engine's search takes for the term.
-    pub(super) fn new(query: &RecordQuery, dialect: Dialect, pattern: Option<String>) -> Self {
-        Builder::new(query, dialect).plan(query, pattern)
+    /// `pattern` is what the engine's search takes for the term. `people` has the ids of people in the
+    /// order of their names, if the query sorts by person.
+    pub(super) fn new(
+        query: &RecordQuery,
+        dialect: Dialect,
+        pattern: Option<String>,
+        people: Vec<String>,
+    ) -> Self {
+        Builder::new(query, dialect).plan(query, pattern, people)
     }
 
     /// How far one can page.
@@ -208,7 +229,7 @@ impl Builder {
     }
 
     fn ws(&self) -> &'static str {
-        if self.dialect == Dialect::Sqlite { "ws" } else { "workspace_id" }
+        self.dialect.ws()
     }
 
     fn placeholder(&self, number: usize) -> String {
@@ -221,7 +242,7 @@ impl Builder {
         self.placeholder(self.parameters.len() + 1)
     }
 
-    fn plan(mut self, query: &RecordQuery, pattern: Option<String>) -> Plan {
+    fn plan(mut self, query: &RecordQuery, pattern: Option<String>, people: Vec<String>) -> Plan {
         let (ws, one) = (self.ws(), self.placeholder(1));
         let t = self.table;
         // Assignees are in a table of their own, which has the date and `closed` too.
@@ -260,14 +281,10 @@ impl Builder {
         self.conditions.push(format!("{from_people}.{ws} = {one}"));
         let before = self.conditions.len();
         self.filter(query, from_people);
-        if query.sort == SortOrder::Latest && query.kind != Kind::Expense {
-            self.conditions.push(format!("{from_people}.day < '9999'"));
-        }
         let is_unfiltered = self.conditions.len() == before && matches.is_none();
         let is_only_closed =
             query.closed.is_some() && self.conditions.len() == before + 1 && matches.is_none();
         let conditions = self.conditions.join(" AND ");
-        let order = self.order(query.sort, from_people);
         let count = |conditions: &str| {
             format!(
                 "SELECT count(*) FROM (SELECT 1 FROM {source} WHERE {conditions} LIMIT {}) c",
@@ -292,23 +309,37 @@ impl Builder {
                 "SELECT r.doc, r.people FROM {source} WHERE {conditions} ORDER BY {order} LIMIT {limit} OFFSET {offset}"
             )
         };
-        // Few records are found by the filters, then sorted. SQLite has no statistics and would rather
-        // read all of them in their order, unless the order is an expression.
-        let few = match self.dialect {
-            Dialect::Sqlite => {
-                let plain = order.split(", ").map(|term| format!("+{term}"));
-                page(&source, &conditions, &plain.collect::<Vec<_>>().join(", "))
-            }
-            Dialect::Postgres => page(&source, &conditions, &order),
-        };
-        let many = match self.ordered_index(query).filter(|_| matches.is_none() && !joins_people) {
-            Some((index, within)) => {
-                page(&format!("{t} r {index}"), &format!("{conditions}{within}"), &order)
-            }
-            None => page(&source, &conditions, &order),
+        // The ranking of people comes after the limit and the offset.
+        let ranking = self.placeholder(self.parameters.len() + 4);
+        let few_order = query.sort.order(query.kind, self.dialect, from_people, &ranking);
+        let few = page(&source, &conditions, &few_order);
+        let many_sort = if query.sort.has_index(query.kind) { query.sort } else { Sort::NEWEST };
+        let (many_order, dated) = many_sort.index_order(query.kind, from_people);
+        let conditions_of_many = format!("{conditions}{dated}");
+        let index = self.ordered_index(query, many_sort);
+        let many = match index.filter(|_| matches.is_none() && !joins_people) {
+            Some((index, within)) => page(
+                &format!("{t} r {index}"),
+                &format!("{conditions_of_many}{within}"),
+                &many_order,
+            ),
+            None => page(&source, &conditions_of_many, &many_order),
         };
         let count = count(&conditions);
-        Plan { matches, count, complement, is_unfiltered, few, many, parameters: self.parameters }
+        let is_many_sorted = many_sort == query.sort;
+        let parameters = self.parameters;
+        let ranking = (query.sort.by == SortColumn::Person).then_some(Parameter::Ranking(people));
+        Plan {
+            matches,
+            count,
+            complement,
+            is_unfiltered,
+            few,
+            ranking,
+            many,
+            is_many_sorted,
+            parameters,
+        }
     }
 
     /// The positions of the newest matches of a term.
@@ -394,6 +425,7 @@ impl Builder {
                 self.conditions.push(format!("{day_of}.day {operator} {placeholder}"));
             }
         }
+        self.filter_values(query);
         if query.is_overspent {
             self.conditions.push("r.used > 100".to_owned());
         }
@@ -408,52 +440,100 @@ impl Builder {
         self.conditions.push(format!("{column} = {placeholder}"));
     }
 
-    fn order(&self, sort: SortOrder, day_of: &str) -> String {
-        match sort {
-            SortOrder::Newest => format!("{day_of}.position DESC"),
-            SortOrder::Oldest => format!("{day_of}.position"),
-            SortOrder::Soonest => format!("{day_of}.day, {day_of}.position"),
-            SortOrder::Latest => format!("{day_of}.day DESC, {day_of}.position DESC"),
-            SortOrder::Title => "r.title, r.position".to_owned(),
-            SortOrder::Used => "r.used DESC, r.position DESC".to_owned(),
+    /// Filters by tag, client, category, priority, billing and amount.
+    fn filter_values(&mut self, query: &RecordQuery) {
+        let (ws, one) = (self.ws(), self.placeholder(1));
+        if let Some(tag) = &query.tag {
+            let tag = self.bind(Parameter::Text(fold(tag)));
+            self.conditions.push(format!(
+                "r.position IN (SELECT t.position FROM labels l JOIN folder_tags t ON t.{ws} = l.{ws} AND t.tag = l.value
+                 WHERE l.{ws} = {one} AND l.field = 'tag' AND l.folded = {tag})"
+            ));
+        }
+        for (field, value) in [("client", &query.client), ("category", &query.category)] {
+            if let Some(value) = value {
+                let value = self.bind(Parameter::Text(fold(value)));
+                self.conditions.push(format!(
+                    "r.{field} IN (SELECT l.value FROM labels l
+                     WHERE l.{ws} = {one} AND l.field = '{field}' AND l.folded = {value})"
+                ));
+            }
+        }
+        if let Some(priority) = query.priority {
+            let field = self.dialect.field("r", "priority");
+            self.equals(&field, Parameter::Text(priority.as_str().to_owned()));
+        }
+        if let Some(billable) = query.billable {
+            let field = self.dialect.field("r", "billable");
+            let value = match self.dialect {
+                Dialect::Sqlite => {
+                    if billable {
+                        "1"
+                    } else {
+                        "0"
+                    }
+                }
+                Dialect::Postgres => {
+                    if billable {
+                        "'true'"
+                    } else {
+                        "'false'"
+                    }
+                }
+            };
+            self.conditions.push(format!("{field} = {value}"));
+        }
+        for (operator, amount) in [(">=", query.min_amount), ("<=", query.max_amount)] {
+            if let Some(amount) = amount.and_then(|amount| amount.to_f64()) {
+                let amount = self.bind(Parameter::Number(amount));
+                self.conditions.push(format!("r.amount {operator} {amount}"));
+            }
         }
     }
 
     /// The index in the order of the list, and a condition that it needs. Only for SQLite: PostgreSQL
     /// chooses by its statistics.
-    fn ordered_index(&self, query: &RecordQuery) -> Option<(String, &'static str)> {
+    fn ordered_index(&self, query: &RecordQuery, sort: Sort) -> Option<(String, &'static str)> {
         let is_linked =
             query.folder.is_some() || query.assignment.is_some() || query.budget.is_some();
         if self.dialect == Dialect::Postgres || is_linked {
             return None;
         }
         let has_state = query.closed.is_some();
-        let by = match (query.kind, query.sort) {
+        let by = match (query.kind, sort.by) {
             (Kind::Folder, _) if query.has_bbox => {
                 return Some(("INDEXED BY folders_with_bbox".to_owned(), ""));
             }
-            (Kind::Folder | Kind::Assignment, SortOrder::Newest | SortOrder::Oldest)
-                if has_state =>
-            {
-                "position"
-            }
-            (Kind::Folder | Kind::Assignment, SortOrder::Soonest | SortOrder::Latest)
-                if has_state =>
-            {
-                "day"
-            }
-            (Kind::Folder, SortOrder::Title) if has_state => "title",
-            (Kind::Expense, SortOrder::Soonest | SortOrder::Latest) => "day",
-            (Kind::Budget, SortOrder::Title) => "title",
-            (Kind::Budget, SortOrder::Used) => "used",
+            (Kind::Folder | Kind::Assignment, SortColumn::Created) if has_state => "position",
+            (Kind::Folder | Kind::Assignment, SortColumn::Date) if has_state => "day",
+            (Kind::Folder | Kind::Assignment, SortColumn::Title) if has_state => "title",
+            (_, SortColumn::Reference) => "reference",
+            (Kind::Expense, SortColumn::Date) => "day",
+            (Kind::Budget, SortColumn::Title) => "title",
+            (Kind::Budget, SortColumn::Used) => "used",
+            (Kind::Expense | Kind::Budget, SortColumn::Amount) => "amount",
             // The table itself is in the order of creation, one workspace after another.
-            (_, SortOrder::Newest | SortOrder::Oldest) => {
+            (_, SortColumn::Created) => {
                 let within = " AND r.position BETWEEN ?1 << 40 AND (?1 + 1 << 40) - 1";
                 return Some(("NOT INDEXED".to_owned(), within));
             }
             _ => return None,
         };
         Some((format!("INDEXED BY {}_by_{by}", self.table), ""))
+    }
+}
+
+impl Dialect {
+    /// A field of the document of a row, as text.
+    fn field(self, row: &str, name: &str) -> String {
+        match self {
+            Self::Sqlite => format!("({row}.doc ->> '$.{name}')"),
+            Self::Postgres => format!("doc_field({row}.doc, '{name}')"),
+        }
+    }
+
+    fn ws(self) -> &'static str {
+        if self == Self::Sqlite { "ws" } else { "workspace_id" }
     }
 }
 
@@ -466,6 +546,13 @@ fn is_narrowed(query: &RecordQuery) -> bool {
         || query.budget.is_some()
         || query.from.is_some()
         || query.until.is_some()
+        || query.tag.is_some()
+        || query.client.is_some()
+        || query.category.is_some()
+        || query.priority.is_some()
+        || query.billable.is_some()
+        || query.min_amount.is_some()
+        || query.max_amount.is_some()
         || query.is_overspent
         || query.has_bbox
 }
@@ -493,7 +580,8 @@ pub(crate) fn every_statement(dialect: Dialect) -> std::collections::BTreeSet<St
     let id = Uuid::nil();
     for kind in Kind::ALL {
         let has_day = kind != Kind::Budget;
-        for sort in SortOrder::of(kind) {
+        let has_amount = matches!(kind, Kind::Expense | Kind::Budget);
+        for by in SortColumn::of(kind) {
             for bits in 0_u32..512 {
                 let bit = |n: u32| bits & (1 << n) != 0;
                 let query = RecordQuery {
@@ -512,12 +600,20 @@ pub(crate) fn every_statement(dialect: Dialect) -> std::collections::BTreeSet<St
                     budget: (bit(8) && kind == Kind::Expense).then_some(RecordId(id)),
                     from: (bit(7) && has_day).then_some(day),
                     until: (bit(8) && has_day).then_some(day),
+                    tag: (bit(3) && kind == Kind::Folder).then(|| "a".to_owned()),
+                    client: (bit(4) && kind == Kind::Folder).then(|| "a".to_owned()),
+                    category: (bit(3) && has_amount).then(|| "a".to_owned()),
+                    priority: (bit(7) && kind == Kind::Assignment).then_some(Priority::High),
+                    billable: (bit(1) && kind == Kind::Expense).then_some(bit(2)),
+                    min_amount: (bit(1) && has_amount).then_some(Decimal::ONE),
+                    max_amount: (bit(2) && has_amount).then_some(Decimal::TEN),
                     is_overspent: bit(7) && kind == Kind::Budget,
                     has_bbox: bit(2) && kind == Kind::Folder,
-                    sort: *sort,
+                    sort: Sort { by: *by, is_descending: bit(6) },
                     ..RecordQuery::all(kind)
                 };
-                let plan = Plan::new(&query, dialect, bit(0).then(|| "abc".to_owned()));
+                let pattern = bit(0).then(|| "abc".to_owned());
+                let plan = Plan::new(&query, dialect, pattern, Vec::new());
                 let Plan { matches, count, complement, few, many, .. } = plan;
                 all.extend([count, few, many]);
                 all.extend(matches.map(|(sql, ..)| sql).into_iter().chain(complement));

@@ -13,7 +13,7 @@ pub(crate) mod sqlite;
 pub(crate) use apply::ApplyChange;
 pub use change::{Change, Command, CommandOutcome, ReservedReferences, SaveTarget};
 pub use list_queries::{
-    COUNT_LIMIT, RecordCount, RecordPage, RecordQuery, SortOrder, StatusFilter,
+    COUNT_LIMIT, RecordCount, RecordPage, RecordQuery, Sort, SortColumn, StatusFilter,
 };
 #[cfg(test)]
 pub(crate) use list_queries::{Dialect, every_statement};
@@ -28,7 +28,8 @@ use apply::CheckChange;
 use bytes::Bytes;
 use groma_domain::{
     DomainError, Kind, ListParams, Record, RecordId, Status, StatusId, WorkspaceId,
-    record::StoredDocument, reference::Key,
+    record::{LabelField, StoredDocument},
+    reference::Key,
 };
 use page_index::PageIndexCache;
 use std::sync::Arc;
@@ -53,6 +54,15 @@ impl Page {
         let documents = items.iter().skip(skip).take(params.limit as usize).map(document);
         Self { documents: documents.collect(), total: items.len() as u64 }
     }
+}
+
+/// A value that records share, such as a client or a tag.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Label {
+    /// The value.
+    pub value: String,
+    /// How many records have it.
+    pub records: u64,
 }
 
 /// A record in an export.
@@ -117,6 +127,18 @@ impl Records {
     /// The number of records of each kind, in the order of [`Kind::ALL`].
     pub(crate) async fn totals(&self, workspace: WorkspaceId) -> Result<[u64; Kind::ALL.len()]> {
         dispatch!(&self.engine, totals(workspace))
+    }
+
+    /// Up to `limit` labels of a field that contain a text, those that begin with it first.
+    pub(crate) async fn labels(
+        &self,
+        workspace: WorkspaceId,
+        field: LabelField,
+        text: &str,
+        limit: u32,
+    ) -> Result<Vec<Label>> {
+        let folded = groma_domain::text::fold(text.trim());
+        dispatch!(&self.engine, labels(workspace, field, folded, limit))
     }
 
     /// A page of the statuses.
@@ -297,6 +319,8 @@ pub(crate) struct RecordRow {
     position: u64,
     record: Record,
     document: StoredDocument,
+    /// The folded text that lists are sorted by.
+    title: String,
     search_text: String,
 }
 
@@ -332,6 +356,12 @@ pub(crate) enum RecordWrite {
         bucket: u64,
         difference: i64,
         generation: u64,
+    },
+    /// Adds to the number of records that have a label. A label without records is deleted.
+    AdjustLabel {
+        field: LabelField,
+        value: String,
+        difference: i64,
     },
     /// Features of a deleted folder or assignment keep their shapes and lose the link.
     UnlinkFeatures {

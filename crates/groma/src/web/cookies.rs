@@ -15,6 +15,8 @@ pub(crate) enum Cookie {
     Device,
     /// The message for the next page.
     Flash,
+    /// The columns of lists that the user chose.
+    Columns,
 }
 
 impl Cookie {
@@ -26,13 +28,15 @@ impl Cookie {
             (Self::Device, false) => "groma-device",
             (Self::Flash, true) => "__Host-groma-flash",
             (Self::Flash, false) => "groma-flash",
+            (Self::Columns, true) => "__Host-groma-columns",
+            (Self::Columns, false) => "groma-columns",
         }
     }
 
     fn max_age(self) -> u64 {
         match self {
             Self::Session => 90 * DAY_SECONDS,
-            Self::Device => 400 * DAY_SECONDS,
+            Self::Device | Self::Columns => 400 * DAY_SECONDS,
             Self::Flash => 60,
         }
     }

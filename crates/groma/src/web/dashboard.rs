@@ -13,7 +13,7 @@ use super::{
 use askama::Template;
 use axum::response::Response;
 use groma_domain::{Kind, Permission};
-use groma_store::{RecordCount, RecordQuery, SortOrder};
+use groma_store::{RecordCount, RecordQuery, Sort};
 use jiff::ToSpan;
 
 #[derive(Template)]
@@ -51,22 +51,22 @@ pub(super) async fn page(ctx: MemberContext) -> Result<Response, WebError> {
     let unfinished = |kind: Kind| RecordQuery { limit: 8, ..statuses.unfinished(kind) };
     let overdue = |kind: Kind| RecordQuery {
         until: today.yesterday().ok(),
-        sort: SortOrder::Soonest,
+        sort: Sort::SOONEST,
         ..unfinished(kind)
     };
     let mine = RecordQuery {
         person: Some(ctx.member.person.id),
-        sort: SortOrder::Soonest,
+        sort: Sort::SOONEST,
         ..unfinished(Kind::Assignment)
     };
     let due_soon = RecordQuery {
         from: Some(today),
         until: in_14_days,
-        sort: SortOrder::Soonest,
+        sort: Sort::SOONEST,
         ..unfinished(Kind::Folder)
     };
     let overspent =
-        RecordQuery { is_overspent: true, sort: SortOrder::Used, ..unfinished(Kind::Budget) };
+        RecordQuery { is_overspent: true, sort: Sort::MOST_USED, ..unfinished(Kind::Budget) };
 
     let mine = Found::read(&ctx, mine, "/assignments?person=me").await?;
     let overdue_assignments =

@@ -77,6 +77,14 @@ pub(super) fn all() -> Vec<Route> {
         get  "/search/hits" member(Read) => search::hits;
         get  "/search" member(Read) => search::page;
 
+        get  "/suggestions/labels/{field}" member(Read) => suggestions::labels;
+        post "/lists/{plural}/columns" member(Read) => list::choose_columns;
+        post "/lists/{plural}/views" member(Read) => list::views::save;
+        post "/lists/{plural}/bulk" member(ChangeRecords) => list::bulk::apply;
+        get  "/lists/{plural}/{key}/{field}" member(ChangeRecords) => list::cells::form;
+        post "/lists/{plural}/{key}/{field}" member(ChangeRecords) => list::cells::save;
+        post "/views/{id}/delete" member(Read) => list::views::delete;
+
         get  "/folders" member(Read) => list::folders;
         get  "/folders/new" member(ChangeRecords) => folders::new_page;
         post "/folders/new" member(ChangeRecords) => folders::create;

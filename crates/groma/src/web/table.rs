@@ -6,46 +6,48 @@ use askama::Template;
 #[derive(Template, Default)]
 #[template(path = "record_table.html")]
 pub(crate) struct Table {
-    pub(crate) columns: Vec<Column>,
+    pub(crate) headings: Vec<Heading>,
     pub(crate) rows: Vec<Row>,
+    /// Whether each row takes one line. Otherwise the name has a second line.
+    pub(crate) is_one_line: bool,
+    /// The text of the checkbox that selects all rows, if rows can be selected.
+    pub(crate) select_all: Option<String>,
 }
 
 /// The heading of a column.
-pub(crate) struct Column {
+#[derive(Default)]
+pub(crate) struct Heading {
     pub(crate) label: String,
     pub(crate) class: &'static str,
-    /// The order that a click on the heading sorts by.
-    pub(crate) sort_key: Option<SortKey>,
     /// The link that sorts by it.
     pub(crate) href: Option<String>,
     /// `ascending` or `descending` when the list is sorted by it.
     pub(crate) sorted: Option<&'static str>,
 }
 
-/// A column that a list can be sorted by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SortKey {
-    Created,
-    Name,
-    Due,
-    Date,
-    Used,
-}
-
-impl Column {
-    pub(crate) fn new(label: impl Into<String>, class: &'static str) -> Self {
-        Self { label: label.into(), class, sort_key: None, href: None, sorted: None }
-    }
-
-    pub(crate) fn sorted_by(self, key: SortKey) -> Self {
-        Self { sort_key: Some(key), ..self }
-    }
-}
-
 #[derive(Default)]
 pub(crate) struct Row {
     pub(crate) class: &'static str,
     pub(crate) cells: Vec<Cell>,
+    /// The id of the record, and the text of the checkbox that selects it.
+    pub(crate) select: Option<(String, String)>,
+    /// For each cell how to edit its value, if it can be edited in place.
+    pub(crate) edits: Vec<Option<CellEdit>>,
+}
+
+/// How to edit the value of a cell.
+pub(crate) struct CellEdit {
+    /// Where the form is.
+    pub(crate) href: String,
+    /// What the button does, before the value.
+    pub(crate) label: String,
+}
+
+/// For templates.
+impl Row {
+    pub(crate) fn edit(&self, index: &usize) -> Option<&CellEdit> {
+        self.edits.get(*index)?.as_ref()
+    }
 }
 
 /// The content of a cell.
@@ -61,6 +63,8 @@ pub(crate) enum Cell {
     },
     Status(Option<StatusBadge>),
     Text(String),
+    /// A number with its unit, aligned to the right.
+    Number(String),
     Day {
         text: String,
         is_late: bool,

@@ -9,14 +9,17 @@ use crate::{
     },
     people,
     records::{
-        RecordCaches,
+        Label, RecordCaches,
         list_queries::{
-            COUNT_LIMIT, Dialect, Parameter, Plan, RecordCount, RecordPage, RecordQuery, can_match,
-            record_count,
+            COUNT_LIMIT, Dialect, Parameter, Plan, RecordCount, RecordPage, RecordQuery,
+            SortColumn, can_match, record_count,
         },
     },
 };
-use groma_domain::{Kind, WorkspaceId, record};
+use groma_domain::{
+    Kind, WorkspaceId,
+    record::{self, LabelField, PersonDirectory},
+};
 use std::sync::Arc;
 use tokio_postgres::types::ToSql;
 
@@ -26,15 +29,18 @@ pub(in crate::records) async fn query(
     workspace: WorkspaceId,
     query: RecordQuery,
 ) -> Result<RecordPage> {
-    let nothing =
-        RecordPage { documents: Vec::new(), count: RecordCount::Exactly(0), reachable: 0 };
+    let nothing = RecordPage::empty();
     let pattern = match &query.term {
         None => None,
         Some(term) if !can_match(term) => return Ok(nothing),
         Some(term) if term.as_str().chars().count() < 3 => Some(term.as_str().to_owned()),
         Some(term) => Some(format!("%{}%", escape_like(term.as_str()))),
     };
-    let plan = Plan::new(&query, Dialect::Postgres, pattern);
+    let people = match query.sort.by {
+        SortColumn::Person => current_book(engine, caches, workspace).await?.ids_by_name(),
+        _ => Vec::new(),
+    };
+    let plan = Plan::new(&query, Dialect::Postgres, pattern, people);
     let is_cut = match &plan.matches {
         Some((sql, parameters, limit)) => {
             number(engine, sql, workspace, parameters).await? > *limit
@@ -57,23 +63,47 @@ pub(in crate::records) async fn query(
     let reachable = plan.reachable(count);
     let limit = reachable.saturating_sub(query.skip).min(query.limit.into());
     let mut documents = Vec::new();
+    let is_few = matches!(count, RecordCount::Exactly(count) if count <= COUNT_LIMIT);
     if limit > 0 {
         let mut values = values(workspace, &plan.parameters);
         values.extend([Box::new(int(limit)) as Param, Box::new(int(query.skip))]);
-        let is_few = matches!(count, RecordCount::Exactly(count) if count <= COUNT_LIMIT);
+        values.extend(plan.ranking.as_ref().filter(|_| is_few).map(value));
         let sql = if is_few { &plan.few } else { &plan.many };
         let rows = engine.rows(sql, &references(&values)).await?;
         // Read after the records, so that the book has everyone they name.
-        let generation = engine.rows(people::postgres::GENERATION, &[&workspace.0]).await?;
-        let generation = generation.first().map_or(Ok(0), |row| unsigned(row, 0))?;
-        let book = book(engine, caches, workspace, generation).await?;
+        let book = current_book(engine, caches, workspace).await?;
         for row in &rows {
             let mut document = Vec::new();
             record::render(row.try_get(0)?, row.try_get(1)?, &book, &mut document);
             documents.push(document);
         }
     }
-    Ok(RecordPage { documents, count, reachable })
+    Ok(RecordPage { documents, count, reachable, is_sorted: is_few || plan.is_many_sorted })
+}
+
+async fn current_book(
+    engine: &Arc<Postgres>,
+    caches: &RecordCaches,
+    workspace: WorkspaceId,
+) -> Result<Arc<PersonDirectory>> {
+    let generation = engine.rows(people::postgres::GENERATION, &[&workspace.0]).await?;
+    let generation = generation.first().map_or(Ok(0), |row| unsigned(row, 0))?;
+    book(engine, caches, workspace, generation).await
+}
+
+pub(in crate::records) async fn labels(
+    engine: &Arc<Postgres>,
+    workspace: WorkspaceId,
+    field: LabelField,
+    folded: String,
+    limit: u32,
+) -> Result<Vec<Label>> {
+    let params: [&(dyn ToSql + Sync); 4] =
+        [&workspace.0, &field.name(), &folded, &i64::from(limit)];
+    let rows = engine.rows(sql::LABELS, &params).await?;
+    rows.iter()
+        .map(|row| Ok(Label { value: row.try_get(0)?, records: unsigned(row, 1)? }))
+        .collect()
 }
 
 async fn number(
@@ -107,15 +137,18 @@ pub(in crate::records) async fn totals(
 
 /// The values of parameters, the workspace first.
 fn values(workspace: WorkspaceId, parameters: &[Parameter]) -> Vec<Param> {
-    let value = |parameter: &Parameter| -> Param {
-        match parameter {
-            Parameter::Id(id) => Box::new(*id),
-            Parameter::Ids(ids) => Box::new(ids.clone()),
-            Parameter::Text(text) => Box::new(text.clone()),
-        }
-    };
     let first: Param = Box::new(workspace.0);
     std::iter::once(first).chain(parameters.iter().map(value)).collect()
+}
+
+fn value(parameter: &Parameter) -> Param {
+    match parameter {
+        Parameter::Id(id) => Box::new(*id),
+        Parameter::Ids(ids) => Box::new(ids.clone()),
+        Parameter::Text(text) => Box::new(text.clone()),
+        Parameter::Number(number) => Box::new(*number),
+        Parameter::Ranking(ranking) => Box::new(ranking.clone()),
+    }
 }
 
 fn references(values: &[Param]) -> Vec<&(dyn ToSql + Sync)> {

@@ -5,7 +5,7 @@ mod list_queries;
 mod read;
 pub(crate) mod sql;
 
-pub(super) use list_queries::{query, totals};
+pub(super) use list_queries::{labels, query, totals};
 pub(crate) use read::delete_records;
 pub(super) use read::{export, get, list, statuses};
 
@@ -19,7 +19,9 @@ use crate::{
     workspaces,
 };
 use counters::PendingCounters;
-use groma_domain::{Kind, Record, Status, WorkspaceId, reference::Key, text::fold};
+use groma_domain::{
+    Kind, Record, Status, WorkspaceId, record::LabelField, reference::Key, text::fold,
+};
 use sql::KindSql;
 use tokio_postgres::Row;
 use uuid::Uuid;
@@ -123,7 +125,12 @@ impl RecordTx for PostgresTransaction<'_> {
             {
                 self.extensions.remove::<CachedStatuses>();
             }
-            statements.extend(statement(workspace, write, &mut pending));
+            match write {
+                RecordWrite::AdjustLabel { field, value, difference } => {
+                    statements.extend(label_statements(workspace, field, &value, difference));
+                }
+                write => statements.extend(statement(workspace, write, &mut pending)),
+            }
         }
         self.extensions.insert(pending);
         self.before_commit(counters::statements);
@@ -134,6 +141,21 @@ impl RecordTx for PostgresTransaction<'_> {
     }
 }
 
+fn label_statements(
+    workspace: WorkspaceId,
+    field: LabelField,
+    value: &str,
+    difference: i64,
+) -> Vec<Statement> {
+    let (ws, name) = (workspace.0, field.name());
+    let add = params![ws, name, value.to_owned(), fold(value), difference];
+    let mut statements: Vec<Statement> = vec![(sql::ADD_LABEL, add)];
+    if difference < 0 {
+        statements.push((sql::DELETE_UNUSED_LABEL, params![ws, name, value.to_owned()]));
+    }
+    statements
+}
+
 /// The statement of a write; none for counters, which are written before the commit.
 fn statement(
     workspace: WorkspaceId,
@@ -142,6 +164,7 @@ fn statement(
 ) -> Option<Statement> {
     let ws = workspace.0;
     Some(match write {
+        RecordWrite::AdjustLabel { .. } => return None,
         RecordWrite::SaveCounters { kind, counters } => {
             pending.save(workspace, kind, counters);
             return None;
@@ -182,7 +205,7 @@ fn statement(
 }
 
 fn row_params(ws: Uuid, row: RecordRow) -> Vec<Param> {
-    let RecordRow { position, record, document, search_text } = row;
+    let RecordRow { position, record, document, title, search_text } = row;
     let mut params = params![
         ws,
         int(position),
@@ -190,7 +213,8 @@ fn row_params(ws: Uuid, row: RecordRow) -> Vec<Param> {
         record.reference().as_str().to_owned(),
         document.json.into_bytes(),
         document.person_offsets,
-        search_text
+        search_text,
+        title
     ];
     for link in Link::of(record.kind()) {
         params.push(Box::new(link.target(&record)));

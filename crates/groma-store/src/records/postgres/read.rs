@@ -196,6 +196,7 @@ pub(crate) async fn delete_records(engine: &Postgres, workspace: WorkspaceId) ->
     for statement in records.chain([sql::DELETE_SOME_BUCKETS]) {
         while engine.execute(statement, &[&workspace.0, &DELETE_BATCH]).await? > 0 {}
     }
+    engine.execute(sql::DELETE_LABELS, &[&workspace.0]).await?;
     Ok(())
 }
 

@@ -34,6 +34,12 @@ statements! {
     UNLINK_FOLDER = "UPDATE features SET folder_id = NULL, assignment_id = NULL
         WHERE workspace_id = $1 AND folder_id = $2";
     UNLINK_ASSIGNMENT = "UPDATE features SET assignment_id = NULL WHERE workspace_id = $1 AND assignment_id = $2";
+    ADD_LABEL = "INSERT INTO labels AS l (workspace_id, field, value, folded, records) VALUES ($1, $2, $3, $4, $5)
+        ON CONFLICT (workspace_id, field, value) DO UPDATE SET records = l.records + excluded.records";
+    DELETE_UNUSED_LABEL = "DELETE FROM labels WHERE workspace_id = $1 AND field = $2 AND value = $3 AND records <= 0";
+    DELETE_LABELS = "DELETE FROM labels WHERE workspace_id = $1";
+    LABELS = "SELECT value, records FROM labels WHERE workspace_id = $1 AND field = $2 AND strpos(folded, $3) > 0
+        ORDER BY strpos(folded, $3) > 1, folded, value LIMIT $4";
     TOTALS = "SELECT kind, total FROM record_counters WHERE workspace_id = $1";
 }
 
@@ -71,10 +77,10 @@ impl KindSql {
         let number = kind_number(kind);
         let links: Vec<_> = Link::of(kind).iter().map(|link| link.column()).collect();
         let columns = links.join(", ");
-        let parameters: Vec<_> = (8..8 + links.len()).map(|n| format!("${n}")).collect();
+        let parameters: Vec<_> = (9..9 + links.len()).map(|n| format!("${n}")).collect();
         let parameters = parameters.join(", ");
         let sets: Vec<_> =
-            links.iter().zip(8..).map(|(link, n)| format!("{link} = ${n}")).collect();
+            links.iter().zip(9..).map(|(link, n)| format!("{link} = ${n}")).collect();
         let sets = sets.join(", ");
         let by_link = |select: &str, tail: &str| -> Vec<(Link, String)> {
             let sql = |link: &Link| {
@@ -103,11 +109,11 @@ impl KindSql {
         };
         Self {
             insert: format!(
-                "INSERT INTO {t} (workspace_id, position, id, reference, doc, people, search, {columns})
-                 VALUES ($1, $2, $3, $4, $5, $6, $7, {parameters})"
+                "INSERT INTO {t} (workspace_id, position, id, reference, doc, people, search, title, {columns})
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, {parameters})"
             ),
             update: format!(
-                "UPDATE {t} SET reference = $4, doc = $5, people = $6, search = $7, {sets}
+                "UPDATE {t} SET reference = $4, doc = $5, people = $6, search = $7, title = $8, {sets}
                  WHERE workspace_id = $1 AND position = $2 AND id = $3"
             ),
             delete: format!("DELETE FROM {t} WHERE workspace_id = $1 AND position = $2"),

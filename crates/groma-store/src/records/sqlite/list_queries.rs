@@ -10,15 +10,18 @@ use crate::{
     },
     people,
     records::{
-        RecordCaches,
+        Label, RecordCaches,
         list_queries::{
-            COUNT_LIMIT, Dialect, Parameter, Plan, RecordCount, RecordPage, RecordQuery, can_match,
-            record_count,
+            COUNT_LIMIT, Dialect, Parameter, Plan, RecordCount, RecordPage, RecordQuery,
+            SortColumn, can_match, record_count,
         },
     },
 };
-use groma_domain::{Kind, WorkspaceId, record};
-use rusqlite::{Connection, types::Value};
+use groma_domain::{
+    Kind, WorkspaceId,
+    record::{self, LabelField},
+};
+use rusqlite::{Connection, params, types::Value};
 use std::sync::Arc;
 
 pub(in crate::records) async fn query(
@@ -37,8 +40,7 @@ fn read_page(
     workspace: WorkspaceId,
     query: &RecordQuery,
 ) -> Result<RecordPage> {
-    let nothing =
-        RecordPage { documents: Vec::new(), count: RecordCount::Exactly(0), reachable: 0 };
+    let nothing = RecordPage::empty();
     let Some(ws) = snapshot.workspace_number(workspace)? else { return Ok(nothing) };
     let pattern = match &query.term {
         None => None,
@@ -48,7 +50,12 @@ fn read_page(
             expression => expression,
         },
     };
-    let plan = Plan::new(query, Dialect::Sqlite, pattern);
+    let book = people::sqlite::people_book(&caches.people, snapshot, workspace, ws)?;
+    let people = match query.sort.by {
+        SortColumn::Person => book.ids_by_name(),
+        _ => Vec::new(),
+    };
+    let plan = Plan::new(query, Dialect::Sqlite, pattern, people);
     let number = |sql: &str, parameters: &[Parameter]| -> Result<u64> {
         let values = rusqlite::params_from_iter(values(ws, parameters));
         let count: i64 = snapshot.prepare_cached(sql)?.query_row(values, |row| row.get(0))?;
@@ -72,12 +79,12 @@ fn read_page(
     let reachable = plan.reachable(count);
     let limit = reachable.saturating_sub(query.skip).min(query.limit.into());
     let mut documents = Vec::new();
+    let is_few = matches!(count, RecordCount::Exactly(count) if count <= COUNT_LIMIT);
     if limit > 0 {
-        let is_few = matches!(count, RecordCount::Exactly(count) if count <= COUNT_LIMIT);
         let sql = if is_few { &plan.few } else { &plan.many };
         let mut values = values(ws, &plan.parameters);
         values.extend([Value::Integer(int(limit)), Value::Integer(int(query.skip))]);
-        let book = people::sqlite::people_book(&caches.people, snapshot, workspace, ws)?;
+        values.extend(plan.ranking.as_ref().filter(|_| is_few).map(value));
         let mut statement = snapshot.prepare_cached(sql)?;
         let mut rows = statement.query(rusqlite::params_from_iter(values))?;
         while let Some(row) = rows.next()? {
@@ -86,7 +93,28 @@ fn read_page(
             documents.push(document);
         }
     }
-    Ok(RecordPage { documents, count, reachable })
+    Ok(RecordPage { documents, count, reachable, is_sorted: is_few || plan.is_many_sorted })
+}
+
+pub(in crate::records) async fn labels(
+    engine: &Arc<Sqlite>,
+    workspace: WorkspaceId,
+    field: LabelField,
+    folded: String,
+    limit: u32,
+) -> Result<Vec<Label>> {
+    engine
+        .read_blocking(move |snapshot| {
+            let Some(ws) = snapshot.workspace_number(workspace)? else { return Ok(Vec::new()) };
+            let mut statement = snapshot.prepare_cached(sql::LABELS)?;
+            let label = |row: &rusqlite::Row<'_>| {
+                let records = row.get::<_, i64>(1)?.unsigned_abs();
+                Ok(Label { value: row.get(0)?, records })
+            };
+            let rows = statement.query_map(params![ws, field.name(), folded, limit], label)?;
+            Ok(rows.collect::<rusqlite::Result<_>>()?)
+        })
+        .await
 }
 
 fn total(connection: &Connection, ws: i64, kind: Kind) -> Result<u64> {
@@ -117,10 +145,19 @@ fn read_totals(connection: &Connection, ws: i64) -> Result<[u64; 4]> {
 
 /// The values of parameters, the workspace first.
 fn values(ws: i64, parameters: &[Parameter]) -> Vec<Value> {
-    let value = |parameter: &Parameter| match parameter {
+    std::iter::once(Value::Integer(ws)).chain(parameters.iter().map(value)).collect()
+}
+
+fn value(parameter: &Parameter) -> Value {
+    match parameter {
         Parameter::Id(id) => Value::Blob(id.as_bytes().to_vec()),
         Parameter::Ids(ids) => Value::Text(hex_array(ids)),
         Parameter::Text(text) => Value::Text(text.clone()),
-    };
-    std::iter::once(Value::Integer(ws)).chain(parameters.iter().map(value)).collect()
+        Parameter::Number(number) => Value::Real(*number),
+        Parameter::Ranking(ranking) => {
+            let ranks =
+                ranking.iter().enumerate().map(|(rank, value)| (value.clone(), rank.into()));
+            Value::Text(serde_json::Value::Object(ranks.collect()).to_string())
+        }
+    }
 }

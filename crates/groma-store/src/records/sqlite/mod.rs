@@ -4,7 +4,7 @@ mod list_queries;
 mod read;
 pub(crate) mod sql;
 
-pub(super) use list_queries::{query, totals};
+pub(super) use list_queries::{labels, query, totals};
 pub(crate) use read::delete_records;
 pub(super) use read::{export, get, list, statuses};
 
@@ -166,6 +166,13 @@ fn execute(tx: &mut SqliteTransaction<'_>, ws: i64, write: RecordWrite) -> Resul
             sql::ADJUST_BUCKET,
             params![ws, kind_number(kind), int(bucket), difference, int(generation)],
         ),
+        RecordWrite::AdjustLabel { field, value, difference } => {
+            tx.execute(sql::ADD_LABEL, params![ws, field.name(), value, fold(&value), difference])?;
+            if difference < 0 {
+                tx.execute(sql::DELETE_UNUSED_LABEL, params![ws, field.name(), value])?;
+            }
+            Ok(())
+        }
         RecordWrite::UnlinkFeatures { kind: Kind::Folder, id } => {
             tx.execute(sql::UNLINK_FOLDER, params![id.0])
         }
@@ -178,8 +185,15 @@ fn write_row(tx: &SqliteTransaction<'_>, sql: &str, ws: i64, row: &RecordRow) ->
     let (key, id) = (row_key(ws, row.position), record.id().0);
     let links: Vec<_> = Link::of(record.kind()).iter().map(|link| link.target(record)).collect();
     let reference = record.reference().as_str();
-    let mut values: Vec<&dyn ToSql> =
-        vec![&key, &ws, &id, &reference, &row.document.json, &row.document.person_offsets];
+    let mut values: Vec<&dyn ToSql> = vec![
+        &key,
+        &ws,
+        &id,
+        &reference,
+        &row.document.json,
+        &row.document.person_offsets,
+        &row.title,
+    ];
     values.extend(links.iter().map(|link| link as &dyn ToSql));
     tx.execute(sql, &values)
 }

@@ -217,6 +217,11 @@ pub(crate) async fn delete_records(engine: &Sqlite, ws: i64) -> Result<()> {
         Ok(statement.execute(params![ws, DELETE_BATCH])?)
     };
     while engine.write(buckets).await? > 0 {}
+    engine
+        .write(move |connection| {
+            Ok(connection.prepare_cached(sql::DELETE_LABELS)?.execute([ws])?)
+        })
+        .await?;
     Ok(())
 }
 

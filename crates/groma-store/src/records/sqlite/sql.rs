@@ -28,6 +28,12 @@ statements! {
     DELETE_STATUSES = "DELETE FROM statuses WHERE ws = ?1";
     UNLINK_FOLDER = "UPDATE features SET folder_id = NULL, assignment_id = NULL WHERE folder_id = ?1";
     UNLINK_ASSIGNMENT = "UPDATE features SET assignment_id = NULL WHERE assignment_id = ?1";
+    ADD_LABEL = "INSERT INTO labels (ws, field, value, folded, records) VALUES (?1, ?2, ?3, ?4, ?5)
+        ON CONFLICT (ws, field, value) DO UPDATE SET records = records + excluded.records";
+    DELETE_UNUSED_LABEL = "DELETE FROM labels WHERE ws = ?1 AND field = ?2 AND value = ?3 AND records <= 0";
+    DELETE_LABELS = "DELETE FROM labels WHERE ws = ?1";
+    LABELS = "SELECT value, records FROM labels WHERE ws = ?1 AND field = ?2 AND instr(folded, ?3)
+        ORDER BY instr(folded, ?3) > 1, folded, value LIMIT ?4";
     TOTALS = "SELECT kind, total FROM record_counters WHERE ws = ?1";
 }
 
@@ -64,10 +70,10 @@ impl KindSql {
         let t = kind.plural();
         let links: Vec<_> = Link::of(kind).iter().map(|link| link.column()).collect();
         let columns = links.join(", ");
-        let parameters: Vec<_> = (7..7 + links.len()).map(|n| format!("?{n}")).collect();
+        let parameters: Vec<_> = (8..8 + links.len()).map(|n| format!("?{n}")).collect();
         let parameters = parameters.join(", ");
         let sets: Vec<_> =
-            links.iter().zip(7..).map(|(link, n)| format!("{link} = ?{n}")).collect();
+            links.iter().zip(8..).map(|(link, n)| format!("{link} = ?{n}")).collect();
         let sets = sets.join(", ");
         let by_link = |select: &str, order: &str| -> Vec<(Link, String)> {
             let links = Link::of(kind).iter();
@@ -85,11 +91,11 @@ impl KindSql {
         };
         Self {
             insert: format!(
-                "INSERT INTO {t} (position, ws, id, reference, doc, people, {columns})
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, {parameters})"
+                "INSERT INTO {t} (position, ws, id, reference, doc, people, title, {columns})
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, {parameters})"
             ),
             update: format!(
-                "UPDATE {t} SET reference = ?4, doc = ?5, people = ?6, {sets} WHERE position = ?1 AND ws = ?2 AND id = ?3"
+                "UPDATE {t} SET reference = ?4, doc = ?5, people = ?6, title = ?7, {sets} WHERE position = ?1 AND ws = ?2 AND id = ?3"
             ),
             delete: format!("DELETE FROM {t} WHERE position = ?1"),
             release_reference: format!("UPDATE {t} SET reference = ?2 WHERE position = ?1"),

@@ -1,6 +1,6 @@
 //! The page of a record: its fields, the records that belong to it, its map, its activity.
 
-use super::rows::record_table_in_folder;
+use super::{quick_add::QuickAdd, rows::record_table_in_folder};
 use crate::web::{
     WebError,
     activity_feed::{self, ActivityEntry},
@@ -18,7 +18,7 @@ use crate::web::{
 use askama::Template;
 use axum::{extract::Path, response::Response};
 use groma_domain::{Kind, Permission};
-use groma_store::{RecordCount, RecordQuery, SortOrder};
+use groma_store::{RecordCount, RecordQuery, Sort};
 use serde_json::Value;
 
 #[derive(Template)]
@@ -66,6 +66,7 @@ struct Section {
     table: Table,
     /// The text of an empty table.
     empty: String,
+    quick_add: Option<QuickAdd>,
 }
 
 struct SectionLink {
@@ -241,11 +242,10 @@ async fn add_folder_parts(
     let in_folder =
         |kind, limit, sort| RecordQuery { folder: Some(id), limit, sort, ..RecordQuery::all(kind) };
     let (assignments, found) =
-        ctx.query_records(in_folder(Kind::Assignment, 20, SortOrder::Soonest)).await?;
+        ctx.query_records(in_folder(Kind::Assignment, 20, Sort::SOONEST)).await?;
     let assignment_count = found.count;
-    let (budgets, _) = ctx.query_records(in_folder(Kind::Budget, 100, SortOrder::Newest)).await?;
-    let (expenses, found) =
-        ctx.query_records(in_folder(Kind::Expense, 10, SortOrder::Latest)).await?;
+    let (budgets, _) = ctx.query_records(in_folder(Kind::Budget, 100, Sort::NEWEST)).await?;
+    let (expenses, found) = ctx.query_records(in_folder(Kind::Expense, 10, Sort::LATEST)).await?;
     let expense_count = found.count;
     for record in assignments.iter().chain(&budgets).chain(&expenses) {
         subjects.push(record.id()?.0);
@@ -275,7 +275,16 @@ async fn add_folder_parts(
         let amount = money_text(&Money::new(t, &totals.amount.to_string(), currency));
         t.msg("folder-budget-used").arg("percent", share.percent).arg("amount", amount).to_string()
     });
-    let links = |kind| section_links(t, kind, &query, page.can_change);
+    let can_change = page.can_change;
+    let links = |kind| section_links(t, kind, &query, false);
+    let quick_add = async |kind| -> Result<Option<QuickAdd>, WebError> {
+        if !can_change {
+            return Ok(None);
+        }
+        let default = statuses.of(kind).find(|status| status.is_default);
+        let default = default.map(|status| status.id.to_string());
+        Ok(Some(QuickAdd::new(ctx, kind, doc, default, &budgets).await?))
+    };
     page.sections = vec![
         Section {
             title: t.kind_title(Kind::Assignment),
@@ -284,6 +293,7 @@ async fn add_folder_parts(
             chart: None,
             table: record_table_in_folder(ctx, Kind::Assignment, statuses, &assignments).await?,
             empty: t.msg("folder-no-assignments").into(),
+            quick_add: quick_add(Kind::Assignment).await?,
         },
         Section {
             title: t.msg("field-budget").into(),
@@ -292,6 +302,7 @@ async fn add_folder_parts(
             chart: folder_chart(ctx, statuses, doc, &budgets, &totals).await?,
             table: record_table_in_folder(ctx, Kind::Budget, statuses, &budgets).await?,
             empty: t.msg("folder-no-budgets").into(),
+            quick_add: quick_add(Kind::Budget).await?,
         },
         Section {
             title: t.kind_title(Kind::Expense),
@@ -300,6 +311,7 @@ async fn add_folder_parts(
             chart: None,
             table: record_table_in_folder(ctx, Kind::Expense, statuses, &expenses).await?,
             empty: t.msg("folder-no-expenses").into(),
+            quick_add: quick_add(Kind::Expense).await?,
         },
     ];
     page.map = Some(MapPart {
@@ -324,7 +336,7 @@ async fn folder_chart(
     let currency = doc.text("currency");
     let all = RecordQuery {
         folder: Some(doc.id()?),
-        sort: SortOrder::Soonest,
+        sort: Sort::SOONEST,
         limit: 5_000,
         ..RecordQuery::all(Kind::Expense)
     };
@@ -375,7 +387,7 @@ async fn add_assignment_parts(
     ];
     let query = RecordQuery {
         assignment: Some(doc.id()?),
-        sort: SortOrder::Latest,
+        sort: Sort::LATEST,
         limit: 20,
         ..RecordQuery::all(Kind::Expense)
     };
@@ -388,6 +400,7 @@ async fn add_assignment_parts(
         chart: None,
         table: record_table_in_folder(ctx, Kind::Expense, statuses, &expenses).await?,
         empty: t.msg("assignment-no-expenses").into(),
+        quick_add: None,
     }];
     Ok(())
 }
@@ -449,7 +462,7 @@ async fn add_budget_parts(
     ];
     let query = RecordQuery {
         budget: Some(doc.id()?),
-        sort: SortOrder::Soonest,
+        sort: Sort::SOONEST,
         limit: 5_000,
         ..RecordQuery::all(Kind::Expense)
     };
@@ -469,6 +482,7 @@ async fn add_budget_parts(
             chart,
             table: Table::default(),
             empty: t.msg("budget-nothing-spent").into(),
+            quick_add: None,
         },
         Section {
             title: t.kind_title(Kind::Expense),
@@ -477,6 +491,7 @@ async fn add_budget_parts(
             chart: None,
             table: record_table_in_folder(ctx, Kind::Expense, statuses, &latest).await?,
             empty: t.msg("budget-no-expenses").into(),
+            quick_add: None,
         },
     ];
     Ok(())

@@ -10,8 +10,8 @@ use crate::web::{
     WebError,
     fields::{Field, attach_errors, focus_first, problems},
     flash::Flash,
-    form::{Form, Pairs, Query},
-    format::Money,
+    form::{Form, Pairs, Query, local_path},
+    format::{BudgetShare, Money},
     i18n::Localizer,
     page::{Meta, Nav},
     record_data::{self, Doc, Statuses, totals_by_currency},
@@ -24,7 +24,7 @@ use axum::{extract::Path, http::StatusCode, response::Response};
 use groma_domain::{
     DomainError, FieldError, Kind, record::RecordInput, reference::Key, text::fold,
 };
-use groma_store::{Command, CommandOutcome, RecordCount, RecordQuery, SaveTarget, SortOrder};
+use groma_store::{Command, CommandOutcome, RecordCount, RecordQuery, SaveTarget, Sort};
 use serde_json::Value;
 
 #[derive(Template)]
@@ -39,8 +39,6 @@ struct RecordForm {
     version: u64,
     submit: String,
     is_new: bool,
-    /// Whether the form can be submitted to enter another record at once.
-    is_repeatable: bool,
     problems: Vec<String>,
     conflict: Option<Vec<ConflictRow>>,
     fields: Vec<Field>,
@@ -133,10 +131,25 @@ async fn create(ctx: MemberContext, form: Pairs, kind: Kind) -> Result<Response,
         Ok(CommandOutcome::Created(id, reference)) => {
             let (reference, id) = (reference.as_str(), id.to_string());
             let created = t.msg("record-created").arg("kind", kind.name());
-            let flash = Flash::new(created.arg("reference", reference));
+            let created = created.arg("reference", reference).to_string();
+            let flash = Flash::new(with_budget_warning(&ctx, kind, &id, created).await?);
+            if form.has("next") {
+                return Ok(ctx.redirect_with_flash(local_path(form.get("next")), &flash));
+            }
             if form.has("again") {
                 // The next record starts with these values.
-                let kept = ["folder", "incurredOn", "category", "budget", "assignment", "currency"];
+                let kept = [
+                    "folder",
+                    "clientName",
+                    "owner",
+                    "startDate",
+                    "dueDate",
+                    "incurredOn",
+                    "category",
+                    "budget",
+                    "assignment",
+                    "currency",
+                ];
                 let kept: Vec<_> = kept.iter().map(|name| (*name, form.get(name))).collect();
                 let query = Pairs::default().with(&kept).query();
                 return Ok(
@@ -152,6 +165,30 @@ async fn create(ctx: MemberContext, form: Pairs, kind: Kind) -> Result<Response,
     let errors = problems(&error);
     let values = Values::of_form(&form);
     show(&ctx, kind, &statuses, None, &values, &errors, StatusCode::BAD_REQUEST).await
+}
+
+/// A message about a saved record, with a warning if it is an expense whose budget is over its limit.
+async fn with_budget_warning(
+    ctx: &MemberContext,
+    kind: Kind,
+    id: &str,
+    message: String,
+) -> Result<String, WebError> {
+    if kind != Kind::Expense {
+        return Ok(message);
+    }
+    let t = ctx.t();
+    let expense = ctx.record(kind, id).await?;
+    let Some(budget) = expense.link("budgetId") else { return Ok(message) };
+    let budget = ctx.record(Kind::Budget, &budget.to_string()).await?;
+    match BudgetShare::of(t, budget.0["percentUsed"].as_str()) {
+        Some(share) if share.is_over => {
+            let name = format!("{} {}", budget.reference(), budget.title(Kind::Budget));
+            let warning = t.msg("expense-over-budget").arg("budget", name);
+            Ok(format!("{message} {}", warning.arg("percent", share.percent)))
+        }
+        _ => Ok(message),
+    }
 }
 
 async fn update(
@@ -175,7 +212,8 @@ async fn update(
                 }
                 _ => return Err(WebError::internal("a record was not changed")),
             };
-            let message = message.arg("kind", kind.name()).arg("reference", reference);
+            let message = message.arg("kind", kind.name()).arg("reference", reference).to_string();
+            let message = with_budget_warning(&ctx, kind, doc.text("id"), message).await?;
             let flash = Flash::new(message);
             return Ok(ctx
                 .redirect_with_flash(&record_data::path(kind, reference, doc.text("id")), &flash));
@@ -290,7 +328,6 @@ async fn show(
         (false, true) => t.msg("form-create").arg("kind", kind.name()),
         (false, false) => t.msg("form-save"),
     };
-    let is_repeatable = is_new && kind == Kind::Expense;
     let content = RecordForm {
         t,
         title: title.to_string(),
@@ -301,13 +338,12 @@ async fn show(
         version: doc.map(Doc::version).unwrap_or_default(),
         submit: submit.into(),
         is_new,
-        is_repeatable,
         problems,
         conflict,
         is_more_open: more_fields.iter().any(Field::has_error),
         fields,
         more_fields,
-        entered: match is_repeatable {
+        entered: match is_new && kind == Kind::Expense {
             true => entered_expenses(ctx, statuses, values.get("folder")).await?,
             false => None,
         },
@@ -349,7 +385,7 @@ async fn entered_expenses(
     let all = RecordQuery {
         folder: Some(folder.id()?),
         limit: 5_000,
-        sort: SortOrder::Newest,
+        sort: Sort::NEWEST,
         ..RecordQuery::all(Kind::Expense)
     };
     let (docs, page) = ctx.query_records(all).await?;

@@ -42,6 +42,11 @@ pub(super) async fn fields(
     let t = ctx.t();
     let people = ctx.people().await?;
     let line = |name, label: Message| Field::line(name, label).value(values.get(name));
+    let label = |name, label: Message, source| {
+        let input = Input::Suggest { choices: Vec::new(), source };
+        Field::new(name, label, input).value(values.get(name))
+    };
+    let category = || label("category", t.msg("field-category"), "/suggestions/labels/category");
     let day = |name, label: Message| {
         Field::new(name, label, Input::Date).value(values.get(name)).class("short")
     };
@@ -82,10 +87,11 @@ pub(super) async fn fields(
     let mut fields = match kind {
         Kind::Folder => vec![
             line("name", t.msg("field-name-label")).required().class("span"),
-            line("clientName", t.msg("field-client")),
+            label("clientName", t.msg("field-client"), "/suggestions/labels/client"),
             status(),
             person("owner", t.msg("field-owner")),
-            line("tags", t.msg("field-tags")).hint(t.msg("form-tags-hint")),
+            label("tags", t.msg("field-tags"), "/suggestions/labels/tag")
+                .hint(t.msg("form-tags-hint")),
             day("startDate", t.msg("field-start")),
             day("dueDate", t.msg("field-due")),
             currency(Some(ctx.workspace().currency)),
@@ -130,8 +136,8 @@ pub(super) async fn fields(
             decimal("unitAmount", t.msg("field-unit-price")).required(),
             decimal("quantity", t.msg("field-quantity")).hint(t.msg("form-quantity-hint")),
             currency(None),
-            line("category", t.msg("field-category")),
-            line("vendor", t.msg("field-vendor")),
+            category(),
+            label("vendor", t.msg("field-vendor"), "/suggestions/labels/vendor"),
             record_of_folder(ctx, Kind::Budget, "budget", t.msg("field-budget"), values).await?,
             record_of_folder(
                 ctx,
@@ -152,7 +158,7 @@ pub(super) async fn fields(
             folder(ctx, values).await?,
             decimal("amount", t.msg("field-amount")).required(),
             currency(None),
-            line("category", t.msg("field-category")),
+            category(),
             status(),
             day("startDate", t.msg("field-start")),
             day("endDate", t.msg("field-end")),
@@ -176,7 +182,10 @@ pub(super) async fn fields(
 }
 
 /// A person to choose. A removed member can stay chosen, but cannot be chosen again.
-fn person_choice(known: &KnownPerson, is_chosen: impl Fn(&str) -> bool) -> Option<Choice> {
+pub(super) fn person_choice(
+    known: &KnownPerson,
+    is_chosen: impl Fn(&str) -> bool,
+) -> Option<Choice> {
     let id = known.person.id.to_string();
     let is_selected = is_chosen(&id);
     let can_choose = is_selected || !known.is_removed;

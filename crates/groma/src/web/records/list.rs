@@ -1,24 +1,36 @@
-//! The lists of records: search, filters, sorting, paging. The address holds all of it.
+//! The lists of records: search, filters, sorting, columns, paging. The address holds all of it.
 
-use super::rows::record_table;
+pub(in crate::web) mod bulk;
+pub(in crate::web) mod cells;
+mod filters;
+mod request;
+pub(in crate::web) mod views;
+
+use super::{columns::Column, rows::list_table};
 use crate::web::{
     WebError,
+    cookies::Cookie,
     fields::Choice,
-    form::{Pairs, Query},
+    form::{Form, Pairs, Query, local_path},
     format::Money,
     i18n::Localizer,
     page::{Meta, Nav},
-    record_data::{Doc, RecordLink, Statuses, parse_key, totals_by_currency},
+    record_data::{Doc, RecordLink, Statuses, totals_by_currency},
     request_context::MemberContext,
-    table::{Column, SortKey, Table},
+    table::{Heading, Table},
 };
 use askama::Template;
-use axum::response::Response;
-use groma_domain::{Kind, Permission, RecordId, SearchTerm, time::Date};
-use groma_store::{COUNT_LIMIT, RecordCount, RecordPage, RecordQuery, SortOrder, StatusFilter};
-use jiff::ToSpan;
-
-const PAGE_SIZE: u32 = 50;
+use axum::{
+    extract::Path,
+    http::{HeaderMap, header},
+    response::{IntoResponse, Redirect, Response},
+};
+use bulk::BulkForm;
+use filters::{ActiveFilter, Filters, active_text, without_filters};
+use groma_domain::{Kind, Permission};
+use groma_store::{COUNT_LIMIT, RecordCount, RecordPage, RecordQuery, Sort};
+use request::{ListRequest, PAGE_SIZE, Tab};
+use views::ViewMenu;
 
 #[derive(Template)]
 #[template(path = "record_list.html")]
@@ -32,9 +44,7 @@ struct ListPage {
     term: String,
     /// The parameters that a submitted filter keeps.
     hidden: Vec<(String, String)>,
-    filters: Vec<Filter>,
-    /// The first and the last day of a list of expenses.
-    days: Option<(String, String)>,
+    filters: Filters,
     folder: Option<RecordLink>,
     results: Results,
 }
@@ -44,19 +54,32 @@ struct NewLink {
     label: String,
 }
 
-struct Filter {
-    name: &'static str,
+/// A column that can be shown or hidden.
+struct ColumnChoice {
+    key: &'static str,
     label: String,
-    choices: Vec<Choice>,
+    is_shown: bool,
 }
 
 #[derive(Template)]
 #[template(path = "list_results.html")]
 struct Results {
     t: Localizer,
+    csrf: String,
+    /// The plural of the kind, as in addresses.
+    plural: &'static str,
     count: String,
     /// Whether only this part of the page is sent.
     is_fragment: bool,
+    active: Vec<ActiveFilter>,
+    clear: String,
+    /// Whether there are too many records for the requested order.
+    is_unsorted: bool,
+    columns: Vec<ColumnChoice>,
+    views: ViewMenu,
+    /// The address of this list, to return to.
+    here: String,
+    bulk: Option<BulkForm>,
     table: Table,
     /// Set when the table has no rows.
     empty: Option<EmptyList>,
@@ -78,61 +101,47 @@ struct EmptyList {
 
 pub(in crate::web) async fn folders(
     ctx: MemberContext,
+    headers: HeaderMap,
     query: Query,
 ) -> Result<Response, WebError> {
-    show(ctx, query.0, Kind::Folder).await
+    show(ctx, &headers, query.0, Kind::Folder).await
 }
 
 pub(in crate::web) async fn assignments(
     ctx: MemberContext,
+    headers: HeaderMap,
     query: Query,
 ) -> Result<Response, WebError> {
-    show(ctx, query.0, Kind::Assignment).await
+    show(ctx, &headers, query.0, Kind::Assignment).await
 }
 
 pub(in crate::web) async fn expenses(
     ctx: MemberContext,
+    headers: HeaderMap,
     query: Query,
 ) -> Result<Response, WebError> {
-    show(ctx, query.0, Kind::Expense).await
+    show(ctx, &headers, query.0, Kind::Expense).await
 }
 
 pub(in crate::web) async fn budgets(
     ctx: MemberContext,
+    headers: HeaderMap,
     query: Query,
 ) -> Result<Response, WebError> {
-    show(ctx, query.0, Kind::Budget).await
+    show(ctx, &headers, query.0, Kind::Budget).await
 }
 
-async fn show(ctx: MemberContext, query: Pairs, kind: Kind) -> Result<Response, WebError> {
+async fn show(
+    ctx: MemberContext,
+    headers: &HeaderMap,
+    query: Pairs,
+    kind: Kind,
+) -> Result<Response, WebError> {
     let t = ctx.t();
     let statuses = Statuses::read(&ctx).await?;
     let list = ListRequest::read(&ctx, &query, kind, &statuses).await?;
-    let (docs, page) = ctx.query_records(list.records.clone()).await?;
-    let path = format!("/{}", kind.plural());
-    let mut table = record_table(&ctx, kind, &statuses, &docs).await?;
-    link_headings(&mut table.columns, &query, &path, list.records.sort);
-    let can_change = ctx.can(Permission::ChangeRecords);
-    let new = || can_change.then(|| new_link(t, kind, &list));
-    let last = list.records.skip + docs.len() as u64;
-    let page_href = |page: u64| {
-        let page = if page > 1 { page.to_string() } else { String::new() };
-        format!("{path}{}", query.with(&[("page", &page)]).query())
-    };
-    let filters = filters(&ctx, kind, &query, &statuses).await?;
-    let (totals, totals_note) = totals(&ctx, &statuses, &list, page.count, &docs).await?;
-    let results = Results {
-        t,
-        count: count_text(t, page.count),
-        is_fragment: ctx.request.is_fragment,
-        empty: docs.is_empty().then(|| list.empty(t, &query, &filters, new(), page.count)),
-        table,
-        range: range(t, &list, &docs, &page),
-        previous: (list.page > 1).then(|| page_href(list.page - 1)),
-        next: (last < page.reachable && !docs.is_empty()).then(|| page_href(list.page + 1)),
-        totals,
-        totals_note,
-    };
+    let filters = Filters::new(&ctx, kind, &query, &statuses).await?;
+    let results = results(&ctx, headers, &query, &statuses, &list, &filters).await?;
     if ctx.request.is_fragment {
         return ctx.fragment(&results);
     }
@@ -140,22 +149,117 @@ async fn show(ctx: MemberContext, query: Pairs, kind: Kind) -> Result<Response, 
         t,
         kind: kind.name(),
         title: t.kind_title(kind),
-        new: new(),
+        new: new_link(&ctx, &list),
         tabs: list.tabs(t, &query),
         term: query.get("q").trim().to_owned(),
-        hidden: ["state", "sort", "folder", "budget", "assignment"]
+        hidden: ["state", "sort", "columns", "folder", "budget", "assignment"]
             .into_iter()
             .filter(|name| !query.get(name).is_empty())
             .map(|name| (name.to_owned(), query.get(name).to_owned()))
             .collect(),
         filters,
-        days: (kind == Kind::Expense)
-            .then(|| (query.get("from").to_owned(), query.get("until").to_owned())),
         folder: list.folder.clone(),
-        path,
+        path: format!("/{}", kind.plural()),
         results,
     };
     ctx.page(Meta::new(t.kind_title(kind), Nav::of(kind)), &page).await
+}
+
+/// The table and what belongs to it.
+async fn results(
+    ctx: &MemberContext,
+    headers: &HeaderMap,
+    query: &Pairs,
+    statuses: &Statuses,
+    list: &ListRequest,
+    filters: &Filters,
+) -> Result<Results, WebError> {
+    let (t, kind) = (ctx.t(), list.records.kind);
+    let (docs, page) = ctx.query_records(list.records.clone()).await?;
+    let path = format!("/{}", kind.plural());
+    let columns = shown_columns(ctx, headers, query, kind);
+    let mut table = list_table(ctx, kind, statuses, &docs, &columns).await?;
+    link_headings(&mut table.headings, &columns, query, &path, list.records.sort);
+    let last = list.records.skip + docs.len() as u64;
+    let page_href = |page: u64| {
+        let page = if page > 1 { page.to_string() } else { String::new() };
+        format!("{path}{}", query.with(&[("page", &page)]).query())
+    };
+    let (totals, totals_note) = totals(ctx, statuses, list, page.count, &docs).await?;
+    let active = filters.active(t, query, list);
+    let here = format!("{path}{}", query.query());
+    let choice = |column: &Column| ColumnChoice {
+        key: column.key(),
+        label: column.label(t, kind),
+        is_shown: columns.contains(column),
+    };
+    let choices = Column::of(kind).iter().filter(|column| **column != Column::Name).map(choice);
+    let bulk = match ctx.can(Permission::ChangeRecords) && !docs.is_empty() {
+        true => Some(BulkForm::new(ctx, kind, statuses).await?),
+        false => None,
+    };
+    Ok(Results {
+        t,
+        csrf: ctx.request.csrf_token(),
+        plural: kind.plural(),
+        count: count_text(t, page.count),
+        is_fragment: ctx.request.is_fragment,
+        empty: docs.is_empty().then(|| empty(ctx, list, query, &active, page.count)),
+        clear: without_filters(kind, query),
+        active,
+        is_unsorted: !page.is_sorted,
+        columns: choices.collect(),
+        views: ViewMenu::new(ctx, kind, query, &columns).await?,
+        here,
+        bulk,
+        table,
+        range: range(t, list, &docs, &page),
+        previous: (list.page > 1).then(|| page_href(list.page - 1)),
+        next: (last < page.reachable && !docs.is_empty()).then(|| page_href(list.page + 1)),
+        totals,
+        totals_note,
+    })
+}
+
+/// The columns in the address, else those that the member chose, else the defaults.
+fn shown_columns(
+    ctx: &MemberContext,
+    headers: &HeaderMap,
+    query: &Pairs,
+    kind: Kind,
+) -> Vec<Column> {
+    let chosen = chosen_columns(ctx, headers);
+    let keys = query.given("columns").unwrap_or_else(|| chosen.get(kind.plural()));
+    Column::parse(kind, keys)
+}
+
+/// The columns of each kind that the member chose in this browser.
+fn chosen_columns(ctx: &MemberContext, headers: &HeaderMap) -> Pairs {
+    let cookie = Cookie::Columns.read(headers, ctx.web.is_secure).unwrap_or_default();
+    Pairs::parse(cookie.as_bytes())
+}
+
+/// Keeps the columns that a member chooses for the lists of a kind.
+pub(in crate::web) async fn choose_columns(
+    ctx: MemberContext,
+    headers: HeaderMap,
+    Path(plural): Path<String>,
+    form: Form,
+) -> Result<Response, WebError> {
+    let kind = parse_plural(&plural)?;
+    let keys = form.all("column").collect::<Vec<_>>().join(",");
+    let keys: Vec<_> = Column::parse(kind, &keys).iter().map(|column| column.key()).collect();
+    let chosen = chosen_columns(&ctx, &headers).with(&[(kind.plural(), &keys.join(","))]);
+    let (path, query) = form.get("next").split_once('?').unwrap_or((form.get("next"), ""));
+    let query = Pairs::parse(query.as_bytes()).with(&[("columns", "")]).query();
+    let mut response = Redirect::to(local_path(&format!("{path}{query}"))).into_response();
+    let cookie = Cookie::Columns.set(chosen.query().trim_start_matches('?'), ctx.web.is_secure);
+    response.headers_mut().append(header::SET_COOKIE, cookie);
+    Ok(response)
+}
+
+fn parse_plural(plural: &str) -> Result<Kind, WebError> {
+    Kind::ALL.into_iter().find(|kind| kind.plural() == plural).ok_or_else(WebError::not_found)
 }
 
 fn count_text(t: Localizer, count: RecordCount) -> String {
@@ -180,343 +284,66 @@ fn range(t: Localizer, list: &ListRequest, docs: &[Doc], page: &RecordPage) -> S
         .into()
 }
 
-fn new_link(t: Localizer, kind: Kind, list: &ListRequest) -> NewLink {
+fn new_link(ctx: &MemberContext, list: &ListRequest) -> Option<NewLink> {
+    let kind = list.records.kind;
     let folder = list.folder.as_ref().map_or("", |folder| folder.reference.as_str());
     let query = Pairs::default().with(&[("folder", folder)]).query();
-    NewLink {
+    ctx.can(Permission::ChangeRecords).then(|| NewLink {
         href: format!("/{}/new{query}", kind.plural()),
-        label: t.msg("record-new").arg("kind", kind.name()).into(),
-    }
-}
-
-/// The tab of a list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Tab {
-    Active,
-    Archived,
-    Open,
-    Done,
-    Cancelled,
-}
-
-impl Tab {
-    /// The tabs of a kind; the list opens with the first.
-    fn of(kind: Kind) -> &'static [Self] {
-        match kind {
-            Kind::Folder => &[Self::Active, Self::Archived],
-            Kind::Assignment => &[Self::Open, Self::Done, Self::Cancelled],
-            Kind::Expense | Kind::Budget => &[],
-        }
-    }
-
-    /// The parameter `state`; the first tab has none.
-    fn state(self) -> &'static str {
-        match self {
-            Self::Active | Self::Open => "",
-            Self::Archived => "archived",
-            Self::Done => "done",
-            Self::Cancelled => "cancelled",
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Active => "active",
-            Self::Open => "open",
-            other => other.state(),
-        }
-    }
-
-    fn record_query(self, kind: Kind, statuses: &Statuses) -> RecordQuery {
-        match self {
-            Self::Active | Self::Open => statuses.open(kind),
-            Self::Archived | Self::Done => {
-                RecordQuery { closed: Some(true), ..RecordQuery::all(kind) }
-            }
-            Self::Cancelled => statuses.cancelled(),
-        }
-    }
-}
-
-/// The query of a list, read from its address.
-struct ListRequest {
-    records: RecordQuery,
-    page: u64,
-    folder: Option<RecordLink>,
-    is_filtered: bool,
-    term: String,
-    tab: Option<Tab>,
-}
-
-impl ListRequest {
-    async fn read(
-        ctx: &MemberContext,
-        query: &Pairs,
-        kind: Kind,
-        statuses: &Statuses,
-    ) -> Result<Self, WebError> {
-        let tabs = Tab::of(kind);
-        let tab = tabs.iter().find(|tab| tab.state() == query.get("state")).or(tabs.first());
-        let mut records =
-            tab.map_or(RecordQuery::all(kind), |tab| tab.record_query(kind, statuses));
-        let typed: String = query.get("q").trim().chars().take(200).collect();
-        records.term = SearchTerm::parse(&typed).ok().flatten();
-        if let Some(status) = statuses.get(query.get("status")) {
-            records.status = StatusFilter::Is(status.id);
-        }
-        records.person = match query.get("person") {
-            "me" => Some(ctx.member.person.id),
-            id => id.parse().ok(),
-        };
-        let today = ctx.request.today();
-        let due = query.get("due");
-        match (due, due_days(due)) {
-            ("overdue", _) => records.until = today.yesterday().ok(),
-            (_, Some(days)) => {
-                (records.from, records.until) = (Some(today), Some(days_after(today, days)));
-            }
-            ("none", _) => records.from = "9999-01-01".parse().ok(),
-            _ => {}
-        }
-        // Finished records are no longer due.
-        let is_open_only =
-            due == "overdue" || due_days(due).is_some() || query.get("over") == "open";
-        if is_open_only && records.status == StatusFilter::Any {
-            records.status = statuses.unfinished(kind).status;
-        }
-        if kind == Kind::Expense {
-            records.from = query.get("from").parse().ok();
-            records.until = query.get("until").parse().ok();
-            records.budget = linked_id(ctx, Kind::Budget, query.get("budget")).await?;
-            records.assignment = linked_id(ctx, Kind::Assignment, query.get("assignment")).await?;
-        }
-        records.is_overspent = kind == Kind::Budget && matches!(query.get("over"), "open" | "all");
-        let mut folder = None;
-        if kind != Kind::Folder
-            && let Some(sent) = query.given("folder")
-        {
-            // An unknown folder has no records.
-            records.folder = Some(RecordId(uuid::Uuid::nil()));
-            if let Some(key) = parse_key(sent)
-                && let Some(json) = ctx.store().get(ctx.workspace_id(), Kind::Folder, &key).await?
-            {
-                let doc = Doc::parse(&json)?;
-                records.folder = Some(doc.id()?);
-                folder = Some(doc.record_link(Kind::Folder));
-            }
-        }
-        let is_filtered =
-            ["status", "person", "due", "from", "until", "over", "folder", "budget", "assignment"]
-                .iter()
-                .any(|name| !query.get(name).is_empty());
-        records.sort = sort(kind, query.get("sort"), is_filtered || records.term.is_some());
-        let page = query.get("page").parse().unwrap_or(1_u64).clamp(1, 1_000_000);
-        records.skip = (page - 1) * u64::from(PAGE_SIZE);
-        records.limit = PAGE_SIZE;
-        Ok(Self { records, page, folder, is_filtered, term: typed, tab: tab.copied() })
-    }
-
-    fn tabs(&self, t: Localizer, query: &Pairs) -> Vec<Choice> {
-        let kind = self.records.kind;
-        let choice = |tab: &Tab| {
-            let query = query.with(&[("state", tab.state()), ("page", "")]).query();
-            let label = t.msg("list-tab").arg("tab", tab.name());
-            Choice::new(format!("/{}{query}", kind.plural()), label, Some(*tab) == self.tab)
-        };
-        Tab::of(kind).iter().map(choice).collect()
-    }
-
-    fn empty(
-        &self,
-        t: Localizer,
-        query: &Pairs,
-        filters: &[Filter],
-        new: Option<NewLink>,
-        count: RecordCount,
-    ) -> EmptyList {
-        let kind = self.records.kind;
-        let path = format!("/{}", kind.plural());
-        if count != RecordCount::Exactly(0) && self.page > 1 {
-            let first_page = format!("{path}{}", query.with(&[("page", "")]).query());
-            let link = (first_page, t.msg("list-first-page").into());
-            let text = t.html("list-empty-page").arg("page", self.page).to_string();
-            return EmptyList { text, link: Some(link), new: None };
-        }
-        let is_narrowed = self.is_filtered || !self.term.is_empty();
-        let message = match is_narrowed {
-            true if matches!(count, RecordCount::MoreThan(_)) => {
-                t.html("list-empty-too-many-matches")
-            }
-            true => t.html("list-empty-filters"),
-            false => t.html("list-empty"),
-        };
-        let message = message.arg("kind", kind.name());
-        let message = message.arg("filters", self.active_filters(t, query, filters));
-        EmptyList {
-            text: message.arg("tab", self.tab.map_or("none", Tab::name)).to_string(),
-            link: is_narrowed.then(|| (path, t.msg("clear-filters").into())),
-            new: new.filter(|_| !is_narrowed),
-        }
-    }
-
-    /// Everything that narrows the list, as text: `Active, “chene”, Status: Review`.
-    fn active_filters(&self, t: Localizer, query: &Pairs, filters: &[Filter]) -> String {
-        let labelled = |label: String, value: String| {
-            t.msg("list-active-filter").arg("label", label).arg("value", value).to_string()
-        };
-        let tab = self.tab.map(|tab| t.msg("list-tab").arg("tab", tab.name()).to_string());
-        let term = (!self.term.is_empty())
-            .then(|| t.msg("list-active-term").arg("term", &self.term).to_string());
-        let chosen = filters.iter().filter_map(|filter| {
-            let choice = filter.choices.iter().find(|choice| choice.is_selected)?;
-            Some(labelled(filter.label.clone(), choice.label.clone()))
-        });
-        let days = [("from", t.msg("list-from")), ("until", t.msg("list-until"))];
-        let days = days.into_iter().filter_map(|(name, label)| {
-            let day = query.get(name).parse().ok()?;
-            (self.records.kind == Kind::Expense).then(|| labelled(label.into(), t.full_day(day)))
-        });
-        let links = ["folder", "budget", "assignment"].into_iter().filter_map(|name| {
-            let key = query.given(name)?.to_owned();
-            Some(labelled(t.field_name(name), key))
-        });
-        tab.into_iter()
-            .chain(term)
-            .chain(chosen)
-            .chain(days)
-            .chain(links)
-            .collect::<Vec<_>>()
-            .join(", ")
-    }
-}
-
-async fn linked_id(
-    ctx: &MemberContext,
-    kind: Kind,
-    sent: &str,
-) -> Result<Option<RecordId>, WebError> {
-    let Some(key) = parse_key(sent) else { return Ok(None) };
-    let found = ctx.store().get(ctx.workspace_id(), kind, &key).await?;
-    found.map(|document| Doc::parse(&document)?.id()).transpose()
-}
-
-/// The days of a filter by due date.
-fn due_days(due: &str) -> Option<i64> {
-    match due {
-        "week" => Some(7),
-        "fortnight" => Some(14),
-        "month" => Some(30),
-        _ => None,
-    }
-}
-
-fn days_after(today: Date, days: i64) -> Date {
-    today.checked_add(days.days()).unwrap_or(today)
-}
-
-/// The requested order, or the default of a kind.
-fn sort(kind: Kind, sent: &str, is_narrowed: bool) -> SortOrder {
-    let wanted = match sent {
-        "newest" => SortOrder::Newest,
-        "oldest" => SortOrder::Oldest,
-        "due" | "date" => SortOrder::Soonest,
-        "-due" | "-date" => SortOrder::Latest,
-        "name" => SortOrder::Title,
-        "used" => SortOrder::Used,
-        _ => match kind {
-            Kind::Folder | Kind::Budget => SortOrder::Newest,
-            Kind::Assignment => SortOrder::Soonest,
-            Kind::Expense => SortOrder::Latest,
-        },
-    };
-    // Filtered expenses have an index by date, but none by creation.
-    match wanted {
-        SortOrder::Newest if kind == Kind::Expense && is_narrowed => SortOrder::Latest,
-        SortOrder::Oldest if kind == Kind::Expense && is_narrowed => SortOrder::Soonest,
-        wanted if SortOrder::of(kind).contains(&wanted) => wanted,
-        _ => SortOrder::Newest,
-    }
+        label: ctx.t().msg("record-new").arg("kind", kind.name()).into(),
+    })
 }
 
 /// Makes headings into links that sort.
-fn link_headings(columns: &mut [Column], query: &Pairs, path: &str, sort: SortOrder) {
-    for column in columns {
-        let (up, down) = match column.sort_key {
-            Some(SortKey::Created) => {
-                (("oldest", SortOrder::Oldest), Some(("newest", SortOrder::Newest)))
-            }
-            Some(SortKey::Name) => (("name", SortOrder::Title), None),
-            Some(SortKey::Due) => (("due", SortOrder::Soonest), Some(("-due", SortOrder::Latest))),
-            Some(SortKey::Date) => {
-                (("date", SortOrder::Soonest), Some(("-date", SortOrder::Latest)))
-            }
-            Some(SortKey::Used) => (("used", SortOrder::Used), None),
-            None => continue,
-        };
-        column.sorted = match (sort == up.1, down.is_some_and(|down| down.1 == sort)) {
-            (true, _) if up.1 == SortOrder::Used => Some("descending"),
-            (true, _) => Some("ascending"),
-            (_, true) => Some("descending"),
-            _ => None,
-        };
-        let next = match (column.sorted, down) {
-            (Some("ascending"), Some(down)) => down.0,
-            _ => up.0,
-        };
-        column.href =
-            Some(format!("{path}{}", query.with(&[("sort", next), ("page", "")]).query()));
+fn link_headings(
+    headings: &mut [Heading],
+    columns: &[Column],
+    query: &Pairs,
+    path: &str,
+    sort: Sort,
+) {
+    for (heading, column) in headings.iter_mut().zip(columns) {
+        let Some(by) = column.sort_column() else { continue };
+        let is_sorted = sort.by == by;
+        heading.sorted = is_sorted.then_some(match sort.is_descending {
+            true => "descending",
+            false => "ascending",
+        });
+        let is_descending = if is_sorted { !sort.is_descending } else { column.is_largest_first() };
+        let next = format!("{}{}", if is_descending { "-" } else { "" }, column.key());
+        heading.href =
+            Some(format!("{path}{}", query.with(&[("sort", &next), ("page", "")]).query()));
     }
 }
 
-async fn filters(
+/// Why the list is empty.
+fn empty(
     ctx: &MemberContext,
-    kind: Kind,
+    list: &ListRequest,
     query: &Pairs,
-    statuses: &Statuses,
-) -> Result<Vec<Filter>, WebError> {
-    let t = ctx.t();
-    let filter = |name, label: String, options: Vec<(String, String)>| {
-        let chosen = query.get(name);
-        let mut choices = vec![Choice::new("", label.clone(), false)];
-        choices.extend(options.into_iter().map(|(value, label)| {
-            let is_selected = value == chosen;
-            Choice::new(value, label, is_selected)
-        }));
-        Filter { name, label, choices }
+    active: &[ActiveFilter],
+    count: RecordCount,
+) -> EmptyList {
+    let (t, kind) = (ctx.t(), list.records.kind);
+    if count != RecordCount::Exactly(0) && list.page > 1 {
+        let first_page = format!("/{}{}", kind.plural(), query.with(&[("page", "")]).query());
+        let link = (first_page, t.msg("list-first-page").into());
+        let text = t.html("list-empty-page").arg("page", list.page).to_string();
+        return EmptyList { text, link: Some(link), new: None };
+    }
+    let message = match list.is_filtered {
+        true if matches!(count, RecordCount::MoreThan(_)) => t.html("list-empty-too-many-matches"),
+        true => t.html("list-empty-filters"),
+        false => t.html("list-empty"),
     };
-    let option = |value: &str, label: String| (value.to_owned(), label);
-    let options = statuses.of(kind).map(|status| (status.id.to_string(), status.name.clone()));
-    let mut filters = vec![filter("status", t.msg("column-status").into(), options.collect())];
-    let person = match kind {
-        Kind::Folder => Some(t.msg("column-owner")),
-        Kind::Assignment => Some(t.msg("column-assigned-to")),
-        Kind::Expense => Some(t.msg("column-submitted-by")),
-        Kind::Budget => None,
-    };
-    if let Some(label) = person {
-        let mut options = vec![option("me", t.msg("filter-me").into())];
-        let people = ctx.people().await?.into_iter();
-        options.extend(people.map(|known| (known.person.id.to_string(), known.person.name)));
-        filters.push(filter("person", label.into(), options));
+    let message = message.arg("kind", kind.name()).arg("filters", active_text(t, list.tab, active));
+    EmptyList {
+        text: message.arg("tab", list.tab.map_or("none", Tab::name)).to_string(),
+        link: list
+            .is_filtered
+            .then(|| (without_filters(kind, query), t.msg("clear-filters").into())),
+        new: new_link(ctx, list).filter(|_| !list.is_filtered),
     }
-    if let Kind::Folder | Kind::Assignment = kind {
-        let options = vec![
-            option("overdue", t.msg("filter-overdue").into()),
-            option("week", t.msg("filter-due-days").arg("days", 7_u64).into()),
-            option("fortnight", t.msg("filter-due-days").arg("days", 14_u64).into()),
-            option("month", t.msg("filter-due-days").arg("days", 30_u64).into()),
-            option("none", t.msg("filter-no-date").into()),
-        ];
-        filters.push(filter("due", t.msg("column-due").into(), options));
-    }
-    if kind == Kind::Budget {
-        let options = vec![
-            option("open", t.msg("filter-over-budget-open").into()),
-            option("all", t.msg("filter-over-budget").into()),
-        ];
-        filters.push(filter("over", t.msg("column-spent").into(), options));
-    }
-    Ok(filters)
 }
 
 /// The total of the listed expenses: of all pages, or of this page when there are too many.

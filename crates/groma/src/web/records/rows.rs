@@ -1,19 +1,24 @@
 //! The columns and rows of tables of records.
 
+use super::{
+    columns::Column,
+    edit_path::{cell_path, person_field},
+};
 use crate::web::{
     WebError,
     format::{BudgetShare, Money},
     i18n::Localizer,
     record_data::{BudgetTotals, Doc, RecordLink, Statuses},
     request_context::MemberContext,
-    table::{Cell, Column, Row, SortKey, Table},
+    table::{Cell, CellEdit, Heading, Row, Table},
 };
 use futures_util::future::try_join_all;
-use groma_domain::{Kind, RecordId, time::Date};
+use groma_domain::{Kind, Permission, RecordId, time::Date};
 use groma_store::RecordQuery;
+use rust_decimal::Decimal;
 use std::collections::HashMap;
 
-/// A table of records.
+/// A small table of records.
 pub(in crate::web) async fn record_table(
     ctx: &MemberContext,
     kind: Kind,
@@ -21,10 +26,10 @@ pub(in crate::web) async fn record_table(
     docs: &[Doc],
 ) -> Result<Table, WebError> {
     let rows = RowBuilder::new(ctx, kind, statuses, docs).await?;
-    Ok(rows.table(docs))
+    Ok(rows.table(docs, &Column::of_small_table(kind)))
 }
 
-/// A table of records of one folder, which their rows do not repeat.
+/// A small table of records of one folder, which their rows do not repeat.
 pub(in crate::web) async fn record_table_in_folder(
     ctx: &MemberContext,
     kind: Kind,
@@ -33,49 +38,46 @@ pub(in crate::web) async fn record_table_in_folder(
 ) -> Result<Table, WebError> {
     let mut rows = RowBuilder::new(ctx, kind, statuses, docs).await?;
     rows.folders.clear();
-    Ok(rows.table(docs))
+    Ok(rows.table(docs, &Column::of_small_table(kind)))
 }
 
-fn columns(t: Localizer, kind: Kind) -> Vec<Column> {
-    let column = Column::new;
-    let reference = column(t.msg("column-reference"), "hide-on-phone").sorted_by(SortKey::Created);
-    let status = column(t.msg("column-status"), "status-column");
-    let due = column(t.msg("column-due"), "").sorted_by(SortKey::Due);
-    match kind {
-        Kind::Folder => vec![
-            reference,
-            column(t.msg("column-folder"), "").sorted_by(SortKey::Name),
-            status,
-            column(t.msg("column-owner"), "hide-on-phone"),
-            due,
-            column(t.msg("column-budget-used"), "hide-on-phone"),
-            column(t.msg("column-budget"), "money hide-on-phone"),
-        ],
-        Kind::Assignment => vec![
-            reference,
-            column(t.msg("column-assignment"), ""),
-            status,
-            column(t.msg("column-assigned-to"), "hide-on-phone"),
-            column(t.msg("column-priority"), "hide-on-phone"),
-            due,
-        ],
-        Kind::Expense => vec![
-            reference,
-            column(t.msg("column-expense"), ""),
-            status,
-            column(t.msg("column-submitted-by"), "hide-on-phone"),
-            column(t.msg("column-date"), "").sorted_by(SortKey::Date),
-            column(t.msg("column-amount"), "money"),
-        ],
-        Kind::Budget => vec![
-            reference,
-            column(t.msg("column-budget"), "").sorted_by(SortKey::Name),
-            status,
-            column(t.msg("column-used"), "hide-on-phone").sorted_by(SortKey::Used),
-            column(t.msg("column-spent"), "money"),
-            column(t.msg("column-amount"), "money"),
-        ],
+/// A table with these columns, one line a row. Members who can change records can select rows.
+pub(in crate::web) async fn list_table(
+    ctx: &MemberContext,
+    kind: Kind,
+    statuses: &Statuses,
+    docs: &[Doc],
+    columns: &[Column],
+) -> Result<Table, WebError> {
+    let t = ctx.t();
+    let rows = RowBuilder::new(ctx, kind, statuses, docs).await?;
+    let mut table = Table { is_one_line: true, ..rows.table(docs, columns) };
+    if ctx.can(Permission::ChangeRecords) {
+        table.select_all = Some(t.msg("list-select-all").into());
+        for (row, doc) in table.rows.iter_mut().zip(docs) {
+            let label = t.msg("list-select").arg("reference", doc.reference());
+            row.select = Some((doc.text("id").to_owned(), label.into()));
+            row.edits = columns.iter().map(|column| cell_edit(t, kind, doc, *column)).collect();
+        }
     }
+    Ok(table)
+}
+
+/// How to edit the value of a cell in place.
+fn cell_edit(t: Localizer, kind: Kind, doc: &Doc, column: Column) -> Option<CellEdit> {
+    let field = match (column, kind) {
+        (Column::Status, _) => "status",
+        (Column::Person, kind) => person_field(kind)?,
+        (Column::Start, _) => "startDate",
+        (Column::Due, _) => "dueDate",
+        (Column::Date, _) => "incurredOn",
+        (Column::Amount, Kind::Budget) => "amount",
+        // The amount of an expense is the unit price times the quantity.
+        (Column::Amount, Kind::Expense) if doc.decimal("quantity") == Decimal::ONE => "unitAmount",
+        _ => return None,
+    };
+    let label = t.msg("cell-edit").arg("field", column.label(t, kind)).into();
+    Some(CellEdit { href: cell_path(kind, doc, field), label })
 }
 
 /// Builds the rows of records, with the data that their documents lack.
@@ -124,71 +126,99 @@ impl<'a> RowBuilder<'a> {
         Ok(rows)
     }
 
-    fn table(&self, docs: &[Doc]) -> Table {
+    fn table(&self, docs: &[Doc], columns: &[Column]) -> Table {
+        let (t, kind) = (self.t, self.kind);
+        let heading = |column: &Column| Heading {
+            label: column.label(t, kind),
+            class: column.class(kind),
+            ..Heading::default()
+        };
         Table {
-            columns: columns(self.t, self.kind),
-            rows: docs.iter().map(|doc| self.row(doc)).collect(),
+            headings: columns.iter().map(heading).collect(),
+            rows: docs.iter().map(|doc| self.row(doc, columns)).collect(),
+            ..Table::default()
         }
     }
 
-    fn row(&self, doc: &Doc) -> Row {
-        let kind = self.kind;
-        let folder = doc.link("folderId").and_then(|id| self.folders.get(&id));
-        let folder = folder.map(|folder| format!("{} {}", folder.reference, folder.title));
-        let reference = Cell::Reference { text: doc.reference().to_owned(), href: None };
-        let name =
-            |under: String| Cell::Name { text: doc.title(kind), href: doc.path(kind), under };
-        let status = Cell::Status(self.statuses.badge(doc));
-        let cells = match kind {
-            Kind::Folder => {
-                let id = doc.link("id");
-                let (share, money) =
-                    id.and_then(|id| self.budgets.get(&id).cloned()).unwrap_or_default();
-                vec![
-                    reference,
-                    name(doc.text("clientName").to_owned()),
-                    status,
-                    Cell::Text(doc.person("owner").to_owned()),
-                    self.due(doc),
-                    Cell::Share(share),
-                    Cell::WideMoney(money),
-                ]
-            }
-            Kind::Assignment => vec![
-                reference,
-                name(folder.unwrap_or_default()),
-                status,
-                Cell::Text(doc.people("assignees")),
-                Cell::Text(match doc.text("priority") {
-                    "normal" => String::new(),
-                    priority => self.t.msg("priority-name").arg("priority", priority).into(),
-                }),
-                self.due(doc),
-            ],
-            Kind::Expense => {
-                let vendor = Some(doc.text("vendor")).filter(|vendor| !vendor.is_empty());
-                let under: Vec<&str> = vendor.into_iter().chain(folder.as_deref()).collect();
-                vec![
-                    reference,
-                    name(under.join(" · ")),
-                    status,
-                    Cell::Text(doc.person("submittedBy").to_owned()),
-                    Cell::Day { text: self.day(doc, "incurredOn"), is_late: false },
-                    Cell::Money(Some(doc.money(self.t, "amount"))),
-                ]
-            }
-            Kind::Budget => vec![
-                reference,
-                name(folder.unwrap_or_default()),
-                status,
-                Cell::Share(BudgetShare::of(self.t, doc.0["percentUsed"].as_str())),
-                Cell::Money(Some(doc.money(self.t, "spent"))),
-                Cell::Money(Some(doc.money(self.t, "amount"))),
-            ],
-        };
+    fn row(&self, doc: &Doc, columns: &[Column]) -> Row {
+        let cells: Vec<Cell> = columns.iter().map(|column| self.cell(doc, *column)).collect();
         let has_two_lines =
             cells.iter().any(|cell| matches!(cell, Cell::Name { under, .. } if !under.is_empty()));
-        Row { class: if has_two_lines { "two-line" } else { "" }, cells }
+        Row { class: if has_two_lines { "two-line" } else { "" }, cells, ..Row::default() }
+    }
+
+    fn cell(&self, doc: &Doc, column: Column) -> Cell {
+        let (t, kind) = (self.t, self.kind);
+        let text = |field: &str| Cell::Text(doc.text(field).to_owned());
+        let budgets = || doc.link("id").and_then(|id| self.budgets.get(&id).cloned());
+        match column {
+            Column::Reference => Cell::Reference { text: doc.reference().to_owned(), href: None },
+            Column::Name => {
+                Cell::Name { text: doc.title(kind), href: doc.path(kind), under: self.under(doc) }
+            }
+            Column::Client => text("clientName"),
+            Column::Folder => Cell::Text(self.folder(doc).unwrap_or_default()),
+            Column::Status => Cell::Status(self.statuses.badge(doc)),
+            Column::Person => Cell::Text(match kind {
+                Kind::Assignment => doc.people("assignees"),
+                Kind::Folder => doc.person("owner").to_owned(),
+                _ => doc.person("submittedBy").to_owned(),
+            }),
+            Column::Priority => Cell::Text(match doc.text("priority") {
+                "normal" => String::new(),
+                priority => t.msg("priority-name").arg("priority", priority).into(),
+            }),
+            Column::Start => Cell::Text(self.day(doc, "startDate")),
+            Column::Due => self.due(doc),
+            Column::Date => Cell::Day { text: self.day(doc, "incurredOn"), is_late: false },
+            Column::Category => text("category"),
+            Column::Vendor => text("vendor"),
+            Column::Billable => Cell::Text(match doc.0["billable"].as_bool() {
+                Some(true) => t.msg("yes").into(),
+                _ => String::new(),
+            }),
+            Column::EstimatedHours => Cell::Number(self.hours(doc, "estimatedHours")),
+            Column::SpentHours => Cell::Number(self.hours(doc, "spentHours")),
+            Column::Tags => {
+                let tags = doc.0["tags"].as_array().map(Vec::as_slice).unwrap_or_default();
+                let tags = tags.iter().filter_map(|tag| tag.as_str());
+                Cell::Text(tags.collect::<Vec<_>>().join(", "))
+            }
+            Column::ExternalId => text("externalId"),
+            Column::Updated => {
+                let updated = doc.text("updatedAt").get(..10).and_then(|day| day.parse().ok());
+                Cell::Text(updated.map(|day| t.day(day, self.today)).unwrap_or_default())
+            }
+            Column::Used if kind == Kind::Folder => Cell::Share(budgets().and_then(|b| b.0)),
+            Column::Used => Cell::Share(BudgetShare::of(t, doc.0["percentUsed"].as_str())),
+            Column::Spent => Cell::Money(Some(doc.money(t, "spent"))),
+            Column::Amount if kind == Kind::Folder => Cell::WideMoney(budgets().and_then(|b| b.1)),
+            Column::Amount => Cell::Money(Some(doc.money(t, "amount"))),
+        }
+    }
+
+    /// The folder of a record, as text.
+    fn folder(&self, doc: &Doc) -> Option<String> {
+        let folder = doc.link("folderId").and_then(|id| self.folders.get(&id))?;
+        Some(format!("{} {}", folder.reference, folder.title))
+    }
+
+    /// The second line of a name: the client of a folder, the folder of another record.
+    fn under(&self, doc: &Doc) -> String {
+        let texts = match self.kind {
+            Kind::Folder => [Some(doc.text("clientName").to_owned()), None],
+            Kind::Expense => [Some(doc.text("vendor").to_owned()), self.folder(doc)],
+            Kind::Assignment | Kind::Budget => [self.folder(doc), None],
+        };
+        let texts = texts.into_iter().flatten().filter(|text| !text.is_empty());
+        texts.collect::<Vec<_>>().join(" · ")
+    }
+
+    fn hours(&self, doc: &Doc, field: &str) -> String {
+        match doc.text(field) {
+            "" => String::new(),
+            hours => self.t.amount(hours),
+        }
     }
 
     fn day(&self, doc: &Doc, field: &str) -> String {

@@ -1,9 +1,10 @@
-//! Search while the user types: the ten best hits: records of all kinds, people, pages and places.
+//! Search while the user types: the ten best hits: records of all kinds, people, clients, tags, pages and
+//! places.
 
 use super::{coordinate::Coordinate, people, records_with_reference};
 use crate::web::{
     WebError,
-    form::Query,
+    form::{Pairs, Query},
     i18n::{Localizer, Message},
     record_data::Doc,
     request_context::MemberContext,
@@ -12,7 +13,7 @@ use crate::web::{
 use askama::Template;
 use axum::response::Response;
 use futures_util::future::try_join_all;
-use groma_domain::{Kind, SearchTerm, text::fold};
+use groma_domain::{Kind, SearchTerm, record::LabelField, text::fold};
 use groma_store::RecordQuery;
 
 /// The number of hits, and of letters to type before there are any.
@@ -55,6 +56,19 @@ async fn find(ctx: &MemberContext, typed: &str) -> Result<Vec<Hit>, WebError> {
         let kind = t.msg("search-hit-person").into();
         Hit { href: person.href, reference: String::new(), title: person.name, kind }
     }));
+    for (field, name, kind) in [
+        (LabelField::Client, "client", t.msg("column-client")),
+        (LabelField::Tag, "tag", t.msg("filter-tag")),
+    ] {
+        let labels = ctx.store().labels(ctx.workspace_id(), field, typed, 2).await?;
+        let kind = kind.to_string();
+        hits.extend(labels.into_iter().map(|label| Hit {
+            href: format!("/folders{}", Pairs::default().with(&[(name, &label.value)]).query()),
+            reference: String::new(),
+            title: label.value,
+            kind: kind.clone(),
+        }));
+    }
     if let Some(term) = SearchTerm::parse(typed).ok().flatten() {
         let found = Kind::ALL.into_iter().map(async |kind| {
             let limit = u32::try_from(MAX_HITS).unwrap_or(u32::MAX);
