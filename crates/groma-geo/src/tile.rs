@@ -59,9 +59,9 @@ pub struct Candidate<'a> {
 ///
 /// `max_bytes` limits the size of the tile. If the polygons do not fit, the smaller ones become part of
 /// the coverage. Other candidates are added by min zoom (lowest first), then by rank (highest first),
-/// then by id, until the limit is reached. Features whose min zoom is above the zoom of the tile are
-/// added only if all features of that min zoom fit. The first feature is always added, so that the
-/// limit never makes a tile empty.
+/// then by id, until the limit is reached. Points whose min zoom is above the zoom of the tile are added
+/// only if all points of that min zoom fit. Lines are added as far as they fit, because each one may
+/// close a gap. The first feature is always added, so that the limit never makes a tile empty.
 #[must_use]
 pub fn encode(
     tile: TileId,
@@ -137,11 +137,13 @@ impl Encoder<'_> {
         for rectangle in rectangles {
             layer.add(None, encoder.rectangle(rectangle), &counts[&rectangle.count]);
         }
-        let (mut min_zoom, mut before_min_zoom) = (0, layer.checkpoint());
+        let (mut min_zoom, mut before_points) = (0, layer.checkpoint());
         for candidate in candidates {
             let before = layer.checkpoint();
-            if !candidate.is_polygon && candidate.min_zoom != min_zoom {
-                (min_zoom, before_min_zoom) = (candidate.min_zoom, before);
+            // Points have no size, so they follow the lines of their min zoom.
+            let is_point = !candidate.is_polygon && size_class(candidate.rank) == 0;
+            if is_point && candidate.min_zoom != min_zoom {
+                (min_zoom, before_points) = (candidate.min_zoom, before);
             }
             let geometries = encoder.encode(candidate.shape);
             layer.add(Some(candidate.id), geometries, candidate.attributes);
@@ -150,8 +152,8 @@ impl Encoder<'_> {
                 {
                     return Err(PolygonsDoNotFit);
                 }
-                let is_ahead = min_zoom > self.tile.z() && !before_min_zoom.is_empty();
-                let checkpoint = if is_ahead { before_min_zoom } else { before };
+                let is_ahead = candidate.min_zoom > self.tile.z() && !before_points.is_empty();
+                let checkpoint = if is_point && is_ahead { before_points } else { before };
                 if !checkpoint.is_empty() {
                     layer.rollback(checkpoint);
                 }

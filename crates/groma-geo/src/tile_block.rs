@@ -53,6 +53,12 @@ impl BlockEntry {
         self.shape().is_some_and(tile_shape::is_polygon)
     }
 
+    /// The [ends](tile_shape::line_ends) of a line.
+    #[must_use]
+    pub fn line_ends(&self) -> Option<[u64; 2]> {
+        tile_shape::line_ends(self.shape()?)
+    }
+
     fn shape(&self) -> Option<&[u8]> {
         let mut body = &self.body[..];
         let length = usize::try_from(varint::take(&mut body)?).ok()?;

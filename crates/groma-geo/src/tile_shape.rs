@@ -153,6 +153,35 @@ pub fn is_polygon(bytes: &[u8]) -> bool {
     matches!(first, Some((GeomType::Polygons, _)))
 }
 
+/// The Morton codes of the ends of an encoded line, the lower one first. Several lines, or a line of
+/// which only the bounds are stored, have the corners of their bounds instead. `None` if the shape
+/// does not begin with lines.
+#[must_use]
+pub fn line_ends(bytes: &[u8]) -> Option<[u64; 2]> {
+    let mut shape = ShapeReader::new(bytes)?;
+    let GridBox { min_x, min_y, max_x, max_y } = shape.bounds;
+    let (GeomType::Lines, lines) = shape.next_part()? else { return None };
+    let ends = if lines == 1 { first_line_ends(&mut shape) } else { None };
+    let mut codes =
+        ends.unwrap_or([(min_x, min_y), (max_x, max_y)]).map(|(x, y)| morton(x as u32, y as u32));
+    codes.sort_unstable();
+    Some(codes)
+}
+
+fn first_line_ends(shape: &mut ShapeReader<'_>) -> Option<[(i64, i64); 2]> {
+    let count = shape.path_header()?;
+    if let Some(mut points) = shape.fixed_points(count) {
+        let first = points.next()?;
+        return Some([first, points.next_back().unwrap_or(first)]);
+    }
+    let (mut first, mut last) = (None, (0, 0));
+    shape.points(count, |x, y| {
+        first.get_or_insert((x, y));
+        last = (x, y);
+    })?;
+    Some([first?, last])
+}
+
 /// Whether a tile at this zoom needs a [`DetailLevel`] in place of these [`TileShape::bytes`]: the
 /// first level whose max zoom is at least `zoom`.
 #[must_use]

@@ -1,11 +1,12 @@
 //! Chooses the zoom from which each feature of a layer is drawn: its *min zoom*.
 //!
-//! At each zoom the world is divided into cells, 64 along the side of a tile. Each cell shows the
-//! feature with the highest rank among those whose centre lies in it. Larger features rank higher;
-//! among features of similar size a hash of the feature number decides. Cells nest, so a feature
-//! that wins a cell also wins every smaller cell around its centre: its min zoom is the lowest zoom
-//! at which it wins. A feature that is large on the screen is drawn even if it does not win, and at
-//! the layer's max zoom all features are drawn.
+//! At each zoom the world is divided into cells, 64 along the side of a tile. Features whose centres
+//! lie in the same cell compete, and the one with the highest rank wins. Larger features rank higher;
+//! among features of similar size a hash of the feature number decides. Lines compete only if their
+//! ends lie in the same cells too, so the winners connect the same cells as all lines. Cells nest, so
+//! a feature that wins at a zoom also wins at every higher one: its min zoom is the lowest zoom at
+//! which it wins. A feature that is large on the screen is drawn even if it does not win, and at the
+//! layer's max zoom all features are drawn.
 //!
 //! The result depends only on which features exist, not on the order in which they were added.
 //! [`insert`] and [`remove`] keep it exact by looking at the neighbours of the changed feature.
@@ -23,9 +24,11 @@ const LARGE_BITS: u8 = 3;
 pub struct RankedFeature {
     /// Morton code of its centre.
     pub centre: u64,
-    /// The feature with the higher rank wins a cell. See [`rank`].
+    /// Morton codes of the ends of a line, the lower one first; of any other feature, its centre.
+    pub ends: [u64; 2],
+    /// The feature with the higher rank wins. See [`rank`].
     pub rank: u64,
-    /// The zoom from which the feature is drawn even if it wins no cell.
+    /// The zoom from which the feature is drawn even if it does not win.
     pub always_from: u8,
     /// The zoom from which the feature is drawn.
     pub min_zoom: u8,
@@ -33,16 +36,32 @@ pub struct RankedFeature {
 
 impl RankedFeature {
     /// A feature that competes with no other yet. The larger side of its bounds measures at least
-    /// 2^`size_class` grid steps and less than twice that. `seq` is its number in the layer.
+    /// 2^`size_class` grid steps and less than twice that. `seq` is its number in the layer. `ends`
+    /// are those of a [line](crate::tile_shape::line_ends).
     #[must_use]
-    pub fn new(centre: u64, size_class: u8, seq: u64, max_zoom: u8) -> Self {
+    pub fn new(
+        centre: u64,
+        ends: Option<[u64; 2]>,
+        size_class: u8,
+        seq: u64,
+        max_zoom: u8,
+    ) -> Self {
         let always_from = large_from(size_class).min(max_zoom);
-        Self { centre, rank: rank(size_class, seq), always_from, min_zoom: always_from }
+        Self {
+            centre,
+            ends: ends.unwrap_or([centre; 2]),
+            rank: rank(size_class, seq),
+            always_from,
+            min_zoom: always_from,
+        }
     }
 
-    /// The first zoom at which `centre` lies in a different cell than this feature's centre.
-    fn separates_at(&self, centre: u64) -> u8 {
-        let shared_bits = (self.centre ^ centre).leading_zeros();
+    /// The first zoom at which this feature does not compete with another.
+    fn separates_at(&self, other: &Self) -> u8 {
+        let [low, high] = self.ends;
+        let [other_low, other_high] = other.ends;
+        let differences = (self.centre ^ other.centre) | (low ^ other_low) | (high ^ other_high);
+        let shared_bits = differences.leading_zeros();
         // The first 2 (z + 6) bits of a code identify its cell at zoom z.
         u8::try_from((shared_bits / 2 + 1).saturating_sub(CELL_BITS)).unwrap_or(u8::MAX)
     }
@@ -78,7 +97,7 @@ pub(crate) fn cell(centre: u64, zoom: u8) -> (u64, u64) {
 
 /// Sets the min zoom of a new feature. `neighbours` must hold every feature in its
 /// [affected ranges](crate::zoom_tier::affected_ranges). Calls `on_move` with the index and the new
-/// min zoom of each neighbour that loses a cell to it.
+/// min zoom of each neighbour that loses to it.
 pub fn insert(
     new: &mut RankedFeature,
     neighbours: &[RankedFeature],
@@ -88,19 +107,19 @@ pub fn insert(
     let wins_from = wins_from(new, neighbours, max_zoom);
     new.min_zoom = wins_from.min(new.always_from);
     for (index, other) in neighbours.iter().enumerate() {
-        let separate = other.separates_at(new.centre);
-        let loses_its_cell = other.min_zoom < other.always_from
+        let separate = other.separates_at(new);
+        let loses = other.min_zoom < other.always_from
             && other.min_zoom >= wins_from
             && other.min_zoom < separate;
-        if loses_its_cell {
+        if loses {
             on_move(index, separate.min(other.always_from));
         }
     }
 }
 
-/// Redistributes the cells of a removed feature. `neighbours` must hold every other feature in its
+/// Lets other features win where a removed feature did. `neighbours` must hold every other feature in its
 /// [affected ranges](crate::zoom_tier::affected_ranges). Calls `on_move` with the index and the new
-/// min zoom of each neighbour that wins a cell.
+/// min zoom of each neighbour that wins.
 pub fn remove(
     removed: &RankedFeature,
     neighbours: &[RankedFeature],
@@ -108,9 +127,8 @@ pub fn remove(
     mut on_move: impl FnMut(usize, u8),
 ) {
     let wins_from = wins_from(removed, neighbours, max_zoom);
-    let separate: Vec<u8> =
-        neighbours.iter().map(|other| other.separates_at(removed.centre)).collect();
-    // From the smallest cell outwards, the highest rank in each cell wins it.
+    let separate: Vec<u8> = neighbours.iter().map(|other| other.separates_at(removed)).collect();
+    // From the smallest cells outwards, the highest rank wins.
     let mut nearest_first: Vec<usize> = (0..neighbours.len()).collect();
     nearest_first.sort_unstable_by_key(|index| Reverse(separate[*index]));
     let mut remaining = nearest_first.into_iter().peekable();
@@ -135,11 +153,10 @@ pub fn remove(
     }
 }
 
-/// The lowest zoom at which `feature` has the highest rank in its cell, or `max_zoom` if it has it
-/// nowhere.
+/// The lowest zoom at which no competitor of `feature` ranks higher, or `max_zoom` if there is none.
 fn wins_from(feature: &RankedFeature, others: &[RankedFeature], max_zoom: u8) -> u8 {
     let higher_ranked = others.iter().filter(|other| other.rank > feature.rank);
-    let separate = higher_ranked.map(|other| other.separates_at(feature.centre));
+    let separate = higher_ranked.map(|other| other.separates_at(feature));
     separate.max().unwrap_or(0).min(max_zoom)
 }
 

@@ -41,8 +41,8 @@ pub fn tiers_for_tile(zoom: u8, max_zoom: u8, zooms_ahead: u8) -> (Vec<u8>, u8) 
 /// however many the layer has; 0 for the last tier, whose density is not limited.
 #[must_use]
 pub fn code_span(tier: u8, features: u64) -> u64 {
-    // Each cell of the tier's higher min zoom has one winner. The features that are drawn only
-    // because they are large are fewer.
+    // Each cell of the tier's higher min zoom has one winner, or a few if there are lines. The
+    // features that are drawn only because they are large are fewer.
     let cell_bits = 2 * (u32::from(tier) * 2 + 1 + CELL_BITS);
     if tier == LAST_TIER {
         0
@@ -52,7 +52,7 @@ pub fn code_span(tier: u8, features: u64) -> u64 {
 }
 
 /// For each tier, the first and last Morton code of the features whose min zoom a change at `centre`
-/// can affect. Features of the last tier win no cell, so only a removal can affect them.
+/// can affect. Features of the last tier never win, so only a removal can affect them.
 pub fn affected_ranges(centre: u64, max_zoom: u8) -> impl Iterator<Item = (u8, (u64, u64))> {
     let tiers =
         (0..max_zoom).step_by(2).map(move |min_zoom| (tier_of(min_zoom, max_zoom), min_zoom));
@@ -113,21 +113,39 @@ mod tests {
     use super::*;
     use crate::zoom_selection::{RankedFeature, insert, remove};
     use proptest::prelude::*;
+    use std::collections::BTreeSet;
 
     const MAX_ZOOM: u8 = 18;
 
-    /// Every min zoom computed by definition: the lowest zoom at which no feature in the cell ranks
-    /// higher.
+    /// The cells of a feature's centre and ends. Features with the same cells compete.
+    fn cells(one: &RankedFeature, zoom: u8) -> [(u64, u64); 3] {
+        [one.centre, one.ends[0], one.ends[1]].map(|code| cell(code, zoom))
+    }
+
+    /// Every min zoom computed by definition: the lowest zoom at which no competitor ranks higher.
     fn recomputed(all: &[RankedFeature]) -> Vec<u8> {
         let min_zoom = |one: &RankedFeature| {
             let wins = |zoom: &u8| {
-                let (first, last) = cell(one.centre, *zoom);
-                let inside = |other: &&RankedFeature| (first..=last).contains(&other.centre);
-                all.iter().filter(inside).all(|other| other.rank <= one.rank)
+                let competes = |other: &&RankedFeature| cells(other, *zoom) == cells(one, *zoom);
+                all.iter().filter(competes).all(|other| other.rank <= one.rank)
             };
             (0..MAX_ZOOM).find(wins).unwrap_or(MAX_ZOOM).min(one.always_from)
         };
         all.iter().map(min_zoom).collect()
+    }
+
+    /// How far the ends of a line are from its centre, and from each other, at any scale.
+    fn line_ends() -> impl Strategy<Value = Option<(u64, u64)>> {
+        let offset = || (any::<u64>(), 1_u32..64).prop_map(|(bits, shift)| bits >> shift);
+        prop::option::of((offset(), offset()))
+    }
+
+    /// The pairs of cells that features connect at a zoom.
+    fn connected_cells<'f>(
+        features: impl Iterator<Item = &'f RankedFeature>,
+        zoom: u8,
+    ) -> BTreeSet<[(u64, u64); 2]> {
+        features.map(|one| one.ends.map(|code| cell(code, zoom))).collect()
     }
 
     /// The indexes of the features in the affected ranges.
@@ -154,10 +172,13 @@ mod tests {
 
         #[test]
         fn neighbours_in_affected_ranges_suffice_to_keep_min_zooms_exact(
-            changes in prop::collection::vec((0_u64..1 << 20, 0_u32..64, 0_u8..30, any::<bool>()), 1..120),
+            changes in prop::collection::vec(
+                (0_u64..1 << 20, 0_u32..64, 0_u8..30, any::<bool>(), line_ends()), 1..120,
+            ),
         ) {
             let mut all: Vec<RankedFeature> = Vec::new();
-            for (seq, (position, spread, size_class, is_removal)) in changes.into_iter().enumerate() {
+            for (seq, change) in changes.into_iter().enumerate() {
+                let (position, spread, size_class, is_removal, line) = change;
                 if is_removal && !all.is_empty() {
                     let removed = all.swap_remove(usize::try_from(position).unwrap() % all.len());
                     let chosen = neighbours(&all, removed.centre, true);
@@ -168,7 +189,9 @@ mod tests {
                 } else {
                     // Clustered at every scale.
                     let centre = position << 20 >> (spread % 24) << (spread % 40);
-                    let mut new = RankedFeature::new(centre, size_class, seq as u64, MAX_ZOOM);
+                    let ends = line.map(|(low, bits)| [centre ^ low, (centre ^ low) | bits]);
+                    let mut new =
+                        RankedFeature::new(centre, ends, size_class, seq as u64, MAX_ZOOM);
                     let chosen = neighbours(&all, centre, false);
                     let near: Vec<_> = chosen.iter().map(|index| all[*index]).collect();
                     let mut moves = Vec::new();
@@ -178,6 +201,11 @@ mod tests {
                 }
                 let min_zooms: Vec<u8> = all.iter().map(|one| one.min_zoom).collect();
                 prop_assert_eq!(min_zooms, recomputed(&all));
+                for zoom in 0..MAX_ZOOM {
+                    let all_pairs = connected_cells(all.iter(), zoom);
+                    let drawn = all.iter().filter(|one| one.min_zoom <= zoom);
+                    prop_assert_eq!(connected_cells(drawn, zoom), all_pairs);
+                }
             }
         }
     }

@@ -9,7 +9,7 @@ use groma_geo::{
     Geometry,
     coverage::{self, Cell, CellPlace, CoverageBlock, Polygon},
     tile_block::{self, BlockEntry, TierKey, TileBlock},
-    tile_shape::TileShape,
+    tile_shape::{self, TileShape},
     zoom_selection::{self, RankedFeature},
     zoom_tier::{self, COPY_MIN_ZOOM, LAST_TIER, SmallFeatureTier},
 };
@@ -156,7 +156,9 @@ impl TileIndex {
     /// Makes points or lines compete with their neighbours; returns their min zoom.
     fn select_min_zoom(&mut self, position: u64, shape: &TileShape) -> u8 {
         self.find_neighbours(shape.centre, |tier| tier != LAST_TIER);
-        let mut new = RankedFeature::new(shape.centre, shape.size_class, position, self.max_zoom);
+        let ends = tile_shape::line_ends(&shape.bytes);
+        let mut new =
+            RankedFeature::new(shape.centre, ends, shape.size_class, position, self.max_zoom);
         let mut moves = Vec::new();
         zoom_selection::insert(&mut new, &self.neighbours, self.max_zoom, |index, min_zoom| {
             moves.push((index, min_zoom));
@@ -196,7 +198,9 @@ impl TileIndex {
             self.change_coverage(polygon, position, CoverageBlock::subtract);
             return;
         }
-        let mut removed = RankedFeature::new(centre, entry.size_class, position, self.max_zoom);
+        let ends = entry.line_ends();
+        let mut removed =
+            RankedFeature::new(centre, ends, entry.size_class, position, self.max_zoom);
         removed.min_zoom = entry.min_zoom;
         self.find_neighbours(centre, |_| true);
         let mut moves = Vec::new();
@@ -265,8 +269,9 @@ impl TileIndex {
                 entry.min_zoom != COPY_MIN_ZOOM && !entry.is_polygon()
             };
             for (key, entry) in entries.filter(competes) {
+                let (ends, size_class) = (entry.line_ends(), entry.size_class);
                 let mut neighbour =
-                    RankedFeature::new(key.0, entry.size_class, key.1, self.max_zoom);
+                    RankedFeature::new(key.0, ends, size_class, key.1, self.max_zoom);
                 neighbour.min_zoom = entry.min_zoom;
                 self.neighbours.push(neighbour);
                 self.neighbour_keys.push((number, *key));

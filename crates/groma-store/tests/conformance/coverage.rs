@@ -72,24 +72,6 @@ fn town(side: f64) -> Vec<Value> {
     polygons.into_iter().enumerate().map(|(n, place)| rectangle(n, place)).collect()
 }
 
-async fn post_all(workspace: &TestWorkspace, features: &[Value]) -> LayerId {
-    let mut layer = None;
-    for part in features.chunks(5_000) {
-        let body = json!({ "type": "FeatureCollection", "features": part });
-        layer = Some(workspace.post(&body).await.layer_id);
-    }
-    layer.unwrap()
-}
-
-/// The tiles of a zoom that a layer meets.
-async fn tiles_of(workspace: &TestWorkspace, zoom: u8) -> Vec<TileId> {
-    let [west, south, east, north] = workspace.layer("submissions").await.bounds.unwrap().0;
-    let (first, last) = (tile_at((west, north), zoom), tile_at((east, south), zoom));
-    let rows = first.y()..=last.y();
-    let tile = |x, y| TileId::new(zoom, x, y).unwrap();
-    rows.flat_map(|y| (first.x()..=last.x()).map(move |x| tile(x, y))).collect()
-}
-
 /// Twice the area of a ring, in units of the tiles of a zoom.
 fn true_area(ring: &[groma_geo::Position], zoom: u8) -> f64 {
     let unit = f64::from(1_u32 << (20 - zoom));
@@ -124,7 +106,7 @@ async fn check_painted_area(workspace: &TestWorkspace, layer: LayerId, what: &st
     for zoom in ZOOMS {
         let area: f64 = rings.iter().map(|ring| true_area(ring, zoom) / 2.0).sum();
         let mut sum = 0.0;
-        for tile in tiles_of(workspace, zoom).await {
+        for tile in workspace.tiles_of(zoom).await {
             let (painted, bytes) = painted(workspace, layer, tile).await;
             assert!(bytes <= SIZE_LIMIT, "{what}, {tile:?}: {bytes} bytes");
             sum += painted;
@@ -136,13 +118,13 @@ async fn check_painted_area(workspace: &TestWorkspace, layer: LayerId, what: &st
 
 async fn lots_are_painted_completely_at_every_zoom(fixture: Fixture) {
     const SIDE: usize = 60;
-    let layer = post_all(&fixture, &lots(SIDE)).await;
+    let layer = fixture.post_all(&lots(SIDE)).await;
     check_painted_area(&fixture, layer, "lots").await;
     // Every tile inside the lots is painted, so no border shows between neighbours.
     let [west, south, east, north] = fixture.layer("submissions").await.bounds.unwrap().0;
     for zoom in ZOOMS {
         let (first, last) = (tile_at((west, north), zoom), tile_at((east, south), zoom));
-        for tile in tiles_of(&fixture, zoom).await {
+        for tile in fixture.tiles_of(zoom).await {
             let is_inside = (first.x() + 1..last.x()).contains(&tile.x())
                 && (first.y() + 1..last.y()).contains(&tile.y());
             if is_inside {
@@ -154,14 +136,14 @@ async fn lots_are_painted_completely_at_every_zoom(fixture: Fixture) {
 }
 
 async fn uneven_polygons_are_painted_completely_at_every_zoom(fixture: Fixture) {
-    let layer = post_all(&fixture, &town(1_500.0)).await;
+    let layer = fixture.post_all(&town(1_500.0)).await;
     check_painted_area(&fixture, layer, "town").await;
 }
 
 async fn painted_area_stays_right_after_changes_and_deletions(fixture: Fixture) {
     const SIDE: usize = 40;
     let mut random = fastrand::Rng::with_seed(5);
-    let layer = post_all(&fixture, &lots(SIDE)).await;
+    let layer = fixture.post_all(&lots(SIDE)).await;
     // A thousand lots get another size. They do not overlap.
     for _ in 0..40 {
         let mut changed = BTreeMap::new();
@@ -177,7 +159,7 @@ async fn painted_area_stays_right_after_changes_and_deletions(fixture: Fixture) 
             ];
             changed.insert(n, rectangle(n, place));
         }
-        post_all(&fixture, &changed.into_values().collect::<Vec<_>>()).await;
+        fixture.post_all(&changed.into_values().collect::<Vec<_>>()).await;
     }
     check_painted_area(&fixture, layer, "changed lots").await;
     for feature in fixture.features("submissions").await {
@@ -206,7 +188,7 @@ async fn tiles_after_changes_are_those_of_a_new_layer(fixture: Fixture) {
     let mut random = fastrand::Rng::with_seed(3);
     let mut features: BTreeMap<usize, Value> = town(700.0).into_iter().enumerate().collect();
     let all: Vec<Value> = features.values().cloned().collect();
-    let layer = post_all(&fixture, &all).await;
+    let layer = fixture.post_all(&all).await;
     // Some are moved and resized, in small posts.
     for _ in 0..40 {
         let mut changed = Vec::new();
@@ -224,7 +206,7 @@ async fn tiles_after_changes_are_those_of_a_new_layer(fixture: Fixture) {
             let number = feature["properties"]["n"].as_u64().unwrap() as usize;
             features.insert(number, feature.clone());
         }
-        post_all(&fixture, &unique).await;
+        fixture.post_all(&unique).await;
     }
     // Half of them are deleted.
     let numbers: BTreeSet<usize> = features.keys().copied().filter(|_| random.bool()).collect();
@@ -241,9 +223,9 @@ async fn tiles_after_changes_are_those_of_a_new_layer(fixture: Fixture) {
     }
     let fresh = fixture.new_workspace("Afresh").await;
     let left: Vec<Value> = features.into_values().collect();
-    let fresh_layer = post_all(&fresh, &left).await;
+    let fresh_layer = fresh.post_all(&left).await;
     for zoom in 0..=18 {
-        for tile in tiles_of(&fixture, zoom).await {
+        for tile in fixture.tiles_of(zoom).await {
             assert_eq!(
                 without_ids(&fixture.tile(layer, tile).await),
                 without_ids(&fresh.tile(fresh_layer, tile).await),
@@ -257,7 +239,7 @@ async fn lone_polygon_keeps_its_id_and_properties(fixture: Fixture) {
     let places = [[0.0, 0.0, 20.0, 20.0], [40_000.0, 0.0, 20.0, 20.0], [40_030.0, 0.0, 20.0, 20.0]];
     let features: Vec<Value> =
         places.into_iter().enumerate().map(|(n, place)| rectangle(n, place)).collect();
-    let layer = post_all(&fixture, &features).await;
+    let layer = fixture.post_all(&features).await;
     let stored = fixture.features("submissions").await;
     for zoom in 0..=18 {
         for (n, feature) in stored.iter().enumerate() {

@@ -20,6 +20,7 @@ mod fixture;
 mod geometries;
 mod geometry_edits;
 mod layers;
+mod lines;
 mod list_queries;
 mod lists;
 mod members;

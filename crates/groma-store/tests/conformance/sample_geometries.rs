@@ -46,6 +46,25 @@ impl TestWorkspace {
         self.try_post(self.geometries(None, body)).await.unwrap()
     }
 
+    /// Posts many features into the submissions layer; returns the layer.
+    pub(crate) async fn post_all(&self, features: &[Value]) -> LayerId {
+        let mut layer = None;
+        for part in features.chunks(5_000) {
+            let body = json!({ "type": "FeatureCollection", "features": part });
+            layer = Some(self.post(&body).await.layer_id);
+        }
+        layer.unwrap()
+    }
+
+    /// The tiles of a zoom that the submissions layer meets.
+    pub(crate) async fn tiles_of(&self, zoom: u8) -> Vec<TileId> {
+        let [west, south, east, north] = self.layer("submissions").await.bounds.unwrap().0;
+        let (first, last) = (tile_at((west, north), zoom), tile_at((east, south), zoom));
+        let rows = first.y()..=last.y();
+        let tile = |x, y| TileId::new(zoom, x, y).unwrap();
+        rows.flat_map(|y| (first.x()..=last.x()).map(move |x| tile(x, y))).collect()
+    }
+
     /// Posts into the submissions layer and a folder.
     pub(crate) async fn post_into(&self, folder: &str, body: &Value) -> UploadResult {
         let mut geometries = self.geometries(None, body);

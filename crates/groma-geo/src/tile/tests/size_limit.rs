@@ -36,7 +36,7 @@ fn lower_min_zoom_then_higher_rank_then_lower_id_comes_first() {
 }
 
 #[test]
-fn min_zoom_above_the_tile_is_added_completely_or_not_at_all() {
+fn points_of_a_min_zoom_above_the_tile_are_added_completely_or_not_at_all() {
     let features = [(4, 0), (5, 0), (5, 0), (6, 0), (6, 0), (6, 0), (7, 0)];
     assert_eq!(encode_limited(5, &features, 7).len(), 7);
     assert_eq!(encode_limited(5, &features, 6).len(), 6);
@@ -44,6 +44,17 @@ fn min_zoom_above_the_tile_is_added_completely_or_not_at_all() {
     assert_eq!(encode_limited(5, &features, 4).len(), 3);
     assert_eq!(encode_limited(5, &features, 3).len(), 3);
     assert_eq!(encode_limited(5, &features, 2).len(), 2);
+}
+
+#[test]
+fn lines_of_a_min_zoom_above_the_tile_are_added_as_far_as_they_fit() {
+    const LINE: u64 = 1 << 56;
+    let features = [(4, LINE), (6, 0), (6, 0), (6, LINE), (6, LINE), (7, LINE)];
+    assert_eq!(encode_limited(5, &features, 6), [0, 3, 4, 1, 2, 5]);
+    assert_eq!(encode_limited(5, &features, 5), [0, 3, 4, 1, 2]);
+    // The points do not fit.
+    assert_eq!(encode_limited(5, &features, 4), [0, 3, 4]);
+    assert_eq!(encode_limited(5, &features, 2), [0, 3]);
 }
 
 #[test]
