@@ -920,6 +920,51 @@ layer-saved = Layer “{ $name }” saved.
 layer-deleted = Layer “{ $name }” deleted.
 layer-delete-keeps-folders = the folders that the shapes belong to
 
+## API documentation
+
+docs-title = API documentation
+docs-back = Open the application
+docs-document = This page is drawn from the <a href="{ $path }">OpenAPI 3.1 document</a>, which tools can read.
+docs-authentication = Authentication
+docs-token-variable = The examples read the token from the variable <code>TOKEN</code> of the shell:
+docs-scope = Scope
+docs-operations = Operations
+docs-errors = Errors
+docs-errors-hint = The body of every error is a JSON object with these fields.
+docs-main-api = Main API
+docs-geo-api = Geo API
+docs-requires-scope = Scope <code>{ $scope }</code>
+docs-requires-token = Any token
+docs-parameters = Parameters
+docs-parameter = Parameter
+docs-location = { $in ->
+    [path] in the path
+    [query] in the query
+   *[header] header
+  }
+docs-body = Body
+docs-responses = Responses
+docs-example-request = Example
+docs-field = Field
+docs-type = Type
+docs-description = Description
+docs-status = Status
+docs-required = required
+docs-optional = optional
+docs-values = Values:
+docs-range = Range:
+docs-length = Length:
+docs-pattern = Pattern:
+docs-default = Default:
+docs-example = Example:
+docs-headers = Headers:
+docs-events = Webhook events
+docs-events-hint = A webhook endpoint receives these events as POST requests.
+docs-event = Event
+docs-event-headers = Headers of a delivery
+docs-event-responses = Responses of the receiver
+docs-schemas = Schemas
+
 ## Scripts: messages and dialogs
 
 script-close = Close

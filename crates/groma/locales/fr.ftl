@@ -1056,6 +1056,51 @@ layer-saved = Couche « { $name } » enregistrée.
 layer-deleted = Couche « { $name } » supprimée.
 layer-delete-keeps-folders = les dossiers auxquels les objets appartiennent
 
+## Documentation de l’API
+
+docs-title = Documentation de l’API
+docs-back = Ouvrir l’application
+docs-document = Cette page est produite à partir du <a href="{ $path }">document OpenAPI 3.1</a>, lisible par des outils.
+docs-authentication = Authentification
+docs-token-variable = Les exemples lisent le jeton dans la variable <code>TOKEN</code> du shell :
+docs-scope = Droit
+docs-operations = Opérations
+docs-errors = Erreurs
+docs-errors-hint = Le corps de toute erreur est un objet JSON avec ces champs.
+docs-main-api = API principale
+docs-geo-api = API Geo
+docs-requires-scope = Droit <code>{ $scope }</code>
+docs-requires-token = Tout jeton
+docs-parameters = Paramètres
+docs-parameter = Paramètre
+docs-location = { $in ->
+    [path] dans le chemin
+    [query] dans la requête
+   *[header] en-tête
+  }
+docs-body = Corps
+docs-responses = Réponses
+docs-example-request = Exemple
+docs-field = Champ
+docs-type = Type
+docs-description = Description
+docs-status = Statut
+docs-required = obligatoire
+docs-optional = facultatif
+docs-values = Valeurs :
+docs-range = Plage :
+docs-length = Longueur :
+docs-pattern = Motif :
+docs-default = Par défaut :
+docs-example = Exemple :
+docs-headers = En-têtes :
+docs-events = Événements des webhooks
+docs-events-hint = Un point de terminaison reçoit ces événements par des requêtes POST.
+docs-event = Événement
+docs-event-headers = En-têtes d’un envoi
+docs-event-responses = Réponses du destinataire
+docs-schemas = Schémas
+
 ## Scripts: messages and dialogs
 
 script-close = Fermer

@@ -12,6 +12,7 @@ mod budget_chart;
 mod cookies;
 mod dashboard;
 mod decimal;
+pub(crate) mod documentation;
 mod error;
 mod error_page;
 mod fields;
