@@ -50,8 +50,9 @@ pub use layers::{
     PostOutcome, Tile,
 };
 pub use records::{
-    COUNT_LIMIT, Change, Command, CommandOutcome, ExportedRecord, Page, RecordCount, RecordPage,
-    RecordQuery, ReservedReferences, SaveTarget, SortOrder, StatusFilter,
+    COUNT_LIMIT, Change, Command, CommandOutcome, ExportedRecord, MonthHours, Page, PersonWorkload,
+    RecordCount, RecordPage, RecordQuery, ReservedReferences, SaveTarget, SortOrder, StatusFilter,
+    WORK_LIMIT, Workload,
 };
 pub use secret_encryption::EncryptionKey;
 pub use store::Store;
@@ -63,3 +64,11 @@ pub use webhooks::{
     endpoint_with_secret,
 };
 pub use workspaces::WorkspaceFilter;
+
+/// The reasons for which the program itself disables a webhook endpoint.
+pub mod disabled_reason {
+    pub use crate::{
+        copy::REHEARSED as COPIED,
+        webhooks::{FAILING, GONE},
+    };
+}

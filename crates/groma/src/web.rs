@@ -11,6 +11,7 @@ mod authorize;
 mod budget_chart;
 mod cookies;
 mod dashboard;
+mod dashboard_charts;
 mod decimal;
 pub(crate) mod documentation;
 mod error;
