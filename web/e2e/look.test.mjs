@@ -102,8 +102,8 @@ test("changes of one person in one folder are one line that opens", async () => 
     await page.goto(`${fixture.url}/expenses/new?folder=F-000002`);
     await page.locator("[name=description]").fill("Paint");
     await page.locator("[name=unitAmount]").fill(amount);
-    await page.locator("main form button[type=submit]").first().click();
-    await page.waitForURL(/\/expenses\/E-/);
+    await page.getByRole("button", { name: "Add and open" }).click();
+    await page.locator(".facts").waitFor();
   }
   await page.goto(fixture.url);
   const group = page.locator(".feed details").first();
@@ -128,6 +128,7 @@ test("the navigation folds on a tablet, and a wide screen is used", async () => 
   await assertAccessible(page, "dashboard, tablet");
   await page.locator(".rail summary").click();
   await assertFitsWidth(page, "open menu, tablet");
+  await page.locator(".rail summary").click();
   await folders.click();
   await page.waitForURL(/\/folders$/);
   await page.setViewportSize(WIDE);

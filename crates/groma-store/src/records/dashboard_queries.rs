@@ -85,7 +85,9 @@ impl Workload {
             assignment.assignees.iter().for_each(|person| add(Some(*person)));
         }
         let mut people: Vec<_> = people.into_iter().collect();
-        people.sort_by_key(|(person, sums)| (std::cmp::Reverse(sums.open), *person));
+        people.sort_by_key(|(person, sums)| {
+            (std::cmp::Reverse(sums.open), person.is_none(), *person)
+        });
         Self { people, is_cut }
     }
 }

@@ -5,7 +5,7 @@ use crate::web::{
     WebError,
     format::{BudgetShare, Moment},
     i18n::{HtmlMessage, Localizer},
-    record_data::{self, Doc},
+    record_data::Doc,
     request_context::MemberContext,
 };
 use groma_domain::{Kind, RecordId, reference::Key};
@@ -91,10 +91,8 @@ async fn summary(
     let message = ctx.t().html("activity-group").arg("actor", actor).arg("changes", parts);
     let found = ctx.store().get(ctx.workspace_id(), Kind::Folder, &Key::Id(folder)).await?;
     Ok(match found.map(|document| Doc::parse(&document)).transpose()? {
-        Some(doc) => {
-            let path = record_data::path(Kind::Folder, doc.reference(), doc.text("id"));
-            message.link("folder", Some(&path), doc.reference())
-        }
+        // Without a link: the line is a control that opens the group.
+        Some(doc) => message.arg("folder", doc.reference()),
         None => message.arg("folder", ctx.t().msg("activity-deleted-folder")),
     })
 }
