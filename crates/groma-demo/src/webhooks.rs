@@ -65,7 +65,7 @@ const ENDPOINTS: [DemoEndpoint; 3] = [
         events: &["folder.*"],
         active_days: (28, 9),
         behaviour: Behaviour::Retired,
-        disabled_reason: "The endpoint returned 410 Gone",
+        disabled_reason: groma_store::disabled_reason::GONE,
     },
 ];
 

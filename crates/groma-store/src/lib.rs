@@ -51,8 +51,9 @@ pub use layers::{
     PostOutcome, Tile,
 };
 pub use records::{
-    COUNT_LIMIT, Change, Command, CommandOutcome, ExportedRecord, Label, Page, RecordCount,
-    RecordPage, RecordQuery, ReservedReferences, SaveTarget, Sort, SortColumn, StatusFilter,
+    COUNT_LIMIT, Change, Command, CommandOutcome, ExportedRecord, Label, MonthHours, Page,
+    PersonWorkload, RecordCount, RecordPage, RecordQuery, ReservedReferences, SaveTarget, Sort,
+    SortColumn, StatusFilter, WORK_LIMIT, Workload,
 };
 pub use saved_views::{NewSavedView, SavedView};
 pub use secret_encryption::EncryptionKey;
@@ -65,3 +66,11 @@ pub use webhooks::{
     endpoint_with_secret,
 };
 pub use workspaces::WorkspaceFilter;
+
+/// The reasons for which the program itself disables a webhook endpoint.
+pub mod disabled_reason {
+    pub use crate::{
+        copy::REHEARSED as COPIED,
+        webhooks::{FAILING, GONE},
+    };
+}

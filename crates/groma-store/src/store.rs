@@ -5,11 +5,11 @@ use crate::{
     CopyReport, DatabaseStats, DatabaseUrl, Delivery, DeliveryCounts, DeliveryDetail, DeliveryFeed,
     DeliveryFilter, DeliveryRow, DueEndpoint, EncryptionKey, EndpointChange, EndpointHealth,
     EndpointOutcome, ExportedRecord, FeaturePage, FeatureQuery, GeometryEdit, Invitation,
-    KnownPerson, Label, LayerFeature, LeaseRequest, Member, NewEndpoint, NewGeometries,
+    KnownPerson, Label, LayerFeature, LeaseRequest, Member, MonthHours, NewEndpoint, NewGeometries,
     NewInvitation, NewLayer, NewSavedView, NewSession, NewToken, NewUser, Page, PastDelivery,
     PostOutcome, Preferences, Progress, RecordPage, RecordQuery, Redeliver, ReservedReferences,
     RestoreReport, Result, RotatedSecret, SavedView, SecretsState, ServerInfo, Session, SessionRow,
-    ThrottleBucket, Tile, TokenRow, WebhookTarget, WorkspaceFilter, accounts::Accounts,
+    ThrottleBucket, Tile, TokenRow, WebhookTarget, Workload, WorkspaceFilter, accounts::Accounts,
     audit_log::AuditLog, authentication::Authentication, backup, copy, diagnostics, engine::Engine,
     layers::Layers, records::Records, saved_views::SavedViews, webhooks::Webhooks,
     workspaces::Workspaces,
@@ -18,13 +18,14 @@ use bytes::Bytes;
 use delegate::delegate;
 use groma_domain::{
     Currency, DeliveryId, DomainError, Email, EndpointId, GeometryId, InvitationId, Kind, Layer,
-    LayerId, ListParams, Person, PersonId, RecordId, Role, SavedViewId, SessionId, Timestamp,
-    TokenId, UserId, WorkspaceId,
+    LayerId, ListParams, Person, PersonId, RecordId, Role, SavedViewId, SessionId, StatusId,
+    Timestamp, TokenId, UserId, WorkspaceId,
     geometry::UploadResult,
     layer::{LayerEdit, LayerKey},
     record::LabelField,
     reference::Key,
     secret::SecretHash,
+    time::Date,
     token::PresentedToken,
     webhook::{Endpoint, SigningSecret},
     workspace::{Workspace, WorkspaceName},
@@ -238,6 +239,10 @@ impl Store {
             pub async fn totals(&self, workspace: WorkspaceId) -> Result<[u64; Kind::ALL.len()]>;
             /// Up to `limit` labels of a field that contain a text, those that begin with it first.
             pub async fn labels(&self, workspace: WorkspaceId, field: LabelField, text: &str, limit: u32) -> Result<Vec<Label>>;
+            /// The assignments with work left by person. `finished` are the statuses without.
+            pub async fn workload(&self, workspace: WorkspaceId, finished: &[StatusId], today: Date) -> Result<Workload>;
+            /// The hours of completed assignments by the month in which they were due.
+            pub async fn hours_by_due_month(&self, workspace: WorkspaceId, from: Date, until: Date) -> Result<Vec<MonthHours>>;
             /// A page of the statuses.
             pub async fn statuses(&self, workspace: WorkspaceId, params: &ListParams) -> Result<Page>;
             /// Up to `limit` records of a kind after a position, in the order of creation.
@@ -309,6 +314,8 @@ impl Store {
             pub async fn add_member(&self, workspace: WorkspaceId, actor: Actor, user: NewUser, role: Role, now: Timestamp) -> Result<Member>;
             /// Everyone in a workspace, by name.
             pub async fn people(&self, workspace: WorkspaceId) -> Result<Vec<KnownPerson>>;
+            /// Changes the name of the acting member in a workspace. Records show it at once.
+            pub async fn rename_member(&self, workspace: WorkspaceId, person: PersonId, name: &str, now: Timestamp) -> Result<Person>;
             /// Ends a membership and revokes the member's tokens. Members can leave by themselves.
             pub async fn remove_member(&self, workspace: WorkspaceId, actor: Actor, person: PersonId, now: Timestamp) -> Result<Person>;
             /// Creates an invitation.

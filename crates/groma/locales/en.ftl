@@ -202,6 +202,9 @@ invitation-joined = You have joined this workspace.
 ## Account
 
 account-title = Account
+account-name = Name
+account-name-hint = Records and activity of { $workspace } show this name.
+account-name-saved = Name saved.
 account-preferences = Language and theme
 account-language = Language
 account-theme = Theme
@@ -263,6 +266,28 @@ dashboard-mine-empty = No open assignments.
 dashboard-all = View all
 dashboard-all-of = View all: { $title }
 dashboard-all-activity = View all activity
+workload-title = Workload
+workload-person = Person
+workload-open = Open assignments
+workload-overdue = Overdue
+workload-hours = Estimated hours
+workload-nobody = Not assigned
+workload-others = { $count ->
+    [one] { $count } other person
+   *[other] { $count } other people
+}
+workload-hint = Several people share the hours of an assignment equally.
+workload-cut = Only the { $count } assignments that are due first are counted.
+hours-title = Hours by month
+hours-description = Completed assignments that were due from { $from } to { $until }: { $estimated } hours estimated, { $spent } hours spent.
+hours-estimated = Estimated
+hours-spent = Spent
+hours-hint = Completed assignments by the month in which they were due.
+burn-title = Budgets nearest to their limit
+burn-budget = Budget
+burn-used = Used
+burn-spent-of = { $spent } of { $amount } { $currency }
+burn-elapsed = { $percent } of time
 
 ## Activity
 
@@ -317,6 +342,7 @@ activity-sentence = { $action ->
     [webhook-redelivered] { $actor } resent deliveries to webhook { $subject }
     [member-added] { $actor } added member { $subject }
     [member-updated] { $actor } changed the role of { $subject }
+    [member-renamed] { $actor } changed their name
     [member-removed] { $actor } removed member { $subject }
     [invitation-created] { $actor } invited { $subject }
     [invitation-cancelled] { $actor } revoked an invitation
@@ -326,6 +352,56 @@ activity-sentence = { $action ->
    *[other] { $actor } changed { $subject }
 }
 activity-field = { $field }:
+activity-group = { $actor } in folder { $folder }: { $changes }
+activity-deleted-folder = (deleted)
+activity-separator = ,{" "}
+activity-changes = { $count ->
+    [one] { $count } change
+   *[other] { $count } changes
+}
+activity-budget-at = budget { $reference } at { $percent }
+activity-part = { $action ->
+    [folder-created] created the folder
+    [folder-updated] changed the folder
+    [folder-archived] archived the folder
+    [folder-deleted] deleted the folder
+    [assignment-created] added { $count ->
+        [one] { $count } assignment
+       *[other] { $count } assignments
+    }
+    [assignment-updated] changed { $count ->
+        [one] { $count } assignment
+       *[other] { $count } assignments
+    }
+    [assignment-deleted] deleted { $count ->
+        [one] { $count } assignment
+       *[other] { $count } assignments
+    }
+    [expense-created] added { $count ->
+        [one] { $count } expense
+       *[other] { $count } expenses
+    }
+    [expense-updated] changed { $count ->
+        [one] { $count } expense
+       *[other] { $count } expenses
+    }
+    [expense-deleted] deleted { $count ->
+        [one] { $count } expense
+       *[other] { $count } expenses
+    }
+    [budget-created] added { $count ->
+        [one] { $count } budget
+       *[other] { $count } budgets
+    }
+    [budget-deleted] deleted { $count ->
+        [one] { $count } budget
+       *[other] { $count } budgets
+    }
+   *[budget-updated] changed { $count ->
+        [one] { $count } budget
+       *[other] { $count } budgets
+    }
+}
 
 ## Search
 
@@ -801,6 +877,12 @@ webhook-copy-secret-now = Copy this secret now. It will not be shown again.
 webhook-signature-text = Use it to verify deliveries: the header <code>{ $header }</code> is the HMAC-SHA256 of the body.
 webhook-sample-text = To send a signed sample request from a terminal:
 webhook-disabled-notice = This endpoint is disabled ({ $reason }). New events are not queued. Waiting deliveries are sent when you enable it.
+webhook-disabled-reason = { $reason ->
+    [gone] the endpoint responded 410 Gone
+    [failing] no delivery succeeded for five days
+    [copied] this database is a copy, made while the original was in use
+   *[by] by { $name }
+}
 webhook-since-label = { $state ->
     [failing] Failing since
     [disabled] Disabled
@@ -1004,6 +1086,51 @@ layer-created = Layer “{ $name }” created.
 layer-saved = Layer “{ $name }” saved.
 layer-deleted = Layer “{ $name }” deleted.
 layer-delete-keeps-folders = the folders that the shapes belong to
+
+## API documentation
+
+docs-title = API documentation
+docs-back = Open the application
+docs-document = This page is drawn from the <a href="{ $path }">OpenAPI 3.1 document</a>, which tools can read.
+docs-authentication = Authentication
+docs-token-variable = The examples read the token from the variable <code>TOKEN</code> of the shell:
+docs-scope = Scope
+docs-operations = Operations
+docs-errors = Errors
+docs-errors-hint = The body of every error is a JSON object with these fields.
+docs-main-api = Main API
+docs-geo-api = Geo API
+docs-requires-scope = Scope <code>{ $scope }</code>
+docs-requires-token = Any token
+docs-parameters = Parameters
+docs-parameter = Parameter
+docs-location = { $in ->
+    [path] in the path
+    [query] in the query
+   *[header] header
+  }
+docs-body = Body
+docs-responses = Responses
+docs-example-request = Example
+docs-field = Field
+docs-type = Type
+docs-description = Description
+docs-status = Status
+docs-required = required
+docs-optional = optional
+docs-values = Values:
+docs-range = Range:
+docs-length = Length:
+docs-pattern = Pattern:
+docs-default = Default:
+docs-example = Example:
+docs-headers = Headers:
+docs-events = Webhook events
+docs-events-hint = A webhook endpoint receives these events as POST requests.
+docs-event = Event
+docs-event-headers = Headers of a delivery
+docs-event-responses = Responses of the receiver
+docs-schemas = Schemas
 
 ## Scripts: messages and dialogs
 

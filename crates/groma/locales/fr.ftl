@@ -200,6 +200,9 @@ invitation-joined = Vous avez rejoint cet espace de travail.
 ## Account
 
 account-title = Compte
+account-name = Nom
+account-name-hint = Les fiches et l’activité de { $workspace } montrent ce nom.
+account-name-saved = Nom enregistré.
 account-preferences = Langue et thème
 account-language = Langue
 account-theme = Thème
@@ -261,6 +264,28 @@ dashboard-mine-empty = Aucune tâche ouverte.
 dashboard-all = Tout voir
 dashboard-all-of = Tout voir : { $title }
 dashboard-all-activity = Tout voir : activité
+workload-title = Charge de travail
+workload-person = Personne
+workload-open = Tâches ouvertes
+workload-overdue = En retard
+workload-hours = Heures prévues
+workload-nobody = Non attribué
+workload-others = { $count ->
+    [one] { $count } autre personne
+   *[other] { $count } autres personnes
+}
+workload-hint = Plusieurs personnes se partagent à parts égales les heures d’une tâche.
+workload-cut = Seules les { $count } tâches dont l’échéance est la plus proche sont comptées.
+hours-title = Heures par mois
+hours-description = Tâches terminées dont l’échéance va de { $from } à { $until } : { $estimated } heures prévues, { $spent } heures passées.
+hours-estimated = Prévues
+hours-spent = Passées
+hours-hint = Tâches terminées, par mois d’échéance.
+burn-title = Budgets les plus proches de leur limite
+burn-budget = Budget
+burn-used = Consommé
+burn-spent-of = { $spent } sur { $amount } { $currency }
+burn-elapsed = { $percent } du temps
 
 ## Activity
 
@@ -318,6 +343,7 @@ activity-sentence = { $action ->
     [webhook-redelivered] { $actor } a relancé des envois au webhook { $subject }
     [member-added] { $actor } a ajouté le membre { $subject }
     [member-updated] { $actor } a modifié le rôle du membre { $subject }
+    [member-renamed] { $actor } a changé de nom
     [member-removed] { $actor } a retiré le membre { $subject }
     [invitation-created] { $actor } a invité { $subject }
     [invitation-cancelled] { $actor } a révoqué une invitation
@@ -327,6 +353,56 @@ activity-sentence = { $action ->
    *[other] { $actor } a modifié { $subject }
 }
 activity-field = { $field } :
+activity-group = { $actor } dans le dossier { $folder } : { $changes }
+activity-deleted-folder = (supprimé)
+activity-separator = ,{" "}
+activity-changes = { $count ->
+    [one] { $count } modification
+   *[other] { $count } modifications
+}
+activity-budget-at = budget { $reference } à { $percent }
+activity-part = { $action ->
+    [folder-created] création du dossier
+    [folder-updated] modification du dossier
+    [folder-archived] archivage du dossier
+    [folder-deleted] suppression du dossier
+    [assignment-created] { $count ->
+        [one] { $count } tâche ajoutée
+       *[other] { $count } tâches ajoutées
+    }
+    [assignment-updated] { $count ->
+        [one] { $count } tâche modifiée
+       *[other] { $count } tâches modifiées
+    }
+    [assignment-deleted] { $count ->
+        [one] { $count } tâche supprimée
+       *[other] { $count } tâches supprimées
+    }
+    [expense-created] { $count ->
+        [one] { $count } dépense ajoutée
+       *[other] { $count } dépenses ajoutées
+    }
+    [expense-updated] { $count ->
+        [one] { $count } dépense modifiée
+       *[other] { $count } dépenses modifiées
+    }
+    [expense-deleted] { $count ->
+        [one] { $count } dépense supprimée
+       *[other] { $count } dépenses supprimées
+    }
+    [budget-created] { $count ->
+        [one] { $count } budget ajouté
+       *[other] { $count } budgets ajoutés
+    }
+    [budget-deleted] { $count ->
+        [one] { $count } budget supprimé
+       *[other] { $count } budgets supprimés
+    }
+   *[budget-updated] { $count ->
+        [one] { $count } budget modifié
+       *[other] { $count } budgets modifiés
+    }
+}
 
 ## Search
 
@@ -937,6 +1013,12 @@ webhook-copy-secret-now = Copiez ce secret maintenant. Il ne sera plus affiché.
 webhook-signature-text = Il sert à vérifier les envois : l’en-tête <code>{ $header }</code> est le HMAC-SHA256 du corps.
 webhook-sample-text = Pour envoyer un exemple de requête signée depuis un terminal :
 webhook-disabled-notice = Ce webhook est désactivé ({ $reason }). Les nouveaux événements ne sont pas mis en attente. Les envois en attente partiront quand vous le réactiverez.
+webhook-disabled-reason = { $reason ->
+    [gone] le destinataire a répondu 410 Gone
+    [failing] aucun envoi n’a abouti depuis cinq jours
+    [copied] cette base de données est une copie, faite pendant que l’original était utilisé
+   *[by] par { $name }
+}
 webhook-since-label = { $state ->
     [failing] Début des échecs
     [disabled] Désactivation
@@ -1140,6 +1222,51 @@ layer-created = Couche « { $name } » créée.
 layer-saved = Couche « { $name } » enregistrée.
 layer-deleted = Couche « { $name } » supprimée.
 layer-delete-keeps-folders = les dossiers auxquels les objets appartiennent
+
+## Documentation de l’API
+
+docs-title = Documentation de l’API
+docs-back = Ouvrir l’application
+docs-document = Cette page est produite à partir du <a href="{ $path }">document OpenAPI 3.1</a>, lisible par des outils.
+docs-authentication = Authentification
+docs-token-variable = Les exemples lisent le jeton dans la variable <code>TOKEN</code> du shell :
+docs-scope = Droit
+docs-operations = Opérations
+docs-errors = Erreurs
+docs-errors-hint = Le corps de toute erreur est un objet JSON avec ces champs.
+docs-main-api = API principale
+docs-geo-api = API Geo
+docs-requires-scope = Droit <code>{ $scope }</code>
+docs-requires-token = Tout jeton
+docs-parameters = Paramètres
+docs-parameter = Paramètre
+docs-location = { $in ->
+    [path] dans le chemin
+    [query] dans la requête
+   *[header] en-tête
+  }
+docs-body = Corps
+docs-responses = Réponses
+docs-example-request = Exemple
+docs-field = Champ
+docs-type = Type
+docs-description = Description
+docs-status = Statut
+docs-required = obligatoire
+docs-optional = facultatif
+docs-values = Valeurs :
+docs-range = Plage :
+docs-length = Longueur :
+docs-pattern = Motif :
+docs-default = Par défaut :
+docs-example = Exemple :
+docs-headers = En-têtes :
+docs-events = Événements des webhooks
+docs-events-hint = Un point de terminaison reçoit ces événements par des requêtes POST.
+docs-event = Événement
+docs-event-headers = En-têtes d’un envoi
+docs-event-responses = Réponses du destinataire
+docs-schemas = Schémas
 
 ## Scripts: messages and dialogs
 

@@ -41,7 +41,6 @@ pub(crate) struct Api {
     rate_limit_headers: RateLimitHeaders,
     map_windows: MapWindows,
     map_rate_limit_headers: RateLimitHeaders,
-    public_url: String,
     geo_url: String,
     max_geojson_bytes: u64,
     tiles: Arc<TileCache>,
@@ -61,13 +60,17 @@ impl Api {
             rate_limit_headers: RateLimitHeaders::new(limits.requests_per_minute),
             map_windows: MapWindows::new(limits.map_requests_per_minute),
             map_rate_limit_headers: RateLimitHeaders::new(limits.map_requests_per_minute),
-            public_url: settings.server.public_url(),
             geo_url: settings.server.geo_public_url(),
             max_geojson_bytes: limits.geojson_bytes,
             tiles,
             allow_http_webhooks: settings.webhooks.allow_http,
             openapi_document: openapi_document(settings),
         }
+    }
+
+    /// The OpenAPI document of this installation.
+    pub(crate) fn openapi_document(&self) -> &Value {
+        &self.openapi_document
     }
 }
 
@@ -125,13 +128,16 @@ fn geo_routes() -> Vec<Route> {
     ]
 }
 
-/// The main API with its OpenAPI document and documentation page.
+/// The path of the OpenAPI document.
+pub(crate) fn openapi_path() -> String {
+    format!("{PREFIX}/openapi.json")
+}
+
+/// The main API with its OpenAPI document.
 pub(crate) fn main_router(api: &ApiState) -> Router {
-    let document_path = format!("{PREFIX}/openapi.json");
     router(main_routes())
-        .route(&document_path, openapi::document_route(&api.openapi_document))
+        .route(&openapi_path(), openapi::document_route(&api.openapi_document))
         .with_state(api.clone())
-        .merge(openapi::documentation_page(&document_path, &api.public_url, &api.geo_url))
 }
 
 /// The Geo API.

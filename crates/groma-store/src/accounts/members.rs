@@ -42,6 +42,7 @@ pub struct Member {
 impl_work! {
     AddMember => Member;
     RemoveMember => Person;
+    RenameMember => Person;
 }
 
 impl Accounts {
@@ -81,6 +82,20 @@ impl Accounts {
         let removed = self.engine.transact(remove).await?;
         self.authentication.clear_cache();
         Ok(removed)
+    }
+}
+
+impl Accounts {
+    /// Changes the name of the acting member in a workspace. Records show it at once.
+    pub(crate) async fn rename_member(
+        &self,
+        workspace: WorkspaceId,
+        person: PersonId,
+        name: &str,
+        now: Timestamp,
+    ) -> Result<Person> {
+        let name = parse_name(name).map_err(|wrong| DomainError::invalid("name", wrong))?;
+        self.engine.transact(RenameMember { workspace, person, name, now }).await
     }
 }
 
@@ -177,6 +192,36 @@ impl RemoveMember {
         tx.write_people(workspace, vec![save]).await?;
         let revoke = MembershipWrite::RevokeTokensOf { person, at: now };
         tx.write_membership(workspace, revoke).await?;
+        tx.log(workspace, entry).await?;
+        Ok(member.person)
+    }
+}
+
+#[derive(Clone)]
+struct RenameMember {
+    workspace: WorkspaceId,
+    person: PersonId,
+    name: String,
+    now: Timestamp,
+}
+
+impl RenameMember {
+    async fn run<T: AccountTx>(self, tx: &mut T) -> Result<Person> {
+        let Self { workspace, person, name, now } = self;
+        workspaces::lock(tx, workspace).await?;
+        let not_found = || DomainError::NotFound { resource: "member", key: person.to_string() };
+        let mut member = tx.person(workspace, person).await?.ok_or_else(not_found)?;
+        let role = member.role.ok_or_else(not_found)?;
+        if member.person.name == name {
+            return Ok(member.person);
+        }
+        let json = |name: &str| Some(serde_json::json!({ "name": name }).to_string());
+        let actor = Actor::Member { person, role };
+        let before = json(&member.person.name);
+        let entry = entry(actor, now, "member.renamed", person.0, before, json(&name));
+        member.person.name = name;
+        let save = PeopleWrite::Save { person: member.clone(), at: now };
+        tx.write_people(workspace, vec![save, PeopleWrite::IncrementGeneration]).await?;
         tx.log(workspace, entry).await?;
         Ok(member.person)
     }

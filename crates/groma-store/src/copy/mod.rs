@@ -23,7 +23,7 @@ const BATCH_BYTES: usize = 4 << 20;
 const QUEUE: usize = 2;
 
 /// Why the endpoints of a rehearsal are disabled.
-pub(crate) const REHEARSED: &str = "This database is a copy, made while the original was in use";
+pub const REHEARSED: &str = "This database is a copy, made while the original was in use";
 
 /// A value of a row.
 #[derive(Clone, Debug, PartialEq)]

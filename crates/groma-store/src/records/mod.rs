@@ -5,6 +5,7 @@ mod apply;
 mod change;
 mod change_set;
 mod commands;
+mod dashboard_queries;
 mod list_queries;
 mod page_index;
 pub(crate) mod postgres;
@@ -12,6 +13,7 @@ pub(crate) mod sqlite;
 
 pub(crate) use apply::ApplyChange;
 pub use change::{Change, Command, CommandOutcome, ReservedReferences, SaveTarget};
+pub use dashboard_queries::{MonthHours, PersonWorkload, WORK_LIMIT, Workload};
 pub use list_queries::{
     COUNT_LIMIT, RecordCount, RecordPage, RecordQuery, Sort, SortColumn, StatusFilter,
 };
@@ -30,6 +32,7 @@ use groma_domain::{
     DomainError, Kind, ListParams, Record, RecordId, Status, StatusId, WorkspaceId,
     record::{LabelField, StoredDocument},
     reference::Key,
+    time::Date,
 };
 use page_index::PageIndexCache;
 use std::sync::Arc;
@@ -139,6 +142,26 @@ impl Records {
     ) -> Result<Vec<Label>> {
         let folded = groma_domain::text::fold(text.trim());
         dispatch!(&self.engine, labels(workspace, field, folded, limit))
+    }
+
+    /// The assignments with work left by person. `finished` are the statuses without.
+    pub(crate) async fn workload(
+        &self,
+        workspace: WorkspaceId,
+        finished: &[StatusId],
+        today: Date,
+    ) -> Result<Workload> {
+        dispatch!(&self.engine, workload(workspace, finished, today))
+    }
+
+    /// The hours of completed assignments by the month in which they were due.
+    pub(crate) async fn hours_by_due_month(
+        &self,
+        workspace: WorkspaceId,
+        from: Date,
+        until: Date,
+    ) -> Result<Vec<MonthHours>> {
+        dispatch!(&self.engine, hours_by_due_month(workspace, from, until))
     }
 
     /// A page of the statuses.

@@ -79,9 +79,9 @@ impl DeliveryFeed {
 }
 
 /// Why an endpoint that responded 410 is disabled.
-const GONE: &str = "The endpoint responded 410 Gone";
+pub const GONE: &str = "The endpoint responded 410 Gone";
 /// Why an endpoint that fails for days is disabled.
-const FAILING: &str = "No delivery has succeeded for five days";
+pub const FAILING: &str = "No delivery has succeeded for five days";
 
 impl Webhooks {
     /// Opens the feed of the delivery loop. On SQLite, where one program serves, the leases of the

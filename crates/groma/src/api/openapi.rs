@@ -4,13 +4,10 @@ mod webhooks;
 
 use super::{ApiState, features, geo_routes, main_routes};
 use crate::{
-    http::{
-        ErrorBody, ErrorDetail, ResponseOptions,
-        security_headers::{origin, secure_documentation},
-    },
+    http::{ErrorBody, ErrorDetail, ResponseOptions},
     settings::Settings,
 };
-use axum::{Router, middleware, response::Response, routing::MethodRouter};
+use axum::routing::MethodRouter;
 use bytes::Bytes;
 use groma_domain::{
     Kind, Person, Reference, Scope,
@@ -18,7 +15,6 @@ use groma_domain::{
 };
 use groma_geo::grid::TileId;
 use serde_json::{Map, Value, json};
-use std::sync::Arc;
 use utoipa::{
     PartialSchema, ToSchema,
     openapi::{ComponentsBuilder, InfoBuilder, OpenApi, Paths},
@@ -337,19 +333,4 @@ fn camel_case(name: &str) -> String {
 pub(super) fn document_route(document: &Value) -> MethodRouter<ApiState> {
     let body = Bytes::from(document.to_string());
     axum::routing::get(async move |options: ResponseOptions| options.json(body.clone()))
-}
-
-/// The documentation page at `/docs`. Its files are part of the program, so it works offline.
-pub(super) fn documentation_page(document: &str, public_url: &str, geo_url: &str) -> Router {
-    let config = utoipa_swagger_ui::Config::from(document.to_owned()).try_it_out_enabled(true);
-    let page = Router::from(utoipa_swagger_ui::SwaggerUi::new("/docs").config(config));
-    let is_https = public_url.starts_with("https://");
-    let origins = [public_url, geo_url].map(|url| Arc::<str>::from(origin(url)));
-    page.layer(middleware::map_response(move |mut response: Response| {
-        let [main, geo] = origins.clone();
-        async move {
-            secure_documentation(&mut response, is_https, &[&main, &geo]);
-            response
-        }
-    }))
 }

@@ -11,11 +11,6 @@ const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; style-src '
      font-src 'self'; connect-src 'self'; worker-src 'self' blob:; form-action 'self'; base-uri 'none'; \
      frame-ancestors 'none'";
 
-/// For the API documentation, a third-party page with inline styles that calls both APIs.
-const DOCUMENTATION_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
-     img-src 'self' data:; font-src 'self' data:; base-uri 'none'; form-action 'none'; \
-     frame-ancestors 'none'; connect-src 'self'";
-
 /// Marks a response of the web application, so that the middleware keeps its body.
 pub(crate) fn mark(response: &mut Response) {
     response.extensions_mut().insert(FinalResponse);
@@ -48,20 +43,6 @@ pub(crate) fn secure(response: &mut Response, is_https: bool, hosts: &[String]) 
         header::CONTENT_SECURITY_POLICY,
         policy.unwrap_or(HeaderValue::from_static(CONTENT_POLICY)),
     );
-}
-
-/// Sets the headers of the API documentation, which calls `origins`. The middleware replaces errors, so
-/// they are left alone.
-pub(crate) fn secure_documentation(response: &mut Response, is_https: bool, origins: &[&str]) {
-    let status = response.status();
-    if status.is_client_error() || status.is_server_error() {
-        return;
-    }
-    secure(response, is_https, &[]);
-    let policy = format!("{DOCUMENTATION_POLICY} {}", origins.join(" "));
-    if let Ok(policy) = HeaderValue::try_from(policy) {
-        response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
-    }
 }
 
 fn content_policy(hosts: &[String]) -> String {

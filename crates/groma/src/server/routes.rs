@@ -10,10 +10,19 @@ use crate::{
 use axum::Router;
 use serde_json::Value;
 
-/// The router of the main listener: the API and the web application, as far as this server has the role.
+/// The router of the main listener: the API with its documentation and the web application, as far as
+/// this server has the role.
 pub(super) fn main_router(api: &ApiState, web: &web::Shared, roles: &Roles) -> Router {
-    let router = if roles.has(ServerRole::Main) { api::main_router(api) } else { Router::new() };
-    if !roles.has(ServerRole::Web) {
+    let has_application = roles.has(ServerRole::Web);
+    let mut router = Router::new();
+    if roles.has(ServerRole::Main) {
+        let (document, path) = (api.openapi_document(), api::openapi_path());
+        let documentation = web::documentation::router(web, document, path, has_application);
+        router = api::main_router(api).merge(documentation);
+    }
+    if !has_application {
+        // The documentation needs the style sheet and the fonts.
+        let router = router.merge(web::assets::router());
         return router.fallback(async || HttpError::route_not_found());
     }
     let web = web.clone();

@@ -1,8 +1,8 @@
-//! The account page: language, theme, password, sessions, workspaces.
+//! The account page: name, language, theme, password, sessions, workspaces.
 
 use super::{
     Shared, WebError,
-    fields::{Choice, Field, Input, attach_errors},
+    fields::{Choice, Field, Input, attach_errors, problems},
     flash::Flash,
     form::{Form, local_path},
     format::Moment,
@@ -18,8 +18,8 @@ use axum::{
     http::{HeaderMap, StatusCode},
     response::{IntoResponse, Redirect, Response},
 };
-use groma_domain::{FieldError, WorkspaceId, password::Password};
-use groma_store::{Preferences, Session};
+use groma_domain::{DomainError, FieldError, WorkspaceId, password::Password};
+use groma_store::{Membership, Preferences, Session};
 use std::sync::Arc;
 
 #[derive(Template)]
@@ -28,6 +28,8 @@ struct AccountPage {
     t: Localizer,
     email: String,
     csrf: String,
+    /// The name in the current workspace.
+    name: Option<Field>,
     /// Language and theme.
     preferences: Vec<Field>,
     fields: Vec<Field>,
@@ -84,11 +86,15 @@ async fn show(
             .autocomplete("new-password")
             .hint(t.msg("account-password-hint")),
     ];
-    let problems = attach_errors(t, &mut fields, errors);
+    let mut name: Vec<_> = request.member.iter().map(|member| name_field(t, member)).collect();
+    attach_errors(t, &mut name, errors);
+    let errors: Vec<_> = errors.iter().filter(|error| error.field != "name").cloned().collect();
+    let problems = attach_errors(t, &mut fields, &errors);
     let content = AccountPage {
         t,
         email: session.email.to_string(),
         csrf: request.csrf_token(),
+        name: name.pop(),
         preferences: preference_fields(t, &session.preferences),
         fields,
         problems,
@@ -104,6 +110,15 @@ async fn show(
         }
         None => page::auth_page(&web, &request, status, t.msg("account-title"), &content),
     }
+}
+
+fn name_field(t: Localizer, member: &Membership) -> Field {
+    let workspace = member.workspace.name.as_str();
+    Field::new("name", t.msg("account-name"), Input::Line)
+        .value(&member.person.name)
+        .required()
+        .autocomplete("name")
+        .hint(t.msg("account-name-hint").arg("workspace", workspace))
 }
 
 fn preference_fields(t: Localizer, chosen: &Preferences) -> Vec<Field> {
@@ -126,6 +141,25 @@ fn preference_fields(t: Localizer, chosen: &Preferences) -> Vec<Field> {
 }
 
 const THEMES: [&str; 2] = ["light", "dark"];
+
+pub(super) async fn change_name(
+    State(web): State<Shared>,
+    request: RequestContext,
+    form: Form,
+) -> Result<Response, WebError> {
+    let member = request.member.clone().ok_or_else(WebError::not_found)?;
+    let (workspace, person) = (member.workspace.id, member.person.id);
+    let renamed = web.store.rename_member(workspace, person, form.get("name"), request.now).await;
+    if let Err(error) = renamed {
+        let Some(error @ DomainError::Invalid(_)) = error.domain_error() else {
+            return Err(error.into());
+        };
+        let errors = problems(error);
+        return show(web, request, StatusCode::BAD_REQUEST, &errors).await;
+    }
+    let flash = Flash::new(request.t.msg("account-name-saved"));
+    Ok(page::redirect_with_flash(&request, web.is_secure, "/account", &flash))
+}
 
 pub(super) async fn save_preferences(
     State(web): State<Shared>,

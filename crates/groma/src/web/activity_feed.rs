@@ -1,4 +1,9 @@
-//! The audit log as sentences: who changed what, and the values before and after.
+//! The audit log as sentences: who changed what, and the values before and after. Changes of one person in
+//! one folder within a short time are one line, which opens to the single changes.
+
+mod grouping;
+
+pub(super) use grouping::ActivityGroup;
 
 use super::{
     WebError,
@@ -34,19 +39,19 @@ pub(super) async fn latest(
     subjects: Option<&[Uuid]>,
     before: Option<i64>,
     limit: u32,
-) -> Result<Vec<ActivityEntry>, WebError> {
+) -> Result<Vec<ActivityGroup>, WebError> {
     let rows =
         ctx.store().recent_audit_entries(ctx.workspace_id(), subjects, before, limit).await?;
-    entries(ctx, statuses, &rows).await
+    groups(ctx, statuses, &rows).await
 }
 
-/// The latest entries that every member may see. Entries about members, tokens and webhooks are for
+/// The latest groups of entries that every member may see. Entries about members, tokens and webhooks are for
 /// administrators.
 pub(super) async fn latest_work(
     ctx: &MemberContext,
     statuses: &Statuses,
     limit: usize,
-) -> Result<Vec<ActivityEntry>, WebError> {
+) -> Result<Vec<ActivityGroup>, WebError> {
     // Few entries are about settings, so a few pages hold enough of the others.
     const MAX_PAGES: usize = 4;
     const PAGE_SIZE: u32 = 50;
@@ -60,8 +65,9 @@ pub(super) async fn latest_work(
             break;
         }
     }
-    rows.truncate(limit);
-    entries(ctx, statuses, &rows).await
+    let mut groups = groups(ctx, statuses, &rows).await?;
+    groups.truncate(limit);
+    Ok(groups)
 }
 
 /// Whether a change is about records, shapes, layers or statuses.
@@ -71,13 +77,15 @@ fn is_about_work(row: &AuditEntry) -> bool {
         || ["geometries", "geometry", "layer", "status"].contains(&subject)
 }
 
-async fn entries(
+async fn groups(
     ctx: &MemberContext,
     statuses: &Statuses,
     rows: &[AuditEntry],
-) -> Result<Vec<ActivityEntry>, WebError> {
+) -> Result<Vec<ActivityGroup>, WebError> {
     let names = Names::read(ctx, rows).await?;
-    Ok(rows.iter().map(|row| entry(ctx, statuses, &names, row)).collect())
+    let entry = |row: &AuditEntry| entry(ctx, statuses, &names, row);
+    let actor = |row: &AuditEntry| actor(ctx, &names, row);
+    grouping::group(ctx, rows, entry, actor).await
 }
 
 /// The names of people, layers and webhook endpoints.
@@ -237,6 +245,11 @@ fn changes(
             ("spentHours" | "estimatedHours" | "quantity" | "unitAmount", Value::String(text)) => {
                 t.amount(text)
             }
+            ("group", Value::String(group)) => t
+                .msg("status-group")
+                .arg("group", if group == "inProgress" { "in-progress" } else { group })
+                .into(),
+            ("disabledReason", Value::String(reason)) => t.disabled_reason(reason),
             ("role", Value::String(role)) => t.msg("role-name").arg("role", role).into(),
             ("bbox", Value::Array(_)) => t.msg("activity-moved").into(),
             ("folderId" | "assignmentId" | "budgetId", Value::String(_)) => {

@@ -151,14 +151,14 @@ fn days_between(from: Date, to: Date) -> i32 {
 }
 
 /// The next round number.
-fn round_up(value: f64) -> f64 {
+pub(super) fn round_up(value: f64) -> f64 {
     let power = 10_f64.powf(value.log10().floor());
     let steps = [1.0, 1.2, 1.6, 2.0, 2.4, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0];
     steps.iter().map(|step| step * power).find(|step| *step >= value).unwrap_or(value)
 }
 
 /// A number on the axis: `12 k`.
-fn short_number(t: Localizer, value: f64) -> String {
+pub(super) fn short_number(t: Localizer, value: f64) -> String {
     let (factor, unit) = match value {
         value if value >= 1e9 => (1e9, "billion"),
         value if value >= 1e6 => (1e6, "million"),

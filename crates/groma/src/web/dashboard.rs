@@ -1,8 +1,9 @@
-//! The dashboard: overdue work, work due soon, overspent budgets, recent activity.
+//! The dashboard: overdue work, work due soon, overspent budgets, charts, recent activity.
 
 use super::{
     WebError,
-    activity_feed::{self, ActivityEntry},
+    activity_feed::{self, ActivityGroup},
+    dashboard_charts::Charts,
     i18n::{Localizer, Message},
     page::{Meta, Nav},
     record_data::{Doc, Statuses},
@@ -26,7 +27,8 @@ struct Dashboard {
     is_empty: bool,
     figures: Vec<Figure>,
     sections: Vec<Section>,
-    activity: Vec<ActivityEntry>,
+    charts: Charts,
+    activity: Vec<ActivityGroup>,
 }
 
 struct Figure {
@@ -98,6 +100,7 @@ pub(super) async fn page(ctx: MemberContext) -> Result<Response, WebError> {
             due_soon.section(&ctx, &statuses, t.msg("dashboard-due-soon")).await?,
             overspent.section(&ctx, &statuses, t.msg("dashboard-overspent")).await?,
         ],
+        charts: Charts::read(&ctx, &statuses).await?,
         activity: activity_feed::latest_work(&ctx, &statuses, 15).await?,
     };
     ctx.page(Meta::new(t.msg("nav-dashboard"), Nav::Dashboard), &content).await

@@ -2,7 +2,7 @@
 
 use super::i18n::{Localizer, Message, group_digits};
 use groma_domain::{Kind, Role, Status, Timestamp, time::Date};
-use groma_store::RecordCount;
+use groma_store::{RecordCount, disabled_reason};
 use jiff::{Zoned, tz::TimeZone};
 use serde_json::Value;
 
@@ -58,6 +58,19 @@ impl Localizer {
         self.msg("role-name").arg("role", role.name()).into()
     }
 
+    /// Why a webhook endpoint is disabled: a reason of the program in the user's language, or the
+    /// operator's own words.
+    pub(crate) fn disabled_reason(self, reason: &str) -> String {
+        let message = self.msg("webhook-disabled-reason");
+        match (reason, reason.strip_prefix(DISABLED_BY)) {
+            (disabled_reason::GONE, _) => message.arg("reason", "gone").into(),
+            (disabled_reason::FAILING, _) => message.arg("reason", "failing").into(),
+            (disabled_reason::COPIED, _) => message.arg("reason", "copied").into(),
+            (_, Some(name)) => message.arg("reason", "by").arg("name", name).into(),
+            (text, None) => text.to_owned(),
+        }
+    }
+
     /// A date, with its year unless it is the current one: `12 Dec`.
     pub(crate) fn day(self, date: Date, today: Date) -> String {
         if date.year() == today.year() {
@@ -86,6 +99,9 @@ impl Localizer {
         message.arg("year", date.year().to_string()).into()
     }
 }
+
+/// Before the name of the member who disabled a webhook endpoint.
+pub(crate) const DISABLED_BY: &str = "by ";
 
 /// A point in time: relative to now, exactly, and for machines.
 #[derive(Clone, Debug)]

@@ -257,7 +257,8 @@ pub(crate) fn auth_page(
     Ok(response)
 }
 
-fn html(status: StatusCode, body: String) -> Response {
+/// A response with a document.
+pub(super) fn html(status: StatusCode, body: String) -> Response {
     let mut response = (status, body).into_response();
     let kind = HeaderValue::from_static("text/html; charset=utf-8");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);

@@ -145,10 +145,14 @@ impl Statuses {
         found.map(|status| status.id).collect()
     }
 
+    /// The statuses of records without work left.
+    pub(super) fn finished(&self, kind: Kind) -> Vec<StatusId> {
+        self.in_groups(kind, &[StatusGroup::Done, StatusGroup::Cancelled])
+    }
+
     /// The records with work left: neither archived nor completed, and in no done or cancelled status.
     pub(super) fn unfinished(&self, kind: Kind) -> RecordQuery {
-        let finished = self.in_groups(kind, &[StatusGroup::Done, StatusGroup::Cancelled]);
-        let status = StatusFilter::NoneOf(finished);
+        let status = StatusFilter::NoneOf(self.finished(kind));
         let closed = matches!(kind, Kind::Folder | Kind::Assignment).then_some(false);
         RecordQuery { closed, status, ..RecordQuery::all(kind) }
     }

@@ -66,6 +66,7 @@ pub(super) fn all() -> Vec<Route> {
         post "/join/{secret}" Public => invitation::join;
 
         get  "/account" LoggedIn => account::account_page;
+        post "/account/name" LoggedIn => account::change_name;
         post "/account/preferences" LoggedIn => account::save_preferences;
         post "/account/password" LoggedIn => account::change_password;
         post "/account/sessions/{id}/end" LoggedIn => account::end_session;

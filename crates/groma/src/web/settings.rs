@@ -1,4 +1,4 @@
-//! The settings pages: tokens, webhooks, members, workspace, statuses, layers, activity.
+//! The settings pages: workspace, members, statuses, layers, activity, tokens, webhooks.
 
 pub(super) mod activity;
 pub(super) mod layers;
@@ -48,13 +48,14 @@ impl SettingsNav {
             }
         };
         let (read, administer) = (Permission::Read, Permission::Administer);
-        link("/settings/tokens", "token", t.msg("tokens-title"), read);
-        link("/settings/webhooks", "webhook", t.msg("webhooks-title"), administer);
-        link("/settings/members", "members", t.msg("members-title"), read);
+        // What an office manager needs comes first, what programs need last.
         link("/settings/workspace", "workspace", t.msg("workspace-title"), administer);
+        link("/settings/members", "members", t.msg("members-title"), read);
         link("/settings/statuses", "status", t.msg("statuses-title"), administer);
         link("/settings/layers", "layers", t.msg("layers-title"), administer);
         link("/settings/activity", "activity", t.msg("activity-title"), administer);
+        link("/settings/tokens", "token", t.msg("tokens-title"), read);
+        link("/settings/webhooks", "webhook", t.msg("webhooks-title"), administer);
         Self { t, links }
     }
 }
@@ -112,6 +113,9 @@ impl Confirm {
     }
 }
 
-pub(super) async fn index(_: MemberContext) -> Result<Response, WebError> {
-    Ok(Redirect::to("/settings/tokens").into_response())
+/// Opens the first page that the member may see.
+pub(super) async fn index(ctx: MemberContext) -> Result<Response, WebError> {
+    let first = SettingsNav::new(&ctx, "").links.into_iter().next();
+    let first = first.map_or("/settings/members", |link| link.href);
+    Ok(Redirect::to(first).into_response())
 }

@@ -1,9 +1,11 @@
 //! Records on SQLite.
 
+mod dashboard_queries;
 mod list_queries;
 mod read;
 pub(crate) mod sql;
 
+pub(super) use dashboard_queries::{hours_by_due_month, workload};
 pub(super) use list_queries::{labels, query, totals};
 pub(crate) use read::delete_records;
 pub(super) use read::{export, get, list, statuses};

@@ -19,6 +19,10 @@ statements! {
     DELETE_COUNTERS = "DELETE FROM record_counters WHERE ws = ?1";
     DELETE_SOME_BUCKETS = "DELETE FROM page_counts WHERE (ws, kind, bucket) IN
         (SELECT ws, kind, bucket FROM page_counts WHERE ws = ?1 LIMIT ?2)";
+    OPEN_WORK = "SELECT doc FROM assignments INDEXED BY assignments_by_day WHERE ws = ?1 AND closed = 0
+        AND (status_id IS NULL OR status_id NOT IN (SELECT unhex(value) FROM json_each(?2))) ORDER BY day, position LIMIT ?3";
+    COMPLETED_WORK = "SELECT doc FROM assignments INDEXED BY assignments_by_day WHERE ws = ?1 AND closed = 1
+        AND day BETWEEN ?2 AND ?3 ORDER BY day DESC, position DESC LIMIT ?4";
     STATUSES = "SELECT doc FROM statuses WHERE ws = ?1 ORDER BY seq";
     SAVE_STATUS = "INSERT INTO statuses (ws, id, seq, kind, name_key, doc)
         VALUES (?1, ?2, (SELECT coalesce(max(seq), 0) + 1 FROM statuses WHERE ws = ?1), ?3, ?4, ?5)

@@ -3,7 +3,7 @@
 use super::{quick_add::QuickAdd, rows::record_table_in_folder};
 use crate::web::{
     WebError,
-    activity_feed::{self, ActivityEntry},
+    activity_feed::{self, ActivityGroup},
     budget_chart::Chart,
     fields::Choice,
     form::Pairs,
@@ -45,7 +45,7 @@ struct RecordPage {
     custom_fields: Vec<(String, String)>,
     sections: Vec<Section>,
     map: Option<MapPart>,
-    activity: Vec<ActivityEntry>,
+    activity: Vec<ActivityGroup>,
     external_id: String,
 }
 

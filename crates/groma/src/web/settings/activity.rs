@@ -3,7 +3,7 @@
 use super::SettingsNav;
 use crate::web::{
     WebError,
-    activity_feed::{self, ActivityEntry},
+    activity_feed::{self, ActivityGroup},
     form::Query,
     i18n::Localizer,
     page::{Meta, Nav},
@@ -21,7 +21,7 @@ const PAGE_SIZE: u32 = 50;
 struct ActivityPage {
     t: Localizer,
     nav: SettingsNav,
-    entries: Vec<ActivityEntry>,
+    groups: Vec<ActivityGroup>,
     is_first: bool,
     older: Option<String>,
 }
@@ -29,11 +29,12 @@ struct ActivityPage {
 pub(in crate::web) async fn page(ctx: MemberContext, query: Query) -> Result<Response, WebError> {
     let statuses = Statuses::read(&ctx).await?;
     let before = query.get("before").parse().ok();
-    let entries = activity_feed::latest(&ctx, &statuses, None, before, PAGE_SIZE).await?;
-    let is_full = entries.len() == usize::try_from(PAGE_SIZE).unwrap_or_default();
-    let last = entries.last().filter(|_| is_full);
+    let groups = activity_feed::latest(&ctx, &statuses, None, before, PAGE_SIZE).await?;
+    let count: usize = groups.iter().map(|group| group.entries.len()).sum();
+    let is_full = count == usize::try_from(PAGE_SIZE).unwrap_or_default();
+    let last = groups.last().and_then(|group| group.entries.last()).filter(|_| is_full);
     let older = last.map(|entry| format!("{PATH}?before={}", entry.id));
     let (t, nav) = (ctx.t(), SettingsNav::new(&ctx, PATH));
-    let content = ActivityPage { t, nav, entries, is_first: before.is_none(), older };
+    let content = ActivityPage { t, nav, groups, is_first: before.is_none(), older };
     ctx.page(Meta::new(t.msg("activity-title"), Nav::Settings), &content).await
 }

@@ -8,7 +8,7 @@ use crate::web::{
     fields::{Choice, Field, Input, attach_errors, capitalize, focus_first, problems},
     flash::Flash,
     form::{Form, Pairs},
-    format::Moment,
+    format::{DISABLED_BY, Moment},
     i18n::{Localizer, Message},
     page::{Meta, Nav},
     request_context::MemberContext,
@@ -65,7 +65,8 @@ impl Health {
         let moment = |at: Option<_>| at.map(|at| ctx.moment(at));
         let (state, class, reason, since) = match &health.endpoint {
             Endpoint { enabled: false, disabled_reason, .. } => {
-                let reason = disabled_reason.clone().unwrap_or_default();
+                let reason =
+                    ctx.t().disabled_reason(disabled_reason.as_deref().unwrap_or_default());
                 ("disabled", "", reason, Some(ctx.moment(health.endpoint.updated_at)))
             }
             _ if health.failing_since.is_some() => {
@@ -323,7 +324,7 @@ pub(in crate::web) async fn disable(
     Path(id): Path<String>,
 ) -> Result<Response, WebError> {
     let id = existing(&ctx, &id).await?.endpoint.id;
-    let reason = format!("by {}", ctx.member.person.name);
+    let reason = format!("{DISABLED_BY}{}", ctx.member.person.name);
     change(&ctx, id, EndpointChange::Disable(reason), ctx.t().msg("webhook-disabled")).await
 }
 
