@@ -62,6 +62,8 @@ id! {
     InvitationId
     /// A layer.
     LayerId
+    /// A base map.
+    BaseMapId
     /// A geometry of a layer.
     GeometryId
     /// A webhook endpoint.
