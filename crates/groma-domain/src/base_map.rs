@@ -6,6 +6,7 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 
+pub mod presets;
 mod source_url;
 
 use source_url::{check_placeholders, check_text, origin, parse_url, with_key, wms_url};

@@ -160,3 +160,16 @@ fn list_keeps_its_order_and_one_default() {
     }
     assert!(maps.add(numbered(99, false)).is_err(), "at most {MAX_BASE_MAPS}");
 }
+
+#[test]
+fn every_preset_is_valid_once_it_has_its_key() {
+    for preset in presets::PRESETS {
+        let typed = BaseMapInput { name: preset.id.into(), ..preset.input() };
+        let needs_key = typed.url.contains("{key}");
+        assert_eq!(needs_key, preset.id == "ordnance-survey");
+        let key = if needs_key { "abc".into() } else { String::new() };
+        let map = parse(&BaseMapInput { key, ..typed }).unwrap();
+        assert_eq!(map.origins().len(), 1, "{}", preset.id);
+        assert!(!map.attribution.is_empty());
+    }
+}

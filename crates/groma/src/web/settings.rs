@@ -1,6 +1,7 @@
-//! The settings pages: tokens, webhooks, members, workspace, statuses, layers, activity.
+//! The settings pages: tokens, webhooks, members, workspace, statuses, layers, base maps, activity.
 
 pub(super) mod activity;
+pub(super) mod base_maps;
 pub(super) mod layers;
 pub(super) mod members;
 pub(super) mod statuses;
@@ -54,6 +55,7 @@ impl SettingsNav {
         link("/settings/workspace", "workspace", t.msg("workspace-title"), administer);
         link("/settings/statuses", "status", t.msg("statuses-title"), administer);
         link("/settings/layers", "layers", t.msg("layers-title"), administer);
+        link(base_maps::PATH, "map", t.msg("base-maps-title"), administer);
         link("/settings/activity", "activity", t.msg("activity-title"), administer);
         Self { t, links }
     }
