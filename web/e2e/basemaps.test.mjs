@@ -186,7 +186,7 @@ for (const [locale, names, colorScheme] of [
 ]) {
   test(`the built-in base map names countries and seas in the language of the page, ${locale}`, async () => {
     const { context, page, errors } = await fixture.openPageLoggedIn({ locale, colorScheme });
-    await page.addInitScript(() => localStorage.setItem("groma.map.base", "built-in"));
+    await page.evaluate(() => localStorage.setItem("groma.map.base", "built-in"));
     await openMap(page, "/map#map=4/44/10");
     const drawn = await page.evaluate(() => {
       const { map } = document.getElementById("map");

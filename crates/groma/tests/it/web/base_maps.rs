@@ -26,8 +26,11 @@ fn policy(browser: &Browser, path: &str) -> (String, String) {
 /// The base maps in the configuration of the page's map.
 fn configured(browser: &Browser, path: &str) -> Value {
     let page = browser.page(path);
-    let config = page.between("data-config=\"", "\"").unwrap().replace("&#34;", "\"");
-    let config: Value = serde_json::from_str(&config.replace("&#38;", "&")).unwrap();
+    let mut config = page.between("data-config=\"", "\"").unwrap().to_owned();
+    for (entity, character) in [("&#34;", "\""), ("&#60;", "<"), ("&#62;", ">"), ("&#38;", "&")] {
+        config = config.replace(entity, character);
+    }
+    let config: Value = serde_json::from_str(&config).unwrap();
     config["baseMaps"]["list"].clone()
 }
 
