@@ -237,6 +237,14 @@ violations! {
     NotPrintable = "not-printable": "must contain only printable ASCII characters",
     SurroundingSpace = "surrounding-space": "must not start or end with a space",
 
+    // Base maps.
+    HttpNotPrivate = "http-not-private": "must start with https://; http:// is accepted only for your own network",
+    MissingPlaceholders { names: String } = "missing-placeholders": "must contain {names}",
+    UnknownPlaceholder { name: String } = "unknown-placeholder": "contains the unknown placeholder {name}; replace it by its value",
+    KeyWithoutPlaceholder = "key-without-placeholder": "is not used: the URL does not contain {{key}}",
+    TooManyHosts { max: usize } = "too-many-hosts": "must have at most {max} servers",
+    TooManyBaseMaps { max: usize } = "too-many-base-maps": "cannot be added: a workspace has at most {max} base maps",
+
     // Tokens.
     NotTokenPrefix = "not-token-prefix": "must be 1 to 16 lowercase letters or digits",
 }

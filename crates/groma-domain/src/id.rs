@@ -64,6 +64,8 @@ id! {
     SavedViewId
     /// A layer.
     LayerId
+    /// A base map.
+    BaseMapId
     /// A geometry of a layer.
     GeometryId
     /// A webhook endpoint.

@@ -6,6 +6,7 @@
 //! Callers parse input once, at the edge, into the types of this crate. A rule that rejects a command
 //! returns a [`DomainError`], which knows nothing of HTTP.
 
+pub mod base_map;
 pub mod email;
 pub mod error;
 pub mod event;
@@ -32,12 +33,13 @@ pub mod token;
 pub mod webhook;
 pub mod workspace;
 
+pub use base_map::{BaseMap, BaseMaps};
 pub use email::Email;
 pub use error::{DomainError, FieldError, FieldErrors, Violation};
 pub use event::Event;
 pub use id::{
-    DeliveryId, EndpointId, GeometryId, InvitationId, LayerId, PersonId, RecordId, SavedViewId,
-    SessionId, StatusId, TokenId, UserId, WorkspaceId,
+    BaseMapId, DeliveryId, EndpointId, GeometryId, InvitationId, LayerId, PersonId, RecordId,
+    SavedViewId, SessionId, StatusId, TokenId, UserId, WorkspaceId,
 };
 pub use kind::Kind;
 pub use layer::Layer;

@@ -1,7 +1,7 @@
 //! Prepares every SQL statement of the program on both engines.
 
 use crate::{
-    accounts, audit_log, authentication, backup, copy, diagnostics,
+    accounts, audit_log, authentication, backup, base_maps, copy, diagnostics,
     engine::{self, Postgres, Sqlite},
     idempotency, layers, people,
     records::{self, Dialect},
@@ -19,6 +19,7 @@ fn every_sqlite_statement_can_be_prepared() {
     let constants = [
         engine::sqlite::ALL,
         workspaces::sqlite::ALL,
+        base_maps::sqlite::ALL,
         people::sqlite::ALL,
         audit_log::sqlite::ALL,
         idempotency::sqlite::ALL,
@@ -48,6 +49,7 @@ async fn every_postgres_statement_can_be_prepared() {
     let constants = [
         engine::postgres::ALL,
         workspaces::postgres::ALL,
+        base_maps::postgres::ALL,
         people::postgres::ALL,
         audit_log::postgres::ALL,
         idempotency::postgres::ALL,

@@ -1,25 +1,25 @@
 //! The store: one public type that delegates every use case to its topic.
 
 use crate::{
-    Account, Actor, Attempt, AuditEntry, AuthOutcome, BackupReport, Change, CommandOutcome,
-    CopyReport, DatabaseStats, DatabaseUrl, Delivery, DeliveryCounts, DeliveryDetail, DeliveryFeed,
-    DeliveryFilter, DeliveryRow, DueEndpoint, EncryptionKey, EndpointChange, EndpointHealth,
-    EndpointOutcome, ExportedRecord, FeaturePage, FeatureQuery, GeometryEdit, Invitation,
-    KnownPerson, Label, LayerFeature, LeaseRequest, Member, MonthHours, NewEndpoint, NewGeometries,
-    NewInvitation, NewLayer, NewSavedView, NewSession, NewToken, NewUser, Page, PastDelivery,
-    PostOutcome, Preferences, Progress, RecordPage, RecordQuery, Redeliver, ReservedReferences,
-    RestoreReport, Result, RotatedSecret, SavedView, SecretsState, ServerInfo, Session, SessionRow,
-    ThrottleBucket, Tile, TokenRow, WebhookTarget, Workload, WorkspaceFilter, accounts::Accounts,
-    audit_log::AuditLog, authentication::Authentication, backup, copy, diagnostics, engine::Engine,
-    layers::Layers, records::Records, saved_views::SavedViews, webhooks::Webhooks,
-    workspaces::Workspaces,
+    Account, Actor, Attempt, AuditEntry, AuthOutcome, BackupReport, BaseMapChange, Change,
+    CommandOutcome, CopyReport, DatabaseStats, DatabaseUrl, Delivery, DeliveryCounts,
+    DeliveryDetail, DeliveryFeed, DeliveryFilter, DeliveryRow, DueEndpoint, EncryptionKey,
+    EndpointChange, EndpointHealth, EndpointOutcome, ExportedRecord, FeaturePage, FeatureQuery,
+    GeometryEdit, Invitation, KnownPerson, Label, LayerFeature, LeaseRequest, Member, MonthHours,
+    NewEndpoint, NewGeometries, NewInvitation, NewLayer, NewSavedView, NewSession, NewToken,
+    NewUser, Page, PastDelivery, PostOutcome, Preferences, Progress, RecordPage, RecordQuery,
+    Redeliver, ReservedReferences, RestoreReport, Result, RotatedSecret, SavedView, SecretsState,
+    ServerInfo, Session, SessionRow, ThrottleBucket, Tile, TokenRow, WebhookTarget, Workload,
+    WorkspaceFilter, accounts::Accounts, audit_log::AuditLog, authentication::Authentication,
+    backup, base_maps::BaseMapStore, copy, diagnostics, engine::Engine, layers::Layers,
+    records::Records, saved_views::SavedViews, webhooks::Webhooks, workspaces::Workspaces,
 };
 use bytes::Bytes;
 use delegate::delegate;
 use groma_domain::{
-    Currency, DeliveryId, DomainError, Email, EndpointId, GeometryId, InvitationId, Kind, Layer,
-    LayerId, ListParams, Person, PersonId, RecordId, Role, SavedViewId, SessionId, StatusId,
-    Timestamp, TokenId, UserId, WorkspaceId,
+    BaseMap, BaseMaps, Currency, DeliveryId, DomainError, Email, EndpointId, GeometryId,
+    InvitationId, Kind, Layer, LayerId, ListParams, Person, PersonId, RecordId, Role, SavedViewId,
+    SessionId, StatusId, Timestamp, TokenId, UserId, WorkspaceId,
     geometry::UploadResult,
     layer::{LayerEdit, LayerKey},
     record::LabelField,
@@ -45,6 +45,7 @@ const FLUSH_EVERY: u64 = 300;
 pub struct Store {
     engine: Engine,
     workspaces: Workspaces,
+    base_maps: BaseMapStore,
     audit_log: AuditLog,
     webhooks: Webhooks,
     records: Records,
@@ -62,6 +63,7 @@ impl Store {
         Self {
             engine: engine.clone(),
             workspaces: Workspaces::new(engine),
+            base_maps: BaseMapStore::new(engine),
             audit_log: AuditLog::new(engine),
             records: Records::new(engine, webhooks.context()),
             accounts: Accounts::new(engine, &authentication, &layers),
@@ -204,6 +206,15 @@ impl Store {
             /// The workspace of this key or name.
             #[call(find)]
             pub async fn find_workspace(&self, filter: &WorkspaceFilter) -> Result<Workspace>;
+        }
+
+        to self.base_maps {
+            /// The base maps of a workspace.
+            #[call(all)]
+            pub async fn base_maps(&self, workspace: WorkspaceId) -> Result<BaseMaps>;
+            /// Changes the base maps, and returns the one that was changed or removed.
+            #[call(change)]
+            pub async fn change_base_maps(&self, workspace: WorkspaceId, actor: Actor, change: BaseMapChange, now: Timestamp) -> Result<BaseMap>;
         }
 
         to self.audit_log {

@@ -321,6 +321,9 @@ activity-sentence = { $action ->
     [layer-created] { $actor } created layer { $subject }
     [layer-updated] { $actor } changed layer { $subject }
     [layer-deleted] { $actor } deleted layer { $subject }
+    [baseMap-created] { $actor } added base map { $subject }
+    [baseMap-updated] { $actor } changed base map { $subject }
+    [baseMap-deleted] { $actor } deleted base map { $subject }
     [geometries-created] { $actor } added { $created ->
         [one] { $created } shape
        *[other] { $created } shapes
@@ -578,6 +581,7 @@ field-name = { $field ->
     [bbox] Location
     [archivedAt] Archived
     [assignment] Assignment
+    [attributionUrl] Link of the attribution
     [billable] Billable
     [clientName] Client
     [customFields] Custom fields
@@ -588,6 +592,12 @@ field-name = { $field ->
     [incurredOn] Date
     [spentHours] Spent hours
     [startDate] Start date
+    [maxZoom] Highest zoom
+    [minZoom] Lowest zoom
+    [tileSize] Tile size
+    [hosts] Other servers
+    [kind] Type
+    [url] URL
     [submittedBy] Submitted by
     [unitAmount] Unit price
    *[other] { $unknown }
@@ -1132,6 +1142,95 @@ docs-event-headers = Headers of a delivery
 docs-event-responses = Responses of the receiver
 docs-schemas = Schemas
 
+## Settings: base maps
+
+base-maps-title = Base maps
+base-map-new = Add base map
+base-maps-empty = No base maps yet. Maps show the built-in ground: countries and seas. Add the map of another server, for example OpenStreetMap or the aerial images of your country.
+base-maps-note = Members choose a base map in the layer panel of the map. Their browsers load it directly from these servers, and only when it is chosen.
+base-map-column-name = Base map
+base-map-column-kind = Type
+base-map-column-hosts = Servers
+base-map-column-default = Default
+base-map-is-default = Default
+base-map-move-up = Move { $name } up
+base-map-move-down = Move { $name } down
+base-map-edit-title = Edit { $name }
+base-map-delete-named = Delete { $name }
+base-map-kind = { $kind ->
+    [xyz] Tiles (XYZ)
+    [wmts] WMTS
+    [wms] WMS
+   *[style] MapLibre style
+}
+base-map-kind-note = { $kind ->
+    [xyz] A URL with the zoom, column and row of a tile
+    [wmts] A Web Map Tile Service in Web Mercator
+    [wms] A Web Map Service that supports EPSG:3857
+   *[style] A style document with vector or raster tiles
+}
+base-map-presets = Public services
+base-map-kinds = Another service
+base-map-preset = { $preset ->
+    [openstreetmap] OpenStreetMap
+    [ign-plan] IGN map
+    [ign-aerial] IGN aerial images
+    [swisstopo-map] swisstopo map
+    [swisstopo-aerial] swisstopo aerial images
+    [pdok-map] PDOK map
+    [pdok-aerial] PDOK aerial images
+   *[ordnance-survey] Ordnance Survey
+}
+base-map-preset-note = { $preset ->
+    [openstreetmap] Worldwide. For light use; large offices should use a tile provider.
+    [ign-plan] France
+    [ign-aerial] France
+    [swisstopo-map] Switzerland
+    [swisstopo-aerial] Switzerland
+    [pdok-map] Netherlands
+    [pdok-aerial] Netherlands
+   *[ordnance-survey] Great Britain. Requires a key of the OS Data Hub.
+}
+base-map-new-title = { $kind ->
+    [xyz] Add tiles (XYZ)
+    [wmts] Add a WMTS
+    [wms] Add a WMS
+   *[style] Add a MapLibre style
+}
+base-map-form-note = Check that the terms of the service allow your use. Members’ browsers contact the service directly when they show this base map.
+base-map-url = URL
+base-map-url-hint = { $kind ->
+    [xyz] With {"{z}"}, {"{x}"} and {"{y}"}, or {"{-y}"} if rows count from the south. {"{s}"} stands for the servers a, b and c.
+    [wmts] With {"{TileMatrix}"}, {"{TileRow}"} and {"{TileCol}"}. Replace other placeholders by their values. The tile matrix set must be Web Mercator (EPSG:3857).
+    [wms] The address of the service. Groma adds the parameters of a map request.
+   *[style] The address of the style document.
+}
+base-map-key = Key
+base-map-key-hint = Replaces {"{key}"} in the URL. Browsers send the key, so every member can read it. If the service allows it, restrict the key to the address of this site.
+base-map-layers = Layers
+base-map-layers-hint = The names of the layers, separated by commas
+base-map-styles = Styles
+base-map-styles-hint = One for each layer, separated by commas. Leave empty for the default styles.
+base-map-format = Image format
+base-map-hosts = Other servers
+base-map-hosts-hint = The servers that the style loads tiles, glyphs and sprites from, one per line, for example https://tiles.example.com. Browsers block all others.
+base-map-attribution = Attribution
+base-map-attribution-hint = The source to credit on maps
+base-map-attribution-url = Link of the attribution
+base-map-min-zoom = Lowest zoom
+base-map-min-zoom-hint = Below it, maps show the built-in ground. Leave empty for 0.
+base-map-max-zoom = Highest zoom
+base-map-max-zoom-hint = Beyond it, the images are enlarged. Leave empty for 19.
+base-map-tile-size = Tile size in pixels
+base-map-default = Show by default
+base-map-default-hint = Maps load it until the member chooses another one.
+base-map-saved = Base map “{ $name }” saved.
+base-map-moved = Base map “{ $name }” moved.
+base-map-deleted = Base map “{ $name }” deleted.
+base-map-delete = Delete base map
+base-map-delete-text = Members who chose this base map see the default one instead.
+base-map-server = Map of this server
+
 ## Scripts: messages and dialogs
 
 script-close = Close
@@ -1224,6 +1323,72 @@ script-map-layers-empty = No layers yet. Draw a shape, or import a file.
 script-map-layer-new-submissions = Submissions (new layer)
 script-map-layer-opacity = Opacity of { $name }
 script-map-layer-zoom-to = Zoom to { $name }
+
+## Scripts: base maps
+
+script-map-base = Base map
+script-map-base-built-in = Built-in ground
+script-map-base-add = Add a base map
+script-map-base-failed = The base map “{ $name }” could not be loaded.
+script-map-sea = { $sea ->
+    [north-atlantic] North Atlantic Ocean
+    [south-atlantic] South Atlantic Ocean
+    [north-pacific] North Pacific Ocean
+    [south-pacific] South Pacific Ocean
+    [indian] Indian Ocean
+    [arctic] Arctic Ocean
+    [southern] Southern Ocean
+    [mediterranean] Mediterranean Sea
+    [caribbean] Caribbean Sea
+    [gulf-of-mexico] Gulf of Mexico
+    [arabian] Arabian Sea
+    [bay-of-bengal] Bay of Bengal
+    [south-china] South China Sea
+    [east-china] East China Sea
+    [japan] Sea of Japan
+    [okhotsk] Sea of Okhotsk
+    [bering] Bering Sea
+    [coral] Coral Sea
+    [tasman] Tasman Sea
+    [philippine] Philippine Sea
+    [hudson-bay] Hudson Bay
+    [gulf-of-alaska] Gulf of Alaska
+    [norwegian] Norwegian Sea
+    [greenland] Greenland Sea
+    [barents] Barents Sea
+    [kara] Kara Sea
+    [labrador] Labrador Sea
+    [baffin-bay] Baffin Bay
+    [north] North Sea
+    [baltic] Baltic Sea
+    [gulf-of-bothnia] Gulf of Bothnia
+    [black] Black Sea
+    [caspian] Caspian Sea
+    [red] Red Sea
+    [persian-gulf] Persian Gulf
+    [gulf-of-aden] Gulf of Aden
+    [gulf-of-guinea] Gulf of Guinea
+    [bay-of-biscay] Bay of Biscay
+    [english-channel] English Channel
+    [irish] Irish Sea
+    [celtic] Celtic Sea
+    [tyrrhenian] Tyrrhenian Sea
+    [ligurian] Ligurian Sea
+    [adriatic] Adriatic Sea
+    [ionian] Ionian Sea
+    [aegean] Aegean Sea
+    [sargasso] Sargasso Sea
+    [java] Java Sea
+    [timor] Timor Sea
+    [great-australian-bight] Great Australian Bight
+    [mozambique-channel] Mozambique Channel
+    [yellow] Yellow Sea
+    [gulf-of-thailand] Gulf of Thailand
+    [andaman] Andaman Sea
+    [weddell] Weddell Sea
+    [ross] Ross Sea
+   *[gulf-of-st-lawrence] Gulf of St Lawrence
+}
 
 ## Scripts: selected feature or folder
 

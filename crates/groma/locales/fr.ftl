@@ -319,6 +319,9 @@ activity-sentence = { $action ->
     [layer-created] { $actor } a créé la couche { $subject }
     [layer-updated] { $actor } a modifié la couche { $subject }
     [layer-deleted] { $actor } a supprimé la couche { $subject }
+    [baseMap-created] { $actor } a ajouté le fond de carte { $subject }
+    [baseMap-updated] { $actor } a modifié le fond de carte { $subject }
+    [baseMap-deleted] { $actor } a supprimé le fond de carte { $subject }
     [geometries-created] { $actor } a ajouté { $created ->
         [one] { $created } objet
        *[other] { $created } objets
@@ -594,6 +597,8 @@ field-name = { $field ->
     [bbox] Emplacement
     [archivedAt] Archivage
     [assignment] Tâche
+    [attribution] Source à citer
+    [attributionUrl] Lien de la source
     [billable] Facturable
     [clientName] Client
     [customFields] Champs personnalisés
@@ -604,12 +609,16 @@ field-name = { $field ->
     [incurredOn] Date
     [spentHours] Heures passées
     [startDate] Début
+    [maxZoom] Zoom maximal
+    [minZoom] Zoom minimal
+    [tileSize] Taille des tuiles
+    [hosts] Autres serveurs
+    [kind] Type
     [submittedBy] Déclarée par
     [unitAmount] Prix unitaire
     [amount] Montant
     [appliesTo] S’applique à
     [assignees] Assignée à
-    [attribution] Source à citer
     [budget] Budget
     [category] Catégorie
     [color] Couleur
@@ -625,8 +634,6 @@ field-name = { $field ->
     [form] Formulaire
     [group] Groupe
     [isDefault] Par défaut
-    [maxZoom] Zoom maximal
-    [minZoom] Zoom minimal
     [name] Nom
     [owner] Responsable
     [password] Mot de passe
@@ -825,6 +832,12 @@ violation = { $code ->
     [repeated-event] contient « { $name } » plusieurs fois
     [not-printable] ne doit contenir que des caractères ASCII imprimables
     [surrounding-space] ne doit ni commencer ni finir par une espace
+    [http-not-private] doit commencer par https:// ; http:// n’est accepté que pour votre propre réseau
+    [missing-placeholders] doit contenir { $names }
+    [unknown-placeholder] contient la variable inconnue { $name } ; remplacez-la par sa valeur
+    [key-without-placeholder] ne sert pas : l’URL ne contient pas {"{key}"}
+    [too-many-hosts] doit avoir au plus { $max } serveurs
+    [too-many-base-maps] ne peut pas être ajouté : un espace de travail a au plus { $max } fonds de carte
    *[other] { $text }
 }
 form-custom-number = doit être un nombre
@@ -1268,6 +1281,95 @@ docs-event-headers = En-têtes d’un envoi
 docs-event-responses = Réponses du destinataire
 docs-schemas = Schémas
 
+## Settings: base maps
+
+base-maps-title = Fonds de carte
+base-map-new = Ajouter un fond de carte
+base-maps-empty = Aucun fond de carte pour l’instant. Les cartes montrent le fond intégré : pays et mers. Ajoutez la carte d’un autre serveur, par exemple OpenStreetMap ou les photos aériennes de votre pays.
+base-maps-note = Les membres choisissent un fond dans le panneau des couches de la carte. Leur navigateur le charge directement depuis ces serveurs, et seulement s’il est choisi.
+base-map-column-name = Fond de carte
+base-map-column-kind = Type
+base-map-column-hosts = Serveurs
+base-map-column-default = Par défaut
+base-map-is-default = Par défaut
+base-map-move-up = Monter { $name }
+base-map-move-down = Descendre { $name }
+base-map-edit-title = Modifier { $name }
+base-map-delete-named = Supprimer { $name }
+base-map-kind = { $kind ->
+    [xyz] Tuiles (XYZ)
+    [wmts] WMTS
+    [wms] WMS
+   *[style] Style MapLibre
+}
+base-map-kind-note = { $kind ->
+    [xyz] Une URL avec le zoom, la colonne et la ligne d’une tuile
+    [wmts] Un Web Map Tile Service en Web Mercator
+    [wms] Un Web Map Service qui accepte EPSG:3857
+   *[style] Un document de style avec des tuiles vectorielles ou en images
+}
+base-map-presets = Services publics
+base-map-kinds = Un autre service
+base-map-preset = { $preset ->
+    [openstreetmap] OpenStreetMap
+    [ign-plan] Plan IGN
+    [ign-aerial] Photos aériennes IGN
+    [swisstopo-map] Carte swisstopo
+    [swisstopo-aerial] Photos aériennes swisstopo
+    [pdok-map] Carte PDOK
+    [pdok-aerial] Photos aériennes PDOK
+   *[ordnance-survey] Ordnance Survey
+}
+base-map-preset-note = { $preset ->
+    [openstreetmap] Monde entier. Pour un usage modéré ; un grand cabinet devrait recourir à un fournisseur de tuiles.
+    [ign-plan] France
+    [ign-aerial] France
+    [swisstopo-map] Suisse
+    [swisstopo-aerial] Suisse
+    [pdok-map] Pays-Bas
+    [pdok-aerial] Pays-Bas
+   *[ordnance-survey] Grande-Bretagne. Demande une clé de l’OS Data Hub.
+}
+base-map-new-title = { $kind ->
+    [xyz] Ajouter des tuiles (XYZ)
+    [wmts] Ajouter un WMTS
+    [wms] Ajouter un WMS
+   *[style] Ajouter un style MapLibre
+}
+base-map-form-note = Vérifiez que les conditions du service permettent votre usage. Les navigateurs des membres contactent directement le service quand ils montrent ce fond de carte.
+base-map-url = URL
+base-map-url-hint = { $kind ->
+    [xyz] Avec {"{z}"}, {"{x}"} et {"{y}"}, ou {"{-y}"} si les lignes comptent depuis le sud. {"{s}"} désigne les serveurs a, b et c.
+    [wmts] Avec {"{TileMatrix}"}, {"{TileRow}"} et {"{TileCol}"}. Remplacez les autres variables par leur valeur. Le jeu de matrices doit être en Web Mercator (EPSG:3857).
+    [wms] L’adresse du service. Groma ajoute les paramètres d’une requête de carte.
+   *[style] L’adresse du document de style.
+}
+base-map-key = Clé
+base-map-key-hint = Remplace {"{key}"} dans l’URL. Les navigateurs envoient la clé : chaque membre peut donc la lire. Si le service le permet, limitez la clé à l’adresse de ce site.
+base-map-layers = Couches
+base-map-layers-hint = Les noms des couches, séparés par des virgules
+base-map-styles = Styles
+base-map-styles-hint = Un par couche, séparés par des virgules. Laissez vide pour les styles par défaut.
+base-map-format = Format d’image
+base-map-hosts = Autres serveurs
+base-map-hosts-hint = Les serveurs dont le style charge les tuiles, les glyphes et les symboles, un par ligne, par exemple https://tiles.example.com. Les navigateurs bloquent tous les autres.
+base-map-attribution = Source à citer
+base-map-attribution-hint = Son nom apparaît sur la carte
+base-map-attribution-url = Lien de la source
+base-map-min-zoom = Zoom minimal
+base-map-min-zoom-hint = En dessous, les cartes montrent le fond intégré. Laissez vide pour 0.
+base-map-max-zoom = Zoom maximal
+base-map-max-zoom-hint = Au-delà, les images sont agrandies. Laissez vide pour 19.
+base-map-tile-size = Taille des tuiles en pixels
+base-map-default = Montrer par défaut
+base-map-default-hint = Les cartes le chargent tant que le membre n’en choisit pas un autre.
+base-map-saved = Fond de carte « { $name } » enregistré.
+base-map-moved = Fond de carte « { $name } » déplacé.
+base-map-deleted = Fond de carte « { $name } » supprimé.
+base-map-delete = Supprimer le fond de carte
+base-map-delete-text = Les membres qui ont choisi ce fond verront le fond par défaut.
+base-map-server = Carte de ce serveur
+
 ## Scripts: messages and dialogs
 
 script-close = Fermer
@@ -1366,6 +1468,72 @@ script-map-layers-empty = Aucune couche pour l’instant. Dessinez un objet, ou 
 script-map-layer-new-submissions = Submissions (nouvelle couche)
 script-map-layer-opacity = Opacité de la couche { $name }
 script-map-layer-zoom-to = Zoomer sur la couche { $name }
+
+## Scripts: base maps
+
+script-map-base = Fond de carte
+script-map-base-built-in = Fond intégré
+script-map-base-add = Ajouter un fond de carte
+script-map-base-failed = Le fond de carte « { $name } » n’a pas pu être chargé.
+script-map-sea = { $sea ->
+    [north-atlantic] Océan Atlantique Nord
+    [south-atlantic] Océan Atlantique Sud
+    [north-pacific] Océan Pacifique Nord
+    [south-pacific] Océan Pacifique Sud
+    [indian] Océan Indien
+    [arctic] Océan Arctique
+    [southern] Océan Austral
+    [mediterranean] Mer Méditerranée
+    [caribbean] Mer des Caraïbes
+    [gulf-of-mexico] Golfe du Mexique
+    [arabian] Mer d’Arabie
+    [bay-of-bengal] Golfe du Bengale
+    [south-china] Mer de Chine méridionale
+    [east-china] Mer de Chine orientale
+    [japan] Mer du Japon
+    [okhotsk] Mer d’Okhotsk
+    [bering] Mer de Béring
+    [coral] Mer de Corail
+    [tasman] Mer de Tasman
+    [philippine] Mer des Philippines
+    [hudson-bay] Baie d’Hudson
+    [gulf-of-alaska] Golfe d’Alaska
+    [norwegian] Mer de Norvège
+    [greenland] Mer du Groenland
+    [barents] Mer de Barents
+    [kara] Mer de Kara
+    [labrador] Mer du Labrador
+    [baffin-bay] Baie de Baffin
+    [north] Mer du Nord
+    [baltic] Mer Baltique
+    [gulf-of-bothnia] Golfe de Botnie
+    [black] Mer Noire
+    [caspian] Mer Caspienne
+    [red] Mer Rouge
+    [persian-gulf] Golfe Persique
+    [gulf-of-aden] Golfe d’Aden
+    [gulf-of-guinea] Golfe de Guinée
+    [bay-of-biscay] Golfe de Gascogne
+    [english-channel] Manche
+    [irish] Mer d’Irlande
+    [celtic] Mer Celtique
+    [tyrrhenian] Mer Tyrrhénienne
+    [ligurian] Mer Ligure
+    [adriatic] Mer Adriatique
+    [ionian] Mer Ionienne
+    [aegean] Mer Égée
+    [sargasso] Mer des Sargasses
+    [java] Mer de Java
+    [timor] Mer de Timor
+    [great-australian-bight] Grande Baie australienne
+    [mozambique-channel] Canal du Mozambique
+    [yellow] Mer Jaune
+    [gulf-of-thailand] Golfe de Thaïlande
+    [andaman] Mer d’Andaman
+    [weddell] Mer de Weddell
+    [ross] Mer de Ross
+   *[gulf-of-st-lawrence] Golfe du Saint-Laurent
+}
 
 ## Scripts: selected feature or folder
 

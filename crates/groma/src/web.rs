@@ -8,6 +8,7 @@ mod account;
 mod activity_feed;
 pub(crate) mod assets;
 mod authorize;
+mod base_maps;
 mod budget_chart;
 mod cookies;
 mod dashboard;

@@ -1,25 +1,40 @@
-// The built-in base map: land, borders and names of countries, and a graticule whose spacing follows the
-// zoom. It needs no other server. Countries load at low resolution first, and at high resolution once
-// the difference is visible. A configured map style replaces this base map.
+// The built-in base map: land, borders, names of countries and seas, and a graticule whose spacing follows
+// the zoom. It needs no other server. Countries load at low resolution first, and at high resolution once
+// the difference is visible. Another base map hides this one; see base-maps.ts.
 
-import type { Feature, FeatureCollection, MultiPolygon, Point, Polygon, Position } from "geojson";
-import type { GeoJSONSource, Map as MapLibre, StyleSpecification } from "maplibre-gl";
+import type { FeatureCollection } from "geojson";
+import type {
+  ExpressionSpecification,
+  GeoJSONSource,
+  Map as MapLibre,
+  StyleSpecification,
+} from "maplibre-gl";
 import { feature } from "topojson-client";
 import type { GeometryCollection, Topology } from "topojson-specification";
 import { graticule } from "./graticule";
 import { palette, type Palette } from "./palette";
+import { type Countries, placeNames } from "./place-names";
 import { unwrapRing } from "./unwrap-ring";
-
-type Countries = FeatureCollection<Polygon | MultiPolygon, { name: string }>;
 
 /** The zoom from which the low-resolution coastline looks coarse. */
 const DETAIL_ZOOM = 4.5;
+/** The layers above the background, with their range of zooms. */
+const LAYERS = [
+  { id: "land", min: 0, max: 24 },
+  { id: "borders", min: 0, max: 24 },
+  { id: "grid", min: 0, max: 24 },
+  { id: "names", min: 0, max: 8 },
+] as const;
+const BACKGROUND = "water";
+const IS_SEA: ExpressionSpecification = ["==", ["get", "kind"], "sea"];
 const EMPTY: FeatureCollection = { type: "FeatureCollection", features: [] };
 
 export function baseStyle(): StyleSpecification {
   const colors = palette();
   return {
     version: 8,
+    // Labels look the same above a style that brings its own fonts.
+    "font-faces": { Inter: new URL(asset("inter.woff2"), location.origin).href },
     sources: {
       countries: { type: "geojson", data: EMPTY, tolerance: 0.05, attribution: "Natural Earth" },
       names: { type: "geojson", data: EMPTY },
@@ -47,21 +62,36 @@ export function baseStyle(): StyleSpecification {
         id: "names",
         type: "symbol",
         source: "names",
-        minzoom: 1.5,
         maxzoom: 8,
+        filter: [">=", ["zoom"], ["get", "minZoom"]],
         layout: {
           "text-field": ["get", "name"],
-          // Without a glyph URL, MapLibre renders labels with the fonts of the page.
           "text-font": ["Inter"],
           "text-size": ["interpolate", ["linear"], ["zoom"], 2, 10, 6, 14],
-          "text-letter-spacing": 0.06,
+          "text-letter-spacing": ["case", IS_SEA, 0.14, 0.06],
           "text-max-width": 7,
           "symbol-sort-key": ["-", ["get", "size"]],
         },
-        paint: { "text-color": colors.label, "text-halo-color": colors.halo, "text-halo-width": 1.2 },
+        paint: {
+          "text-color": ["case", IS_SEA, colors.seaLabel, colors.label],
+          "text-halo-color": ["case", IS_SEA, colors.water, colors.halo],
+          "text-halo-width": 1.2,
+        },
       },
     ],
   };
+}
+
+export function isBuiltInLayer(id: string): boolean {
+  return id === BACKGROUND || LAYERS.some((layer) => layer.id === id);
+}
+
+/** Shows the base map below a zoom: 0 hides all but the background, which shows while tiles load. */
+export function limitBuiltIn(map: MapLibre, maxZoom: number): void {
+  for (const { id, min, max } of LAYERS) {
+    map.setLayoutProperty(id, "visibility", maxZoom > min ? "visible" : "none");
+    if (maxZoom > min) map.setLayerZoomRange(id, min, Math.min(max, maxZoom));
+  }
 }
 
 /** Loads the data of the base map and updates it as the map moves. The style must be loaded. */
@@ -84,13 +114,12 @@ export async function loadBaseMap(map: MapLibre): Promise<void> {
 
 /** Applies the colors of the light or dark theme. */
 export function setBaseMapColors(map: MapLibre, colors: Palette): void {
-  if (!map.getLayer("land")) return;
   map.setPaintProperty("water", "background-color", colors.water);
   map.setPaintProperty("land", "fill-color", colors.land);
   map.setPaintProperty("borders", "line-color", colors.border);
   map.setPaintProperty("grid", "line-color", colors.grid);
-  map.setPaintProperty("names", "text-color", colors.label);
-  map.setPaintProperty("names", "text-halo-color", colors.halo);
+  map.setPaintProperty("names", "text-color", ["case", IS_SEA, colors.seaLabel, colors.label]);
+  map.setPaintProperty("names", "text-halo-color", ["case", IS_SEA, colors.water, colors.halo]);
 }
 
 async function showCountries(map: MapLibre, url: string): Promise<void> {
@@ -103,45 +132,9 @@ async function showCountries(map: MapLibre, url: string): Promise<void> {
     for (const rings of parts) rings.forEach((ring, index) => (rings[index] = unwrapRing(ring)));
   }
   source(map, "countries")?.setData(countries);
-  await document.fonts.load("400 16px Inter");
-  source(map, "names")?.setData({
-    type: "FeatureCollection",
-    features: countries.features.map(countryLabel),
-  });
+  source(map, "names")?.setData(placeNames(countries));
 }
 
 function source(map: MapLibre, id: string): GeoJSONSource | undefined {
   return map.getSource<GeoJSONSource>(id);
-}
-
-/** Places a country's name at the centroid of its largest part. */
-function countryLabel({
-  geometry,
-  properties,
-}: Feature<Polygon | MultiPolygon, { name: string }>): Feature<Point> {
-  const parts = geometry.type === "Polygon" ? [geometry.coordinates] : geometry.coordinates;
-  let largest = { size: -1, center: [0, 0] as Position };
-  for (const [ring] of parts) {
-    const part = ring ? areaAndCentroid(ring) : largest;
-    if (part.size > largest.size) largest = part;
-  }
-  const { size, center } = largest;
-  return {
-    type: "Feature",
-    properties: { name: properties.name, size },
-    geometry: { type: "Point", coordinates: center },
-  };
-}
-
-function areaAndCentroid(ring: Position[]): { size: number; center: Position } {
-  let [doubleArea, x, y] = [0, 0, 0];
-  for (let index = 0; index + 1 < ring.length; index += 1) {
-    const [[x0 = 0, y0 = 0], [x1 = 0, y1 = 0]] = [ring[index] ?? [], ring[index + 1] ?? []];
-    const cross = x0 * y1 - x1 * y0;
-    doubleArea += cross;
-    x += (x0 + x1) * cross;
-    y += (y0 + y1) * cross;
-  }
-  if (doubleArea === 0) return { size: 0, center: ring[0] ?? [0, 0] };
-  return { size: Math.abs(doubleArea / 2), center: [x / (3 * doubleArea), y / (3 * doubleArea)] };
 }

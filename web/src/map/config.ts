@@ -1,6 +1,7 @@
 // The configuration that a page passes to its map, and the responses of the map's routes.
 
 import type { BBox, FeatureCollection, Geometry, Point } from "geojson";
+import type { BaseMapsConfig } from "./base-maps";
 
 /** West, south, east, north. */
 export type Bounds = [number, number, number, number];
@@ -43,8 +44,7 @@ export interface MapConfig {
   delete: string;
   /** The URL of the folder search. */
   search: string;
-  /** The URL of a MapLibre style that replaces the built-in base map. */
-  style: string | null;
+  baseMaps: BaseMapsConfig;
   canEdit: boolean;
   /** `zoom/latitude/longitude` */
   position: string | null;
@@ -104,7 +104,7 @@ export function readConfig(element: HTMLElement): MapConfig {
     save: config.save ?? "/map/geometries",
     delete: config.delete ?? "/map/geometries/{id}/delete",
     search: config.search ?? "/map/folders",
-    style: config.style ?? null,
+    baseMaps: config.baseMaps ?? { list: [], settings: null },
     canEdit: config.canEdit ?? false,
     position: config.position ?? null,
     small: config.small ?? element.classList.contains("map"),

@@ -1,16 +1,10 @@
 // Creates a MapLibre map with everything that all maps of the application share: the worker script, the
-// built-in base map or the configured style, the scale, and translated labels.
+// base maps, the scale, and translated labels.
 
-import {
-  type MapOptions,
-  Map as MapLibre,
-  ScaleControl,
-  setWorkerCount,
-  setWorkerUrl,
-  type StyleSpecification,
-} from "maplibre-gl";
+import { type MapOptions, Map as MapLibre, ScaleControl, setWorkerCount, setWorkerUrl } from "maplibre-gl";
 import { t } from "../messages";
-import { baseStyle, loadBaseMap, setBaseMapColors } from "./basemap";
+import { type BaseMaps, createBaseMaps } from "./base-maps";
+import { baseStyle, setBaseMapColors } from "./basemap";
 import type { MapConfig } from "./config";
 import { withPalette } from "./palette";
 
@@ -19,15 +13,14 @@ export async function createMap(
   element: HTMLElement,
   config: MapConfig,
   options: Omit<MapOptions, "container" | "style">,
-): Promise<MapLibre> {
-  setWorkerUrl(new URL(asset("map-worker.js"), location.origin).href);
+): Promise<{ map: MapLibre; baseMaps: BaseMaps }> {
+  setWorkerUrl(workerUrl());
   // With a single worker, tiles would wait until the base map is processed.
   setWorkerCount(Math.min(4, Math.max(2, Math.floor(navigator.hardwareConcurrency / 2))));
-  const style: StyleSpecification | string = config.style ?? baseStyle();
   const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)").matches;
   const map = new MapLibre({
     container: element,
-    style,
+    style: baseStyle(),
     attributionControl: { compact: true },
     dragRotate: false,
     pitchWithRotate: false,
@@ -39,41 +32,27 @@ export async function createMap(
   });
   map.touchZoomRotate.disableRotation();
   map.keyboard.disableRotation();
+  // For tests and for the console of the browser.
+  Object.assign(element, { map });
   // Tests wait for this state.
   map.on("dataloading", () => (element.dataset.state = "loading"));
   map.on("idle", () => (element.dataset.state = "ready"));
   map.addControl(new ScaleControl({ maxWidth: 110 }), "bottom-left");
-  const hasCustomStyle = await waitForStyle(map, config.style !== null);
-  // MapLibre opens the attribution at first; the button that opens it is enough.
+  await map.once("load");
+  // MapLibre opens the attribution at first; for the built-in base map, the button that opens it is enough.
   element.querySelector(".maplibregl-ctrl-attrib")?.classList.remove("maplibregl-compact-show");
-  if (!hasCustomStyle) {
-    loadBaseMap(map).catch((error: unknown) => console.warn("The base map could not be loaded:", error));
-    withPalette((colors) => setBaseMapColors(map, colors));
-  }
-  return map;
+  withPalette((colors) => setBaseMapColors(map, colors));
+  return { map, baseMaps: createBaseMaps(map, config.baseMaps) };
 }
 
 /**
- * Waits until the style is loaded. If a custom style cannot be loaded, the built-in one replaces it.
- * Returns whether the map shows the custom style.
+ * A worker that starts from a blob has the Content-Security-Policy and the Referrer-Policy of the page. One
+ * that starts from a file has none, and could load vector tiles from anywhere.
  */
-async function waitForStyle(map: MapLibre, isCustom: boolean): Promise<boolean> {
-  const load = new Promise<void>((resolve) => map.once("load", () => resolve()));
-  if (!isCustom) return load.then(() => false);
-  return new Promise((resolve) => {
-    const onError = (event: object) => {
-      if (map.isStyleLoaded()) return;
-      map.off("error", onError);
-      console.warn("The configured map style could not be loaded; using the built-in base map:", event);
-      map.setStyle(baseStyle());
-      void load.then(() => resolve(false));
-    };
-    map.on("error", onError);
-    void load.then(() => {
-      map.off("error", onError);
-      resolve(true);
-    });
-  });
+function workerUrl(): string {
+  const script = new URL(asset("map-worker.js"), location.origin).href;
+  const source = new Blob([`import ${JSON.stringify(script)};`], { type: "text/javascript" });
+  return URL.createObjectURL(source);
 }
 
 /** The labels of MapLibre's own controls. */

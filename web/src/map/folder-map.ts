@@ -3,6 +3,8 @@
 import type { FeatureCollection } from "geojson";
 import { type LngLatBoundsLike, type Map as MapLibre, NavigationControl } from "maplibre-gl";
 import { t } from "../messages";
+import { createBaseMapSwitcher } from "./base-map-switcher";
+import type { BaseMaps } from "./base-maps";
 import { boundsOf, type Bounds, type MapConfig } from "./config";
 import { createMap } from "./create-map";
 import { addLayers, setLayerOpacity } from "./layers";
@@ -17,19 +19,25 @@ export async function showFolderMap(element: HTMLElement, config: MapConfig): Pr
   const bounds = shapeBounds(shapes) ?? (config.folder?.bbox ? boundsOf(config.folder.bbox) : null);
   showSummary(shapes, bounds);
   let map: MapLibre;
+  let baseMaps: BaseMaps;
   try {
-    map = await createMap(element, config, {
+    ({ map, baseMaps } = await createMap(element, config, {
       ...(bounds
         ? { bounds: bounds as LngLatBoundsLike, fitBoundsOptions: { padding: 40, maxZoom: 17 } }
         : { center: [8, 30], zoom: 0.6 }),
       // Scrolling over the map scrolls the page.
       cooperativeGestures: true,
-    });
+    }));
   } catch (error) {
     showMapError(element, error);
     return;
   }
   map.addControl(new NavigationControl({ showCompass: false }), "top-right");
+  const switcher = config.baseMaps.list.length > 0 && createBaseMapSwitcher(baseMaps, config.baseMaps);
+  if (switcher) {
+    switcher.classList.add("maplibregl-ctrl");
+    map.addControl({ onAdd: () => switcher, onRemove: () => switcher.remove() }, "top-left");
+  }
   addLayers(map, config.layers);
   for (const layer of config.layers) setLayerOpacity(map, layer, 0.35);
   addShapes(map, shapes);

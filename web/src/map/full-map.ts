@@ -4,6 +4,8 @@ import { GeolocateControl, type Map as MapLibre, NavigationControl } from "mapli
 import { reloadWithToast, showToast } from "../app/toasts";
 import { el } from "../dom";
 import { t } from "../messages";
+import { createBaseMapSwitcher } from "./base-map-switcher";
+import type { BaseMaps } from "./base-maps";
 import { createCard } from "./card";
 import { boundsOf, type Bounds, type MapConfig, type ShapeChange } from "./config";
 import { createMap } from "./create-map";
@@ -21,8 +23,9 @@ import { reloadOnUrlChange, urlHasPosition } from "./url-state";
 
 export async function showFullMap(element: HTMLElement, config: MapConfig): Promise<void> {
   let map: MapLibre;
+  let baseMaps: BaseMaps;
   try {
-    map = await createMap(element, config, { hash: "map", ...initialPosition(config) });
+    ({ map, baseMaps } = await createMap(element, config, { hash: "map", ...initialPosition(config) }));
   } catch (error) {
     showMapError(element, error);
     return;
@@ -38,6 +41,7 @@ export async function showFullMap(element: HTMLElement, config: MapConfig): Prom
     ? addFolderPoints(map, config.folders, (statuses) => panel?.setStatuses(statuses))
     : null;
   panel = createLayerPanel(map, config.layers, folders);
+  panel.element.append(createBaseMapSwitcher(baseMaps, config.baseMaps) ?? "");
 
   const showChange = ({ layerId, revision }: ShapeChange, message: string) => {
     const layer = config.layers.find(({ id }) => id === layerId);

@@ -7,6 +7,7 @@ export interface Palette {
   border: string;
   grid: string;
   label: string;
+  seaLabel: string;
   halo: string;
   text: string;
   accent: string;
@@ -19,6 +20,7 @@ const LIGHT: Palette = {
   border: "#c9c3b3",
   grid: "#d3d5cd",
   label: "#626b79",
+  seaLabel: "#4a6a7a",
   halo: "#f4f3ec",
   text: "#18202b",
   accent: "#b83a22",
@@ -31,6 +33,7 @@ const DARK: Palette = {
   border: "#333e4a",
   grid: "#28313b",
   label: "#929ba8",
+  seaLabel: "#7f9bb0",
   halo: "#1b222b",
   text: "#e8eaed",
   accent: "#f0806a",

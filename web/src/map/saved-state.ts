@@ -1,4 +1,4 @@
-// The state of the map that the browser keeps for the next visit: its position and the layer panel.
+// The state of the map that the browser keeps for the next visit: position, layer panel and base map.
 // Values in the URL take precedence.
 
 import type { Map as MapLibre } from "maplibre-gl";
@@ -6,6 +6,7 @@ import type { MapConfig } from "./config";
 
 const POSITION_KEY = "groma.map.position";
 const PANEL_KEY = "groma.map.layers";
+const BASE_MAP_KEY = "groma.map.base";
 
 export interface View {
   center: [number, number];
@@ -55,6 +56,15 @@ export function readPanelState(): PanelState {
 
 export function savePanelState(state: PanelState): void {
   write(PANEL_KEY, JSON.stringify(state));
+}
+
+/** The id of the base map that the user chose. */
+export function readBaseMap(): string | null {
+  return read(BASE_MAP_KEY);
+}
+
+export function saveBaseMap(id: string): void {
+  write(BASE_MAP_KEY, id);
 }
 
 // A browser can deny access to its storage. The map then starts with the defaults.

@@ -18,7 +18,9 @@ CREATE TABLE workspaces (
     people_generation bigint NOT NULL,
     -- A new random value whenever a webhook endpoint of the workspace changes.
     endpoints_version bigint NOT NULL DEFAULT 0,
-    created_at bigint NOT NULL
+    created_at bigint NOT NULL,
+    -- A JSON list.
+    base_maps text NOT NULL DEFAULT '[]'
 );
 
 CREATE TABLE users (

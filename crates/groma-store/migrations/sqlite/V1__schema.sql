@@ -14,7 +14,9 @@ CREATE TABLE workspaces (
     people_generation INTEGER NOT NULL,
     -- A new random value whenever a webhook endpoint of the workspace changes.
     endpoints_version INTEGER NOT NULL DEFAULT 0,
-    created_at INTEGER NOT NULL
+    created_at INTEGER NOT NULL,
+    -- A JSON list.
+    base_maps TEXT NOT NULL DEFAULT '[]'
 ) STRICT;
 
 CREATE TABLE users (

@@ -74,7 +74,8 @@ fn all() -> Vec<Table> {
         Table::whole(
             "workspaces",
             ids(&["id"])
-                + plain("no name name_key currency people_generation created_at endpoints_version"),
+                + plain("no name name_key currency people_generation created_at endpoints_version")
+                + plain("base_maps"),
         ),
         Table::of_workspace(
             "people",

@@ -16,7 +16,7 @@ pub(crate) fn mark(response: &mut Response) {
     response.extensions_mut().insert(FinalResponse);
 }
 
-/// Sets the headers of a page. The map may load from `hosts` as well.
+/// Sets the headers of a page. Its map may load from the origins in `hosts` as well.
 pub(crate) fn secure(response: &mut Response, is_https: bool, hosts: &[String]) {
     mark(response);
     let headers = response.headers_mut();
@@ -24,8 +24,10 @@ pub(crate) fn secure(response: &mut Response, is_https: bool, hosts: &[String]) 
         headers.insert(name, HeaderValue::from_static(value));
     };
     set(header::X_CONTENT_TYPE_OPTIONS, "nosniff");
-    // The origin check of forms needs the referrer; other sites must not see it.
-    set(header::REFERRER_POLICY, "same-origin");
+    // The origin check of forms needs the referrer; other sites must not see it. Map servers do: the usage
+    // policy of OpenStreetMap requires it, and others restrict keys by it. They see no more than the origin.
+    let referrer = if hosts.is_empty() { "same-origin" } else { "strict-origin-when-cross-origin" };
+    set(header::REFERRER_POLICY, referrer);
     set(header::X_FRAME_OPTIONS, "DENY");
     set(HeaderName::from_static("cross-origin-opener-policy"), "same-origin");
     set(

@@ -7,7 +7,7 @@ use super::{
     error_page::{self, ErrorContext},
     form::{Form, Pairs, local_path},
     i18n::id,
-    page::FlashConsumed,
+    page::{FlashConsumed, MapOrigins},
     request_context::RequestContext,
     secrets_match,
 };
@@ -62,10 +62,12 @@ pub(super) async fn authorize(
     let encoding = Encoding::preferred(request.headers());
     let result = AssertUnwindSafe(check.run(request, next, &mut errors)).catch_unwind().await;
     let result = result.unwrap_or_else(|_| Err(WebError::internal("a page panicked")));
-    let response = result.unwrap_or_else(IntoResponse::into_response);
+    let mut response = result.unwrap_or_else(IntoResponse::into_response);
+    let origins = response.extensions_mut().remove::<MapOrigins>();
+    let origins = origins.map(|MapOrigins(origins)| origins).unwrap_or_default();
     let response = error_page::render(&check.web, response, errors).await;
     let mut response = compress(encoding, response).await;
-    security_headers::secure(&mut response, check.web.is_secure, &check.web.map_hosts);
+    security_headers::secure(&mut response, check.web.is_secure, &origins);
     response
 }
 

@@ -1,7 +1,7 @@
 //! The map page, and the requests of its script: tiles, folders, features, edits.
 
 use super::{
-    Shared, WebError,
+    Shared, WebError, base_maps,
     form::{Query, encode},
     format,
     i18n::{Localizer, id},
@@ -46,6 +46,7 @@ pub(super) async fn page(ctx: MemberContext, query: Query) -> Result<Response, W
         folder = folder_json(&ctx.record(Kind::Folder, sent).await?);
     }
     let layers = ctx.store().all_layers(ctx.workspace_id()).await?;
+    let base_maps = base_maps::read(&ctx).await?;
     let can_change = ctx.can(Permission::ChangeRecords);
     let config = json!({
         "layers": layers.iter().map(|layer| layer_config(layer, can_change)).collect::<Vec<_>>(),
@@ -57,19 +58,24 @@ pub(super) async fn page(ctx: MemberContext, query: Query) -> Result<Response, W
         "delete": "/map/geometries/{id}/delete",
         "search": "/map/folders",
         "csrf": ctx.request.csrf_token(),
-        "style": ctx.web.map_style,
+        "baseMaps": base_maps.config,
         "canEdit": can_change,
         "position": null,
         "small": false,
     });
     let content = MapPage { t: ctx.t(), config: config.to_string() };
-    let meta = Meta::new(ctx.t().msg("nav-map"), Nav::Map).with_map().full_screen();
+    let meta = Meta::new(ctx.t().msg("nav-map"), Nav::Map);
+    let meta = meta.with_map(base_maps.origins).full_screen();
     ctx.page(meta, &content).await
 }
 
-/// The configuration of the map on a folder's page.
-pub(super) async fn folder_config(ctx: &MemberContext, doc: &Doc) -> Result<String, WebError> {
+/// The configuration of the map on a folder's page, and the origins that it may load from.
+pub(super) async fn folder_config(
+    ctx: &MemberContext,
+    doc: &Doc,
+) -> Result<(String, Vec<String>), WebError> {
     let layers = ctx.store().all_layers(ctx.workspace_id()).await?;
+    let base_maps = base_maps::read(ctx).await?;
     let can_change = ctx.can(Permission::ChangeRecords);
     let config = json!({
         "layers": layers.iter().map(|layer| layer_config(layer, can_change)).collect::<Vec<_>>(),
@@ -77,12 +83,12 @@ pub(super) async fn folder_config(ctx: &MemberContext, doc: &Doc) -> Result<Stri
         "folder": folder_json(doc),
         "geometries": format!("{}/geometries.geojson", doc.path(Kind::Folder)),
         "csrf": ctx.request.csrf_token(),
-        "style": ctx.web.map_style,
+        "baseMaps": base_maps.config,
         "canEdit": can_change,
         "position": null,
         "small": true,
     });
-    Ok(config.to_string())
+    Ok((config.to_string(), base_maps.origins))
 }
 
 fn folder_json(doc: &Doc) -> Value {

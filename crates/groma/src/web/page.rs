@@ -22,6 +22,10 @@ use groma_store::RecordQuery;
 #[derive(Clone)]
 pub(super) struct FlashConsumed;
 
+/// The other origins that the map of a page may load from.
+#[derive(Clone)]
+pub(super) struct MapOrigins(pub(super) Vec<String>);
+
 /// The entry of the sidebar that a page belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Nav {
@@ -50,17 +54,18 @@ impl Nav {
 pub(crate) struct Meta {
     pub(crate) title: String,
     pub(crate) nav: Nav,
-    pub(crate) has_map: bool,
+    /// The origins that the page's map may load from; `None` if the page has no map.
+    pub(crate) map_origins: Option<Vec<String>>,
     pub(crate) is_full_screen: bool,
 }
 
 impl Meta {
     pub(crate) fn new(title: impl Into<String>, nav: Nav) -> Self {
-        Self { title: title.into(), nav, has_map: false, is_full_screen: false }
+        Self { title: title.into(), nav, map_origins: None, is_full_screen: false }
     }
 
-    pub(crate) fn with_map(self) -> Self {
-        Self { has_map: true, ..self }
+    pub(crate) fn with_map(self, origins: Vec<String>) -> Self {
+        Self { map_origins: Some(origins), ..self }
     }
 
     pub(crate) fn full_screen(self) -> Self {
@@ -172,13 +177,16 @@ impl MemberContext {
             csrf: self.request.csrf_token(),
             here: &self.request.path,
             flash: self.request.flash.as_ref(),
-            has_map: meta.has_map,
+            has_map: meta.map_origins.is_some(),
             is_full_screen: meta.is_full_screen,
             content,
         };
         let mut response = html(status, layout.render()?);
         if self.request.flash.is_some() {
             response.extensions_mut().insert(FlashConsumed);
+        }
+        if let Some(origins) = meta.map_origins.filter(|origins| !origins.is_empty()) {
+            response.extensions_mut().insert(MapOrigins(origins));
         }
         Ok(response)
     }

@@ -11,7 +11,7 @@ use super::{
         list, status,
     },
     search,
-    settings::{self, activity, layers, members, statuses, tokens, webhooks, workspace},
+    settings::{self, activity, base_maps, layers, members, statuses, tokens, webhooks, workspace},
     setup, suggestions,
 };
 use axum::{
@@ -184,6 +184,14 @@ pub(super) fn all() -> Vec<Route> {
         post "/settings/layers/{id}" member(Administer) => layers::update;
         get  "/settings/layers/{id}/delete" member(Administer) => layers::delete_page;
         post "/settings/layers/{id}/delete" member(Administer) => layers::delete;
+        get  "/settings/base-maps" member(Administer) => base_maps::page;
+        get  "/settings/base-maps/new" member(Administer) => base_maps::new_page;
+        post "/settings/base-maps/new" member(Administer) => base_maps::create;
+        get  "/settings/base-maps/{id}" member(Administer) => base_maps::edit_page;
+        post "/settings/base-maps/{id}" member(Administer) => base_maps::update;
+        post "/settings/base-maps/{id}/move" member(Administer) => base_maps::move_base_map;
+        get  "/settings/base-maps/{id}/delete" member(Administer) => base_maps::delete_page;
+        post "/settings/base-maps/{id}/delete" member(Administer) => base_maps::delete;
         get  "/settings/activity" member(Administer) => activity::page;
     }
 }

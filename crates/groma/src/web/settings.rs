@@ -1,6 +1,7 @@
-//! The settings pages: workspace, members, statuses, layers, activity, tokens, webhooks.
+//! The settings pages: workspace, members, statuses, layers, base maps, activity, tokens, webhooks.
 
 pub(super) mod activity;
+pub(super) mod base_maps;
 pub(super) mod layers;
 pub(super) mod members;
 pub(super) mod statuses;
@@ -53,6 +54,7 @@ impl SettingsNav {
         link("/settings/members", "members", t.msg("members-title"), read);
         link("/settings/statuses", "status", t.msg("statuses-title"), administer);
         link("/settings/layers", "layers", t.msg("layers-title"), administer);
+        link(base_maps::PATH, "map", t.msg("base-maps-title"), administer);
         link("/settings/activity", "activity", t.msg("activity-title"), administer);
         link("/settings/tokens", "token", t.msg("tokens-title"), read);
         link("/settings/webhooks", "webhook", t.msg("webhooks-title"), administer);

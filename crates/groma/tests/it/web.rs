@@ -1,5 +1,6 @@
 //! The web application in a browser without scripts: cookies, pages, forms.
 
+mod base_maps;
 mod browser;
 mod login;
 mod login_throttling;

@@ -78,6 +78,8 @@ struct SectionLink {
 
 struct MapPart {
     config: String,
+    /// The origins that the map may load from.
+    origins: Vec<String>,
     coordinates: String,
     href: String,
 }
@@ -159,8 +161,8 @@ async fn show(ctx: MemberContext, key: &str, kind: Kind) -> Result<Response, Web
     page.activity = activity_feed::latest(&ctx, &statuses, Some(&subjects), None, 12).await?;
     let title = format!("{} {}", doc.reference(), page.title);
     let mut meta = Meta::new(title, Nav::of(kind));
-    if page.map.is_some() {
-        meta = meta.with_map();
+    if let Some(map) = &page.map {
+        meta = meta.with_map(map.origins.clone());
     }
     ctx.page(meta, &page).await
 }
@@ -314,8 +316,10 @@ async fn add_folder_parts(
             quick_add: quick_add(Kind::Expense).await?,
         },
     ];
+    let (config, origins) = map::folder_config(ctx, doc).await?;
     page.map = Some(MapPart {
-        config: map::folder_config(ctx, doc).await?,
+        config,
+        origins,
         coordinates: coordinates(t, &doc.0["bbox"]),
         href: map::folder_path(doc.reference()),
     });
