@@ -33,7 +33,7 @@ pub mod webhook;
 pub mod workspace;
 
 pub use email::Email;
-pub use error::{DomainError, FieldError, FieldErrors, Violation};
+pub use error::{DomainError, FieldError, FieldErrors, PropertyError, Violation};
 pub use event::Event;
 pub use id::{
     DeliveryId, EndpointId, GeometryId, InvitationId, LayerId, PersonId, RecordId, SessionId,

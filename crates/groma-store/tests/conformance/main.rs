@@ -13,6 +13,7 @@
 mod accounts;
 mod concurrency;
 mod coverage;
+mod declared_fields;
 mod engine_parity;
 mod events;
 mod feature_query;
