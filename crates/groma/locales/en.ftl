@@ -957,7 +957,7 @@ layer-field-type-name = { $type ->
    *[date] Date
 }
 layer-field-unit = Unit
-layer-field-unit-example = m²
+layer-field-unit-example = e.g. m²
 layer-field-default = Default
 layer-field-choices = Choices
 layer-field-choices-hint = One per line. Leave empty for any value.

@@ -1100,7 +1100,7 @@ layer-field-type-name = { $type ->
    *[date] Date
 }
 layer-field-unit = Unité
-layer-field-unit-example = m²
+layer-field-unit-example = p. ex. m²
 layer-field-default = Valeur par défaut
 layer-field-choices = Choix
 layer-field-choices-hint = Un par ligne. Laissez vide pour accepter toute valeur.

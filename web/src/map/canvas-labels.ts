@@ -46,10 +46,11 @@ export function addLabels(map: MapLibre, id: string, style: LabelStyle): void {
 
 const drawing = new WeakSet<MapLibre>();
 
+/** A map has one resolver: images with other names than labels are added before they are needed. */
 function drawMissingLabels(map: MapLibre): void {
   if (drawing.has(map)) return;
   drawing.add(map);
-  map.on("styleimagemissing", ({ id }) => {
+  map.setMissingStyleImageResolver((id) => {
     if (!id.startsWith(PREFIX) || map.hasImage(id)) return;
     const colors = PREFIX.length + palette().text.length + palette().halo.length;
     const pixelRatio = Math.min(devicePixelRatio, 2);
