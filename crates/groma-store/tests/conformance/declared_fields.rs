@@ -32,8 +32,8 @@ async fn set_up(workspace: &TestWorkspace, setup: LayerSetup) -> Result<Layer, E
     workspace.store.set_up_layer(id, actor, key, setup, workspace.tick()).await
 }
 
-async fn declare(workspace: &TestWorkspace, fields: Value) {
-    let fields = parse_fields(&fields).unwrap();
+async fn declare(workspace: &TestWorkspace, fields: &Value) {
+    let fields = parse_fields(fields).unwrap();
     let setup = LayerSetup { declared_fields: Some(fields), ..LayerSetup::default() };
     set_up(workspace, setup).await.unwrap();
 }
@@ -49,7 +49,8 @@ fn land_use() -> Value {
     ])
 }
 
-fn point(id: u32, properties: Value) -> Value {
+fn point(id: u32, properties: impl Into<Value>) -> Value {
+    let properties: Value = properties.into();
     json!({ "type": "Feature", "id": id, "properties": properties,
         "geometry": { "type": "Point", "coordinates": [1, 2] } })
 }
@@ -69,7 +70,7 @@ async fn properties(workspace: &TestWorkspace) -> Vec<Map<String, Value>> {
 
 async fn properties_that_do_not_fit_are_rejected_with_their_pointers(fixture: Fixture) {
     fixture.post(&collection(&[])).await;
-    declare(&fixture, land_use()).await;
+    declare(&fixture, &land_use()).await;
     let body = collection(&[
         point(1, json!({ "use": "wood", "free": [1] })),
         point(2, json!({ "use": "lake", "floors": "two" })),
@@ -101,7 +102,7 @@ async fn properties_that_do_not_fit_are_rejected_with_their_pointers(fixture: Fi
 
 async fn defaults_fill_new_features_and_posting_twice_changes_nothing(fixture: Fixture) {
     fixture.post(&collection(&[])).await;
-    declare(&fixture, land_use()).await;
+    declare(&fixture, &land_use()).await;
     let body = collection(&[point(1, json!({ "use": "wood" }))]);
     assert_eq!(fixture.post(&body).await.created, 1);
     assert_eq!(properties(&fixture).await[0]["floors"], 1);
@@ -115,7 +116,7 @@ async fn defaults_fill_new_features_and_posting_twice_changes_nothing(fixture: F
 
 async fn old_features_can_be_moved_but_changed_properties_must_fit(fixture: Fixture) {
     fixture.post(&collection(&[point(1, json!({ "use": "lake" })), point(2, json!({}))])).await;
-    declare(&fixture, land_use()).await;
+    declare(&fixture, &land_use()).await;
     let key = LayerKey::parse("submissions");
     let store = &fixture.store;
     assert_eq!(store.count_unfit_features(fixture.workspace_id, &key).await.unwrap(), 2);

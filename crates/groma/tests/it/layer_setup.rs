@@ -14,7 +14,8 @@ fn fields() -> Value {
     ])
 }
 
-fn point(id: u32, properties: Value) -> Value {
+fn point(id: u32, properties: impl Into<Value>) -> Value {
+    let properties: Value = properties.into();
     json!({ "type": "Feature", "id": id, "properties": properties,
         "geometry": { "type": "Point", "coordinates": [2.0, 48.0] } })
 }
