@@ -102,8 +102,10 @@ async fn create_layers<'s>(
 ) -> Result<(), Error> {
     let actor = Actor::Operator;
     for layer in [DemoLayer::Parcels, DemoLayer::Points, DemoLayer::Utilities] {
-        let Some((name, _)) = layer.name_and_key() else { continue };
+        let Some((name, key)) = layer.name_and_key() else { continue };
         store.create_layer(workspace, actor, NewLayer::named(name), now).await?;
+        let setup = layer.setup().map_err(Error::invalid_data)?;
+        store.set_up_layer(workspace, actor, key, setup, now).await?;
         let mut features: Box<dyn Iterator<Item = Feature>> = match layer {
             DemoLayer::Parcels => Box::new(map.parcels()),
             DemoLayer::Points => Box::new(map.control_points(Day::of(now))),

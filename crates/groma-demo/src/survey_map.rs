@@ -2,6 +2,7 @@
 //! folder's survey adds. The same script always gives the same map.
 
 mod fieldwork;
+mod layer_setup;
 mod location;
 mod village;
 

@@ -30,6 +30,15 @@ pub enum DomainError {
         /// The stored version.
         current: u64,
     },
+    /// Properties of features do not fit the declared fields of their layer.
+    #[error("{}", join(.0))]
+    InvalidProperties(Vec<PropertyError>),
+    /// The layer is locked: its features cannot be changed.
+    #[error("layer `{layer}` is locked; unlock it to change its features")]
+    Locked {
+        /// The slug of the layer.
+        layer: String,
+    },
     /// The caller's role does not allow the action.
     #[error("this action requires the {required_role} role")]
     Forbidden {
@@ -56,7 +65,7 @@ impl Role {
     }
 }
 
-fn join(errors: &[FieldError]) -> String {
+fn join(errors: &[impl ToString]) -> String {
     errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
@@ -81,6 +90,32 @@ impl FieldError {
 impl fmt::Display for FieldError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.field, self.violation)
+    }
+}
+
+/// A property that does not fit its field.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PropertyError {
+    /// The index of the feature in a FeatureCollection.
+    pub feature: Option<usize>,
+    /// The name of the property.
+    pub property: String,
+    /// What is wrong with its value.
+    pub violation: Violation,
+}
+
+impl PropertyError {
+    /// The location of the property in the document, as a JSON pointer.
+    #[must_use]
+    pub fn pointer(&self) -> String {
+        let feature = self.feature.map_or_else(String::new, |index| format!("/features/{index}"));
+        format!("{feature}/properties/{}", self.property.replace('~', "~0").replace('/', "~1"))
+    }
+}
+
+impl fmt::Display for PropertyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.pointer(), self.violation)
     }
 }
 
@@ -194,6 +229,16 @@ violations! {
     NotWholeAmount { currency: &'static str } = "not-whole-amount": "must be a whole number in {currency}",
     NotBudgetCurrency { currency: &'static str } = "not-budget-currency": "must be {currency}, the currency of the budget",
 
+    NotWhole = "not-whole": "must be a whole number",
+    OutOfRange { min: &'static str, max: &'static str } = "out-of-range": "must be a number from {min} to {max}",
+    NotAscending = "not-ascending": "must be greater than the one before",
+
+    // Fields and styles of layers.
+    NotList = "not-list": "must be a list",
+    TooManyEntries { max: usize } = "too-many-entries": "must have at most {max} entries",
+    NotForBoolean = "not-for-boolean": "must be empty for the type boolean",
+    NoFirstRange = "no-first-range": "must be empty for the lowest range only",
+
     // Links, statuses and people.
     NotKey = "not-key": "must be an ID or a reference",
     NotFound { key: String } = "not-found": "`{key}` does not exist",
@@ -284,5 +329,15 @@ mod tests {
             FieldError::new("folder", Violation::Required),
         ]);
         assert_eq!(error.to_string(), "title is required; folder is required");
+    }
+
+    #[test]
+    fn pointer_escapes_the_name_of_the_property() {
+        let error = PropertyError {
+            feature: Some(3),
+            property: "a/b~c".to_owned(),
+            violation: Violation::Required,
+        };
+        assert_eq!(error.to_string(), "/features/3/properties/a~1b~0c is required");
     }
 }

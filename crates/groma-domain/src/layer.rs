@@ -1,5 +1,13 @@
 //! Layers: named collections of geometries, served as vector tiles.
 
+mod fields;
+mod stats;
+mod style;
+
+pub use fields::{DeclaredField, DeclaredType, check_properties, fill_defaults, parse_fields};
+pub use stats::{FieldCounts, FieldType, GeometryCounts, GeometryType};
+pub use style::{Category, ColorBy, ColorClasses, LayerStyle, RangeClass, STYLE_ZOOMS};
+
 use crate::{
     DomainError, FieldErrors, LayerId, Timestamp, Violation,
     status::is_color,
@@ -19,10 +27,6 @@ pub const DEFAULT_ZOOM_RANGE: (u8, u8) = (0, 18);
 const MAX_DESCRIPTION: usize = 2_000;
 /// The maximum length of an attribution, in characters.
 const MAX_ATTRIBUTION: usize = 200;
-/// The most distinct values of a property that are counted, and the longest that is.
-const MAX_VALUES: usize = 50;
-const MAX_VALUE_BYTES: usize = 100;
-
 /// Colours that new layers are given in turn.
 const COLORS: [&str; 8] =
     ["#2b6cb0", "#2f855a", "#c05621", "#6b46c1", "#b7791f", "#2c7a7b", "#b83280", "#4a5568"];
@@ -164,39 +168,19 @@ pub struct Layer {
     pub max_size_class: BTreeMap<u8, u8>,
     /// Whether small features are also stored in a tier of their own, for tiles at high zooms.
     pub has_small_feature_tier: bool,
-}
-
-/// Number of features by geometry type.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct GeometryCounts {
-    /// Points and multipoints.
-    pub points: u64,
-    /// Lines and multilines.
-    pub lines: u64,
-    /// Polygons and multipolygons.
-    pub polygons: u64,
-    /// Geometry collections.
-    pub mixed: u64,
-    /// Features without a geometry.
-    pub none: u64,
-}
-
-/// Number of values of a property by type.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct FieldCounts {
-    /// Name of the property.
-    pub name: String,
-    /// Strings, and values that tiles carry as strings.
-    pub strings: u64,
-    /// Numbers.
-    pub numbers: u64,
-    /// Booleans.
-    pub booleans: u64,
-    /// The smallest and largest number since the layer was last empty.
-    pub range: Option<(f64, f64)>,
-    /// How often each string occurs; `None` if there are too many different ones.
-    pub values: Option<BTreeMap<String, u64>>,
+    /// The properties that features must fit when they are written.
+    #[serde(default)]
+    pub declared_fields: Vec<DeclaredField>,
+    /// How maps draw the features.
+    #[serde(default)]
+    pub style: LayerStyle,
+    /// Maps draw layers with a smaller order above others; layers of the same order in the order of
+    /// creation.
+    #[serde(default)]
+    pub order: u32,
+    /// Whether features cannot be written or deleted.
+    #[serde(default)]
+    pub is_locked: bool,
 }
 
 impl Layer {
@@ -229,6 +213,10 @@ impl Layer {
             last_seq: 0,
             max_size_class: BTreeMap::new(),
             has_small_feature_tier: false,
+            declared_fields: Vec::new(),
+            style: LayerStyle::default(),
+            order: 0,
+            is_locked: false,
         })
     }
 
@@ -255,6 +243,30 @@ impl Layer {
         (self.name, self.color) = (errors.finish(name)?, color);
         (self.description, self.attribution, self.crs) = (description, attribution, edit.crs);
         Ok(())
+    }
+
+    /// Changes the fields, the style or the lock: only those that are given.
+    pub fn set_up(&mut self, setup: LayerSetup) -> Result<(), DomainError> {
+        let LayerSetup { declared_fields, style, color, is_locked } = setup;
+        if let Some(color) = color {
+            let color = color.trim().to_lowercase();
+            if !is_color(&color) {
+                return Err(DomainError::invalid("color", Violation::NotColor));
+            }
+            self.color = color;
+        }
+        self.declared_fields = declared_fields.unwrap_or_else(|| self.declared_fields.clone());
+        self.style = style.unwrap_or_else(|| self.style.clone());
+        self.is_locked = is_locked.unwrap_or(self.is_locked);
+        Ok(())
+    }
+
+    /// Returns an error if the layer is locked.
+    pub fn require_unlocked(&self) -> Result<(), DomainError> {
+        match self.is_locked {
+            true => Err(DomainError::Locked { layer: self.slug.0.clone() }),
+            false => Ok(()),
+        }
     }
 
     /// Whether a search for the term finds the layer.
@@ -314,110 +326,22 @@ pub struct LayerEdit {
     pub color: String,
 }
 
-impl GeometryCounts {
-    /// The number of all features.
-    #[must_use]
-    pub fn total(&self) -> u64 {
-        self.points + self.lines + self.polygons + self.mixed + self.none
-    }
-
-    fn geometry_type(&self) -> Option<GeometryType> {
-        match (self.points > 0, self.lines > 0, self.polygons > 0, self.mixed > 0) {
-            (false, false, false, false) => None,
-            (true, false, false, false) => Some(GeometryType::Point),
-            (false, true, false, false) => Some(GeometryType::LineString),
-            (false, false, true, false) => Some(GeometryType::Polygon),
-            _ => Some(GeometryType::Mixed),
-        }
-    }
+/// New fields, style or lock of a layer; `None` keeps what the layer has.
+#[derive(Clone, Debug, Default)]
+pub struct LayerSetup {
+    /// The declared fields, in their order.
+    pub declared_fields: Option<Vec<DeclaredField>>,
+    /// The style.
+    pub style: Option<LayerStyle>,
+    /// The colour of features that the style gives no other one.
+    pub color: Option<String>,
+    /// Whether features cannot be written or deleted.
+    pub is_locked: Option<bool>,
 }
 
-impl FieldCounts {
-    /// A property without values.
-    #[must_use]
-    pub fn new(name: String) -> Self {
-        Self {
-            name,
-            strings: 0,
-            numbers: 0,
-            booleans: 0,
-            range: None,
-            values: Some(BTreeMap::new()),
-        }
-    }
-
-    /// Counts a number.
-    pub fn add_number(&mut self, number: f64) {
-        self.numbers += 1;
-        let (min, max) = self.range.unwrap_or((number, number));
-        self.range = Some((min.min(number), max.max(number)));
-    }
-
-    /// Counts a string.
-    pub fn add_string(&mut self, text: &str) {
-        self.strings += 1;
-        let Some(values) = &mut self.values else { return };
-        if let Some(count) = values.get_mut(text) {
-            *count += 1;
-        } else if values.len() < MAX_VALUES && text.len() <= MAX_VALUE_BYTES {
-            values.insert(text.to_owned(), 1);
-        } else {
-            self.values = None;
-        }
-    }
-
-    /// Stops counting a string.
-    pub fn remove_string(&mut self, text: &str) {
-        self.strings = self.strings.saturating_sub(1);
-        let Some(values) = &mut self.values else { return };
-        if let Some(count) = values.get_mut(text) {
-            *count = count.saturating_sub(1);
-            if *count == 0 {
-                values.remove(text);
-            }
-        }
-    }
-
-    /// Forgets the range and the values, when no feature is left.
-    pub fn reset(&mut self) {
-        *self = Self::new(std::mem::take(&mut self.name));
-    }
-
-    /// The common type of all values, or string if they differ; `None` if there are no values.
-    #[must_use]
-    pub fn field_type(&self) -> Option<FieldType> {
-        match (self.strings > 0, self.numbers > 0, self.booleans > 0) {
-            (false, false, false) => None,
-            (false, true, false) => Some(FieldType::Number),
-            (false, false, true) => Some(FieldType::Boolean),
-            _ => Some(FieldType::String),
-        }
-    }
-}
-
-/// Geometry type of a layer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
-pub enum GeometryType {
-    /// Points.
-    Point,
-    /// Lines.
-    LineString,
-    /// Polygons.
-    Polygon,
-    /// Several types.
-    Mixed,
-}
-
-/// Type of a property.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum FieldType {
-    /// Strings, or values of several types.
-    String,
-    /// Numbers.
-    Number,
-    /// Booleans.
-    Boolean,
+/// Sorts layers as maps show them, the topmost first. The layers must be in the order of creation.
+pub fn sort_for_map(layers: &mut [Layer]) {
+    layers.sort_by_key(|layer| layer.order);
 }
 
 /// A layer in the API.

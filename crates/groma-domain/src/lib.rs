@@ -35,7 +35,7 @@ pub mod workspace;
 
 pub use base_map::{BaseMap, BaseMaps};
 pub use email::Email;
-pub use error::{DomainError, FieldError, FieldErrors, Violation};
+pub use error::{DomainError, FieldError, FieldErrors, PropertyError, Violation};
 pub use event::Event;
 pub use id::{
     BaseMapId, DeliveryId, EndpointId, GeometryId, InvitationId, LayerId, PersonId, RecordId,

@@ -21,7 +21,7 @@ use groma_domain::{
     InvitationId, Kind, Layer, LayerId, ListParams, Person, PersonId, RecordId, Role, SavedViewId,
     SessionId, StatusId, Timestamp, TokenId, UserId, WorkspaceId,
     geometry::UploadResult,
-    layer::{LayerEdit, LayerKey},
+    layer::{LayerEdit, LayerKey, LayerSetup},
     record::LabelField,
     reference::Key,
     secret::SecretHash,
@@ -31,6 +31,7 @@ use groma_domain::{
     workspace::{Workspace, WorkspaceName},
 };
 use groma_geo::grid::TileId;
+use serde_json::{Map, Value};
 use std::{path::Path, sync::Arc, time::Duration};
 use uuid::Uuid;
 
@@ -287,6 +288,16 @@ impl Store {
             /// Changes a layer, but not its features.
             #[call(change)]
             pub async fn change_layer(&self, workspace: WorkspaceId, actor: Actor, key: LayerKey, edit: LayerEdit, now: Timestamp) -> Result<Layer>;
+            /// Changes the fields, the style or the lock of a layer.
+            #[call(set_up)]
+            pub async fn set_up_layer(&self, workspace: WorkspaceId, actor: Actor, key: LayerKey, setup: LayerSetup, now: Timestamp) -> Result<Layer>;
+            /// Moves a layer to a position on maps, where 0 is the top. Returns all layers in their new order.
+            #[call(place)]
+            pub async fn place_layer(&self, workspace: WorkspaceId, actor: Actor, key: LayerKey, position: usize, now: Timestamp) -> Result<Vec<Layer>>;
+            /// The properties of the features that each of these ids would replace.
+            pub async fn stored_properties(&self, workspace: WorkspaceId, layer: LayerKey, ids: Vec<String>) -> Result<Vec<Option<Map<String, Value>>>>;
+            /// The number of stored features that do not fit the declared fields of their layer.
+            pub async fn count_unfit_features(&self, workspace: WorkspaceId, key: &LayerKey) -> Result<u64>;
             /// Deletes a layer. It is gone at once; its features are deleted in small steps.
             #[call(delete)]
             pub async fn delete_layer(&self, workspace: WorkspaceId, actor: Actor, key: LayerKey, now: Timestamp) -> Result<Layer>;

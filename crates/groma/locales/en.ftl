@@ -154,6 +154,7 @@ error-title-bad-request = Invalid request
 error-not-found = This page does not exist. It may have been deleted, or it may belong to another workspace.
 error-missing-role = You need the role { role-name } to do this. Ask an administrator of the workspace.
 error-conflict = Someone else has changed this in the meantime. Open it again and repeat your change.
+error-layer-locked = This layer is locked. Unlock it in the settings to change its shapes.
 error-reason = The request is invalid: { $reason }.
 error-login-required = Log in to continue.
 error-cross-site = This request came from another site, so nothing was changed. Open the page on this site and try again.
@@ -300,6 +301,7 @@ activity-unknown-person = Someone
 activity-deleted-status = a deleted status
 activity-another-record = another
 activity-moved = moved
+activity-new-value = changed
 activity-sentence = { $action ->
     [folder-created] { $actor } created folder { $subject }
     [folder-updated] { $actor } changed folder { $subject }
@@ -585,11 +587,14 @@ field-name = { $field ->
     [billable] Billable
     [clientName] Client
     [customFields] Custom fields
+    [declaredFields] Fields
     [dueDate] Due date
     [endDate] End date
     [estimatedHours] Estimated hours
     [externalId] External ID
     [incurredOn] Date
+    [isLocked] Locked
+    [order] Order
     [spentHours] Spent hours
     [startDate] Start date
     [maxZoom] Highest zoom
@@ -1096,6 +1101,89 @@ layer-created = Layer “{ $name }” created.
 layer-saved = Layer “{ $name }” saved.
 layer-deleted = Layer “{ $name }” deleted.
 layer-delete-keeps-folders = the folders that the shapes belong to
+layers-order-note = On maps, a layer is drawn above those below it in this list. Points are always above lines, and lines above polygons.
+layer-badge-locked = Locked
+layer-move-up = Move { $name } up
+layer-move-down = Move { $name } down
+layer-moved = Layer “{ $name }” moved.
+layer-pages = Pages of the layer
+layer-tab-general = General
+layer-tab-fields = Fields
+layer-tab-style = Style
+layer-lock = Lock
+layer-unlock = Unlock
+layer-locked = Layer “{ $name }” locked.
+layer-unlocked = Layer “{ $name }” unlocked.
+layer-is-locked = This layer is locked: its shapes cannot be added, changed or deleted.
+layer-fields-title = Fields of { $name }
+layer-fields-note = Shapes that are drawn, imported or posted must fit these fields. Other attributes can have any value. Shapes from before are checked when their attributes change.
+layer-fields-unfit = { $count ->
+    [one] { $count } shape does not fit these fields yet.
+   *[other] { $count } shapes do not fit these fields yet.
+}
+layer-fields-saved = Fields of “{ $name }” saved.
+layer-field-new = New field
+layer-field-add = Add field
+layer-field-name = Name
+layer-field-type = Type
+layer-field-type-name = { $type ->
+    [text] Text
+    [number] Number
+    [integer] Whole number
+    [boolean] Yes or no
+   *[date] Date
+}
+layer-field-unit = Unit
+layer-field-unit-example = e.g. m²
+layer-field-default = Default
+layer-field-choices = Choices
+layer-field-choices-hint = One per line. Leave empty for any value.
+layer-field-required = Required
+layer-field-remove = Remove
+layer-style-title = Style of { $name }
+layer-style-saved = Style of “{ $name }” saved.
+layer-style-colors = Colors
+layer-style-mode = Colors by
+layer-style-mode-name = { $mode ->
+    [single] One color
+    [categories] Color by category
+   *[ranges] Color by range
+}
+layer-style-color = Color of the layer
+layer-style-color-hint = In the list of layers, and for all shapes without another color.
+layer-style-property = Attribute
+layer-style-property-none = Choose an attribute
+layer-style-suggest = Suggest
+layer-style-categories = Categories
+layer-style-categories-hint = Clear a value to remove it. To get a row for each value of the attribute, select Suggest.
+layer-style-value = Value of category { $number }
+layer-style-value-color = Color of category { $number }
+layer-style-ranges = Ranges
+layer-style-ranges-hint = Each range starts at its number. Clear a number to remove its range. To get five equal ranges, select Suggest.
+layer-style-from = Start of range { $number }
+layer-style-from-color = Color of range { $number }
+layer-style-lowest = Lowest range
+layer-style-other = Color of other values
+layer-style-other-label = Other values
+layer-style-no-values = has no values, or too many different ones
+layer-style-no-numbers = has no numbers
+layer-style-legend = Legend
+layer-range-all = All numbers
+layer-range-below = Less than { $end }
+layer-range-between = { $from } to less than { $end }
+layer-range-from = { $from } or more
+layer-style-drawing = Drawing
+layer-style-line-width = Line width (pixels)
+layer-style-point-size = Point size (pixels)
+layer-style-size-hint = At zoom 18. Smaller when zoomed out.
+layer-style-opacity = Opacity (%)
+layer-style-label = Label
+layer-style-label-none = No labels
+layer-style-label-zoom = Labels from zoom
+layer-style-visibility = Visibility
+layer-style-min-zoom = Visible from zoom
+layer-style-max-zoom = Visible up to zoom
+layer-style-zoom-hint = 0 is the whole world, 14 a village, 18 a street.
 
 ## API documentation
 
@@ -1323,6 +1411,16 @@ script-map-layers-empty = No layers yet. Draw a shape, or import a file.
 script-map-layer-new-submissions = Submissions (new layer)
 script-map-layer-opacity = Opacity of { $name }
 script-map-layer-zoom-to = Zoom to { $name }
+script-map-layer-menu = Options of { $name }
+script-map-layer-locked = Locked
+script-map-layer-locked-hint = This layer is locked. An administrator can unlock it in the settings.
+script-map-layer-hidden-here = Not visible at this zoom
+script-map-layer-style = Style
+script-map-legend-other = Other values
+script-map-legend-all = All numbers
+script-map-legend-below = Less than { $end }
+script-map-legend-between = { $from } to less than { $end }
+script-map-legend-from = { $from } or more
 
 ## Scripts: base maps
 
@@ -1518,6 +1616,10 @@ script-map-attribute-remove = Remove attribute { $name }
 script-map-attribute-no-name = Enter a name for the attribute.
 script-map-attribute-duplicate = There is already an attribute “{ $name }”.
 script-map-attribute-no-number = “{ $name }” must be a number, for example 12.50.
+script-map-attribute-required = { $name } is required.
+script-map-attribute-whole-number = { $name } must be a whole number.
+script-map-attribute-choose = Choose
+script-map-attribute-others = Other attributes
 
 ## Scripts: going to a place
 

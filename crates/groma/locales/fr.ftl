@@ -152,6 +152,7 @@ error-title-bad-request = Requête non valide
 error-not-found = Cette page n’existe pas. Elle a peut-être été supprimée, ou elle appartient à un autre espace de travail.
 error-missing-role = Vous avez besoin du rôle { role-name } pour faire cela. Demandez à un administrateur de l’espace de travail.
 error-conflict = Quelqu’un d’autre l’a modifié entre-temps. Ouvrez la page à nouveau et recommencez votre modification.
+error-layer-locked = Cette couche est verrouillée. Déverrouillez-la dans les paramètres pour modifier ses objets.
 error-reason = La requête n’est pas valide : { $reason }.
 error-login-required = Connectez-vous pour continuer.
 error-cross-site = Cette requête vient d’un autre site : rien n’a été modifié. Ouvrez la page sur ce site et réessayez.
@@ -298,6 +299,7 @@ activity-unknown-person = Quelqu’un
 activity-deleted-status = statut supprimé
 activity-another-record = autre
 activity-moved = déplacé
+activity-new-value = modifié
 activity-sentence = { $action ->
     [folder-created] { $actor } a créé le dossier { $subject }
     [folder-updated] { $actor } a modifié le dossier { $subject }
@@ -602,11 +604,14 @@ field-name = { $field ->
     [billable] Facturable
     [clientName] Client
     [customFields] Champs personnalisés
+    [declaredFields] Champs
     [dueDate] Échéance
     [endDate] Fin
     [estimatedHours] Heures estimées
     [externalId] Identifiant externe
     [incurredOn] Date
+    [isLocked] Verrouillée
+    [order] Ordre
     [spentHours] Heures passées
     [startDate] Début
     [maxZoom] Zoom maximal
@@ -797,6 +802,13 @@ violation = { $code ->
     [not-date] doit être une date, par exemple 2026-11-15
     [not-timestamp] doit être une date avec une heure, par exemple 2026-11-15T04:01:10Z
     [end-before-start] ne doit pas précéder la date de début
+    [not-whole] doit être un nombre entier
+    [out-of-range] doit être un nombre de { $min } à { $max }
+    [not-ascending] doit être supérieur au précédent
+    [not-list] doit être une liste
+    [too-many-entries] doit avoir au plus { $max } entrées
+    [not-for-boolean] doit être vide pour le type oui ou non
+    [no-first-range] ne doit être vide que pour l’intervalle le plus bas
     [not-currency] doit être un code de devise ISO 4217, par exemple EUR
     [wrong-decimals] doit avoir au plus { $max } décimales en { $currency }
     [not-whole-amount] doit être un nombre entier en { $currency }
@@ -1235,6 +1247,89 @@ layer-created = Couche « { $name } » créée.
 layer-saved = Couche « { $name } » enregistrée.
 layer-deleted = Couche « { $name } » supprimée.
 layer-delete-keeps-folders = les dossiers auxquels les objets appartiennent
+layers-order-note = Sur les cartes, une couche est dessinée au-dessus de celles qui la suivent dans cette liste. Les points sont toujours au-dessus des lignes, et les lignes au-dessus des polygones.
+layer-badge-locked = Verrouillée
+layer-move-up = Monter { $name }
+layer-move-down = Descendre { $name }
+layer-moved = Couche « { $name } » déplacée.
+layer-pages = Pages de la couche
+layer-tab-general = Général
+layer-tab-fields = Champs
+layer-tab-style = Style
+layer-lock = Verrouiller
+layer-unlock = Déverrouiller
+layer-locked = Couche « { $name } » verrouillée.
+layer-unlocked = Couche « { $name } » déverrouillée.
+layer-is-locked = Cette couche est verrouillée : ses objets ne peuvent être ni ajoutés, ni modifiés, ni supprimés.
+layer-fields-title = Champs de { $name }
+layer-fields-note = Les objets dessinés, importés ou envoyés doivent respecter ces champs. Les autres attributs peuvent avoir n’importe quelle valeur. Les objets existants sont vérifiés lorsque leurs attributs changent.
+layer-fields-unfit = { $count ->
+    [one] { $count } objet ne respecte pas encore ces champs.
+   *[other] { $count } objets ne respectent pas encore ces champs.
+}
+layer-fields-saved = Champs de « { $name } » enregistrés.
+layer-field-new = Nouveau champ
+layer-field-add = Ajouter un champ
+layer-field-name = Nom
+layer-field-type = Type
+layer-field-type-name = { $type ->
+    [text] Texte
+    [number] Nombre
+    [integer] Nombre entier
+    [boolean] Oui ou non
+   *[date] Date
+}
+layer-field-unit = Unité
+layer-field-unit-example = p. ex. m²
+layer-field-default = Valeur par défaut
+layer-field-choices = Choix
+layer-field-choices-hint = Un par ligne. Laissez vide pour accepter toute valeur.
+layer-field-required = Obligatoire
+layer-field-remove = Supprimer
+layer-style-title = Style de { $name }
+layer-style-saved = Style de « { $name } » enregistré.
+layer-style-colors = Couleurs
+layer-style-mode = Couleurs selon
+layer-style-mode-name = { $mode ->
+    [single] Une seule couleur
+    [categories] Couleur par catégorie
+   *[ranges] Couleur par intervalle
+}
+layer-style-color = Couleur de la couche
+layer-style-color-hint = Dans la liste des couches, et pour tous les objets sans autre couleur.
+layer-style-property = Attribut
+layer-style-property-none = Choisissez un attribut
+layer-style-suggest = Proposer
+layer-style-categories = Catégories
+layer-style-categories-hint = Effacez une valeur pour la retirer. Pour obtenir une ligne par valeur de l’attribut, choisissez Proposer.
+layer-style-value = Valeur de la catégorie { $number }
+layer-style-value-color = Couleur de la catégorie { $number }
+layer-style-ranges = Intervalles
+layer-style-ranges-hint = Chaque intervalle commence à son nombre. Effacez un nombre pour retirer son intervalle. Pour obtenir cinq intervalles égaux, choisissez Proposer.
+layer-style-from = Début de l’intervalle { $number }
+layer-style-from-color = Couleur de l’intervalle { $number }
+layer-style-lowest = Intervalle le plus bas
+layer-style-other = Couleur des autres valeurs
+layer-style-other-label = Autres valeurs
+layer-style-no-values = n’a pas de valeurs, ou trop de valeurs différentes
+layer-style-no-numbers = n’a pas de nombres
+layer-style-legend = Légende
+layer-range-all = Tous les nombres
+layer-range-below = Moins de { $end }
+layer-range-between = De { $from } à moins de { $end }
+layer-range-from = { $from } ou plus
+layer-style-drawing = Dessin
+layer-style-line-width = Largeur des lignes (pixels)
+layer-style-point-size = Taille des points (pixels)
+layer-style-size-hint = Au zoom 18. Plus petit à plus petite échelle.
+layer-style-opacity = Opacité (%)
+layer-style-label = Étiquette
+layer-style-label-none = Sans étiquettes
+layer-style-label-zoom = Étiquettes à partir du zoom
+layer-style-visibility = Visibilité
+layer-style-min-zoom = Visible à partir du zoom
+layer-style-max-zoom = Visible jusqu’au zoom
+layer-style-zoom-hint = 0 est le monde entier, 14 un village, 18 une rue.
 
 ## Documentation de l’API
 
@@ -1468,6 +1563,16 @@ script-map-layers-empty = Aucune couche pour l’instant. Dessinez un objet, ou 
 script-map-layer-new-submissions = Submissions (nouvelle couche)
 script-map-layer-opacity = Opacité de la couche { $name }
 script-map-layer-zoom-to = Zoomer sur la couche { $name }
+script-map-layer-menu = Options de { $name }
+script-map-layer-locked = Verrouillée
+script-map-layer-locked-hint = Cette couche est verrouillée. Un administrateur peut la déverrouiller dans les paramètres.
+script-map-layer-hidden-here = Non visible à ce zoom
+script-map-layer-style = Style
+script-map-legend-other = Autres valeurs
+script-map-legend-all = Tous les nombres
+script-map-legend-below = Moins de { $end }
+script-map-legend-between = De { $from } à moins de { $end }
+script-map-legend-from = { $from } ou plus
 
 ## Scripts: base maps
 
@@ -1663,6 +1768,10 @@ script-map-attribute-remove = Supprimer l’attribut { $name }
 script-map-attribute-no-name = Saisissez un nom pour l’attribut.
 script-map-attribute-duplicate = Il y a déjà un attribut « { $name } ».
 script-map-attribute-no-number = « { $name } » doit être un nombre, par exemple 12,50.
+script-map-attribute-required = { $name } est obligatoire.
+script-map-attribute-whole-number = { $name } doit être un nombre entier.
+script-map-attribute-choose = Choisir
+script-map-attribute-others = Autres attributs
 
 ## Scripts: going to a place
 

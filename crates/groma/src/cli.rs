@@ -266,6 +266,15 @@ pub(crate) enum LayerCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Print the fields, the style, the position and the lock of a layer as JSON.
+    Show {
+        /// ID or slug of the layer.
+        key: String,
+        #[command(flatten)]
+        workspace: WorkspaceArg,
+    },
+    /// Change the fields, the style, the position or the lock of a layer.
+    Update(UpdateLayer),
     /// Delete a layer and all its features.
     Delete {
         /// ID or slug of the layer.
@@ -273,6 +282,30 @@ pub(crate) enum LayerCommand {
         #[command(flatten)]
         workspace: WorkspaceArg,
     },
+}
+
+#[derive(Debug, Args)]
+#[group(id = "changes", required = true, multiple = true, args = ["fields", "style", "lock", "unlock", "position"])]
+pub(crate) struct UpdateLayer {
+    /// ID or slug of the layer.
+    pub(crate) key: String,
+    /// JSON file with the list of declared fields, or `-` for standard input.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) fields: Option<PathBuf>,
+    /// JSON file with the style, or `-` for standard input.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) style: Option<PathBuf>,
+    /// Reject all changes of the layer's features.
+    #[arg(long, conflicts_with = "unlock")]
+    pub(crate) lock: bool,
+    /// Allow changes of the layer's features again.
+    #[arg(long)]
+    pub(crate) unlock: bool,
+    /// Position on maps, where 1 is the top.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) position: Option<u32>,
+    #[command(flatten)]
+    pub(crate) workspace: WorkspaceArg,
 }
 
 #[derive(Debug, Subcommand)]

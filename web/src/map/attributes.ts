@@ -2,7 +2,7 @@
 
 import { button, el } from "../dom";
 import { t } from "../messages";
-import { parseNumber } from "./parse-coordinate";
+import { exponentNumber, parseNumber } from "./parse-coordinate";
 
 type Attributes = Record<string, unknown>;
 type ValueType = "text" | "number" | "boolean";
@@ -20,8 +20,15 @@ interface Row {
   value(): HTMLInputElement | HTMLSelectElement;
 }
 
-/** Lists and objects cannot be edited here and stay as they are. */
-export function createAttributeEditor(attributes: Attributes): AttributeEditor {
+/**
+ * Lists and objects cannot be edited here and stay as they are. `reserved` are names of attributes that the
+ * form has other inputs for.
+ */
+export function createAttributeEditor(
+  attributes: Attributes,
+  title: string,
+  reserved: () => string[],
+): AttributeEditor {
   const others = Object.entries(attributes).filter(([, value]) => !isEditable(value));
   const list = el("div", { class: "map-attributes" });
   const error = el("p", { class: "error", role: "alert" });
@@ -47,14 +54,7 @@ export function createAttributeEditor(attributes: Attributes): AttributeEditor {
     return null;
   };
   return {
-    element: el(
-      "fieldset",
-      { class: "field" },
-      el("legend", {}, t("script-map-attributes")),
-      list,
-      error,
-      add,
-    ),
+    element: el("fieldset", { class: "field" }, el("legend", {}, title), list, error, add),
     read() {
       error.textContent = "";
       const result: Attributes = {};
@@ -65,7 +65,7 @@ export function createAttributeEditor(attributes: Attributes): AttributeEditor {
         // An empty row that was only added.
         if (key === "" && text === "") continue;
         if (key === "") return reject(name, t("script-map-attribute-no-name"));
-        const isTaken = key === "name" || key in result || others.some(([other]) => other === key);
+        const isTaken = reserved().includes(key) || key in result || others.some(([other]) => other === key);
         if (isTaken) return reject(name, t("script-map-attribute-duplicate", { name: key }));
         const parsed = parseValue(type.value as ValueType, text);
         if (parsed === null) return reject(value(), t("script-map-attribute-no-number", { name: key }));
@@ -139,9 +139,4 @@ function typeOf(value: unknown): ValueType {
 function parseValue(type: ValueType, text: string): string | number | boolean | null {
   if (type === "number") return parseNumber(text) ?? exponentNumber(text);
   return type === "boolean" ? text === "true" : text;
-}
-
-/** Large and small numbers of existing features are shown with an exponent, such as `1e-7`. */
-function exponentNumber(text: string): number | null {
-  return /^-?\d+(\.\d+)?e[+-]?\d+$/.test(text) ? Number(text) : null;
 }

@@ -2,6 +2,7 @@
 
 import type { BBox, FeatureCollection, Geometry, Point } from "geojson";
 import type { BaseMapsConfig } from "./base-maps";
+import type { DeclaredField, LayerStyle } from "./layer-style";
 
 /** West, south, east, north. */
 export type Bounds = [number, number, number, number];
@@ -19,6 +20,12 @@ export interface LayerConfig {
   /** The URL of tiles with `{z}`, `{x}` and `{y}`, and the layer's revision in the parameter `r`. */
   tiles: string;
   editable: boolean;
+  locked: boolean;
+  style: LayerStyle;
+  /** The declared fields of the layer. */
+  fields: DeclaredField[];
+  /** The URL of the layer's style in the settings, if the user may change it. */
+  settings: string | null;
 }
 
 export interface FolderConfig {

@@ -32,14 +32,22 @@ export function featureDetails(
       " ",
       el("span", { class: "ref" }, folder.reference),
     );
-  return [folderLink, propertyList(feature, layer), actions && actionButtons(feature, actions)];
+  const locked = layer.locked && el("p", { class: "hint" }, t("script-map-layer-locked-hint"));
+  return [
+    folderLink,
+    propertyList(feature, layer),
+    actions && actionButtons(feature, actions),
+    locked || null,
+  ];
 }
 
 function propertyList(feature: FeatureDetails, layer: LayerConfig): HTMLElement {
   const list = el("dl", { class: "rows" });
   const add = (name: string, value: Node | string) => list.append(el("dt", {}, name), el("dd", {}, value));
   for (const [name, value] of Object.entries(feature.properties)) {
-    if (value !== null) add(name, typeof value === "object" ? JSON.stringify(value) : String(value));
+    const unit = layer.fields.find((field) => field.name === name)?.unit;
+    const text = typeof value === "object" ? JSON.stringify(value) : String(value);
+    if (value !== null) add(name, unit ? `${text} ${unit}` : text);
   }
   const size = feature.geometry ? formatSize(feature.geometry) : "";
   if (size) add(t("script-map-size"), size);

@@ -1,11 +1,12 @@
-// The layer panel: shows and hides layers, sets their opacity, zooms to them, and serves as the legend.
+// The layer panel: shows and hides layers, serves as the legend, and has a menu for each layer.
 
 import type { Map as MapLibre } from "maplibre-gl";
 import { button, dot, el, icon, swatch } from "../dom";
 import { t } from "../messages";
 import type { Bounds, LayerConfig } from "./config";
 import { FOLDERS, type FolderLayer } from "./folder-points";
-import { setLayerOpacity, setLayerVisible } from "./layers";
+import { legendEntries } from "./layer-style";
+import { isVisibleAt, setLayerOpacity, setLayerVisible } from "./layers";
 import { readPanelState, savePanelState } from "./saved-state";
 import { readUrlState, writeUrlState } from "./url-state";
 
@@ -72,20 +73,25 @@ export function createLayerPanel(
   }
 
   function layerItem(layer: LayerConfig): HTMLElement {
-    const { id, name, color, bounds } = layer;
+    const { id, name, color, style } = layer;
     const check = checkbox(!state.hidden.includes(id));
     const range = el("input", {
       type: "range",
       min: "10",
       max: "100",
       step: "5",
-      value: String(Math.round((state.opacity[id] ?? 1) * 100)),
+      value: String(Math.round((state.opacity[id] ?? style.opacity) * 100)),
       "aria-label": t("script-map-layer-opacity", { name }),
     });
     const opacity = () => Number(range.value) / 100;
+    const colors = legendEntries(style).map((entry) => el("li", {}, swatch(entry.color), entry.label));
+    const key = el("ul", { class: "map-legend" }, ...colors);
+    const outOfZoom = el("p", { class: "map-out-of-zoom" }, t("script-map-layer-hidden-here"));
     const updateVisibility = () => {
       setLayerVisible(map, layer, check.checked);
       range.disabled = !check.checked;
+      outOfZoom.hidden = !check.checked || isVisibleAt(layer, map.getZoom());
+      key.hidden = !check.checked || !outOfZoom.hidden || colors.length === 0;
     };
     check.addEventListener("change", () => {
       updateVisibility();
@@ -96,16 +102,13 @@ export function createLayerPanel(
       state.opacity[id] = opacity();
       save();
     });
+    map.on("zoomend", updateVisibility);
     updateVisibility();
     setLayerOpacity(map, layer, opacity());
-    const row = el("div", { class: "map-layer" }, el("label", {}, check, swatch(color), name));
-    if (bounds) {
-      const label = t("script-map-layer-zoom-to", { name });
-      const zoom = button(label, { icon: "target", onlyIcon: true, kind: "plain" });
-      zoom.addEventListener("click", () => zoomTo(map, bounds));
-      row.append(zoom);
-    }
-    return el("li", {}, row, range);
+    const label = el("label", {}, check, colors.length > 0 ? icon("layers") : swatch(color), name);
+    if (layer.locked) label.append(lockMark());
+    const row = el("div", { class: "map-layer" }, label, layerMenu(map, layer, range));
+    return el("li", {}, row, key, outOfZoom);
   }
 
   return {
@@ -115,6 +118,36 @@ export function createLayerPanel(
       legend.replaceChildren(...sorted.map(([name, color]) => el("li", {}, dot(color), name)));
     },
   };
+}
+
+function lockMark(): HTMLElement {
+  const title = t("script-map-layer-locked-hint");
+  return el(
+    "span",
+    { class: "map-lock", title },
+    icon("lock"),
+    el("span", { class: "visually-hidden" }, t("script-map-layer-locked")),
+  );
+}
+
+/** The menu of a layer: its opacity, zoom to it, and its style in the settings. */
+function layerMenu(map: MapLibre, { name, bounds, settings }: LayerConfig, range: HTMLElement): HTMLElement {
+  const title = t("script-map-layer-menu", { name });
+  const items = el("div", { class: "map-layer-menu-items" }, range);
+  const menu = el(
+    "details",
+    { class: "map-layer-menu" },
+    el("summary", { class: "button plain only-icon", "aria-label": title, title }, icon("more")),
+    items,
+  );
+  if (bounds) {
+    const zoom = button(t("script-map-layer-zoom-to", { name }), { icon: "target", kind: "plain small" });
+    zoom.addEventListener("click", () => zoomTo(map, bounds));
+    items.append(zoom);
+  }
+  if (settings)
+    items.append(el("a", { class: "button plain small", href: settings }, t("script-map-layer-style")));
+  return menu;
 }
 
 function zoomTo(map: MapLibre, bounds: Bounds): void {

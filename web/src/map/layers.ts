@@ -2,7 +2,9 @@
 // aggregates: shapes without an id that stand for polygons too small to be drawn at this zoom.
 
 import type { ExpressionSpecification, Map as MapLibre, VectorTileSource } from "maplibre-gl";
+import { addLabels } from "./canvas-labels";
 import type { LayerConfig } from "./config";
+import { colorExpression } from "./layer-style";
 
 /** The style layers of features, with the opacity that each has when the layer's opacity is 1. */
 const STYLE_LAYERS = [
@@ -39,6 +41,16 @@ export function addLayers(map: MapLibre, layers: LayerConfig[]): void {
   for (const layer of bottomUp) addAreas(map, layer);
   for (const layer of bottomUp) addLines(map, layer);
   for (const layer of bottomUp) addPoints(map, layer);
+  for (const layer of bottomUp) addLayerLabels(map, layer);
+}
+
+/** The zooms at which a layer is visible. MapLibre hides a style layer at its `maxzoom` itself. */
+function zoomRange({ style: { minZoom, maxZoom } }: LayerConfig): { minzoom: number; maxzoom: number } {
+  return { minzoom: minZoom, maxzoom: Math.min(maxZoom + 1, 24) };
+}
+
+export function isVisibleAt({ style }: LayerConfig, zoom: number): boolean {
+  return zoom >= style.minZoom && zoom < style.maxZoom + 1;
 }
 
 const IS_AGGREGATE: ExpressionSpecification = ["has", "groma_count"];
@@ -56,7 +68,12 @@ function addSource(map: MapLibre, layer: LayerConfig): void {
 
 function addAreas(map: MapLibre, layer: LayerConfig): void {
   const [area = ""] = styleLayerIds(layer);
-  const common = { type: "fill", source: sourceId(layer), "source-layer": layer.sourceLayer } as const;
+  const common = {
+    type: "fill",
+    source: sourceId(layer),
+    "source-layer": layer.sourceLayer,
+    ...zoomRange(layer),
+  } as const;
   map.addLayer({
     id: aggregateLayerId(layer),
     ...common,
@@ -68,44 +85,74 @@ function addAreas(map: MapLibre, layer: LayerConfig): void {
     id: area,
     ...common,
     filter: ["all", IS_FEATURE, isOneOf("Polygon")],
-    paint: { "fill-color": layer.color },
+    paint: { "fill-color": colorExpression(layer.color, layer.style) },
   });
 }
 
 function addLines(map: MapLibre, layer: LayerConfig): void {
   const [, line = ""] = styleLayerIds(layer);
+  const width = layer.style.lineWidth;
   map.addLayer({
     id: line,
     type: "line",
     source: sourceId(layer),
     "source-layer": layer.sourceLayer,
     filter: ["all", IS_FEATURE, isOneOf("Polygon", "LineString")],
+    ...zoomRange(layer),
     paint: {
-      "line-color": layer.color,
-      "line-width": ["interpolate", ["linear"], ["zoom"], 8, 0.6, 14, 1.2, 18, 2],
+      "line-color": colorExpression(layer.color, layer.style),
+      "line-width": ["interpolate", ["linear"], ["zoom"], 8, width * 0.3, 14, width * 0.6, 18, width],
     },
   });
 }
 
 function addPoints(map: MapLibre, layer: LayerConfig): void {
   const [, , point = ""] = styleLayerIds(layer);
+  const size = layer.style.pointSize;
   map.addLayer({
     id: point,
     type: "circle",
     source: sourceId(layer),
     "source-layer": layer.sourceLayer,
     filter: isOneOf("Point"),
+    ...zoomRange(layer),
     paint: {
-      "circle-color": layer.color,
-      "circle-radius": ["interpolate", ["linear"], ["zoom"], 6, 1.5, 12, 3, 18, 6],
+      "circle-color": colorExpression(layer.color, layer.style),
+      "circle-radius": ["interpolate", ["linear"], ["zoom"], 6, size / 8, 12, size / 4, 18, size / 2],
       "circle-stroke-color": "#ffffff",
       "circle-stroke-width": ["interpolate", ["linear"], ["zoom"], 10, 0, 14, 1],
     },
   });
 }
 
+const LABELS = [
+  { place: "area", types: ["Polygon"] },
+  { place: "line", types: ["LineString"] },
+  { place: "point", types: ["Point"] },
+] as const;
+
+function labelLayerIds(layer: LayerConfig): string[] {
+  return layer.style.label === null ? [] : LABELS.map(({ place }) => `${sourceId(layer)}-label-${place}`);
+}
+
+function addLayerLabels(map: MapLibre, layer: LayerConfig): void {
+  const { label, labelMinZoom } = layer.style;
+  if (label === null) return;
+  const { minzoom, maxzoom } = zoomRange(layer);
+  for (const { place, types } of LABELS)
+    addLabels(map, `${sourceId(layer)}-label-${place}`, {
+      source: sourceId(layer),
+      sourceLayer: layer.sourceLayer,
+      filter: ["all", IS_FEATURE, ["has", label], isOneOf(...types)],
+      text: ["to-string", ["get", label]],
+      minzoom: Math.max(minzoom, labelMinZoom),
+      maxzoom,
+      place,
+    });
+}
+
 export function setLayerVisible(map: MapLibre, layer: LayerConfig, isVisible: boolean): void {
-  for (const id of [aggregateLayerId(layer), ...styleLayerIds(layer)])
+  for (const id of [aggregateLayerId(layer), ...styleLayerIds(layer), ...labelLayerIds(layer)])
     map.setLayoutProperty(id, "visibility", isVisible ? "visible" : "none");
 }
 
@@ -117,6 +164,7 @@ export function setLayerOpacity(map: MapLibre, layer: LayerConfig, factor: numbe
   });
   map.setPaintProperty(ids[2] ?? "", "circle-stroke-opacity", factor);
   map.setPaintProperty(aggregateLayerId(layer), "fill-opacity", AGGREGATE_OPACITY * factor);
+  for (const id of labelLayerIds(layer)) map.setPaintProperty(id, "icon-opacity", factor);
 }
 
 /** Loads the tiles of another revision. */

@@ -64,3 +64,8 @@ function angle(parts: string[]): number | null {
   const value = degrees + minutes / 60 + seconds / 3600;
   return parts[0]?.startsWith("-") ? -value : value;
 }
+
+/** Large and small numbers of existing features are shown with an exponent, such as `1e-7`. */
+export function exponentNumber(text: string): number | null {
+  return /^-?\d+(\.\d+)?e[+-]?\d+$/.test(text) ? Number(text) : null;
+}

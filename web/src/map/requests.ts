@@ -4,7 +4,10 @@ import { csrfToken } from "../app/csrf";
 import { t } from "../messages";
 
 /** A failed request. The message can be shown to the user. */
-export class RequestError extends Error {}
+export class RequestError extends Error {
+  /** What is wrong with each property of a shape. */
+  problems: Record<string, string> = {};
+}
 
 export async function getJson<T>(url: string, signal?: AbortSignal): Promise<T> {
   const headers = { Accept: "application/json" };
@@ -39,14 +42,15 @@ async function parseResponse<T>(response: Response): Promise<T> {
     throw new RequestError(t("script-map-session-expired"));
   }
   const status = String(response.status);
-  const text = await response.text();
+  const content = await response.text();
   let body: unknown = null;
   try {
-    body = text === "" ? null : JSON.parse(text);
+    body = content === "" ? null : JSON.parse(content);
   } catch {
     throw new RequestError(t("script-map-unexpected-response", { status }));
   }
   if (response.ok) return body as T;
-  const message = (body as { message?: unknown } | null)?.message;
-  throw new RequestError(typeof message === "string" ? message : t("script-map-request-failed", { status }));
+  const { message, problems } = (body ?? {}) as { message?: unknown; problems?: Record<string, string> };
+  const text = typeof message === "string" ? message : t("script-map-request-failed", { status });
+  throw Object.assign(new RequestError(text), { problems: problems ?? {} });
 }

@@ -1,4 +1,4 @@
-// The form that saves a shape: its folder, name, layer and attributes. It warns about a polygon that crosses
+// The form that saves a shape: its folder, name, layer, declared fields and other attributes. It warns about a polygon that crosses
 // itself and offers to repair it.
 
 import type { Geometry, Position } from "geojson";
@@ -7,10 +7,12 @@ import { t } from "../messages";
 import { createAttributeEditor } from "./attributes";
 import type { Card } from "./card";
 import type { FeatureDetails, LayerConfig, MapConfig, ShapeChange } from "./config";
+import { createDeclaredInputs } from "./declared-fields";
 import { createFolderCombobox } from "./folder-combobox";
+import type { DeclaredField } from "./layer-style";
 import { formatSize } from "./measure";
 import { findCrossings, repairPolygon } from "./polygon-operations";
-import { errorMessage, postJson } from "./requests";
+import { errorMessage, postJson, RequestError } from "./requests";
 
 export interface SaveFormOptions {
   title: string;
@@ -34,12 +36,29 @@ export function showSaveForm(config: MapConfig, card: Card, options: SaveFormOpt
     initial: existing ? existing.folder : config.folder,
   });
   const name = el("input", { id: "map-name", type: "text", maxlength: "200", autocomplete: "off" });
-  const { name: oldName, ...otherProperties } = existing?.properties ?? {};
+  const oldName = existing?.properties["name"];
   // A name that is not a text stays with the other attributes.
   const isNameText = oldName === undefined || typeof oldName === "string";
   if (typeof oldName === "string") name.value = oldName;
-  const attributes = createAttributeEditor(otherProperties);
-  const layer = layerSelect(config.layers.filter((one) => one.editable && accepts(one, geometry)));
+  const layer = layerSelect(config.layers, geometry);
+  const fields = () => fieldsOf(config.layers, existing?.layerId ?? layer.value);
+  const declaresName = () => fields().some((one) => one.name === "name");
+  const reserved = () => ["name", ...fields().map((one) => one.name)];
+  const others = Object.entries(existing?.properties ?? {}).filter(([key]) => !reserved().includes(key));
+  const attributes = createAttributeEditor(
+    Object.fromEntries(others),
+    fields().length > 0 ? t("script-map-attribute-others") : t("script-map-attributes"),
+    reserved,
+  );
+  const nameField = field("map-name", t("script-map-name"), true, name);
+  let declared = createDeclaredInputs([], null);
+  const showFields = () => {
+    const next = createDeclaredInputs(fields(), existing?.properties ?? null);
+    declared.element.replaceWith(next.element);
+    declared = next;
+    nameField.hidden = declaresName();
+  };
+  layer.addEventListener("change", showFields);
   const size = el("p", { class: "faint small num" }, geometry ? formatSize(geometry) : "");
   const error = el("p", { class: "error", role: "alert" });
   const save = button(t("script-map-save"), { kind: "primary" });
@@ -81,8 +100,9 @@ export function showSaveForm(config: MapConfig, card: Card, options: SaveFormOpt
     size,
     options.onCrossings ? warning : null,
     field("map-folder", t("script-map-folder"), true, folder.input, folder.list),
-    field("map-name", t("script-map-name"), true, name),
+    nameField,
     existing ? null : field("map-layer", t("script-map-layer"), false, layer),
+    declared.element,
     attributes.element,
     error,
     el("div", { class: "form-actions" }, save, discard),
@@ -93,13 +113,15 @@ export function showSaveForm(config: MapConfig, card: Card, options: SaveFormOpt
       error.textContent = t("script-map-folder-not-selected");
       return;
     }
-    const others = attributes.read();
-    if (!others) return;
+    const declaredValues = declared.read();
+    const otherValues = attributes.read();
+    if (!declaredValues || !otherValues) return;
     save.disabled = true;
     error.textContent = "";
     const newName = name.value.trim();
-    const properties = newName === "" ? others : { name: newName, ...others };
-    if (!isNameText && newName === "") properties.name = oldName;
+    const named = declaresName() || newName === "" ? {} : { name: newName };
+    const properties: Record<string, unknown> = { ...named, ...declaredValues, ...otherValues };
+    if (!declaresName() && !isNameText && newName === "") properties["name"] = oldName;
     try {
       const change = await postJson<ShapeChange>(config.save, {
         layer: existing ? existing.layerId : layer.value || null,
@@ -109,10 +131,13 @@ export function showSaveForm(config: MapConfig, card: Card, options: SaveFormOpt
       });
       onSaved(change);
     } catch (reason) {
-      error.textContent = errorMessage(reason);
+      const problems = reason instanceof RequestError ? reason.problems : {};
+      const isAboutFields = Object.keys(problems).length > 0;
+      error.textContent = isAboutFields ? declared.showProblems(problems).join(" ") : errorMessage(reason);
       save.disabled = false;
     }
   });
+  showFields();
   if (options.onCrossings) checkCrossings();
   card.show(options.title, form);
   folder.input.focus();
@@ -123,10 +148,15 @@ function field(id: string, label: string, isOptional: boolean, ...inputs: HTMLEl
   return el("div", { class: "field" }, el("label", { for: id }, label, " ", optional), ...inputs);
 }
 
-/** The empty value makes the server create the layer for submissions. */
-function layerSelect(layers: LayerConfig[]): HTMLSelectElement {
+function fieldsOf(layers: LayerConfig[], id: string): DeclaredField[] {
+  return layers.find((one) => one.id === id)?.fields ?? [];
+}
+
+/** The layers that a shape can be saved in. The empty value makes the server create the layer for submissions. */
+function layerSelect(layers: LayerConfig[], geometry: Geometry | null): HTMLSelectElement {
   const select = el("select", { id: "map-layer" });
-  for (const { id, name } of layers) select.append(el("option", { value: id }, name));
+  const suitable = layers.filter((one) => one.editable && accepts(one, geometry));
+  for (const { id, name } of suitable) select.append(el("option", { value: id }, name));
   if (!layers.some(({ slug }) => slug === "submissions"))
     select.append(el("option", { value: "" }, t("script-map-layer-new-submissions")));
   return select;

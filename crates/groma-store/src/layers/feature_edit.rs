@@ -2,8 +2,10 @@
 //! folder's bounding box are updated as when many are posted.
 
 use super::{
-    FeatureSpool, LayerFeature, LayerTx, LayerWrite, Layers, StoredFeature, StoredLayer, postgres,
-    posting::{Links, PostOutcome, Posting},
+    FeatureSpool, LayerFeature, LayerTx, LayerWrite, Layers, StoredFeature, StoredLayer,
+    links::Links,
+    postgres,
+    posting::{PostOutcome, Posting},
     sqlite, tiles,
 };
 use crate::{
@@ -176,5 +178,7 @@ async fn find<T: LayerTx>(
     workspaces::lock(tx, workspace).await?;
     actor.role().require(Permission::ChangeRecords)?;
     let not_found = || DomainError::NotFound { resource: "geometry", key: id.to_string() };
-    Ok(tx.feature(workspace, id).await?.ok_or_else(not_found)?)
+    let (layer, feature) = tx.feature(workspace, id).await?.ok_or_else(not_found)?;
+    layer.layer.require_unlocked()?;
+    Ok((layer, feature))
 }

@@ -38,6 +38,8 @@ pub struct FeatureSpool {
 /// A feature that is ready to be written.
 #[derive(Serialize, Deserialize)]
 pub(super) struct PreparedFeature {
+    /// Its index in a FeatureCollection.
+    pub(super) index: Option<usize>,
     pub(super) external_id: Option<String>,
     pub(super) geometry: Option<PreparedGeometry>,
     /// JSON.
@@ -151,6 +153,7 @@ impl FeatureSpool {
         }
         let geometry = feature.geometry.as_ref();
         let prepared = PreparedFeature {
+            index: feature.index,
             external_id: feature.external_id.clone(),
             geometry: geometry.map(|it| PreparedGeometry::new(it, feature.original.as_ref())),
             properties: serde_json::to_string(&feature.properties)?,

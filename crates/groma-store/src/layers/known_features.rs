@@ -1,6 +1,6 @@
 //! The stored features that the ids of posted features name.
 
-use super::{LayerTx, StoredFeature, feature_spool::PreparedFeature};
+use super::{LayerTx, StoredFeature};
 use crate::Result;
 use groma_domain::{GeometryId, WorkspaceId};
 use std::collections::HashMap;
@@ -13,15 +13,14 @@ pub(super) struct KnownFeatures {
 }
 
 impl KnownFeatures {
-    /// Finds the features that a batch of posted features names.
+    /// Finds the features that the ids of posted features name.
     pub(super) async fn find<T: LayerTx>(
         tx: &mut T,
         workspace: WorkspaceId,
         layer: u64,
-        batch: &[PreparedFeature],
+        texts: Vec<&str>,
     ) -> Result<Self> {
         let mut known = Self { by_id: HashMap::new(), by_external_id: HashMap::new() };
-        let texts: Vec<&str> = batch.iter().filter_map(|f| f.external_id.as_deref()).collect();
         if !texts.is_empty() {
             let found = tx.features_by_external_id(workspace, layer, &texts).await?;
             let by_text = |feature: StoredFeature| Some((feature.external_id.clone()?, feature));

@@ -1,12 +1,15 @@
 //! Map layers: their features, the index that tiles are read from, and the tiles.
 
+mod declared_fields;
 mod feature_edit;
 mod feature_query;
 mod feature_spool;
 mod folder_boxes;
 mod index_update;
 mod known_features;
+mod layer_changes;
 mod layer_stats;
+mod links;
 pub(crate) mod postgres;
 mod posting;
 pub(crate) mod sqlite;
@@ -21,23 +24,20 @@ pub use tiles::Tile;
 
 use crate::{
     Actor, Page, Result,
-    audit_log::NewAuditEntry,
-    engine::{Engine, dispatch, impl_work, random},
+    engine::{Engine, dispatch},
     records::RecordTx,
     webhooks::WebhookContext,
-    workspaces,
 };
-use folder_boxes::update_folder_boxes;
 use groma_domain::{
-    DomainError, GeometryId, Layer, LayerId, ListParams, Permission, RecordId, Timestamp,
-    WorkspaceId,
-    layer::{LayerCrs, LayerEdit, LayerKey},
+    GeometryId, Layer, LayerId, ListParams, RecordId, Timestamp, WorkspaceId,
+    layer::{LayerCrs, LayerEdit, LayerKey, LayerSetup},
 };
 use groma_geo::{
     Bbox,
     grid::TileId,
     tile_block::{TierKey, TileBlock},
 };
+use layer_changes::{ChangeLayer, CreateLayer, DeleteLayer, LayerChange, PlaceLayer};
 use posting::PostGeometries;
 use std::sync::Arc;
 use tile_index::TierRanges;
@@ -166,7 +166,33 @@ impl Layers {
         edit: LayerEdit,
         now: Timestamp,
     ) -> Result<Layer> {
-        self.engine.transact(ChangeLayer { workspace, actor, key, edit, now }).await
+        let change = LayerChange::Edit(edit);
+        self.engine.transact(ChangeLayer { workspace, actor, key, change, now }).await
+    }
+
+    /// Changes the fields, the style or the lock of a layer.
+    pub(crate) async fn set_up(
+        &self,
+        workspace: WorkspaceId,
+        actor: Actor,
+        key: LayerKey,
+        setup: LayerSetup,
+        now: Timestamp,
+    ) -> Result<Layer> {
+        let change = LayerChange::SetUp(setup);
+        self.engine.transact(ChangeLayer { workspace, actor, key, change, now }).await
+    }
+
+    /// Moves a layer to a position on maps, where 0 is the top. Returns all layers in their new order.
+    pub(crate) async fn place(
+        &self,
+        workspace: WorkspaceId,
+        actor: Actor,
+        key: LayerKey,
+        position: usize,
+        now: Timestamp,
+    ) -> Result<Vec<Layer>> {
+        self.engine.transact(PlaceLayer { workspace, actor, key, position, now }).await
     }
 
     /// Deletes a layer. It is gone at once; its features are deleted in small steps, so that others can
@@ -376,127 +402,4 @@ fn sortable(code: u64) -> i64 {
 /// The Morton code that [`sortable`] was given.
 fn morton_code(sorted: i64) -> u64 {
     sorted.cast_unsigned() ^ 1 << 63
-}
-
-impl_work! {
-    CreateLayer => Layer;
-    ChangeLayer => Layer;
-    DeleteLayer => (u64, Layer);
-}
-
-#[derive(Clone)]
-struct CreateLayer {
-    workspace: WorkspaceId,
-    actor: Actor,
-    layer: NewLayer,
-    now: Timestamp,
-}
-
-impl CreateLayer {
-    async fn run<T: LayerTx>(self, tx: &mut T) -> Result<Layer> {
-        let Self { workspace, actor, layer: NewLayer { name, crs }, now } = self;
-        lock(tx, workspace, actor).await?;
-        let others = tx.layers(workspace).await?;
-        let layer = Layer::new(LayerId::new(now, random()), &name, crs, others.len(), now)?;
-        if others.iter().any(|other| other.layer.slug == layer.slug) {
-            let taken =
-                format!("gives the slug `{}`, which is already in use", layer.slug.as_str());
-            return Err(DomainError::invalid("name", taken).into());
-        }
-        let entry = entry(actor, now, "layer.created", layer.id, None, Some(&layer))?;
-        tx.write_layers(workspace, vec![LayerWrite::Insert(layer.clone())]).await?;
-        tx.log(workspace, entry).await?;
-        Ok(layer)
-    }
-}
-
-#[derive(Clone)]
-struct ChangeLayer {
-    workspace: WorkspaceId,
-    actor: Actor,
-    key: LayerKey,
-    edit: LayerEdit,
-    now: Timestamp,
-}
-
-impl ChangeLayer {
-    async fn run<T: LayerTx>(self, tx: &mut T) -> Result<Layer> {
-        let Self { workspace, actor, key, edit, now } = self;
-        lock(tx, workspace, actor).await?;
-        let stored = find(tx, workspace, &key).await?;
-        let mut layer = stored.layer.clone();
-        layer.edit(&edit)?;
-        if layer == stored.layer {
-            return Ok(layer);
-        }
-        layer.revision += 1;
-        layer.updated_at = now;
-        let before = Some(&stored.layer);
-        let entry = entry(actor, now, "layer.updated", layer.id, before, Some(&layer))?;
-        tx.write_layers(workspace, vec![LayerWrite::Update(layer.clone())]).await?;
-        tx.log(workspace, entry).await?;
-        Ok(layer)
-    }
-}
-
-#[derive(Clone)]
-struct DeleteLayer {
-    workspace: WorkspaceId,
-    actor: Actor,
-    key: LayerKey,
-    now: Timestamp,
-    webhooks: Arc<WebhookContext>,
-}
-
-impl DeleteLayer {
-    async fn run<T: LayerTx>(self, tx: &mut T) -> Result<(u64, Layer)> {
-        let Self { workspace, actor, key, now, webhooks } = self;
-        lock(tx, workspace, actor).await?;
-        let stored = find(tx, workspace, &key).await?;
-        let before = Some(&stored.layer);
-        let entry = entry(actor, now, "layer.deleted", stored.layer.id, before, None)?;
-        let folders = tx.folders_of_layer(workspace, stored.no).await?;
-        tx.write_layers(workspace, vec![LayerWrite::Delete { layer: stored.no }]).await?;
-        tx.log(workspace, entry).await?;
-        let folders = folders.into_iter().map(|folder| (folder, None));
-        update_folder_boxes(tx, workspace, actor, now, &webhooks, folders).await?;
-        Ok((stored.no, stored.layer))
-    }
-}
-
-async fn find<T: LayerTx>(
-    tx: &mut T,
-    workspace: WorkspaceId,
-    key: &LayerKey,
-) -> Result<StoredLayer> {
-    let name = match key {
-        LayerKey::Id(id) => id.to_string(),
-        LayerKey::Slug(slug) => slug.clone(),
-    };
-    let not_found = || DomainError::NotFound { resource: "layer", key: name };
-    Ok(tx.layer(workspace, key).await?.ok_or_else(not_found)?)
-}
-
-async fn lock<T: LayerTx>(tx: &mut T, workspace: WorkspaceId, actor: Actor) -> Result<()> {
-    workspaces::lock(tx, workspace).await?;
-    Ok(actor.role().require(Permission::Administer)?)
-}
-
-fn entry(
-    actor: Actor,
-    at: Timestamp,
-    action: &'static str,
-    layer: LayerId,
-    before: Option<&Layer>,
-    after: Option<&Layer>,
-) -> Result<NewAuditEntry> {
-    let json = |layer: Option<&Layer>| layer.map(serde_json::to_string).transpose();
-    Ok(NewAuditEntry {
-        at,
-        actor: actor.person(),
-        action,
-        subject: layer.0,
-        before: json(before)?,
-        after: json(after)?,
-    })
 }

@@ -3,11 +3,14 @@
 
 use super::{
     FeatureRow, LayerTx, LayerWrite, StoredFeature, StoredLayer,
+    declared_fields::PropertyCheck,
     feature_spool::{FeatureSpool, PreparedFeature, PreparedGeometry, SpoolReader},
     folder_boxes::update_folder_boxes,
     index_update::{IndexChange, NewShape, update_index},
     known_features::KnownFeatures,
+    layer_changes::last_order,
     layer_stats::LayerStats,
+    links::Links,
     tile_index::{IndexedShape, TileIndex},
 };
 use crate::{
@@ -19,11 +22,9 @@ use crate::{
     workspaces,
 };
 use groma_domain::{
-    DomainError, GeometryId, Kind, Layer, LayerId, Permission, Record, RecordId, Timestamp,
-    WorkspaceId,
+    DomainError, GeometryId, Layer, LayerId, Permission, RecordId, Timestamp, WorkspaceId,
     geometry::{MAX_LISTED_GEOMETRIES, UploadResult, UploadedGeometry},
     layer::{DEFAULT_LAYER_SLUG, LayerCrs, LayerKey},
-    reference::Key,
 };
 use groma_geo::{Bbox, Crs, attributes, wkb};
 use rustc_hash::FxHashSet;
@@ -102,58 +103,19 @@ async fn find_layer<T: LayerTx>(
 ) -> Result<(StoredLayer, bool)> {
     let layer_key = key.clone().unwrap_or_else(|| LayerKey::Slug(DEFAULT_LAYER_SLUG.to_owned()));
     if let Some(found) = tx.layer(workspace, &layer_key).await? {
+        found.layer.require_unlocked()?;
         return Ok((found, false));
     }
     if key.is_some() {
         return Err(DomainError::invalid("layer", "does not exist in this workspace").into());
     }
-    let nth = tx.layers(workspace).await?.len();
+    let others = tx.layers(workspace).await?;
     let id = LayerId::new(now, random());
-    let layer = Layer::new(id, "Submissions", LayerCrs::CRS84, nth, now)?;
+    let mut layer = Layer::new(id, "Submissions", LayerCrs::CRS84, others.len(), now)?;
+    layer.order = last_order(&others);
     tx.write_layers(workspace, vec![LayerWrite::Insert(layer)]).await?;
     let created = tx.layer(workspace, &layer_key).await?;
     Ok((created.ok_or(Error::Closed)?, true))
-}
-
-/// The folder and assignment of the geometries; a replaced geometry keeps what is `None`.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Links {
-    folder: Option<RecordId>,
-    assignment: Option<RecordId>,
-}
-
-impl Links {
-    pub(super) async fn find<T: LayerTx>(
-        tx: &mut T,
-        workspace: WorkspaceId,
-        folder: Option<String>,
-        assignment: Option<String>,
-    ) -> Result<Self> {
-        let folder = match folder {
-            Some(key) => Some(find_record(tx, workspace, Kind::Folder, &key).await?.id()),
-            None => None,
-        };
-        let Some(key) = assignment else { return Ok(Self { folder, assignment: None }) };
-        let assignment = find_record(tx, workspace, Kind::Assignment, &key).await?;
-        if folder.is_some() && folder != assignment.folder() {
-            return Err(DomainError::invalid("assignment", "belongs to another folder").into());
-        }
-        Ok(Self { folder: assignment.folder(), assignment: Some(assignment.id()) })
-    }
-}
-
-async fn find_record<T: LayerTx>(
-    tx: &mut T,
-    workspace: WorkspaceId,
-    kind: Kind,
-    key: &str,
-) -> Result<Record> {
-    let found = match Key::parse(key) {
-        Some(key) => tx.find(workspace, kind, &key).await?,
-        None => None,
-    };
-    let not_found = || DomainError::invalid(kind.name(), "does not exist in this workspace");
-    Ok(found.ok_or_else(not_found)?.record)
 }
 
 /// Features being written to a layer.
@@ -167,6 +129,7 @@ pub(super) struct Posting<'t, T> {
     pub(super) stats: LayerStats,
     /// The layer's numbers of the spool's fields.
     fields: Vec<u32>,
+    properties: PropertyCheck,
     /// How the boxes of folders grow; `None` if a geometry was removed and the box must be recomputed.
     folders: BTreeMap<RecordId, Option<Bbox>>,
     /// The stored features that were updated.
@@ -210,6 +173,7 @@ impl<'t, T: LayerTx> Posting<'t, T> {
             },
             stats: LayerStats::new(stored.layer),
             fields: Vec::new(),
+            properties: PropertyCheck::default(),
             folders: BTreeMap::new(),
             updated_positions: FxHashSet::default(),
             own_crs: None,
@@ -224,7 +188,8 @@ impl<'t, T: LayerTx> Posting<'t, T> {
         (self.result.notices, self.result.notice_count) = (notices.to_vec(), notice_count);
         self.result.received = features.len();
         self.result.truncated = features.len() > MAX_LISTED_GEOMETRIES as u64;
-        let (names, reader) = features.read();
+        let (mut names, reader) = features.read();
+        self.properties = PropertyCheck::new(&self.stats.layer.declared_fields, &mut names);
         self.fields = names.iter().map(|name| self.stats.field_number(name) as u32).collect();
         reader
     }
@@ -240,6 +205,8 @@ impl<'t, T: LayerTx> Posting<'t, T> {
             return Ok(());
         };
         prepared.external_id.clone_from(&old.external_id);
+        self.properties.check(&mut prepared, Some(&old))?;
+        self.properties.require_valid()?;
         let mut writes = Vec::new();
         let change = self.write_feature(prepared, Some(&old), &mut writes)?;
         writes.extend(self.stats.grown_extents(self.layer));
@@ -265,14 +232,15 @@ impl<'t, T: LayerTx> Posting<'t, T> {
         loop {
             let batch = reader.next_batch().map_err(spool_error)?;
             if batch.is_empty() {
-                return Ok(());
+                return self.properties.require_valid();
             }
             self.write_batch(batch).await?;
         }
     }
 
     async fn write_batch(&mut self, batch: Vec<PreparedFeature>) -> Result<()> {
-        let known = KnownFeatures::find(self.tx, self.workspace, self.layer, &batch).await?;
+        let ids = batch.iter().filter_map(|feature| feature.external_id.as_deref()).collect();
+        let known = KnownFeatures::find(self.tx, self.workspace, self.layer, ids).await?;
         let mut writes = Vec::new();
         let mut changes = Vec::new();
         for mut prepared in batch {
@@ -284,7 +252,14 @@ impl<'t, T: LayerTx> Posting<'t, T> {
                 }
                 prepared.external_id.clone_from(&old.external_id);
             }
-            changes.extend(self.write_feature(prepared, old, &mut writes)?);
+            self.properties.check(&mut prepared, old)?;
+            // After a problem, the rest is only checked.
+            if self.properties.is_valid() {
+                changes.extend(self.write_feature(prepared, old, &mut writes)?);
+            }
+        }
+        if !self.properties.is_valid() {
+            return Ok(());
         }
         writes.extend(self.stats.grown_extents(self.layer));
         self.write_and_index(writes, changes).await
@@ -298,7 +273,7 @@ impl<'t, T: LayerTx> Posting<'t, T> {
         writes: &mut Vec<LayerWrite>,
     ) -> Result<Option<IndexChange>> {
         let shape = prepared.tile_shape();
-        let PreparedFeature { external_id, geometry, properties, attributes } = prepared;
+        let PreparedFeature { external_id, geometry, properties, attributes, .. } = prepared;
         let bbox = geometry.as_ref().and_then(|geometry| geometry.bbox).map(Bbox);
         if let Some(bbox) = bbox {
             self.result.bbox = Some(self.result.bbox.map_or(bbox, |all| all.union(bbox)));

@@ -15,6 +15,7 @@ mod base_maps;
 mod concurrency;
 mod coverage;
 mod dashboard;
+mod declared_fields;
 mod engine_parity;
 mod events;
 mod feature_query;

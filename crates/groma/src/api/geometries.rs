@@ -18,7 +18,7 @@ use axum::{
     extract::{Request, State},
     response::{IntoResponse, Response},
 };
-use groma_domain::{Permission, geometry::UploadResult, layer::LayerKey};
+use groma_domain::{DomainError, Permission, geometry::UploadResult, layer::LayerKey};
 use groma_geo::{
     Crs,
     geojson::{self, DocumentError, Options, ReadError},
@@ -71,7 +71,12 @@ async fn post(api: ApiState, caller: Caller, request: Request) -> Result<Respons
         features,
         request: key.with_body(&parts, &caller, hash),
     });
-    match outcome.await? {
+    let outcome = outcome.await.map_err(|error| match error.domain_error() {
+        // The contract of this route has no 409.
+        Some(locked @ DomainError::Locked { .. }) => HttpError::bad_request(locked.to_string()),
+        _ => error.into(),
+    })?;
+    match outcome {
         PostOutcome::Posted(posted) => first_response(serde_json::to_vec(&posted)),
         PostOutcome::Replayed(response) => replayed_response(response),
     }

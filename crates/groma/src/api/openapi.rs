@@ -138,6 +138,9 @@ fn complete_operation(operation: &mut Value, method: &str, path: &str, scope: Op
     if path.contains('{') {
         add("404", "NotFound");
     }
+    if method == "delete" && path.contains("/geometries/") {
+        add("409", "LayerLocked");
+    }
     add("429", "TooManyRequests");
     add("500", "InternalServerError");
 }
@@ -251,6 +254,7 @@ fn shared_responses(limit: u32) -> Value {
         "Unauthorized": unauthorized,
         "Forbidden": error("The token does not have the required scope, or its owner does not have the required role", 403, "Forbidden", "Token missing required scope: READ_FOLDER"),
         "NotFound": error("Not found in this workspace", 404, "Not Found", "folder `F-000123` not found"),
+        "LayerLocked": error("The layer is locked", 409, "Conflict", "layer `parcels` is locked; unlock it to change its features"),
         "TooManyRequests": too_many,
         "InternalServerError": error("An internal error; the log has its cause under the request id", 500, "Internal Server Error", "Internal server error"),
     })

@@ -1,8 +1,10 @@
-//! `groma layer create|list|delete`, and the import and export of layers.
+//! `groma layer create|list|show|update|delete`, and the import and export of layers.
 
 mod export;
 mod feature_file;
+mod field_check;
 mod import;
+mod setup;
 
 pub(super) use export::run as export;
 pub(super) use import::run as import;
@@ -49,6 +51,14 @@ pub(super) async fn run(
             }
             let rows: Vec<_> = layers.iter().map(|layer| row(layer, &geo_url)).collect();
             print_table(&["ID", "SLUG", "NAME", "TYPE", "FEATURES", "UPDATED"], &rows)
+        }
+        LayerCommand::Show { key, workspace } => {
+            let workspace = find_workspace(store, &workspace).await?.id;
+            setup::show(store, workspace, &LayerKey::parse(&key)).await
+        }
+        LayerCommand::Update(update) => {
+            let workspace = find_workspace(store, &update.workspace).await?.id;
+            setup::update(store, workspace, update).await
         }
         LayerCommand::Delete { key, workspace } => {
             let workspace = find_workspace(store, &workspace).await?.id;

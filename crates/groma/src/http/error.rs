@@ -5,7 +5,7 @@ use axum::{
     http::{HeaderName, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use groma_domain::{DomainError, FieldError};
+use groma_domain::{DomainError, FieldError, PropertyError};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -105,6 +105,19 @@ impl HttpError {
         Self::new(StatusCode::FORBIDDEN, message)
     }
 
+    pub(crate) fn conflict(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::CONFLICT, message)
+    }
+
+    /// Properties that do not fit the declared fields of a layer.
+    fn bad_properties(problems: &[PropertyError]) -> Self {
+        let detail = |problem: &PropertyError| ErrorDetail {
+            pointer: problem.pointer(),
+            message: problem.violation.to_string(),
+        };
+        Self::bad_body(problems.iter().map(detail).collect())
+    }
+
     pub(crate) fn too_many_requests(limit: u32, retry_after: u64) -> Self {
         let message = format!("Rate limit exceeded: {limit} requests per minute");
         let header = (header::RETRY_AFTER, HeaderValue::from(retry_after));
@@ -121,6 +134,8 @@ impl From<groma_store::Error> for HttpError {
     fn from(error: groma_store::Error) -> Self {
         match error.domain_error() {
             Some(DomainError::NotFound { resource: what, key }) => Self::not_found(what, key),
+            Some(DomainError::InvalidProperties(problems)) => Self::bad_properties(problems),
+            Some(error @ DomainError::Locked { .. }) => Self::conflict(error.to_string()),
             Some(error @ DomainError::Forbidden { .. }) => Self::forbidden(error.to_string()),
             Some(error) => Self::bad_request(error.to_string()),
             None => Self::internal(error.to_string()),

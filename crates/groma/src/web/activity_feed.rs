@@ -251,6 +251,7 @@ fn changes(
                 .into(),
             ("disabledReason", Value::String(reason)) => t.disabled_reason(reason),
             ("role", Value::String(role)) => t.msg("role-name").arg("role", role).into(),
+            ("declaredFields" | "style", _) => t.msg("activity-new-value").into(),
             ("bbox", Value::Array(_)) => t.msg("activity-moved").into(),
             ("folderId" | "assignmentId" | "budgetId", Value::String(_)) => {
                 t.msg("activity-another-record").into()
@@ -264,7 +265,10 @@ fn changes(
     });
     let change = |(name, value): (&String, &Value)| FieldChange {
         field: t.field_name(name),
-        before: if name == "bbox" { String::new() } else { text(name, Some(value)) },
+        before: match name.as_str() {
+            "bbox" | "declaredFields" | "style" => String::new(),
+            _ => text(name, Some(value)),
+        },
         after: text(name, after.get(name)),
     };
     differing.map(change).collect()

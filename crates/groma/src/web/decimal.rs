@@ -1,6 +1,7 @@
-//! Decimal numbers as users type them: `1,000.00`, `1 000,00`, `1.000,00` or `1’000.00`.
+//! Numbers as users type them (`1,000.00`, `1 000,00`, `1.000,00` or `1’000.00`), and yes or no.
 
 use super::i18n::Localizer;
+use serde_json::Number;
 
 impl Localizer {
     /// A decimal for an input: with the language's separator and without groups.
@@ -31,6 +32,25 @@ impl Localizer {
         }
         let decimals = decimals.map(|decimals| format!(".{decimals}")).unwrap_or_default();
         Some(format!("{sign}{whole}{decimals}"))
+    }
+
+    /// Reads a number in the user's format, or as JSON writes it: `1e3`.
+    pub(crate) fn parse_number(self, typed: &str) -> Option<Number> {
+        let decimal = self.parse_decimal(typed);
+        serde_json::from_str(decimal.as_deref().unwrap_or(typed)).ok()
+    }
+
+    /// Reads yes or no, in the user's language or in English.
+    pub(crate) fn parse_boolean(self, typed: &str) -> Option<bool> {
+        let typed = typed.to_lowercase();
+        let is = |words: [&str; 3], id: &'static str| {
+            words.contains(&typed.as_str()) || typed == self.msg(id).to_string()
+        };
+        match (is(["true", "yes", "1"], "yes"), is(["false", "no", "0"], "no")) {
+            (true, _) => Some(true),
+            (_, true) => Some(false),
+            _ => None,
+        }
     }
 
     /// The position of the decimal separator, if there is one; `None` if the number is malformed.

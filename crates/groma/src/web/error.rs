@@ -9,7 +9,7 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
-use groma_domain::{DomainError, FieldError};
+use groma_domain::{DomainError, FieldError, PropertyError};
 
 /// An error on its way to a user of the pages.
 #[derive(Clone, Debug)]
@@ -26,6 +26,8 @@ pub(super) enum Text {
     MissingRole(&'static str),
     /// What is wrong with each field.
     Problems(Vec<FieldError>),
+    /// What is wrong with each property of a shape.
+    Properties(Vec<PropertyError>),
     /// A reason of another crate, in English.
     Reason(String),
     /// The server failed: what to say depends on the request.
@@ -85,6 +87,12 @@ impl From<&DomainError> for WebError {
             }
             DomainError::Invalid(problems) => {
                 (StatusCode::BAD_REQUEST, Text::Problems(problems.clone()))
+            }
+            DomainError::InvalidProperties(problems) => {
+                (StatusCode::BAD_REQUEST, Text::Properties(problems.clone()))
+            }
+            DomainError::Locked { .. } => {
+                (StatusCode::CONFLICT, Text::Message(id("error-layer-locked")))
             }
         };
         Self { status, text, cause: None }

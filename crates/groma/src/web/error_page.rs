@@ -3,6 +3,7 @@
 use super::{
     Shared,
     error::{Text, WebError},
+    fields::capitalize,
     i18n::Localizer,
     page::{Meta, Nav, auth_page},
     request_context::{MemberContext, RequestContext},
@@ -14,6 +15,9 @@ use axum::{
     http::{HeaderMap, HeaderValue, Method, StatusCode, header},
     response::{IntoResponse, Response},
 };
+
+use groma_domain::PropertyError;
+use serde_json::{Map, Value};
 
 /// What an error page needs to know of the request.
 pub(super) struct ErrorContext {
@@ -46,12 +50,30 @@ impl ErrorContext {
                 let sentences: Vec<_> = problems.iter().map(|problem| t.problem(problem)).collect();
                 sentences.join(" ")
             }
+            Text::Properties(problems) => {
+                let sentence = |problem: &PropertyError| {
+                    format!("{} {}.", problem.property, t.violation(&problem.violation))
+                };
+                problems.iter().map(sentence).collect::<Vec<_>>().join(" ")
+            }
             Text::Reason(reason) => t.msg("error-reason").arg("reason", reason).into(),
             Text::Internal if self.is_read => t.msg("error-internal-read").into(),
             // The commit may have succeeded before the error.
             Text::Internal => t.msg("error-internal-change").into(),
         }
     }
+}
+
+/// The body for a script: the message, and what is wrong with each property of a shape.
+fn json_body(t: Localizer, text: &Text, message: &str) -> String {
+    let mut body = serde_json::json!({ "message": message });
+    if let Text::Properties(problems) = text {
+        let entry = |problem: &PropertyError| {
+            (problem.property.clone(), capitalize(&t.violation(&problem.violation)).into())
+        };
+        body["problems"] = problems.iter().map(entry).collect::<Map<String, Value>>().into();
+    }
+    body.to_string()
 }
 
 /// Whether a script made the request: it cannot show a page.
@@ -90,7 +112,7 @@ pub(super) async fn render(
     }
     let message = context.message(&text);
     let mut response = if context.wants_json {
-        let body = serde_json::json!({ "message": message }).to_string();
+        let body = json_body(context.t, &text, &message);
         let mut response = (status, body).into_response();
         let json = HeaderValue::from_static("application/json");
         response.headers_mut().insert(header::CONTENT_TYPE, json);

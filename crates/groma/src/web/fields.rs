@@ -188,7 +188,7 @@ impl Localizer {
     }
 
     /// Why a value is invalid, to be shown beside its field.
-    fn violation(self, violation: &Violation) -> String {
+    pub(crate) fn violation(self, violation: &Violation) -> String {
         let mut message = self.msg("violation").arg("code", violation.code());
         for (name, value) in violation.params() {
             message = message.arg(name, value);

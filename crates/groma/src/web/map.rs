@@ -18,7 +18,9 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use groma_domain::{
-    GeometryId, Kind, Layer, LayerId, Permission, WorkspaceId, layer::LayerKey, reference::Key,
+    GeometryId, Kind, Layer, LayerId, Permission, WorkspaceId,
+    layer::{LayerKey, sort_for_map},
+    reference::Key,
 };
 use groma_geo::{
     geojson::{self, ReadError},
@@ -45,11 +47,9 @@ pub(super) async fn page(ctx: MemberContext, query: Query) -> Result<Response, W
     if let Some(sent) = query.given("folder") {
         folder = folder_json(&ctx.record(Kind::Folder, sent).await?);
     }
-    let layers = ctx.store().all_layers(ctx.workspace_id()).await?;
     let base_maps = base_maps::read(&ctx).await?;
-    let can_change = ctx.can(Permission::ChangeRecords);
     let config = json!({
-        "layers": layers.iter().map(|layer| layer_config(layer, can_change)).collect::<Vec<_>>(),
+        "layers": layer_configs(&ctx).await?,
         "folders": "/map/folders.geojson",
         "folder": folder,
         "geometries": null,
@@ -59,7 +59,7 @@ pub(super) async fn page(ctx: MemberContext, query: Query) -> Result<Response, W
         "search": "/map/folders",
         "csrf": ctx.request.csrf_token(),
         "baseMaps": base_maps.config,
-        "canEdit": can_change,
+        "canEdit": ctx.can(Permission::ChangeRecords),
         "position": null,
         "small": false,
     });
@@ -74,17 +74,15 @@ pub(super) async fn folder_config(
     ctx: &MemberContext,
     doc: &Doc,
 ) -> Result<(String, Vec<String>), WebError> {
-    let layers = ctx.store().all_layers(ctx.workspace_id()).await?;
     let base_maps = base_maps::read(ctx).await?;
-    let can_change = ctx.can(Permission::ChangeRecords);
     let config = json!({
-        "layers": layers.iter().map(|layer| layer_config(layer, can_change)).collect::<Vec<_>>(),
+        "layers": layer_configs(ctx).await?,
         "folders": null,
         "folder": folder_json(doc),
         "geometries": format!("{}/geometries.geojson", doc.path(Kind::Folder)),
         "csrf": ctx.request.csrf_token(),
         "baseMaps": base_maps.config,
-        "canEdit": can_change,
+        "canEdit": ctx.can(Permission::ChangeRecords),
         "position": null,
         "small": true,
     });
@@ -98,6 +96,21 @@ fn folder_json(doc: &Doc) -> Value {
         "name": doc.title(Kind::Folder),
         "bbox": doc.0["bbox"],
     })
+}
+
+/// The layers, the topmost first.
+async fn layer_configs(ctx: &MemberContext) -> Result<Vec<Value>, WebError> {
+    let mut layers = ctx.store().all_layers(ctx.workspace_id()).await?;
+    sort_for_map(&mut layers);
+    let can_change = ctx.can(Permission::ChangeRecords);
+    let can_administer = ctx.can(Permission::Administer);
+    let config = |layer: &Layer| {
+        let mut config = layer_config(layer, can_change);
+        let style_page = format!("/settings/layers/{}/style", layer.id);
+        config["settings"] = can_administer.then_some(style_page).into();
+        config
+    };
+    Ok(layers.iter().map(config).collect())
 }
 
 fn layer_config(layer: &Layer, can_change: bool) -> Value {
@@ -114,7 +127,10 @@ fn layer_config(layer: &Layer, can_change: bool) -> Value {
         "sourceLayer": document.source_layer,
         "tiles": format!("/map/tiles/{}/{{z}}/{{x}}/{{y}}?r={}", layer.id, layer.revision),
         "tilejson": null,
-        "editable": can_change,
+        "editable": can_change && !layer.is_locked,
+        "locked": layer.is_locked,
+        "style": layer.style,
+        "fields": layer.declared_fields,
     })
 }
 
@@ -246,7 +262,7 @@ pub(super) async fn feature(
         "folder": folder,
         "geometry": geometry_json(&feature)?,
         "updatedAt": feature.updated_at,
-        "editable": ctx.can(Permission::ChangeRecords),
+        "editable": ctx.can(Permission::ChangeRecords) && !layer.is_locked,
     })))
 }
 

@@ -182,6 +182,12 @@ pub(super) fn all() -> Vec<Route> {
         post "/settings/layers/new" member(Administer) => layers::create;
         get  "/settings/layers/{id}" member(Administer) => layers::edit_page;
         post "/settings/layers/{id}" member(Administer) => layers::update;
+        get  "/settings/layers/{id}/fields" member(Administer) => layers::fields::page;
+        post "/settings/layers/{id}/fields" member(Administer) => layers::fields::update;
+        get  "/settings/layers/{id}/style" member(Administer) => layers::style::page;
+        post "/settings/layers/{id}/style" member(Administer) => layers::style::update;
+        post "/settings/layers/{id}/lock" member(Administer) => layers::set_locked;
+        post "/settings/layers/{id}/move" member(Administer) => layers::move_layer;
         get  "/settings/layers/{id}/delete" member(Administer) => layers::delete_page;
         post "/settings/layers/{id}/delete" member(Administer) => layers::delete;
         get  "/settings/base-maps" member(Administer) => base_maps::page;

@@ -27,6 +27,7 @@ mod import;
 mod import_rules;
 mod layer_commands;
 mod layer_crs;
+mod layer_setup;
 mod lists;
 mod middleware;
 mod monitoring;

@@ -3,6 +3,7 @@
 
 use super::{
     feature_file::{FeatureFile, MAX_ERRORS},
+    field_check::{FieldCheck, Misfit},
     file_format,
 };
 use crate::{
@@ -22,7 +23,7 @@ use groma_geo::{
 };
 use groma_store::{Actor, FeatureSpool, NewGeometries, NewLayer, PostOutcome, Store};
 use serde_json::{Value, json};
-use std::{path::Path, sync::Arc};
+use std::{collections::HashSet, path::Path, sync::Arc};
 use tokio::sync::mpsc;
 
 /// The limits of one transaction.
@@ -37,28 +38,34 @@ pub(in crate::commands) async fn run(
     let workspace = find_workspace(store, &import.workspace).await?.id;
     let job = ImportJob { store, workspace, import: &import };
     let target = job.target().await?;
+    if let TargetLayer::Existing(layer) = &target {
+        layer.require_unlocked().map_err(CommandError::new)?;
+    }
     job.check_links().await?;
     let (path, crs) = (import.file.clone(), import.crs.clone());
     let mut file = Arc::new(run_blocking(move || FeatureFile::open(&path, format, crs)).await??);
-    let mut checked = job.check(&file).await?;
+    let mut checked = job.check(&file, &target).await?;
     if checked.rejected.iter().any(|spot| spot.suggests_other_crs) {
         let first = file.clone();
         if let Some(reprojected) = run_blocking(move || first.with_declared_crs()).await?? {
             file = Arc::new(reprojected);
-            checked = job.check(&file).await?;
+            checked = job.check(&file, &target).await?;
         }
     }
-    let is_valid = checked.rejected.is_empty();
+    let mut rejected = checked.rejected.clone();
+    rejected.extend(checked.misfits.iter().map(|misfit| misfit.error.clone()));
+    rejected.sort_by_key(|error| error.line);
+    let is_valid = rejected.is_empty();
     let mut report = Report {
         layer: target.id(),
-        rejected: checked.rejected,
-        notices: checked.notices,
+        rejected,
+        notices: std::mem::take(&mut checked.notices),
         notice_count: checked.notice_count,
         ..Report::default()
     };
     if checked.is_complete && !import.dry_run && (is_valid || import.keep_good) {
         let crs = if import.keep_crs { checked.crs } else { LayerCrs::CRS84 };
-        job.write(&file, target, crs, &mut report).await?;
+        job.write(&file, target, crs, &checked, &mut report).await?;
     }
     report.print(&import, checked.total)?;
     match report.rejected.len() {
@@ -83,7 +90,7 @@ struct ImportJob<'a> {
 
 /// The layer to import into.
 enum TargetLayer {
-    Existing(LayerId),
+    Existing(Box<Layer>),
     /// The name of a layer to create once the file is checked.
     New(String),
 }
@@ -91,7 +98,7 @@ enum TargetLayer {
 impl TargetLayer {
     fn id(&self) -> Option<LayerId> {
         match self {
-            Self::Existing(id) => Some(*id),
+            Self::Existing(layer) => Some(layer.id),
             Self::New(_) => None,
         }
     }
@@ -102,6 +109,8 @@ struct CheckResult {
     /// The number of features, valid or not.
     total: u64,
     rejected: Vec<DocumentError>,
+    /// Valid features whose properties do not fit the fields of the layer.
+    misfits: Vec<Misfit>,
     /// Whether the file was read to the end.
     is_complete: bool,
     /// What looks wrong: the line and the notice of the first ones, and the number of all.
@@ -132,7 +141,7 @@ impl ImportJob<'_> {
             Some(key) => {
                 let key = LayerKey::parse(key);
                 if let Some(layer) = self.store.layer(self.workspace, &key).await? {
-                    return Ok(TargetLayer::Existing(layer.id));
+                    return Ok(TargetLayer::Existing(Box::new(layer)));
                 }
                 match key {
                     LayerKey::Id(id) => {
@@ -148,7 +157,10 @@ impl ImportJob<'_> {
             .map_err(|error| CommandError::new(format!("layer `{name}`: {error}")))?;
         let slug = LayerKey::Slug(new.slug.as_str().to_owned());
         let layer = self.store.layer(self.workspace, &slug).await?;
-        Ok(layer.map_or(TargetLayer::New(new.name), |layer| TargetLayer::Existing(layer.id)))
+        Ok(match layer {
+            Some(layer) => TargetLayer::Existing(Box::new(layer)),
+            None => TargetLayer::New(new.name),
+        })
     }
 
     /// Rejects an unknown folder or assignment before reading a large file. The store checks the
@@ -169,24 +181,36 @@ impl ImportJob<'_> {
     }
 
     /// Reads the file without writing anything.
-    async fn check(&self, file: &Arc<FeatureFile>) -> Result<CheckResult, CommandError> {
+    async fn check(
+        &self,
+        file: &Arc<FeatureFile>,
+        target: &TargetLayer,
+    ) -> Result<CheckResult, CommandError> {
         let bar = progress::byte_bar("Checking");
         bar.set_length(file.len()?);
         let file = file.clone();
         let mut checked = CheckResult::default();
-        let (mut checked, result) = run_blocking(move || {
+        let mut fields = FieldCheck::new(match target {
+            TargetLayer::Existing(layer) => &layer.declared_fields,
+            TargetLayer::New(_) => &[],
+        });
+        let (mut checked, fields, result) = run_blocking(move || {
             let count = |feature: Feature| {
+                fields.check(&feature);
                 checked.count(feature);
                 Ok::<(), CommandError>(())
             };
             let result = file.read(&bar, count);
             bar.finish_and_clear();
-            (checked, result)
+            (checked, fields, result)
         })
         .await?;
+        if let TargetLayer::Existing(layer) = target {
+            checked.misfits = fields.misfits(self.store, self.workspace, layer.id).await?;
+        }
         let rejected = rejected_features(result, &self.import.file)?;
-        checked.is_complete =
-            rejected.len() < MAX_ERRORS && !rejected.iter().any(|spot| spot.is_fatal);
+        checked.is_complete = rejected.len() + checked.misfits.len() < MAX_ERRORS
+            && !rejected.iter().any(|spot| spot.is_fatal);
         checked.total += rejected.len() as u64;
         checked.rejected = rejected;
         Ok(checked)
@@ -198,10 +222,11 @@ impl ImportJob<'_> {
         file: &Arc<FeatureFile>,
         target: TargetLayer,
         crs: LayerCrs,
+        checked: &CheckResult,
         report: &mut Report,
     ) -> Result<(), CommandError> {
         let (layer, is_new) = match target {
-            TargetLayer::Existing(id) => (id, false),
+            TargetLayer::Existing(layer) => (layer.id, false),
             TargetLayer::New(name) => {
                 let (workspace, actor) = (self.workspace, Actor::Operator);
                 let layer = NewLayer { name, crs };
@@ -214,9 +239,14 @@ impl ImportJob<'_> {
         bar.set_length(file.len()?);
         let (sender, mut batches) = mpsc::channel(1);
         let file = file.clone();
+        let skipped: HashSet<u64> = checked.misfits.iter().map(|misfit| misfit.number).collect();
         let reader = tokio::task::spawn_blocking(move || {
             let mut batch = Batch { sender, spool: FeatureSpool::default(), vertices: 0 };
-            let result = file.read(&bar, |feature| batch.push(&feature));
+            let mut numbers = 0..;
+            let result = file.read(&bar, |feature| match numbers.next() {
+                Some(number) if skipped.contains(&number) => Ok(()),
+                _ => batch.push(&feature),
+            });
             let sent = batch.send();
             bar.finish_and_clear();
             (result, sent)
@@ -240,7 +270,7 @@ impl ImportJob<'_> {
         }
         let (result, sent) = reader.await.map_err(CommandError::new)?;
         sent?;
-        if rejected_features(result, &self.import.file)? != report.rejected {
+        if rejected_features(result, &self.import.file)? != checked.rejected {
             return Err(CommandError::new(format!(
                 "{}: the file changed during the import, which stopped after {}",
                 self.import.file.display(),

@@ -10,7 +10,7 @@ use crate::web::{
     request_context::MemberContext,
 };
 use groma_domain::{FieldError, Kind, Violation, reference::Key};
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
 /// The values of a form: from a record, or as typed.
@@ -230,10 +230,8 @@ fn custom_fields_input(
     let mut fields = Map::new();
     for (name, kind, text) in sent_custom_fields(form).filter(|(name, ..)| !name.is_empty()) {
         let value = match kind {
-            "number" => parse_number(t, text).map(Value::Number).ok_or(t.msg("form-custom-number")),
-            "boolean" => {
-                parse_boolean(t, text).map(Value::Bool).ok_or(t.msg("form-custom-boolean"))
-            }
+            "number" => t.parse_number(text).map(Value::Number).ok_or(t.msg("form-custom-number")),
+            "boolean" => t.parse_boolean(text).map(Value::Bool).ok_or(t.msg("form-custom-boolean")),
             "null" => Ok(Value::Null),
             _ => Ok(Value::String(text.to_owned())),
         };
@@ -247,22 +245,4 @@ fn custom_fields_input(
         fields.insert(name.to_owned(), value);
     }
     fields
-}
-
-/// Reads a number in the user's format, or as JSON writes it: `1e3`.
-fn parse_number(t: Localizer, text: &str) -> Option<Number> {
-    let decimal = t.parse_decimal(text);
-    serde_json::from_str(decimal.as_deref().unwrap_or(text)).ok()
-}
-
-fn parse_boolean(t: Localizer, text: &str) -> Option<bool> {
-    let text = text.to_lowercase();
-    let is = |words: [&str; 3], id: &'static str| {
-        words.contains(&text.as_str()) || text == t.msg(id).to_string()
-    };
-    match (is(["true", "yes", "1"], "yes"), is(["false", "no", "0"], "no")) {
-        (true, _) => Some(true),
-        (_, true) => Some(false),
-        _ => None,
-    }
 }

@@ -1,4 +1,7 @@
-//! Settings > Layers: creating, editing and deleting layers.
+//! Settings > Layers: creating, editing, ordering, locking and deleting layers.
+
+pub(in crate::web) mod fields;
+pub(in crate::web) mod style;
 
 use super::{SettingsForm, SettingsNav};
 use crate::web::{
@@ -16,7 +19,7 @@ use askama::Template;
 use axum::{extract::Path, http::StatusCode, response::Response};
 use groma_domain::{
     DomainError, Layer,
-    layer::{LayerCrs, LayerEdit, LayerKey},
+    layer::{LayerCrs, LayerEdit, LayerKey, LayerSetup, sort_for_map},
 };
 use groma_store::NewLayer;
 
@@ -27,6 +30,7 @@ const PATH: &str = "/settings/layers";
 struct LayersPage {
     t: Localizer,
     nav: SettingsNav,
+    csrf: String,
     rows: Vec<LayerView>,
     geo_url: String,
 }
@@ -39,12 +43,45 @@ struct LayerView {
     shapes: String,
     geometry_type: String,
     updated: Moment,
+    is_locked: bool,
+    is_first: bool,
+    is_last: bool,
+}
+
+/// The pages of a layer.
+struct LayerTabs {
+    id: String,
+    name: String,
+    is_locked: bool,
+    current: &'static str,
+}
+
+impl LayerTabs {
+    fn new(layer: &Layer, current: &'static str) -> Self {
+        let (id, name) = (layer.id.to_string(), layer.name.clone());
+        Self { id, name, is_locked: layer.is_locked, current }
+    }
+}
+
+/// The form of an existing layer.
+#[derive(Template)]
+#[template(path = "layer_form.html")]
+struct LayerForm {
+    t: Localizer,
+    nav: SettingsNav,
+    csrf: String,
+    tabs: LayerTabs,
+    note: String,
+    fields: Vec<Field>,
+    problems: Vec<String>,
 }
 
 pub(in crate::web) async fn page(ctx: MemberContext) -> Result<Response, WebError> {
     let t = ctx.t();
-    let layers = ctx.store().all_layers(ctx.workspace_id()).await?;
-    let row = |layer: &Layer| LayerView {
+    let mut layers = ctx.store().all_layers(ctx.workspace_id()).await?;
+    sort_for_map(&mut layers);
+    let last = layers.len().saturating_sub(1);
+    let row = |(index, layer): (usize, &Layer)| LayerView {
         id: layer.id.to_string(),
         name: layer.name.clone(),
         slug: layer.slug.as_str().to_owned(),
@@ -56,11 +93,15 @@ pub(in crate::web) async fn page(ctx: MemberContext) -> Result<Response, WebErro
             t.msg("layer-geometry-type").arg("type", word.to_lowercase()).into()
         },
         updated: ctx.moment(layer.updated_at),
+        is_locked: layer.is_locked,
+        is_first: index == 0,
+        is_last: index == last,
     };
     let content = LayersPage {
         t,
         nav: SettingsNav::new(&ctx, PATH),
-        rows: layers.iter().map(row).collect(),
+        csrf: ctx.request.csrf_token(),
+        rows: layers.iter().enumerate().map(row).collect(),
         geo_url: ctx.web.geo_url.clone(),
     };
     ctx.page(Meta::new(t.msg("layers-title"), Nav::Settings), &content).await
@@ -89,23 +130,29 @@ async fn show_form(
     let errors = error.map(problems).unwrap_or_default();
     let problems = attach_errors(t, &mut fields, &errors);
     focus_first(&mut fields);
-    let (title, submit, note) = match existing {
-        Some(layer) => (
-            t.msg("layer-edit-title").arg("name", &layer.name),
-            t.msg("form-save"),
-            t.msg("layer-slug-note").arg("slug", layer.slug.as_str()),
-        ),
-        None => (t.msg("layer-new"), t.msg("layer-create"), t.msg("layer-new-slug-note")),
-    };
+    let status = if error.is_some() { StatusCode::BAD_REQUEST } else { StatusCode::OK };
+    if let Some(layer) = existing {
+        let form = LayerForm {
+            t,
+            nav: SettingsNav::new(ctx, PATH),
+            csrf: ctx.request.csrf_token(),
+            tabs: LayerTabs::new(layer, "general"),
+            note: t.msg("layer-slug-note").arg("slug", layer.slug.as_str()).into(),
+            fields,
+            problems,
+        };
+        let meta = Meta::new(t.msg("layer-edit-title").arg("name", &layer.name), Nav::Settings);
+        return ctx.page_with_status(status, meta, &form).await;
+    }
     let form = SettingsForm {
         t,
         nav: SettingsNav::new(ctx, PATH),
         csrf: ctx.request.csrf_token(),
         parent: (PATH, t.msg("layers-title").into()),
-        title: title.into(),
-        action: existing.map_or(format!("{PATH}/new"), |layer| format!("{PATH}/{}", layer.id)),
-        submit: submit.into(),
-        note: note.into(),
+        title: t.msg("layer-new").into(),
+        action: format!("{PATH}/new"),
+        submit: t.msg("layer-create").into(),
+        note: t.msg("layer-new-slug-note").into(),
         fields,
         problems,
         is_danger: false,
@@ -192,6 +239,45 @@ pub(in crate::web) async fn update(
             _ => Err(error.into()),
         },
     }
+}
+
+/// Locks or unlocks a layer.
+pub(in crate::web) async fn set_locked(
+    ctx: MemberContext,
+    Path(id): Path<String>,
+    form: Form,
+) -> Result<Response, WebError> {
+    let layer = existing(&ctx, &id).await?;
+    let is_locked = form.get("locked") == "true";
+    let setup = LayerSetup { is_locked: Some(is_locked), ..LayerSetup::default() };
+    let key = LayerKey::Id(layer.id);
+    ctx.store().set_up_layer(ctx.workspace_id(), ctx.actor(), key, setup, ctx.now()).await?;
+    let message = match is_locked {
+        true => ctx.t().msg("layer-locked"),
+        false => ctx.t().msg("layer-unlocked"),
+    };
+    let message = message.arg("name", layer.name);
+    Ok(ctx.redirect_with_flash(&format!("{PATH}/{}", layer.id), &Flash::new(message)))
+}
+
+/// Moves a layer up or down on maps.
+pub(in crate::web) async fn move_layer(
+    ctx: MemberContext,
+    Path(id): Path<String>,
+    form: Form,
+) -> Result<Response, WebError> {
+    let layer = existing(&ctx, &id).await?;
+    let mut layers = ctx.store().all_layers(ctx.workspace_id()).await?;
+    sort_for_map(&mut layers);
+    let position = layers.iter().position(|other| other.id == layer.id).unwrap_or_default();
+    let position = match form.get("to") {
+        "up" => position.saturating_sub(1),
+        _ => position + 1,
+    };
+    let key = LayerKey::Id(layer.id);
+    ctx.store().place_layer(ctx.workspace_id(), ctx.actor(), key, position, ctx.now()).await?;
+    let message = ctx.t().msg("layer-moved").arg("name", layer.name);
+    Ok(ctx.redirect_with_flash(PATH, &Flash::new(message)))
 }
 
 /// Shows what is deleted, and asks for confirmation.
