@@ -3,12 +3,14 @@
 mod feature_edit;
 mod feature_query;
 mod feature_spool;
+mod feature_table;
 mod folder_boxes;
 mod index_update;
 mod known_features;
 mod layer_stats;
 pub(crate) mod postgres;
 mod posting;
+mod property_filter;
 pub(crate) mod sqlite;
 mod tile_index;
 mod tiles;
@@ -16,7 +18,9 @@ mod tiles;
 pub use feature_edit::GeometryEdit;
 pub use feature_query::{FeaturePage, FeatureQuery};
 pub use feature_spool::FeatureSpool;
+pub use feature_table::{FeatureSort, FeatureTablePage, FeatureTableQuery};
 pub use posting::{NewGeometries, PostOutcome};
+pub use property_filter::{Comparison, PropertyCondition};
 pub use tiles::Tile;
 
 use crate::{

@@ -16,6 +16,7 @@ mod coverage;
 mod engine_parity;
 mod events;
 mod feature_query;
+mod feature_table;
 mod fixture;
 mod geometries;
 mod geometry_edits;
