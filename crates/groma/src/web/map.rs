@@ -309,6 +309,11 @@ struct DrawnShape {
     folder: Option<String>,
     id: Option<GeometryId>,
     feature: Value,
+    /// The other parts of a split shape.
+    #[serde(default)]
+    parts: Vec<Value>,
+    /// The shape that was joined with this one and is deleted.
+    joined: Option<GeometryId>,
 }
 
 pub(super) async fn save(ctx: MemberContext, body: Bytes) -> Result<Response, WebError> {
@@ -332,10 +337,15 @@ pub(super) async fn save(ctx: MemberContext, body: Bytes) -> Result<Response, We
     }
     let folder = drawn.folder.filter(|folder| !folder.is_empty());
     let spool = parse_feature(&drawn.feature)?;
+    if drawn.id.is_none() && (drawn.joined.is_some() || !drawn.parts.is_empty()) {
+        return Err(WebError::bad_request(id("map-one-shape")));
+    }
+    let parts = parse_features(&drawn.parts)?;
     let (workspace, actor, now) = (ctx.workspace_id(), ctx.actor(), ctx.now());
     let posted = match drawn.id {
         Some(id) => {
-            let edit = GeometryEdit { workspace, actor, now, id, folder, feature: spool };
+            let (feature, joined) = (spool, drawn.joined);
+            let edit = GeometryEdit { workspace, actor, now, id, folder, feature, parts, joined };
             ctx.store().replace_geometry(edit).await?
         }
         None => {
@@ -366,14 +376,28 @@ pub(super) async fn save(ctx: MemberContext, body: Bytes) -> Result<Response, We
 
 /// Checks the drawn feature like any other GeoJSON.
 fn parse_feature(feature: &Value) -> Result<FeatureSpool, WebError> {
-    let text = feature.to_string();
+    let spool = parse_geojson(feature)?;
+    match spool.len() {
+        1 => Ok(spool),
+        _ => Err(WebError::bad_request(id("map-one-shape"))),
+    }
+}
+
+fn parse_features(features: &[Value]) -> Result<FeatureSpool, WebError> {
+    if features.is_empty() {
+        return Ok(FeatureSpool::default());
+    }
+    parse_geojson(&json!({ "type": "FeatureCollection", "features": features }))
+}
+
+fn parse_geojson(document: &Value) -> Result<FeatureSpool, WebError> {
+    let text = document.to_string();
     let mut spool = FeatureSpool::default();
     let read = geojson::read(text.as_bytes(), &geojson::Options::default(), |feature| {
         spool.push(&feature)
     });
     match read {
-        Ok(1) => Ok(spool),
-        Ok(_) => Err(WebError::bad_request(id("map-one-shape"))),
+        Ok(_) => Ok(spool),
         Err(ReadError::Invalid(spots)) => {
             let first = spots.into_iter().next();
             Err(WebError::invalid(first.map_or_else(String::new, |spot| spot.message)))
