@@ -338,7 +338,6 @@ search-exact = Exact reference
 search-hits = Search results
 search-no-hits = Nothing found
 search-hit-person = Person
-search-hit-place = Place on the map
 search-hit-page = Page
 search-people = People
 search-all = View all
@@ -1013,6 +1012,7 @@ script-copied = Copied
 script-copy-manually = Press Ctrl+C
 script-request-failed-reload = The request failed (status { $status }). Try again, or reload the page.
 script-server-unreachable = The server cannot be reached. Check your connection and try again.
+script-search-place = Place on the map
 
 ## Scripts: keyboard shortcuts
 

@@ -339,7 +339,6 @@ search-exact = Référence exacte
 search-hits = Résultats de la recherche
 search-no-hits = Aucun résultat
 search-hit-person = Personne
-search-hit-place = Lieu sur la carte
 search-hit-page = Page
 search-people = Personnes
 search-all = Tout voir
@@ -1149,6 +1148,7 @@ script-copied = Copié
 script-copy-manually = Appuyez sur Ctrl+C
 script-request-failed-reload = La requête a échoué (code { $status }). Réessayez, ou rechargez la page.
 script-server-unreachable = Le serveur est injoignable. Vérifiez votre connexion et réessayez.
+script-search-place = Lieu sur la carte
 
 ## Scripts: keyboard shortcuts
 
