@@ -710,6 +710,17 @@ delete-conflict = Someone else has changed this record since you opened the page
 map-page-needs-script = The map needs JavaScript. Without it, open a folder to see its records.
 map-nothing-to-save = There is no shape to save. Draw one first.
 map-one-shape = The request contains several shapes. Save one shape at a time.
+map-table-label = Shapes of { $layer }
+map-table-zoom = Zoom to
+map-table-zoom-to = Zoom to { $name }
+map-table-feature = shape { $number }
+map-table-external-id = External ID
+map-table-updated = Updated
+map-table-records = Linked records
+map-table-pinned = Selected on the map, not on this page of the table
+map-table-empty = This layer has no shapes yet.
+map-table-no-match = No shapes match.
+map-table-bad-query = The box must be four numbers: west, south, east, north.
 
 ## Settings: API tokens
 
@@ -1020,6 +1031,7 @@ script-shortcuts-title = Keyboard shortcuts
 script-shortcut-search = Search
 script-shortcut-new = New
 script-shortcut-edit = Edit
+script-shortcut-table = Table of the map
 script-shortcut-next-row = Next row
 script-shortcut-previous-row = Previous row
 script-shortcut-open-row = Open row
@@ -1097,6 +1109,21 @@ script-map-layers-empty = No layers yet. Draw a shape, or import a file.
 script-map-layer-new-submissions = Submissions (new layer)
 script-map-layer-opacity = Opacity of { $name }
 script-map-layer-zoom-to = Zoom to { $name }
+
+## Scripts: table of a layer's shapes
+
+script-map-table = Table of shapes
+script-map-table-of = Table of { $name }
+script-map-table-filter = Filter
+script-map-table-column = Column
+script-map-table-any-column = Any column
+script-map-table-comparison = Comparison
+script-map-table-contains = contains
+script-map-table-equal = is
+script-map-table-at-least = at least
+script-map-table-at-most = at most
+script-map-table-in-view = Only on the map
+script-map-table-close = Close table
 
 ## Scripts: selected feature or folder
 
@@ -1230,7 +1257,9 @@ script-map-attribute-no-number = “{ $name }” must be a number, for example 1
 ## Scripts: going to a place
 
 script-map-go-to = Go to
-script-map-go-to-placeholder = Coordinate or folder
+script-map-go-to-placeholder = Coordinate, folder, shape
+script-map-go-to-places = Places
+script-map-go-to-no-match = Nothing found
 script-map-go-to-no-shapes = Folder { $reference } has no shapes on the map.
 
 ## Scripts: sizes and coordinates

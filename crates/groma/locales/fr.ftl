@@ -840,6 +840,17 @@ delete-conflict = Quelqu’un d’autre a modifié cette fiche depuis que vous a
 map-page-needs-script = La carte a besoin de JavaScript. Sans JavaScript, ouvrez un dossier pour voir ses fiches.
 map-nothing-to-save = Il n’y a aucun objet à enregistrer. Dessinez-en un d’abord.
 map-one-shape = La requête contient plusieurs objets. Enregistrez un seul objet à la fois.
+map-table-label = Objets de { $layer }
+map-table-zoom = Zoomer
+map-table-zoom-to = Zoomer sur { $name }
+map-table-feature = objet { $number }
+map-table-external-id = ID externe
+map-table-updated = Modifié
+map-table-records = Fiches liées
+map-table-pinned = Sélectionné sur la carte, hors de cette page du tableau
+map-table-empty = Cette couche n’a pas encore d’objets.
+map-table-no-match = Aucun objet ne correspond.
+map-table-bad-query = L’étendue doit comporter quatre nombres : ouest, sud, est, nord.
 
 ## Settings: API tokens
 
@@ -1156,6 +1167,7 @@ script-shortcuts-title = Raccourcis clavier
 script-shortcut-search = Rechercher
 script-shortcut-new = Créer
 script-shortcut-edit = Modifier
+script-shortcut-table = Tableau de la carte
 script-shortcut-next-row = Ligne suivante
 script-shortcut-previous-row = Ligne précédente
 script-shortcut-open-row = Ouvrir la ligne
@@ -1239,6 +1251,21 @@ script-map-layers-empty = Aucune couche pour l’instant. Dessinez un objet, ou 
 script-map-layer-new-submissions = Submissions (nouvelle couche)
 script-map-layer-opacity = Opacité de la couche { $name }
 script-map-layer-zoom-to = Zoomer sur la couche { $name }
+
+## Scripts: table of a layer's shapes
+
+script-map-table = Tableau des objets
+script-map-table-of = Tableau de { $name }
+script-map-table-filter = Filtrer
+script-map-table-column = Colonne
+script-map-table-any-column = Toutes les colonnes
+script-map-table-comparison = Comparaison
+script-map-table-contains = contient
+script-map-table-equal = est
+script-map-table-at-least = au moins
+script-map-table-at-most = au plus
+script-map-table-in-view = Seulement sur la carte
+script-map-table-close = Fermer le tableau
 
 ## Scripts: selected feature or folder
 
@@ -1372,7 +1399,9 @@ script-map-attribute-no-number = « { $name } » doit être un nombre, par exe
 ## Scripts: going to a place
 
 script-map-go-to = Aller à
-script-map-go-to-placeholder = Coordonnée ou dossier
+script-map-go-to-placeholder = Coordonnée, dossier, objet
+script-map-go-to-places = Lieux
+script-map-go-to-no-match = Aucun résultat
 script-map-go-to-no-shapes = Le dossier { $reference } n’a aucun objet sur la carte.
 
 ## Scripts: sizes and coordinates

@@ -14,6 +14,7 @@ mod dashboard;
 mod decimal;
 mod error;
 mod error_page;
+mod feature_table;
 mod fields;
 mod flash;
 mod form;

@@ -43,6 +43,10 @@ export interface MapConfig {
   delete: string;
   /** The URL of the folder search. */
   search: string;
+  /** The URL of the search for features by attributes. */
+  featureSearch: string;
+  /** The URL of the table of a layer's features, with `{layerId}`. */
+  table: string;
   /** The URL of a MapLibre style that replaces the built-in base map. */
   style: string | null;
   canEdit: boolean;
@@ -85,6 +89,19 @@ export interface FolderMatch {
   bbox: BBox | null;
 }
 
+/** An item in the response of `MapConfig.featureSearch`. */
+export interface FeatureMatch {
+  layerId: string;
+  /** The name of the layer. */
+  layer: string;
+  color: string;
+  featureId: number;
+  title: string;
+  /** The attribute that contains the text, unless it is the title. */
+  match: string | null;
+  bbox: BBox | null;
+}
+
 /** The response to saving or deleting a shape. */
 export interface ShapeChange {
   id: string;
@@ -104,6 +121,8 @@ export function readConfig(element: HTMLElement): MapConfig {
     save: config.save ?? "/map/geometries",
     delete: config.delete ?? "/map/geometries/{id}/delete",
     search: config.search ?? "/map/folders",
+    featureSearch: config.featureSearch ?? "/map/features",
+    table: config.table ?? "/map/layers/{layerId}/table",
     style: config.style ?? null,
     canEdit: config.canEdit ?? false,
     position: config.position ?? null,

@@ -11,6 +11,8 @@ import { readUrlState, writeUrlState } from "./url-state";
 
 export interface LayerPanel {
   element: HTMLElement;
+  /** Ids of the layers that are shown. */
+  visibleLayers(): string[];
   /** Shows the name and color of each status below "Folders". */
   setStatuses(statuses: Map<string, string>): void;
 }
@@ -19,6 +21,7 @@ export function createLayerPanel(
   map: MapLibre,
   layers: LayerConfig[],
   folders: FolderLayer | null,
+  onTable: (layer: LayerConfig) => void,
 ): LayerPanel {
   const state = readPanelState();
   // Opening a link does not change the saved state; showing or hiding a layer does.
@@ -99,6 +102,7 @@ export function createLayerPanel(
     updateVisibility();
     setLayerOpacity(map, layer, opacity());
     const row = el("div", { class: "map-layer" }, el("label", {}, check, swatch(color), name));
+    row.append(tableButton(layer));
     if (bounds) {
       const label = t("script-map-layer-zoom-to", { name });
       const zoom = button(label, { icon: "target", onlyIcon: true, kind: "plain" });
@@ -108,8 +112,19 @@ export function createLayerPanel(
     return el("li", {}, row, range);
   }
 
+  function tableButton(layer: LayerConfig): HTMLElement {
+    const label = t("script-map-table-of", { name: layer.name });
+    const table = button(label, { icon: "table", onlyIcon: true, kind: "plain" });
+    table.dataset.table = layer.id;
+    // The shortcut opens the table of the first layer.
+    if (layer === layers[0]) table.dataset.key = "t";
+    table.addEventListener("click", () => onTable(layer));
+    return table;
+  }
+
   return {
     element,
+    visibleLayers: () => layers.map(({ id }) => id).filter((id) => !state.hidden.includes(id)),
     setStatuses(statuses) {
       const sorted = [...statuses].sort(([one], [other]) => one.localeCompare(other));
       legend.replaceChildren(...sorted.map(([name, color]) => el("li", {}, dot(color), name)));
@@ -117,7 +132,7 @@ export function createLayerPanel(
   };
 }
 
-function zoomTo(map: MapLibre, bounds: Bounds): void {
+export function zoomTo(map: MapLibre, bounds: Bounds): void {
   const padding = map.getContainer().clientWidth > 600 ? 72 : 32;
   map.fitBounds(bounds, { padding, maxZoom: 17, duration: 0 });
 }

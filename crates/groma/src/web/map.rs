@@ -56,6 +56,8 @@ pub(super) async fn page(ctx: MemberContext, query: Query) -> Result<Response, W
         "save": "/map/geometries",
         "delete": "/map/geometries/{id}/delete",
         "search": "/map/folders",
+        "featureSearch": "/map/features",
+        "table": "/map/layers/{layerId}/table",
         "csrf": ctx.request.csrf_token(),
         "style": ctx.web.map_style,
         "canEdit": can_change,
@@ -215,11 +217,7 @@ pub(super) async fn feature(
     let (layer, feature) = found.ok_or_else(WebError::not_found)?;
     let properties: Map<String, Value> = serde_json::from_str(&feature.properties)
         .map_err(|error| WebError::internal(error.to_string()))?;
-    let title = ["name", "title", "label", "reference", "id"]
-        .iter()
-        .find_map(|name| properties.get(*name).filter(|value| !value.is_null()))
-        .map(|value| format::plain_text(ctx.t(), value))
-        .or_else(|| feature.external_id.clone());
+    let title = feature_title(ctx.t(), &feature, &properties);
     let mut folder = Value::Null;
     if let Some(id) = feature.folder
         && let Some(json) = ctx.store().get(ctx.workspace_id(), Kind::Folder, &Key::Id(id)).await?
@@ -244,8 +242,21 @@ pub(super) async fn feature(
     })))
 }
 
+/// The property of a feature that people know it by, or its external id.
+pub(super) fn feature_title(
+    t: Localizer,
+    feature: &LayerFeature,
+    properties: &Map<String, Value>,
+) -> Option<String> {
+    ["name", "title", "label", "reference", "id"]
+        .iter()
+        .find_map(|name| properties.get(*name).filter(|value| !value.is_null()))
+        .map(|value| format::plain_text(t, value))
+        .or_else(|| feature.external_id.clone())
+}
+
 /// Tiles number features in steps, because a feature may have several parts.
-const TILE_ID_STEP: u64 = 4;
+pub(super) const TILE_ID_STEP: u64 = 4;
 
 fn geometry_json(feature: &LayerFeature) -> Result<Option<Box<RawValue>>, WebError> {
     let Some(shape) = &feature.geometry else { return Ok(None) };
@@ -438,7 +449,7 @@ async fn saved(
     })))
 }
 
-fn as_json(value: &impl Serialize) -> Response {
+pub(super) fn as_json(value: &impl Serialize) -> Response {
     // Plain data always serialises.
     let mut response = serde_json::to_vec(value).unwrap_or_default().into_response();
     let json = HeaderValue::from_static("application/json");

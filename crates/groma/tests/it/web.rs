@@ -1,6 +1,7 @@
 //! The web application in a browser without scripts: cookies, pages, forms.
 
 mod browser;
+mod feature_table;
 mod login;
 mod login_throttling;
 mod records;
