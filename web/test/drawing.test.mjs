@@ -69,11 +69,16 @@ test("parses coordinates in degrees with decimals", () => {
     "48.85° N, 2.35° E",
     "N 48.85 E 2.35",
     "2.35 E 48.85 N",
+    "2.35° E, 48.85° N",
+    "48.85;2.35",
+    "48.85 N 2.35 E",
     "  +48.85 / 2.35 ",
   ])
     assert.deepEqual(parseCoordinate(text), paris, text);
   assert.deepEqual(parseCoordinate("-33.9, 18.4"), [18.4, -33.9]);
   assert.deepEqual(parseCoordinate("33.9 S 70.5 W"), [-70.5, -33.9]);
+  assert.deepEqual(parseCoordinate("-33.5, -70.25"), [-70.25, -33.5]);
+  assert.deepEqual(parseCoordinate("40.5 N 3.25 O"), [-3.25, 40.5]);
   assert.deepEqual(parseCoordinate("48,2"), [2, 48]);
   assert.deepEqual(parseCoordinate("47.6528 N  2.0841 W"), [-2.0841, 47.6528]);
 });
@@ -85,6 +90,7 @@ test("parses coordinates in degrees, minutes and seconds", () => {
     "48 51 24 N 2 21 3 E",
     "48 51 24, 2 21 3",
     "48°51.4'N 2°21.05'E",
+    "48° 51.4' N, 2° 21.05' E",
     "N48°51'24\" E2°21'3\"",
   ]) {
     const [lon, lat] = parseCoordinate(text) ?? [];
@@ -102,6 +108,10 @@ test("rejects texts that are no coordinates", () => {
     "91, 0",
     "0, 181",
     "48 61 0, 2 0 0",
+    "48°61' N 2° E",
+    "10 11 12 13 14",
+    "1, x",
+    "12",
     "48 N 2 N",
     "-48 N 2 E",
     "48 N 2",

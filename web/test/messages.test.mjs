@@ -46,7 +46,7 @@ test("scripts contain no text for users", () => {
   const developerText = /\/\*[\s\S]*?\*\/|\/\/.*|console\.warn\([^;]*|new Error\([^;]*/g;
   const text = sources.map((source) => source.replace(developerText, "")).join("\n");
   const notForUsers = new Set([
-    ...["Accept", "Content-Type", "Escape", "Enter", "Delete", "Backspace"],
+    ...["Accept", "Content-Type", "Escape", "Enter", "Delete", "Backspace", "Home", "End"],
     ...["Feature", "FeatureCollection", "Point", "LineString", "Polygon", "Mixed"],
     ...["Inter", "Natural Earth"],
   ]);

@@ -49,8 +49,9 @@ pub use engine::DatabaseUrl;
 pub use error::{Error, Result};
 pub use idempotency::{IdempotencyKey, IdempotentRequest};
 pub use layers::{
-    FeaturePage, FeatureQuery, FeatureSpool, GeometryEdit, LayerFeature, NewGeometries, NewLayer,
-    PostOutcome, Tile,
+    Comparison, FeaturePage, FeatureQuery, FeatureSort, FeatureSpool, FeatureTablePage,
+    FeatureTableQuery, GeometryEdit, LayerFeature, NewGeometries, NewLayer, PostOutcome,
+    PropertyCondition, Tile,
 };
 pub use records::{
     COUNT_LIMIT, Change, Command, CommandOutcome, ExportedRecord, Label, MonthHours, Page,

@@ -5,14 +5,15 @@ use crate::{
     CommandOutcome, CopyReport, DatabaseStats, DatabaseUrl, Delivery, DeliveryCounts,
     DeliveryDetail, DeliveryFeed, DeliveryFilter, DeliveryRow, DueEndpoint, EncryptionKey,
     EndpointChange, EndpointHealth, EndpointOutcome, ExportedRecord, FeaturePage, FeatureQuery,
-    GeometryEdit, Invitation, KnownPerson, Label, LayerFeature, LeaseRequest, Member, MonthHours,
-    NewEndpoint, NewGeometries, NewInvitation, NewLayer, NewSavedView, NewSession, NewToken,
-    NewUser, Page, PastDelivery, PostOutcome, Preferences, Progress, RecordPage, RecordQuery,
-    Redeliver, ReservedReferences, RestoreReport, Result, RotatedSecret, SavedView, SecretsState,
-    ServerInfo, Session, SessionRow, ThrottleBucket, Tile, TokenRow, WebhookTarget, Workload,
-    WorkspaceFilter, accounts::Accounts, audit_log::AuditLog, authentication::Authentication,
-    backup, base_maps::BaseMapStore, copy, diagnostics, engine::Engine, layers::Layers,
-    records::Records, saved_views::SavedViews, webhooks::Webhooks, workspaces::Workspaces,
+    FeatureTablePage, FeatureTableQuery, GeometryEdit, Invitation, KnownPerson, Label,
+    LayerFeature, LeaseRequest, Member, MonthHours, NewEndpoint, NewGeometries, NewInvitation,
+    NewLayer, NewSavedView, NewSession, NewToken, NewUser, Page, PastDelivery, PostOutcome,
+    Preferences, Progress, RecordPage, RecordQuery, Redeliver, ReservedReferences, RestoreReport,
+    Result, RotatedSecret, SavedView, SecretsState, ServerInfo, Session, SessionRow,
+    ThrottleBucket, Tile, TokenRow, WebhookTarget, Workload, WorkspaceFilter, accounts::Accounts,
+    audit_log::AuditLog, authentication::Authentication, backup, base_maps::BaseMapStore, copy,
+    diagnostics, engine::Engine, layers::Layers, records::Records, saved_views::SavedViews,
+    webhooks::Webhooks, workspaces::Workspaces,
 };
 use bytes::Bytes;
 use delegate::delegate;
@@ -308,6 +309,8 @@ impl Store {
             pub async fn features(&self, workspace: WorkspaceId, key: &LayerKey, after: u64, limit: u32) -> Result<Vec<LayerFeature>>;
             /// A page of the features of a layer; `None` when there is no such layer.
             pub async fn find_features(&self, workspace: WorkspaceId, key: &LayerKey, query: &FeatureQuery) -> Result<Option<FeaturePage>>;
+            /// A page of the features of a layer, filtered and sorted; `None` when there is no such layer.
+            pub async fn feature_table(&self, workspace: WorkspaceId, key: &LayerKey, query: &FeatureTableQuery) -> Result<Option<FeatureTablePage>>;
             /// One geometry, with its layer.
             pub async fn geometry(&self, workspace: WorkspaceId, id: GeometryId) -> Result<Option<(Layer, LayerFeature)>>;
             /// The geometry that has this id in the layer's tiles.

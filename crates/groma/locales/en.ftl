@@ -419,7 +419,6 @@ search-exact = Exact reference
 search-hits = Search results
 search-no-hits = Nothing found
 search-hit-person = Person
-search-hit-place = Place on the map
 search-hit-page = Page
 search-people = People
 search-all = View all
@@ -802,6 +801,17 @@ delete-conflict = Someone else has changed this record since you opened the page
 map-page-needs-script = The map needs JavaScript. Without it, open a folder to see its records.
 map-nothing-to-save = There is no shape to save. Draw one first.
 map-one-shape = The request contains several shapes. Save one shape at a time.
+map-table-label = Shapes of { $layer }
+map-table-zoom = Zoom to
+map-table-zoom-to = Zoom to { $name }
+map-table-feature = shape { $number }
+map-table-external-id = External ID
+map-table-updated = Updated
+map-table-records = Linked records
+map-table-pinned = Selected on the map, not on this page of the table
+map-table-empty = This layer has no shapes yet.
+map-table-no-match = No shapes match.
+map-table-bad-query = The box must be four numbers: west, south, east, north.
 
 ## Settings: API tokens
 
@@ -1327,6 +1337,7 @@ script-copied = Copied
 script-copy-manually = Press Ctrl+C
 script-request-failed-reload = The request failed (status { $status }). Try again, or reload the page.
 script-server-unreachable = The server cannot be reached. Check your connection and try again.
+script-search-place = Place on the map
 
 ## Scripts: keyboard shortcuts
 
@@ -1334,6 +1345,7 @@ script-shortcuts-title = Keyboard shortcuts
 script-shortcut-search = Search
 script-shortcut-new = New
 script-shortcut-edit = Edit
+script-shortcut-table = Table of the map
 script-shortcut-next-row = Next row
 script-shortcut-previous-row = Previous row
 script-shortcut-open-row = Open row
@@ -1488,6 +1500,21 @@ script-map-sea = { $sea ->
    *[gulf-of-st-lawrence] Gulf of St Lawrence
 }
 
+## Scripts: table of a layer's shapes
+
+script-map-table = Table of shapes
+script-map-table-of = Table of { $name }
+script-map-table-filter = Filter
+script-map-table-column = Column
+script-map-table-any-column = Any column
+script-map-table-comparison = Comparison
+script-map-table-contains = contains
+script-map-table-equal = is
+script-map-table-at-least = at least
+script-map-table-at-most = at most
+script-map-table-in-view = Only on the map
+script-map-table-close = Close table
+
 ## Scripts: selected feature or folder
 
 script-map-size = Size
@@ -1624,7 +1651,9 @@ script-map-attribute-others = Other attributes
 ## Scripts: going to a place
 
 script-map-go-to = Go to
-script-map-go-to-placeholder = Coordinate or folder
+script-map-go-to-placeholder = Coordinate, folder, shape
+script-map-go-to-places = Places
+script-map-go-to-no-match = Nothing found
 script-map-go-to-no-shapes = Folder { $reference } has no shapes on the map.
 
 ## Scripts: sizes and coordinates

@@ -420,7 +420,6 @@ search-exact = Référence exacte
 search-hits = Résultats de la recherche
 search-no-hits = Aucun résultat
 search-hit-person = Personne
-search-hit-place = Lieu sur la carte
 search-hit-page = Page
 search-people = Personnes
 search-all = Tout voir
@@ -942,6 +941,17 @@ delete-conflict = Quelqu’un d’autre a modifié cette fiche depuis que vous a
 map-page-needs-script = La carte a besoin de JavaScript. Sans JavaScript, ouvrez un dossier pour voir ses fiches.
 map-nothing-to-save = Il n’y a aucun objet à enregistrer. Dessinez-en un d’abord.
 map-one-shape = La requête contient plusieurs objets. Enregistrez un seul objet à la fois.
+map-table-label = Objets de { $layer }
+map-table-zoom = Zoomer
+map-table-zoom-to = Zoomer sur { $name }
+map-table-feature = objet { $number }
+map-table-external-id = ID externe
+map-table-updated = Modifié
+map-table-records = Fiches liées
+map-table-pinned = Sélectionné sur la carte, hors de cette page du tableau
+map-table-empty = Cette couche n’a pas encore d’objets.
+map-table-no-match = Aucun objet ne correspond.
+map-table-bad-query = L’étendue doit comporter quatre nombres : ouest, sud, est, nord.
 
 ## Settings: API tokens
 
@@ -1473,6 +1483,7 @@ script-copied = Copié
 script-copy-manually = Appuyez sur Ctrl+C
 script-request-failed-reload = La requête a échoué (code { $status }). Réessayez, ou rechargez la page.
 script-server-unreachable = Le serveur est injoignable. Vérifiez votre connexion et réessayez.
+script-search-place = Lieu sur la carte
 
 ## Scripts: keyboard shortcuts
 
@@ -1480,6 +1491,7 @@ script-shortcuts-title = Raccourcis clavier
 script-shortcut-search = Rechercher
 script-shortcut-new = Créer
 script-shortcut-edit = Modifier
+script-shortcut-table = Tableau de la carte
 script-shortcut-next-row = Ligne suivante
 script-shortcut-previous-row = Ligne précédente
 script-shortcut-open-row = Ouvrir la ligne
@@ -1640,6 +1652,21 @@ script-map-sea = { $sea ->
    *[gulf-of-st-lawrence] Golfe du Saint-Laurent
 }
 
+## Scripts: table of a layer's shapes
+
+script-map-table = Tableau des objets
+script-map-table-of = Tableau de { $name }
+script-map-table-filter = Filtrer
+script-map-table-column = Colonne
+script-map-table-any-column = Toutes les colonnes
+script-map-table-comparison = Comparaison
+script-map-table-contains = contient
+script-map-table-equal = est
+script-map-table-at-least = au moins
+script-map-table-at-most = au plus
+script-map-table-in-view = Seulement sur la carte
+script-map-table-close = Fermer le tableau
+
 ## Scripts: selected feature or folder
 
 script-map-size = Dimensions
@@ -1776,7 +1803,9 @@ script-map-attribute-others = Autres attributs
 ## Scripts: going to a place
 
 script-map-go-to = Aller à
-script-map-go-to-placeholder = Coordonnée ou dossier
+script-map-go-to-placeholder = Coordonnée, dossier, objet
+script-map-go-to-places = Lieux
+script-map-go-to-no-match = Aucun résultat
 script-map-go-to-no-shapes = Le dossier { $reference } n’a aucun objet sur la carte.
 
 ## Scripts: sizes and coordinates

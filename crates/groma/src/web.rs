@@ -17,6 +17,7 @@ mod decimal;
 pub(crate) mod documentation;
 mod error;
 mod error_page;
+mod feature_table;
 mod fields;
 mod flash;
 mod form;

@@ -1,5 +1,5 @@
-// Keyboard shortcuts: `/` searches, `g` and a letter opens a section, `n` creates, `e` edits, `j` and `k`
-// move through rows, Enter opens a row, `?` lists the shortcuts. They are off while the user types.
+// Keyboard shortcuts: `/` searches, `g` and a letter opens a section, `n` creates, `e` edits, `t` opens the
+// table of the map, `j` and `k` move through rows, Enter opens a row, `?` lists the shortcuts. They are off while the user types.
 
 import { button, el } from "../dom";
 import { t } from "../messages";
@@ -63,6 +63,8 @@ function handleKey(key: string, target: HTMLElement): boolean {
       return click('[data-key="n"]');
     case "e":
       return click('[data-key="e"]');
+    case "t":
+      return click('[data-key="t"]');
     case "j":
       return selectRow(1);
     case "k":
@@ -103,7 +105,8 @@ function click(selector: string): boolean {
 function rows(): HTMLTableRowElement[] {
   const inList = document.querySelectorAll<HTMLTableRowElement>("table.list tbody tr");
   const all = inList.length > 0 ? inList : document.querySelectorAll<HTMLTableRowElement>("main tbody tr");
-  return [...all].filter((row) => rowLink(row));
+  // A grid moves through its rows itself.
+  return [...all].filter((row) => rowLink(row) && !row.closest("[role=grid]"));
 }
 
 function rowLink(row: Element): HTMLAnchorElement | null {
@@ -157,6 +160,7 @@ function shortcuts(): [string, string][] {
     [t("script-shortcut-search"), "/"],
     [t("script-shortcut-new"), "n"],
     [t("script-shortcut-edit"), "e"],
+    [t("script-shortcut-table"), "t"],
     [t("script-shortcut-next-row"), "j"],
     [t("script-shortcut-previous-row"), "k"],
     [t("script-shortcut-open-row"), t("script-key-enter")],

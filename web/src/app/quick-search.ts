@@ -1,6 +1,10 @@
 // Search while typing. htmx puts the hits into the list below the field; the arrow keys choose one, Enter opens
 // it, and Enter without a choice opens the page with all results. Ctrl+K moves to the field.
 
+import { el } from "../dom";
+import { t } from "../messages";
+import { parseCoordinate } from "../map/parse-coordinate";
+
 export function initQuickSearch(): void {
   const field = document.querySelector<HTMLInputElement>(".search input");
   const list = document.getElementById("hits");
@@ -21,6 +25,7 @@ export function initQuickSearch(): void {
   };
 
   list.addEventListener("htmx:afterSwap", () => {
+    showPlace(list, field.value);
     setOpen(list.childElementCount > 0 && document.activeElement === field);
   });
   field.addEventListener("focus", () => setOpen(list.childElementCount > 0));
@@ -43,4 +48,17 @@ export function initQuickSearch(): void {
     field.focus();
     field.select();
   });
+}
+
+/** If the text is a coordinate, puts the place on the map before the other hits. */
+function showPlace(list: HTMLElement, text: string): void {
+  const [longitude, latitude] = parseCoordinate(text) ?? [];
+  if (longitude === undefined || latitude === undefined) return;
+  const [y, x] = [latitude.toFixed(6), longitude.toFixed(6)];
+  const attributes = { role: "option", id: "hit-place", tabindex: "-1", "aria-selected": "false" };
+  const title = el("span", { class: "title" }, `${y}, ${x}`);
+  const kind = el("small", { class: "faint" }, t("script-search-place"));
+  // Says that there are no other hits.
+  list.querySelector("[aria-disabled]")?.remove();
+  list.prepend(el("a", { href: `/map#map=17/${y}/${x}`, ...attributes }, title, kind));
 }

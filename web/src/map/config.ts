@@ -52,6 +52,10 @@ export interface MapConfig {
   /** The URL of the folder search. */
   search: string;
   baseMaps: BaseMapsConfig;
+  /** The URL of the search for features by attributes. */
+  featureSearch: string;
+  /** The URL of the table of a layer's features, with `{layerId}`. */
+  table: string;
   canEdit: boolean;
   /** `zoom/latitude/longitude` */
   position: string | null;
@@ -92,6 +96,19 @@ export interface FolderMatch {
   bbox: BBox | null;
 }
 
+/** An item in the response of `MapConfig.featureSearch`. */
+export interface FeatureMatch {
+  layerId: string;
+  /** The name of the layer. */
+  layer: string;
+  color: string;
+  featureId: number;
+  title: string;
+  /** The attribute that contains the text, unless it is the title. */
+  match: string | null;
+  bbox: BBox | null;
+}
+
 /** The response to saving or deleting a shape. */
 export interface ShapeChange {
   id: string;
@@ -112,6 +129,8 @@ export function readConfig(element: HTMLElement): MapConfig {
     delete: config.delete ?? "/map/geometries/{id}/delete",
     search: config.search ?? "/map/folders",
     baseMaps: config.baseMaps ?? { list: [], settings: null },
+    featureSearch: config.featureSearch ?? "/map/features",
+    table: config.table ?? "/map/layers/{layerId}/table",
     canEdit: config.canEdit ?? false,
     position: config.position ?? null,
     small: config.small ?? element.classList.contains("map"),

@@ -9,6 +9,7 @@ import type { BaseMaps } from "./base-maps";
 import { createCard } from "./card";
 import { boundsOf, type Bounds, type MapConfig, type ShapeChange } from "./config";
 import { createMap } from "./create-map";
+import { createFeatureTable, type FeatureTable } from "./feature-table";
 import { addFolderPoints } from "./folder-points";
 import { createGoTo } from "./go-to";
 import { createLayerPanel, type LayerPanel } from "./layer-panel";
@@ -40,7 +41,7 @@ export async function showFullMap(element: HTMLElement, config: MapConfig): Prom
   const folders = config.folders
     ? addFolderPoints(map, config.folders, (statuses) => panel?.setStatuses(statuses))
     : null;
-  panel = createLayerPanel(map, config.layers, folders);
+  panel = createLayerPanel(map, config.layers, folders, (layer) => table.toggle(layer));
   panel.element.append(createBaseMapSwitcher(baseMaps, config.baseMaps) ?? "");
 
   const showChange = ({ layerId, revision }: ShapeChange, message: string) => {
@@ -52,6 +53,7 @@ export async function showFullMap(element: HTMLElement, config: MapConfig): Prom
     }
     refreshLayer(map, layer, revision);
     folders?.refresh();
+    table.refresh(layerId);
     showToast(message);
   };
   const card = createCard(() => {
@@ -71,11 +73,17 @@ export async function showFullMap(element: HTMLElement, config: MapConfig): Prom
   });
   const editor = createShapeEditor(map, element, config, card, selection, showChange);
 
-  const goTo = createGoTo(map, config.search);
+  const table: FeatureTable = createFeatureTable(map, config, selection, () => editor.isActive());
+  const visibleLayers = () => panel?.visibleLayers() ?? [];
+  const goTo = createGoTo(map, config, visibleLayers, ({ layerId, featureId }) => {
+    void selection.select(layerId, featureId);
+  });
   const sidebar = el("div", { class: "map-sidebar" }, goTo, panel.element, editor.toolbar);
   element.append(sidebar, card.element, el("div", { class: "map-crosshair", "aria-hidden": "true" }));
   const coordinates = coordinateDisplay(map);
   map.addControl({ onAdd: () => coordinates, onRemove: () => coordinates.remove() }, "bottom-left");
+  element.after(table.element);
+  table.restore();
   void selection.restore();
   reloadOnUrlChange();
 }

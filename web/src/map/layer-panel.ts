@@ -12,6 +12,8 @@ import { readUrlState, writeUrlState } from "./url-state";
 
 export interface LayerPanel {
   element: HTMLElement;
+  /** Ids of the layers that are shown. */
+  visibleLayers(): string[];
   /** Shows the name and color of each status below "Folders". */
   setStatuses(statuses: Map<string, string>): void;
 }
@@ -20,6 +22,7 @@ export function createLayerPanel(
   map: MapLibre,
   layers: LayerConfig[],
   folders: FolderLayer | null,
+  onTable: (layer: LayerConfig) => void,
 ): LayerPanel {
   const state = readPanelState();
   // Opening a link does not change the saved state; showing or hiding a layer does.
@@ -107,12 +110,29 @@ export function createLayerPanel(
     setLayerOpacity(map, layer, opacity());
     const label = el("label", {}, check, colors.length > 0 ? icon("layers") : swatch(color), name);
     if (layer.locked) label.append(lockMark());
-    const row = el("div", { class: "map-layer" }, label, layerMenu(map, layer, range));
+    const row = el(
+      "div",
+      { class: "map-layer" },
+      label,
+      tableButton(layer),
+      layerMenu(map, layer, range),
+    );
     return el("li", {}, row, key, outOfZoom);
+  }
+
+  function tableButton(layer: LayerConfig): HTMLElement {
+    const label = t("script-map-table-of", { name: layer.name });
+    const table = button(label, { icon: "table", onlyIcon: true, kind: "plain" });
+    table.dataset.table = layer.id;
+    // The shortcut opens the table of the first layer.
+    if (layer === layers[0]) table.dataset.key = "t";
+    table.addEventListener("click", () => onTable(layer));
+    return table;
   }
 
   return {
     element,
+    visibleLayers: () => layers.map(({ id }) => id).filter((id) => !state.hidden.includes(id)),
     setStatuses(statuses) {
       const sorted = [...statuses].sort(([one], [other]) => one.localeCompare(other));
       legend.replaceChildren(...sorted.map(([name, color]) => el("li", {}, dot(color), name)));
@@ -150,7 +170,7 @@ function layerMenu(map: MapLibre, { name, bounds, settings }: LayerConfig, range
   return menu;
 }
 
-function zoomTo(map: MapLibre, bounds: Bounds): void {
+export function zoomTo(map: MapLibre, bounds: Bounds): void {
   const padding = map.getContainer().clientWidth > 600 ? 72 : 32;
   map.fitBounds(bounds, { padding, maxZoom: 17, duration: 0 });
 }

@@ -14,6 +14,13 @@ export async function getJson<T>(url: string, signal?: AbortSignal): Promise<T> 
   return parseResponse<T>(await fetch(url, { headers, ...(signal ? { signal } : {}) }));
 }
 
+/** Loads a part of a page. */
+export async function getHtml(url: string, signal: AbortSignal): Promise<string> {
+  const response = await fetch(url, { headers: { Accept: "application/json, text/html" }, signal });
+  const isHtml = response.headers.get("Content-Type")?.startsWith("text/html");
+  return response.ok && isHtml && !response.redirected ? response.text() : parseResponse<string>(response);
+}
+
 export async function postJson<T>(url: string, body: unknown): Promise<T> {
   const headers = {
     Accept: "application/json",

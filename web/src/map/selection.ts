@@ -19,8 +19,17 @@ const SELECTED = "selected";
 /** How far from a feature a click may be, in pixels. */
 const TOLERANCE = 5;
 
+export interface SelectedFeature {
+  layerId: string;
+  featureId: number;
+}
+
 export interface Selection {
   clear(): void;
+  /** Selects a feature and shows its details, unless the user draws. */
+  select(layerId: string, featureId: number): Promise<void>;
+  /** Calls a function with the selected feature, or null, whenever it changes. */
+  onChange(listener: (selected: SelectedFeature | null) => void): void;
   /** Outlines a geometry without selecting it. */
   outline(geometry: Geometry | null): void;
   /** Passes the feature of a layer at the next click, or at Enter, to `onPick` instead of selecting it. */
@@ -39,6 +48,10 @@ export function createSelection(
   actions: FeatureActions,
 ): Selection {
   addOutlineLayers(map);
+  const listeners: ((selected: SelectedFeature | null) => void)[] = [];
+  const notify = (selected: SelectedFeature | null) => listeners.forEach((listener) => listener(selected));
+  /** Counts selections, so that a late response does not replace a later one. */
+  let latest = 0;
   let picking: { layerId: string; onPick: (feature: FeatureDetails) => void } | null = null;
   const featuresAt = (x: number, y: number): MapGeoJSONFeature[] => {
     const box: [PointLike, PointLike] = [
@@ -102,8 +115,10 @@ export function createSelection(
 
   function showFolder(folder: FolderPoint, stepper: HTMLElement | null): void {
     const { reference, name, status, color, url } = folder;
+    latest += 1;
     setOutline(map, null);
     writeUrlState("feature", `${FOLDERS}/${reference}`);
+    notify(null);
     const open = el("a", { class: "button", href: url }, t("script-map-folder-open"));
     card.show(
       name,
@@ -120,8 +135,12 @@ export function createSelection(
     stepper: HTMLElement | null,
   ): Promise<void> {
     writeUrlState("feature", `${layer.slug}/${featureId}`);
+    latest += 1;
+    const current = latest;
     try {
       const feature = await loadFeature(layer, featureId);
+      if (current !== latest) return;
+      notify({ layerId: layer.id, featureId: feature.featureId });
       const { geometry, title, editable } = feature;
       if (geometry) setOutline(map, { type: "Feature", properties: {}, geometry });
       const details = featureDetails(feature, layer, editable && config.canEdit ? actions : null);
@@ -140,8 +159,17 @@ export function createSelection(
 
   return {
     clear() {
+      latest += 1;
       setOutline(map, null);
       writeUrlState("feature", null);
+      notify(null);
+    },
+    async select(layerId, featureId) {
+      const layer = config.layers.find(({ id }) => id === layerId);
+      if (layer && !isDrawing()) await showFeature(layer, featureId, null);
+    },
+    onChange(listener) {
+      listeners.push(listener);
     },
     outline(geometry) {
       setOutline(map, geometry && { type: "Feature", properties: {}, geometry });

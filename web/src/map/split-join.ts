@@ -1,13 +1,13 @@
 // Splits a feature by a drawn line, and joins a feature with a neighbor. Both ask before they save.
 
-import type { Geometry, LineString } from "geojson";
+import type { Feature, Geometry, LineString } from "geojson";
 import { button, el } from "../dom";
 import { t } from "../messages";
 import type { Card } from "./card";
 import type { FeatureDetails, MapConfig, ShapeChange } from "./config";
 import { formatSize } from "./measure";
 import { joinGeometries, splitGeometry } from "./polygon-operations";
-import { errorMessage, expandUrl, postJson } from "./requests";
+import { errorMessage, postJson } from "./requests";
 import { sketchOf } from "./sketch";
 
 export function canSplit({ geometry }: FeatureDetails): boolean {
@@ -32,9 +32,9 @@ export function confirmSplit(
   const [first, ...others] = parts ?? [];
   if (!parts || !first) return false;
   const save = async () => {
-    // The new parts come first: if a request fails, nothing is lost.
-    for (const geometry of others) await saveShape(config, feature, null, geometry);
-    const change = await saveShape(config, feature, feature.id, first);
+    const change = await saveShape(config, feature, first, {
+      parts: others.map((geometry) => asFeature(feature, geometry)),
+    });
     onSaved(change, t("script-map-split-done", { count: parts.length }));
   };
   const sizes = parts.map((part) => el("li", { class: "num" }, formatSize(part)));
@@ -56,8 +56,7 @@ export function confirmJoin(
   const joined = feature.geometry && other.geometry ? joinGeometries(feature.geometry, other.geometry) : null;
   if (!joined) return false;
   const save = async () => {
-    await saveShape(config, feature, feature.id, joined);
-    const change = await postJson<ShapeChange>(expandUrl(config.delete, { id: other.id }), {});
+    const change = await saveShape(config, feature, joined, { joined: other.id });
     onSaved(change, t("script-map-join-done"));
   };
   const names = { kept: feature.title ?? "", deleted: other.title ?? "" };
@@ -93,18 +92,19 @@ function confirm(
   ok.focus();
 }
 
-/** Saves a shape with the attributes, folder and layer of a feature: as that feature, or as a new one. */
+/** Saves a feature with another geometry, and the other shapes that change with it: all or nothing. */
 function saveShape(
   config: MapConfig,
   feature: FeatureDetails,
-  id: string | null,
   geometry: Geometry,
+  others: { parts?: Feature[]; joined?: string },
 ): Promise<ShapeChange> {
-  const { layerId, folder, properties } = feature;
-  return postJson<ShapeChange>(config.save, {
-    layer: layerId,
-    folder: folder?.reference ?? null,
-    id,
-    feature: { type: "Feature", properties, geometry },
-  });
+  const { id, layerId } = feature;
+  const body = { layer: layerId, id, feature: asFeature(feature, geometry), ...others };
+  return postJson<ShapeChange>(config.save, body);
+}
+
+/** A shape with the attributes of a feature. */
+function asFeature({ properties }: FeatureDetails, geometry: Geometry): Feature {
+  return { type: "Feature", properties, geometry };
 }

@@ -1,7 +1,7 @@
 // The part of the map's state that is in the URL fragment, so that a link shows the same map: the selected
-// feature and the hidden layers. MapLibre keeps the map's position there too, as `map`.
+// feature, the hidden layers and the table. MapLibre keeps the map's position there too, as `map`.
 
-type Name = "feature" | "hidden";
+type Name = "feature" | "hidden" | "table";
 
 export function readUrlState(name: Name): string | null {
   return new URLSearchParams(location.hash.slice(1)).get(name);
@@ -29,7 +29,7 @@ export function urlHasPosition(): boolean {
 export function reloadOnUrlChange(): void {
   addEventListener("hashchange", ({ oldURL }) => {
     const before = new URLSearchParams(new URL(oldURL).hash.slice(1));
-    const names: Name[] = ["feature", "hidden"];
+    const names: Name[] = ["feature", "hidden", "table"];
     // A fragment without a position is a link within the page, such as "Skip to content".
     if (!urlHasPosition()) return;
     if (names.some((name) => readUrlState(name) !== before.get(name))) location.reload();

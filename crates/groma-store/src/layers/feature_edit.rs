@@ -36,6 +36,10 @@ pub struct GeometryEdit {
     pub folder: Option<String>,
     /// The new feature, the only one of the spool.
     pub feature: FeatureSpool,
+    /// Features to add to the layer, folder and assignment of the geometry: the other parts of a split.
+    pub parts: FeatureSpool,
+    /// A geometry of the same layer to delete, because it was joined with this one.
+    pub joined: Option<GeometryId>,
 }
 
 impl_work! {
@@ -122,11 +126,22 @@ struct ReplaceGeometry {
 impl ReplaceGeometry {
     async fn run<T: LayerTx>(self, tx: &mut T) -> Result<PostOutcome> {
         let Self { edit, webhooks } = self;
-        let GeometryEdit { workspace, actor, now, id, folder, feature } = edit;
+        let GeometryEdit { workspace, actor, now, id, folder, feature, parts, joined } = edit;
         let (stored, old) = find(tx, workspace, actor, id).await?;
+        let joined = match joined {
+            Some(joined) => Some(find_joined(tx, workspace, &stored, id, joined).await?),
+            None => None,
+        };
+        if let Some(joined) = &joined {
+            tx.log(workspace, deletion(actor, now, stored.layer.id, joined)).await?;
+        }
         let links = Links::find(tx, workspace, folder, None).await?;
         let mut posting = Posting::new(tx, workspace, now, links, stored, webhooks);
-        posting.replace(old, feature).await?;
+        if let Some(joined) = joined {
+            posting.remove(joined).await?;
+        }
+        posting.replace(old.clone(), feature).await?;
+        posting.add_parts(&old, parts).await?;
         posting.finish(actor, false, None).await
     }
 }
@@ -145,9 +160,7 @@ impl DeleteGeometry {
         let Self { workspace, actor, id, now, webhooks } = self;
         let (stored, old) = find(tx, workspace, actor, id).await?;
         let (no, layer_id) = (stored.no, stored.layer.id);
-        let before = serde_json::json!({
-            "id": id, "externalId": old.external_id, "folderId": old.folder,
-        });
+        let entry = deletion(actor, now, layer_id, &old);
         let mut posting = Posting::new(tx, workspace, now, Links::default(), stored, webhooks);
         posting.remove(old).await?;
         posting.stats.shrink(posting.tx, workspace, no).await?;
@@ -155,16 +168,39 @@ impl DeleteGeometry {
         let mut layer = posting.stats.layer.clone();
         layer.revision += 1;
         layer.updated_at = now;
-        let entry = NewAuditEntry {
-            at: now,
-            actor: actor.person(),
-            action: "geometry.deleted",
-            subject: layer_id.0,
-            before: Some(before.to_string()),
-            after: None,
-        };
         tx.write_layers(workspace, vec![LayerWrite::Update(layer)]).await?;
         tx.log(workspace, entry).await
+    }
+}
+
+/// The geometry that is joined with another one of its layer.
+async fn find_joined<T: LayerTx>(
+    tx: &mut T,
+    workspace: WorkspaceId,
+    stored: &StoredLayer,
+    id: GeometryId,
+    joined: GeometryId,
+) -> Result<StoredFeature> {
+    let not_found = || DomainError::NotFound { resource: "geometry", key: joined.to_string() };
+    let (layer, feature) = tx.feature(workspace, joined).await?.ok_or_else(not_found)?;
+    if layer.no != stored.no || joined == id {
+        return Err(DomainError::invalid("joined", "must be another geometry of the layer").into());
+    }
+    Ok(feature)
+}
+
+/// The audit entry of a deleted geometry.
+fn deletion(actor: Actor, at: Timestamp, layer: LayerId, old: &StoredFeature) -> NewAuditEntry {
+    let before = serde_json::json!({
+        "id": old.id, "externalId": old.external_id, "folderId": old.folder,
+    });
+    NewAuditEntry {
+        at,
+        actor: actor.person(),
+        action: "geometry.deleted",
+        subject: layer.0,
+        before: Some(before.to_string()),
+        after: None,
     }
 }
 

@@ -48,7 +48,7 @@ pub struct FeaturePage {
 }
 
 /// Where the features to be filtered are read from.
-enum Source {
+pub(super) enum Source {
     /// The whole layer.
     Layer,
     Link(Link),
@@ -87,7 +87,7 @@ impl Layers {
         Ok(Some(FeaturePage { layer: stored.layer, features, next }))
     }
 
-    async fn source(
+    pub(super) async fn source(
         &self,
         workspace: WorkspaceId,
         stored: &StoredLayer,
@@ -117,7 +117,7 @@ impl Layers {
         Ok(Source::Positions(positions))
     }
 
-    async fn read_chunk(
+    pub(super) async fn read_chunk(
         &self,
         workspace: WorkspaceId,
         layer: u64,
@@ -144,7 +144,7 @@ impl Layers {
 }
 
 impl FeatureQuery {
-    fn matches(&self, feature: &StoredFeature) -> Result<bool> {
+    pub(super) fn matches(&self, feature: &StoredFeature) -> Result<bool> {
         let is_linked = self.folder.is_none_or(|folder| feature.folder == Some(folder))
             && self.assignment.is_none_or(|id| feature.assignment == Some(id));
         let is_recent = self.updated_since.is_none_or(|since| feature.updated_at >= since);

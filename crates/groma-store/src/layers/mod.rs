@@ -4,6 +4,7 @@ mod declared_fields;
 mod feature_edit;
 mod feature_query;
 mod feature_spool;
+mod feature_table;
 mod folder_boxes;
 mod index_update;
 mod known_features;
@@ -12,6 +13,7 @@ mod layer_stats;
 mod links;
 pub(crate) mod postgres;
 mod posting;
+mod property_filter;
 pub(crate) mod sqlite;
 mod tile_index;
 mod tiles;
@@ -19,7 +21,9 @@ mod tiles;
 pub use feature_edit::GeometryEdit;
 pub use feature_query::{FeaturePage, FeatureQuery};
 pub use feature_spool::FeatureSpool;
+pub use feature_table::{FeatureSort, FeatureTablePage, FeatureTableQuery};
 pub use posting::{NewGeometries, PostOutcome};
+pub use property_filter::{Comparison, PropertyCondition};
 pub use tiles::Tile;
 
 use crate::{

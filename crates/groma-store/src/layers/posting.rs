@@ -126,6 +126,7 @@ pub(super) struct Posting<'t, T> {
     layer: u64,
     links: Links,
     result: UploadResult,
+    has_removed: bool,
     pub(super) stats: LayerStats,
     /// The layer's numbers of the spool's fields.
     fields: Vec<u32>,
@@ -171,6 +172,7 @@ impl<'t, T: LayerTx> Posting<'t, T> {
                 notices: Vec::new(),
                 notice_count: 0,
             },
+            has_removed: false,
             stats: LayerStats::new(stored.layer),
             fields: Vec::new(),
             properties: PropertyCheck::default(),
@@ -185,9 +187,10 @@ impl<'t, T: LayerTx> Posting<'t, T> {
     /// Begins to read the features to be written.
     fn open(&mut self, features: FeatureSpool) -> SpoolReader {
         let (notices, notice_count) = features.notices();
-        (self.result.notices, self.result.notice_count) = (notices.to_vec(), notice_count);
-        self.result.received = features.len();
-        self.result.truncated = features.len() > MAX_LISTED_GEOMETRIES as u64;
+        self.result.notices.extend_from_slice(notices);
+        self.result.notice_count += notice_count;
+        self.result.received += features.len();
+        self.result.truncated = self.result.received > MAX_LISTED_GEOMETRIES as u64;
         let (mut names, reader) = features.read();
         self.properties = PropertyCheck::new(&self.stats.layer.declared_fields, &mut names);
         self.fields = names.iter().map(|name| self.stats.field_number(name) as u32).collect();
@@ -213,9 +216,25 @@ impl<'t, T: LayerTx> Posting<'t, T> {
         self.write_and_index(writes, change.into_iter().collect()).await
     }
 
+    /// Adds features beside another one: to its folder and assignment, unless they are changed, too.
+    pub(super) async fn add_parts(
+        &mut self,
+        beside: &StoredFeature,
+        parts: FeatureSpool,
+    ) -> Result<()> {
+        let links = self.links;
+        if links.folder.is_none() {
+            self.links = Links { folder: beside.folder, assignment: beside.assignment };
+        }
+        self.write_all(parts).await?;
+        self.links = links;
+        Ok(())
+    }
+
     /// Removes a feature.
     pub(super) async fn remove(&mut self, old: StoredFeature) -> Result<()> {
         let geometry = self.stats.remove(&old)?;
+        self.has_removed = true;
         if let (Some(folder), Some(_)) = (old.folder, &geometry) {
             self.folders.insert(folder, None);
         }
@@ -418,7 +437,7 @@ impl<'t, T: LayerTx> Posting<'t, T> {
         is_new_layer: bool,
         request: Option<IdempotentRequest>,
     ) -> Result<PostOutcome> {
-        let has_changed = self.result.created + self.result.updated > 0;
+        let has_changed = self.has_removed || self.result.created + self.result.updated > 0;
         if has_changed {
             self.stats.shrink(self.tx, self.workspace, self.layer).await?;
             self.update_folder_boxes(actor).await?;

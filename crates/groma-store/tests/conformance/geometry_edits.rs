@@ -14,7 +14,7 @@ use groma_geo::{
     geojson::{self, Options},
     grid::TileId,
 };
-use groma_store::{FeatureSpool, GeometryEdit, LayerFeature};
+use groma_store::{AuditEntry, FeatureSpool, GeometryEdit, LayerFeature, NewGeometries};
 use groma_testkit::mvt;
 use serde_json::{Value, json};
 
@@ -22,6 +22,7 @@ on_both_engines! {
     layer_statistics_and_tiles_follow_random_edits
     geometry_is_found_by_its_id_and_by_its_tile_feature_id
     folder_box_follows_its_geometries
+    split_and_join_are_one_change
     only_authorized_roles_can_change_geometries_and_layers
 }
 
@@ -40,6 +41,8 @@ fn edit(workspace: &TestWorkspace, id: GeometryId, feature: &Value) -> GeometryE
         id,
         folder: None,
         feature: spool(feature),
+        parts: FeatureSpool::default(),
+        joined: None,
     }
 }
 
@@ -248,4 +251,72 @@ async fn only_authorized_roles_can_change_geometries_and_layers(fixture: Fixture
     );
     let again = rename(fixture.actor, change("Plots", "#aabbcc")).await.unwrap();
     assert_eq!(again.revision, layer.revision, "nothing changed");
+}
+
+async fn split_and_join_are_one_change(fixture: Fixture) {
+    let square = |x: f64, width: f64| {
+        let ring = [[x, 47.0], [x + width, 47.0], [x + width, 48.0], [x, 48.0], [x, 47.0]];
+        json!({
+            "type": "Feature", "properties": { "name": "Plot" },
+            "geometry": { "type": "Polygon", "coordinates": [ring] },
+        })
+    };
+    fixture.seed_folder().await;
+    let post = NewGeometries {
+        workspace: fixture.workspace_id,
+        actor: fixture.actor,
+        now: fixture.tick(),
+        layer: None,
+        folder: None,
+        assignment: Some("in".to_owned()),
+        features: spool(&square(2.0, 2.0)),
+        request: None,
+    };
+    fixture.store.post_geometries(post).await.unwrap();
+    let whole = fixture.features("submissions").await.remove(0);
+    let revision = fixture.layer("submissions").await.revision;
+    let position = fixture.audit_position().await;
+
+    let split = GeometryEdit {
+        parts: spool(&square(3.0, 1.0)),
+        ..edit(&fixture, whole.id, &square(2.0, 1.0))
+    };
+    let result = fixture.store.replace_geometry(split.clone()).await.unwrap();
+    assert_eq!((result.received, result.updated, result.created), (2, 1, 1));
+    assert_eq!(result.geometries[0].id, whole.id);
+    let parts = fixture.features("submissions").await;
+    assert_eq!(parts.len(), 2);
+    for part in &parts {
+        assert_eq!((part.folder, part.assignment), (whole.folder, whole.assignment));
+    }
+    assert_eq!(fixture.layer("submissions").await.revision, revision + 1);
+    let actions = |entries: Vec<AuditEntry>| -> Vec<String> {
+        let entries = entries.into_iter().map(|entry| entry.action.to_string());
+        entries.filter(|action| action.starts_with("geometr")).collect()
+    };
+    assert_eq!(actions(fixture.audit_log(position).await), ["geometries.posted"]);
+    assert_eq!(reported_stats(&fixture.layer("submissions").await), expected_stats(&parts));
+
+    // A join that is rejected changes nothing.
+    let [first, second] = [parts[0].id, parts[1].id];
+    let join =
+        |joined| GeometryEdit { joined: Some(joined), ..edit(&fixture, first, &square(2.0, 2.0)) };
+    let unknown = GeometryId::new(fixture.now(), [7; 10]);
+    for wrong in [first, unknown] {
+        domain_error(fixture.store.replace_geometry(join(wrong)).await);
+    }
+    assert_eq!(written(&fixture.features("submissions").await[0]), written(&parts[0]));
+    let viewer = fixture.member(Role::Viewer).await;
+    let forbidden = GeometryEdit { actor: viewer.actor, ..join(second) };
+    domain_error(fixture.store.replace_geometry(forbidden).await);
+
+    let position = fixture.audit_position().await;
+    fixture.store.replace_geometry(join(second)).await.unwrap();
+    let joined = fixture.features("submissions").await;
+    assert_eq!(joined.len(), 1);
+    assert_eq!(shape(&joined[0]).unwrap().bbox(), shape(&whole).unwrap().bbox());
+    assert_eq!(fixture.layer("submissions").await.revision, revision + 2);
+    assert_eq!(reported_stats(&fixture.layer("submissions").await), expected_stats(&joined));
+    let logged = actions(fixture.audit_log(position).await);
+    assert_eq!(logged, ["geometry.deleted", "geometries.posted"]);
 }

@@ -40,7 +40,7 @@ fn network(random: &mut fastrand::Rng) -> Vec<Value> {
         for other in east.into_iter().chain(north) {
             let ((x, y), (to_x, to_y)) = (crossings[n], crossings[other]);
             let middle = near((x + to_x) / 2.0, (y + to_y) / 2.0, 60.0);
-            let is_bent = lines.len() % 3 == 0;
+            let is_bent = lines.len().is_multiple_of(3);
             let bend = is_bent.then_some(middle);
             let places: Vec<_> = [(x, y)].into_iter().chain(bend).chain([(to_x, to_y)]).collect();
             lines.push(line(lines.len(), &places));
@@ -115,7 +115,7 @@ async fn change_some(workspace: &TestWorkspace, random: &mut fastrand::Rng, coun
             let n = random.usize(..count);
             let mut place = || (random.f64() * 7_500.0, random.f64() * 7_500.0);
             let (x, y) = place();
-            let to = if n % 10 == 0 { place() } else { (x + 70.0, y - 70.0) };
+            let to = if n.is_multiple_of(10) { place() } else { (x + 70.0, y - 70.0) };
             changed.insert(n, line(n, &[(x, y), to]));
         }
         workspace.post_all(&changed.into_values().collect::<Vec<_>>()).await;

@@ -19,6 +19,7 @@ mod declared_fields;
 mod engine_parity;
 mod events;
 mod feature_query;
+mod feature_table;
 mod fixture;
 mod geometries;
 mod geometry_edits;

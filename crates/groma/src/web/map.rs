@@ -57,6 +57,8 @@ pub(super) async fn page(ctx: MemberContext, query: Query) -> Result<Response, W
         "save": "/map/geometries",
         "delete": "/map/geometries/{id}/delete",
         "search": "/map/folders",
+        "featureSearch": "/map/features",
+        "table": "/map/layers/{layerId}/table",
         "csrf": ctx.request.csrf_token(),
         "baseMaps": base_maps.config,
         "canEdit": ctx.can(Permission::ChangeRecords),
@@ -237,11 +239,7 @@ pub(super) async fn feature(
     let (layer, feature) = found.ok_or_else(WebError::not_found)?;
     let properties: Map<String, Value> = serde_json::from_str(&feature.properties)
         .map_err(|error| WebError::internal(error.to_string()))?;
-    let title = ["name", "title", "label", "reference", "id"]
-        .iter()
-        .find_map(|name| properties.get(*name).filter(|value| !value.is_null()))
-        .map(|value| format::plain_text(ctx.t(), value))
-        .or_else(|| feature.external_id.clone());
+    let title = feature_title(ctx.t(), &feature, &properties);
     let mut folder = Value::Null;
     if let Some(id) = feature.folder
         && let Some(json) = ctx.store().get(ctx.workspace_id(), Kind::Folder, &Key::Id(id)).await?
@@ -266,8 +264,21 @@ pub(super) async fn feature(
     })))
 }
 
+/// The property of a feature that people know it by, or its external id.
+pub(super) fn feature_title(
+    t: Localizer,
+    feature: &LayerFeature,
+    properties: &Map<String, Value>,
+) -> Option<String> {
+    ["name", "title", "label", "reference", "id"]
+        .iter()
+        .find_map(|name| properties.get(*name).filter(|value| !value.is_null()))
+        .map(|value| format::plain_text(t, value))
+        .or_else(|| feature.external_id.clone())
+}
+
 /// Tiles number features in steps, because a feature may have several parts.
-const TILE_ID_STEP: u64 = 4;
+pub(super) const TILE_ID_STEP: u64 = 4;
 
 fn geometry_json(feature: &LayerFeature) -> Result<Option<Box<RawValue>>, WebError> {
     let Some(shape) = &feature.geometry else { return Ok(None) };
@@ -331,6 +342,11 @@ struct DrawnShape {
     folder: Option<String>,
     id: Option<GeometryId>,
     feature: Value,
+    /// The other parts of a split shape.
+    #[serde(default)]
+    parts: Vec<Value>,
+    /// The shape that was joined with this one and is deleted.
+    joined: Option<GeometryId>,
 }
 
 pub(super) async fn save(ctx: MemberContext, body: Bytes) -> Result<Response, WebError> {
@@ -354,10 +370,15 @@ pub(super) async fn save(ctx: MemberContext, body: Bytes) -> Result<Response, We
     }
     let folder = drawn.folder.filter(|folder| !folder.is_empty());
     let spool = parse_feature(&drawn.feature)?;
+    if drawn.id.is_none() && (drawn.joined.is_some() || !drawn.parts.is_empty()) {
+        return Err(WebError::bad_request(id("map-one-shape")));
+    }
+    let parts = parse_features(&drawn.parts)?;
     let (workspace, actor, now) = (ctx.workspace_id(), ctx.actor(), ctx.now());
     let posted = match drawn.id {
         Some(id) => {
-            let edit = GeometryEdit { workspace, actor, now, id, folder, feature: spool };
+            let (feature, joined) = (spool, drawn.joined);
+            let edit = GeometryEdit { workspace, actor, now, id, folder, feature, parts, joined };
             ctx.store().replace_geometry(edit).await?
         }
         None => {
@@ -388,14 +409,28 @@ pub(super) async fn save(ctx: MemberContext, body: Bytes) -> Result<Response, We
 
 /// Checks the drawn feature like any other GeoJSON.
 fn parse_feature(feature: &Value) -> Result<FeatureSpool, WebError> {
-    let text = feature.to_string();
+    let spool = parse_geojson(feature)?;
+    match spool.len() {
+        1 => Ok(spool),
+        _ => Err(WebError::bad_request(id("map-one-shape"))),
+    }
+}
+
+fn parse_features(features: &[Value]) -> Result<FeatureSpool, WebError> {
+    if features.is_empty() {
+        return Ok(FeatureSpool::default());
+    }
+    parse_geojson(&json!({ "type": "FeatureCollection", "features": features }))
+}
+
+fn parse_geojson(document: &Value) -> Result<FeatureSpool, WebError> {
+    let text = document.to_string();
     let mut spool = FeatureSpool::default();
     let read = geojson::read(text.as_bytes(), &geojson::Options::default(), |feature| {
         spool.push(&feature)
     });
     match read {
-        Ok(1) => Ok(spool),
-        Ok(_) => Err(WebError::bad_request(id("map-one-shape"))),
+        Ok(_) => Ok(spool),
         Err(ReadError::Invalid(spots)) => {
             let first = spots.into_iter().next();
             Err(WebError::invalid(first.map_or_else(String::new, |spot| spot.message)))
@@ -436,7 +471,7 @@ async fn saved(
     })))
 }
 
-fn as_json(value: &impl Serialize) -> Response {
+pub(super) fn as_json(value: &impl Serialize) -> Response {
     // Plain data always serialises.
     let mut response = serde_json::to_vec(value).unwrap_or_default().into_response();
     let json = HeaderValue::from_static("application/json");

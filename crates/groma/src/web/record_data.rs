@@ -242,7 +242,15 @@ impl MemberContext {
         docs: &[Doc],
         field: &str,
     ) -> Result<HashMap<RecordId, RecordLink>, WebError> {
-        let mut ids: Vec<RecordId> = docs.iter().filter_map(|doc| doc.link(field)).collect();
+        self.record_links(kind, docs.iter().filter_map(|doc| doc.link(field)).collect()).await
+    }
+
+    /// The records with these ids.
+    pub(super) async fn record_links(
+        &self,
+        kind: Kind,
+        mut ids: Vec<RecordId>,
+    ) -> Result<HashMap<RecordId, RecordLink>, WebError> {
         ids.sort_unstable();
         ids.dedup();
         let found = ids.into_iter().map(async |id| {

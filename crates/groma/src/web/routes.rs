@@ -4,7 +4,7 @@
 use super::{
     Shared, account,
     authorize::{Access, AccessCheck, authorize},
-    dashboard, invitation, login, map, not_found_page,
+    dashboard, feature_table, invitation, login, map, not_found_page,
     records::{
         archive, delete, detail,
         form::{assignments, budgets, expenses, folders},
@@ -133,6 +133,8 @@ pub(super) fn all() -> Vec<Route> {
         get  "/map/tiles/{layer}/{z}/{x}/{y}" member(Read) => map::tile;
         get  "/map/folders.geojson" member(Read) => map::folders;
         get  "/map/folders" member(Read) => map::find_folders;
+        get  "/map/features" member(Read) => feature_table::search;
+        get  "/map/layers/{layer}/table" member(Read) => feature_table::table;
         get  "/map/features/{layer}/{feature}" member(Read) => map::feature;
         post "/map/geometries" member(ChangeRecords) => map::save;
         post "/map/geometries/{id}/delete" member(ChangeRecords) => map::delete;

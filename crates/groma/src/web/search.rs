@@ -1,6 +1,5 @@
 //! The search over all records and people.
 
-mod coordinate;
 mod hits;
 
 pub(super) use hits::hits;

@@ -2,6 +2,7 @@
 
 mod base_maps;
 mod browser;
+mod feature_table;
 mod login;
 mod login_throttling;
 mod records;

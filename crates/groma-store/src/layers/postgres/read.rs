@@ -13,6 +13,7 @@ use crate::{
     },
     layers::{
         Link, StoredFeature, StoredLayer, morton_code,
+        property_filter::FeatureAttributes,
         tile_index::TierRanges,
         tiles::{
             self, Encoded, LayerCache, LonePolygon, MAX_INLINE_BLOCKS, MaxGap, Missing, Pace,
@@ -21,7 +22,7 @@ use crate::{
     },
 };
 use deadpool_postgres::Client;
-use groma_domain::{GeometryId, Layer, LayerId, RecordId, WorkspaceId, layer::LayerKey};
+use groma_domain::{GeometryId, Layer, LayerId, RecordId, Timestamp, WorkspaceId, layer::LayerKey};
 use groma_geo::grid::{GridBox, TileId};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -201,6 +202,28 @@ pub(in crate::layers) async fn features(
     let params: [&(dyn ToSql + Sync); 5] =
         [&workspace.0, &int(layer), &int(after + 1), &i64::MAX, &i64::from(limit)];
     client.query(&statement, &params).await?.iter().map(read_feature).collect()
+}
+
+pub(in crate::layers) async fn feature_attributes(
+    engine: &Arc<Postgres>,
+    workspace: WorkspaceId,
+    layer: u64,
+    after: u64,
+    limit: u32,
+) -> Result<Vec<FeatureAttributes>> {
+    let params: [&(dyn ToSql + Sync); 4] =
+        [&workspace.0, &int(layer), &int(after), &i64::from(limit)];
+    let rows = engine.rows(sql::FEATURE_ATTRIBUTES, &params).await?;
+    let read = |row: &Row| {
+        Ok(FeatureAttributes {
+            position: unsigned(row, 0)?,
+            id: GeometryId(row.try_get(1)?),
+            external_id: row.try_get(2)?,
+            properties: row.try_get(3)?,
+            updated_at: Timestamp::from_millis(row.try_get(4)?),
+        })
+    };
+    rows.iter().map(read).collect()
 }
 
 pub(in crate::layers) async fn linked_features(

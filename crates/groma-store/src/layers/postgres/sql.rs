@@ -53,6 +53,8 @@ statements! {
     FEATURES_BETWEEN = "SELECT position, id, external_id, folder_id, assignment_id,
             coalesce(heights, ST_AsBinary(geom, 'NDR')), original, properties, created_at, updated_at
         FROM features WHERE workspace_id = $1 AND layer = $2 AND position BETWEEN $3 AND $4 ORDER BY position LIMIT $5";
+    FEATURE_ATTRIBUTES = "SELECT position, id, external_id, properties, updated_at
+        FROM features WHERE workspace_id = $1 AND layer = $2 AND position > $3 ORDER BY position LIMIT $4";
     FEATURES_AT = "SELECT l.revision, f.position, f.geometry, f.properties FROM layers l
         LEFT JOIN LATERAL (SELECT f.position, coalesce(f.heights, ST_AsBinary(f.geom, 'NDR')) AS geometry, f.properties
             FROM features f WHERE f.workspace_id = $1 AND f.layer = $2 AND f.position = ANY ($3)

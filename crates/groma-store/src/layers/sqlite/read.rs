@@ -8,7 +8,9 @@ use crate::{
         sqlite::{Snapshot, Sqlite, damaged, owner_of, position_of, row_key},
     },
     layers::{
-        Link, StoredFeature, StoredLayer, morton_code, sortable,
+        Link, StoredFeature, StoredLayer, morton_code,
+        property_filter::FeatureAttributes,
+        sortable,
         tile_index::TierRanges,
         tiles::{
             self, BlockBuffer, Encoded, LayerCache, LonePolygon, MaxGap, Pace, SeparateFeatures,
@@ -178,6 +180,31 @@ pub(in crate::layers) async fn features(
             let mut statement = connection.prepare_cached(sql::FEATURES_BETWEEN)?;
             let (first, last) = (row_key(int(layer), after + 1), row_key(int(layer) + 1, 0) - 1);
             let rows = statement.query_map(params![first, last, limit], read_feature)?;
+            Ok(rows.collect::<rusqlite::Result<_>>()?)
+        })
+        .await
+}
+
+pub(in crate::layers) async fn feature_attributes(
+    engine: &Arc<Sqlite>,
+    _: WorkspaceId,
+    layer: u64,
+    after: u64,
+    limit: u32,
+) -> Result<Vec<FeatureAttributes>> {
+    engine
+        .read_blocking(move |connection| {
+            let mut statement = connection.prepare_cached(sql::FEATURE_ATTRIBUTES)?;
+            let (first, last) = (row_key(int(layer), after + 1), row_key(int(layer) + 1, 0) - 1);
+            let rows = statement.query_map(params![first, last, limit], |row| {
+                Ok(FeatureAttributes {
+                    position: position_of(row.get(0)?),
+                    id: GeometryId(row.get(1)?),
+                    external_id: row.get(2)?,
+                    properties: row.get(3)?,
+                    updated_at: Timestamp::from_millis(row.get(4)?),
+                })
+            })?;
             Ok(rows.collect::<rusqlite::Result<_>>()?)
         })
         .await

@@ -17,6 +17,8 @@ statements! {
     SAVE_FEATURE_KEY = "INSERT OR IGNORE INTO feature_keys (layer, external_id, position) VALUES (?1, ?2, ?3)";
     FEATURES_BETWEEN = "SELECT position, id, external_id, folder_id, assignment_id, geometry, original, properties, created_at, updated_at
         FROM features WHERE position BETWEEN ?1 AND ?2 ORDER BY position LIMIT ?3";
+    FEATURE_ATTRIBUTES = "SELECT position, id, external_id, properties, updated_at
+        FROM features WHERE position BETWEEN ?1 AND ?2 ORDER BY position LIMIT ?3";
     FEATURES_BY_FOLDER = "SELECT position, id, external_id, folder_id, assignment_id, geometry, original, properties, created_at, updated_at
         FROM features WHERE folder_id = ?4 AND position BETWEEN ?1 AND ?2 ORDER BY position LIMIT ?3";
     FEATURES_BY_ASSIGNMENT = "SELECT position, id, external_id, folder_id, assignment_id, geometry, original, properties, created_at, updated_at

@@ -1,7 +1,7 @@
-//! Search while the user types: the ten best hits: records of all kinds, people, clients, tags, pages and
-//! places.
+//! Search while the user types: the ten best hits: records of all kinds, people, clients, tags and pages. The
+//! script adds the place of a typed coordinate.
 
-use super::{coordinate::Coordinate, people, records_with_reference};
+use super::{people, records_with_reference};
 use crate::web::{
     WebError,
     form::{Pairs, Query},
@@ -45,7 +45,7 @@ pub(in crate::web) async fn hits(ctx: MemberContext, query: Query) -> Result<Res
 
 async fn find(ctx: &MemberContext, typed: &str) -> Result<Vec<Hit>, WebError> {
     let t = ctx.t();
-    let mut hits: Vec<Hit> = place(t, typed).into_iter().collect();
+    let mut hits = Vec::new();
     let exact = records_with_reference(ctx, typed).await?.into_iter();
     hits.extend(exact.map(|link| {
         let kind = t.msg("search-exact").into();
@@ -95,17 +95,6 @@ fn record(t: Localizer, kind: Kind, doc: &Doc) -> Hit {
         title: doc.title(kind),
         kind: t.msg("kind-singular").arg("kind", kind.name()).into(),
     }
-}
-
-/// The place of a typed coordinate, on the map.
-fn place(t: Localizer, typed: &str) -> Option<Hit> {
-    let Coordinate { latitude, longitude } = Coordinate::parse(typed)?;
-    Some(Hit {
-        href: format!("/map#map=17/{latitude:.6}/{longitude:.6}"),
-        reference: String::new(),
-        title: format!("{latitude:.6}, {longitude:.6}"),
-        kind: t.msg("search-hit-place").into(),
-    })
 }
 
 /// The pages whose names contain a text.

@@ -63,6 +63,23 @@ on_both_engines! {
         assert_eq!(gone.response.status, 404);
         let listed = server.geo().request("GET", "/api/public/v1/layers").token(&token).send().content();
         assert_eq!((&listed[0]["featureCount"], &listed[0]["bounds"]), (&json!(1), &json!([3.0, 47.0, 3.01, 47.01])));
+        // A split and a join are one request each.
+        let id = second.response.json()["id"].clone();
+        let parts = json!([square(3.2), square(3.4)]);
+        let split = browser.post_json("/map/geometries", &json!({ "id": id, "feature": square(3.0), "parts": parts })).response.json();
+        assert_eq!(split["id"], id);
+        let shapes = browser.page("/folders/F-000001/geometries.geojson").response.json();
+        let ids: Vec<_> = shapes["features"].as_array().unwrap().iter().map(|shape| shape["id"].clone()).collect();
+        assert_eq!(ids.len(), 3);
+        for part in &ids[1..] {
+            let joined = browser.post_json("/map/geometries", &json!({ "id": id, "feature": square(3.0), "joined": part }));
+            assert_eq!(joined.response.status, 200, "{}", joined.text);
+            let again = browser.post_json("/map/geometries", &json!({ "id": id, "feature": square(9.0), "joined": part }));
+            assert_eq!(again.response.status, 404);
+        }
+        assert_eq!(bbox(), json!([3.0, 47.0, 3.01, 47.01]));
+        let new = browser.post_json("/map/geometries", &json!({ "feature": square(3.0), "parts": parts }));
+        assert_eq!(new.response.status, 400);
         // An invalid shape is rejected with a message.
         let mut open = square(2.0);
         open["geometry"]["coordinates"][0].as_array_mut().unwrap().pop();
