@@ -132,7 +132,16 @@ async fn old_features_can_be_moved_but_changed_properties_must_fit(fixture: Fixt
         let push = |parsed| feature.push(&parsed);
         geojson::read(moved.to_string().as_bytes(), &Options::default(), push).unwrap();
         let (workspace, actor, now) = (fixture.workspace_id, fixture.actor, fixture.tick());
-        let edit = GeometryEdit { workspace, actor, now, id: old.id, folder: None, feature };
+        let edit = GeometryEdit {
+            workspace,
+            actor,
+            now,
+            id: old.id,
+            folder: None,
+            feature,
+            parts: Vec::new(),
+            joined: Vec::new(),
+        };
         store.replace_geometry(edit)
     };
     let error = domain_error(replace(json!({ "use": "pond" })).await).0;
