@@ -157,7 +157,10 @@ test("a MapLibre style loads only from the servers that are listed", async () =>
   await choose(page, "Vector map");
   assert.deepEqual(tiles.requests, [], "the server of the vector tiles is not listed");
   // Chromium does not report what the policy blocks in a worker; if it did, nothing else may be wrong.
-  assert.ok(errors.every((text) => text.includes("Content Security Policy")), errors[0]);
+  assert.ok(
+    errors.every((text) => text.includes("Content Security Policy")),
+    errors[0],
+  );
   errors.length = 0;
 
   await page.goto(`${fixture.url}/settings/base-maps`);
