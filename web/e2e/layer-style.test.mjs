@@ -164,7 +164,7 @@ async function drawPolygon(page) {
 /** The mean color around the middle of the map, and the number of dark pixels, which are of a label. */
 async function pixels(page) {
   const { x, y, width, height } = await page.locator("#map canvas").boundingBox();
-  const clip = { x: x + width / 2 - 40, y: y + height / 2 - 15, width: 80, height: 30 };
+  const clip = { x: x + width / 2 - 150, y: y + height / 2 - 100, width: 300, height: 200 };
   // Icons appear gradually.
   await page.waitForTimeout(400);
   const png = (await page.screenshot({ clip })).toString("base64");
