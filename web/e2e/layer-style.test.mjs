@@ -78,7 +78,7 @@ test("colors by attribute, labels and the legend are shown on the map", async ()
   await page.getByLabel("Color of category 1").fill("#ff0000");
   await page.getByRole("button", { name: "Save", exact: true }).last().click();
   await page.getByText("Style of “parcels” saved.").waitFor();
-  await page.locator(".legend li", { hasText: "AB" }).waitFor();
+  await page.locator(".layer-legend li", { hasText: "AB" }).waitFor();
   await assertAccessible(page, "style of a layer");
 
   await openMap(page, PARCEL);
