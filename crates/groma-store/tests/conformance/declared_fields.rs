@@ -139,8 +139,8 @@ async fn old_features_can_be_moved_but_changed_properties_must_fit(fixture: Fixt
             id: old.id,
             folder: None,
             feature,
-            parts: Vec::new(),
-            joined: Vec::new(),
+            parts: FeatureSpool::default(),
+            joined: None,
         };
         store.replace_geometry(edit)
     };
