@@ -196,6 +196,7 @@ async fn each_route_requires_the_permission_of_the_contract() {
                 "/settings/workspace",
                 "/settings/statuses",
                 "/settings/layers",
+                "/settings/base-maps",
                 "/settings/webhooks",
                 "/settings/invitations",
                 "/settings/activity",
