@@ -32,7 +32,7 @@ pub(super) async fn group(
 ) -> Result<Vec<ActivityGroup>, WebError> {
     let changes: Vec<_> = rows.iter().map(Change::new).collect();
     let mut groups = Vec::new();
-    for part in changes.chunk_by(|newer, older| newer.belongs_with(older)) {
+    for part in changes.chunk_by(Change::belongs_with) {
         let entries: Vec<_> = part.iter().map(|change| entry(change.row)).collect();
         let Some(newest) = part.first() else { continue };
         let summary = match (part.len(), newest.folder) {
@@ -132,7 +132,7 @@ mod tests {
     use serde_json::json;
     use uuid::Uuid;
 
-    fn row(action: &str, minutes: i64, before: Value, after: Value) -> AuditEntry {
+    fn row(action: &str, minutes: i64, before: &Value, after: &Value) -> AuditEntry {
         AuditEntry {
             id: minutes,
             at: Timestamp::from_millis(minutes * 60_000),
@@ -147,12 +147,17 @@ mod tests {
     #[test]
     fn changes_in_one_folder_within_minutes_belong_together() {
         let expense = |minutes, folder: Uuid| {
-            row("expense.created", minutes, Value::Null, json!({ "folderId": folder.to_string() }))
+            row(
+                "expense.created",
+                minutes,
+                &Value::Null,
+                &json!({ "folderId": folder.to_string() }),
+            )
         };
         let folder = Uuid::from_u128(7);
         let rows = [expense(30, folder), expense(21, folder), expense(10, folder)];
         let others =
-            [expense(9, Uuid::from_u128(8)), row("layer.created", 9, json!({}), json!({}))];
+            [expense(9, Uuid::from_u128(8)), row("layer.created", 9, &json!({}), &json!({}))];
         let changes: Vec<_> = rows.iter().chain(&others).map(Change::new).collect();
         let pairs: Vec<_> = changes.windows(2).map(|pair| pair[0].belongs_with(&pair[1])).collect();
         assert_eq!(pairs, [true, false, false, false]);
@@ -162,9 +167,9 @@ mod tests {
     fn summary_counts_changes_and_ends_with_the_budget() {
         let budget = |percent: &str| {
             let after = json!({ "reference": "B-1", "percentUsed": percent, "spent": "9.00" });
-            row("budget.updated", 1, json!({ "spent": "1.00" }), after)
+            row("budget.updated", 1, &json!({ "spent": "1.00" }), &after)
         };
-        let expense = || row("expense.created", 1, Value::Null, json!({}));
+        let expense = || row("expense.created", 1, &Value::Null, &json!({}));
         // From the newest.
         let rows = [budget("97.00"), expense(), budget("40.00"), expense()];
         let changes: Vec<_> = rows.iter().map(Change::new).collect();
