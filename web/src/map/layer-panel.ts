@@ -110,13 +110,7 @@ export function createLayerPanel(
     setLayerOpacity(map, layer, opacity());
     const label = el("label", {}, check, colors.length > 0 ? icon("layers") : swatch(color), name);
     if (layer.locked) label.append(lockMark());
-    const row = el(
-      "div",
-      { class: "map-layer" },
-      label,
-      tableButton(layer),
-      layerMenu(map, layer, range),
-    );
+    const row = el("div", { class: "map-layer" }, label, tableButton(layer), layerMenu(map, layer, range));
     return el("li", {}, row, key, outOfZoom);
   }
 

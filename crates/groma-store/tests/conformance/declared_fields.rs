@@ -79,7 +79,7 @@ async fn properties_that_do_not_fit_are_rejected_with_their_pointers(fixture: Fi
     let DomainError::InvalidProperties(problems) = post_error(&fixture, &body).await else {
         panic!("rejected for another reason");
     };
-    let pointers: Vec<_> = problems.iter().map(|problem| problem.pointer()).collect();
+    let pointers: Vec<_> = problems.iter().map(groma_domain::PropertyError::pointer).collect();
     assert_eq!(
         pointers,
         [

@@ -41,7 +41,7 @@ async fn fill(fixture: &Fixture) {
             "assignees": assignees, "status": (["To do", "In progress", "Done"][n % 3]),
             "dueDate": (n % 4 != 0).then(|| format!("2026-0{}-1{}", 1 + n % 5, n % 9)),
             "priority": (["low", "normal", "high", "urgent"][n % 4]),
-            "estimatedHours": (n % 3 == 0).then(|| n % 12), "spentHours": (n % 5 == 0).then(|| 13 - n % 13),
+            "estimatedHours": (n % 3 == 0).then_some(n % 12), "spentHours": (n % 5 == 0).then(|| 13 - n % 13),
         });
         fixture.create(Kind::Assignment, assignment).await;
         let budget = json!({ "reference": format!("b{n}"), "folder": format!("f{}", n % 6), "name": format!("Travel {}", n % 4), "amount": n % 5 * 10, "category": (n % 2 == 0).then(|| ["Terrain", "étude"][n % 3 % 2]) });

@@ -78,7 +78,7 @@ impl Filters {
                 first.push(select("due", t.msg("column-due").into(), due_options(t)));
             }
             Kind::Budget => {
-                first.push(select("over", t.msg("column-spent").into(), over_options(t)))
+                first.push(select("over", t.msg("column-spent").into(), over_options(t)));
             }
             Kind::Expense => {}
         }
