@@ -53,10 +53,10 @@ test("numbers and dates are in the user's language", async () => {
   assert.match(facts, /1er janv\. 2026/);
   await page.goto(`${fixture.url}/expenses/new?folder=F-000001`);
   await page.locator("[name=unitAmount]").fill("x");
-  await page.locator("form[data-warn] button[type=submit]").last().click();
+  await page.locator("form[data-warn] button.primary").click();
   await page.getByText("Doit être un nombre, par exemple 1250,00").waitFor();
   await page.locator("[name=unitAmount]").fill("1 250,5");
-  await page.locator("form[data-warn] button[type=submit]").last().click();
+  await page.locator("form[data-warn] button.primary").click();
   await page.locator(".facts").getByText("1\u202f250,50 EUR").first().waitFor();
   await context.close();
 });

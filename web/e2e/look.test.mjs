@@ -102,7 +102,7 @@ test("changes of one person in one folder are one line that opens", async () => 
     await page.goto(`${fixture.url}/expenses/new?folder=F-000002`);
     await page.locator("[name=description]").fill("Paint");
     await page.locator("[name=unitAmount]").fill(amount);
-    await page.getByRole("button", { name: "Add and open" }).click();
+    await page.getByRole("button", { name: "Create expense" }).click();
     await page.locator(".facts").waitFor();
   }
   await page.goto(fixture.url);

@@ -33,7 +33,12 @@ export async function showFullMap(element: HTMLElement, config: MapConfig): Prom
   }
   map.addControl(new NavigationControl({ showCompass: false }), "top-right");
   // Browsers provide the location only over HTTPS or on localhost.
-  if (isSecureContext) map.addControl(new GeolocateControl({ trackUserLocation: true }), "top-right");
+  if (isSecureContext) {
+    map.addControl(new GeolocateControl({ trackUserLocation: true }), "top-right");
+    // MapLibre names the button only after the browser has answered whether there is a location.
+    const button = map.getContainer().querySelector(".maplibregl-ctrl-geolocate");
+    button?.setAttribute("aria-label", t("script-map-find-location"));
+  }
   saveViewOnMove(map);
 
   addLayers(map, config.layers);

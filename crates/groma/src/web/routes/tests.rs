@@ -217,6 +217,12 @@ async fn each_route_requires_the_permission_of_the_contract() {
                 None
             }
             path if path.starts_with("/account") || path.starts_with("/workspaces") => None,
+            // Columns and views belong to the member; the store checks the owner of a view.
+            "/lists/{plural}/columns" | "/lists/{plural}/views" | "/views/{id}/delete" => {
+                Some(Permission::Read)
+            }
+            // Forms that edit a value in a list.
+            "/lists/{plural}/{key}/{field}" => Some(Permission::ChangeRecords),
             _ if route.method == Method::POST => Some(Permission::ChangeRecords),
             path if path.ends_with("/new")
                 || path.ends_with("/edit")

@@ -127,9 +127,11 @@ pub(crate) fn add_webhooks(server: &TestServer, receiver: &Receiver) {
     webhook(&["disable", &rotated]);
 }
 
-/// Creates a session, a failed login and an invitation, and returns the session cookie.
+/// Creates a session, a saved view, a failed login and an invitation, and returns the session cookie.
 pub(crate) fn add_sessions(server: &TestServer) -> String {
     let owner = Browser::of_owner(server);
+    let view = [("name", "Late"), ("query", "?due=overdue"), ("shared", "1")];
+    owner.submit("/folders", "/lists/folders/views", &view);
     let once = uuid::Uuid::now_v7().to_string();
     let fields = [("once", once.as_str()), ("role", "editor"), ("email", "")];
     let page = owner.send_form("/settings/members", "/settings/invitations", &fields);
