@@ -108,7 +108,7 @@ test("status, person, date and amount are edited in the list", async () => {
   await page.getByRole("button", { name: "Save", exact: true }).click();
   await row.getByText("24 Dec").waitFor();
   await row.getByRole("button", { name: "Change Owner:" }).click();
-  await page.locator(".cell-form select").selectOption({ index: 1 });
+  await page.locator(".cell-form select:focus").selectOption({ index: 1 });
   await page.keyboard.press("Escape");
   await page.locator(".cell-form").waitFor({ state: "detached" });
   await row.getByRole("button", { name: "Change Status:" }).click();

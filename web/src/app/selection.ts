@@ -18,8 +18,8 @@ export function initSelection(): void {
     update();
   });
   document.addEventListener("keydown", (event) => {
-    const form = (event.target as Element).closest?.(".cell-form");
-    if (form && event.key === "Escape") form.querySelector<HTMLElement>("[data-cancel]")?.click();
+    if (event.key !== "Escape" || document.querySelector("dialog[open]")) return;
+    document.querySelector<HTMLElement>(".cell-form [data-cancel]")?.click();
   });
   document.addEventListener("htmx:afterSettle", update);
   update();
