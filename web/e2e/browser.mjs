@@ -5,6 +5,7 @@ import { AxeBuilder } from "@axe-core/playwright";
 import { chromium } from "playwright-core";
 
 export const DESKTOP = { width: 1280, height: 800 };
+export const TABLET = { width: 768, height: 1024 };
 export const PHONE = { width: 390, height: 844 };
 
 export async function openBrowser() {

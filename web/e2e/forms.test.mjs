@@ -142,6 +142,33 @@ test("a folder is found by a part of its name, and accepted by its name", async 
   await context.close();
 });
 
+test("a budget is found by its name while the folder is typed in the same form", async () => {
+  const { context, page, errors } = await fixture.openPageLoggedIn();
+  await page.goto(`${fixture.url}/expenses/new`);
+  await page.locator("[name=unitAmount]").fill("12");
+  await page.locator("[name=budget]").pressSequentially("w");
+  await page.waitForFunction(() => document.querySelectorAll("#l-budget option").length === 2);
+  await page.locator("[name=folder]").fill("F-000001");
+  await page.locator("[name=budget]").fill("");
+  await page.locator("[name=budget]").fill("w");
+  await page.waitForFunction(() => document.querySelectorAll("#l-budget option").length === 1);
+  await page.locator("[name=budget]").fill("no such budget");
+  await page.getByRole("button", { name: "Create expense" }).click();
+  await page.getByText("No budget of the folder has this reference or name").waitFor();
+  await page.locator("[name=budget]").selectOption({ label: "B-000001 Field work" });
+  await page.locator("[name=assignment]").selectOption({ label: "A-000002 Plan, 1:500" });
+  await page.getByRole("button", { name: "Create expense" }).click();
+  await page.locator(".facts").getByText("Field work").waitFor();
+  await page.goto(`${fixture.url}/expenses/new`);
+  await page.locator("[name=unitAmount]").fill("13");
+  await page.locator("[name=folder]").fill("F-000001");
+  await page.locator("[name=budget]").fill("field WORK");
+  await page.getByRole("button", { name: "Create expense" }).click();
+  await page.locator(".facts").getByText("Field work").waitFor();
+  assert.equal(errors.length, 1, "the form with the unknown budget is a 400");
+  await context.close();
+});
+
 test("a removed member cannot be chosen any more", async () => {
   const { context, page } = await fixture.openPageLoggedIn();
   const workspace = ["--workspace", "Demo office"];

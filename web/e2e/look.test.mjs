@@ -3,11 +3,10 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { assertAccessible, assertFitsWidth, DESKTOP, PHONE } from "./browser.mjs";
+import { assertAccessible, assertFitsWidth, DESKTOP, PHONE, TABLET } from "./browser.mjs";
 import { OWNER, useFixture } from "./fixture.mjs";
 
 const fixture = useFixture();
-const TABLET = { width: 768, height: 1024 };
 const WIDE = { width: 1920, height: 1080 };
 
 test("the API documentation is accessible in both themes and languages", async () => {

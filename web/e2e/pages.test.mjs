@@ -1,47 +1,52 @@
-// Visits every page that a link leads to. A page must cause no errors in the browser, pass axe in both
-// themes, and fit a desktop and a phone.
+// Visits every page that a link leads to, in both languages. A page must cause no errors in the browser,
+// pass axe in both themes, and fit a desktop, a tablet and a phone.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { assertAccessible, assertFitsWidth, DESKTOP, PHONE, waitForMap } from "./browser.mjs";
+import { assertAccessible, assertFitsWidth, DESKTOP, PHONE, TABLET, waitForMap } from "./browser.mjs";
 import { useFixture } from "./fixture.mjs";
 
 const fixture = useFixture();
 
-test("every linked page works, is accessible and fits the screen", async (t) => {
-  const { context, page, errors } = await fixture.openPageLoggedIn({ hasTouch: true });
-  const visited = new Set();
-  const queue = ["/", "/folders", "/folders/F-000001", "/map"];
-  while (queue.length > 0) {
-    const path = queue.shift();
-    const kind = kindOfPage(path);
-    if (kind === null || visited.has(kind)) continue;
-    visited.add(kind);
-    await t.test(path, async () => {
-      await page.setViewportSize(DESKTOP);
-      await page.emulateMedia({ colorScheme: "light" });
-      const response = await page.goto(fixture.url + path);
-      assert.equal(response.status(), 200, path);
-      if (await page.locator("#map").count()) await waitForMap(page);
-      queue.push(...(await pageLinks(page)));
-      await assertFitsWidth(page, path);
-      await assertAccessible(page, path);
-      await page.emulateMedia({ colorScheme: "dark" });
-      await assertAccessible(page, `${path}, dark`, ["color-contrast"]);
-      await page.setViewportSize(PHONE);
-      await assertFitsWidth(page, `${path}, phone`);
-      await assertAccessible(page, `${path}, phone`, [
-        "color-contrast",
-        "target-size",
-        "scrollable-region-focusable",
-      ]);
-      assert.deepEqual(errors.splice(0), [], path);
-    });
-  }
-  // With fewer kinds of pages, the test missed some links.
-  assert(visited.size >= 45, [...visited].join("\n"));
-  await context.close();
-});
+for (const locale of ["en-GB", "fr-FR"]) {
+  test(`every linked page works, is accessible and fits the screen, ${locale}`, async (t) => {
+    const { context, page, errors } = await fixture.openPageLoggedIn({ locale, hasTouch: true });
+    const visited = new Set();
+    const queue = ["/", "/folders", "/folders/F-000001", "/map"];
+    while (queue.length > 0) {
+      const path = queue.shift();
+      const kind = kindOfPage(path);
+      if (kind === null || visited.has(kind)) continue;
+      visited.add(kind);
+      await t.test(path, async () => {
+        await page.setViewportSize(DESKTOP);
+        await page.emulateMedia({ colorScheme: "light" });
+        const response = await page.goto(fixture.url + path);
+        assert.equal(response.status(), 200, path);
+        assert.equal(await page.locator("html").getAttribute("lang"), locale.slice(0, 2), path);
+        if (await page.locator("#map").count()) await waitForMap(page);
+        queue.push(...(await pageLinks(page)));
+        await assertFitsWidth(page, path);
+        await assertAccessible(page, path);
+        await page.setViewportSize(TABLET);
+        await assertFitsWidth(page, `${path}, tablet`);
+        await page.emulateMedia({ colorScheme: "dark" });
+        await assertAccessible(page, `${path}, tablet, dark`, ["color-contrast", "target-size"]);
+        await page.setViewportSize(PHONE);
+        await assertFitsWidth(page, `${path}, phone`);
+        await assertAccessible(page, `${path}, phone, dark`, [
+          "color-contrast",
+          "target-size",
+          "scrollable-region-focusable",
+        ]);
+        assert.deepEqual(errors.splice(0), [], path);
+      });
+    }
+    // With fewer kinds of pages, the test missed some links.
+    assert(visited.size >= 45, [...visited].join("\n"));
+    await context.close();
+  });
+}
 
 test("login, setup, invitation and error pages are accessible and fit the screen", async () => {
   const { context, page } = await fixture.openPage();

@@ -272,7 +272,7 @@ workload-person = Person
 workload-open = Open assignments
 workload-overdue = Overdue
 workload-hours = Estimated hours
-workload-nobody = Not assigned
+workload-unassigned = Not assigned
 workload-others = { $count ->
     [one] { $count } other person
    *[other] { $count } other people
@@ -464,7 +464,7 @@ bulk-person = { $kind ->
     [expense] Set submitter
    *[other] Set owner
 }
-bulk-nobody = Nobody
+bulk-no-one = No one
 bulk-due = Due
 bulk-date = Date
 bulk-apply = Apply
@@ -702,9 +702,12 @@ form-more = Reference, external ID, custom fields
 form-tags-hint = Separate tags with commas
 form-quantity-hint = Defaults to 1
 form-currency-of-folder = Folder currency
-form-folder-hint = Type a part of its name or reference
-form-folder-unknown = No folder has this reference, and no single folder has this name. Choose a suggestion.
-form-linked-reference-hint = Enter the reference
+form-linked-hint = Type a part of its name or reference
+form-linked-unknown = { $kind ->
+    [budget] No budget of the folder has this reference or name, or several have this name. Choose a suggestion.
+    [assignment] No assignment of the folder has this reference or title, or several have this title. Choose a suggestion.
+   *[folder] No folder has this reference or name, or several have this name. Choose a suggestion.
+}
 form-new-reference-hint = Leave empty to generate
 form-reference-hint = Links that use the old reference will stop working
 form-external-id-hint = The ID of this record in another system

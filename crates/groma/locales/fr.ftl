@@ -270,7 +270,7 @@ workload-person = Personne
 workload-open = Tâches ouvertes
 workload-overdue = En retard
 workload-hours = Heures prévues
-workload-nobody = Non attribué
+workload-unassigned = Non attribué
 workload-others = { $count ->
     [one] { $count } autre personne
    *[other] { $count } autres personnes
@@ -470,7 +470,7 @@ bulk-person = { $kind ->
     [expense] Changer l’auteur
    *[other] Changer le responsable
 }
-bulk-nobody = Personne
+bulk-no-one = Personne
 bulk-due = Échéance
 bulk-date = Date
 bulk-apply = Appliquer
@@ -767,9 +767,12 @@ form-more = Référence, identifiant externe, champs personnalisés
 form-tags-hint = Séparez les étiquettes par des virgules
 form-quantity-hint = 1 par défaut
 form-currency-of-folder = Devise du dossier
-form-folder-hint = Saisissez une partie du nom ou de la référence
-form-folder-unknown = Aucun dossier n’a cette référence, et aucun dossier unique ne porte ce nom. Choisissez une suggestion.
-form-linked-reference-hint = Saisissez la référence
+form-linked-hint = Saisissez une partie du nom ou de la référence
+form-linked-unknown = { $kind ->
+    [budget] Aucun budget du dossier n’a cette référence ou ce nom, ou plusieurs portent ce nom. Choisissez une suggestion.
+    [assignment] Aucune tâche du dossier n’a cette référence ou ce titre, ou plusieurs portent ce titre. Choisissez une suggestion.
+   *[folder] Aucun dossier n’a cette référence ou ce nom, ou plusieurs portent ce nom. Choisissez une suggestion.
+}
 form-new-reference-hint = Laissez vide pour en générer une
 form-reference-hint = Les liens avec l’ancienne référence ne fonctionneront plus
 form-external-id-hint = L’identifiant de cette fiche dans un autre système

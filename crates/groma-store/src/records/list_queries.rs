@@ -4,14 +4,15 @@
 //! order instead of being sorted, and paging into it is limited. [`plan`] writes the statements for both
 //! engines.
 
+mod dialect;
 #[cfg(test)]
 mod every_statement;
 mod plan;
 mod sort;
 
+pub(crate) use dialect::Dialect;
 #[cfg(test)]
 pub(crate) use every_statement::every_statement;
-pub(crate) use plan::Dialect;
 pub(super) use plan::{Parameter, Plan};
 pub use sort::{Sort, SortColumn};
 

@@ -127,7 +127,7 @@ fn person_rows(
     };
     let name = |person: &Option<PersonId>| match person {
         Some(id) => names.get(id).cloned().unwrap_or_default(),
-        None => t.msg("workload-nobody").into(),
+        None => t.msg("workload-unassigned").into(),
     };
     let (first, others) = workload.people.split_at(workload.people.len().min(PEOPLE));
     let mut rows: Vec<_> = first.iter().map(|(person, sums)| row(name(person), sums)).collect();

@@ -279,6 +279,11 @@ impl Field {
         }
     }
 
+    /// Whether the suggestions depend on the folder in the same form.
+    pub(crate) fn follows_folder(&self) -> bool {
+        ["/suggestions/budgets", "/suggestions/assignments"].contains(&self.source())
+    }
+
     pub(crate) fn custom_fields(&self) -> &[CustomField] {
         match &self.input {
             Input::CustomFields(fields) => fields,

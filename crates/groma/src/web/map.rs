@@ -8,7 +8,7 @@ use super::{
     page::{Meta, Nav},
     record_data::{Doc, Statuses},
     request_context::MemberContext,
-    suggestions::matching_folders,
+    suggestions::matching_records,
 };
 use askama::Template;
 use axum::{
@@ -210,7 +210,7 @@ pub(super) async fn folders(ctx: MemberContext, query: Query) -> Result<Response
 
 pub(super) async fn find_folders(ctx: MemberContext, query: Query) -> Result<Response, WebError> {
     let statuses = Statuses::read(&ctx).await?;
-    let docs = matching_folders(&ctx, query.get("term")).await?;
+    let docs = matching_records(&ctx, Kind::Folder, query.get("term"), "").await?;
     let folder = |doc: &Doc| {
         let status = statuses.get(doc.text("statusId"));
         json!({

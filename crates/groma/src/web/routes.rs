@@ -74,7 +74,7 @@ pub(super) fn all() -> Vec<Route> {
         post "/workspaces/enter" LoggedIn => account::enter_workspace;
 
         get  "/" member(Read) => dashboard::page;
-        get  "/suggestions/folders" member(Read) => suggestions::folders;
+        get  "/suggestions/{plural}" member(Read) => suggestions::records;
         get  "/search/hits" member(Read) => search::hits;
         get  "/search" member(Read) => search::page;
 

@@ -1,6 +1,6 @@
 //! The statements of a list query for both engines, assembled from a few fixed parts.
 
-use super::{COUNT_LIMIT, RecordCount, RecordQuery, Sort, SortColumn, StatusFilter};
+use super::{COUNT_LIMIT, Dialect, RecordCount, RecordQuery, Sort, SortColumn, StatusFilter};
 use groma_domain::{Kind, SearchTerm, text::fold};
 use rust_decimal::prelude::ToPrimitive;
 use uuid::Uuid;
@@ -11,13 +11,6 @@ const MATCH_LIMIT: u64 = 20_000;
 const FILTERED_PAGING_LIMIT: u64 = 2_000;
 /// How far one can page into an unfiltered list of more than [`COUNT_LIMIT`].
 const PAGING_LIMIT: u64 = 100_000;
-
-/// The SQL dialects.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Dialect {
-    Sqlite,
-    Postgres,
-}
 
 /// A parameter. The workspace is always the first one.
 #[derive(Clone, Debug)]
@@ -371,20 +364,6 @@ impl Builder {
             _ => return None,
         };
         Some((format!("INDEXED BY {}_by_{by}", self.table), ""))
-    }
-}
-
-impl Dialect {
-    /// A field of the document of a row, as text.
-    pub(super) fn field(self, row: &str, name: &str) -> String {
-        match self {
-            Self::Sqlite => format!("({row}.doc ->> '$.{name}')"),
-            Self::Postgres => format!("doc_field({row}.doc, '{name}')"),
-        }
-    }
-
-    pub(super) fn ws(self) -> &'static str {
-        if self == Self::Sqlite { "ws" } else { "workspace_id" }
     }
 }
 

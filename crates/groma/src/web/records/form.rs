@@ -16,7 +16,7 @@ use crate::web::{
     page::{Meta, Nav},
     record_data::{self, Doc, Statuses, totals_by_currency},
     request_context::MemberContext,
-    suggestions::matching_folders,
+    suggestions::matching_records,
     table::Table,
 };
 use askama::Template;
@@ -238,10 +238,13 @@ async fn save(
     form: &Pairs,
 ) -> Result<Result<CommandOutcome, DomainError>, WebError> {
     let (mut values, mut problems) = to_input(ctx.t(), kind, form);
-    if let Some(Value::String(folder)) = values.get_mut("folder") {
-        match folder_reference(ctx, folder).await? {
-            Some(reference) => *folder = reference,
-            None => problems.push(folder_problem(ctx.t(), folder)),
+    for linked in [Kind::Folder, Kind::Budget, Kind::Assignment] {
+        let folder = values.get("folder").and_then(Value::as_str).unwrap_or_default().to_owned();
+        if let Some(Value::String(typed)) = values.get_mut(linked.name()) {
+            match linked_reference(ctx, linked, typed, &folder).await? {
+                Some(reference) => *typed = reference,
+                None => problems.push(unknown_link(ctx.t(), linked)),
+            }
         }
     }
     let draft = match RecordInput::read(kind, &values) {
@@ -267,24 +270,30 @@ async fn save(
     }
 }
 
-/// The reference of the folder with this key, or with this name. `None` if there are several or none; an
-/// empty text stays empty.
-async fn folder_reference(ctx: &MemberContext, typed: &str) -> Result<Option<String>, WebError> {
+/// The reference of the record with this key, or with this title in the folder. `None` if there are several
+/// or none; an empty text stays empty.
+async fn linked_reference(
+    ctx: &MemberContext,
+    kind: Kind,
+    typed: &str,
+    folder: &str,
+) -> Result<Option<String>, WebError> {
     let Some(key) = record_data::parse_key(typed) else { return Ok(Some(typed.to_owned())) };
-    if ctx.store().get(ctx.workspace_id(), Kind::Folder, &key).await?.is_some() {
+    if ctx.store().get(ctx.workspace_id(), kind, &key).await?.is_some() {
         return Ok(Some(typed.to_owned()));
     }
     let wanted = fold(typed.trim());
-    let found = matching_folders(ctx, typed).await?;
-    let mut named = found.iter().filter(|folder| fold(folder.text("name")) == wanted);
+    let folder = if kind == Kind::Folder { "" } else { folder };
+    let found = matching_records(ctx, kind, typed, folder).await?;
+    let mut named = found.iter().filter(|record| fold(&record.title(kind)) == wanted);
     Ok(match (named.next(), named.next()) {
-        (Some(folder), None) => Some(folder.reference().to_owned()),
+        (Some(record), None) => Some(record.reference().to_owned()),
         _ => None,
     })
 }
 
-fn folder_problem(t: Localizer, typed: &str) -> FieldError {
-    FieldError::new("folder", t.msg("form-folder-unknown").arg("typed", typed).to_string())
+fn unknown_link(t: Localizer, kind: Kind) -> FieldError {
+    FieldError::new(kind.name(), t.msg("form-linked-unknown").arg("kind", kind.name()).to_string())
 }
 
 async fn show(

@@ -8,7 +8,7 @@ use crate::web::{
     record_data::{Doc, Statuses, parse_key},
     request_context::MemberContext,
     setup::currency_choices,
-    suggestions::{self, matching_folders},
+    suggestions::{self, matching_records},
 };
 use groma_domain::{Currency, Kind, record::Priority};
 use groma_store::{KnownPerson, RecordQuery};
@@ -194,18 +194,19 @@ pub(super) fn person_choice(
 
 /// The folder, by its reference or name, with suggestions while the user types.
 async fn folder(ctx: &MemberContext, values: &Values) -> Result<Field, WebError> {
-    let recent = matching_folders(ctx, "").await?;
-    let choices =
-        recent.iter().map(|doc| Choice::new(doc.reference(), suggestions::label(doc), false));
+    let recent = matching_records(ctx, Kind::Folder, "", "").await?;
+    let choices = recent
+        .iter()
+        .map(|doc| Choice::new(doc.reference(), suggestions::label(Kind::Folder, doc), false));
     let t = ctx.t();
     let input = Input::Suggest { choices: choices.collect(), source: "/suggestions/folders" };
     Ok(Field::new("folder", t.msg("field-folder"), input)
         .value(values.get("folder"))
         .required()
-        .hint(t.msg("form-folder-hint")))
+        .hint(t.msg("form-linked-hint")))
 }
 
-/// A budget or an assignment of the folder, or a line for its reference while the folder is unknown.
+/// A budget or an assignment of the folder. While the folder is unknown, suggestions follow what is typed.
 async fn record_of_folder(
     ctx: &MemberContext,
     kind: Kind,
@@ -219,9 +220,13 @@ async fn record_of_folder(
         None => None,
     };
     let Some(folder) = folder else {
-        return Ok(Field::line(name, label)
-            .value(chosen)
-            .hint(ctx.t().msg("form-linked-reference-hint")));
+        let source = match kind {
+            Kind::Budget => "/suggestions/budgets",
+            _ => "/suggestions/assignments",
+        };
+        let input = Input::Suggest { choices: Vec::new(), source };
+        let hint = ctx.t().msg("form-linked-hint");
+        return Ok(Field::new(name, label, input).value(chosen).hint(hint));
     };
     let in_folder = RecordQuery {
         folder: Some(Doc::parse(&folder)?.id()?),

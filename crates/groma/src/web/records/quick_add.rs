@@ -41,8 +41,8 @@ impl QuickAdd {
             Kind::Assignment => {
                 let people = ctx.people().await?;
                 let people = people.iter().filter_map(|known| person_choice(known, |_| false));
-                let nobody = Choice::new("", "—", true);
-                let people = std::iter::once(nobody).chain(people).collect();
+                let no_one = Choice::new("", "—", true);
+                let people = std::iter::once(no_one).chain(people).collect();
                 vec![
                     Field::line("title", t.msg("field-title")).required(),
                     Field::new("assignees", t.msg("field-assigned-to"), Input::Select(people)),

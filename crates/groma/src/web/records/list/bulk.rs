@@ -59,7 +59,7 @@ impl BulkForm {
         let options = statuses.of(kind).map(|status| (status.id.to_string(), status.name.clone()));
         let mut selects = vec![select("status", t.msg("bulk-status").into(), options.collect())];
         if let Some(name) = person_field(kind) {
-            let mut options = vec![(CLEAR.to_owned(), t.msg("bulk-nobody").into())];
+            let mut options = vec![(CLEAR.to_owned(), t.msg("bulk-no-one").into())];
             let people = ctx.people().await?.into_iter().filter(|known| !known.is_removed);
             options.extend(people.map(|known| (known.person.id.to_string(), known.person.name)));
             let label = t.msg("bulk-person").arg("kind", kind.name());

@@ -156,8 +156,8 @@ async fn field(
             match name {
                 "assignees" => Input::MultiSelect(people.collect()),
                 _ => {
-                    let nobody = Choice::new("", "—", values.get(name).is_empty());
-                    Input::Select(std::iter::once(nobody).chain(people).collect())
+                    let no_one = Choice::new("", "—", values.get(name).is_empty());
+                    Input::Select(std::iter::once(no_one).chain(people).collect())
                 }
             }
         }
