@@ -54,7 +54,7 @@ test("typed coordinates, lengths and bearings add vertices", async () => {
   const { context, page, errors } = await openMap();
   await startDrawing(page, "Line");
   const coordinate = page.getByLabel("Latitude, longitude");
-  const [length, bearing] = [page.getByLabel("Length (m)"), page.getByLabel("Bearing (°)")];
+  const [length, bearing] = [page.getByLabel("Length (m)"), page.getByLabel("Bearing (° or gon)")];
   await length.fill("10");
   await length.press("Enter");
   await page.getByText("Add a first point before you enter a length.").waitFor();

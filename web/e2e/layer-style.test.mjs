@@ -73,7 +73,7 @@ test("colors by attribute, labels and the legend are shown on the map", async ()
   await openSettings(page, "Style");
   await page.getByLabel("Color by category").check();
   await page.getByLabel("Attribute").selectOption("section");
-  await page.getByRole("button", { name: "Suggest" }).click();
+  await page.getByRole("button", { name: "Fill in values" }).click();
   assert.equal(await page.getByLabel("Value of category 1").inputValue(), "AB");
   await page.getByLabel("Color of category 1").fill("#ff0000");
   await page.getByRole("button", { name: "Save", exact: true }).last().click();

@@ -436,8 +436,14 @@ list-tab = { $tab ->
 list-tabs = State
 list-filter = Filter { kind-plural }
 list-find = Search { kind-plural }
-list-from = From
-list-until = To
+list-from = { $day ->
+    [due] Due from
+   *[incurred] From
+}
+list-until = { $day ->
+    [due] Due until
+   *[incurred] To
+}
 list-filter-submit = Filter
 list-more-filters = More filters
 list-remove-filter = Remove the filter { $filter }
@@ -1166,7 +1172,7 @@ layer-style-color = Color of the layer
 layer-style-color-hint = In the list of layers, and for all shapes without another color.
 layer-style-property = Attribute
 layer-style-property-none = Choose an attribute
-layer-style-suggest = Suggest
+layer-style-suggest = Fill in values
 layer-style-categories = Categories
 layer-style-categories-hint = Clear a value to remove it. To get a row for each value of the attribute, select Suggest.
 layer-style-value = Value of category { $number }
@@ -1247,6 +1253,7 @@ docs-schemas = Schemas
 
 base-maps-title = Base maps
 base-map-new = Add base map
+base-map-new-named = Add { $name }
 base-maps-empty = No base maps yet. Maps show the built-in ground: countries and seas. Add the map of another server, for example OpenStreetMap or the aerial images of your country.
 base-maps-note = Members choose a base map in the layer panel of the map. Their browsers load it directly from these servers, and only when it is chosen.
 base-map-column-name = Base map
@@ -1425,6 +1432,7 @@ script-map-layers = Layers
 script-map-layers-empty = No layers yet. Draw a shape, or import a file.
 script-map-layer-new-submissions = Submissions (new layer)
 script-map-layer-opacity = Opacity of { $name }
+script-map-layer-opacity-label = Opacity
 script-map-layer-zoom-to = Zoom to { $name }
 script-map-layer-menu = Options of { $name }
 script-map-layer-locked = Locked
@@ -1440,7 +1448,7 @@ script-map-legend-from = { $from } or more
 ## Scripts: base maps
 
 script-map-base = Base map
-script-map-base-built-in = Built-in ground
+script-map-base-built-in = Built-in map
 script-map-base-add = Add a base map
 script-map-base-failed = The base map “{ $name }” could not be loaded.
 script-map-sea = { $sea ->
@@ -1584,7 +1592,7 @@ script-map-measured-hint = Drag a corner to adjust the measurement. Nothing is s
 
 script-map-typed-title = Enter values
 script-map-length-in-meters = Length (m)
-script-map-typed-bearing = Bearing (°)
+script-map-typed-bearing = Bearing (° or gon)
 script-map-typed-coordinate = Latitude, longitude
 script-map-typed-add = Add
 script-map-typed-no-start = Add a first point before you enter a length.
@@ -1620,7 +1628,7 @@ script-map-folder-placeholder = Reference or name
 script-map-folder-no-match = No matching folders
 script-map-folder-not-selected = Select a folder from the list, or leave the field empty.
 script-map-name = Name
-script-map-optional = optional
+script-map-optional = (optional)
 script-map-save = Save
 script-map-save-anyway = Save anyway
 script-map-discard = Discard

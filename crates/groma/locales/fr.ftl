@@ -442,8 +442,14 @@ list-tab = { $tab ->
 list-tabs = État
 list-filter = Filtrer les { kind-plural }
 list-find = Rechercher dans les { kind-plural }
-list-from = Du
-list-until = Au
+list-from = { $day ->
+    [due] Échéance du
+   *[incurred] Du
+}
+list-until = { $day ->
+    [due] au
+   *[incurred] au
+}
 list-filter-submit = Filtrer
 list-more-filters = Plus de filtres
 list-remove-filter = Retirer le filtre { $filter }
@@ -762,7 +768,7 @@ form-create = { $kind ->
 }
 form-save = Enregistrer
 form-save-mine = Enregistrer ma version
-form-add-another = Enregistrer et ajouter
+form-add-another = Enregistrer et en créer un autre
 form-more = Référence, identifiant externe, champs personnalisés
 form-tags-hint = Séparez les étiquettes par des virgules
 form-quantity-hint = 1 par défaut
@@ -978,7 +984,7 @@ token-revoke-named = Révoquer { $name }
 tokens-own-only = Cette liste montre seulement vos jetons. Les administrateurs voient tous les jetons de l’espace de travail.
 tokens-docs = La <a href="/docs/">documentation de l’API</a> explique comment utiliser les jetons.
 token-name-hint = Le script ou le service qui utilisera le jeton, par exemple « QGIS bureau » ou « Export de nuit »
-token-scopes-hint = Choisissez ce que le jeton peut faire. Les statuts, les couches et les géométries ne demandent aucun droit.
+token-scopes-hint = Choisissez ce que le jeton peut faire. Les statuts, les couches et les géométries ne nécessitent aucun droit.
 token-scope-needs-admin = Seuls les administrateurs et les propriétaires peuvent accorder ce droit.
 scope-description = { $scope ->
     [READ_FOLDER] Lister et lire les dossiers
@@ -1299,8 +1305,8 @@ layer-field-choices = Choix
 layer-field-choices-hint = Un par ligne. Laissez vide pour accepter toute valeur.
 layer-field-required = Obligatoire
 layer-field-remove = Supprimer
-layer-style-title = Style de { $name }
-layer-style-saved = Style de « { $name } » enregistré.
+layer-style-title = Style : { $name }
+layer-style-saved = Style de la couche « { $name } » enregistré.
 layer-style-colors = Couleurs
 layer-style-mode = Couleurs selon
 layer-style-mode-name = { $mode ->
@@ -1312,7 +1318,7 @@ layer-style-color = Couleur de la couche
 layer-style-color-hint = Dans la liste des couches, et pour tous les objets sans autre couleur.
 layer-style-property = Attribut
 layer-style-property-none = Choisissez un attribut
-layer-style-suggest = Proposer
+layer-style-suggest = Remplir les valeurs
 layer-style-categories = Catégories
 layer-style-categories-hint = Effacez une valeur pour la retirer. Pour obtenir une ligne par valeur de l’attribut, choisissez Proposer.
 layer-style-value = Valeur de la catégorie { $number }
@@ -1334,11 +1340,11 @@ layer-range-from = { $from } ou plus
 layer-style-drawing = Dessin
 layer-style-line-width = Largeur des lignes (pixels)
 layer-style-point-size = Taille des points (pixels)
-layer-style-size-hint = Au zoom 18. Plus petit à plus petite échelle.
+layer-style-size-hint = Au zoom 18. Réduit quand on dézoome.
 layer-style-opacity = Opacité (%)
-layer-style-label = Étiquette
-layer-style-label-none = Sans étiquettes
-layer-style-label-zoom = Étiquettes à partir du zoom
+layer-style-label = Libellé
+layer-style-label-none = Sans libellé
+layer-style-label-zoom = Libellés à partir du zoom
 layer-style-visibility = Visibilité
 layer-style-min-zoom = Visible à partir du zoom
 layer-style-max-zoom = Visible jusqu’au zoom
@@ -1348,7 +1354,7 @@ layer-style-zoom-hint = 0 est le monde entier, 14 un village, 18 une rue.
 
 docs-title = Documentation de l’API
 docs-back = Ouvrir l’application
-docs-document = Cette page est produite à partir du <a href="{ $path }">document OpenAPI 3.1</a>, lisible par des outils.
+docs-document = Cette page est produite à partir du <a href="{ $path }">document OpenAPI 3.1</a>, lisible par une machine.
 docs-authentication = Authentification
 docs-token-variable = Les exemples lisent le jeton dans la variable <code>TOKEN</code> du shell :
 docs-scope = Droit
@@ -1393,6 +1399,7 @@ docs-schemas = Schémas
 
 base-maps-title = Fonds de carte
 base-map-new = Ajouter un fond de carte
+base-map-new-named = Ajouter { $name }
 base-maps-empty = Aucun fond de carte pour l’instant. Les cartes montrent le fond intégré : pays et mers. Ajoutez la carte d’un autre serveur, par exemple OpenStreetMap ou les photos aériennes de votre pays.
 base-maps-note = Les membres choisissent un fond dans le panneau des couches de la carte. Leur navigateur le charge directement depuis ces serveurs, et seulement s’il est choisi.
 base-map-column-name = Fond de carte
@@ -1414,9 +1421,9 @@ base-map-kind-note = { $kind ->
     [xyz] Une URL avec le zoom, la colonne et la ligne d’une tuile
     [wmts] Un Web Map Tile Service en Web Mercator
     [wms] Un Web Map Service qui accepte EPSG:3857
-   *[style] Un document de style avec des tuiles vectorielles ou en images
+   *[style] Un document de style avec des tuiles vectorielles ou matricielles
 }
-base-map-presets = Services publics
+base-map-presets = Services en accès libre
 base-map-kinds = Un autre service
 base-map-preset = { $preset ->
     [openstreetmap] OpenStreetMap
@@ -1436,7 +1443,7 @@ base-map-preset-note = { $preset ->
     [swisstopo-aerial] Suisse
     [pdok-map] Pays-Bas
     [pdok-aerial] Pays-Bas
-   *[ordnance-survey] Grande-Bretagne. Demande une clé de l’OS Data Hub.
+   *[ordnance-survey] Grande-Bretagne. Nécessite une clé de l’OS Data Hub.
 }
 base-map-new-title = { $kind ->
     [xyz] Ajouter des tuiles (XYZ)
@@ -1447,7 +1454,7 @@ base-map-new-title = { $kind ->
 base-map-form-note = Vérifiez que les conditions du service permettent votre usage. Les navigateurs des membres contactent directement le service quand ils montrent ce fond de carte.
 base-map-url = URL
 base-map-url-hint = { $kind ->
-    [xyz] Avec {"{z}"}, {"{x}"} et {"{y}"}, ou {"{-y}"} si les lignes comptent depuis le sud. {"{s}"} désigne les serveurs a, b et c.
+    [xyz] Avec {"{z}"}, {"{x}"} et {"{y}"}, ou {"{-y}"} si les lignes sont comptées depuis le sud. {"{s}"} désigne les serveurs a, b et c.
     [wmts] Avec {"{TileMatrix}"}, {"{TileRow}"} et {"{TileCol}"}. Remplacez les autres variables par leur valeur. Le jeu de matrices doit être en Web Mercator (EPSG:3857).
     [wms] L’adresse du service. Groma ajoute les paramètres d’une requête de carte.
    *[style] L’adresse du document de style.
@@ -1577,6 +1584,7 @@ script-map-layers = Couches
 script-map-layers-empty = Aucune couche pour l’instant. Dessinez un objet, ou importez un fichier.
 script-map-layer-new-submissions = Submissions (nouvelle couche)
 script-map-layer-opacity = Opacité de la couche { $name }
+script-map-layer-opacity-label = Opacité
 script-map-layer-zoom-to = Zoomer sur la couche { $name }
 script-map-layer-menu = Options de { $name }
 script-map-layer-locked = Verrouillée
@@ -1592,7 +1600,7 @@ script-map-legend-from = { $from } ou plus
 ## Scripts: base maps
 
 script-map-base = Fond de carte
-script-map-base-built-in = Fond intégré
+script-map-base-built-in = Carte intégrée
 script-map-base-add = Ajouter un fond de carte
 script-map-base-failed = Le fond de carte « { $name } » n’a pas pu être chargé.
 script-map-sea = { $sea ->
@@ -1658,7 +1666,7 @@ script-map-sea = { $sea ->
 ## Scripts: table of a layer's shapes
 
 script-map-table = Tableau des objets
-script-map-table-of = Tableau de { $name }
+script-map-table-of = Tableau : { $name }
 script-map-table-filter = Filtrer
 script-map-table-column = Colonne
 script-map-table-any-column = Toutes les colonnes
@@ -1736,7 +1744,7 @@ script-map-measured-hint = Faites glisser un sommet pour ajuster la mesure. Rien
 
 script-map-typed-title = Saisir des valeurs
 script-map-length-in-meters = Longueur (m)
-script-map-typed-bearing = Gisement (°)
+script-map-typed-bearing = Gisement (° ou gon)
 script-map-typed-coordinate = Latitude, longitude
 script-map-typed-add = Ajouter
 script-map-typed-no-start = Ajoutez un premier point avant de saisir une longueur.
@@ -1772,7 +1780,7 @@ script-map-folder-placeholder = Référence ou nom
 script-map-folder-no-match = Aucun dossier correspondant
 script-map-folder-not-selected = Choisissez un dossier dans la liste, ou laissez le champ vide.
 script-map-name = Nom
-script-map-optional = facultatif
+script-map-optional = (facultatif)
 script-map-save = Enregistrer
 script-map-save-anyway = Enregistrer quand même
 script-map-discard = Abandonner

@@ -8,6 +8,13 @@ export function initFilterForms(): void {
     if (!form || !field.matches("select, input:not([type='search'])")) return;
     form.requestSubmit();
   });
+  document.addEventListener("input", (event) => {
+    const field = event.target as HTMLInputElement;
+    const form = field.closest<HTMLFormElement>("form[data-autosubmit]");
+    // A suggestion is chosen as a whole; typing it takes longer.
+    const isSuggestion = (event as InputEvent).inputType === "insertReplacementText";
+    if (form && field.list && isSuggestion) form.requestSubmit();
+  });
   document.addEventListener("submit", (event) => {
     const form = event.target as HTMLFormElement;
     if (form.method !== "get") return;

@@ -66,6 +66,8 @@ interface Content {
 
 /** Distinguishes the sources and layers of base maps from those of the workspace. */
 const PREFIX = "base-map-";
+/** Above the highest zoom of maps. */
+const MAX_ZOOM = 24;
 
 /** Shows the base map that the user chose last, or the default one. */
 export function createBaseMaps(map: MapLibre, { list }: BaseMapsConfig): BaseMaps {
@@ -76,13 +78,16 @@ export function createBaseMaps(map: MapLibre, { list }: BaseMapsConfig): BaseMap
   let onFallback = () => {};
   let isBuiltInLoaded = false;
 
-  const showContent = (content: Content) => {
-    removeContent(map);
-    if (content.builtInBelow > 0 && !isBuiltInLoaded) {
+  const showBuiltIn = (below: number) => {
+    if (below > 0 && !isBuiltInLoaded) {
       isBuiltInLoaded = true;
       loadBaseMap(map).catch((error: unknown) => console.warn("The base map could not be loaded:", error));
     }
-    limitBuiltIn(map, content.builtInBelow);
+    limitBuiltIn(map, below);
+  };
+  const showContent = (content: Content) => {
+    removeContent(map);
+    showBuiltIn(content.builtInBelow);
     addContent(map, content);
   };
   const show = (id: string) => {
@@ -103,13 +108,14 @@ export function createBaseMaps(map: MapLibre, { list }: BaseMapsConfig): BaseMap
         onFallback();
       });
   };
-  reportFailures(map, () => list.find(({ id }) => id === current));
+  const shown = () => list.find(({ id }) => id === current);
+  reportFailures(map, shown, () => showBuiltIn(MAX_ZOOM));
   show(current);
   return { current: () => current, show, onFallback: (callback) => (onFallback = callback) };
 }
 
 async function contentOf(entry: BaseMapConfig | undefined): Promise<Content> {
-  if (!entry) return { sources: {}, layers: [], builtInBelow: 24 };
+  if (!entry) return { sources: {}, layers: [], builtInBelow: MAX_ZOOM };
   return entry.type === "raster" ? rasterContent(entry) : styleContent(entry);
 }
 
@@ -180,8 +186,15 @@ function openAttribution(map: MapLibre): void {
   element?.classList.add("maplibregl-compact-show");
 }
 
-/** Shows a message if no tile of a base map can be loaded: a missing tile alone is normal. */
-function reportFailures(map: MapLibre, shown: () => BaseMapConfig | undefined): void {
+/**
+ * Shows a message and the built-in base map if no tile of a base map can be loaded: a missing tile alone is
+ * normal.
+ */
+function reportFailures(
+  map: MapLibre,
+  shown: () => BaseMapConfig | undefined,
+  showBuiltIn: () => void,
+): void {
   const known = new Set<string>();
   const isOwn = (sourceId: unknown) => typeof sourceId === "string" && sourceId.startsWith(PREFIX);
   map.on("sourcedata", ({ sourceId, tile }) => {
@@ -198,5 +211,6 @@ function reportFailures(map: MapLibre, shown: () => BaseMapConfig | undefined): 
     if (known.has(entry.id)) return;
     known.add(entry.id);
     showToast(t("script-map-base-failed", { name: entry.name }));
+    showBuiltIn();
   });
 }

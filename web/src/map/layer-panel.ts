@@ -147,7 +147,8 @@ function lockMark(): HTMLElement {
 /** The menu of a layer: its opacity, zoom to it, and its style in the settings. */
 function layerMenu(map: MapLibre, { name, bounds, settings }: LayerConfig, range: HTMLElement): HTMLElement {
   const title = t("script-map-layer-menu", { name });
-  const items = el("div", { class: "map-layer-menu-items" }, range);
+  const opacity = el("label", { class: "small" }, t("script-map-layer-opacity-label"), range);
+  const items = el("div", { class: "map-layer-menu-items" }, opacity);
   const menu = el(
     "details",
     { class: "map-layer-menu" },

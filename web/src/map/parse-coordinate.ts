@@ -8,6 +8,15 @@ export function parseNumber(text: string): number | null {
   return /^[+-]?(\d+([.,]\d*)?|[.,]\d+)$/.test(trimmed) ? Number(trimmed.replace(",", ".")) : null;
 }
 
+/** Parses a bearing in degrees, or in gon with `g` or `gon` after it. Returns degrees. */
+export function parseBearing(text: string): number | null {
+  const degrees = text.trim().replace(/°$/, "");
+  const gon = degrees.match(/^(.*?)\s*g(on)?$/i)?.[1];
+  if (gon === undefined) return parseNumber(degrees);
+  const parsed = parseNumber(gon);
+  return parsed === null ? null : parsed * 0.9;
+}
+
 /**
  * Parses a latitude and a longitude, such as `48.85, 2.35`, `48,85 2,35`, `2.35 E 48.85 N` or
  * `48°51'24" N 2°21'3" E`. Returns null if the text is not a coordinate.

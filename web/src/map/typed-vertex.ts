@@ -4,7 +4,7 @@ import type { Position } from "geojson";
 import { button, el } from "../dom";
 import { t } from "../messages";
 import { destination } from "./geodesy";
-import { parseCoordinate, parseNumber } from "./parse-coordinate";
+import { parseBearing, parseCoordinate, parseNumber } from "./parse-coordinate";
 
 export interface TypedVertex {
   element: HTMLElement;
@@ -38,7 +38,7 @@ export function createTypedVertex(hasLengths: boolean, onAdd: (position: Positio
   );
   lengthForm.addEventListener("submit", (event) => {
     event.preventDefault();
-    const [meters, degrees] = [parseNumber(length.value), parseNumber(bearing.value)];
+    const [meters, degrees] = [parseNumber(length.value), parseBearing(bearing.value)];
     if (!last) reject(length, t("script-map-typed-no-start"));
     else if (meters === null || meters <= 0) reject(length, t("script-map-typed-length-invalid"));
     else if (degrees === null) reject(bearing, t("script-map-typed-bearing-invalid"));

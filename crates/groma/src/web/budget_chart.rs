@@ -92,8 +92,10 @@ impl Chart {
             let _ = write!(line, "H{:.1}V{:.1}", x(*day), y(amount_of(*sum)));
         }
         let until = today.clamp(last, end);
-        let _ = write!(line, "H{:.1}", x(until));
-        let point = (x(until), y(amount_of(spent)));
+        // The expenses of the last day count for the whole of it.
+        let right = x(widened(until, 1.day())).min(RIGHT);
+        let _ = write!(line, "H{right:.1}");
+        let point = (right, y(amount_of(spent)));
         let is_over = amount > Decimal::ZERO && spent > amount;
         let value = Money::new(t, &spent.to_string(), currency);
         let limit_label = t.amount(&amount.to_string());
@@ -122,7 +124,7 @@ impl Chart {
             limit,
             limit_label,
             // Leave out a label that would reach beyond the right edge.
-            months: months(t, start, end)
+            months: labelled_days(t, start, end)
                 .into_iter()
                 .map(|(day, text)| (x(day), text))
                 .filter(|(x, text)| x + label_width(text) <= RIGHT)
@@ -168,6 +170,16 @@ pub(super) fn short_number(t: Localizer, value: f64) -> String {
     let text = format!("{:.1}", value / factor);
     let number = t.amount(text.strip_suffix(".0").unwrap_or(&text));
     t.msg("number-short").arg("unit", unit).arg("number", number).into()
+}
+
+/// The days to label: the first of months, or a few days if the time is shorter than that.
+fn labelled_days(t: Localizer, start: Date, end: Date) -> Vec<(Date, String)> {
+    let length = days_between(start, end);
+    if length > 45 {
+        return months(t, start, end);
+    }
+    let days = (0..3).filter_map(|part| start.checked_add((length * part / 3).days()).ok());
+    days.map(|day| (day, t.full_day(day))).collect()
 }
 
 /// The months to label: each one, or fewer when there are many.

@@ -14,6 +14,9 @@ pub(crate) struct Flash {
     pub(crate) undo: Option<String>,
     #[serde(default)]
     pub(crate) is_error: bool,
+    /// Whether the action succeeded, but needs attention.
+    #[serde(default)]
+    pub(crate) is_warning: bool,
     /// A new secret, for the one page that shows it.
     #[serde(default)]
     pub(crate) secret: Option<String>,
@@ -21,7 +24,7 @@ pub(crate) struct Flash {
 
 impl Flash {
     pub(crate) fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into(), undo: None, is_error: false, secret: None }
+        Self { text: text.into(), undo: None, is_error: false, is_warning: false, secret: None }
     }
 
     pub(crate) fn error(text: impl Into<String>) -> Self {

@@ -195,6 +195,13 @@ fn status_choices(t: Localizer, statuses: &Statuses, kind: Kind, doc: &Doc) -> V
     none.into_iter().chain(all).collect()
 }
 
+/// The client of a folder, with a link to all folders of this client.
+fn client_fact(t: Localizer, client: &str) -> Fact {
+    let query = Pairs::default().with(&[("client", client)]).query();
+    let href = (!client.is_empty()).then(|| format!("/folders{query}"));
+    Fact { href, ..fact(t.msg("field-client"), client) }
+}
+
 fn date_fact(t: Localizer, label: impl Into<String>, doc: &Doc, field: &str) -> Fact {
     let text = doc.date(field).map(|date| t.full_day(date)).unwrap_or_default();
     numeric_fact(label, text)
@@ -254,7 +261,7 @@ async fn add_folder_parts(
     }
     let totals = BudgetTotals::of(&budgets, currency);
     page.facts = vec![
-        fact(t.msg("field-client"), doc.text("clientName")),
+        client_fact(t, doc.text("clientName")),
         fact(t.msg("field-owner"), doc.person("owner")),
         date_fact(t, t.msg("field-start"), doc, "startDate"),
         due_fact(ctx, statuses, doc),

@@ -132,7 +132,7 @@ async fn create(ctx: MemberContext, form: Pairs, kind: Kind) -> Result<Response,
             let (reference, id) = (reference.as_str(), id.to_string());
             let created = t.msg("record-created").arg("kind", kind.name());
             let created = created.arg("reference", reference).to_string();
-            let flash = Flash::new(with_budget_warning(&ctx, kind, &id, created).await?);
+            let flash = saved_flash(&ctx, kind, &id, created).await?;
             if form.has("next") {
                 return Ok(ctx.redirect_with_flash(local_path(form.get("next")), &flash));
             }
@@ -167,27 +167,29 @@ async fn create(ctx: MemberContext, form: Pairs, kind: Kind) -> Result<Response,
     show(&ctx, kind, &statuses, None, &values, &errors, StatusCode::BAD_REQUEST).await
 }
 
-/// A message about a saved record, with a warning if it is an expense whose budget is over its limit.
-async fn with_budget_warning(
+/// The message about a saved record. It is a warning if an expense takes its budget over its limit.
+async fn saved_flash(
     ctx: &MemberContext,
     kind: Kind,
     id: &str,
     message: String,
-) -> Result<String, WebError> {
+) -> Result<Flash, WebError> {
+    let flash = Flash::new(message);
     if kind != Kind::Expense {
-        return Ok(message);
+        return Ok(flash);
     }
     let t = ctx.t();
     let expense = ctx.record(kind, id).await?;
-    let Some(budget) = expense.link("budgetId") else { return Ok(message) };
+    let Some(budget) = expense.link("budgetId") else { return Ok(flash) };
     let budget = ctx.record(Kind::Budget, &budget.to_string()).await?;
     match BudgetShare::of(t, budget.0["percentUsed"].as_str()) {
         Some(share) if share.is_over => {
             let name = format!("{} {}", budget.reference(), budget.title(Kind::Budget));
             let warning = t.msg("expense-over-budget").arg("budget", name);
-            Ok(format!("{message} {}", warning.arg("percent", share.percent)))
+            let text = format!("{} {}", flash.text, warning.arg("percent", share.percent));
+            Ok(Flash { text, is_warning: true, ..flash })
         }
-        _ => Ok(message),
+        _ => Ok(flash),
     }
 }
 
@@ -213,8 +215,7 @@ async fn update(
                 _ => return Err(WebError::internal("a record was not changed")),
             };
             let message = message.arg("kind", kind.name()).arg("reference", reference).to_string();
-            let message = with_budget_warning(&ctx, kind, doc.text("id"), message).await?;
-            let flash = Flash::new(message);
+            let flash = saved_flash(&ctx, kind, doc.text("id"), message).await?;
             return Ok(ctx
                 .redirect_with_flash(&record_data::path(kind, reference, doc.text("id")), &flash));
         }

@@ -19,6 +19,8 @@ pub(super) struct QuickAdd {
     pub(super) folder: String,
     /// The status of new records.
     pub(super) status: String,
+    /// The id of the member who adds it.
+    pub(super) member: String,
     /// The page of the folder, to return to.
     pub(super) next: String,
     /// The form with all fields.
@@ -82,6 +84,7 @@ impl QuickAdd {
             action: format!("/{}/new", kind.plural()),
             folder: folder.reference().to_owned(),
             status: default_status.unwrap_or_default(),
+            member: ctx.member.person.id.to_string(),
             next: folder.path(Kind::Folder),
             all_fields: format!("/{}/new{query}", kind.plural()),
             fields,

@@ -192,7 +192,10 @@ async fn show_form(
             format!("{PATH}/{}", map.id),
         ),
         None => (
-            t.msg("base-map-new-title").arg("kind", kind.name()),
+            match typed.get("name") {
+                "" => t.msg("base-map-new-title").arg("kind", kind.name()),
+                name => t.msg("base-map-new-named").arg("name", name),
+            },
             t.msg("base-map-new"),
             format!("{PATH}/new?kind={}", kind.name()),
         ),

@@ -83,8 +83,9 @@ impl Filters {
             Kind::Expense => {}
         }
         let dates = || {
+            let day = if kind == Kind::Expense { "incurred" } else { "due" };
             [("from", t.msg("list-from")), ("until", t.msg("list-until"))]
-                .map(|(name, label)| new(name, label.into(), Control::Date))
+                .map(|(name, label)| new(name, label.arg("day", day).into(), Control::Date))
         };
         let amounts = || {
             [("min", t.msg("filter-min-amount")), ("max", t.msg("filter-max-amount"))]

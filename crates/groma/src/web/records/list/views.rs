@@ -4,7 +4,7 @@ use super::{Column, parse_plural};
 use crate::web::{
     WebError,
     flash::Flash,
-    form::{Form, Pairs, local_path},
+    form::{Form, Pairs, Query, local_path},
     request_context::MemberContext,
 };
 use axum::{extract::Path, response::Response};
@@ -57,14 +57,17 @@ impl ViewMenu {
     }
 }
 
-/// Saves a list under a name.
+/// Saves a list under a name, or a deleted view again.
 pub(in crate::web) async fn save(
     ctx: MemberContext,
     Path(plural): Path<String>,
+    undo: Query,
     form: Form,
 ) -> Result<Response, WebError> {
     let kind = parse_plural(&plural)?;
     let t = ctx.t();
+    // Undo has the deleted view in its address.
+    let form = if undo.has("name") { &undo.0 } else { &form.0 };
     let query = Pairs::parse(form.get("query").trim_start_matches('?').as_bytes()).query();
     let view = NewSavedView {
         kind,
@@ -96,6 +99,10 @@ pub(in crate::web) async fn delete(
     let (workspace, person) = (ctx.workspace_id(), ctx.member.person.id);
     let can_delete_shared = ctx.can(Permission::Administer);
     let view = ctx.store().delete_view(workspace, person, id, can_delete_shared).await?;
-    let flash = Flash::new(ctx.t().msg("view-deleted").arg("name", view.name));
+    let shared = if view.is_shared { "1" } else { "" };
+    let values = [("name", view.name.as_str()), ("query", &view.query), ("shared", shared)];
+    let values = Pairs::default().with(&values).query();
+    let undo = format!("/lists/{}/views{values}", view.kind.plural());
+    let flash = Flash::new(ctx.t().msg("view-deleted").arg("name", view.name)).with_undo(undo);
     Ok(ctx.redirect_with_flash(local_path(form.get("next")), &flash))
 }
