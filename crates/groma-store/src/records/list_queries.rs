@@ -13,7 +13,7 @@ mod sort;
 pub(crate) use dialect::Dialect;
 #[cfg(test)]
 pub(crate) use every_statement::every_statement;
-pub(super) use plan::{Parameter, Plan};
+pub(super) use plan::{COMMON_TAG, Parameter, Plan};
 pub use sort::{Sort, SortColumn};
 
 use groma_domain::{

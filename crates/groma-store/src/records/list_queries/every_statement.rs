@@ -45,7 +45,7 @@ pub(crate) fn every_statement(dialect: Dialect) -> BTreeSet<String> {
                     ..RecordQuery::all(kind)
                 };
                 let pattern = bit(0).then(|| "abc".to_owned());
-                let plan = Plan::new(&query, dialect, pattern, Vec::new());
+                let plan = Plan::new(&query, dialect, pattern, Vec::new(), bit(5));
                 let Plan { matches, count, complement, few, many, .. } = plan;
                 all.extend([count, few, many]);
                 all.extend(matches.map(|(sql, ..)| sql).into_iter().chain(complement));

@@ -5,6 +5,8 @@ use groma_domain::{Kind, SearchTerm, text::fold};
 use rust_decimal::prelude::ToPrimitive;
 use uuid::Uuid;
 
+/// A tag is common if more folders than this have it.
+pub(in crate::records) const COMMON_TAG: u64 = 20_000;
 /// The number of the newest matches of a term that other filters apply to.
 const MATCH_LIMIT: u64 = 20_000;
 /// How far one can page into a filtered list of more than [`COUNT_LIMIT`].
@@ -47,14 +49,17 @@ pub(in crate::records) struct Plan {
 
 impl Plan {
     /// `pattern` is what the engine's search takes for the term. `people` has the ids of people in the
-    /// order of their names, if the query sorts by person.
+    /// order of their names, if the query sorts by person. `is_tag_common` tells whether more folders than
+    /// [`COMMON_TAG`] have the tag of the query.
     pub(in crate::records) fn new(
         query: &RecordQuery,
         dialect: Dialect,
         pattern: Option<String>,
         people: Vec<String>,
+        is_tag_common: bool,
     ) -> Self {
-        Builder::new(query, dialect).plan(query, pattern, people)
+        let builder = Builder { is_tag_common, ..Builder::new(query, dialect) };
+        builder.plan(query, pattern, people)
     }
 
     /// How far one can page.
@@ -76,12 +81,19 @@ struct Builder {
     table: &'static str,
     parameters: Vec<Parameter>,
     conditions: Vec<String>,
+    is_tag_common: bool,
 }
 
 impl Builder {
     fn new(query: &RecordQuery, dialect: Dialect) -> Self {
         let table = query.kind.plural();
-        Self { dialect, table, parameters: Vec::new(), conditions: Vec::new() }
+        Self {
+            dialect,
+            table,
+            parameters: Vec::new(),
+            conditions: Vec::new(),
+            is_tag_common: false,
+        }
     }
 
     fn ws(&self) -> &'static str {
@@ -301,10 +313,16 @@ impl Builder {
         let (ws, one) = (self.ws(), self.placeholder(1));
         if let Some(tag) = &query.tag {
             let tag = self.bind(Parameter::Text(fold(tag)));
-            self.conditions.push(format!(
-                "r.position IN (SELECT t.position FROM labels l JOIN folder_tags t ON t.{ws} = l.{ws} AND t.tag = l.value
-                 WHERE l.{ws} = {one} AND l.field = 'tag' AND l.folded = {tag})"
-            ));
+            let tagged = format!(
+                "SELECT t.position FROM labels l JOIN folder_tags t ON t.{ws} = l.{ws} AND t.tag = l.value
+                 WHERE l.{ws} = {one} AND l.field = 'tag' AND l.folded = {tag}"
+            );
+            // SQLite would collect all positions first. If most folders match, it is faster to read them
+            // in the order of the list and to look for the tag of each.
+            self.conditions.push(match self.is_tag_common {
+                true => format!("EXISTS ({tagged} AND t.position = r.position)"),
+                false => format!("r.position IN ({tagged})"),
+            });
         }
         for (field, value) in [("client", &query.client), ("category", &query.category)] {
             if let Some(value) = value {

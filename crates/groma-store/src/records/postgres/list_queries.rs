@@ -40,7 +40,7 @@ pub(in crate::records) async fn query(
         SortColumn::Person => current_book(engine, caches, workspace).await?.ids_by_name(),
         _ => Vec::new(),
     };
-    let plan = Plan::new(&query, Dialect::Postgres, pattern, people);
+    let plan = Plan::new(&query, Dialect::Postgres, pattern, people, false);
     let is_cut = match &plan.matches {
         Some((sql, parameters, limit)) => {
             number(engine, sql, workspace, parameters).await? > *limit

@@ -12,14 +12,15 @@ use crate::{
     records::{
         Label, RecordCaches,
         list_queries::{
-            COUNT_LIMIT, Dialect, Parameter, Plan, RecordCount, RecordPage, RecordQuery,
-            SortColumn, can_match, record_count,
+            COMMON_TAG, COUNT_LIMIT, Dialect, Parameter, Plan, RecordCount, RecordPage,
+            RecordQuery, SortColumn, can_match, record_count,
         },
     },
 };
 use groma_domain::{
     Kind, WorkspaceId,
     record::{self, LabelField},
+    text::fold,
 };
 use rusqlite::{Connection, params, types::Value};
 use std::sync::Arc;
@@ -55,7 +56,11 @@ fn read_page(
         SortColumn::Person => book.ids_by_name(),
         _ => Vec::new(),
     };
-    let plan = Plan::new(query, Dialect::Sqlite, pattern, people);
+    let is_tag_common = match &query.tag {
+        Some(tag) => folders_with_tag(snapshot, ws, tag)? > COMMON_TAG,
+        None => false,
+    };
+    let plan = Plan::new(query, Dialect::Sqlite, pattern, people, is_tag_common);
     let number = |sql: &str, parameters: &[Parameter]| -> Result<u64> {
         let values = rusqlite::params_from_iter(values(ws, parameters));
         let count: i64 = snapshot.prepare_cached(sql)?.query_row(values, |row| row.get(0))?;
@@ -115,6 +120,11 @@ pub(in crate::records) async fn labels(
             Ok(rows.collect::<rusqlite::Result<_>>()?)
         })
         .await
+}
+
+fn folders_with_tag(connection: &Connection, ws: i64, tag: &str) -> Result<u64> {
+    let mut statement = connection.prepare_cached(sql::TAGGED)?;
+    Ok(statement.query_row(params![ws, fold(tag)], |row| row.get::<_, i64>(0))?.unsigned_abs())
 }
 
 fn total(connection: &Connection, ws: i64, kind: Kind) -> Result<u64> {

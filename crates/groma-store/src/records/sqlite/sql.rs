@@ -38,6 +38,7 @@ statements! {
     DELETE_LABELS = "DELETE FROM labels WHERE ws = ?1";
     LABELS = "SELECT value, records FROM labels WHERE ws = ?1 AND field = ?2 AND instr(folded, ?3)
         ORDER BY instr(folded, ?3) > 1, folded, value LIMIT ?4";
+    TAGGED = "SELECT coalesce(sum(records), 0) FROM labels WHERE ws = ?1 AND field = 'tag' AND folded = ?2";
     TOTALS = "SELECT kind, total FROM record_counters WHERE ws = ?1";
 }
 
