@@ -26,7 +26,7 @@ function lots() {
 
 /** Streets between crossings that are 80 m apart, some of them missing, and a few long roads. */
 function roads() {
-  const side = 60;
+  const side = 120;
   const crossing = (column, row) => at(column * 80 + random() * 20, row * 80 + random() * 20);
   const crossings = Array.from({ length: side * side }, (_, n) => crossing(n % side, Math.floor(n / side)));
   const features = [];

@@ -74,7 +74,7 @@ test("the charts of the dashboard show the figures of the workspace", async () =
   );
   const [budget] = await rows("burn");
   assert.equal(budget[0], "Field work");
-  assert.match(budget.join(" "), /1,280\.00 of 1,000\.00 EUR.* 128\s%/);
+  assert.match(budget.join(" "), /1,280\.00 of 1,000\.00 EUR.* 128%/);
   const chart = page.getByRole("img", { name: "Hours by month" });
   assert.equal(await chart.locator("rect").count(), 4);
   await page.locator("#hours summary").click();

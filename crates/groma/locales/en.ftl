@@ -12,7 +12,7 @@
 
 number-group-separator = ,
 number-decimal-separator = .
-percent = { $number } %
+percent = { $number }%
 number-short = { $unit ->
     [billion] { $number } bn
     [million] { $number } m
@@ -680,7 +680,7 @@ budget-used = { $percent } used
 budget-nothing-spent = Nothing spent yet.
 budget-no-expenses = No expenses count against this budget.
 chart-title = Expenses against budget
-chart-description = { $spent } of { $amount } spent ({ $percent } %) from { $from } to { $until }. { $state ->
+chart-description = { $spent } of { $amount } spent ({ $percent }%) from { $from } to { $until }. { $state ->
     [over] This is over budget.
    *[within] {""}
 }

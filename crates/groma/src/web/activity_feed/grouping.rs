@@ -174,6 +174,6 @@ mod tests {
         let rows = [budget("97.00"), expense(), budget("40.00"), expense()];
         let changes: Vec<_> = rows.iter().map(Change::new).collect();
         let t = Localizer::for_request(&axum::http::HeaderMap::new());
-        assert_eq!(parts(t, &changes), ["added 2 expenses", "budget B-1 at 97 %"]);
+        assert_eq!(parts(t, &changes), ["added 2 expenses", "budget B-1 at 97%"]);
     }
 }

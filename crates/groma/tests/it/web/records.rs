@@ -137,7 +137,7 @@ on_both_engines! {
         let budget = browser.page("/budgets/B-000001");
         budget.shows("class=\"chart over\"");
         budget.shows("This is over budget.");
-        browser.page("/budgets?over=all").shows("106 %");
+        browser.page("/budgets?over=all").shows("106%");
         browser.page("/").shows("Over budget");
     }
 
