@@ -106,7 +106,7 @@ test("a base map loads only when it is chosen, and the browser remembers it", as
   maps.requests.length = 0;
   await openMap(page, "/folders/F-000001");
   await until(() => maps.requests.length > 0, "the folder's map uses the chosen base map");
-  await page.getByLabel("Base map").selectOption({ label: "Built-in map" });
+  await page.getByLabel("Base map").selectOption({ label: "Built-in base map" });
   assert.ok(!(await layerOrder(page)).some((id) => id.startsWith("base-map-")));
   await page.waitForLoadState("networkidle");
   maps.requests.length = 0;

@@ -1,5 +1,5 @@
-// Eight jobs of an office, from start to end, in both languages and on screens of three sizes. Each has a
-// limit of clicks. Labels of the page are not used, so that the same steps serve both languages.
+// Eight jobs of an office (two of them in one test), from start to end, in both languages and on screens of
+// three sizes. Each has a limit of clicks. Labels of the page are not used, so that the same steps serve both languages.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

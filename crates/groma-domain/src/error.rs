@@ -261,6 +261,7 @@ violations! {
     NotTags = "not-tags": "must be a list of strings",
     WrongTag { max: usize } = "wrong-tag": "must contain only tags of 1 to {max} characters",
     TooManyTags { max: usize } = "too-many-tags": "must have at most {max} tags",
+    TooManyViews { max: usize } = "too-many-views": "cannot be added: a member can save at most {max} views",
     NotObject = "not-object": "must be a JSON object",
     TooManyCustomFields { max: usize } = "too-many-custom-fields": "must have at most {max} entries",
     WrongCustomFieldName { max: usize } = "wrong-custom-field-name": "must have names of 1 to {max} characters",

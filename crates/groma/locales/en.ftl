@@ -277,7 +277,7 @@ workload-others = { $count ->
     [one] { $count } other person
    *[other] { $count } other people
 }
-workload-hint = Several people share the hours of an assignment equally.
+workload-hint = If several people share an assignment, its hours are split equally.
 workload-cut = Only the { $count } assignments that are due first are counted.
 hours-title = Hours by month
 hours-description = Completed assignments that were due from { $from } to { $until }: { $estimated } hours estimated, { $spent } hours spent.
@@ -588,7 +588,7 @@ field-name = { $field ->
     [bbox] Location
     [archivedAt] Archived
     [assignment] Assignment
-    [attributionUrl] Link of the attribution
+    [attributionUrl] Attribution link
     [billable] Billable
     [clientName] Client
     [customFields] Custom fields
@@ -1125,7 +1125,7 @@ layer-badge-locked = Locked
 layer-move-up = Move { $name } up
 layer-move-down = Move { $name } down
 layer-moved = Layer “{ $name }” moved.
-layer-pages = Pages of the layer
+layer-pages = Layer pages
 layer-tab-general = General
 layer-tab-fields = Fields
 layer-tab-style = Style
@@ -1135,7 +1135,7 @@ layer-locked = Layer “{ $name }” locked.
 layer-unlocked = Layer “{ $name }” unlocked.
 layer-is-locked = This layer is locked: its shapes cannot be added, changed or deleted.
 layer-fields-title = Fields of { $name }
-layer-fields-note = Shapes that are drawn, imported or posted must fit these fields. Other attributes can have any value. Shapes from before are checked when their attributes change.
+layer-fields-note = Shapes that are drawn, imported or posted must fit these fields. Other attributes can have any value. Existing shapes are checked only when their attributes change.
 layer-fields-unfit = { $count ->
     [one] { $count } shape does not fit these fields yet.
    *[other] { $count } shapes do not fit these fields yet.
@@ -1174,11 +1174,11 @@ layer-style-property = Attribute
 layer-style-property-none = Choose an attribute
 layer-style-suggest = Fill in values
 layer-style-categories = Categories
-layer-style-categories-hint = Clear a value to remove it. To get a row for each value of the attribute, select Suggest.
+layer-style-categories-hint = Clear a value to remove it. To add a row for each value of the attribute, select “Fill in values”.
 layer-style-value = Value of category { $number }
 layer-style-value-color = Color of category { $number }
 layer-style-ranges = Ranges
-layer-style-ranges-hint = Each range starts at its number. Clear a number to remove its range. To get five equal ranges, select Suggest.
+layer-style-ranges-hint = Enter the number at which each range starts. Clear a number to remove its range. To get five equal ranges, select “Fill in values”.
 layer-style-from = Start of range { $number }
 layer-style-from-color = Color of range { $number }
 layer-style-lowest = Lowest range
@@ -1210,7 +1210,7 @@ docs-title = API documentation
 docs-back = Open the application
 docs-document = This page is drawn from the <a href="{ $path }">OpenAPI 3.1 document</a>, which tools can read.
 docs-authentication = Authentication
-docs-token-variable = The examples read the token from the variable <code>TOKEN</code> of the shell:
+docs-token-variable = The examples read the token from the shell variable <code>TOKEN</code>:
 docs-scope = Scope
 docs-operations = Operations
 docs-errors = Errors
@@ -1245,7 +1245,7 @@ docs-headers = Headers:
 docs-events = Webhook events
 docs-events-hint = A webhook endpoint receives these events as POST requests.
 docs-event = Event
-docs-event-headers = Headers of a delivery
+docs-event-headers = Delivery headers
 docs-event-responses = Responses of the receiver
 docs-schemas = Schemas
 
@@ -1254,7 +1254,7 @@ docs-schemas = Schemas
 base-maps-title = Base maps
 base-map-new = Add base map
 base-map-new-named = Add { $name }
-base-maps-empty = No base maps yet. Maps show the built-in ground: countries and seas. Add the map of another server, for example OpenStreetMap or the aerial images of your country.
+base-maps-empty = No base maps yet. Maps show the built-in base map: countries and seas. Add the map of another server, for example OpenStreetMap or the aerial images of your country.
 base-maps-note = Members choose a base map in the layer panel of the map. Their browsers load it directly from these servers, and only when it is chosen.
 base-map-column-name = Base map
 base-map-column-kind = Type
@@ -1297,7 +1297,7 @@ base-map-preset-note = { $preset ->
     [swisstopo-aerial] Switzerland
     [pdok-map] Netherlands
     [pdok-aerial] Netherlands
-   *[ordnance-survey] Great Britain. Requires a key of the OS Data Hub.
+   *[ordnance-survey] Great Britain. Requires an OS Data Hub key.
 }
 base-map-new-title = { $kind ->
     [xyz] Add tiles (XYZ)
@@ -1309,7 +1309,7 @@ base-map-form-note = Check that the terms of the service allow your use. Members
 base-map-url = URL
 base-map-url-hint = { $kind ->
     [xyz] With {"{z}"}, {"{x}"} and {"{y}"}, or {"{-y}"} if rows count from the south. {"{s}"} stands for the servers a, b and c.
-    [wmts] With {"{TileMatrix}"}, {"{TileRow}"} and {"{TileCol}"}. Replace other placeholders by their values. The tile matrix set must be Web Mercator (EPSG:3857).
+    [wmts] With {"{TileMatrix}"}, {"{TileRow}"} and {"{TileCol}"}. Replace other placeholders with their values. The tile matrix set must be Web Mercator (EPSG:3857).
     [wms] The address of the service. Groma adds the parameters of a map request.
    *[style] The address of the style document.
 }
@@ -1324,9 +1324,9 @@ base-map-hosts = Other servers
 base-map-hosts-hint = The servers that the style loads tiles, glyphs and sprites from, one per line, for example https://tiles.example.com. Browsers block all others.
 base-map-attribution = Attribution
 base-map-attribution-hint = The source to credit on maps
-base-map-attribution-url = Link of the attribution
+base-map-attribution-url = Attribution link
 base-map-min-zoom = Lowest zoom
-base-map-min-zoom-hint = Below it, maps show the built-in ground. Leave empty for 0.
+base-map-min-zoom-hint = Below it, maps show the built-in base map. Leave empty for 0.
 base-map-max-zoom = Highest zoom
 base-map-max-zoom-hint = Beyond it, the images are enlarged. Leave empty for 19.
 base-map-tile-size = Tile size in pixels
@@ -1355,7 +1355,7 @@ script-shortcuts-title = Keyboard shortcuts
 script-shortcut-search = Search
 script-shortcut-new = New
 script-shortcut-edit = Edit
-script-shortcut-table = Table of the map
+script-shortcut-table = Open the table
 script-shortcut-next-row = Next row
 script-shortcut-previous-row = Previous row
 script-shortcut-open-row = Open row
@@ -1448,7 +1448,7 @@ script-map-legend-from = { $from } or more
 ## Scripts: base maps
 
 script-map-base = Base map
-script-map-base-built-in = Built-in map
+script-map-base-built-in = Built-in base map
 script-map-base-add = Add a base map
 script-map-base-failed = The base map “{ $name }” could not be loaded.
 script-map-sea = { $sea ->

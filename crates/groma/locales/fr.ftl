@@ -202,7 +202,7 @@ invitation-joined = Vous avez rejoint cet espace de travail.
 
 account-title = Compte
 account-name = Nom
-account-name-hint = Les fiches et l’activité de { $workspace } montrent ce nom.
+account-name-hint = Ce nom apparaît dans les fiches et l’activité de { $workspace }.
 account-name-saved = Nom enregistré.
 account-preferences = Langue et thème
 account-language = Langue
@@ -278,7 +278,7 @@ workload-others = { $count ->
 workload-hint = Plusieurs personnes se partagent à parts égales les heures d’une tâche.
 workload-cut = Seules les { $count } tâches dont l’échéance est la plus proche sont comptées.
 hours-title = Heures par mois
-hours-description = Tâches terminées dont l’échéance va de { $from } à { $until } : { $estimated } heures prévues, { $spent } heures passées.
+hours-description = Tâches terminées dont l’échéance se situe entre { $from } et { $until } : { $estimated } heures prévues, { $spent } heures passées.
 hours-estimated = Prévues
 hours-spent = Passées
 hours-hint = Tâches terminées, par mois d’échéance.
@@ -446,10 +446,7 @@ list-from = { $day ->
     [due] Échéance du
    *[incurred] Du
 }
-list-until = { $day ->
-    [due] au
-   *[incurred] au
-}
+list-until = au
 list-filter-submit = Filtrer
 list-more-filters = Plus de filtres
 list-remove-filter = Retirer le filtre { $filter }
@@ -473,7 +470,7 @@ bulk-selected = Sélection :
 bulk-status = Changer le statut
 bulk-person = { $kind ->
     [assignment] Attribuer à
-    [expense] Changer l’auteur
+    [expense] Changer le déclarant
    *[other] Changer le responsable
 }
 bulk-no-one = Personne
@@ -768,7 +765,7 @@ form-create = { $kind ->
 }
 form-save = Enregistrer
 form-save-mine = Enregistrer ma version
-form-add-another = Enregistrer et en créer un autre
+form-add-another = Enregistrer et continuer la saisie
 form-more = Référence, identifiant externe, champs personnalisés
 form-tags-hint = Séparez les étiquettes par des virgules
 form-quantity-hint = 1 par défaut
@@ -837,6 +834,7 @@ violation = { $code ->
     [too-many-people] doit avoir au plus { $max } personnes
     [wrong-tag] ne doit contenir que des étiquettes de 1 à { $max } caractères
     [too-many-tags] doit avoir au plus { $max } étiquettes
+    [too-many-views] ne peut pas être ajoutée : un membre peut enregistrer au plus { $max } vues
     [too-many-custom-fields] doit avoir au plus { $max } champs
     [wrong-custom-field-name] doit avoir des noms de 1 à { $max } caractères
     [wrong-custom-field-number] doit contenir un nombre d’au plus { $max } caractères dans « { $name } »
@@ -1320,11 +1318,11 @@ layer-style-property = Attribut
 layer-style-property-none = Choisissez un attribut
 layer-style-suggest = Remplir les valeurs
 layer-style-categories = Catégories
-layer-style-categories-hint = Effacez une valeur pour la retirer. Pour obtenir une ligne par valeur de l’attribut, choisissez Proposer.
+layer-style-categories-hint = Effacez une valeur pour la supprimer. Pour obtenir une ligne par valeur de l’attribut, cliquez sur « Remplir les valeurs ».
 layer-style-value = Valeur de la catégorie { $number }
 layer-style-value-color = Couleur de la catégorie { $number }
 layer-style-ranges = Intervalles
-layer-style-ranges-hint = Chaque intervalle commence à son nombre. Effacez un nombre pour retirer son intervalle. Pour obtenir cinq intervalles égaux, choisissez Proposer.
+layer-style-ranges-hint = Indiquez le nombre auquel commence chaque intervalle. Effacez un nombre pour supprimer l’intervalle. Pour obtenir cinq intervalles égaux, cliquez sur « Remplir les valeurs ».
 layer-style-from = Début de l’intervalle { $number }
 layer-style-from-color = Couleur de l’intervalle { $number }
 layer-style-lowest = Intervalle le plus bas
@@ -1340,7 +1338,7 @@ layer-range-from = { $from } ou plus
 layer-style-drawing = Dessin
 layer-style-line-width = Largeur des lignes (pixels)
 layer-style-point-size = Taille des points (pixels)
-layer-style-size-hint = Au zoom 18. Réduit quand on dézoome.
+layer-style-size-hint = Taille au zoom 18 ; elle diminue quand on dézoome.
 layer-style-opacity = Opacité (%)
 layer-style-label = Libellé
 layer-style-label-none = Sans libellé
@@ -1364,7 +1362,7 @@ docs-errors-hint = Le corps de toute erreur est un objet JSON avec ces champs.
 docs-main-api = API principale
 docs-geo-api = API Geo
 docs-requires-scope = Droit <code>{ $scope }</code>
-docs-requires-token = Tout jeton
+docs-requires-token = N’importe quel jeton
 docs-parameters = Paramètres
 docs-parameter = Paramètre
 docs-location = { $in ->
@@ -1400,7 +1398,7 @@ docs-schemas = Schémas
 base-maps-title = Fonds de carte
 base-map-new = Ajouter un fond de carte
 base-map-new-named = Ajouter { $name }
-base-maps-empty = Aucun fond de carte pour l’instant. Les cartes montrent le fond intégré : pays et mers. Ajoutez la carte d’un autre serveur, par exemple OpenStreetMap ou les photos aériennes de votre pays.
+base-maps-empty = Aucun fond de carte pour l’instant. Les cartes affichent le fond de carte intégré : pays et mers. Ajoutez la carte d’un autre serveur, par exemple OpenStreetMap ou les photos aériennes de votre pays.
 base-maps-note = Les membres choisissent un fond dans le panneau des couches de la carte. Leur navigateur le charge directement depuis ces serveurs, et seulement s’il est choisi.
 base-map-column-name = Fond de carte
 base-map-column-kind = Type
@@ -1451,7 +1449,7 @@ base-map-new-title = { $kind ->
     [wms] Ajouter un WMS
    *[style] Ajouter un style MapLibre
 }
-base-map-form-note = Vérifiez que les conditions du service permettent votre usage. Les navigateurs des membres contactent directement le service quand ils montrent ce fond de carte.
+base-map-form-note = Vérifiez que les conditions du service permettent votre usage. Les navigateurs des membres contactent directement le service lorsqu’ils affichent ce fond de carte.
 base-map-url = URL
 base-map-url-hint = { $kind ->
     [xyz] Avec {"{z}"}, {"{x}"} et {"{y}"}, ou {"{-y}"} si les lignes sont comptées depuis le sud. {"{s}"} désigne les serveurs a, b et c.
@@ -1472,11 +1470,11 @@ base-map-attribution = Source à citer
 base-map-attribution-hint = Son nom apparaît sur la carte
 base-map-attribution-url = Lien de la source
 base-map-min-zoom = Zoom minimal
-base-map-min-zoom-hint = En dessous, les cartes montrent le fond intégré. Laissez vide pour 0.
+base-map-min-zoom-hint = En dessous, les cartes affichent le fond de carte intégré. Laissez vide pour 0.
 base-map-max-zoom = Zoom maximal
 base-map-max-zoom-hint = Au-delà, les images sont agrandies. Laissez vide pour 19.
 base-map-tile-size = Taille des tuiles en pixels
-base-map-default = Montrer par défaut
+base-map-default = Afficher par défaut
 base-map-default-hint = Les cartes le chargent tant que le membre n’en choisit pas un autre.
 base-map-saved = Fond de carte « { $name } » enregistré.
 base-map-moved = Fond de carte « { $name } » déplacé.
@@ -1600,7 +1598,7 @@ script-map-legend-from = { $from } ou plus
 ## Scripts: base maps
 
 script-map-base = Fond de carte
-script-map-base-built-in = Carte intégrée
+script-map-base-built-in = Fond de carte intégré
 script-map-base-add = Ajouter un fond de carte
 script-map-base-failed = Le fond de carte « { $name } » n’a pas pu être chargé.
 script-map-sea = { $sea ->

@@ -141,8 +141,8 @@ impl SaveView {
         own.retain(|view| view.owner == person);
         let existing = own.iter().find(|old| old.kind == view.kind && old.name == name);
         if existing.is_none() && own.len() >= MAX_VIEWS {
-            let message = format!("is one too many: a member can save {MAX_VIEWS} views");
-            return Err(DomainError::invalid("name", message).into());
+            let problem = Violation::TooManyViews { max: MAX_VIEWS };
+            return Err(DomainError::invalid("name", problem).into());
         }
         let saved = SavedView {
             id: existing.map_or_else(|| SavedViewId::new(now, random()), |view| view.id),

@@ -76,7 +76,7 @@ pub(super) async fn page(ctx: MemberContext) -> Result<Response, WebError> {
     let overdue_folders =
         Found::read(&ctx, overdue(Kind::Folder), "/folders?due=overdue&sort=due").await?;
     let due_soon = Found::read(&ctx, due_soon, "/folders?due=fortnight&sort=due").await?;
-    let overspent = Found::read(&ctx, overspent, "/budgets?over=open&sort=used").await?;
+    let overspent = Found::read(&ctx, overspent, "/budgets?over=open&sort=-used").await?;
 
     let totals = ctx.store().totals(ctx.workspace_id()).await?;
     let content = Dashboard {

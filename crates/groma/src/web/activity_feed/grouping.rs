@@ -128,7 +128,7 @@ fn parts(t: Localizer, changes: &[Change<'_>]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use groma_domain::Timestamp;
+    use groma_domain::{PersonId, Timestamp};
     use serde_json::json;
     use uuid::Uuid;
 
@@ -155,12 +155,15 @@ mod tests {
             )
         };
         let folder = Uuid::from_u128(7);
-        let rows = [expense(30, folder), expense(21, folder), expense(10, folder)];
+        let of_another_person =
+            AuditEntry { actor: Some(PersonId(Uuid::from_u128(1))), ..expense(9, folder) };
+        let rows =
+            [expense(30, folder), expense(21, folder), expense(10, folder), of_another_person];
         let others =
             [expense(9, Uuid::from_u128(8)), row("layer.created", 9, &json!({}), &json!({}))];
         let changes: Vec<_> = rows.iter().chain(&others).map(Change::new).collect();
         let pairs: Vec<_> = changes.windows(2).map(|pair| pair[0].belongs_with(&pair[1])).collect();
-        assert_eq!(pairs, [true, false, false, false]);
+        assert_eq!(pairs, [true, false, false, false, false]);
     }
 
     #[test]

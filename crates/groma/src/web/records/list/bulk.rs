@@ -8,7 +8,7 @@ use crate::web::{
     WebError,
     fields::Choice,
     flash::Flash,
-    form::{Form, Pairs, local_path},
+    form::{Form, Pairs, encode, local_path},
     i18n::Localizer,
     page::{Meta, Nav},
     record_data::{Doc, Statuses},
@@ -144,7 +144,7 @@ fn draft(ctx: &MemberContext, kind: Kind, form: &Pairs) -> Result<Option<RecordI
     let mut pairs: Vec<String> = Vec::new();
     for (name, value) in sent {
         let value = if value == CLEAR { "" } else { value };
-        pairs.push(format!("{name}={value}"));
+        pairs.push(format!("{name}={}", encode(value)));
         if name == "assignees" {
             // Says that the list of assignees is complete.
             pairs.push("_whole=1".to_owned());

@@ -202,7 +202,7 @@ impl Filter {
 
 /// The address of the list without any filter.
 pub(super) fn without_filters(kind: Kind, query: &Pairs) -> String {
-    let cleared = FILTERS.iter().chain(&["max", "page"]).map(|name| (*name, ""));
+    let cleared = FILTERS.iter().chain(&["page"]).map(|name| (*name, ""));
     format!("/{}{}", kind.plural(), query.with(&cleared.collect::<Vec<_>>()).query())
 }
 

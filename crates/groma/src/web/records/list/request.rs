@@ -17,7 +17,7 @@ use rust_decimal::Decimal;
 pub(super) const PAGE_SIZE: u32 = 50;
 
 /// The parameters that filter a list, besides its tab.
-pub(super) const FILTERS: [&str; 16] = [
+pub(super) const FILTERS: [&str; 17] = [
     "q",
     "status",
     "person",
@@ -34,6 +34,7 @@ pub(super) const FILTERS: [&str; 16] = [
     "priority",
     "billable",
     "min",
+    "max",
 ];
 
 /// The tab of a list.
@@ -142,7 +143,7 @@ impl ListRequest {
                 folder = Some(doc.record_link(Kind::Folder));
             }
         }
-        let is_filtered = FILTERS.iter().chain(&["max"]).any(|name| query.given(name).is_some());
+        let is_filtered = FILTERS.iter().any(|name| query.given(name).is_some());
         records.sort = sort(kind, query.get("sort"));
         let page = query.get("page").parse().unwrap_or(1_u64).clamp(1, 1_000_000);
         records.skip = (page - 1) * u64::from(PAGE_SIZE);
