@@ -45,7 +45,7 @@ pub use backup::{BackupReport, Progress, RestoreReport};
 pub use base_maps::BaseMapChange;
 pub use copy::CopyReport;
 pub use diagnostics::{DatabaseStats, HotReads, ServerInfo};
-pub use engine::DatabaseUrl;
+pub use engine::{DatabaseUrl, Encryption};
 pub use error::{Error, Result};
 pub use idempotency::{IdempotencyKey, IdempotentRequest};
 pub use layers::{

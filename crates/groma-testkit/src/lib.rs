@@ -16,6 +16,7 @@ pub mod database;
 pub mod http;
 pub mod mvt;
 pub mod postgres;
+pub mod postgres_cluster;
 pub mod program;
 pub mod receiver;
 pub mod server;

@@ -7,7 +7,7 @@ use super::{
 use crate::{
     Error, Result,
     engine::{
-        postgres::{CONNECTION_TIMEOUT, Postgres, startup},
+        postgres::{CONNECTION_TIMEOUT, Postgres, Server, startup},
         statements,
     },
 };
@@ -20,7 +20,7 @@ use groma_geo::{
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use tokio_postgres::{
-    Client, NoTls, Row,
+    Client, Row,
     binary_copy::BinaryCopyInWriter,
     types::{IsNull, ToSql, Type},
 };
@@ -140,12 +140,10 @@ impl Target {
 
 /// A connection that does not count as a running server.
 async fn connect(url: &str) -> Result<Client> {
-    let mut config: tokio_postgres::Config =
-        url.parse().map_err(|error: tokio_postgres::Error| Error::Url(error.to_string()))?;
-    config.connect_timeout(CONNECTION_TIMEOUT).application_name("groma copy");
-    let connected = config.connect(NoTls).await;
+    let server = Server::parse(url)?.with_name("groma copy", CONNECTION_TIMEOUT);
+    let connected = server.connect().await;
     let (client, connection) =
-        connected.map_err(|error| startup::explain(error.into(), &config))?;
+        connected.map_err(|error| startup::explain(error.into(), &server))?;
     tokio::spawn(connection);
     Ok(client)
 }

@@ -2,7 +2,7 @@
 
 pub(crate) mod postgres;
 
-use crate::{DatabaseUrl, Result, authentication, engine::Engine, records};
+use crate::{DatabaseUrl, Encryption, Result, authentication, engine::Engine, records};
 use groma_domain::Kind;
 
 /// The size of a database file, or the state of the connections to a server.
@@ -41,6 +41,12 @@ pub struct ServerInfo {
     pub fsync: bool,
     /// Whether a commit waits for the sync.
     pub synchronous_commit: bool,
+    /// The version of TLS on this connection, if it is encrypted.
+    pub tls_version: Option<String>,
+    /// How connections are encrypted.
+    pub encryption: Encryption,
+    /// Whether the server runs on this machine.
+    pub is_local: bool,
     /// Whether this user may create any extension.
     pub is_superuser: bool,
     /// The required extensions: name, version in this database, version that could be created.

@@ -12,7 +12,8 @@ use crate::{
 statements! {
     SERVER_INFO = concat!("SELECT current_setting('server_version_num')::int, current_setting('max_connections')::int,
         current_setting('fsync')::boolean, current_setting('synchronous_commit') <> 'off',
-        current_setting('is_superuser')::boolean, ", now_millis!());
+        current_setting('is_superuser')::boolean, ", now_millis!(), ",
+        (SELECT version FROM pg_stat_ssl WHERE pid = pg_backend_pid() AND ssl)");
     EXTENSIONS = "SELECT n.name, e.extversion, a.default_version
         FROM unnest(ARRAY['postgis', 'pg_trgm', 'btree_gin']) n (name)
         LEFT JOIN pg_extension e ON e.extname = n.name
@@ -20,7 +21,8 @@ statements! {
 }
 
 pub(super) async fn server_info(url: &str) -> Result<ServerInfo> {
-    let client = Postgres::connect(url)?.first_client().await?;
+    let engine = Postgres::connect(url)?;
+    let client = engine.first_client().await?;
     let extensions = client.query(EXTENSIONS, &[]).await?;
     let extensions = extensions
         .iter()
@@ -35,6 +37,9 @@ pub(super) async fn server_info(url: &str) -> Result<ServerInfo> {
         synchronous_commit: row.try_get(3)?,
         is_superuser: row.try_get(4)?,
         clock_millis: row.try_get(5)?,
+        tls_version: row.try_get(6)?,
+        encryption: engine.server().encryption(),
+        is_local: engine.server().is_local(),
         extensions,
     })
 }

@@ -9,6 +9,7 @@ pub(crate) mod sqlite;
 mod work;
 
 pub(crate) use extensions::Extensions;
+pub use postgres::Encryption;
 pub(crate) use postgres::Postgres;
 use postgres::PostgresWork;
 pub(crate) use sqlite::Sqlite;

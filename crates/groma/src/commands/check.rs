@@ -80,6 +80,9 @@ fn print_report(database: &Database, findings: &[Finding]) -> Result<(), Command
     print("settings    valid")?;
     let state = if database.is_reachable { "reachable" } else { "not reachable" };
     print(&format!("database    {} at {}: {state}", database.engine, database.address))?;
+    if let Some(encryption) = &database.encryption {
+        print(&format!("encryption  {encryption}"))?;
+    }
     if let Some(pending) = &database.pending {
         let state = if pending.is_empty() { "up to date" } else { "pending" };
         print(&format!("migrations  {state}"))?;
@@ -148,7 +151,7 @@ fn json_report(settings: &Settings, database: &Database, findings: &[Finding]) -
             "geo.grids": geo.grids,
             "map.style": map.style,
         },
-        "database": { "engine": database.engine, "at": database.address, "migrations": migrations },
+        "database": { "engine": database.engine, "at": database.address, "encryption": database.encryption, "migrations": migrations },
         "workspaces": database.workspaces,
         "webhookSecrets": secrets,
         "findings": findings.collect::<Vec<_>>(),

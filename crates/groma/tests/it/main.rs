@@ -32,6 +32,7 @@ mod lists;
 mod middleware;
 mod monitoring;
 mod openapi;
+mod postgres_tls;
 mod rate_limit;
 mod record_keys;
 mod resources;

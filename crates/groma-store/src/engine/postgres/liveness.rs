@@ -5,11 +5,11 @@
 //! does waiting for its lock. So one connection of its own pings the database again and again; while a
 //! ping has no response, no caller waits for any other connection.
 
-use super::sql;
+use super::{Server, sql};
 use crate::{Error, Result};
 use std::{future::Future, time::Duration};
 use tokio::{sync::watch, task::JoinHandle};
-use tokio_postgres::{Client, Config, NoTls};
+use tokio_postgres::Client;
 
 /// How long a ping may take.
 const PING_TIMEOUT: Duration = Duration::from_millis(3_500);
@@ -23,9 +23,9 @@ pub(super) struct Liveness {
 
 impl Liveness {
     /// Watches the database from now on.
-    pub(super) fn watch(config: Config) -> Self {
+    pub(super) fn watch(server: Server) -> Self {
         let (sender, is_silent) = watch::channel(false);
-        Self { is_silent, task: tokio::spawn(ping_forever(config, sender)) }
+        Self { is_silent, task: tokio::spawn(ping_forever(server, sender)) }
     }
 
     /// Runs `work`, and fails early if the database falls silent.
@@ -47,10 +47,10 @@ impl Drop for Liveness {
     }
 }
 
-async fn ping_forever(config: Config, sender: watch::Sender<bool>) {
+async fn ping_forever(server: Server, sender: watch::Sender<bool>) {
     let mut client = None;
     loop {
-        let response = tokio::time::timeout(PING_TIMEOUT, ping(&config, &mut client)).await;
+        let response = tokio::time::timeout(PING_TIMEOUT, ping(&server, &mut client)).await;
         // A connection that is closed or refused fails for every caller by itself.
         let is_silent = response.is_err();
         if sender.send_replace(is_silent) != is_silent {
@@ -66,11 +66,11 @@ async fn ping_forever(config: Config, sender: watch::Sender<bool>) {
     }
 }
 
-async fn ping(config: &Config, idle: &mut Option<Client>) -> Result<(), tokio_postgres::Error> {
+async fn ping(server: &Server, idle: &mut Option<Client>) -> Result<(), tokio_postgres::Error> {
     let client = match idle.take() {
         Some(client) => client,
         None => {
-            let (client, connection) = config.connect(NoTls).await?;
+            let (client, connection) = server.connect().await?;
             tokio::spawn(connection);
             client
         }

@@ -4,10 +4,13 @@
 mod group_commit;
 mod liveness;
 mod pipelined;
+mod server;
 mod sql;
 pub(crate) mod startup;
 mod transaction;
 
+pub use server::Encryption;
+pub(crate) use server::Server;
 #[cfg(test)]
 pub(crate) use sql::ALL;
 pub(crate) use sql::now_millis;
@@ -28,7 +31,7 @@ use std::{
     sync::{Arc, OnceLock},
     time::Duration,
 };
-use tokio_postgres::{Config, NoTls, Row, types::ToSql};
+use tokio_postgres::{Row, types::ToSql};
 
 /// How long a request waits for a connection before it fails.
 pub(crate) const CONNECTION_TIMEOUT: Duration = Duration::from_secs(4);
@@ -46,7 +49,7 @@ pub(crate) struct Postgres {
     /// Changes that wait to be committed together, by workspace.
     groups: Groups,
     /// For connections outside the pool: listening and the liveness check.
-    config: Config,
+    server: Server,
     /// Set in programs that serve.
     liveness: OnceLock<Liveness>,
 }
@@ -55,15 +58,15 @@ impl Postgres {
     /// Opens a database and migrates its schema.
     pub(crate) async fn open(url: &str) -> Result<Self> {
         let engine = Self::connect(url)?;
-        engine.migrate().await.map_err(|error| startup::explain(error, &engine.config))?;
+        engine.migrate().await.map_err(|error| startup::explain(error, &engine.server))?;
         Ok(engine)
     }
 
     /// Prepares connections to a database without migrating it.
     pub(crate) fn connect(url: &str) -> Result<Self> {
-        let mut config: Config =
-            url.parse().map_err(|error: tokio_postgres::Error| Error::Url(error.to_string()))?;
-        config
+        let mut server = Server::parse(url)?;
+        server
+            .config_mut()
             .connect_timeout(CONNECTION_TIMEOUT)
             .application_name("groma")
             // A machine that disappears closes no connection: what is not acknowledged in time has
@@ -73,7 +76,7 @@ impl Postgres {
             .keepalives_interval(Duration::from_secs(2))
             .keepalives_retries(3);
         let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
-        let manager = Manager::from_config(config.clone(), NoTls, recycling);
+        let manager = Manager::from_config(server.config().clone(), server.tls(), recycling);
         let pipelined = PipelinedConnections::new();
         let pool = Pool::builder(manager)
             .max_size(CONNECTIONS + pipelined.count())
@@ -95,14 +98,14 @@ impl Postgres {
             writers: tokio::sync::Semaphore::new(WRITERS),
             pipelined,
             groups: Groups::default(),
-            config,
+            server,
             liveness: OnceLock::new(),
         })
     }
 
     /// Starts the liveness check: from now on no caller waits for a database that does not respond.
     pub(crate) fn watch_liveness(&self) {
-        self.liveness.get_or_init(|| Liveness::watch(self.config.clone()));
+        self.liveness.get_or_init(|| Liveness::watch(self.server.clone()));
     }
 
     /// Runs `work`, and fails early if the database stops responding.
@@ -114,8 +117,8 @@ impl Postgres {
     }
 
     /// For connections outside the pool.
-    pub(crate) fn config(&self) -> &Config {
-        &self.config
+    pub(crate) fn server(&self) -> &Server {
+        &self.server
     }
 
     /// The state of the pool.
@@ -133,7 +136,7 @@ impl Postgres {
 
     /// The first connection, whose errors are explained.
     pub(crate) async fn first_client(&self) -> Result<Client> {
-        self.client().await.map_err(|error| startup::explain(error, &self.config))
+        self.client().await.map_err(|error| startup::explain(error, &self.server))
     }
 
     /// A shared connection, for single statements that take no time.

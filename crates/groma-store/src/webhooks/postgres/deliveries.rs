@@ -5,7 +5,11 @@
 use super::sql;
 use crate::{
     Error, Result,
-    engine::{int, postgres::Postgres, random},
+    engine::{
+        int,
+        postgres::{Postgres, Server},
+        random,
+    },
     idempotency,
     secret_encryption::is_encrypted,
     webhooks::{
@@ -27,7 +31,7 @@ use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
-use tokio_postgres::{AsyncMessage, NoTls, Row, types::ToSql};
+use tokio_postgres::{AsyncMessage, Row, types::ToSql};
 use uuid::Uuid;
 
 /// The pause before a lost connection for notifications is replaced.
@@ -35,10 +39,10 @@ const RECONNECT_DELAY: Duration = Duration::from_secs(1);
 
 /// Wakes the delivery loop when other programs have left something to do.
 pub(in crate::webhooks) fn listen(engine: &Arc<Postgres>, outbox: Outbox) -> Listener {
-    let config = engine.config().clone();
+    let server = engine.server().clone();
     Listener(tokio::spawn(async move {
         loop {
-            if let Err(error) = wake_on_notifications(&config, &outbox).await {
+            if let Err(error) = wake_on_notifications(&server, &outbox).await {
                 tracing::warn!(%error, "failed to listen for notifications of the database; sweeps continue");
             }
             tokio::time::sleep(RECONNECT_DELAY).await;
@@ -418,10 +422,10 @@ impl OutcomeColumns {
 
 /// Wakes the delivery loop at every notification, until the connection ends.
 async fn wake_on_notifications(
-    config: &tokio_postgres::Config,
+    server: &Server,
     outbox: &Outbox,
 ) -> Result<(), tokio_postgres::Error> {
-    let (client, mut connection) = config.connect(NoTls).await?;
+    let (client, mut connection) = server.connect().await?;
     let mut messages =
         futures_util::stream::poll_fn(move |context| connection.poll_message(context));
     let mut subscribed = std::pin::pin!(client.batch_execute(sql::LISTEN));

@@ -2,7 +2,7 @@
 
 use super::Finding;
 use crate::{clock, settings::Settings};
-use groma_store::{DatabaseUrl, Error, SecretsState, ServerInfo, Store};
+use groma_store::{DatabaseUrl, Encryption, Error, SecretsState, ServerInfo, Store};
 use std::{
     fs::Metadata,
     os::unix::fs::MetadataExt,
@@ -15,6 +15,8 @@ pub(super) struct Database {
     pub(super) engine: &'static str,
     pub(super) address: String,
     pub(super) is_reachable: bool,
+    /// How the connection is encrypted; `None` for SQLite.
+    pub(super) encryption: Option<String>,
     /// The missing migrations.
     pub(super) pending: Option<Vec<String>>,
     pub(super) workspaces: Option<usize>,
@@ -37,6 +39,7 @@ pub(super) async fn inspect(settings: &Settings, findings: &mut Vec<Finding>) ->
         engine,
         address,
         is_reachable: false,
+        encryption: None,
         pending: None,
         workspaces: None,
         secrets: None,
@@ -57,6 +60,7 @@ impl Database {
             findings.extend(file_findings(path));
         }
         if let Some(facts) = Store::server_info(&settings.database).await? {
+            self.encryption = Some(encryption(&facts));
             findings.extend(server_findings(&facts));
         }
         let pending = Store::pending_migrations(&settings.database).await?;
@@ -188,8 +192,38 @@ impl ProcessUser {
     }
 }
 
+/// How the connection to the server is encrypted.
+fn encryption(facts: &ServerInfo) -> String {
+    let Some(version) = &facts.tls_version else { return "not encrypted".to_owned() };
+    let verified = match facts.encryption {
+        Encryption::Disabled | Encryption::Preferred | Encryption::Required => {
+            "certificate not verified"
+        }
+        Encryption::VerifiedAuthority => "authority of the certificate verified",
+        Encryption::VerifiedHost => "authority and host of the certificate verified",
+    };
+    format!("{version}, {verified}")
+}
+
+fn encryption_finding(facts: &ServerInfo) -> Option<Finding> {
+    if facts.is_local {
+        return None;
+    }
+    match facts.encryption {
+        Encryption::Disabled => Some(Finding::warning(
+            "the connection to the database server is not encrypted",
+            "remove sslmode=disable from database.url, and enable encryption on the server (ssl = on)",
+        )),
+        Encryption::Preferred | Encryption::Required => Some(Finding::note(
+            "the certificate of the database server is not verified",
+            "add sslmode=verify-full and sslrootcert to database.url",
+        )),
+        Encryption::VerifiedAuthority | Encryption::VerifiedHost => None,
+    }
+}
+
 fn server_findings(facts: &ServerInfo) -> Vec<Finding> {
-    let mut findings = Vec::new();
+    let mut findings: Vec<_> = encryption_finding(facts).into_iter().collect();
     let major = facts.version / 10_000;
     if major < 14 {
         findings.push(Finding::warning(
@@ -335,6 +369,9 @@ mod tests {
                 max_connections: 100,
                 fsync: true,
                 synchronous_commit: true,
+                tls_version: Some("TLSv1.3".to_owned()),
+                encryption: Encryption::VerifiedHost,
+                is_local: false,
                 is_superuser: false,
                 extensions: ["postgis", "pg_trgm", "btree_gin"].map(extension).to_vec(),
             };
@@ -360,6 +397,14 @@ mod tests {
             "the database server's clock is 3600.0 s behind this machine's clock"
         );
         assert!(problems(|facts| facts.max_connections = 20).contains("allows 20 connections"));
+        let unencrypted = |facts: &mut ServerInfo| facts.encryption = Encryption::Disabled;
+        assert!(problems(unencrypted).contains("is not encrypted"));
+        let unverified = |facts: &mut ServerInfo| facts.encryption = Encryption::Required;
+        assert!(problems(unverified).contains("is not verified"));
+        let local = |facts: &mut ServerInfo| {
+            (facts.encryption, facts.is_local) = (Encryption::Disabled, true);
+        };
+        assert_eq!(problems(local), "");
         assert!(problems(|facts| facts.fsync = false).contains("a power failure can lose"));
     }
 }
