@@ -80,7 +80,7 @@ pub async fn seed(
         () = cancelled => Ok(false),
     };
     if !matches!(seeded, Ok(true)) {
-        if let Err(error) = store.delete_workspace(workspace, Actor::Operator).await {
+        if let Err(error) = store.delete_workspace(workspace, Actor::Operator, now).await {
             tracing::error!(%error, "the incomplete demo workspace could not be deleted");
         }
         return seeded.map(|_| None);

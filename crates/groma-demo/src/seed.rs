@@ -69,7 +69,7 @@ async fn add_members(
         let name = Some(staff.name().to_owned());
         let user = NewUser { email: email(staff)?, name, password_hash: None };
         let member = store.add_member(workspace, Actor::Operator, user, role, now).await?;
-        members.push((staff, Actor::Member { person: member.person.id, role }));
+        members.push((staff, Actor::Member(member.person.id)));
     }
     Ok(members)
 }

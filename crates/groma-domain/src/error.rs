@@ -1,6 +1,6 @@
 //! Errors of the domain rules.
 
-use crate::{Permission, Role};
+use crate::{Permission, Role, Scope, token::missing_scope};
 use std::fmt;
 use thiserror::Error;
 
@@ -45,6 +45,12 @@ pub enum DomainError {
         /// The lowest role that allows the action.
         required_role: Role,
     },
+    /// The token lacks a scope.
+    #[error("{}", missing_scope(*.0))]
+    MissingScope(Scope),
+    /// The session or token ended, or its owner is no longer a member.
+    #[error("Unknown or revoked token")]
+    AccessEnded,
 }
 
 impl DomainError {

@@ -1,33 +1,73 @@
-//! Who makes a change.
+//! Who makes a change, and with which rights.
 
-use groma_domain::{PersonId, Role};
+use crate::Result;
+use groma_domain::{
+    DomainError, Permission, PersonId, Role, Scope, SessionId, TokenId, scope::Scopes,
+};
 
-/// Who makes a change.
+/// Who asks for a change. The transaction of the change reads their rights again
+/// ([`workspaces::authorize`](crate::workspaces::authorize)): those that ended meanwhile are not used.
 #[derive(Clone, Copy, Debug)]
 pub enum Actor {
-    /// The operator, with a shell on the server.
+    /// The operator, with a shell on the server, or the program itself.
     Operator,
-    /// A member of the workspace, with their current role.
-    Member {
-        /// The member.
-        person: PersonId,
-        /// The member's role.
-        role: Role,
+    /// A member for whom the program acts without a login, as the demo does.
+    Member(PersonId),
+    /// A user of the web application.
+    Session(SessionId),
+    /// A script with a token.
+    Token {
+        /// The token.
+        token: TokenId,
+        /// The scope that the request requires.
+        scope: Option<Scope>,
     },
 }
 
-impl Actor {
-    pub(crate) fn role(self) -> Role {
-        match self {
-            Self::Operator => Role::Owner,
-            Self::Member { role, .. } => role,
+/// The rights of an actor in a workspace, as the database has them.
+#[derive(Clone, Debug)]
+pub(crate) struct ActorRights {
+    /// `None` for someone who is not, or no longer, a member.
+    pub(crate) member: Option<(PersonId, Role)>,
+    /// The scopes of the token.
+    pub(crate) scopes: Option<Scopes>,
+}
+
+/// An actor whose rights were read in the transaction of the change.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AuthorizedActor {
+    pub(crate) actor: Actor,
+    /// `None` for the operator.
+    pub(crate) person: Option<PersonId>,
+    role: Role,
+}
+
+impl AuthorizedActor {
+    pub(crate) const OPERATOR: Self =
+        Self { actor: Actor::Operator, person: None, role: Role::Owner };
+
+    /// Checks the rights that were read; `None` when the session or token has ended.
+    pub(crate) fn new(actor: Actor, rights: Option<ActorRights>) -> Result<Self> {
+        let ActorRights { member, scopes } = rights.ok_or(DomainError::AccessEnded)?;
+        let (person, role) = member.ok_or(match actor {
+            Actor::Token { .. } => DomainError::AccessEnded,
+            _ => DomainError::Forbidden { required_role: Role::Viewer },
+        })?;
+        if let (Actor::Token { scope: Some(scope), .. }, Some(scopes)) = (actor, scopes)
+            && !scopes.contains(scope)
+        {
+            return Err(DomainError::MissingScope(scope).into());
         }
+        Ok(Self { actor, person: Some(person), role })
     }
 
-    pub(crate) fn person(self) -> Option<PersonId> {
-        match self {
-            Self::Operator => None,
-            Self::Member { person, .. } => Some(person),
-        }
+    /// The member; an error for the operator, who is none.
+    pub(crate) fn member(self) -> Result<PersonId> {
+        Ok(self.person.ok_or(DomainError::Forbidden { required_role: Role::Viewer })?)
+    }
+
+    /// Returns an error unless the actor's role includes `permission`.
+    pub(crate) fn require(self, permission: Permission) -> Result<()> {
+        Ok(self.role.require(permission)?)
     }
 }

@@ -235,10 +235,10 @@ impl Store {
             pub async fn saved_views(&self, workspace: WorkspaceId, person: PersonId) -> Result<Vec<SavedView>>;
             /// Saves a view. A view of the member with the same kind and name is replaced.
             #[call(save)]
-            pub async fn save_view(&self, workspace: WorkspaceId, person: PersonId, view: NewSavedView, now: Timestamp) -> Result<SavedView>;
+            pub async fn save_view(&self, workspace: WorkspaceId, actor: Actor, view: NewSavedView, now: Timestamp) -> Result<SavedView>;
             /// Deletes a view. `can_delete_shared` allows deleting the shared view of another member.
             #[call(delete)]
-            pub async fn delete_view(&self, workspace: WorkspaceId, person: PersonId, view: SavedViewId, can_delete_shared: bool) -> Result<SavedView>;
+            pub async fn delete_view(&self, workspace: WorkspaceId, actor: Actor, view: SavedViewId, now: Timestamp) -> Result<SavedView>;
         }
         to self.records {
             /// A page of the records of a kind, in the order of creation.
@@ -334,13 +334,13 @@ impl Store {
             pub async fn change_workspace(&self, workspace: WorkspaceId, actor: Actor, name: WorkspaceName, currency: Currency, now: Timestamp) -> Result<Workspace>;
             /// Deletes a workspace and everything in it. Its tokens end at once; its records are deleted in
             /// small steps.
-            pub async fn delete_workspace(&self, workspace: WorkspaceId, actor: Actor) -> Result<()>;
+            pub async fn delete_workspace(&self, workspace: WorkspaceId, actor: Actor, now: Timestamp) -> Result<()>;
             /// Adds a member, or changes the role of one.
             pub async fn add_member(&self, workspace: WorkspaceId, actor: Actor, user: NewUser, role: Role, now: Timestamp) -> Result<Member>;
             /// Everyone in a workspace, by name.
             pub async fn people(&self, workspace: WorkspaceId) -> Result<Vec<KnownPerson>>;
             /// Changes the name of the acting member in a workspace. Records show it at once.
-            pub async fn rename_member(&self, workspace: WorkspaceId, person: PersonId, name: &str, now: Timestamp) -> Result<Person>;
+            pub async fn rename_member(&self, workspace: WorkspaceId, actor: Actor, name: &str, now: Timestamp) -> Result<Person>;
             /// Ends a membership and revokes the member's tokens. Members can leave by themselves.
             pub async fn remove_member(&self, workspace: WorkspaceId, actor: Actor, person: PersonId, now: Timestamp) -> Result<Person>;
             /// Creates an invitation.
@@ -374,7 +374,7 @@ impl Store {
             /// Records that a session is used, and when it ends now.
             pub async fn touch_session(&self, session: SessionId, now: Timestamp, ends_at: Timestamp) -> Result<()>;
             /// Sets how a user wants the web application.
-            pub async fn set_preferences(&self, user: UserId, preferences: Preferences) -> Result<()>;
+            pub async fn set_preferences(&self, session: SessionId, preferences: Preferences, now: Timestamp) -> Result<()>;
             /// Selects the workspace of a session.
             pub async fn select_workspace(&self, session: SessionId, user: UserId, workspace: WorkspaceId) -> Result<()>;
             /// The open sessions of a user, most recently used first.
@@ -384,7 +384,7 @@ impl Store {
             /// Ends a session of a user at once.
             pub async fn end_session(&self, user: UserId, session: SessionId) -> Result<()>;
             /// Changes the password of a user and ends all their sessions except `keep`.
-            pub async fn change_password(&self, user: UserId, hash: String, keep: SessionId) -> Result<()>;
+            pub async fn change_password(&self, session: SessionId, hash: String, now: Timestamp) -> Result<()>;
             /// Sets the password of a user and ends all their sessions.
             pub async fn set_password(&self, email: Email, hash: String) -> Result<()>;
             /// Creates a token.

@@ -156,6 +156,7 @@ error-missing-role = You need the role { role-name } to do this. Ask an administ
 error-conflict = Someone else has changed this in the meantime. Open it again and repeat your change.
 error-layer-locked = This layer is locked. Unlock it in the settings to change its shapes.
 error-reason = The request is invalid: { $reason }.
+error-session-ended = Your session has ended. Log in again; nothing was changed.
 error-login-required = Log in to continue.
 error-cross-site = This request came from another site, so nothing was changed. Open the page on this site and try again.
 error-form-expired = This page has expired or belongs to another workspace, so nothing was changed. Go back, reload the page and try again.

@@ -154,6 +154,7 @@ error-missing-role = Vous avez besoin du rôle { role-name } pour faire cela. De
 error-conflict = Quelqu’un d’autre l’a modifié entre-temps. Ouvrez la page à nouveau et recommencez votre modification.
 error-layer-locked = Cette couche est verrouillée. Déverrouillez-la dans les paramètres pour modifier ses objets.
 error-reason = La requête n’est pas valide : { $reason }.
+error-session-ended = Votre session est terminée. Reconnectez-vous ; rien n’a été modifié.
 error-login-required = Connectez-vous pour continuer.
 error-cross-site = Cette requête vient d’un autre site : rien n’a été modifié. Ouvrez la page sur ce site et réessayez.
 error-form-expired = Cette page a expiré ou appartient à un autre espace de travail : rien n’a été modifié. Revenez à la page précédente, rechargez-la et réessayez.

@@ -102,8 +102,8 @@ struct Invite {
 impl Invite {
     async fn run<T: AccountTx>(self, tx: &mut T) -> Result<InvitationId> {
         let Self { workspace, actor, invitation, now } = self;
-        actor.role().require(permission_to_grant(invitation.role))?;
-        workspaces::lock(tx, workspace).await?;
+        let (_, actor) = workspaces::authorize(tx, workspace, actor, now).await?;
+        actor.require(permission_to_grant(invitation.role))?;
         // The same request may arrive twice.
         if let Some(existing) = tx.invitation(&invitation.hash).await? {
             return Ok(existing.id);
@@ -117,7 +117,7 @@ impl Invite {
             hash: invitation.hash,
             role: invitation.role,
             email,
-            invited_by: actor.person(),
+            invited_by: actor.person,
             created_at: now,
             expires_at: invitation.expires_at,
         };
@@ -139,8 +139,8 @@ struct CancelInvitation {
 impl CancelInvitation {
     async fn run<T: AccountTx>(self, tx: &mut T) -> Result<()> {
         let Self { workspace, actor, invitation, now } = self;
-        actor.role().require(Permission::Administer)?;
-        workspaces::lock(tx, workspace).await?;
+        let (_, actor) = workspaces::authorize(tx, workspace, actor, now).await?;
+        actor.require(Permission::Administer)?;
         let entry = entry(actor, now, "invitation.cancelled", invitation.0, None, None);
         tx.write_membership(workspace, MembershipWrite::DeleteInvitation(invitation)).await?;
         tx.log(workspace, entry).await
@@ -185,11 +185,11 @@ impl AcceptInvitation {
             None => Actor::Operator,
             Some(person) => {
                 let inviter = tx.person(workspace, person).await?;
-                let role = inviter.and_then(|inviter| inviter.role).ok_or_else(invalid)?;
-                Actor::Member { person, role }
+                let inviter_role = inviter.and_then(|inviter| inviter.role).ok_or_else(invalid)?;
+                inviter_role.require(permission_to_grant(role)).map_err(|_| invalid())?;
+                Actor::Member(person)
             }
         };
-        actor.role().require(permission_to_grant(role)).map_err(|_| invalid())?;
         let member = AddMember { workspace, actor, user, role, now }.run(tx).await?;
         tx.write_membership(workspace, MembershipWrite::DeleteInvitation(id)).await?;
         Ok((workspace, member))

@@ -90,12 +90,12 @@ impl Accounts {
     pub(crate) async fn rename_member(
         &self,
         workspace: WorkspaceId,
-        person: PersonId,
+        actor: Actor,
         name: &str,
         now: Timestamp,
     ) -> Result<Person> {
         let name = parse_name(name).map_err(|wrong| DomainError::invalid("name", wrong))?;
-        self.engine.transact(RenameMember { workspace, person, name, now }).await
+        self.engine.transact(RenameMember { workspace, actor, name, now }).await
     }
 }
 
@@ -113,8 +113,8 @@ impl AddMember {
     pub(super) async fn run<T: AccountTx>(self, tx: &mut T) -> Result<Member> {
         let Self { workspace, actor, user: NewUser { email, name, password_hash }, role, now } =
             self;
-        actor.role().require(permission_to_grant(role))?;
-        workspaces::lock(tx, workspace).await?;
+        let (_, actor) = workspaces::authorize(tx, workspace, actor, now).await?;
+        actor.require(permission_to_grant(role))?;
         let invalid = |wrong| DomainError::invalid("name", wrong);
         let given_name = name.as_deref().map(parse_name).transpose().map_err(invalid)?;
         let known = tx.user_by_email(&email).await?;
@@ -134,7 +134,7 @@ impl AddMember {
         }
         let prior = tx.person_by_email(workspace, &email).await?;
         if prior.as_ref().and_then(|prior| prior.role) == Some(Role::Owner) && role != Role::Owner {
-            actor.role().require(Permission::Own)?;
+            actor.require(Permission::Own)?;
             if tx.count_owners(workspace).await? == 1 {
                 return Err(DomainError::invalid("role", Violation::LastOwner).into());
             }
@@ -175,12 +175,12 @@ struct RemoveMember {
 impl RemoveMember {
     async fn run<T: AccountTx>(self, tx: &mut T) -> Result<Person> {
         let Self { workspace, actor, person, now } = self;
-        workspaces::lock(tx, workspace).await?;
+        let (_, actor) = workspaces::authorize(tx, workspace, actor, now).await?;
         let not_found = || DomainError::NotFound { resource: "member", key: person.to_string() };
         let member = tx.person(workspace, person).await?.ok_or_else(not_found)?;
         let role = member.role.ok_or_else(not_found)?;
-        if actor.person() != Some(person) {
-            actor.role().require(permission_to_grant(role))?;
+        if actor.person != Some(person) {
+            actor.require(permission_to_grant(role))?;
         }
         if role == Role::Owner && tx.count_owners(workspace).await? == 1 {
             return Err(DomainError::invalid("role", Violation::LastOwner).into());
@@ -200,23 +200,22 @@ impl RemoveMember {
 #[derive(Clone)]
 struct RenameMember {
     workspace: WorkspaceId,
-    person: PersonId,
+    actor: Actor,
     name: String,
     now: Timestamp,
 }
 
 impl RenameMember {
     async fn run<T: AccountTx>(self, tx: &mut T) -> Result<Person> {
-        let Self { workspace, person, name, now } = self;
-        workspaces::lock(tx, workspace).await?;
+        let Self { workspace, actor, name, now } = self;
+        let (_, actor) = workspaces::authorize(tx, workspace, actor, now).await?;
+        let person = actor.member()?;
         let not_found = || DomainError::NotFound { resource: "member", key: person.to_string() };
         let mut member = tx.person(workspace, person).await?.ok_or_else(not_found)?;
-        let role = member.role.ok_or_else(not_found)?;
         if member.person.name == name {
             return Ok(member.person);
         }
         let json = |name: &str| Some(serde_json::json!({ "name": name }).to_string());
-        let actor = Actor::Member { person, role };
         let before = json(&member.person.name);
         let entry = entry(actor, now, "member.renamed", person.0, before, json(&name));
         member.person.name = name;

@@ -20,14 +20,16 @@ pub use types::{
 pub(crate) use types::{MembershipWrite, StoredInvitation, StoredUser, TokenInsert, UserWrite};
 
 use crate::{
-    Actor, Result,
+    Result,
+    actor::AuthorizedActor,
     audit_log::NewAuditEntry,
     authentication::Authentication,
     engine::Engine,
     layers::{LayerTx, Layers},
 };
 use groma_domain::{
-    Email, Permission, PersonId, Role, Timestamp, TokenId, WorkspaceId, secret::SecretHash,
+    Email, Permission, PersonId, Role, SessionId, Timestamp, TokenId, UserId, WorkspaceId,
+    secret::SecretHash,
 };
 use uuid::Uuid;
 
@@ -56,6 +58,13 @@ pub(crate) trait AccountTx: LayerTx {
         &mut self,
         email: &Email,
     ) -> impl Future<Output = Result<Option<StoredUser>>> + Send;
+
+    /// The user of a session that has not ended. It cannot end before the transaction does.
+    fn user_of_session(
+        &mut self,
+        session: SessionId,
+        now: Timestamp,
+    ) -> impl Future<Output = Result<Option<UserId>>> + Send;
 
     /// Whether there is a user. Locks names until the transaction ends.
     fn has_users(&mut self) -> impl Future<Output = Result<bool>> + Send;
@@ -88,12 +97,12 @@ fn permission_to_grant(role: Role) -> Permission {
 }
 
 fn entry(
-    actor: Actor,
+    actor: AuthorizedActor,
     at: Timestamp,
     action: &'static str,
     subject: Uuid,
     before: Option<String>,
     after: Option<String>,
 ) -> NewAuditEntry {
-    NewAuditEntry { at, actor: actor.person(), action, subject, before, after }
+    NewAuditEntry { at, actor: actor.person, action, subject, before, after }
 }

@@ -39,6 +39,7 @@ pub(crate) mod sql {
             ON CONFLICT (id) DO UPDATE SET email = excluded.email, email_key = excluded.email_key, name = excluded.name";
         SET_PASSWORD = "UPDATE users SET password_hash = $2 WHERE id = $1";
         SET_PREFERENCES = "UPDATE users SET language = $2, theme = $3 WHERE id = $1";
+        USER_OF_SESSION = "SELECT user_id FROM sessions WHERE id = $1 AND ends_at > $2 FOR KEY SHARE";
         HAS_USERS = "SELECT 1 FROM users LIMIT 1";
         ACCOUNT = "SELECT id, password_hash FROM users WHERE email_key = $1";
         SESSION = "SELECT s.id, s.user_id, u.email, u.name, s.workspace_id, s.created_at, s.last_seen_at, s.ends_at,
@@ -211,14 +212,6 @@ pub(super) async fn touch_session(
 ) -> Result<()> {
     let values: [&(dyn ToSql + Sync); 3] = [&session.0, &now.as_millis(), &ends_at.as_millis()];
     engine.execute(sql::TOUCH_SESSION, &values).await.map(drop)
-}
-
-pub(super) async fn set_preferences(
-    engine: &Arc<Postgres>,
-    user: UserId,
-    Preferences { language, theme }: Preferences,
-) -> Result<()> {
-    engine.execute(sql::SET_PREFERENCES, &[&user.0, &language, &theme]).await.map(drop)
 }
 
 pub(super) async fn select_workspace(
@@ -400,6 +393,15 @@ impl AccountTx for PostgresTransaction<'_> {
         }))
     }
 
+    async fn user_of_session(
+        &mut self,
+        session: SessionId,
+        now: Timestamp,
+    ) -> Result<Option<UserId>> {
+        let row = self.row(sql::USER_OF_SESSION, &[&session.0, &now.as_millis()]).await?;
+        row.map(|row| Ok(UserId(row.try_get(0)?))).transpose()
+    }
+
     async fn has_users(&mut self) -> Result<bool> {
         self.row(workspaces::postgres::LOCK_NAMES, &[]).await?;
         Ok(self.row(sql::HAS_USERS, &[]).await?.is_some())
@@ -432,6 +434,9 @@ impl AccountTx for PostgresTransaction<'_> {
                 ],
             ),
             UserWrite::SetPassword { user, hash } => (sql::SET_PASSWORD, params![user.0, hash]),
+            UserWrite::SetPreferences { user, preferences: Preferences { language, theme } } => {
+                (sql::SET_PREFERENCES, params![user.0, language, theme])
+            }
             UserWrite::EndSessions { user, except } => {
                 (sql::DELETE_SESSIONS, params![user.0, except.map(|session| session.0)])
             }

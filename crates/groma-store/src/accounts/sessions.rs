@@ -13,6 +13,7 @@ use groma_domain::{
 };
 
 impl_work! {
+    SetPreferences => ();
     ChangePassword => ();
     SetPassword => ();
 }
@@ -87,13 +88,14 @@ impl Accounts {
         dispatch!(&self.engine, touch_session(session, now, ends_at))
     }
 
-    /// Sets how a user wants the web application.
+    /// Sets how the user of a session wants the web application.
     pub(crate) async fn set_preferences(
         &self,
-        user: UserId,
+        session: SessionId,
         preferences: Preferences,
+        now: Timestamp,
     ) -> Result<()> {
-        dispatch!(&self.engine, set_preferences(user, preferences))
+        self.engine.transact(SetPreferences { session, preferences, now }).await
     }
 
     /// Selects the workspace of a session.
@@ -121,14 +123,14 @@ impl Accounts {
         dispatch!(&self.engine, end_session(user, session))
     }
 
-    /// Changes the password of a user and ends all their sessions except `keep`.
+    /// Changes the password of the user of a session, and ends all their other sessions.
     pub(crate) async fn change_password(
         &self,
-        user: UserId,
+        session: SessionId,
         hash: String,
-        keep: SessionId,
+        now: Timestamp,
     ) -> Result<()> {
-        self.engine.transact(ChangePassword { user, hash, keep }).await
+        self.engine.transact(ChangePassword { session, hash, now }).await
     }
 
     /// Sets the password of a user and ends all their sessions.
@@ -137,18 +139,39 @@ impl Accounts {
     }
 }
 
+/// The user of a session that must not have ended.
+async fn find_user<T: AccountTx>(tx: &mut T, session: SessionId, now: Timestamp) -> Result<UserId> {
+    Ok(tx.user_of_session(session, now).await?.ok_or(DomainError::AccessEnded)?)
+}
+
+#[derive(Clone)]
+struct SetPreferences {
+    session: SessionId,
+    preferences: Preferences,
+    now: Timestamp,
+}
+
+impl SetPreferences {
+    async fn run<T: AccountTx>(self, tx: &mut T) -> Result<()> {
+        let Self { session, preferences, now } = self;
+        let user = find_user(tx, session, now).await?;
+        tx.write_user(UserWrite::SetPreferences { user, preferences }).await
+    }
+}
+
 #[derive(Clone)]
 struct ChangePassword {
-    user: UserId,
+    session: SessionId,
     hash: String,
-    keep: SessionId,
+    now: Timestamp,
 }
 
 impl ChangePassword {
     async fn run<T: AccountTx>(self, tx: &mut T) -> Result<()> {
-        let Self { user, hash, keep } = self;
+        let Self { session, hash, now } = self;
+        let user = find_user(tx, session, now).await?;
         tx.write_user(UserWrite::SetPassword { user, hash }).await?;
-        tx.write_user(UserWrite::EndSessions { user, except: Some(keep) }).await
+        tx.write_user(UserWrite::EndSessions { user, except: Some(session) }).await
     }
 }
 

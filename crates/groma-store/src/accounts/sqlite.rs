@@ -38,6 +38,7 @@ pub(crate) mod sql {
             ON CONFLICT (id) DO UPDATE SET email = excluded.email, email_key = excluded.email_key, name = excluded.name";
         SET_PASSWORD = "UPDATE users SET password_hash = ?2 WHERE id = ?1";
         SET_PREFERENCES = "UPDATE users SET language = ?2, theme = ?3 WHERE id = ?1";
+        USER_OF_SESSION = "SELECT user_id FROM sessions WHERE id = ?1 AND ends_at > ?2";
         HAS_USERS = "SELECT 1 FROM users LIMIT 1";
         ACCOUNT = "SELECT id, password_hash FROM users WHERE email_key = ?1";
         SESSION = "SELECT s.id, s.user_id, u.email, u.name, s.workspace_id, s.created_at, s.last_seen_at, s.ends_at,
@@ -216,14 +217,6 @@ pub(super) async fn touch_session(
     ends_at: Timestamp,
 ) -> Result<()> {
     write_one(engine, sql::TOUCH_SESSION, (session.0, now.as_millis(), ends_at.as_millis())).await
-}
-
-pub(super) async fn set_preferences(
-    engine: &Arc<Sqlite>,
-    user: UserId,
-    Preferences { language, theme }: Preferences,
-) -> Result<()> {
-    write_one(engine, sql::SET_PREFERENCES, (user.0, language, theme)).await
 }
 
 pub(super) async fn select_workspace(
@@ -438,6 +431,16 @@ impl AccountTx for SqliteTransaction<'_> {
         Ok(found.optional()?)
     }
 
+    async fn user_of_session(
+        &mut self,
+        session: SessionId,
+        now: Timestamp,
+    ) -> Result<Option<UserId>> {
+        let mut statement = self.prepare(sql::USER_OF_SESSION)?;
+        let found = statement.query_row(params![session.0, now.as_millis()], |row| row.get(0));
+        Ok(found.optional()?.map(UserId))
+    }
+
     async fn has_users(&mut self) -> Result<bool> {
         Ok(self.prepare(sql::HAS_USERS)?.exists([])?)
     }
@@ -471,6 +474,9 @@ impl AccountTx for SqliteTransaction<'_> {
             ),
             UserWrite::SetPassword { user, hash } => {
                 self.execute(sql::SET_PASSWORD, params![user.0, hash])
+            }
+            UserWrite::SetPreferences { user, preferences: Preferences { language, theme } } => {
+                self.execute(sql::SET_PREFERENCES, params![user.0, language, theme])
             }
             UserWrite::EndSessions { user, except } => {
                 let except = except.map(|session| session.0);

@@ -87,13 +87,13 @@ struct CreateToken {
 impl CreateToken {
     async fn run<T: AccountTx>(self, tx: &mut T) -> Result<TokenId> {
         let Self { token, actor, now } = self;
-        workspaces::lock(tx, token.workspace).await?;
+        let (_, actor) = workspaces::authorize(tx, token.workspace, actor, now).await?;
         let not_found =
             || DomainError::NotFound { resource: "member", key: token.owner.to_string() };
         let owner =
             tx.person_by_email(token.workspace, &token.owner).await?.ok_or_else(not_found)?;
         // Members create tokens only for themselves.
-        if actor.person().is_some_and(|person| person != owner.person.id) {
+        if actor.person.is_some_and(|person| person != owner.person.id) {
             return Err(not_found().into());
         }
         check_grantable(token.scopes, owner.role.ok_or_else(not_found)?)?;
@@ -137,16 +137,17 @@ struct RevokeToken {
 
 impl RevokeToken {
     async fn run<T: AccountTx>(self, tx: &mut T) -> Result<()> {
-        workspaces::lock(tx, self.workspace).await?;
-        let owner = tx.token_owner(self.workspace, self.token).await?;
-        let not_found = || DomainError::NotFound { resource: "token", key: self.token.to_string() };
+        let Self { workspace, token, actor, now } = self;
+        let (_, actor) = workspaces::authorize(tx, workspace, actor, now).await?;
+        let owner = tx.token_owner(workspace, token).await?;
+        let not_found = || DomainError::NotFound { resource: "token", key: token.to_string() };
         // Members revoke their own tokens, administrators any.
-        if Some(owner.ok_or_else(not_found)?) != self.actor.person() {
-            self.actor.role().require(Permission::Administer)?;
+        if Some(owner.ok_or_else(not_found)?) != actor.person {
+            actor.require(Permission::Administer)?;
         }
-        let revoke = MembershipWrite::RevokeToken { token: self.token, at: self.now };
-        tx.write_membership(self.workspace, revoke).await?;
-        let entry = entry(self.actor, self.now, "token.revoked", self.token.0, None, None);
-        tx.log(self.workspace, entry).await
+        let revoke = MembershipWrite::RevokeToken { token, at: now };
+        tx.write_membership(workspace, revoke).await?;
+        let entry = entry(actor, now, "token.revoked", token.0, None, None);
+        tx.log(workspace, entry).await
     }
 }

@@ -216,6 +216,7 @@ pub(crate) struct TokenInsert {
 pub(crate) enum UserWrite {
     Save { user: StoredUser, at: Timestamp },
     SetPassword { user: UserId, hash: String },
+    SetPreferences { user: UserId, preferences: Preferences },
     EndSessions { user: UserId, except: Option<SessionId> },
 }
 

@@ -22,6 +22,7 @@ impl_work! {
     CreateWorkspace => Workspace;
     SetUp => Workspace;
     ChangeWorkspace => Workspace;
+    AuthorizeDeletion => ();
 }
 
 impl Accounts {
@@ -65,11 +66,12 @@ impl Accounts {
         &self,
         workspace: WorkspaceId,
         actor: Actor,
+        now: Timestamp,
     ) -> Result<()> {
-        actor.role().require(Permission::Own)?;
+        self.engine.transact(AuthorizeDeletion { workspace, actor, now }).await?;
         for layer in self.layers.all(workspace).await? {
             let key = LayerKey::Id(layer.id);
-            self.layers.delete(workspace, actor, key, layer.updated_at).await?;
+            self.layers.delete(workspace, Actor::Operator, key, now).await?;
         }
         dispatch!(&self.engine, delete_workspace(&self.authentication, workspace))
     }
@@ -158,8 +160,9 @@ struct ChangeWorkspace {
 impl ChangeWorkspace {
     async fn run<T: AccountTx>(self, tx: &mut T) -> Result<Workspace> {
         let Self { workspace, actor, name, currency, now } = self;
-        actor.role().require(Permission::Administer)?;
-        let before = workspaces::lock(tx, workspace).await?.workspace;
+        let (locked, actor) = workspaces::authorize(tx, workspace, actor, now).await?;
+        actor.require(Permission::Administer)?;
+        let before = locked.workspace;
         if before.name.key() != name.key() && tx.is_workspace_name_taken(&name.key()).await? {
             return Err(DomainError::invalid(
                 "name",
@@ -180,5 +183,25 @@ impl ChangeWorkspace {
         tx.write_workspace(WorkspaceWrite::Update(after.clone())).await?;
         tx.log(workspace, entry).await?;
         Ok(after)
+    }
+}
+
+/// Checks that the actor may delete the workspace. From then on, the deletion is completed.
+#[derive(Clone)]
+struct AuthorizeDeletion {
+    workspace: WorkspaceId,
+    actor: Actor,
+    now: Timestamp,
+}
+
+impl AuthorizeDeletion {
+    async fn run<T: AccountTx>(self, tx: &mut T) -> Result<()> {
+        let Self { workspace, actor, now } = self;
+        if tx.lock_workspace(workspace).await?.is_none() {
+            // Someone else deleted it.
+            return Ok(());
+        }
+        let (_, actor) = workspaces::authorize(tx, workspace, actor, now).await?;
+        actor.require(Permission::Own)
     }
 }

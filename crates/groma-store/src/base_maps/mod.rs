@@ -99,8 +99,8 @@ struct ChangeBaseMaps {
 impl ChangeBaseMaps {
     async fn run<T: BaseMapTx>(self, tx: &mut T) -> Result<BaseMap> {
         let Self { workspace, actor, change, now } = self;
-        actor.role().require(Permission::Administer)?;
-        workspaces::lock(tx, workspace).await?;
+        let (_, actor) = workspaces::authorize(tx, workspace, actor, now).await?;
+        actor.require(Permission::Administer)?;
         let old = parse(tx.base_maps(workspace).await?)?;
         let mut maps = old.clone();
         let (action, id) = apply(&mut maps, change, now)?;
@@ -117,7 +117,7 @@ impl ChangeBaseMaps {
         let damaged = |error: serde_json::Error| Error::Damaged(error.to_string());
         let entry = NewAuditEntry {
             at: now,
-            actor: actor.person(),
+            actor: actor.person,
             action,
             subject: id.0,
             before: json(before).map_err(damaged)?,

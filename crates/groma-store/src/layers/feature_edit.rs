@@ -10,6 +10,7 @@ use super::{
 };
 use crate::{
     Actor, Result,
+    actor::AuthorizedActor,
     audit_log::NewAuditEntry,
     engine::{dispatch, impl_work},
     webhooks::WebhookContext,
@@ -127,7 +128,7 @@ impl ReplaceGeometry {
     async fn run<T: LayerTx>(self, tx: &mut T) -> Result<PostOutcome> {
         let Self { edit, webhooks } = self;
         let GeometryEdit { workspace, actor, now, id, folder, feature, parts, joined } = edit;
-        let (stored, old) = find(tx, workspace, actor, id).await?;
+        let (actor, stored, old) = find(tx, workspace, actor, id, now).await?;
         let joined = match joined {
             Some(joined) => Some(find_joined(tx, workspace, &stored, id, joined).await?),
             None => None,
@@ -158,7 +159,7 @@ struct DeleteGeometry {
 impl DeleteGeometry {
     async fn run<T: LayerTx>(self, tx: &mut T) -> Result<()> {
         let Self { workspace, actor, id, now, webhooks } = self;
-        let (stored, old) = find(tx, workspace, actor, id).await?;
+        let (actor, stored, old) = find(tx, workspace, actor, id, now).await?;
         let (no, layer_id) = (stored.no, stored.layer.id);
         let entry = deletion(actor, now, layer_id, &old);
         let mut posting = Posting::new(tx, workspace, now, Links::default(), stored, webhooks);
@@ -190,13 +191,18 @@ async fn find_joined<T: LayerTx>(
 }
 
 /// The audit entry of a deleted geometry.
-fn deletion(actor: Actor, at: Timestamp, layer: LayerId, old: &StoredFeature) -> NewAuditEntry {
+fn deletion(
+    actor: AuthorizedActor,
+    at: Timestamp,
+    layer: LayerId,
+    old: &StoredFeature,
+) -> NewAuditEntry {
     let before = serde_json::json!({
         "id": old.id, "externalId": old.external_id, "folderId": old.folder,
     });
     NewAuditEntry {
         at,
-        actor: actor.person(),
+        actor: actor.person,
         action: "geometry.deleted",
         subject: layer.0,
         before: Some(before.to_string()),
@@ -210,11 +216,12 @@ async fn find<T: LayerTx>(
     workspace: WorkspaceId,
     actor: Actor,
     id: GeometryId,
-) -> Result<(StoredLayer, StoredFeature)> {
-    workspaces::lock(tx, workspace).await?;
-    actor.role().require(Permission::ChangeRecords)?;
+    now: Timestamp,
+) -> Result<(AuthorizedActor, StoredLayer, StoredFeature)> {
+    let (_, actor) = workspaces::authorize(tx, workspace, actor, now).await?;
+    actor.require(Permission::ChangeRecords)?;
     let not_found = || DomainError::NotFound { resource: "geometry", key: id.to_string() };
     let (layer, feature) = tx.feature(workspace, id).await?.ok_or_else(not_found)?;
     layer.layer.require_unlocked()?;
-    Ok((layer, feature))
+    Ok((actor, layer, feature))
 }

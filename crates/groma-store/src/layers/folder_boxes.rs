@@ -2,7 +2,8 @@
 
 use super::{LayerTx, layer_stats};
 use crate::{
-    Actor, Result,
+    Result,
+    actor::AuthorizedActor,
     records::{ApplyChange, Change, Command, ReservedReferences},
     webhooks::WebhookContext,
 };
@@ -14,7 +15,7 @@ use std::sync::Arc;
 pub(super) async fn update_folder_boxes<T: LayerTx>(
     tx: &mut T,
     workspace: WorkspaceId,
-    actor: Actor,
+    actor: AuthorizedActor,
     now: Timestamp,
     webhooks: &Arc<WebhookContext>,
     folders: impl IntoIterator<Item = (RecordId, Option<Bbox>), IntoIter: Send>,
@@ -38,7 +39,7 @@ pub(super) async fn update_folder_boxes<T: LayerTx>(
     if commands.is_empty() {
         return Ok(());
     }
-    let change = Change { workspace, actor, now, commands };
+    let change = Change { workspace, actor: actor.actor, now, commands };
     let (reserved, webhooks) = (ReservedReferences::default(), webhooks.clone());
     ApplyChange { change, reserved, webhooks }.run(tx).await.map(drop)
 }

@@ -3,6 +3,7 @@
 use super::{LayerTx, LayerWrite, NewLayer, StoredLayer, folder_boxes::update_folder_boxes};
 use crate::{
     Actor, Result,
+    actor::AuthorizedActor,
     audit_log::NewAuditEntry,
     engine::{impl_work, random},
     webhooks::WebhookContext,
@@ -32,7 +33,7 @@ pub(super) struct CreateLayer {
 impl CreateLayer {
     async fn run<T: LayerTx>(self, tx: &mut T) -> Result<Layer> {
         let Self { workspace, actor, layer: NewLayer { name, crs }, now } = self;
-        lock(tx, workspace, actor).await?;
+        let actor = authorize(tx, workspace, actor, now).await?;
         let others = tx.layers(workspace).await?;
         let mut layer = Layer::new(LayerId::new(now, random()), &name, crs, others.len(), now)?;
         layer.order = last_order(&others);
@@ -66,7 +67,7 @@ pub(super) enum LayerChange {
 impl ChangeLayer {
     async fn run<T: LayerTx>(self, tx: &mut T) -> Result<Layer> {
         let Self { workspace, actor, key, change, now } = self;
-        lock(tx, workspace, actor).await?;
+        let actor = authorize(tx, workspace, actor, now).await?;
         let stored = find(tx, workspace, &key).await?;
         let mut layer = stored.layer.clone();
         match change {
@@ -99,7 +100,7 @@ impl PlaceLayer {
     /// The revisions stay, because neither tiles nor documents contain the order.
     async fn run<T: LayerTx>(self, tx: &mut T) -> Result<Vec<Layer>> {
         let Self { workspace, actor, key, position, now } = self;
-        lock(tx, workspace, actor).await?;
+        let actor = authorize(tx, workspace, actor, now).await?;
         let placed = find(tx, workspace, &key).await?.layer;
         let mut layers: Vec<Layer> =
             tx.layers(workspace).await?.into_iter().map(|stored| stored.layer).collect();
@@ -135,7 +136,7 @@ pub(super) struct DeleteLayer {
 impl DeleteLayer {
     async fn run<T: LayerTx>(self, tx: &mut T) -> Result<(u64, Layer)> {
         let Self { workspace, actor, key, now, webhooks } = self;
-        lock(tx, workspace, actor).await?;
+        let actor = authorize(tx, workspace, actor, now).await?;
         let stored = find(tx, workspace, &key).await?;
         stored.layer.require_unlocked()?;
         let before = Some(&stored.layer);
@@ -167,13 +168,20 @@ async fn find<T: LayerTx>(
     Ok(tx.layer(workspace, key).await?.ok_or_else(not_found)?)
 }
 
-async fn lock<T: LayerTx>(tx: &mut T, workspace: WorkspaceId, actor: Actor) -> Result<()> {
-    workspaces::lock(tx, workspace).await?;
-    Ok(actor.role().require(Permission::Administer)?)
+/// Locks the workspace and checks that the actor may change its layers.
+async fn authorize<T: LayerTx>(
+    tx: &mut T,
+    workspace: WorkspaceId,
+    actor: Actor,
+    now: Timestamp,
+) -> Result<AuthorizedActor> {
+    let (_, actor) = workspaces::authorize(tx, workspace, actor, now).await?;
+    actor.require(Permission::Administer)?;
+    Ok(actor)
 }
 
 fn entry(
-    actor: Actor,
+    actor: AuthorizedActor,
     at: Timestamp,
     action: &'static str,
     layer: LayerId,
@@ -183,7 +191,7 @@ fn entry(
     let json = |layer: Option<&Layer>| layer.map(serde_json::to_string).transpose();
     Ok(NewAuditEntry {
         at,
-        actor: actor.person(),
+        actor: actor.person,
         action,
         subject: layer.0,
         before: json(before)?,

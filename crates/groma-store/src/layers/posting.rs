@@ -15,6 +15,7 @@ use super::{
 };
 use crate::{
     Actor, Error, Result,
+    actor::AuthorizedActor,
     audit_log::NewAuditEntry,
     engine::{impl_work, random},
     idempotency::{self, IdempotentRequest},
@@ -79,8 +80,8 @@ impl PostGeometries {
         let Self { geometries, webhooks } = self;
         let NewGeometries { workspace, actor, now, layer, folder, assignment, features, request } =
             geometries;
-        workspaces::lock(tx, workspace).await?;
-        actor.role().require(Permission::ChangeRecords)?;
+        let (_, actor) = workspaces::authorize(tx, workspace, actor, now).await?;
+        actor.require(Permission::ChangeRecords)?;
         let cipher = webhooks.cipher();
         let replayed = idempotency::find(tx, workspace, request.as_ref(), cipher, now).await?;
         if let Some(response) = replayed {
@@ -433,7 +434,7 @@ impl<'t, T: LayerTx> Posting<'t, T> {
 
     pub(super) async fn finish(
         mut self,
-        actor: Actor,
+        actor: AuthorizedActor,
         is_new_layer: bool,
         request: Option<IdempotentRequest>,
     ) -> Result<PostOutcome> {
@@ -453,7 +454,7 @@ impl<'t, T: LayerTx> Posting<'t, T> {
                 "updated": updated, "unchanged": unchanged });
             let entry = NewAuditEntry {
                 at: self.now,
-                actor: actor.person(),
+                actor: actor.person,
                 action: "geometries.posted",
                 subject: self.result.layer_id.0,
                 before: None,
@@ -469,7 +470,7 @@ impl<'t, T: LayerTx> Posting<'t, T> {
     }
 
     /// Updates the bounding boxes of the folders that were affected.
-    pub(super) async fn update_folder_boxes(&mut self, actor: Actor) -> Result<()> {
+    pub(super) async fn update_folder_boxes(&mut self, actor: AuthorizedActor) -> Result<()> {
         let folders = std::mem::take(&mut self.folders);
         let (workspace, now) = (self.workspace, self.now);
         update_folder_boxes(self.tx, workspace, actor, now, &self.webhooks, folders).await

@@ -6,7 +6,8 @@ use super::{
     page_index::BUCKET_SIZE,
 };
 use crate::{
-    Actor, Error, Result,
+    Error, Result,
+    actor::AuthorizedActor,
     audit_log::NewAuditEntry,
     engine::random,
     people::{PeopleWrite, StoredPerson},
@@ -52,7 +53,7 @@ pub(super) enum Effect {
 pub(super) struct ChangeSet<'t, T> {
     tx: &'t mut T,
     locked: LockedWorkspace,
-    pub(super) actor: Actor,
+    pub(super) actor: AuthorizedActor,
     pub(super) now: Timestamp,
     entries: Vec<Entry>,
     by_id: HashMap<RecordId, usize>,
@@ -80,13 +81,14 @@ impl<'t, T: RecordTx> ChangeSet<'t, T> {
         change: &Change,
         reserved: ReservedReferences,
     ) -> Result<Self> {
-        let locked = workspaces::lock(tx, change.workspace).await?;
+        let (locked, actor) =
+            workspaces::authorize(tx, change.workspace, change.actor, change.now).await?;
         let given =
             change.commands.iter().filter_map(Command::generated_reference).cloned().collect();
         Ok(Self {
             tx,
             locked,
-            actor: change.actor,
+            actor,
             now: change.now,
             entries: Vec::new(),
             by_id: HashMap::new(),
@@ -418,7 +420,7 @@ impl<'t, T: RecordTx> ChangeSet<'t, T> {
         let Entry { kind, before, after, .. } = entry;
         let mut audit_entry = NewAuditEntry {
             at: self.now,
-            actor: self.actor.person(),
+            actor: self.actor.person,
             action: event.name(),
             subject: before.as_ref().or(after.as_ref()).map_or(Uuid::nil(), |r| r.id().0),
             before: before.as_ref().map(|before| public_document(before, book)),
@@ -500,7 +502,7 @@ impl<'t, T: RecordTx> ChangeSet<'t, T> {
     /// Writes the statuses that differ; returns their audit entries.
     fn write_statuses(&mut self, writes: &mut Vec<RecordWrite>) -> Vec<NewAuditEntry> {
         let Some(Statuses { before, after }) = self.statuses.take() else { return Vec::new() };
-        let (at, actor) = (self.now, self.actor.person());
+        let (at, actor) = (self.now, self.actor.person);
         let entry = |action, id: StatusId, before: Option<&Status>, after: Option<&Status>| {
             let (before, after) = (before.map(Status::document), after.map(Status::document));
             NewAuditEntry { at, actor, action, subject: id.0, before, after }

@@ -27,7 +27,7 @@ impl<T: RecordTx> ChangeSet<'_, T> {
             }
             Command::SaveStatus { .. } | Command::DeleteStatus { .. } => Permission::Administer,
         };
-        self.actor.role().require(permission)?;
+        self.actor.require(permission)?;
         match command {
             Command::Save { target, draft } => self.save(target, *draft).await,
             Command::Delete { kind, key, version } => self.delete(kind, &key, version).await,

@@ -5,12 +5,13 @@ pub(crate) mod postgres;
 pub(crate) mod sqlite;
 
 use crate::{
-    Result,
+    Actor, Result,
     engine::{Engine, dispatch, impl_work, random},
     workspaces::{self, WorkspaceTx},
 };
 use groma_domain::{
-    DomainError, Kind, PersonId, SavedViewId, Timestamp, Violation, WorkspaceId, text::parse_line,
+    DomainError, Kind, Permission, PersonId, SavedViewId, Timestamp, Violation, WorkspaceId,
+    text::parse_line,
 };
 
 /// The number of views that a member can save, and the length of their names and queries.
@@ -100,43 +101,43 @@ impl SavedViews {
     pub(crate) async fn save(
         &self,
         workspace: WorkspaceId,
-        person: PersonId,
+        actor: Actor,
         view: NewSavedView,
         now: Timestamp,
     ) -> Result<SavedView> {
-        self.engine.transact(SaveView { workspace, person, view, now }).await
+        self.engine.transact(SaveView { workspace, actor, view, now }).await
     }
 
-    /// Deletes a view. `can_delete_shared` allows deleting the shared view of another member.
+    /// Deletes a view. Administrators can delete the shared views of others.
     pub(crate) async fn delete(
         &self,
         workspace: WorkspaceId,
-        person: PersonId,
+        actor: Actor,
         view: SavedViewId,
-        can_delete_shared: bool,
+        now: Timestamp,
     ) -> Result<SavedView> {
-        self.engine.transact(DeleteView { workspace, person, view, can_delete_shared }).await
+        self.engine.transact(DeleteView { workspace, actor, view, now }).await
     }
 }
 
 #[derive(Clone)]
 struct SaveView {
     workspace: WorkspaceId,
-    person: PersonId,
+    actor: Actor,
     view: NewSavedView,
     now: Timestamp,
 }
 
 impl SaveView {
     async fn run<T: SavedViewTx>(self, tx: &mut T) -> Result<SavedView> {
-        let Self { workspace, person, view, now } = self;
+        let Self { workspace, actor, view, now } = self;
         let name = parse_line(&view.name, MAX_NAME);
         let name = name.map_err(|violation| DomainError::invalid("name", violation))?;
         if view.query.len() > MAX_QUERY {
             let violation = Violation::TooLong { max: MAX_QUERY };
             return Err(DomainError::invalid("query", violation).into());
         }
-        workspaces::lock(tx, workspace).await?;
+        let person = workspaces::authorize(tx, workspace, actor, now).await?.1.member()?;
         let mut own = tx.saved_views(workspace, person).await?;
         own.retain(|view| view.owner == person);
         let existing = own.iter().find(|old| old.kind == view.kind && old.name == name);
@@ -160,15 +161,17 @@ impl SaveView {
 #[derive(Clone)]
 struct DeleteView {
     workspace: WorkspaceId,
-    person: PersonId,
+    actor: Actor,
     view: SavedViewId,
-    can_delete_shared: bool,
+    now: Timestamp,
 }
 
 impl DeleteView {
     async fn run<T: SavedViewTx>(self, tx: &mut T) -> Result<SavedView> {
-        let Self { workspace, person, view, can_delete_shared } = self;
-        workspaces::lock(tx, workspace).await?;
+        let Self { workspace, actor, view, now } = self;
+        let (_, actor) = workspaces::authorize(tx, workspace, actor, now).await?;
+        let person = actor.member()?;
+        let can_delete_shared = actor.require(Permission::Administer).is_ok();
         let visible = tx.saved_views(workspace, person).await?;
         let found = visible.into_iter().find(|found| found.id == view);
         let found = found.filter(|found| found.owner == person || can_delete_shared);

@@ -3,7 +3,7 @@
 use super::{
     DeliveryDetail, DeliveryFilter, DeliveryRow, EndpointHealth, PastDelivery, SecretsState,
     WebhookTx, Webhooks,
-    endpoints::{endpoint_not_found, lock},
+    endpoints::{authorize, endpoint_not_found},
     postgres, sqlite,
 };
 use crate::{
@@ -145,19 +145,20 @@ struct LogRedelivery {
 
 impl LogRedelivery {
     async fn run<T: WebhookTx>(self, tx: &mut T) -> Result<()> {
-        lock(tx, self.workspace, self.actor).await?;
-        let what = match self.which {
+        let Self { workspace, actor, endpoint, which, now } = self;
+        let (_, actor) = authorize(tx, workspace, actor, now).await?;
+        let what = match which {
             Redeliver::One(delivery) => serde_json::json!({ "delivery": delivery }),
             Redeliver::FailedSince(_, since) => serde_json::json!({ "failedSince": since }),
         };
         let entry = NewAuditEntry {
-            at: self.now,
-            actor: self.actor.person(),
+            at: now,
+            actor: actor.person,
             action: "webhook.redelivered",
-            subject: self.endpoint.0,
+            subject: endpoint.0,
             before: None,
             after: Some(what.to_string()),
         };
-        tx.log(self.workspace, entry).await
+        tx.log(workspace, entry).await
     }
 }

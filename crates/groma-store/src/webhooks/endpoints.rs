@@ -6,6 +6,7 @@ use super::{
 };
 use crate::{
     Actor, Result,
+    actor::AuthorizedActor,
     audit_log::NewAuditEntry,
     engine::{impl_work, random},
     idempotency::{self, IdempotentRequest},
@@ -156,7 +157,7 @@ impl Create {
     async fn run<T: WebhookTx>(self, tx: &mut T) -> Result<EndpointOutcome> {
         let Self { new: NewEndpoint { workspace, actor, now, draft, request }, context } = self;
         let cipher = context.cipher();
-        lock(tx, workspace, actor).await?;
+        let (_, actor) = authorize(tx, workspace, actor, now).await?;
         let replayed = idempotency::find(tx, workspace, request.as_ref(), cipher, now).await?;
         if let Some(response) = replayed {
             return Ok(EndpointOutcome::Replayed(response));
@@ -211,7 +212,7 @@ struct Update {
 impl Update {
     async fn run<T: WebhookTx>(self, tx: &mut T) -> Result<Endpoint> {
         let Self { workspace, actor, endpoint, change, now, context } = self;
-        lock(tx, workspace, actor).await?;
+        let (_, actor) = authorize(tx, workspace, actor, now).await?;
         let mut stored = find(tx, workspace, endpoint).await?;
         let before = stored.endpoint.clone();
         let after = &mut stored.endpoint;
@@ -267,7 +268,7 @@ impl RotateSecret {
     async fn run<T: WebhookTx>(self, tx: &mut T) -> Result<RotatedSecret> {
         let Self { workspace, actor, endpoint, secret, overlap_millis, now, context } = self;
         let cipher = context.cipher();
-        lock(tx, workspace, actor).await?;
+        let (_, actor) = authorize(tx, workspace, actor, now).await?;
         let mut stored = find(tx, workspace, endpoint).await?;
         let secret = secret.unwrap_or_else(|| SigningSecret::new(random()));
         let previous_until = now.plus_millis(overlap_millis.max(0));
@@ -298,7 +299,7 @@ struct Delete {
 impl Delete {
     async fn run<T: WebhookTx>(self, tx: &mut T) -> Result<()> {
         let Self { workspace, actor, endpoint, now, context } = self;
-        lock(tx, workspace, actor).await?;
+        let (_, actor) = authorize(tx, workspace, actor, now).await?;
         let stored = find(tx, workspace, endpoint).await?;
         let entry = entry(actor, now, "webhook.deleted", endpoint, Some(&stored.endpoint), None)?;
         let delete = WebhookWrite::Delete { endpoint, at: now };
@@ -319,7 +320,7 @@ struct Test {
 impl Test {
     async fn run<T: WebhookTx>(self, tx: &mut T) -> Result<DeliveryId> {
         let Self { workspace, actor, endpoint, now, context } = self;
-        let locked = lock(tx, workspace, actor).await?;
+        let (locked, actor) = authorize(tx, workspace, actor, now).await?;
         find(tx, workspace, endpoint).await?;
         let targets = context.targets(tx, workspace, locked.endpoints_version).await?;
         let target = targets.iter().find(|target| target.endpoint == endpoint);
@@ -329,7 +330,7 @@ impl Test {
         let sample = webhook::sample_document(workspace, RecordId::new(now, random()), now);
         let entry = NewAuditEntry {
             at: now,
-            actor: actor.person(),
+            actor: actor.person,
             action: "webhook.tested",
             subject: endpoint.0,
             before: None,
@@ -348,14 +349,15 @@ impl Test {
 }
 
 /// Locks the workspace and checks that the actor may manage its endpoints.
-pub(super) async fn lock<T: WebhookTx>(
+pub(super) async fn authorize<T: WebhookTx>(
     tx: &mut T,
     workspace: WorkspaceId,
     actor: Actor,
-) -> Result<LockedWorkspace> {
-    let locked = workspaces::lock(tx, workspace).await?;
-    actor.role().require(Permission::Administer)?;
-    Ok(locked)
+    now: Timestamp,
+) -> Result<(LockedWorkspace, AuthorizedActor)> {
+    let (locked, actor) = workspaces::authorize(tx, workspace, actor, now).await?;
+    actor.require(Permission::Administer)?;
+    Ok((locked, actor))
 }
 
 async fn find<T: WebhookTx>(
@@ -369,7 +371,7 @@ async fn find<T: WebhookTx>(
 }
 
 fn entry(
-    actor: Actor,
+    actor: AuthorizedActor,
     at: Timestamp,
     action: &'static str,
     endpoint: EndpointId,
@@ -379,7 +381,7 @@ fn entry(
     let json = |endpoint: Option<&Endpoint>| endpoint.map(serde_json::to_string).transpose();
     Ok(NewAuditEntry {
         at,
-        actor: actor.person(),
+        actor: actor.person,
         action,
         subject: endpoint.0,
         before: json(before)?,

@@ -5,11 +5,12 @@ pub(crate) mod postgres;
 pub(crate) mod sqlite;
 
 use crate::{
-    Result,
+    Actor, Result,
+    actor::{ActorRights, AuthorizedActor},
     engine::{Engine, dispatch},
 };
 use groma_domain::{
-    DomainError, WorkspaceId,
+    DomainError, Timestamp, WorkspaceId,
     workspace::{Workspace, WorkspaceName},
 };
 
@@ -44,6 +45,15 @@ pub(crate) trait WorkspaceTx: Send {
         workspace: WorkspaceId,
     ) -> impl Future<Output = Result<Option<LockedWorkspace>>> + Send;
 
+    /// The rights of an actor who is not the operator; `None` when their session or token has ended. A
+    /// session cannot end before the transaction does.
+    fn rights(
+        &mut self,
+        workspace: WorkspaceId,
+        actor: Actor,
+        now: Timestamp,
+    ) -> impl Future<Output = Result<Option<ActorRights>>> + Send;
+
     /// Whether a workspace has this name. Locks names until the transaction ends.
     fn is_workspace_name_taken(
         &mut self,
@@ -61,6 +71,22 @@ pub(crate) async fn lock<T: WorkspaceTx>(
 ) -> Result<LockedWorkspace> {
     let not_found = || DomainError::NotFound { resource: "workspace", key: workspace.to_string() };
     Ok(tx.lock_workspace(workspace).await?.ok_or_else(not_found)?)
+}
+
+/// Locks a workspace for a change, and reads the rights of its actor. Whatever ends or changes rights
+/// locks the workspace too, so they hold until the transaction ends.
+pub(crate) async fn authorize<T: WorkspaceTx>(
+    tx: &mut T,
+    workspace: WorkspaceId,
+    actor: Actor,
+    now: Timestamp,
+) -> Result<(LockedWorkspace, AuthorizedActor)> {
+    let locked = lock(tx, workspace).await?;
+    if matches!(actor, Actor::Operator) {
+        return Ok((locked, AuthorizedActor::OPERATOR));
+    }
+    let rights = tx.rights(workspace, actor, now).await?;
+    Ok((locked, AuthorizedActor::new(actor, rights)?))
 }
 
 /// Reads of workspaces.

@@ -2,22 +2,33 @@
 
 use super::{LockedWorkspace, WorkspaceTx, WorkspaceWrite};
 use crate::{
-    Error, Result,
+    Actor, Error, Result,
+    actor::ActorRights,
     engine::{
         postgres::{Postgres, PostgresTransaction, params},
         statements,
     },
 };
 use groma_domain::{
-    Currency, Timestamp, WorkspaceId,
+    Currency, PersonId, Role, Timestamp, WorkspaceId,
+    scope::Scopes,
     workspace::{Workspace, WorkspaceName},
 };
 use tokio_postgres::Row;
+use uuid::Uuid;
 
 statements! {
     LOCK_NAMES = "SELECT pg_advisory_xact_lock(7203012)";
     LOCK_WORKSPACE = "SELECT id, name, currency, created_at, endpoints_version FROM workspaces WHERE id = $1 FOR UPDATE";
     WORKSPACE = "SELECT id, name, currency, created_at, endpoints_version FROM workspaces WHERE id = $1";
+    RIGHTS_OF_MEMBER = "SELECT id, role, NULL FROM people WHERE workspace_id = $1 AND id = $2";
+    RIGHTS_OF_SESSION = "SELECT p.id, p.role, NULL
+        FROM sessions s LEFT JOIN people p ON p.workspace_id = $1 AND p.user_id = s.user_id
+        WHERE s.id = $2 AND s.ends_at > $3";
+    KEEP_SESSION = "SELECT 1 FROM sessions WHERE id = $1 FOR KEY SHARE";
+    RIGHTS_OF_TOKEN = "SELECT p.id, p.role, t.scopes
+        FROM tokens t LEFT JOIN people p ON p.workspace_id = t.workspace_id AND p.id = t.person_id
+        WHERE t.workspace_id = $1 AND t.id = $2 AND t.revoked_at IS NULL AND coalesce(t.expires_at > $3, TRUE)";
     WORKSPACES = "SELECT id, name, currency, created_at FROM workspaces ORDER BY no";
     WORKSPACE_NAMED = "SELECT 1 FROM workspaces WHERE name_key = $1";
     INSERT_WORKSPACE = "INSERT INTO workspaces (id, name, name_key, currency, people_generation, created_at)
@@ -48,6 +59,27 @@ impl WorkspaceTx for PostgresTransaction<'_> {
             self.extensions.insert(found.clone());
         }
         Ok(found)
+    }
+
+    async fn rights(
+        &mut self,
+        workspace: WorkspaceId,
+        actor: Actor,
+        now: Timestamp,
+    ) -> Result<Option<ActorRights>> {
+        let (ws, at) = (workspace.0, now.as_millis());
+        let row = match actor {
+            Actor::Operator => return Ok(None),
+            Actor::Member(person) => self.row(RIGHTS_OF_MEMBER, &[&ws, &person.0]).await?,
+            Actor::Session(session) => {
+                if !self.is_dry_run() {
+                    self.row(KEEP_SESSION, &[&session.0]).await?;
+                }
+                self.row(RIGHTS_OF_SESSION, &[&ws, &session.0, &at]).await?
+            }
+            Actor::Token { token, .. } => self.row(RIGHTS_OF_TOKEN, &[&ws, &token.0, &at]).await?,
+        };
+        row.as_ref().map(read_rights).transpose()
     }
 
     async fn is_workspace_name_taken(&mut self, name_key: &str) -> Result<bool> {
@@ -83,6 +115,15 @@ pub(crate) fn is_locked(tx: &PostgresTransaction<'_>, workspace: WorkspaceId) ->
 
 pub(super) async fn all(engine: &Postgres) -> Result<Vec<Workspace>> {
     engine.rows(WORKSPACES, &[]).await?.iter().map(read_workspace).collect()
+}
+
+fn read_rights(row: &Row) -> Result<ActorRights> {
+    let person: Option<Uuid> = row.try_get(0)?;
+    let role: Option<&str> = row.try_get(1)?;
+    let role = role.map(str::parse::<Role>).transpose().map_err(Error::Damaged)?;
+    let scopes: Option<&str> = row.try_get(2)?;
+    let scopes = scopes.map(Scopes::parse).transpose().map_err(Error::Damaged)?;
+    Ok(ActorRights { member: person.map(PersonId).zip(role), scopes })
 }
 
 /// A row that begins with id, name, currency and creation time.

@@ -2,20 +2,30 @@
 
 use super::{LockedWorkspace, WorkspaceTx, WorkspaceWrite};
 use crate::{
-    Error, Result,
+    Actor, Error, Result,
+    actor::ActorRights,
     engine::{
         sqlite::{Sqlite, SqliteTransaction, damaged},
         statements,
     },
 };
 use groma_domain::{
-    Currency, Timestamp, WorkspaceId,
+    Currency, PersonId, Role, Timestamp, WorkspaceId,
+    scope::Scopes,
     workspace::{Workspace, WorkspaceName},
 };
 use rusqlite::{OptionalExtension, Row, params};
+use uuid::Uuid;
 
 statements! {
     WORKSPACE = "SELECT id, name, currency, created_at, endpoints_version FROM workspaces WHERE id = ?1";
+    RIGHTS_OF_MEMBER = "SELECT id, role, NULL FROM people WHERE ws = ?1 AND id = ?2";
+    RIGHTS_OF_SESSION = "SELECT p.id, p.role, NULL
+        FROM sessions s LEFT JOIN people p ON p.ws = ?1 AND p.user_id = s.user_id
+        WHERE s.id = ?2 AND s.ends_at > ?3";
+    RIGHTS_OF_TOKEN = "SELECT p.id, p.role, t.scopes
+        FROM tokens t LEFT JOIN people p ON p.ws = t.ws AND p.id = t.person_id
+        WHERE t.ws = ?1 AND t.id = ?2 AND t.revoked_at IS NULL AND coalesce(t.expires_at > ?3, TRUE)";
     WORKSPACES = "SELECT id, name, currency, created_at FROM workspaces ORDER BY no";
     WORKSPACE_NAMED = "SELECT 1 FROM workspaces WHERE name_key = ?1";
     INSERT_WORKSPACE = "INSERT INTO workspaces (id, name, name_key, currency, people_generation, created_at)
@@ -30,6 +40,29 @@ impl WorkspaceTx for SqliteTransaction<'_> {
         let found = self.prepare(WORKSPACE)?.query_row([workspace.0], |row| {
             Ok(LockedWorkspace { workspace: read_workspace(row)?, endpoints_version: row.get(4)? })
         });
+        Ok(found.optional()?)
+    }
+
+    async fn rights(
+        &mut self,
+        workspace: WorkspaceId,
+        actor: Actor,
+        now: Timestamp,
+    ) -> Result<Option<ActorRights>> {
+        let ws = self.workspace_number(workspace)?;
+        let at = now.as_millis();
+        let found = match actor {
+            Actor::Operator => return Ok(None),
+            Actor::Member(person) => {
+                self.prepare(RIGHTS_OF_MEMBER)?.query_row(params![ws, person.0], read_rights)
+            }
+            Actor::Session(session) => {
+                self.prepare(RIGHTS_OF_SESSION)?.query_row(params![ws, session.0, at], read_rights)
+            }
+            Actor::Token { token, .. } => {
+                self.prepare(RIGHTS_OF_TOKEN)?.query_row(params![ws, token.0, at], read_rights)
+            }
+        };
         Ok(found.optional()?)
     }
 
@@ -62,6 +95,17 @@ pub(super) async fn all(engine: &Sqlite) -> Result<Vec<Workspace>> {
         let mut statement = snapshot.prepare_cached(WORKSPACES)?;
         Ok(statement.query_map([], read_workspace)?.collect::<rusqlite::Result<_>>()?)
     })
+}
+
+fn read_rights(row: &Row<'_>) -> rusqlite::Result<ActorRights> {
+    let person: Option<Uuid> = row.get(0)?;
+    let role: Option<String> = row.get(1)?;
+    let role = role.map(|role| role.parse::<Role>()).transpose();
+    let scopes: Option<String> = row.get(2)?;
+    let scopes = scopes.as_deref().map(Scopes::parse).transpose();
+    let role = role.map_err(|error| damaged(1, Error::Damaged(error)))?;
+    let scopes = scopes.map_err(|error| damaged(2, Error::Damaged(error)))?;
+    Ok(ActorRights { member: person.map(PersonId).zip(role), scopes })
 }
 
 /// A row that begins with id, name, currency and creation time.

@@ -79,7 +79,7 @@ async fn session_is_found_by_its_secret_until_it_expires(fixture: Fixture) {
     assert_eq!((found.workspace, found.ends_at), (Some(branch.workspace_id), later));
     assert_eq!(found.preferences, Preferences::default());
     let chosen = Preferences { language: Some("fr".into()), theme: Some("dark".into()) };
-    fixture.store.set_preferences(found.user, chosen.clone()).await.unwrap();
+    fixture.store.set_preferences(id, chosen.clone(), fixture.now()).await.unwrap();
     assert_eq!(session(1, ends_at).await.unwrap().preferences, chosen);
     // The next login starts in the last workspace.
     let next = open(&fixture, 3, later).await;
@@ -101,7 +101,7 @@ async fn password_change_ends_the_other_sessions(fixture: Fixture) {
     let ends_at = fixture.now().plus_millis(60_000);
     let (kept, _) = (open(&fixture, 1, ends_at).await, open(&fixture, 2, ends_at).await);
     let account = fixture.store.account(&email(OWNER)).await.unwrap().unwrap();
-    fixture.store.change_password(account.user, "hash".to_owned(), kept).await.unwrap();
+    fixture.store.change_password(kept, "hash".to_owned(), fixture.now()).await.unwrap();
     let count = async || fixture.store.sessions(account.user, fixture.now()).await.unwrap().len();
     assert_eq!(count().await, 1);
     let account = fixture.store.account(&email(OWNER)).await.unwrap().unwrap();
@@ -253,8 +253,8 @@ async fn removed_members_tokens_are_revoked_permanently(fixture: Fixture) {
         matches!(admitted, AuthOutcome::Valid { .. })
     };
     assert!(is_known().await);
-    let Actor::Member { person, .. } = editor.actor else { unreachable!("a member") };
-    let Actor::Member { person: admin_person, .. } = admin.actor else { unreachable!("a member") };
+    let Actor::Member(person) = editor.actor else { unreachable!("a member") };
+    let Actor::Member(admin_person) = admin.actor else { unreachable!("a member") };
     let remove = async |actor, who| {
         fixture.store.remove_member(fixture.workspace_id, actor, who, fixture.tick()).await
     };

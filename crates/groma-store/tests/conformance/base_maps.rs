@@ -1,7 +1,7 @@
 //! Base maps of a workspace.
 
 use crate::{Fixture, fixture::domain_error, on_both_engines};
-use groma_domain::{BaseMap, DomainError, PersonId, Role, base_map::BaseMapInput};
+use groma_domain::{BaseMap, DomainError, Role, base_map::BaseMapInput};
 use groma_store::{Actor, BaseMapChange};
 
 on_both_engines! {
@@ -12,7 +12,7 @@ on_both_engines! {
     concurrent_base_maps_are_all_kept
 }
 
-fn input(name: &str) -> BaseMapInput {
+pub(crate) fn input(name: &str) -> BaseMapInput {
     BaseMapInput {
         name: name.into(),
         kind: "xyz".into(),
@@ -74,7 +74,7 @@ async fn changes_of_base_maps_are_in_the_audit_log_without_keys(fixture: Fixture
 }
 
 async fn base_maps_require_an_administrator(fixture: Fixture) {
-    let actor = Actor::Member { person: PersonId(uuid::Uuid::now_v7()), role: Role::Editor };
+    let actor = fixture.member(Role::Editor).await.actor;
     let (workspace, now) = (fixture.workspace_id, fixture.tick());
     let add = BaseMapChange::Add(input("Plan"));
     let refused = fixture.store.change_base_maps(workspace, actor, add, now).await;

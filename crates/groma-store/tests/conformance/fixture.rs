@@ -157,7 +157,7 @@ impl TestWorkspace {
         let user = user(&format!("{role}@office.test"), None);
         let added = self.store.add_member(self.workspace_id, self.actor, user, role, self.tick());
         let person = added.await.unwrap().person.id;
-        Self { actor: Actor::Member { person, role }, ..self.clone() }
+        Self { actor: Actor::Member(person), ..self.clone() }
     }
 
     pub(crate) fn change(&self, commands: Vec<Command>) -> Change {

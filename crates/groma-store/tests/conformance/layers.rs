@@ -176,7 +176,11 @@ async fn deleting_a_workspace_deletes_its_layers(fixture: Fixture) {
     let neighbour = fixture.new_workspace("Next door").await;
     let layer = neighbour.post(&point(1)).await.layer_id;
     fixture.post(&point(1)).await;
-    fixture.store.delete_workspace(neighbour.workspace_id, Actor::Operator).await.unwrap();
+    fixture
+        .store
+        .delete_workspace(neighbour.workspace_id, Actor::Operator, fixture.now())
+        .await
+        .unwrap();
     assert_eq!(neighbour.store.layer_revision(neighbour.workspace_id, layer).await.unwrap(), None);
     assert_eq!(neighbour.features("submissions").await.len(), 0);
     assert_eq!(fixture.features("submissions").await.len(), 1);

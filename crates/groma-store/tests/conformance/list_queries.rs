@@ -2,11 +2,13 @@
 
 use crate::{Fixture, fixture::text, on_both_engines};
 use groma_domain::{
-    Kind, PersonId, RecordId, SearchTerm, StatusId,
+    Kind, PersonId, RecordId, Role, SearchTerm, StatusId,
     record::{LabelField, Priority},
     text::fold,
 };
-use groma_store::{Label, NewSavedView, RecordCount, RecordQuery, Sort, SortColumn, StatusFilter};
+use groma_store::{
+    Actor, Label, NewSavedView, RecordCount, RecordQuery, Sort, SortColumn, StatusFilter,
+};
 use rust_decimal::{Decimal, prelude::ToPrimitive};
 use serde_json::{Value, json};
 use std::{cmp::Ordering, collections::HashMap};
@@ -433,7 +435,8 @@ async fn saved_views_belong_to_a_member_or_to_everyone(fixture: Fixture) {
     let folder = json!({ "name": "a", "owner": "lead@office.test" });
     let folder = fixture.create(Kind::Folder, folder).await;
     let lead = PersonId(folder["owner"]["id"].as_str().unwrap().parse().unwrap());
-    let crew = PersonId(uuid::Uuid::from_u128(7));
+    let Actor::Member(crew) = fixture.member(Role::Editor).await.actor else { panic!("a member") };
+    let admin = fixture.member(Role::Admin).await.actor;
     let view = |name: &str, is_shared| NewSavedView {
         kind: Kind::Folder,
         is_shared,
@@ -441,7 +444,9 @@ async fn saved_views_belong_to_a_member_or_to_everyone(fixture: Fixture) {
         query: format!("?client={name}"),
     };
     let (store, workspace) = (&fixture.store, fixture.workspace_id);
-    let save = async |person, view| store.save_view(workspace, person, view, fixture.now()).await;
+    let save = async |person, view| {
+        store.save_view(workspace, Actor::Member(person), view, fixture.now()).await
+    };
     save(lead, view("Mine", false)).await.unwrap();
     let shared = save(lead, view("Ours", true)).await.unwrap();
     let names = async |person| -> Vec<String> {
@@ -455,8 +460,9 @@ async fn saved_views_belong_to_a_member_or_to_everyone(fixture: Fixture) {
     let again = save(lead, again).await.unwrap();
     assert_eq!((again.id, again.query.as_str()), (shared.id, "?q=a"));
     assert!(save(lead, view(" ", false)).await.is_err());
-    assert!(store.delete_view(workspace, crew, shared.id, false).await.is_err());
-    store.delete_view(workspace, crew, shared.id, true).await.unwrap();
+    let delete = async |actor| store.delete_view(workspace, actor, shared.id, fixture.now()).await;
+    assert!(delete(Actor::Member(crew)).await.is_err());
+    delete(admin).await.unwrap();
     assert_eq!(names(lead).await, ["Mine"]);
 }
 

@@ -11,6 +11,7 @@
 )]
 
 mod accounts;
+mod authorization;
 mod base_maps;
 mod concurrency;
 mod coverage;

@@ -424,7 +424,11 @@ async fn role_changed_by_another_connection_takes_effect(fixture: Fixture) {
         authenticated(&fixture, 1).await.role == Role::Viewer
     })
     .await;
-    command.store.delete_workspace(command.workspace_id, Actor::Operator).await.unwrap();
+    command
+        .store
+        .delete_workspace(command.workspace_id, Actor::Operator, command.now())
+        .await
+        .unwrap();
     wait_until_true(PATIENCE, "the token of the deleted workspace is rejected", async || {
         is_unknown(&fixture, 1).await
     })

@@ -154,7 +154,7 @@ async fn everything(workspace: &TestWorkspace) -> Vec<Value> {
 }
 
 /// The number of rows of every table.
-async fn row_counts(fixture: &Fixture) -> BTreeMap<String, i64> {
+pub(crate) async fn row_counts(fixture: &Fixture) -> BTreeMap<String, i64> {
     let mut rows = BTreeMap::new();
     match &fixture.url {
         DatabaseUrl::Sqlite(path) => {
@@ -191,7 +191,7 @@ async fn deleting_a_workspace_deletes_all_its_rows_and_no_others(fixture: Fixtur
     let next = fixture.new_workspace("Next door").await;
     fill(&next, 2).await;
     assert_ne!(row_counts(&fixture).await, before);
-    next.store.delete_workspace(next.workspace_id, Actor::Operator).await.unwrap();
+    next.store.delete_workspace(next.workspace_id, Actor::Operator, next.now()).await.unwrap();
     assert_eq!(everything(&next).await, Vec::<Value>::new());
     assert!(!is_known(&next, 2).await);
     assert!(is_known(&fixture, 1).await);
@@ -209,7 +209,7 @@ async fn deleting_an_unknown_workspace_does_nothing(fixture: Fixture) {
     let before = row_counts(&fixture).await;
     fixture
         .store
-        .delete_workspace(WorkspaceId(uuid::Uuid::now_v7()), Actor::Operator)
+        .delete_workspace(WorkspaceId(uuid::Uuid::now_v7()), Actor::Operator, fixture.now())
         .await
         .unwrap();
     assert_eq!(row_counts(&fixture).await, before);
@@ -226,7 +226,7 @@ async fn workspace_with_thousands_of_records_can_be_deleted(fixture: Fixture) {
     let delete = {
         let next = next.clone();
         tokio::spawn(async move {
-            next.store.delete_workspace(next.workspace_id, Actor::Operator).await
+            next.store.delete_workspace(next.workspace_id, Actor::Operator, next.now()).await
         })
     };
     let made = fixture.create(Kind::Folder, json!({ "name": "meanwhile" })).await;
@@ -244,7 +244,7 @@ async fn workspace_with_thousands_of_records_can_be_deleted(fixture: Fixture) {
 async fn name_of_a_deleted_workspace_is_free(fixture: Fixture) {
     let next = fixture.new_workspace("Next door").await;
     fill(&next, 1).await;
-    next.store.delete_workspace(next.workspace_id, Actor::Operator).await.unwrap();
+    next.store.delete_workspace(next.workspace_id, Actor::Operator, next.now()).await.unwrap();
     let again = fixture.new_workspace("Next door").await;
     assert_ne!(again.workspace_id, next.workspace_id);
     for kind in Kind::ALL {
@@ -286,7 +286,7 @@ async fn postgres_workspace_deleted_during_a_change_leaves_no_rows() {
     let deletion = {
         let next = next.clone();
         tokio::spawn(async move {
-            next.store.delete_workspace(next.workspace_id, Actor::Operator).await
+            next.store.delete_workspace(next.workspace_id, Actor::Operator, next.now()).await
         })
     };
     waiting(2).await;

@@ -15,7 +15,7 @@ use groma_domain::{
     rate_limit::{RateLimitStatus, SlidingWindow},
     token::{PresentedToken, missing_scope},
 };
-use groma_store::{AuthOutcome, AuthenticatedToken};
+use groma_store::{Actor, AuthOutcome, AuthenticatedToken};
 use parking_lot::Mutex;
 use std::{collections::HashMap, sync::Arc, time::Instant};
 
@@ -37,9 +37,18 @@ pub(super) enum Access {
     Map,
 }
 
-/// The owner of the request's token.
+/// The token of a request, and the scope of its route.
 #[derive(Clone)]
-pub(super) struct Caller(pub(super) Arc<AuthenticatedToken>);
+pub(super) struct Caller {
+    pub(super) token: Arc<AuthenticatedToken>,
+    scope: Option<Scope>,
+}
+
+impl Caller {
+    pub(super) fn actor(&self) -> Actor {
+        Actor::Token { token: self.token.token, scope: self.scope }
+    }
+}
 
 impl<T, H: Handler<T, ApiState>> Handler<T, ApiState> for Authenticated<H> {
     type Future = BoxFuture<'static, Response>;
@@ -60,7 +69,7 @@ impl<T, H: Handler<T, ApiState>> Handler<T, ApiState> for Authenticated<H> {
                     HttpError::forbidden(missing_scope(scope)).into_response()
                 }
                 _ => {
-                    request.extensions_mut().insert(Caller(token));
+                    request.extensions_mut().insert(Caller { token, scope: self.scope });
                     self.handler.call(request, api.clone()).await
                 }
             };

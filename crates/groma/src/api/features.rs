@@ -23,7 +23,7 @@ use groma_geo::{
     geojson::{GEOJSON, write_geometry},
     wkb,
 };
-use groma_store::{Actor, FeatureQuery, LayerFeature};
+use groma_store::{FeatureQuery, LayerFeature};
 use serde::{Deserialize, Serialize};
 
 /// The default and the largest number of features of a page.
@@ -41,7 +41,7 @@ pub(super) async fn list_features(
     RawQuery(query): RawQuery,
     options: ResponseOptions,
 ) -> Result<Response, HttpError> {
-    let workspace = caller.0.workspace;
+    let workspace = caller.token.workspace;
     let text = query.unwrap_or_default();
     let query = parse_feature_query(&api, workspace, &text).await?;
     let page = api.store.find_features(workspace, &path.key, &query).await?;
@@ -72,7 +72,7 @@ pub(super) async fn get_feature(
     path: FeaturePath,
     options: ResponseOptions,
 ) -> Result<Response, HttpError> {
-    let workspace = caller.0.workspace;
+    let workspace = caller.token.workspace;
     let layer = api.store.layer(workspace, &path.layer.key).await?;
     let layer = layer.ok_or_else(|| path.layer.not_found())?.id;
     let found = match (path.text.parse(), path.text.parse()) {
@@ -97,7 +97,7 @@ pub(super) async fn get_geometry(
 ) -> Result<Response, HttpError> {
     let not_found = || HttpError::not_found("geometry", &path.text);
     let id = path.text.parse().map_err(|_| not_found())?;
-    let found = api.store.geometry(caller.0.workspace, id).await?;
+    let found = api.store.geometry(caller.token.workspace, id).await?;
     let (layer, feature) = found.ok_or_else(not_found)?;
     feature_response(&feature, layer.id, options)
 }
@@ -110,7 +110,7 @@ pub(super) async fn delete_geometry(
     Extension(caller): Extension<Caller>,
     path: KeyPath,
 ) -> Result<Response, HttpError> {
-    let token = &caller.0;
+    let token = &caller.token;
     token.role.require(Permission::ChangeRecords).map_err(|_| {
         HttpError::forbidden(format!(
             "Deleting geometries requires the role editor; the owner of this token has the role {}",
@@ -118,8 +118,7 @@ pub(super) async fn delete_geometry(
         ))
     })?;
     let id = path.text.parse().map_err(|_| HttpError::not_found("geometry", &path.text))?;
-    let actor = Actor::Member { person: token.person, role: token.role };
-    api.store.delete_geometry(token.workspace, actor, id, clock::now()).await?;
+    api.store.delete_geometry(token.workspace, caller.actor(), id, clock::now()).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 

@@ -23,7 +23,7 @@ use groma_geo::{
     Crs,
     geojson::{self, DocumentError, Options, ReadError},
 };
-use groma_store::{Actor, FeatureSpool, NewGeometries, PostOutcome};
+use groma_store::{FeatureSpool, NewGeometries, PostOutcome};
 use std::io::{self, Read};
 
 /// Post GeoJSON: a Geometry, a Feature or a FeatureCollection.
@@ -41,7 +41,7 @@ pub(super) async fn post_geojson(
 }
 
 async fn post(api: ApiState, caller: Caller, request: Request) -> Result<Response, HttpError> {
-    let token = &caller.0;
+    let token = &caller.token;
     token.role.require(Permission::ChangeRecords).map_err(|_| {
         HttpError::forbidden(format!(
             "Posting geometries requires the role editor; the owner of this token has the role {}",
@@ -63,7 +63,7 @@ async fn post(api: ApiState, caller: Caller, request: Request) -> Result<Respons
     })?;
     let outcome = api.store.post_geometries(NewGeometries {
         workspace: token.workspace,
-        actor: Actor::Member { person: token.person, role: token.role },
+        actor: caller.actor(),
         now: clock::now(),
         layer: layer.as_deref().map(LayerKey::parse),
         folder,

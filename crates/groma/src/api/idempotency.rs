@@ -38,7 +38,7 @@ impl KeyHeader {
         body_hash: [u8; 16],
     ) -> Option<IdempotentRequest> {
         let path = parts.uri.path_and_query().map_or("", |path| path.as_str()).to_owned();
-        let key = IdempotencyKey { token: caller.0.token, path, key: self.0? };
+        let key = IdempotencyKey { token: caller.token.token, path, key: self.0? };
         Some(IdempotentRequest { key, body_hash })
     }
 }

@@ -30,7 +30,7 @@ pub(super) async fn list_layers(
     // Plain data always serializes.
     let render =
         |layer: &Layer| serde_json::to_vec(&layer.document(&api.geo_url)).unwrap_or_default();
-    let page = api.store.layers(caller.0.workspace, &params, render).await?;
+    let page = api.store.layers(caller.token.workspace, &params, render).await?;
     Ok(options.json(envelope(&page, &params)))
 }
 
@@ -69,7 +69,7 @@ pub(super) async fn tilejson(
     let attribution = match &layer.attribution {
         Some(attribution) => attribution.clone(),
         None => {
-            let workspace = WorkspaceFilter::Id(caller.0.workspace);
+            let workspace = WorkspaceFilter::Id(caller.token.workspace);
             api.store.find_workspace(&workspace).await?.name.as_str().to_owned()
         }
     };
@@ -81,7 +81,7 @@ pub(super) async fn find(
     caller: &Caller,
     path: &LayerPath,
 ) -> Result<Layer, HttpError> {
-    let layer = api.store.layer(caller.0.workspace, &path.key).await?;
+    let layer = api.store.layer(caller.token.workspace, &path.key).await?;
     layer.ok_or_else(|| path.not_found())
 }
 

@@ -20,7 +20,7 @@ async fn list(
     params: ListParams,
     options: ResponseOptions,
 ) -> Result<Response, HttpError> {
-    let page = api.store.list(caller.0.workspace, kind, &params).await?;
+    let page = api.store.list(caller.token.workspace, kind, &params).await?;
     Ok(options.json(envelope(&page, &params)))
 }
 
@@ -33,7 +33,7 @@ async fn get(
 ) -> Result<Response, HttpError> {
     let not_found = || HttpError::not_found(kind.name(), &path.text);
     let key = path.key.as_ref().ok_or_else(not_found)?;
-    let document = api.store.get(caller.0.workspace, kind, key).await?.ok_or_else(not_found)?;
+    let document = api.store.get(caller.token.workspace, kind, key).await?.ok_or_else(not_found)?;
     Ok(options.json(document))
 }
 

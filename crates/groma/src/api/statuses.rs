@@ -19,6 +19,6 @@ pub(super) async fn list_statuses(
     ListQuery(params): ListQuery,
     options: ResponseOptions,
 ) -> Result<Response, HttpError> {
-    let page = api.store.statuses(caller.0.workspace, &params).await?;
+    let page = api.store.statuses(caller.token.workspace, &params).await?;
     Ok(options.json(envelope(&page, &params)))
 }

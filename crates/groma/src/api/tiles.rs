@@ -18,7 +18,7 @@ pub(super) async fn get_tile(
     path: TilePath,
     options: ResponseOptions,
 ) -> Result<Response, HttpError> {
-    let workspace = caller.0.workspace;
+    let workspace = caller.token.workspace;
     let layer = match &path.layer.key {
         LayerKey::Id(id) => *id,
         LayerKey::Slug(_) => layers::find(&api, &caller, &path.layer).await?.id,

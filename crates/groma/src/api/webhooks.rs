@@ -52,7 +52,7 @@ async fn create(api: ApiState, caller: Caller, request: Request) -> Result<Respo
     let (bytes, hash) = body::read(&parts.headers, body, MAX_BODY_BYTES, read).await?;
     let bytes = bytes.map_err(|error| body::read_error(&error, MAX_BODY_BYTES))?;
     let outcome = api.store.create_endpoint(NewEndpoint {
-        workspace: caller.0.workspace,
+        workspace: caller.token.workspace,
         actor,
         now: clock::now(),
         draft: parse_draft(&bytes, api.allow_http_webhooks)?,
@@ -77,20 +77,20 @@ pub(super) async fn delete_webhook_endpoint(
     let actor = administrator(&caller)?;
     let not_found = |_| HttpError::not_found("webhook endpoint", &path.text);
     let endpoint = path.text.parse().map_err(not_found)?;
-    api.store.delete_endpoint(caller.0.workspace, actor, endpoint, clock::now()).await?;
+    api.store.delete_endpoint(caller.token.workspace, actor, endpoint, clock::now()).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
 /// The caller, if the token's owner may manage webhooks.
 fn administrator(caller: &Caller) -> Result<Actor, HttpError> {
-    let token = &caller.0;
+    let token = &caller.token;
     token.role.require(Permission::Administer).map_err(|_| {
         HttpError::forbidden(format!(
             "Managing webhooks requires the role admin; the owner of this token has the role {}",
             token.role
         ))
     })?;
-    Ok(Actor::Member { person: token.person, role: token.role })
+    Ok(caller.actor())
 }
 
 fn parse_draft(body: &[u8], allow_http: bool) -> Result<EndpointInput, HttpError> {

@@ -48,7 +48,7 @@ pub(super) async fn run(store: &Store, command: WorkspaceCommand) -> Result<(), 
         WorkspaceCommand::Delete { name, workspace } => {
             let filter = workspace_filter(&name.or(workspace).unwrap_or_default())?;
             let workspace = store.find_workspace(&filter).await?;
-            Ok(store.delete_workspace(workspace.id, Actor::Operator).await?)
+            Ok(store.delete_workspace(workspace.id, Actor::Operator, clock::now()).await?)
         }
     }
 }

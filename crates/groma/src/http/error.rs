@@ -96,7 +96,7 @@ impl HttpError {
         Self { details, ..Self::bad_request(message) }
     }
 
-    pub(crate) fn unauthorized(message: &'static str) -> Self {
+    pub(crate) fn unauthorized(message: impl Into<String>) -> Self {
         let header = (header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         Self { header: Some(Box::new(header)), ..Self::new(StatusCode::UNAUTHORIZED, message) }
     }
@@ -136,7 +136,10 @@ impl From<groma_store::Error> for HttpError {
             Some(DomainError::NotFound { resource: what, key }) => Self::not_found(what, key),
             Some(DomainError::InvalidProperties(problems)) => Self::bad_properties(problems),
             Some(error @ DomainError::Locked { .. }) => Self::conflict(error.to_string()),
-            Some(error @ DomainError::Forbidden { .. }) => Self::forbidden(error.to_string()),
+            Some(error @ (DomainError::Forbidden { .. } | DomainError::MissingScope(_))) => {
+                Self::forbidden(error.to_string())
+            }
+            Some(error @ DomainError::AccessEnded) => Self::unauthorized(error.to_string()),
             Some(error) => Self::bad_request(error.to_string()),
             None => Self::internal(error.to_string()),
         }

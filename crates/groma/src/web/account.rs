@@ -19,7 +19,7 @@ use axum::{
     response::{IntoResponse, Redirect, Response},
 };
 use groma_domain::{DomainError, FieldError, WorkspaceId, password::Password};
-use groma_store::{Membership, Preferences, Session};
+use groma_store::{Actor, Membership, Preferences, Session};
 use std::sync::Arc;
 
 #[derive(Template)]
@@ -148,8 +148,8 @@ pub(super) async fn change_name(
     form: Form,
 ) -> Result<Response, WebError> {
     let member = request.member.clone().ok_or_else(WebError::not_found)?;
-    let (workspace, person) = (member.workspace.id, member.person.id);
-    let renamed = web.store.rename_member(workspace, person, form.get("name"), request.now).await;
+    let (workspace, actor) = (member.workspace.id, Actor::Session(session_of(&request)?.id));
+    let renamed = web.store.rename_member(workspace, actor, form.get("name"), request.now).await;
     if let Err(error) = renamed {
         let Some(error @ DomainError::Invalid(_)) = error.domain_error() else {
             return Err(error.into());
@@ -175,7 +175,7 @@ pub(super) async fn save_preferences(
         Preferences { language: language.map(str::to_owned), theme: theme.map(str::to_owned) };
     // The message is in the new language.
     let t = Localizer::for_user(language, &headers);
-    web.store.set_preferences(session.user, preferences).await?;
+    web.store.set_preferences(session.id, preferences, request.now).await?;
     let flash = Flash::new(t.msg("account-preferences-saved"));
     Ok(page::redirect_with_flash(&request, web.is_secure, "/account", &flash))
 }
@@ -206,7 +206,7 @@ pub(super) async fn change_password(
     };
     let hash = password::hash(new).await;
     let hash = hash.map_err(|error| WebError::internal(error.to_string()))?;
-    web.store.change_password(session.user, hash, session.id).await?;
+    web.store.change_password(session.id, hash, request.now).await?;
     let flash = Flash::new(request.t.msg("account-password-changed"));
     Ok(page::redirect_with_flash(&request, web.is_secure, "/account", &flash))
 }

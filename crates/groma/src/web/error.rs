@@ -85,6 +85,10 @@ impl From<&DomainError> for WebError {
             DomainError::Forbidden { required_role } => {
                 (StatusCode::FORBIDDEN, Text::MissingRole(required_role.name()))
             }
+            // Only tokens have scopes.
+            DomainError::AccessEnded | DomainError::MissingScope(_) => {
+                (StatusCode::UNAUTHORIZED, Text::Message(id("error-session-ended")))
+            }
             DomainError::Invalid(problems) => {
                 (StatusCode::BAD_REQUEST, Text::Problems(problems.clone()))
             }

@@ -127,7 +127,7 @@ impl MemberContext {
     }
 
     pub(crate) fn actor(&self) -> Actor {
-        Actor::Member { person: self.member.person.id, role: self.member.role }
+        Actor::Session(self.session.id)
     }
 
     pub(crate) fn can(&self, permission: Permission) -> bool {

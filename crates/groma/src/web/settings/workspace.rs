@@ -143,7 +143,8 @@ pub(in crate::web) async fn delete(ctx: MemberContext, form: Form) -> Result<Res
     let flash = Flash::new(ctx.t().msg("workspace-deleted").arg("name", name));
     // This can take long: finish even when the browser disconnects.
     let (store, id, actor) = (ctx.store().clone(), ctx.workspace_id(), ctx.actor());
-    let deleted = tokio::spawn(async move { store.delete_workspace(id, actor).await });
+    let now = ctx.now();
+    let deleted = tokio::spawn(async move { store.delete_workspace(id, actor, now).await });
     deleted.await.map_err(|error| WebError::internal(error.to_string()))??;
     Ok(ctx.redirect_with_flash("/account", &flash))
 }

@@ -38,7 +38,7 @@ pub(super) fn client_config(
     };
     let authority = roots
         .map(|roots| WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider.clone()))
-        .map(|builder| builder.build())
+        .map(rustls::client::ServerCertVerifierBuilder::build)
         .transpose()
         .map_err(|error| setup(error.to_string(), "check the file in sslrootcert"))?;
     let verifier = Verifier {

@@ -76,8 +76,8 @@ pub(in crate::web) async fn save(
         query: query.clone(),
     };
     let to = format!("/{}{query}", kind.plural());
-    let person = ctx.member.person.id;
-    let flash = match ctx.store().save_view(ctx.workspace_id(), person, view, ctx.now()).await {
+    let saved = ctx.store().save_view(ctx.workspace_id(), ctx.actor(), view, ctx.now()).await;
+    let flash = match saved {
         Ok(view) => Flash::new(t.msg("view-saved").arg("name", view.name)),
         Err(error) => match error.domain_error() {
             Some(DomainError::Invalid(problems)) => {
@@ -96,9 +96,7 @@ pub(in crate::web) async fn delete(
     form: Form,
 ) -> Result<Response, WebError> {
     let id = id.parse().map_err(|_| WebError::not_found())?;
-    let (workspace, person) = (ctx.workspace_id(), ctx.member.person.id);
-    let can_delete_shared = ctx.can(Permission::Administer);
-    let view = ctx.store().delete_view(workspace, person, id, can_delete_shared).await?;
+    let view = ctx.store().delete_view(ctx.workspace_id(), ctx.actor(), id, ctx.now()).await?;
     let shared = if view.is_shared { "1" } else { "" };
     let values = [("name", view.name.as_str()), ("query", &view.query), ("shared", shared)];
     let values = Pairs::default().with(&values).query();

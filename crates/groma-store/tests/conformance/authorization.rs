@@ -1,0 +1,272 @@
+//! Rights are read in the transaction of a change: one that was asked for before they ended is rejected,
+//! and writes nothing.
+
+use crate::{
+    Fixture, base_maps,
+    fixture::{OWNER, TestWorkspace, domain_error, new, token, user},
+    on_both_engines,
+    workspaces::row_counts,
+};
+use groma_domain::{
+    Currency, DomainError, Email, Kind, Role, Scope, SessionId, Timestamp, TokenId,
+    layer::LayerKey,
+    scope::Scopes,
+    secret::Secret,
+    webhook::{EndpointInput, EndpointUrl},
+    workspace::WorkspaceName,
+};
+use groma_store::{
+    Actor, BaseMapChange, Error, NewEndpoint, NewInvitation, NewLayer, NewSavedView, NewSession,
+    NewToken, Preferences,
+};
+use serde_json::json;
+
+on_both_engines! {
+    open_session_and_valid_token_are_accepted
+    ended_session_is_rejected
+    expired_session_is_rejected
+    revoked_token_is_rejected
+    expired_token_is_rejected
+    token_without_the_scope_is_rejected
+    removed_member_is_rejected
+    lower_role_is_rejected
+    credentials_of_another_workspace_are_rejected
+    ended_session_cannot_change_its_user
+}
+
+const HOUR: i64 = 60 * 60 * 1_000;
+
+fn email() -> Email {
+    Email::parse(OWNER).unwrap()
+}
+
+/// A session of the owner that ends in an hour.
+async fn session(fixture: &TestWorkspace) -> SessionId {
+    let account = fixture.store.account(&email()).await.unwrap().unwrap();
+    let session = NewSession {
+        hash: Secret::new([1; 32]).hash(),
+        user: account.user,
+        user_agent: "Browser".to_owned(),
+        address: "192.0.2.1".to_owned(),
+        now: fixture.tick(),
+        ends_at: fixture.now().plus_millis(HOUR),
+    };
+    fixture.store.create_session(session, None).await.unwrap()
+}
+
+/// A token of the owner that expires in an hour.
+async fn new_token(workspace: &TestWorkspace) -> TokenId {
+    let new_token = NewToken {
+        id: None,
+        workspace: workspace.workspace_id,
+        owner: email(),
+        name: "Script".to_owned(),
+        hash: token(1).hash(),
+        hint: "abcd".to_owned(),
+        scopes: [Scope::ManageWebhook].into_iter().collect::<Scopes>(),
+        expires_at: Some(workspace.now().plus_millis(HOUR)),
+    };
+    workspace.store.create_token(new_token, Actor::Operator, workspace.tick()).await.unwrap()
+}
+
+fn actor_of(token: TokenId) -> Actor {
+    Actor::Token { token, scope: Some(Scope::ManageWebhook) }
+}
+
+/// Makes one change of every kind as an actor. The last one deletes the workspace.
+async fn try_all(
+    workspace: &TestWorkspace,
+    actor: Actor,
+    now: Timestamp,
+) -> Vec<(&'static str, Result<(), Error>)> {
+    let (store, id) = (&workspace.store, workspace.workspace_id);
+    let mut acting = workspace.clone();
+    acting.actor = actor;
+    let mut results = Vec::new();
+    let mut record = |name, result: Result<(), Error>| results.push((name, result));
+    let mut change = acting.change(vec![new(Kind::Folder, json!({ "name": "x" }))]);
+    change.now = now;
+    record("record", store.apply(change).await.map(drop));
+    let point = json!({ "type": "Point", "coordinates": [1, 2] });
+    let mut geometries = acting.geometries(None, &point);
+    geometries.now = now;
+    record("geometry", store.post_geometries(geometries).await.map(drop));
+    record("layer", store.create_layer(id, actor, NewLayer::named("New"), now).await.map(drop));
+    let key = LayerKey::Slug("parcels".to_owned());
+    record("layer order", store.place_layer(id, actor, key, 0, now).await.map(drop));
+    let base_map = BaseMapChange::Add(base_maps::input("Plan"));
+    record("base map", store.change_base_maps(id, actor, base_map, now).await.map(drop));
+    let url = EndpointUrl::parse("https://hooks.test/", false).unwrap();
+    let draft = EndpointInput { url: Some(url), ..EndpointInput::default() };
+    let endpoint = NewEndpoint { workspace: id, actor, now, draft, request: None };
+    record("webhook endpoint", store.create_endpoint(endpoint).await.map(drop));
+    let view = NewSavedView {
+        kind: Kind::Folder,
+        is_shared: false,
+        name: "Mine".to_owned(),
+        query: "?q=a".to_owned(),
+    };
+    record("view", store.save_view(id, actor, view, now).await.map(drop));
+    record("name", store.rename_member(id, actor, "Chief", now).await.map(drop));
+    let member = user("crew@office.test", None);
+    record("member", store.add_member(id, actor, member, Role::Viewer, now).await.map(drop));
+    let invitation = NewInvitation {
+        hash: Secret::new([9; 32]).hash(),
+        role: Role::Viewer,
+        email: None,
+        expires_at: now.plus_millis(HOUR),
+    };
+    record("invitation", store.invite(id, actor, invitation, now).await.map(drop));
+    let new_token = NewToken {
+        id: None,
+        workspace: id,
+        owner: email(),
+        name: "Other".to_owned(),
+        hash: token(2).hash(),
+        hint: "abcd".to_owned(),
+        scopes: Scopes::default(),
+        expires_at: None,
+    };
+    record("token", store.create_token(new_token, actor, now).await.map(drop));
+    let name = WorkspaceName::parse("Renamed").unwrap();
+    let changed = store.change_workspace(id, actor, name, Currency::EUR, now).await;
+    record("workspace", changed.map(drop));
+    record("deletion", store.delete_workspace(id, actor, now).await);
+    results
+}
+
+/// Checks that an actor can change nothing.
+async fn assert_rejected(fixture: &Fixture, actor: Actor, now: Timestamp, expected: &DomainError) {
+    let before = row_counts(fixture).await;
+    for (name, result) in try_all(fixture, actor, now).await {
+        assert_eq!(domain_error(result).0, *expected, "{name}");
+    }
+    assert_eq!(row_counts(fixture).await, before);
+}
+
+async fn with_layer(fixture: &Fixture) {
+    let (id, now) = (fixture.workspace_id, fixture.tick());
+    let layer = NewLayer::named("Parcels");
+    fixture.store.create_layer(id, Actor::Operator, layer, now).await.unwrap();
+}
+
+async fn open_session_and_valid_token_are_accepted(fixture: Fixture) {
+    with_layer(&fixture).await;
+    let branch = fixture.new_workspace("Branch").await;
+    let layer = NewLayer::named("Parcels");
+    let now = fixture.tick();
+    fixture.store.create_layer(branch.workspace_id, Actor::Operator, layer, now).await.unwrap();
+    let session = Actor::Session(session(&fixture).await);
+    for (name, result) in try_all(&fixture, session, fixture.tick()).await {
+        result.unwrap_or_else(|error| panic!("{name}: {error}"));
+    }
+    let token = actor_of(new_token(&branch).await);
+    for (name, result) in try_all(&branch, token, fixture.tick()).await {
+        result.unwrap_or_else(|error| panic!("{name}: {error}"));
+    }
+}
+
+async fn ended_session_is_rejected(fixture: Fixture) {
+    with_layer(&fixture).await;
+    let session = session(&fixture).await;
+    let account = fixture.store.account(&email()).await.unwrap().unwrap();
+    fixture.store.end_session(account.user, session).await.unwrap();
+    let now = fixture.tick();
+    assert_rejected(&fixture, Actor::Session(session), now, &DomainError::AccessEnded).await;
+}
+
+async fn expired_session_is_rejected(fixture: Fixture) {
+    with_layer(&fixture).await;
+    let session = session(&fixture).await;
+    let later = fixture.now().plus_millis(HOUR);
+    assert_rejected(&fixture, Actor::Session(session), later, &DomainError::AccessEnded).await;
+}
+
+async fn revoked_token_is_rejected(fixture: Fixture) {
+    with_layer(&fixture).await;
+    let token = new_token(&fixture).await;
+    let (id, now) = (fixture.workspace_id, fixture.tick());
+    fixture.store.revoke_token(id, token, Actor::Operator, now).await.unwrap();
+    assert_rejected(&fixture, actor_of(token), now, &DomainError::AccessEnded).await;
+}
+
+async fn expired_token_is_rejected(fixture: Fixture) {
+    with_layer(&fixture).await;
+    let token = new_token(&fixture).await;
+    let later = fixture.now().plus_millis(HOUR);
+    assert_rejected(&fixture, actor_of(token), later, &DomainError::AccessEnded).await;
+}
+
+async fn token_without_the_scope_is_rejected(fixture: Fixture) {
+    with_layer(&fixture).await;
+    let token = new_token(&fixture).await;
+    let actor = Actor::Token { token, scope: Some(Scope::ReadFolder) };
+    let missing = DomainError::MissingScope(Scope::ReadFolder);
+    assert_rejected(&fixture, actor, fixture.tick(), &missing).await;
+}
+
+async fn removed_member_is_rejected(fixture: Fixture) {
+    with_layer(&fixture).await;
+    let other = user("other@office.test", None);
+    let (id, now) = (fixture.workspace_id, fixture.tick());
+    fixture.store.add_member(id, Actor::Operator, other, Role::Owner, now).await.unwrap();
+    let (session, token) = (session(&fixture).await, new_token(&fixture).await);
+    let people = fixture.store.people(id).await.unwrap();
+    let owner = people.iter().find(|known| known.person.email == email()).unwrap().person.id;
+    fixture.store.remove_member(id, Actor::Operator, owner, fixture.tick()).await.unwrap();
+    let forbidden = DomainError::Forbidden { required_role: Role::Viewer };
+    assert_rejected(&fixture, Actor::Session(session), fixture.tick(), &forbidden).await;
+    assert_rejected(&fixture, Actor::Member(owner), fixture.tick(), &forbidden).await;
+    let ended = DomainError::AccessEnded;
+    assert_rejected(&fixture, actor_of(token), fixture.tick(), &ended).await;
+}
+
+async fn lower_role_is_rejected(fixture: Fixture) {
+    with_layer(&fixture).await;
+    let (id, now) = (fixture.workspace_id, fixture.tick());
+    let other = user("other@office.test", None);
+    fixture.store.add_member(id, Actor::Operator, other, Role::Owner, now).await.unwrap();
+    let actors = [Actor::Session(session(&fixture).await), actor_of(new_token(&fixture).await)];
+    let demoted = user(OWNER, None);
+    fixture.store.add_member(id, Actor::Operator, demoted, Role::Viewer, now).await.unwrap();
+    for actor in actors {
+        for (name, result) in try_all(&fixture, actor, fixture.tick()).await {
+            match name {
+                "view" | "name" | "token" => result.unwrap_or_else(|error| {
+                    // The second actor finds the token of the first.
+                    assert!(matches!(actor, Actor::Token { .. }), "{name}: {error}");
+                }),
+                _ => {
+                    let (error, _) = domain_error(result);
+                    assert!(matches!(error, DomainError::Forbidden { .. }), "{name}: {error}");
+                }
+            }
+        }
+    }
+}
+
+async fn credentials_of_another_workspace_are_rejected(fixture: Fixture) {
+    with_layer(&fixture).await;
+    let name = WorkspaceName::parse("Branch").unwrap();
+    let owner = user("other@office.test", None);
+    let branch = fixture.store.create_workspace(name, Currency::EUR, owner, fixture.tick()).await;
+    let branch = fixture.in_workspace(branch.unwrap().id);
+    let member = user(OWNER, None);
+    let (id, now) = (branch.workspace_id, fixture.tick());
+    fixture.store.add_member(id, Actor::Operator, member, Role::Owner, now).await.unwrap();
+    let token = new_token(&branch).await;
+    let now = fixture.tick();
+    assert_rejected(&fixture, actor_of(token), now, &DomainError::AccessEnded).await;
+}
+
+async fn ended_session_cannot_change_its_user(fixture: Fixture) {
+    let session = session(&fixture).await;
+    let later = fixture.now().plus_millis(HOUR);
+    let preferences = Preferences { language: Some("fr".to_owned()), theme: None };
+    let changed = fixture.store.set_preferences(session, preferences, later).await;
+    assert_eq!(domain_error(changed).0, DomainError::AccessEnded);
+    let changed = fixture.store.change_password(session, "hash".to_owned(), later).await;
+    assert_eq!(domain_error(changed).0, DomainError::AccessEnded);
+    let account = fixture.store.account(&email()).await.unwrap().unwrap();
+    assert_eq!(account.password_hash, None);
+}
