@@ -36,6 +36,7 @@ mod postgres_tls;
 mod rate_limit;
 mod record_keys;
 mod resources;
+mod revoked_rights;
 mod scopes;
 mod search;
 mod serve;
