@@ -136,6 +136,8 @@ pub(crate) async fn tokens(
             hint: token.hint(),
             scopes: Scope::ALL.into_iter().collect(),
             expires_at: None,
+            is_read_only: false,
+            max_days: None,
         };
         store.create_token(new, Actor::Operator, now()).await?;
         tokens.push(token);

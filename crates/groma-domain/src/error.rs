@@ -1,6 +1,6 @@
 //! Errors of the domain rules.
 
-use crate::{Permission, Role, Scope, token::missing_scope};
+use crate::{Permission, Role, Scope};
 use std::fmt;
 use thiserror::Error;
 
@@ -45,9 +45,12 @@ pub enum DomainError {
         /// The lowest role that allows the action.
         required_role: Role,
     },
-    /// The token lacks a scope.
-    #[error("{}", missing_scope(*.0))]
+    /// The token lacks a scope. The API contract fixes the wording.
+    #[error("Token missing required scope: {0}")]
     MissingScope(Scope),
+    /// The token is read-only.
+    #[error("Token is read-only")]
+    ReadOnlyToken,
     /// The session or token ended, or its owner is no longer a member.
     #[error("Unknown or revoked token")]
     AccessEnded,
@@ -267,6 +270,8 @@ violations! {
     NotTags = "not-tags": "must be a list of strings",
     WrongTag { max: usize } = "wrong-tag": "must contain only tags of 1 to {max} characters",
     TooManyTags { max: usize } = "too-many-tags": "must have at most {max} tags",
+    ServiceOwner = "service-owner": "must not be owner: nobody logs in as a service account",
+    TokenTooLong { days: u32 } = "token-too-long": "must be at most {days} days from now",
     TooManyViews { max: usize } = "too-many-views": "cannot be added: a member can save at most {max} views",
     NotObject = "not-object": "must be a JSON object",
     TooManyCustomFields { max: usize } = "too-many-custom-fields": "must have at most {max} entries",

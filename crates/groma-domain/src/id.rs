@@ -60,6 +60,8 @@ id! {
     SessionId
     /// An invitation (not its secret).
     InvitationId
+    /// An entry of the security log.
+    SecurityEntryId
     /// A saved view of a list.
     SavedViewId
     /// A layer.

@@ -39,7 +39,7 @@ pub use error::{DomainError, FieldError, FieldErrors, PropertyError, Violation};
 pub use event::Event;
 pub use id::{
     BaseMapId, DeliveryId, EndpointId, GeometryId, InvitationId, LayerId, PersonId, RecordId,
-    SavedViewId, SessionId, StatusId, TokenId, UserId, WorkspaceId,
+    SavedViewId, SecurityEntryId, SessionId, StatusId, TokenId, UserId, WorkspaceId,
 };
 pub use kind::Kind;
 pub use layer::Layer;

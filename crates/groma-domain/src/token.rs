@@ -111,12 +111,6 @@ impl fmt::Debug for TokenHash {
     }
 }
 
-/// The message of a 403 response. The API contract fixes its wording.
-#[must_use]
-pub fn missing_scope(scope: Scope) -> String {
-    format!("Token missing required scope: {scope}")
-}
-
 /// Parses a token's name: one line of 1 to 100 characters.
 pub fn parse_name(text: &str) -> Result<String, Violation> {
     parse_line(text, 100)

@@ -31,6 +31,8 @@ pub(crate) struct ActorRights {
     pub(crate) member: Option<(PersonId, Role)>,
     /// The scopes of the token.
     pub(crate) scopes: Option<Scopes>,
+    /// Whether the token is read-only.
+    pub(crate) is_read_only: bool,
 }
 
 /// An actor whose rights were read in the transaction of the change.
@@ -48,7 +50,8 @@ impl AuthorizedActor {
 
     /// Checks the rights that were read; `None` when the session or token has ended.
     pub(crate) fn new(actor: Actor, rights: Option<ActorRights>) -> Result<Self> {
-        let ActorRights { member, scopes } = rights.ok_or(DomainError::AccessEnded)?;
+        let ActorRights { member, scopes, is_read_only } =
+            rights.ok_or(DomainError::AccessEnded)?;
         let (person, role) = member.ok_or(match actor {
             Actor::Token { .. } => DomainError::AccessEnded,
             _ => DomainError::Forbidden { required_role: Role::Viewer },
@@ -57,6 +60,9 @@ impl AuthorizedActor {
             && !scopes.contains(scope)
         {
             return Err(DomainError::MissingScope(scope).into());
+        }
+        if is_read_only {
+            return Err(DomainError::ReadOnlyToken.into());
         }
         Ok(Self { actor, person: Some(person), role })
     }

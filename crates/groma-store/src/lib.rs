@@ -13,6 +13,7 @@ mod actor;
 mod engine;
 mod error;
 mod secret_encryption;
+mod security_log;
 
 mod accounts;
 mod audit_log;
@@ -60,6 +61,7 @@ pub use records::{
 };
 pub use saved_views::{NewSavedView, SavedView};
 pub use secret_encryption::EncryptionKey;
+pub use security_log::{NewSecurityEntry, SecurityEntry, SecurityLogFilter};
 pub use store::Store;
 pub use webhooks::{
     Attempt, AttemptRow, Delivery, DeliveryCounts, DeliveryDetail, DeliveryFeed, DeliveryFilter,

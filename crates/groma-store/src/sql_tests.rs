@@ -5,7 +5,7 @@ use crate::{
     engine::{self, Postgres, Sqlite},
     idempotency, layers, people,
     records::{self, Dialect},
-    saved_views, webhooks, workspaces,
+    saved_views, security_log, webhooks, workspaces,
 };
 use groma_domain::Kind;
 use groma_testkit::postgres::PostgresDatabase;
@@ -22,6 +22,7 @@ fn every_sqlite_statement_can_be_prepared() {
         base_maps::sqlite::ALL,
         people::sqlite::ALL,
         audit_log::sqlite::ALL,
+        security_log::sqlite::ALL,
         idempotency::sqlite::ALL,
         webhooks::sqlite::sql::ALL,
         records::sqlite::sql::ALL,
@@ -52,6 +53,7 @@ async fn every_postgres_statement_can_be_prepared() {
         base_maps::postgres::ALL,
         people::postgres::ALL,
         audit_log::postgres::ALL,
+        security_log::postgres::ALL,
         idempotency::postgres::ALL,
         webhooks::postgres::sql::ALL,
         records::postgres::sql::ALL,

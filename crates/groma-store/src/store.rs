@@ -7,13 +7,14 @@ use crate::{
     EndpointChange, EndpointHealth, EndpointOutcome, ExportedRecord, FeaturePage, FeatureQuery,
     FeatureTablePage, FeatureTableQuery, GeometryEdit, Invitation, KnownPerson, Label,
     LayerFeature, LeaseRequest, Member, MonthHours, NewEndpoint, NewGeometries, NewInvitation,
-    NewLayer, NewSavedView, NewSession, NewToken, NewUser, Page, PastDelivery, PostOutcome,
-    Preferences, Progress, RecordPage, RecordQuery, Redeliver, ReservedReferences, RestoreReport,
-    Result, RotatedSecret, SavedView, SecretsState, ServerInfo, Session, SessionRow,
-    ThrottleBucket, Tile, TokenRow, WebhookTarget, Workload, WorkspaceFilter, accounts::Accounts,
-    audit_log::AuditLog, authentication::Authentication, backup, base_maps::BaseMapStore, copy,
-    diagnostics, engine::Engine, layers::Layers, records::Records, saved_views::SavedViews,
-    webhooks::Webhooks, workspaces::Workspaces,
+    NewLayer, NewSavedView, NewSecurityEntry, NewSession, NewToken, NewUser, Page, PastDelivery,
+    PostOutcome, Preferences, Progress, RecordPage, RecordQuery, Redeliver, ReservedReferences,
+    RestoreReport, Result, RotatedSecret, SavedView, SecretsState, SecurityEntry,
+    SecurityLogFilter, ServerInfo, Session, SessionRow, ThrottleBucket, Tile, TokenRow,
+    WebhookTarget, Workload, WorkspaceFilter, accounts::Accounts, audit_log::AuditLog,
+    authentication::Authentication, backup, base_maps::BaseMapStore, copy, diagnostics,
+    engine::Engine, layers::Layers, records::Records, saved_views::SavedViews,
+    security_log::SecurityLog, webhooks::Webhooks, workspaces::Workspaces,
 };
 use bytes::Bytes;
 use delegate::delegate;
@@ -33,7 +34,7 @@ use groma_domain::{
 };
 use groma_geo::grid::TileId;
 use serde_json::{Map, Value};
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{net::IpAddr, path::Path, sync::Arc, time::Duration};
 use uuid::Uuid;
 
 /// How often a serving store checks for changes of other processes.
@@ -55,6 +56,7 @@ pub struct Store {
     authentication: Authentication,
     accounts: Accounts,
     saved_views: SavedViews,
+    security_log: SecurityLog,
 }
 
 impl Store {
@@ -70,6 +72,7 @@ impl Store {
             records: Records::new(engine, webhooks.context()),
             accounts: Accounts::new(engine, &authentication, &layers),
             saved_views: SavedViews::new(engine),
+            security_log: SecurityLog::new(engine),
             webhooks,
             layers,
             authentication,
@@ -109,7 +112,11 @@ impl Store {
 
     /// Maintains a serving store until dropped: notices changes of other processes, and writes when tokens
     /// were used.
-    pub async fn run_maintenance(&self, clock: impl Fn() -> Timestamp) {
+    pub async fn run_maintenance(
+        &self,
+        clock: impl Fn() -> Timestamp,
+        security_log_retention: Option<Duration>,
+    ) {
         let mut interval = tokio::time::interval(MAINTENANCE_INTERVAL);
         interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         for count in 1_u64.. {
@@ -117,12 +124,28 @@ impl Store {
             if let Engine::Sqlite(engine) = &self.engine {
                 engine.notice_commits();
             }
-            if count.is_multiple_of(FLUSH_EVERY)
-                && let Err(error) = self.flush(clock()).await
-            {
+            if !count.is_multiple_of(FLUSH_EVERY) {
+                continue;
+            }
+            if let Err(error) = self.flush(clock()).await {
                 tracing::warn!(%error, "failed to write when tokens were used");
             }
+            if let Some(retention) = security_log_retention
+                && let Err(error) = self.delete_old_security_entries(clock(), retention).await
+            {
+                tracing::warn!(%error, "failed to delete old entries of the security log");
+            }
         }
+    }
+
+    /// Deletes up to a thousand entries of the security log that are older than `retention`.
+    pub async fn delete_old_security_entries(
+        &self,
+        now: Timestamp,
+        retention: Duration,
+    ) -> Result<u64> {
+        let millis = i64::try_from(retention.as_millis()).unwrap_or(i64::MAX);
+        self.security_log.delete_older(now.plus_millis(-millis)).await
     }
 
     /// Writes what is only in memory, when serving ends.
@@ -155,9 +178,10 @@ impl Store {
         url: &DatabaseUrl,
         file: &Path,
         overwrite: bool,
+        now: Timestamp,
         progress: impl Fn(Progress) + Send + 'static,
     ) -> Result<BackupReport> {
-        backup::backup(url, file, overwrite, progress).await
+        backup::backup(url, file, overwrite, now, progress).await
     }
 
     /// Replaces a database that is not served by a backup. The replaced file is kept, with `stamp` appended
@@ -196,7 +220,7 @@ impl Store {
 
         to self.authentication {
             /// Looks up a token and counts a request against its rate limit.
-            pub async fn authenticate(&self, token: PresentedToken<'_>, limit: u32, now: Timestamp) -> Result<AuthOutcome>;
+            pub async fn authenticate(&self, token: PresentedToken<'_>, limit: u32, client: Option<IpAddr>, now: Timestamp) -> Result<AuthOutcome>;
             /// Writes what is only in memory.
             pub async fn flush(&self, now: Timestamp) -> Result<()>;
         }
@@ -208,6 +232,8 @@ impl Store {
             /// The workspace of this key or name.
             #[call(find)]
             pub async fn find_workspace(&self, filter: &WorkspaceFilter) -> Result<Workspace>;
+            /// How many days new tokens of a workspace are valid at most; `None` for no limit.
+            pub async fn max_token_days(&self, workspace: WorkspaceId) -> Result<Option<u32>>;
         }
 
         to self.base_maps {
@@ -227,6 +253,15 @@ impl Store {
             /// or of these subjects.
             #[call(recent)]
             pub async fn recent_audit_entries(&self, workspace: WorkspaceId, subjects: Option<&[Uuid]>, before: Option<i64>, limit: u32) -> Result<Vec<AuditEntry>>;
+        }
+
+        to self.security_log {
+            /// Writes an entry of the security log.
+            #[call(write)]
+            pub async fn log_security(&self, entry: NewSecurityEntry) -> Result<()>;
+            /// Up to `limit` entries of the security log, newest first.
+            #[call(recent)]
+            pub async fn security_entries(&self, filter: SecurityLogFilter, limit: u32) -> Result<Vec<SecurityEntry>>;
         }
 
         to self.saved_views {
@@ -332,11 +367,15 @@ impl Store {
             pub async fn set_up(&self, name: WorkspaceName, currency: Currency, owner: NewUser, now: Timestamp) -> Result<Workspace>;
             /// Changes the name or currency of a workspace.
             pub async fn change_workspace(&self, workspace: WorkspaceId, actor: Actor, name: WorkspaceName, currency: Currency, now: Timestamp) -> Result<Workspace>;
+            /// Sets how many days new tokens of a workspace are valid at most; `None` for no limit.
+            pub async fn set_max_token_days(&self, workspace: WorkspaceId, actor: Actor, days: Option<u32>, now: Timestamp) -> Result<()>;
             /// Deletes a workspace and everything in it. Its tokens end at once; its records are deleted in
             /// small steps.
             pub async fn delete_workspace(&self, workspace: WorkspaceId, actor: Actor, now: Timestamp) -> Result<()>;
             /// Adds a member, or changes the role of one.
             pub async fn add_member(&self, workspace: WorkspaceId, actor: Actor, user: NewUser, role: Role, now: Timestamp) -> Result<Member>;
+            /// Adds a service account: a member without a login, who owns the tokens of a machine.
+            pub async fn add_service_account(&self, workspace: WorkspaceId, actor: Actor, name: &str, role: Role, now: Timestamp) -> Result<Person>;
             /// Everyone in a workspace, by name.
             pub async fn people(&self, workspace: WorkspaceId) -> Result<Vec<KnownPerson>>;
             /// Changes the name of the acting member in a workspace. Records show it at once.
@@ -384,9 +423,9 @@ impl Store {
             /// Ends a session of a user at once.
             pub async fn end_session(&self, user: UserId, session: SessionId) -> Result<()>;
             /// Changes the password of a user and ends all their sessions except `keep`.
-            pub async fn change_password(&self, session: SessionId, hash: String, now: Timestamp) -> Result<()>;
+            pub async fn change_password(&self, session: SessionId, hash: String, address: &str, now: Timestamp) -> Result<()>;
             /// Sets the password of a user and ends all their sessions.
-            pub async fn set_password(&self, email: Email, hash: String) -> Result<()>;
+            pub async fn set_password(&self, email: Email, hash: String, now: Timestamp) -> Result<()>;
             /// Creates a token.
             pub async fn create_token(&self, token: NewToken, actor: Actor, now: Timestamp) -> Result<TokenId>;
             /// The tokens of a workspace, or of all.

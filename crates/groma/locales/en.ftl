@@ -825,6 +825,61 @@ map-table-bad-query = The box must be four numbers: west, south, east, north.
 
 ## Settings: API tokens
 
+security-log-title = Security log
+security-log-subtitle = Logins, members, tokens and settings
+security-log-topics = Topic
+security-log-topic = { $topic ->
+    [login] Logins
+    [password] Passwords
+    [user] Accounts
+    [member] Members
+    [invitation] Invitations
+    [token] API tokens
+    [webhook] Webhooks
+    [workspace] Workspace
+   *[all] All topics
+}
+security-log-empty = No entries.
+security-log-time = Time
+security-log-what = Event
+security-log-who = By
+security-log-address = Address
+security-log-details = Details
+security-log-stranger = Unknown
+security-log-former-member = Former member
+security-log-action = { $action ->
+    [login-succeeded] Logged in
+    [login-failed] Login failed
+    [logout] Logged out
+    [session-ended] Session ended
+    [session-othersEnded] All other sessions ended
+    [password-changed] Password changed
+    [password-reset] Password reset
+    [user-disabled] Account disabled
+    [user-enabled] Account enabled
+    [user-erased] Account erased
+    [member-added] Member added
+    [member-updated] Role changed
+    [member-removed] Member removed
+    [member-renamed] Member renamed
+    [invitation-created] Invitation created
+    [invitation-cancelled] Invitation canceled
+    [token-created] Token created
+    [token-revoked] Token revoked
+    [workspace-updated] Workspace settings changed
+    [workspace-deleted] Workspace deleted
+    [webhook-created] Webhook endpoint added
+    [webhook-updated] Webhook endpoint changed
+    [webhook-enabled] Webhook endpoint enabled
+    [webhook-disabled] Webhook endpoint disabled
+    [webhook-gaveUp] Webhook endpoint disabled after failures
+    [webhook-secretRotated] Webhook secret rotated
+    [webhook-deleted] Webhook endpoint deleted
+    [export-created] Data exported
+    [backup-started] Backup started
+   *[other] { $action }
+}
+
 tokens-title = API tokens
 token-new = New token
 tokens-empty = No tokens yet. Scripts, QGIS and other services use a token to read this workspace. A token can never do more than its owner.
@@ -863,6 +918,10 @@ token-already-created = This token was already created. If you did not copy it, 
 token-revoke-title = Revoke “{ $name }”
 token-revoke-text = Requests with this token will fail immediately. A revoked token cannot be restored; create a new one instead.
 token-revoked = Token “{ $name }” revoked.
+token-owner = Acts for
+token-owner-me = Me
+token-read-only = Read-only
+token-read-only-hint = Requests that change anything are rejected, whatever the scopes are.
 
 ## Settings: webhooks
 
@@ -1020,6 +1079,11 @@ members-left = You have left the workspace.
 members-remove-title = Remove { $name }
 members-remove-text = { $name } will lose access immediately, and their API tokens for this workspace will be revoked. Their name stays on existing records.
 members-removed = { $name } removed.
+members-service-account = Service account
+members-service-title = Service accounts
+members-service-hint = A service account is a member without a login. It owns the tokens of a machine, which stay valid when people leave.
+members-service-add = Add service account
+members-service-added = { $name } added. Create a token for it under API tokens.
 role-name = { $role ->
     [viewer] viewer
     [editor] editor
@@ -1038,6 +1102,9 @@ role-description = { $role ->
 workspace-title = Workspace
 workspace-currency = Currency
 workspace-currency-hint = Default for new folders
+workspace-max-token-days = Longest lifetime of API tokens, in days
+workspace-max-token-days-hint = Applies to new tokens. Leave empty for no limit.
+workspace-max-token-days-invalid = must be a number from 1 to 36500, or empty
 workspace-saved = Workspace saved.
 workspace-for-scripts = API
 workspace-key = Workspace key

@@ -835,6 +835,8 @@ violation = { $code ->
     [too-many-people] doit avoir au plus { $max } personnes
     [wrong-tag] ne doit contenir que des étiquettes de 1 à { $max } caractères
     [too-many-tags] doit avoir au plus { $max } étiquettes
+    [service-owner] ne peut pas être propriétaire : personne ne se connecte avec un compte de service
+    [token-too-long] doit être dans { $days } jours au plus
     [too-many-views] ne peut pas être ajoutée : un membre peut enregistrer au plus { $max } vues
     [too-many-custom-fields] doit avoir au plus { $max } champs
     [wrong-custom-field-name] doit avoir des noms de 1 à { $max } caractères
@@ -963,6 +965,61 @@ map-table-bad-query = L’étendue doit comporter quatre nombres : ouest, sud, e
 
 ## Settings: API tokens
 
+security-log-title = Journal de sécurité
+security-log-subtitle = Connexions, membres, jetons et paramètres
+security-log-topics = Sujet
+security-log-topic = { $topic ->
+    [login] Connexions
+    [password] Mots de passe
+    [user] Comptes
+    [member] Membres
+    [invitation] Invitations
+    [token] Jetons d’API
+    [webhook] Webhooks
+    [workspace] Espace de travail
+   *[all] Tous les sujets
+}
+security-log-empty = Aucune entrée.
+security-log-time = Date
+security-log-what = Événement
+security-log-who = Par
+security-log-address = Adresse
+security-log-details = Détails
+security-log-stranger = Inconnu
+security-log-former-member = Ancien membre
+security-log-action = { $action ->
+    [login-succeeded] Connexion
+    [login-failed] Échec de connexion
+    [logout] Déconnexion
+    [session-ended] Session terminée
+    [session-othersEnded] Toutes les autres sessions terminées
+    [password-changed] Mot de passe modifié
+    [password-reset] Mot de passe réinitialisé
+    [user-disabled] Compte désactivé
+    [user-enabled] Compte réactivé
+    [user-erased] Compte effacé
+    [member-added] Membre ajouté
+    [member-updated] Rôle modifié
+    [member-removed] Membre retiré
+    [member-renamed] Membre renommé
+    [invitation-created] Invitation créée
+    [invitation-cancelled] Invitation annulée
+    [token-created] Jeton créé
+    [token-revoked] Jeton révoqué
+    [workspace-updated] Paramètres de l’espace de travail modifiés
+    [workspace-deleted] Espace de travail supprimé
+    [webhook-created] Point de terminaison ajouté
+    [webhook-updated] Point de terminaison modifié
+    [webhook-enabled] Point de terminaison activé
+    [webhook-disabled] Point de terminaison désactivé
+    [webhook-gaveUp] Point de terminaison désactivé après des échecs
+    [webhook-secretRotated] Secret du webhook renouvelé
+    [webhook-deleted] Point de terminaison supprimé
+    [export-created] Données exportées
+    [backup-started] Sauvegarde commencée
+   *[other] { $action }
+}
+
 tokens-title = Jetons d’API
 token-new = Nouveau jeton
 tokens-empty = Aucun jeton pour l’instant. Les scripts, QGIS et d’autres services utilisent un jeton pour lire cet espace de travail. Un jeton ne peut jamais faire plus que la personne à qui il appartient.
@@ -1001,6 +1058,10 @@ token-already-created = Ce jeton a déjà été créé. Si vous ne l’avez pas 
 token-revoke-title = Révoquer « { $name } »
 token-revoke-text = Les requêtes avec ce jeton échoueront immédiatement. Un jeton révoqué ne peut pas être rétabli ; créez-en un nouveau.
 token-revoked = Jeton « { $name } » révoqué.
+token-owner = Agit pour
+token-owner-me = Moi
+token-read-only = Lecture seule
+token-read-only-hint = Les requêtes qui modifient des données sont refusées, quels que soient les droits.
 
 ## Settings: webhooks
 
@@ -1164,6 +1225,11 @@ members-left = Vous avez quitté l’espace de travail.
 members-remove-title = Retirer { $name }
 members-remove-text = { $name } perdra immédiatement l’accès, et ses jetons d’API pour cet espace de travail seront révoqués. Son nom reste sur les fiches existantes.
 members-removed = { $name } ne fait plus partie de l’espace de travail.
+members-service-account = Compte de service
+members-service-title = Comptes de service
+members-service-hint = Un compte de service est un membre sans identifiants de connexion. Il détient les jetons d’une machine, qui restent valides quand des personnes partent.
+members-service-add = Ajouter un compte de service
+members-service-added = { $name } a été ajouté. Créez un jeton pour ce compte dans Jetons d’API.
 role-name = { $role ->
     [viewer] lecteur
     [editor] éditeur
@@ -1182,6 +1248,9 @@ role-description = { $role ->
 workspace-title = Espace de travail
 workspace-currency = Devise
 workspace-currency-hint = Par défaut pour les nouveaux dossiers
+workspace-max-token-days = Durée maximale des jetons d’API, en jours
+workspace-max-token-days-hint = S’applique aux nouveaux jetons. Laissez vide pour ne pas fixer de limite.
+workspace-max-token-days-invalid = doit être un nombre de 1 à 36500, ou vide
 workspace-saved = Espace de travail enregistré.
 workspace-for-scripts = API
 workspace-key = Clé de l’espace de travail

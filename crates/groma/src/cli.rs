@@ -122,8 +122,32 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Show the security log: logins, tokens, roles, settings, exports and backups, newest first.
+    SecurityLog(SecurityLogArgs),
     /// Check whether the local server is ready, through server.admin_listen.
     Health,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SecurityLogArgs {
+    /// Only entries of this workspace, and logins of its members.
+    #[command(flatten)]
+    pub(crate) workspace: WorkspaceArg,
+    /// Only what this user did, or what was done to this user.
+    #[arg(long, value_parser = parse_email, value_name = "EMAIL")]
+    pub(crate) user: Option<Email>,
+    /// Only actions that begin with this text, for example login or token.created.
+    #[arg(long)]
+    pub(crate) action: Option<String>,
+    /// Only entries of the last time, for example 7d or 24h.
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) last: Option<i64>,
+    /// The largest number of entries.
+    #[arg(long, default_value_t = 100)]
+    pub(crate) limit: u32,
+    /// Print JSON, one entry per line.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -198,6 +222,21 @@ pub(crate) enum UserCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Add a service account to a workspace: a member without a login, who owns the tokens of a
+    /// machine. Prints its address, which `groma token create --user` takes.
+    AddService {
+        /// Name, for example "Nightly export".
+        #[arg(value_parser = person::parse_name)]
+        name: String,
+        #[command(flatten)]
+        workspace: WorkspaceArg,
+        /// viewer, editor or admin
+        #[arg(long)]
+        role: Role,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
     /// Set a user's password, read from a prompt or from the first line of standard input.
     Password {
         /// Email address of the user.
@@ -218,6 +257,9 @@ pub(crate) enum TokenCommand {
         /// Name of the token.
         #[arg(long, value_parser = token::parse_name)]
         name: String,
+        /// A token that cannot change anything, whatever its scopes are.
+        #[arg(long)]
+        read_only: bool,
         /// Comma-separated scopes, for example READ_FOLDER,READ_BUDGET. Empty for none.
         #[arg(long, value_parser = Scopes::parse)]
         scopes: Scopes,

@@ -13,6 +13,7 @@ mod progress;
 mod prompt;
 mod record_file;
 mod records;
+mod security_log;
 mod serve;
 mod token;
 mod user;
@@ -132,6 +133,7 @@ pub(crate) async fn run(cli: Cli) -> Result<(), CommandError> {
         Command::Workspace(command) => workspace::run(&store, command).await,
         Command::User(command) => user::run(&store, command).await,
         Command::Token(command) => token::run(&settings, &store, command).await,
+        Command::SecurityLog(arguments) => security_log::run(&store, arguments).await,
         Command::Webhook(command) => webhook::run(&settings, &store, command).await,
         Command::Layer(command) => layer::run(&settings, &store, command).await,
         Command::Import(ImportCommand::Records(import)) => import::run(&store, import).await,

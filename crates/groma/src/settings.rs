@@ -17,6 +17,7 @@ use std::{
     fmt,
     net::SocketAddr,
     path::{Path, PathBuf},
+    time::Duration,
 };
 use thiserror::Error;
 
@@ -28,6 +29,7 @@ pub(crate) struct Settings {
     pub(crate) database: DatabaseUrl,
     pub(crate) limits: Limits,
     pub(crate) webhooks: Webhooks,
+    pub(crate) security: Security,
     pub(crate) geo: Geo,
     pub(crate) map: Map,
     pub(crate) log: LogFormat,
@@ -94,6 +96,14 @@ pub(crate) struct Webhooks {
     pub(crate) allow_networks: Vec<IpNet>,
     pub(crate) extra_roots: Option<PathBuf>,
     pub(crate) encryption_key: Option<EncryptionKey>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Security {
+    /// How long the security log is kept; `None` for ever.
+    pub(crate) log_retention: Option<Duration>,
+    /// How many days tokens are valid at most.
+    pub(crate) max_token_days: Option<u32>,
 }
 
 #[derive(Clone, Debug)]

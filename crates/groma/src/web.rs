@@ -75,6 +75,8 @@ pub(crate) struct Web {
     /// Whether browsers use https.
     is_secure: bool,
     pub(crate) token_prefix: TokenPrefix,
+    /// How many days tokens are valid at most.
+    pub(crate) max_token_days: Option<u32>,
     /// The code that the first setup requires. The server prints it when it starts.
     setup_code: Secret,
     /// The URL of the map style, and the hosts that it loads from.
@@ -104,6 +106,7 @@ impl Web {
             geo_url: settings.server.geo_public_url(),
             allow_http_webhooks: settings.webhooks.allow_http,
             token_prefix: settings.service.token_prefix.clone(),
+            max_token_days: settings.security.max_token_days,
             setup_code: new_secret()?,
             map_style: settings.map.style.clone(),
             map_hosts: settings.map.hosts.clone(),

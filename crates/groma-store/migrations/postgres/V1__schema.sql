@@ -20,7 +20,9 @@ CREATE TABLE workspaces (
     endpoints_version bigint NOT NULL DEFAULT 0,
     created_at bigint NOT NULL,
     -- A JSON list.
-    base_maps text NOT NULL DEFAULT '[]'
+    base_maps text NOT NULL DEFAULT '[]',
+    -- How many days new tokens are valid at most; null for no limit.
+    max_token_days integer
 );
 
 CREATE TABLE users (
@@ -61,7 +63,11 @@ CREATE TABLE tokens (
     revoked_at bigint,
     last_used_at bigint,
     -- The last characters of the token, by which its owner recognises it.
-    hint text
+    hint text,
+    -- Whether it cannot change anything.
+    read_only boolean NOT NULL DEFAULT FALSE,
+    -- The address of the client that used it last.
+    last_used_from text
 );
 CREATE INDEX tokens_by_workspace ON tokens (workspace_id, id);
 
@@ -223,15 +229,16 @@ CREATE UNLOGGED TABLE rate_windows (
 CREATE FUNCTION authenticate(
     token_hash bytea, requests integer, allowed integer, now_millis bigint,
     OUT token_id uuid, OUT workspace_id uuid, OUT person_id uuid, OUT role text, OUT scopes text,
-    OUT expires_at bigint, OUT accepted integer, OUT used integer, OUT reset_micros bigint
+    OUT expires_at bigint, OUT read_only boolean, OUT accepted integer, OUT used integer,
+    OUT reset_micros bigint
 ) LANGUAGE plpgsql AS $$
 DECLARE
     span CONSTANT bigint := 60000000;
     now_micros bigint;
     times bigint[];
 BEGIN
-    SELECT t.id, t.workspace_id, t.person_id, p.role, t.scopes, t.expires_at
-      INTO token_id, workspace_id, person_id, role, scopes, expires_at
+    SELECT t.id, t.workspace_id, t.person_id, p.role, t.scopes, t.expires_at, t.read_only
+      INTO token_id, workspace_id, person_id, role, scopes, expires_at, read_only
       FROM tokens t JOIN people p ON p.workspace_id = t.workspace_id AND p.id = t.person_id
      WHERE t.hash = token_hash AND t.revoked_at IS NULL AND p.role IS NOT NULL;
     IF token_id IS NULL OR expires_at <= now_millis OR allowed = 0 THEN
@@ -259,6 +266,27 @@ BEGIN
     reset_micros := times[1] + span - now_micros;
 END
 $$;
+
+-- What concerns the security of the installation. Entries hold ids and outlive users and workspaces; nothing
+-- but their age deletes them.
+CREATE TABLE security_log (
+    id uuid PRIMARY KEY,
+    at bigint NOT NULL,
+    action text NOT NULL,
+    -- Who did it: a user, or a member without a login. Null for the operator and for strangers.
+    user_id uuid,
+    person_id uuid,
+    workspace_id uuid,
+    -- What it was done to, and the user behind it if it is a person.
+    subject uuid,
+    subject_user_id uuid,
+    -- The address of the client.
+    address text,
+    -- A JSON object without personal data.
+    details text
+);
+CREATE INDEX security_log_by_workspace ON security_log (workspace_id, id);
+CREATE INDEX security_log_by_user ON security_log (user_id, id);
 
 -- Layers, their features, and the tile index.
 

@@ -16,7 +16,9 @@ CREATE TABLE workspaces (
     endpoints_version INTEGER NOT NULL DEFAULT 0,
     created_at INTEGER NOT NULL,
     -- A JSON list.
-    base_maps TEXT NOT NULL DEFAULT '[]'
+    base_maps TEXT NOT NULL DEFAULT '[]',
+    -- How many days new tokens are valid at most; null for no limit.
+    max_token_days INTEGER
 ) STRICT;
 
 CREATE TABLE users (
@@ -58,7 +60,11 @@ CREATE TABLE tokens (
     revoked_at INTEGER,
     last_used_at INTEGER,
     -- The last characters of the token, by which its owner recognises it.
-    hint TEXT
+    hint TEXT,
+    -- Whether it cannot change anything.
+    read_only INTEGER NOT NULL DEFAULT 0,
+    -- The address of the client that used it last.
+    last_used_from TEXT
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX tokens_by_workspace ON tokens (ws, id);
 
@@ -204,6 +210,27 @@ CREATE TABLE audit_log (
     after TEXT
 ) STRICT;
 CREATE INDEX audit_log_by_subject ON audit_log (ws, subject, id);
+
+-- What concerns the security of the installation. Entries hold ids and outlive users and workspaces; nothing
+-- but their age deletes them.
+CREATE TABLE security_log (
+    id BLOB PRIMARY KEY,
+    at INTEGER NOT NULL,
+    action TEXT NOT NULL,
+    -- Who did it: a user, or a member without a login. Null for the operator and for strangers.
+    user_id BLOB,
+    person_id BLOB,
+    workspace_id BLOB,
+    -- What it was done to, and the user behind it if it is a person.
+    subject BLOB,
+    subject_user_id BLOB,
+    -- The address of the client.
+    address TEXT,
+    -- A JSON object without personal data.
+    details TEXT
+) STRICT, WITHOUT ROWID;
+CREATE INDEX security_log_by_workspace ON security_log (workspace_id, id);
+CREATE INDEX security_log_by_user ON security_log (user_id, id);
 
 -- Layers, their features, and the tile index.
 

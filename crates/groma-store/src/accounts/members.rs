@@ -6,6 +6,7 @@ use super::{
 };
 use crate::{
     Actor, Result,
+    actor::AuthorizedActor,
     engine::{dispatch, impl_work, random},
     people::{PeopleWrite, StoredPerson},
     workspaces,
@@ -43,6 +44,7 @@ impl_work! {
     AddMember => Member;
     RemoveMember => Person;
     RenameMember => Person;
+    AddServiceAccount => Person;
 }
 
 impl Accounts {
@@ -59,6 +61,19 @@ impl Accounts {
         let member = self.engine.transact(add).await?;
         self.authentication.clear_cache();
         Ok(member)
+    }
+
+    /// Adds a service account: a member without a login, who owns the tokens of a machine.
+    pub(crate) async fn add_service_account(
+        &self,
+        workspace: WorkspaceId,
+        actor: Actor,
+        name: &str,
+        role: Role,
+        now: Timestamp,
+    ) -> Result<Person> {
+        let name = parse_name(name).map_err(|wrong| DomainError::invalid("name", wrong))?;
+        self.engine.transact(AddServiceAccount { workspace, actor, name, role, now }).await
     }
 
     /// Everyone in a workspace, by name.
@@ -117,6 +132,10 @@ impl AddMember {
         actor.require(permission_to_grant(role))?;
         let invalid = |wrong| DomainError::invalid("name", wrong);
         let given_name = name.as_deref().map(parse_name).transpose().map_err(invalid)?;
+        let prior = tx.person_by_email(workspace, &email).await?;
+        if let Some(account) = prior.as_ref().filter(|prior| prior.is_service_account()) {
+            return change_service_account(tx, workspace, actor, account, role, now).await;
+        }
         let known = tx.user_by_email(&email).await?;
         let is_new = known.is_none();
         let user = match known {
@@ -132,7 +151,6 @@ impl AddMember {
         if let Some(hash) = password_hash.filter(|_| is_new) {
             tx.write_user(UserWrite::SetPassword { user: user.id, hash }).await?;
         }
-        let prior = tx.person_by_email(workspace, &email).await?;
         if prior.as_ref().and_then(|prior| prior.role) == Some(Role::Owner) && role != Role::Owner {
             actor.require(Permission::Own)?;
             if tx.count_owners(workspace).await? == 1 {
@@ -224,4 +242,62 @@ impl RenameMember {
         tx.log(workspace, entry).await?;
         Ok(member.person)
     }
+}
+
+#[derive(Clone)]
+struct AddServiceAccount {
+    workspace: WorkspaceId,
+    actor: Actor,
+    name: String,
+    role: Role,
+    now: Timestamp,
+}
+
+impl AddServiceAccount {
+    async fn run<T: AccountTx>(self, tx: &mut T) -> Result<Person> {
+        let Self { workspace, actor, name, role, now } = self;
+        let (_, actor) = workspaces::authorize(tx, workspace, actor, now).await?;
+        actor.require(Permission::Administer)?;
+        check_service_role(role)?;
+        let id = PersonId::new(now, random());
+        // People have an address. No mail reaches this one, and it is unique.
+        let email = Email::parse(&format!("{}@service.invalid", id.0.simple()))
+            .map_err(|wrong| DomainError::invalid("email", wrong))?;
+        let person = Person { id, name, email };
+        let stored = StoredPerson { person: person.clone(), user: None, role: Some(role) };
+        let save = PeopleWrite::Save { person: stored, at: now };
+        let after = Some(format!(r#"{{"role":"{role}"}}"#));
+        let entry = entry(actor, now, "member.added", id.0, None, after);
+        tx.write_people(workspace, vec![save, PeopleWrite::IncrementGeneration]).await?;
+        tx.log(workspace, entry).await?;
+        Ok(person)
+    }
+}
+
+/// Nobody logs in as a service account, so it cannot own a workspace.
+fn check_service_role(role: Role) -> Result<()> {
+    if role == Role::Owner {
+        return Err(DomainError::invalid("role", Violation::ServiceOwner).into());
+    }
+    Ok(())
+}
+
+/// Changes the role of a service account.
+async fn change_service_account<T: AccountTx>(
+    tx: &mut T,
+    workspace: WorkspaceId,
+    actor: AuthorizedActor,
+    account: &StoredPerson,
+    role: Role,
+    now: Timestamp,
+) -> Result<Member> {
+    check_service_role(role)?;
+    let json = |role: Role| Some(format!(r#"{{"role":"{role}"}}"#));
+    let before = account.role.and_then(json);
+    let entry = entry(actor, now, "member.updated", account.person.id.0, before, json(role));
+    let stored = StoredPerson { role: Some(role), ..account.clone() };
+    let save = PeopleWrite::Save { person: stored, at: now };
+    tx.write_people(workspace, vec![save]).await?;
+    tx.log(workspace, entry).await?;
+    Ok(Member { person: account.person.clone(), role, is_new: false })
 }

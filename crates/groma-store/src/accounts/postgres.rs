@@ -78,7 +78,7 @@ pub(crate) mod sql {
         DELETE_INVITATION = "DELETE FROM invitations WHERE workspace_id = $1 AND id = $2";
         DELETE_INVITATIONS = "DELETE FROM invitations WHERE workspace_id = $1";
         TOKENS = "SELECT t.id, w.name, t.name, p.email, t.scopes, t.created_at, t.expires_at, t.revoked_at, t.last_used_at,
-                p.id, p.name, t.hint
+                p.id, p.name, t.hint, t.last_used_from, t.read_only
             FROM tokens t JOIN people p ON p.workspace_id = t.workspace_id AND p.id = t.person_id
             JOIN workspaces w ON w.id = t.workspace_id
             WHERE $1::uuid IS NULL OR t.workspace_id = $1 ORDER BY t.id";
@@ -87,8 +87,9 @@ pub(crate) mod sql {
         REVOKE_TOKENS_OF = "UPDATE tokens SET revoked_at = $3
             WHERE workspace_id = $1 AND person_id = $2 AND revoked_at IS NULL";
         INSERT_TOKEN = "INSERT INTO tokens
-            (id, workspace_id, person_id, name, hash, scopes, created_at, expires_at, hint)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+            (id, workspace_id, person_id, name, hash, scopes, created_at, expires_at, hint,
+                read_only)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
         REVOKE_TOKEN = "UPDATE tokens SET revoked_at = coalesce(revoked_at, $3) WHERE workspace_id = $1 AND id = $2";
         DELETE_TOKENS = "DELETE FROM tokens WHERE workspace_id = $1";
     }
@@ -336,6 +337,8 @@ pub(super) async fn tokens(
                 person: PersonId(row.try_get(9)?),
                 owner_name: row.try_get(10)?,
                 hint: row.try_get(11)?,
+                last_used_from: row.try_get(12)?,
+                is_read_only: row.try_get(13)?,
             })
         })
         .collect()
@@ -476,7 +479,8 @@ impl AccountTx for PostgresTransaction<'_> {
                     token.scopes.to_string(),
                     token.created_at.as_millis(),
                     token.expires_at.map(Timestamp::as_millis),
-                    token.hint
+                    token.hint,
+                    token.is_read_only
                 ],
             ),
             MembershipWrite::RevokeToken { token, at } => {

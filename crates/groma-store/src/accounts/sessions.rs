@@ -5,7 +5,7 @@ use super::{
     UserWrite, postgres, sqlite,
 };
 use crate::{
-    Result,
+    NewSecurityEntry, Result,
     engine::{dispatch, impl_work, random},
 };
 use groma_domain::{
@@ -128,14 +128,21 @@ impl Accounts {
         &self,
         session: SessionId,
         hash: String,
+        address: &str,
         now: Timestamp,
     ) -> Result<()> {
-        self.engine.transact(ChangePassword { session, hash, now }).await
+        let address = address.to_owned();
+        self.engine.transact(ChangePassword { session, hash, address, now }).await
     }
 
     /// Sets the password of a user and ends all their sessions.
-    pub(crate) async fn set_password(&self, email: Email, hash: String) -> Result<()> {
-        self.engine.transact(SetPassword { email, hash }).await
+    pub(crate) async fn set_password(
+        &self,
+        email: Email,
+        hash: String,
+        now: Timestamp,
+    ) -> Result<()> {
+        self.engine.transact(SetPassword { email, hash, now }).await
     }
 }
 
@@ -163,15 +170,18 @@ impl SetPreferences {
 struct ChangePassword {
     session: SessionId,
     hash: String,
+    address: String,
     now: Timestamp,
 }
 
 impl ChangePassword {
     async fn run<T: AccountTx>(self, tx: &mut T) -> Result<()> {
-        let Self { session, hash, now } = self;
+        let Self { session, hash, address, now } = self;
         let user = find_user(tx, session, now).await?;
         tx.write_user(UserWrite::SetPassword { user, hash }).await?;
-        tx.write_user(UserWrite::EndSessions { user, except: Some(session) }).await
+        tx.write_user(UserWrite::EndSessions { user, except: Some(session) }).await?;
+        let entry = NewSecurityEntry::new("password.changed", now).by(user).from_address(&address);
+        tx.log_security(entry).await
     }
 }
 
@@ -179,14 +189,16 @@ impl ChangePassword {
 struct SetPassword {
     email: Email,
     hash: String,
+    now: Timestamp,
 }
 
 impl SetPassword {
     async fn run<T: AccountTx>(self, tx: &mut T) -> Result<()> {
-        let Self { email, hash } = self;
+        let Self { email, hash, now } = self;
         let not_found = || DomainError::NotFound { resource: "user", key: email.to_string() };
         let user = tx.user_by_email(&email).await?.ok_or_else(not_found)?.id;
         tx.write_user(UserWrite::SetPassword { user, hash }).await?;
-        tx.write_user(UserWrite::EndSessions { user, except: None }).await
+        tx.write_user(UserWrite::EndSessions { user, except: None }).await?;
+        tx.log_security(NewSecurityEntry::new("password.changed", now).about(user)).await
     }
 }

@@ -76,15 +76,16 @@ pub(crate) mod sql {
         DELETE_INVITATION = "DELETE FROM invitations WHERE ws = ?1 AND id = ?2";
         DELETE_INVITATIONS = "DELETE FROM invitations WHERE ws = ?1";
         TOKENS = "SELECT t.id, w.name, t.name, p.email, t.scopes, t.created_at, t.expires_at, t.revoked_at, t.last_used_at,
-                p.id, p.name, t.hint
+                p.id, p.name, t.hint, t.last_used_from, t.read_only
             FROM tokens t JOIN people p ON p.ws = t.ws AND p.id = t.person_id JOIN workspaces w ON w.no = t.ws
             WHERE ?1 IS NULL OR w.id = ?1 ORDER BY t.id";
         TOKEN_WORKSPACE = "SELECT w.id FROM tokens t JOIN workspaces w ON w.no = t.ws WHERE t.id = ?1";
         TOKEN_OWNER = "SELECT person_id FROM tokens WHERE ws = ?1 AND id = ?2";
         REVOKE_TOKENS_OF = "UPDATE tokens SET revoked_at = ?3
             WHERE ws = ?1 AND person_id = ?2 AND revoked_at IS NULL";
-        INSERT_TOKEN = "INSERT INTO tokens (id, ws, person_id, name, hash, scopes, created_at, expires_at, hint)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+        INSERT_TOKEN = "INSERT INTO tokens (id, ws, person_id, name, hash, scopes, created_at, expires_at, hint,
+                read_only)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
         REVOKE_TOKEN = "UPDATE tokens SET revoked_at = coalesce(revoked_at, ?3) WHERE ws = ?1 AND id = ?2";
         DELETE_TOKENS = "DELETE FROM tokens WHERE ws = ?1";
     }
@@ -369,6 +370,8 @@ pub(super) async fn tokens(
                 person: PersonId(row.get(9)?),
                 owner_name: row.get(10)?,
                 hint: row.get(11)?,
+                last_used_from: row.get(12)?,
+                is_read_only: row.get(13)?,
             })
         })?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
@@ -519,7 +522,8 @@ impl AccountTx for SqliteTransaction<'_> {
                     token.scopes.to_string(),
                     token.created_at.as_millis(),
                     token.expires_at.map(Timestamp::as_millis),
-                    token.hint
+                    token.hint,
+                    token.is_read_only
                 ],
             ),
             MembershipWrite::RevokeToken { token, at } => {

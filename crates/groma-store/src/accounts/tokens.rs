@@ -8,7 +8,7 @@ use crate::{
     workspaces,
 };
 use groma_domain::{
-    DomainError, Email, Permission, Timestamp, TokenId, WorkspaceId,
+    DomainError, Email, Permission, Timestamp, TokenId, Violation, WorkspaceId,
     scope::Scopes,
     token::{TokenHash, check_grantable},
 };
@@ -32,7 +32,13 @@ pub struct NewToken {
     pub scopes: Scopes,
     /// When it expires.
     pub expires_at: Option<Timestamp>,
+    /// Whether it cannot change anything.
+    pub is_read_only: bool,
+    /// How many days tokens of this installation are valid at most.
+    pub max_days: Option<u32>,
 }
+
+const DAY_MILLIS: i64 = 24 * 60 * 60 * 1_000;
 
 impl_work! {
     CreateToken => TokenId;
@@ -76,6 +82,20 @@ impl Accounts {
     }
 }
 
+/// Returns an error unless a token with this end is within the limit.
+fn check_lifetime(
+    expires_at: Option<Timestamp>,
+    max_days: Option<u32>,
+    now: Timestamp,
+) -> Result<()> {
+    let Some(days) = max_days else { return Ok(()) };
+    let latest = now.plus_millis(i64::from(days) * DAY_MILLIS);
+    if expires_at.is_some_and(|end| end <= latest) {
+        return Ok(());
+    }
+    Err(DomainError::invalid("expiresAt", Violation::TokenTooLong { days }).into())
+}
+
 /// Creates a token.
 #[derive(Clone)]
 struct CreateToken {
@@ -87,24 +107,34 @@ struct CreateToken {
 impl CreateToken {
     async fn run<T: AccountTx>(self, tx: &mut T) -> Result<TokenId> {
         let Self { token, actor, now } = self;
-        let (_, actor) = workspaces::authorize(tx, token.workspace, actor, now).await?;
+        let (locked, actor) = workspaces::authorize(tx, token.workspace, actor, now).await?;
         let not_found =
             || DomainError::NotFound { resource: "member", key: token.owner.to_string() };
         let owner =
             tx.person_by_email(token.workspace, &token.owner).await?.ok_or_else(not_found)?;
-        // Members create tokens only for themselves.
+        // Members create tokens for themselves, administrators also for service accounts.
         if actor.person.is_some_and(|person| person != owner.person.id) {
-            return Err(not_found().into());
+            if !owner.is_service_account() {
+                return Err(not_found().into());
+            }
+            actor.require(Permission::Administer)?;
         }
+        let limits = [locked.max_token_days, token.max_days];
+        check_lifetime(token.expires_at, limits.into_iter().flatten().min(), now)?;
         check_grantable(token.scopes, owner.role.ok_or_else(not_found)?)?;
         let id = token.id.unwrap_or_else(|| TokenId::new(now, random()));
         if tx.token_owner(token.workspace, id).await?.is_some() {
             return Err(DomainError::invalid("id", "already exists").into());
         }
-        let after = serde_json::json!({ "name": token.name, "scopes": token.scopes.to_string() });
+        let after = serde_json::json!({
+            "name": token.name,
+            "scopes": token.scopes.to_string(),
+            "readOnly": token.is_read_only,
+            "expiresAt": token.expires_at,
+        });
         let entry = NewAuditEntry {
             at: now,
-            actor: Some(owner.person.id),
+            actor: actor.person.or(Some(owner.person.id)),
             action: "token.created",
             subject: id.0,
             before: None,
@@ -119,6 +149,7 @@ impl CreateToken {
             scopes: token.scopes,
             created_at: now,
             expires_at: token.expires_at,
+            is_read_only: token.is_read_only,
         });
         tx.write_membership(token.workspace, insert).await?;
         tx.log(token.workspace, entry).await?;

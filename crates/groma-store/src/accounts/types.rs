@@ -118,11 +118,15 @@ pub struct KnownPerson {
     pub role: Option<Role>,
     /// Whether the person used to be a member.
     pub is_removed: bool,
+    /// Whether it is a service account: a member without a login.
+    pub is_service_account: bool,
 }
 
 impl From<StoredPerson> for KnownPerson {
-    fn from(StoredPerson { person, user, role }: StoredPerson) -> Self {
-        Self { person, role, is_removed: user.is_some() && role.is_none() }
+    fn from(stored: StoredPerson) -> Self {
+        let is_service_account = stored.is_service_account();
+        let StoredPerson { person, user, role } = stored;
+        Self { person, role, is_removed: user.is_some() && role.is_none(), is_service_account }
     }
 }
 
@@ -177,6 +181,10 @@ pub struct TokenRow {
     pub revoked_at: Option<Timestamp>,
     /// When it was last used.
     pub last_used_at: Option<Timestamp>,
+    /// The address of the client that used it last.
+    pub last_used_from: Option<String>,
+    /// Whether it cannot change anything.
+    pub is_read_only: bool,
 }
 
 /// A user as it is stored.
@@ -210,6 +218,7 @@ pub(crate) struct TokenInsert {
     pub(super) scopes: Scopes,
     pub(super) created_at: Timestamp,
     pub(super) expires_at: Option<Timestamp>,
+    pub(super) is_read_only: bool,
 }
 
 /// A write to users and their sessions.

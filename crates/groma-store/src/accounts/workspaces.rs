@@ -9,6 +9,7 @@ use crate::{
     Actor, Result,
     engine::{dispatch, impl_work, random},
     records::RecordWrite,
+    security_log::WorkspaceChange,
     workspaces::{self, WorkspaceWrite},
 };
 use groma_domain::{
@@ -23,6 +24,7 @@ impl_work! {
     SetUp => Workspace;
     ChangeWorkspace => Workspace;
     AuthorizeDeletion => ();
+    SetMaxTokenDays => ();
 }
 
 impl Accounts {
@@ -58,6 +60,17 @@ impl Accounts {
         now: Timestamp,
     ) -> Result<Workspace> {
         self.engine.transact(ChangeWorkspace { workspace, actor, name, currency, now }).await
+    }
+
+    /// Sets how many days new tokens of a workspace are valid at most; `None` for no limit.
+    pub(crate) async fn set_max_token_days(
+        &self,
+        workspace: WorkspaceId,
+        actor: Actor,
+        days: Option<u32>,
+        now: Timestamp,
+    ) -> Result<()> {
+        self.engine.transact(SetMaxTokenDays { workspace, actor, days, now }).await
     }
 
     /// Deletes a workspace and everything in it. Its tokens end at once; its records are deleted in small
@@ -201,7 +214,41 @@ impl AuthorizeDeletion {
             // Someone else deleted it.
             return Ok(());
         }
-        let (_, actor) = workspaces::authorize(tx, workspace, actor, now).await?;
-        actor.require(Permission::Own)
+        let (locked, actor) = workspaces::authorize(tx, workspace, actor, now).await?;
+        actor.require(Permission::Own)?;
+        let name = locked.workspace.name.as_str();
+        let change = WorkspaceChange {
+            at: now,
+            action: "workspace.deleted",
+            actor: actor.person,
+            subject: workspace.0,
+            details: Some(serde_json::json!({ "name": name }).to_string()),
+        };
+        tx.log_workspace_change(workspace, change).await
+    }
+}
+
+#[derive(Clone)]
+struct SetMaxTokenDays {
+    workspace: WorkspaceId,
+    actor: Actor,
+    days: Option<u32>,
+    now: Timestamp,
+}
+
+impl SetMaxTokenDays {
+    async fn run<T: AccountTx>(self, tx: &mut T) -> Result<()> {
+        let Self { workspace, actor, days, now } = self;
+        let (locked, actor) = workspaces::authorize(tx, workspace, actor, now).await?;
+        actor.require(Permission::Administer)?;
+        if locked.max_token_days == days {
+            return Ok(());
+        }
+        let json =
+            |days: Option<u32>| Some(serde_json::json!({ "maxTokenDays": days }).to_string());
+        let (before, after) = (json(locked.max_token_days), json(days));
+        let entry = entry(actor, now, "workspace.updated", workspace.0, before, after);
+        tx.write_workspace(WorkspaceWrite::SetMaxTokenDays(workspace, days)).await?;
+        tx.log(workspace, entry).await
     }
 }

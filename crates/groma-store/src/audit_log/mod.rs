@@ -6,10 +6,26 @@ pub(crate) mod sqlite;
 use crate::{
     Result,
     engine::{Engine, dispatch},
-    people::PeopleTx,
+    security_log::{SecurityLogTx, WorkspaceChange},
 };
 use groma_domain::{PersonId, Timestamp, WorkspaceId};
+use serde_json::{Map, Value};
 use uuid::Uuid;
+
+/// Entries whose actions begin with these words are also in the security log.
+const SECURITY_TOPICS: [&str; 5] = ["token", "member", "invitation", "workspace", "webhook"];
+/// The values of an entry that the security log repeats. None of them is personal.
+const SECURITY_VALUES: [&str; 9] = [
+    "role",
+    "scopes",
+    "readOnly",
+    "expiresAt",
+    "url",
+    "events",
+    "enabled",
+    "currency",
+    "maxTokenDays",
+];
 
 /// An entry of the audit log.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,10 +62,39 @@ impl NewAuditEntry {
     pub(crate) fn document(&self) -> Option<&str> {
         self.after.as_deref().or(self.before.as_deref())
     }
+
+    /// What the security log keeps of the entry; `None` if it does not concern security.
+    pub(crate) fn security_change(&self) -> Option<WorkspaceChange> {
+        let (topic, verb) = self.action.split_once('.')?;
+        let is_logged =
+            SECURITY_TOPICS.contains(&topic) && !matches!(verb, "tested" | "redelivered");
+        is_logged.then(|| WorkspaceChange {
+            at: self.at,
+            action: self.action,
+            actor: self.actor,
+            subject: self.subject,
+            details: security_details(self.before.as_deref(), self.after.as_deref()),
+        })
+    }
+}
+
+/// The values before and after a change that the security log keeps.
+fn security_details(before: Option<&str>, after: Option<&str>) -> Option<String> {
+    let kept = |document: Option<&str>| -> Option<Map<String, Value>> {
+        let mut values: Map<String, Value> = serde_json::from_str(document?).ok()?;
+        values.retain(|name, _| SECURITY_VALUES.contains(&name.as_str()));
+        Some(values).filter(|values| !values.is_empty())
+    };
+    let sides = [("before", kept(before)), ("after", kept(after))];
+    let details: Map<String, Value> = sides
+        .into_iter()
+        .filter_map(|(name, values)| Some((name.to_owned(), Value::Object(values?))))
+        .collect();
+    (!details.is_empty()).then(|| Value::Object(details).to_string())
 }
 
 /// Operations of a transaction on the audit log.
-pub(crate) trait AuditLogTx: PeopleTx {
+pub(crate) trait AuditLogTx: SecurityLogTx {
     fn log(
         &mut self,
         workspace: WorkspaceId,

@@ -7,6 +7,7 @@ use crate::{
         postgres::{Param, Postgres, PostgresTransaction, params},
         statements,
     },
+    security_log::SecurityLogTx,
 };
 use groma_domain::{PersonId, Timestamp, WorkspaceId};
 use tokio_postgres::Row;
@@ -27,6 +28,9 @@ statements! {
 
 impl AuditLogTx for PostgresTransaction<'_> {
     async fn log(&mut self, workspace: WorkspaceId, entry: NewAuditEntry) -> Result<()> {
+        if let Some(change) = entry.security_change() {
+            self.log_workspace_change(workspace, change).await?;
+        }
         self.send(vec![(INSERT_ENTRY, entry_params(workspace, entry))]).await
     }
 }

@@ -7,6 +7,7 @@ use crate::{
         sqlite::{Sqlite, SqliteTransaction},
         statements,
     },
+    security_log::SecurityLogTx,
 };
 use groma_domain::{PersonId, Timestamp, WorkspaceId};
 use rusqlite::{Row, params};
@@ -28,6 +29,9 @@ statements! {
 
 impl AuditLogTx for SqliteTransaction<'_> {
     async fn log(&mut self, workspace: WorkspaceId, entry: NewAuditEntry) -> Result<()> {
+        if let Some(change) = entry.security_change() {
+            self.log_workspace_change(workspace, change).await?;
+        }
         let ws = self.workspace_number(workspace)?;
         insert(self, ws, &entry).map(drop)
     }

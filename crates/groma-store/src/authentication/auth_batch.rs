@@ -10,7 +10,7 @@ use groma_domain::{
     token::TokenHash,
 };
 use parking_lot::Mutex;
-use std::{panic::AssertUnwindSafe, sync::Arc};
+use std::{net::IpAddr, panic::AssertUnwindSafe, sync::Arc};
 use tokio::sync::oneshot;
 use tokio_postgres::Row;
 use uuid::Uuid;
@@ -29,6 +29,7 @@ struct Queue {
 struct AuthRequest {
     hash: TokenHash,
     limit: u32,
+    client: Option<IpAddr>,
     now: Timestamp,
     response: oneshot::Sender<Result<AuthOutcome>>,
 }
@@ -39,12 +40,13 @@ pub(super) async fn authenticate(
     state: &Arc<AuthState>,
     hash: TokenHash,
     limit: u32,
+    client: Option<IpAddr>,
     now: Timestamp,
 ) -> Result<AuthOutcome> {
     let (response, received) = oneshot::channel();
     let starts_task = {
         let mut queue = state.batch.0.lock();
-        queue.requests.push(AuthRequest { hash, limit, now, response });
+        queue.requests.push(AuthRequest { hash, limit, client, now, response });
         !std::mem::replace(&mut queue.has_task, true)
     };
     if starts_task {
@@ -84,7 +86,7 @@ async fn run_batch(engine: &Postgres, state: &AuthState, mut requests: Vec<AuthR
             row.and_then(TokenState::read).map_err(|error| error.to_string())
         });
         let group = (0_i32..).zip(requests.by_ref().take(size));
-        for (index, AuthRequest { limit, now, response, .. }) in group {
+        for (index, AuthRequest { limit, client, now, response, .. }) in group {
             let outcome = match &token {
                 Ok(Some(token)) => Ok(token.outcome(index, limit, now)),
                 Ok(None) => Ok(AuthOutcome::Unknown),
@@ -93,7 +95,7 @@ async fn run_batch(engine: &Postgres, state: &AuthState, mut requests: Vec<AuthR
             if let Ok(AuthOutcome::Valid { token, rate }) = &outcome
                 && rate.is_none_or(|rate| rate.accepted)
             {
-                state.last_uses.record(token.token, now);
+                state.last_uses.record(token.token, client, now);
             }
             // The caller may have gone away; the request counts all the same.
             let _ = response.send(outcome);
@@ -133,11 +135,12 @@ impl TokenState {
             role: row.try_get::<_, &str>(3)?.parse::<Role>().map_err(Error::Damaged)?,
             scopes: Scopes::parse(row.try_get(4)?).map_err(Error::Damaged)?,
             expires_at: row.try_get::<_, Option<i64>>(5)?.map(Timestamp::from_millis),
+            is_read_only: row.try_get(6)?,
         };
-        let rate = match row.try_get::<_, Option<i32>>(6)? {
+        let rate = match row.try_get::<_, Option<i32>>(7)? {
             Some(accepted) => {
-                let reset = u64::try_from(row.try_get::<_, i64>(8)?).unwrap_or_default();
-                Some((accepted, row.try_get(7)?, reset))
+                let reset = u64::try_from(row.try_get::<_, i64>(9)?).unwrap_or_default();
+                Some((accepted, row.try_get(8)?, reset))
             }
             None => None,
         };

@@ -22,7 +22,7 @@ use groma_domain::{
 use parking_lot::Mutex;
 use rate_limit::RateWindows;
 use rustc_hash::FxHashMap;
-use std::sync::Arc;
+use std::{net::IpAddr, sync::Arc};
 use token_cache::TokenCache;
 
 /// A valid token and what it may do.
@@ -40,6 +40,8 @@ pub struct AuthenticatedToken {
     pub scopes: Scopes,
     /// When it expires.
     pub expires_at: Option<Timestamp>,
+    /// Whether it cannot change anything.
+    pub is_read_only: bool,
 }
 
 /// The outcome of authenticating a token.
@@ -97,12 +99,16 @@ impl Authentication {
         &self,
         token: PresentedToken<'_>,
         limit: u32,
+        client: Option<IpAddr>,
         now: Timestamp,
     ) -> Result<AuthOutcome> {
         match &self.engine {
-            Engine::Sqlite(engine) => sqlite::authenticate(engine, &self.state, token, limit, now),
+            Engine::Sqlite(engine) => {
+                sqlite::authenticate(engine, &self.state, token, limit, client, now)
+            }
             Engine::Postgres(engine) => {
-                auth_batch::authenticate(engine, &self.state, token.hash(), limit, now).await
+                auth_batch::authenticate(engine, &self.state, token.hash(), limit, client, now)
+                    .await
             }
         }
     }
@@ -134,16 +140,22 @@ impl Authentication {
     }
 }
 
-/// When tokens were last used, written periodically instead of with every request.
+/// When and from where a token was last used.
+struct LastUse {
+    at: Timestamp,
+    from: Option<IpAddr>,
+}
+
+/// The last uses of tokens, written periodically instead of with every request.
 #[derive(Default)]
-struct LastUses(Mutex<FxHashMap<TokenId, Timestamp>>);
+struct LastUses(Mutex<FxHashMap<TokenId, LastUse>>);
 
 impl LastUses {
-    fn record(&self, token: TokenId, now: Timestamp) {
-        self.0.lock().insert(token, now);
+    fn record(&self, token: TokenId, from: Option<IpAddr>, at: Timestamp) {
+        self.0.lock().insert(token, LastUse { at, from });
     }
 
-    fn take(&self) -> Vec<(TokenId, Timestamp)> {
+    fn take(&self) -> Vec<(TokenId, LastUse)> {
         std::mem::take(&mut *self.0.lock()).into_iter().collect()
     }
 }

@@ -1,6 +1,6 @@
 //! Authentication on SQLite.
 
-use super::{AuthOutcome, AuthState, AuthenticatedToken};
+use super::{AuthOutcome, AuthState, AuthenticatedToken, LastUse};
 use crate::{
     Error, Result,
     engine::{
@@ -16,13 +16,14 @@ use groma_domain::{
     token::{PresentedToken, TokenHash},
 };
 use rusqlite::{Connection, OptionalExtension, Row, params};
-use std::sync::Arc;
+use std::{net::IpAddr, sync::Arc};
 
 statements! {
-    TOKEN_BY_HASH = "SELECT t.id, w.id, t.person_id, p.role, t.scopes, t.expires_at
+    TOKEN_BY_HASH = "SELECT t.id, w.id, t.person_id, p.role, t.scopes, t.expires_at, t.read_only
         FROM tokens t JOIN people p ON p.ws = t.ws AND p.id = t.person_id JOIN workspaces w ON w.no = t.ws
         WHERE t.hash = ?1 AND t.revoked_at IS NULL AND p.role IS NOT NULL";
-    SET_LAST_USED = "UPDATE tokens SET last_used_at = max(coalesce(last_used_at, 0), ?2) WHERE id = ?1";
+    SET_LAST_USED = "UPDATE tokens SET last_used_at = ?2, last_used_from = coalesce(?3, last_used_from)
+        WHERE id = ?1 AND coalesce(last_used_at, 0) <= ?2";
     RATE_WINDOWS = "SELECT token_id, accepted FROM rate_windows";
     SAVE_RATE_WINDOW = "INSERT INTO rate_windows (token_id, accepted) VALUES (?1, ?2)";
     DELETE_RATE_WINDOWS = "DELETE FROM rate_windows";
@@ -33,6 +34,7 @@ pub(super) fn authenticate(
     state: &AuthState,
     token: PresentedToken<'_>,
     limit: u32,
+    client: Option<IpAddr>,
     now: Timestamp,
 ) -> Result<AuthOutcome> {
     let hash = token.hash();
@@ -53,7 +55,7 @@ pub(super) fn authenticate(
     }
     let rate = state.rates.count(token.token, limit);
     if rate.is_none_or(|rate| rate.accepted) {
-        state.last_uses.record(token.token, now);
+        state.last_uses.record(token.token, client, now);
     }
     Ok(AuthOutcome::Valid { token, rate })
 }
@@ -95,8 +97,9 @@ pub(super) async fn flush(engine: &Arc<Sqlite>, state: &AuthState, now: Timestam
     }
     let write = move |connection: &Connection| {
         let mut statement = connection.prepare_cached(SET_LAST_USED)?;
-        for (token, at) in &uses {
-            statement.execute(params![token.0, at.as_millis()])?;
+        for (token, LastUse { at, from }) in &uses {
+            let from = from.map(|from| from.to_string());
+            statement.execute(params![token.0, at.as_millis(), from])?;
         }
         connection.prepare_cached(idempotency::sqlite::DELETE_EXPIRED)?.execute([expired])?;
         Ok(())
@@ -114,6 +117,7 @@ fn read_token(connection: &Connection, hash: &TokenHash) -> Result<Option<Authen
             role: read_role(row, 3)?,
             scopes: read_scopes(row, 4)?,
             expires_at: row.get::<_, Option<i64>>(5)?.map(Timestamp::from_millis),
+            is_read_only: row.get(6)?,
         })
     });
     Ok(found.optional()?)

@@ -3,6 +3,7 @@
 pub(crate) mod sqlite;
 
 use crate::{DatabaseUrl, Error, Result};
+use groma_domain::Timestamp;
 use std::path::{Path, PathBuf};
 
 /// The progress of a backup, a restore or a copy.
@@ -42,11 +43,12 @@ pub(crate) async fn backup(
     url: &DatabaseUrl,
     file: &Path,
     overwrite: bool,
+    now: Timestamp,
     progress: impl Fn(Progress) + Send + 'static,
 ) -> Result<BackupReport> {
     let (database, file) =
         (sqlite_path(url, "backup", "pg_dump or pg_basebackup")?, file.to_owned());
-    spawn_blocking(move || sqlite::backup(&database, &file, overwrite, &progress)).await
+    spawn_blocking(move || sqlite::backup(&database, &file, overwrite, now, &progress)).await
 }
 
 /// Replaces a database that is not served by a backup. The replaced file is kept, with `stamp` appended to

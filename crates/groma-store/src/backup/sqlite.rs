@@ -13,7 +13,9 @@ use crate::{
         },
         statements,
     },
+    security_log,
 };
+use groma_domain::Timestamp;
 use rusqlite::{
     Connection, ErrorCode, OpenFlags,
     backup::{Backup, StepResult},
@@ -65,10 +67,15 @@ pub(crate) fn backup(
     database: &Path,
     file: &Path,
     overwrite: bool,
+    now: Timestamp,
     progress: &dyn Fn(Progress),
 ) -> Result<BackupReport> {
     let database = canonical_path(database)?;
     check_target(file, &database, overwrite)?;
+    // The backup is made whether or not the entry can be written.
+    if let Err(error) = log_backup(&database, now) {
+        tracing::warn!(%error, "could not write the backup to the security log");
+    }
     let from = open(&database, OPEN_FLAGS)?;
     from.execute_batch(BEGIN)?;
     check_migrations(&from, &database)?;
@@ -79,6 +86,12 @@ pub(crate) fn backup(
     check(part.path(), &counts, progress)?;
     let bytes = part.finish(file)?;
     Ok(BackupReport { bytes, rows: counts.iter().map(|(_, rows)| rows).sum() })
+}
+
+/// Writes to the security log of a database that it is backed up.
+fn log_backup(database: &Path, now: Timestamp) -> Result<()> {
+    let connection = open(database, OPEN_FLAGS)?;
+    security_log::sqlite::log_backup(&connection, now)
 }
 
 /// Replaces a database by a backup. The replaced file is kept under a name that ends with `stamp`.

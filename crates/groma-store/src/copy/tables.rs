@@ -75,7 +75,14 @@ fn all() -> Vec<Table> {
             "workspaces",
             ids(&["id"])
                 + plain("no name name_key currency people_generation created_at endpoints_version")
-                + plain("base_maps"),
+                + plain("base_maps max_token_days"),
+        ),
+        Table::whole(
+            "security_log",
+            ids(&["id"])
+                + plain("at action")
+                + ids(&["user_id", "person_id", "workspace_id", "subject", "subject_user_id"])
+                + plain("address details"),
         ),
         Table::of_workspace(
             "people",
@@ -87,7 +94,10 @@ fn all() -> Vec<Table> {
         Table::of_workspace(
             "tokens",
             ids(&["id", "person_id"])
-                + plain("name hash scopes created_at expires_at revoked_at last_used_at hint"),
+                + plain(
+                    "name hash scopes created_at expires_at revoked_at last_used_at hint read_only",
+                )
+                + plain("last_used_from"),
         ),
         Table::of_workspace(
             "record_counters",

@@ -17,6 +17,13 @@ pub(crate) struct StoredPerson {
     pub(crate) role: Option<Role>,
 }
 
+impl StoredPerson {
+    /// Whether this is a member without a login.
+    pub(crate) fn is_service_account(&self) -> bool {
+        self.user.is_none() && self.role.is_some()
+    }
+}
+
 /// A write to the people of a workspace.
 pub(crate) enum PeopleWrite {
     Save {

@@ -29,12 +29,15 @@ pub(crate) struct LockedWorkspace {
     pub(crate) workspace: Workspace,
     /// Changes whenever a webhook endpoint of the workspace does.
     pub(crate) endpoints_version: i64,
+    /// How many days new tokens are valid at most.
+    pub(crate) max_token_days: Option<u32>,
 }
 
 /// A write to the workspaces table.
 pub(crate) enum WorkspaceWrite {
     Insert(Workspace),
     Update(Workspace),
+    SetMaxTokenDays(WorkspaceId, Option<u32>),
 }
 
 /// Operations of a transaction on workspaces.
@@ -103,6 +106,11 @@ impl Workspaces {
     /// Every workspace, oldest first.
     pub(crate) async fn all(&self) -> Result<Vec<Workspace>> {
         dispatch!(&self.engine, all())
+    }
+
+    /// How many days new tokens of a workspace are valid at most; `None` for no limit.
+    pub(crate) async fn max_token_days(&self, workspace: WorkspaceId) -> Result<Option<u32>> {
+        dispatch!(&self.engine, max_token_days(workspace))
     }
 
     /// The workspace of this key or name.

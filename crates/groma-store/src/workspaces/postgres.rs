@@ -19,14 +19,16 @@ use uuid::Uuid;
 
 statements! {
     LOCK_NAMES = "SELECT pg_advisory_xact_lock(7203012)";
-    LOCK_WORKSPACE = "SELECT id, name, currency, created_at, endpoints_version FROM workspaces WHERE id = $1 FOR UPDATE";
-    WORKSPACE = "SELECT id, name, currency, created_at, endpoints_version FROM workspaces WHERE id = $1";
-    RIGHTS_OF_MEMBER = "SELECT id, role, NULL FROM people WHERE workspace_id = $1 AND id = $2";
-    RIGHTS_OF_SESSION = "SELECT p.id, p.role, NULL
+    LOCK_WORKSPACE = "SELECT id, name, currency, created_at, endpoints_version, max_token_days
+        FROM workspaces WHERE id = $1 FOR UPDATE";
+    WORKSPACE = "SELECT id, name, currency, created_at, endpoints_version, max_token_days
+        FROM workspaces WHERE id = $1";
+    RIGHTS_OF_MEMBER = "SELECT id, role, NULL, FALSE FROM people WHERE workspace_id = $1 AND id = $2";
+    RIGHTS_OF_SESSION = "SELECT p.id, p.role, NULL, FALSE
         FROM sessions s LEFT JOIN people p ON p.workspace_id = $1 AND p.user_id = s.user_id
         WHERE s.id = $2 AND s.ends_at > $3";
     KEEP_SESSION = "SELECT 1 FROM sessions WHERE id = $1 FOR KEY SHARE";
-    RIGHTS_OF_TOKEN = "SELECT p.id, p.role, t.scopes
+    RIGHTS_OF_TOKEN = "SELECT p.id, p.role, t.scopes, t.read_only
         FROM tokens t LEFT JOIN people p ON p.workspace_id = t.workspace_id AND p.id = t.person_id
         WHERE t.workspace_id = $1 AND t.id = $2 AND t.revoked_at IS NULL AND coalesce(t.expires_at > $3, TRUE)";
     WORKSPACES = "SELECT id, name, currency, created_at FROM workspaces ORDER BY no";
@@ -34,6 +36,8 @@ statements! {
     INSERT_WORKSPACE = "INSERT INTO workspaces (id, name, name_key, currency, people_generation, created_at)
         VALUES ($1, $2, $3, $4, 1, $5)";
     UPDATE_WORKSPACE = "UPDATE workspaces SET name = $2, name_key = $3, currency = $4 WHERE id = $1";
+    SET_MAX_TOKEN_DAYS = "UPDATE workspaces SET max_token_days = $2 WHERE id = $1";
+    MAX_TOKEN_DAYS = "SELECT max_token_days FROM workspaces WHERE id = $1";
     DELETE_WORKSPACE = "DELETE FROM workspaces WHERE id = $1";
 }
 
@@ -50,6 +54,7 @@ impl WorkspaceTx for PostgresTransaction<'_> {
             Ok(LockedWorkspace {
                 workspace: read_workspace(row)?,
                 endpoints_version: row.try_get(4)?,
+                max_token_days: read_days(row, 5)?,
             })
         };
         let found = row.as_ref().map(read).transpose()?;
@@ -99,6 +104,10 @@ impl WorkspaceTx for PostgresTransaction<'_> {
                     w.created_at.as_millis()
                 ],
             ),
+            WorkspaceWrite::SetMaxTokenDays(workspace, days) => {
+                let days = days.and_then(|days| i32::try_from(days).ok());
+                (SET_MAX_TOKEN_DAYS, params![workspace.0, days])
+            }
             WorkspaceWrite::Update(w) => (
                 UPDATE_WORKSPACE,
                 params![w.id.0, w.name.as_str().to_owned(), w.name.key(), w.currency.code()],
@@ -113,6 +122,19 @@ pub(crate) fn is_locked(tx: &PostgresTransaction<'_>, workspace: WorkspaceId) ->
     tx.extensions.get::<LockedWorkspace>().is_some_and(|locked| locked.workspace.id == workspace)
 }
 
+fn read_days(row: &Row, column: usize) -> Result<Option<u32>> {
+    let days: Option<i32> = row.try_get(column)?;
+    Ok(days.and_then(|days| u32::try_from(days).ok()))
+}
+
+pub(super) async fn max_token_days(
+    engine: &Postgres,
+    workspace: WorkspaceId,
+) -> Result<Option<u32>> {
+    let rows = engine.rows(MAX_TOKEN_DAYS, &[&workspace.0]).await?;
+    rows.first().map_or(Ok(None), |row| read_days(row, 0))
+}
+
 pub(super) async fn all(engine: &Postgres) -> Result<Vec<Workspace>> {
     engine.rows(WORKSPACES, &[]).await?.iter().map(read_workspace).collect()
 }
@@ -123,7 +145,11 @@ fn read_rights(row: &Row) -> Result<ActorRights> {
     let role = role.map(str::parse::<Role>).transpose().map_err(Error::Damaged)?;
     let scopes: Option<&str> = row.try_get(2)?;
     let scopes = scopes.map(Scopes::parse).transpose().map_err(Error::Damaged)?;
-    Ok(ActorRights { member: person.map(PersonId).zip(role), scopes })
+    Ok(ActorRights {
+        member: person.map(PersonId).zip(role),
+        scopes,
+        is_read_only: row.try_get(3)?,
+    })
 }
 
 /// A row that begins with id, name, currency and creation time.

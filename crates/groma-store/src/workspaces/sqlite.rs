@@ -18,12 +18,13 @@ use rusqlite::{OptionalExtension, Row, params};
 use uuid::Uuid;
 
 statements! {
-    WORKSPACE = "SELECT id, name, currency, created_at, endpoints_version FROM workspaces WHERE id = ?1";
-    RIGHTS_OF_MEMBER = "SELECT id, role, NULL FROM people WHERE ws = ?1 AND id = ?2";
-    RIGHTS_OF_SESSION = "SELECT p.id, p.role, NULL
+    WORKSPACE = "SELECT id, name, currency, created_at, endpoints_version, max_token_days
+        FROM workspaces WHERE id = ?1";
+    RIGHTS_OF_MEMBER = "SELECT id, role, NULL, 0 FROM people WHERE ws = ?1 AND id = ?2";
+    RIGHTS_OF_SESSION = "SELECT p.id, p.role, NULL, 0
         FROM sessions s LEFT JOIN people p ON p.ws = ?1 AND p.user_id = s.user_id
         WHERE s.id = ?2 AND s.ends_at > ?3";
-    RIGHTS_OF_TOKEN = "SELECT p.id, p.role, t.scopes
+    RIGHTS_OF_TOKEN = "SELECT p.id, p.role, t.scopes, t.read_only
         FROM tokens t LEFT JOIN people p ON p.ws = t.ws AND p.id = t.person_id
         WHERE t.ws = ?1 AND t.id = ?2 AND t.revoked_at IS NULL AND coalesce(t.expires_at > ?3, TRUE)";
     WORKSPACES = "SELECT id, name, currency, created_at FROM workspaces ORDER BY no";
@@ -31,6 +32,8 @@ statements! {
     INSERT_WORKSPACE = "INSERT INTO workspaces (id, name, name_key, currency, people_generation, created_at)
         VALUES (?1, ?2, ?3, ?4, 1, ?5)";
     UPDATE_WORKSPACE = "UPDATE workspaces SET name = ?2, name_key = ?3, currency = ?4 WHERE id = ?1";
+    SET_MAX_TOKEN_DAYS = "UPDATE workspaces SET max_token_days = ?2 WHERE id = ?1";
+    MAX_TOKEN_DAYS = "SELECT max_token_days FROM workspaces WHERE id = ?1";
     DELETE_WORKSPACE = "DELETE FROM workspaces WHERE no = ?1";
 }
 
@@ -38,7 +41,11 @@ impl WorkspaceTx for SqliteTransaction<'_> {
     async fn lock_workspace(&mut self, workspace: WorkspaceId) -> Result<Option<LockedWorkspace>> {
         // The single writer is the lock.
         let found = self.prepare(WORKSPACE)?.query_row([workspace.0], |row| {
-            Ok(LockedWorkspace { workspace: read_workspace(row)?, endpoints_version: row.get(4)? })
+            Ok(LockedWorkspace {
+                workspace: read_workspace(row)?,
+                endpoints_version: row.get(4)?,
+                max_token_days: row.get(5)?,
+            })
         });
         Ok(found.optional()?)
     }
@@ -82,12 +89,23 @@ impl WorkspaceTx for SqliteTransaction<'_> {
                     w.created_at.as_millis()
                 ],
             ),
+            WorkspaceWrite::SetMaxTokenDays(workspace, days) => {
+                self.execute(SET_MAX_TOKEN_DAYS, params![workspace.0, days])
+            }
             WorkspaceWrite::Update(w) => self.execute(
                 UPDATE_WORKSPACE,
                 params![w.id.0, w.name.as_str(), w.name.key(), w.currency.code()],
             ),
         }
     }
+}
+
+pub(super) async fn max_token_days(engine: &Sqlite, workspace: WorkspaceId) -> Result<Option<u32>> {
+    engine.read(|snapshot| {
+        let mut statement = snapshot.prepare_cached(MAX_TOKEN_DAYS)?;
+        let found = statement.query_row([workspace.0], |row| row.get(0));
+        Ok(found.optional()?.flatten())
+    })
 }
 
 pub(super) async fn all(engine: &Sqlite) -> Result<Vec<Workspace>> {
@@ -105,7 +123,7 @@ fn read_rights(row: &Row<'_>) -> rusqlite::Result<ActorRights> {
     let scopes = scopes.as_deref().map(Scopes::parse).transpose();
     let role = role.map_err(|error| damaged(1, Error::Damaged(error)))?;
     let scopes = scopes.map_err(|error| damaged(2, Error::Damaged(error)))?;
-    Ok(ActorRights { member: person.map(PersonId).zip(role), scopes })
+    Ok(ActorRights { member: person.map(PersonId).zip(role), scopes, is_read_only: row.get(3)? })
 }
 
 /// A row that begins with id, name, currency and creation time.

@@ -101,12 +101,16 @@ async fn password_change_ends_the_other_sessions(fixture: Fixture) {
     let ends_at = fixture.now().plus_millis(60_000);
     let (kept, _) = (open(&fixture, 1, ends_at).await, open(&fixture, 2, ends_at).await);
     let account = fixture.store.account(&email(OWNER)).await.unwrap().unwrap();
-    fixture.store.change_password(kept, "hash".to_owned(), fixture.now()).await.unwrap();
+    fixture
+        .store
+        .change_password(kept, "hash".to_owned(), "192.0.2.1", fixture.now())
+        .await
+        .unwrap();
     let count = async || fixture.store.sessions(account.user, fixture.now()).await.unwrap().len();
     assert_eq!(count().await, 1);
     let account = fixture.store.account(&email(OWNER)).await.unwrap().unwrap();
     assert_eq!(account.password_hash.as_deref(), Some("hash"));
-    fixture.store.set_password(email(OWNER), "other".to_owned()).await.unwrap();
+    fixture.store.set_password(email(OWNER), "other".to_owned(), fixture.now()).await.unwrap();
     assert_eq!(count().await, 0);
 }
 
@@ -239,6 +243,8 @@ fn new_token(fixture: &Fixture, number: u8, owner: &str) -> NewToken {
         hint: "abcd".to_owned(),
         scopes: [Scope::ReadFolder].into_iter().collect(),
         expires_at: None,
+        is_read_only: false,
+        max_days: None,
     }
 }
 
@@ -249,7 +255,7 @@ async fn removed_members_tokens_are_revoked_permanently(fixture: Fixture) {
     fixture.store.create_token(new.clone(), editor.actor, fixture.tick()).await.unwrap();
     let is_known = async || {
         let admitted =
-            fixture.store.authenticate(token(7).presented(), 0, fixture.now()).await.unwrap();
+            fixture.store.authenticate(token(7).presented(), 0, None, fixture.now()).await.unwrap();
         matches!(admitted, AuthOutcome::Valid { .. })
     };
     assert!(is_known().await);

@@ -65,6 +65,8 @@ async fn new_token(workspace: &TestWorkspace) -> TokenId {
         hint: "abcd".to_owned(),
         scopes: [Scope::ManageWebhook].into_iter().collect::<Scopes>(),
         expires_at: Some(workspace.now().plus_millis(HOUR)),
+        is_read_only: false,
+        max_days: None,
     };
     workspace.store.create_token(new_token, Actor::Operator, workspace.tick()).await.unwrap()
 }
@@ -126,6 +128,8 @@ async fn try_all(
         hint: "abcd".to_owned(),
         scopes: Scopes::default(),
         expires_at: None,
+        is_read_only: false,
+        max_days: None,
     };
     record("token", store.create_token(new_token, actor, now).await.map(drop));
     let name = WorkspaceName::parse("Renamed").unwrap();
@@ -265,7 +269,8 @@ async fn ended_session_cannot_change_its_user(fixture: Fixture) {
     let preferences = Preferences { language: Some("fr".to_owned()), theme: None };
     let changed = fixture.store.set_preferences(session, preferences, later).await;
     assert_eq!(domain_error(changed).0, DomainError::AccessEnded);
-    let changed = fixture.store.change_password(session, "hash".to_owned(), later).await;
+    let changed =
+        fixture.store.change_password(session, "hash".to_owned(), "192.0.2.1", later).await;
     assert_eq!(domain_error(changed).0, DomainError::AccessEnded);
     let account = fixture.store.account(&email()).await.unwrap().unwrap();
     assert_eq!(account.password_hash, None);

@@ -36,6 +36,7 @@ mod references;
 mod rules;
 mod sample_geometries;
 mod search;
+mod security_log;
 mod statuses;
 mod tiles;
 mod tokens;

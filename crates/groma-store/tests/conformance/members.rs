@@ -327,8 +327,13 @@ async fn user_is_found_by_address_and_has_a_password(fixture: Fixture) {
     let email = |text| Email::parse(text).unwrap();
     assert!(fixture.store.has_user(&email("LEAD@office.test")).await.unwrap());
     assert!(!fixture.store.has_user(&email("x@office.test")).await.unwrap());
-    fixture.store.set_password(email("Lead@office.test"), "hash".into()).await.unwrap();
-    let unknown = fixture.store.set_password(email("x@office.test"), "hash".into()).await;
+    fixture
+        .store
+        .set_password(email("Lead@office.test"), "hash".into(), fixture.now())
+        .await
+        .unwrap();
+    let unknown =
+        fixture.store.set_password(email("x@office.test"), "hash".into(), fixture.now()).await;
     let not_found = DomainError::NotFound { resource: "user", key: "x@office.test".into() };
     assert_eq!(domain_error(unknown).0, not_found);
 }

@@ -51,6 +51,8 @@ fn new_token(workspace: &TestWorkspace, number: u8) -> NewToken {
         hint: "abcd".to_owned(),
         scopes: [Scope::ReadFolder, Scope::ReadBudget].into_iter().collect(),
         expires_at: None,
+        is_read_only: false,
+        max_days: None,
     }
 }
 
@@ -59,7 +61,11 @@ async fn create(workspace: &TestWorkspace, number: u8) -> TokenId {
 }
 
 async fn authenticate(workspace: &TestWorkspace, number: u8, limit: u32) -> AuthOutcome {
-    workspace.store.authenticate(token(number).presented(), limit, workspace.now()).await.unwrap()
+    workspace
+        .store
+        .authenticate(token(number).presented(), limit, None, workspace.now())
+        .await
+        .unwrap()
 }
 
 async fn authenticated(workspace: &TestWorkspace, number: u8) -> Arc<AuthenticatedToken> {
@@ -109,7 +115,7 @@ async fn token_is_valid_until_it_expires(fixture: Fixture) {
         .await
         .unwrap();
     let at = async |moment: Timestamp| {
-        fixture.store.authenticate(token(1).presented(), 100, moment).await.unwrap()
+        fixture.store.authenticate(token(1).presented(), 100, None, moment).await.unwrap()
     };
     for (moment, is_good) in [(-1, true), (0, false), (1, false), (-1, true)] {
         let admission = at(end.plus_millis(moment)).await;
@@ -274,7 +280,10 @@ async fn token_changes_are_in_the_audit_log(fixture: Fixture) {
     let after: serde_json::Value = serde_json::from_str(trail[0].after.as_ref().unwrap()).unwrap();
     assert_eq!(
         after,
-        serde_json::json!({ "name": "Token 1", "scopes": "READ_FOLDER,READ_BUDGET" })
+        serde_json::json!({
+            "name": "Token 1", "scopes": "READ_FOLDER,READ_BUDGET", "readOnly": false,
+            "expiresAt": null,
+        })
     );
 }
 
@@ -354,7 +363,7 @@ async fn rejected_expired_and_unknown_requests_do_not_count(fixture: Fixture) {
         .await
         .unwrap();
     for _ in 0..5 {
-        let late = fixture.store.authenticate(token(1).presented(), 2, end).await.unwrap();
+        let late = fixture.store.authenticate(token(1).presented(), 2, None, end).await.unwrap();
         assert!(matches!(late, AuthOutcome::Expired));
     }
     assert_eq!(rate(&fixture, 1, 2).await.remaining, 1);
@@ -381,7 +390,9 @@ struct Maintenance(tokio::task::JoinHandle<()>);
 impl Maintenance {
     fn new(workspace: &TestWorkspace) -> Self {
         let workspace = workspace.clone();
-        Self(tokio::spawn(async move { workspace.store.run_maintenance(|| workspace.now()).await }))
+        Self(tokio::spawn(async move {
+            workspace.store.run_maintenance(|| workspace.now(), None).await;
+        }))
     }
 }
 

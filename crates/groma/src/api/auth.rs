@@ -1,7 +1,11 @@
 //! Authentication of API requests: token, rate limit and scope, in this order, before the handler.
 
 use super::ApiState;
-use crate::{clock, http::HttpError, metrics};
+use crate::{
+    clock,
+    http::{HttpError, client_address::Client},
+    metrics,
+};
 use axum::{
     extract::Request,
     handler::Handler,
@@ -11,13 +15,13 @@ use axum::{
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use futures_util::future::BoxFuture;
 use groma_domain::{
-    Scope, TokenId,
+    DomainError, Scope, TokenId,
     rate_limit::{RateLimitStatus, SlidingWindow},
-    token::{PresentedToken, missing_scope},
+    token::PresentedToken,
 };
 use groma_store::{Actor, AuthOutcome, AuthenticatedToken};
 use parking_lot::Mutex;
-use std::{collections::HashMap, sync::Arc, time::Instant};
+use std::{collections::HashMap, net::IpAddr, sync::Arc, time::Instant};
 
 /// A handler that requires a token, and the scope if its route has one.
 #[derive(Clone)]
@@ -55,7 +59,9 @@ impl<T, H: Handler<T, ApiState>> Handler<T, ApiState> for Authenticated<H> {
 
     fn call(self, mut request: Request, api: ApiState) -> Self::Future {
         Box::pin(async move {
-            let (token, rate) = match authenticate(&api, self.access, request.headers()).await {
+            let client = request.extensions().get::<Client>().map(|client| client.address);
+            let authenticated = authenticate(&api, self.access, request.headers(), client).await;
+            let (token, rate) = match authenticated {
                 Ok(authenticated) => authenticated,
                 Err(error) => return rejected(error, self.access, request.headers()),
             };
@@ -66,7 +72,11 @@ impl<T, H: Handler<T, ApiState>> Handler<T, ApiState> for Authenticated<H> {
                     HttpError::too_many_requests(rate.limit, retry_after).into_response()
                 }
                 (_, Some(scope)) if !token.scopes.contains(scope) => {
-                    HttpError::forbidden(missing_scope(scope)).into_response()
+                    HttpError::forbidden(DomainError::MissingScope(scope).to_string())
+                        .into_response()
+                }
+                _ if token.is_read_only && !request.method().is_safe() => {
+                    HttpError::forbidden(DomainError::ReadOnlyToken.to_string()).into_response()
                 }
                 _ => {
                     request.extensions_mut().insert(Caller { token, scope: self.scope });
@@ -90,11 +100,12 @@ async fn authenticate(
     api: &ApiState,
     access: Access,
     headers: &HeaderMap,
+    client: Option<IpAddr>,
 ) -> Result<(Arc<AuthenticatedToken>, Option<RateLimitStatus>), HttpError> {
     let token = parse_token(headers, access)?;
     let presented = PresentedToken::parse(&api.token_prefix, &token).ok_or_else(malformed)?;
     let limit = if access == Access::Api { api.requests_per_minute } else { 0 };
-    match api.store.authenticate(presented, limit, clock::now()).await? {
+    match api.store.authenticate(presented, limit, client, clock::now()).await? {
         AuthOutcome::Valid { token, .. } if access == Access::Map => {
             let rate = api.map_windows.count(token.token);
             Ok((token, rate))

@@ -1,7 +1,7 @@
 //! `groma backup` and `groma restore`.
 
 use super::{CommandError, print, progress};
-use crate::{cli::BackupOptions, settings::Settings};
+use crate::{cli::BackupOptions, clock, settings::Settings};
 use groma_store::Store;
 use serde_json::json;
 use std::path::Path;
@@ -16,7 +16,8 @@ pub(super) async fn backup(
         let bar = bar.clone();
         move |progress| progress::update(&bar, progress)
     };
-    let report = Store::backup(&settings.database, file, options.overwrite, on_progress).await;
+    let (database, overwrite) = (&settings.database, options.overwrite);
+    let report = Store::backup(database, file, overwrite, clock::now(), on_progress).await;
     bar.finish_and_clear();
     let report = report?;
     let (file, bytes, rows) = (file.display().to_string(), report.bytes, report.rows);

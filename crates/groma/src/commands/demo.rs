@@ -38,7 +38,11 @@ pub(super) async fn seed_if_empty(
         owner: summary.owner.clone(),
         name: "Demo token",
         scopes: Scope::ALL.into_iter().collect(),
-        expires_at: None,
+        expires_at: settings
+            .security
+            .max_token_days
+            .map(|days| clock::now().plus_millis(i64::from(days) * 86_400_000)),
+        is_read_only: false,
     };
     let (_, token) = token::create(settings, store, request).await?;
     print(&welcome(settings, &summary, &password, &token))?;

@@ -3,9 +3,12 @@
 //! another workspace.
 
 use super::{CommandError, find_workspace, record_file::file_format};
-use crate::cli::{ExportRecords, RecordFormat};
+use crate::{
+    cli::{ExportRecords, RecordFormat},
+    clock,
+};
 use groma_domain::{Kind, ListParams, RecordId, WorkspaceId, list::MAX_LIMIT, reference::Key};
-use groma_store::Store;
+use groma_store::{NewSecurityEntry, Store};
 use serde_json::{Map, Value};
 use std::{
     collections::HashMap,
@@ -21,6 +24,9 @@ const MAX_CACHED_REFERENCES: usize = 100_000;
 
 pub(super) async fn run(store: &Store, export: ExportRecords) -> Result<(), CommandError> {
     let workspace = find_workspace(store, &export.workspace).await?.id;
+    let entry = NewSecurityEntry::new("export.created", clock::now()).in_workspace(workspace);
+    let kind = export.kind.record_kind().map_or("statuses", Kind::plural);
+    store.log_security(entry.with_details(serde_json::json!({ "kind": kind }))).await?;
     let to_stdout = export.file.as_os_str() == "-";
     let format = match export.format {
         None if to_stdout => RecordFormat::Ndjson,

@@ -16,10 +16,17 @@ pub(super) async fn run(
     command: TokenCommand,
 ) -> Result<(), CommandError> {
     match command {
-        TokenCommand::Create { workspace, user, name, scopes, expires, json } => {
+        TokenCommand::Create { workspace, user, name, read_only, scopes, expires, json } => {
             let workspace = find_workspace(store, &workspace).await?.id;
             let expires_at = expires.map(|millis| clock::now().plus_millis(millis));
-            let request = TokenRequest { workspace, owner: user, name: &name, scopes, expires_at };
+            let request = TokenRequest {
+                workspace,
+                owner: user,
+                name: &name,
+                scopes,
+                expires_at,
+                is_read_only: read_only,
+            };
             let (id, token) = create(settings, store, request).await?;
             if !json {
                 return print(token.reveal());
@@ -58,7 +65,11 @@ fn row(token: &TokenRow) -> Vec<String> {
         token.name.clone(),
         token.owner.clone(),
         token.workspace.clone(),
-        token.scopes.to_string(),
+        if token.is_read_only {
+            format!("{} (read-only)", token.scopes).trim_start().to_owned()
+        } else {
+            token.scopes.to_string()
+        },
         expires,
         time_cell(token.last_used_at),
     ]
@@ -71,6 +82,7 @@ pub(super) struct TokenRequest<'a> {
     pub(super) name: &'a str,
     pub(super) scopes: Scopes,
     pub(super) expires_at: Option<Timestamp>,
+    pub(super) is_read_only: bool,
 }
 
 /// Generates a token and stores its hash.
@@ -93,6 +105,8 @@ pub(super) async fn create(
         hint: token.hint(),
         scopes: request.scopes,
         expires_at: request.expires_at,
+        is_read_only: request.is_read_only,
+        max_days: settings.security.max_token_days,
     };
     Ok((store.create_token(new, Actor::Operator, clock::now()).await?, token))
 }
@@ -108,5 +122,7 @@ fn to_json(token: &TokenRow) -> Value {
         "expiresAt": token.expires_at,
         "revokedAt": token.revoked_at,
         "lastUsedAt": token.last_used_at,
+        "lastUsedFrom": token.last_used_from,
+        "readOnly": token.is_read_only,
     })
 }

@@ -136,9 +136,11 @@ impl From<groma_store::Error> for HttpError {
             Some(DomainError::NotFound { resource: what, key }) => Self::not_found(what, key),
             Some(DomainError::InvalidProperties(problems)) => Self::bad_properties(problems),
             Some(error @ DomainError::Locked { .. }) => Self::conflict(error.to_string()),
-            Some(error @ (DomainError::Forbidden { .. } | DomainError::MissingScope(_))) => {
-                Self::forbidden(error.to_string())
-            }
+            Some(
+                error @ (DomainError::Forbidden { .. }
+                | DomainError::MissingScope(_)
+                | DomainError::ReadOnlyToken),
+            ) => Self::forbidden(error.to_string()),
             Some(error @ DomainError::AccessEnded) => Self::unauthorized(error.to_string()),
             Some(error) => Self::bad_request(error.to_string()),
             None => Self::internal(error.to_string()),

@@ -98,6 +98,7 @@ impl Server {
         self.log_start()?;
         let metrics = self.listeners.admin.is_some().then(metrics::install).transpose()?;
         let (roles, proxies) = (self.roles().clone(), self.settings.server.proxies());
+        let log_retention = self.settings.security.log_retention;
         let Self { store, listeners, deliveries, tiles, api, web, .. } = self;
         let (stop, stopping) = watch::channel(false);
         let stopped = || {
@@ -147,7 +148,7 @@ impl Server {
             // The admin listener serves to the very end, so that it can report the shutdown.
             () = serve_admin(listeners.admin, admin, metrics) => {}
             () = stop_on_signal => {}
-            () = store.run_maintenance(clock::now) => {}
+            () = store.run_maintenance(clock::now, log_retention) => {}
         }
         store.close(clock::now()).await?;
         Ok(())

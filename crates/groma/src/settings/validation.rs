@@ -1,6 +1,8 @@
 //! Validation: from the merged table to typed settings.
 
-use super::{Geo, Limits, LogFormat, Map, Server, Service, Settings, SettingsError, Webhooks};
+use super::{
+    Geo, Limits, LogFormat, Map, Security, Server, Service, Settings, SettingsError, Webhooks,
+};
 use crate::roles::Roles;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use groma_domain::token::TokenPrefix;
@@ -11,6 +13,7 @@ use std::{
     fmt,
     net::{SocketAddr, ToSocketAddrs},
     path::PathBuf,
+    time::Duration,
 };
 use toml::{Table, Value};
 
@@ -23,6 +26,7 @@ struct Raw {
     database: RawDatabase,
     limits: RawLimits,
     webhooks: RawWebhooks,
+    security: RawSecurity,
     geo: RawGeo,
     map: RawMap,
     log: RawLog,
@@ -73,6 +77,13 @@ struct RawWebhooks {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+struct RawSecurity {
+    log_days: i64,
+    max_token_days: i64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct RawGeo {
     grids: String,
 }
@@ -88,6 +99,13 @@ struct RawMap {
 #[serde(deny_unknown_fields)]
 struct RawLog {
     format: String,
+}
+
+/// A number of days; `None` for 0.
+fn days(name: &str, days: i64) -> Result<Option<u32>, SettingsError> {
+    let days = u32::try_from(days).ok().filter(|days| *days <= 36_500);
+    let days = days.ok_or_else(|| wrong(name, "must be from 0 to 36500"))?;
+    Ok(Some(days).filter(|days| *days > 0))
 }
 
 fn rate_limit(name: &str, limit: i64) -> Result<u32, SettingsError> {
@@ -141,6 +159,11 @@ pub(super) fn validate(merged: Table) -> Result<Settings, SettingsError> {
             encryption_key: non_empty(&raw.webhooks.encryption_key)
                 .map(encryption_key)
                 .transpose()?,
+        },
+        security: Security {
+            log_retention: days("security.log_days", raw.security.log_days)?
+                .map(|days| Duration::from_secs(u64::from(days) * 86_400)),
+            max_token_days: days("security.max_token_days", raw.security.max_token_days)?,
         },
         geo: Geo { grids: non_empty(&raw.geo.grids).map(PathBuf::from) },
         map: map(&raw.map)?,

@@ -206,7 +206,7 @@ pub(super) async fn change_password(
     };
     let hash = password::hash(new).await;
     let hash = hash.map_err(|error| WebError::internal(error.to_string()))?;
-    web.store.change_password(session.id, hash, request.now).await?;
+    web.store.change_password(session.id, hash, &request.address, request.now).await?;
     let flash = Flash::new(request.t.msg("account-password-changed"));
     Ok(page::redirect_with_flash(&request, web.is_secure, "/account", &flash))
 }
@@ -219,6 +219,7 @@ pub(super) async fn end_session(
     let session = session_of(&request)?;
     let id = id.parse().map_err(|_| WebError::not_found())?;
     web.store.end_session(session.user, id).await?;
+    web.store.log_security(request.security_entry("session.ended")).await?;
     let flash = Flash::new(request.t.msg("account-session-ended"));
     Ok(page::redirect_with_flash(&request, web.is_secure, "/account", &flash))
 }
@@ -233,6 +234,7 @@ pub(super) async fn end_others(
             web.store.end_session(session.user, other.id).await?;
         }
     }
+    web.store.log_security(request.security_entry("session.othersEnded")).await?;
     let flash = Flash::new(request.t.msg("account-other-sessions-ended"));
     Ok(page::redirect_with_flash(&request, web.is_secure, "/account", &flash))
 }

@@ -85,8 +85,10 @@ impl From<&DomainError> for WebError {
             DomainError::Forbidden { required_role } => {
                 (StatusCode::FORBIDDEN, Text::MissingRole(required_role.name()))
             }
-            // Only tokens have scopes.
-            DomainError::AccessEnded | DomainError::MissingScope(_) => {
+            // Pages are used with sessions, not with tokens.
+            DomainError::AccessEnded
+            | DomainError::MissingScope(_)
+            | DomainError::ReadOnlyToken => {
                 (StatusCode::UNAUTHORIZED, Text::Message(id("error-session-ended")))
             }
             DomainError::Invalid(problems) => {

@@ -21,7 +21,7 @@ use axum::{
     response::{IntoResponse, Redirect, Response},
 };
 use groma_domain::{Email, UserId, secret::Secret};
-use groma_store::{NewSession, ThrottleBucket};
+use groma_store::{NewSecurityEntry, NewSession, ThrottleBucket};
 
 #[derive(Template)]
 #[template(path = "login.html")]
@@ -115,9 +115,12 @@ pub(super) async fn login(
     }
     let hash = account.as_ref().and_then(|account| account.password_hash.clone());
     let is_correct = check_password(&web, hash, form.get("password")).await?;
+    let known = account.as_ref().map(|account| account.user);
     let Some(account) = account.filter(|_| is_correct) else {
         metrics::login(LoginOutcome::Failed);
-        tracing::info!(client = request.address, "login failed");
+        let entry = NewSecurityEntry::new("login.failed", request.now);
+        let entry = NewSecurityEntry { subject_user: known, ..entry };
+        web.store.log_security(entry.from_address(&request.address)).await?;
         page.problems.push(t.msg("login-failed").into());
         return page.show(&web, &request, StatusCode::BAD_REQUEST);
     };
@@ -183,7 +186,10 @@ pub(super) async fn open_session(
         now: request.now,
         ends_at: session_end(request.now, request.now),
     };
-    web.store.create_session(session, Some(device.hash())).await?;
+    let id = web.store.create_session(session, Some(device.hash())).await?;
+    let entry = NewSecurityEntry::new("login.succeeded", request.now).by(user);
+    let entry = NewSecurityEntry { subject: Some(id.0), ..entry };
+    web.store.log_security(entry.from_address(&request.address)).await?;
     let mut response = Redirect::to(to).into_response();
     let cookies = response.headers_mut();
     cookies.append(header::SET_COOKIE, Cookie::Session.set(secret.reveal(), web.is_secure));
@@ -197,6 +203,7 @@ pub(super) async fn logout(
 ) -> Result<Response, WebError> {
     if let Some(session) = &request.session {
         web.store.end_session(session.user, session.id).await?;
+        web.store.log_security(request.security_entry("logout")).await?;
     }
     let mut response = Redirect::to("/login").into_response();
     let cookie = Cookie::Session.clear(web.is_secure);

@@ -6,7 +6,7 @@ use super::{
 use crate::http::client_address::Client;
 use axum::{extract::FromRequestParts, http::request::Parts};
 use groma_domain::{Permission, Timestamp, WorkspaceId, secret::Secret, workspace::Workspace};
-use groma_store::{Actor, Membership, Session, Store};
+use groma_store::{Actor, Membership, NewSecurityEntry, Session, Store};
 use jiff::tz::TimeZone;
 use std::sync::Arc;
 
@@ -69,6 +69,15 @@ impl RequestContext {
                 && !headers.contains_key("hx-boosted"),
             t,
         })
+    }
+
+    /// An entry of the security log about what the user of this request does.
+    pub(crate) fn security_entry(&self, action: &'static str) -> NewSecurityEntry {
+        let entry = NewSecurityEntry::new(action, self.now).from_address(&self.address);
+        match &self.session {
+            Some(session) => entry.by(session.user),
+            None => entry,
+        }
     }
 
     /// The token that every form must send back.

@@ -11,7 +11,10 @@ use super::{
         list, status,
     },
     search,
-    settings::{self, activity, base_maps, layers, members, statuses, tokens, webhooks, workspace},
+    settings::{
+        self, activity, base_maps, layers, members, security_log, statuses, tokens, webhooks,
+        workspace,
+    },
     setup, suggestions,
 };
 use axum::{
@@ -166,6 +169,7 @@ pub(super) fn all() -> Vec<Route> {
         get  "/settings/members/{id}/remove" member(Read) => members::remove_page;
         post "/settings/members/{id}/remove" member(Read) => members::remove;
         post "/settings/invitations" member(Administer) => members::invite;
+        post "/settings/service-accounts" member(Administer) => members::add_service_account;
         post "/settings/invitations/{id}/cancel" member(Administer) => members::cancel_invitation;
         get  "/settings/workspace" member(Administer) => workspace::page;
         post "/settings/workspace" member(Administer) => workspace::save;
@@ -201,6 +205,7 @@ pub(super) fn all() -> Vec<Route> {
         get  "/settings/base-maps/{id}/delete" member(Administer) => base_maps::delete_page;
         post "/settings/base-maps/{id}/delete" member(Administer) => base_maps::delete;
         get  "/settings/activity" member(Administer) => activity::page;
+        get  "/settings/security-log" member(Own) => security_log::page;
     }
 }
 

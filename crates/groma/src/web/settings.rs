@@ -1,9 +1,11 @@
-//! The settings pages: workspace, members, statuses, layers, base maps, activity, tokens, webhooks.
+//! The settings pages: workspace, members, statuses, layers, base maps, activity, security log, tokens,
+//! webhooks.
 
 pub(super) mod activity;
 pub(super) mod base_maps;
 pub(super) mod layers;
 pub(super) mod members;
+pub(super) mod security_log;
 pub(super) mod statuses;
 pub(super) mod tokens;
 pub(super) mod webhooks;
@@ -56,6 +58,7 @@ impl SettingsNav {
         link("/settings/layers", "layers", t.msg("layers-title"), administer);
         link(base_maps::PATH, "map", t.msg("base-maps-title"), administer);
         link("/settings/activity", "activity", t.msg("activity-title"), administer);
+        link(security_log::PATH, "lock", t.msg("security-log-title"), Permission::Own);
         link("/settings/tokens", "token", t.msg("tokens-title"), read);
         link("/settings/webhooks", "webhook", t.msg("webhooks-title"), administer);
         Self { t, links }

@@ -277,7 +277,11 @@ fn check_reports_settings_database_and_migrations(engine: Engine) {
     let name = if engine == Engine::Sqlite { "SQLite" } else { "PostgreSQL" };
     let output = server.run(&["check"]).expect_success();
     // The test server of PostgreSQL does not sync.
-    let filters = vec![(r"(SQLite|PostgreSQL) at \S+", "[engine]"), (r"note +fsync.*\n.*\n", "")];
+    let filters = vec![
+        (r"(SQLite|PostgreSQL) at \S+", "[engine]"),
+        (r"note +fsync.*\n.*\n", ""),
+        (r"encryption +not encrypted\n", ""),
+    ];
     insta::with_settings!({ filters => filters }, {
         insta::assert_snapshot!(output, @"
         settings    valid

@@ -27,6 +27,9 @@ on_both_engines! {
     last_use_is_stored_on_shutdown
     created_token_is_printed_alone_or_as_json
     token_is_not_logged
+    read_only_token_changes_nothing
+    lifetime_is_limited_by_the_settings_and_the_workspace
+    service_account_owns_tokens
 }
 
 fn token_is_a_prefix_and_48_lowercase_hexadecimal_digits(engine: Engine) {
@@ -255,4 +258,85 @@ fn token_is_not_logged(engine: Engine) {
     server.get("/folders/missing", &token).error(404);
     server.get("/folders", &format!("{token}0")).error(401);
     assert!(!server.process().log().contains(&token[4..]));
+}
+
+fn read_only_token_changes_nothing(engine: Engine) {
+    let server = TestServer::start_with(engine, &[NO_RATE_LIMIT]);
+    let create = ["token", "create", "--workspace", WORKSPACE, "--user", OWNER, "--name", "reader"];
+    let scopes = ["--scopes", "READ_FOLDER,MANAGE_WEBHOOK", "--read-only"];
+    let token = server.run(&[&create[..], &scopes].concat()).expect_success();
+    server.get("/folders", &token).ok();
+    let point = json!({ "type": "Point", "coordinates": [2, 48] }).to_string();
+    let post = server.geo().request("POST", &format!("{API}/geometries/geojson")).token(&token);
+    let post = post.header("Content-Type", "application/json").body(point).send();
+    post.assert_error(403, "Token is read-only");
+    let endpoint = json!({ "url": "https://hooks.example/", "events": ["*"] }).to_string();
+    let post = server.main().request("POST", &format!("{API}/webhooks/endpoints")).token(&token);
+    let post = post.header("Content-Type", "application/json").body(endpoint).send();
+    post.assert_error(403, "Token is read-only");
+    let tokens = server.run(&["token", "list", "--json"]).json();
+    assert_eq!(tokens[0]["readOnly"], true);
+    let list = crate::web::Browser::of_owner(&server).page("/settings/tokens");
+    list.shows("Read-only");
+    list.shows("127.0.0.1");
+}
+
+fn lifetime_is_limited_by_the_settings_and_the_workspace(engine: Engine) {
+    let limit = ("GROMA_SECURITY__MAX_TOKEN_DAYS", "60");
+    let server = TestServer::start_with(engine, &[NO_RATE_LIMIT, limit]);
+    let create = |expires: &[&str]| {
+        let create =
+            ["token", "create", "--workspace", WORKSPACE, "--user", OWNER, "--name", "short"];
+        server.run(&[&create[..], &["--scopes", ""], expires].concat())
+    };
+    create(&[]).expect_error("expiresAt must be at most 60 days from now");
+    create(&["--expires", "61d"]).expect_error("expiresAt must be at most 60 days from now");
+    create(&["--expires", "60d"]).expect_success();
+    let browser = crate::web::Browser::of_owner(&server);
+    let page = browser.page("/settings/tokens/new");
+    page.shows("60 days");
+    page.hides("90 days");
+    page.hides("Never");
+    let save = [("name", WORKSPACE), ("currency", "EUR"), ("maxTokenDays", "7")];
+    browser.submit("/settings/workspace", "/settings/workspace", &save);
+    create(&["--expires", "8d"]).expect_error("expiresAt must be at most 7 days from now");
+    let fields = [("name", "Week"), ("expires", "60"), ("scope", "READ_FOLDER")];
+    let rejected = browser.send_form("/settings/tokens/new", "/settings/tokens/new", &fields);
+    assert_eq!(rejected.response.status, 400);
+    let fields = [("name", "Week"), ("expires", "7"), ("scope", "READ_FOLDER")];
+    let created = browser.send_form("/settings/tokens/new", "/settings/tokens/new", &fields);
+    assert_eq!(created.response.status, 200);
+}
+
+fn service_account_owns_tokens(engine: Engine) {
+    let server = TestServer::start_with(engine, &[NO_RATE_LIMIT]);
+    let add = ["user", "add-service", "Nightly export", "--workspace", WORKSPACE];
+    server
+        .run(&[&add[..], &["--role", "owner"]].concat())
+        .expect_error("role must not be owner: nobody logs in as a service account");
+    let account = server.run(&[&add[..], &["--role", "viewer"]].concat()).expect_success();
+    let token = server.create_token_for(WORKSPACE, &account, &["READ_FOLDER"]);
+    server.get("/folders", &token).ok();
+    let browser = crate::web::Browser::of_owner(&server);
+    browser.page("/settings/members").shows("Service account");
+    // Nobody logs in as a service account.
+    let stranger = crate::web::Browser::new(server.main());
+    assert_eq!(stranger.log_in(&account, "any password").response.status, 400);
+    let fields = [("name", "Backup"), ("role", "viewer")];
+    browser.submit("/settings/members", "/settings/service-accounts", &fields);
+    let form = browser.page("/settings/tokens/new");
+    form.shows("Backup");
+    let option = form.text.split("<option").find(|option| option.contains(">Backup")).unwrap();
+    let id = option.split("value=\"").nth(1).unwrap().split('"').next().unwrap();
+    let fields = [("name", "b"), ("owner", id), ("expires", "30"), ("scope", "READ_FOLDER")];
+    let created = browser.send_form("/settings/tokens/new", "/settings/tokens/new", &fields);
+    assert_eq!(created.response.status, 200);
+    let tokens = server.run(&["token", "list", "--json"]).json();
+    assert!(tokens[1]["owner"].as_str().unwrap().ends_with("@service.invalid"));
+    // Its role can be changed, and removing it revokes its tokens.
+    let role = format!("/settings/members/{id}/role");
+    browser.submit("/settings/members", &role, &[("role", "editor")]);
+    browser.submit("/settings/members", &format!("/settings/members/{id}/remove"), &[]);
+    let tokens = server.run(&["token", "list", "--json"]).json();
+    assert!(is_time(&tokens[1]["revokedAt"]));
 }

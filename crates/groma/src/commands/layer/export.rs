@@ -4,6 +4,7 @@
 use super::file_format;
 use crate::{
     cli::{ExportLayer, LayerFormat},
+    clock,
     commands::{CommandError, find_workspace},
 };
 use groma_domain::{
@@ -11,7 +12,7 @@ use groma_domain::{
     layer::{LayerCrs, LayerKey},
 };
 use groma_geo::{Crs, Geometry, geojson::write_geometry, wkb};
-use groma_store::{LayerFeature, Store};
+use groma_store::{LayerFeature, NewSecurityEntry, Store};
 use std::{
     fs::File,
     io::{self, Write},
@@ -37,6 +38,8 @@ pub(in crate::commands) async fn run(
         Some(crs) => crs,
         None => layer.crs.system().map_err(CommandError::new)?,
     };
+    let entry = NewSecurityEntry::new("export.created", clock::now()).in_workspace(workspace);
+    store.log_security(entry.with_details(serde_json::json!({ "layer": layer.slug }))).await?;
     let job = ExportJob { store, workspace, layer, crs, format };
     if to_stdout {
         return match job.write(&mut io::stdout().lock()).await? {

@@ -192,6 +192,7 @@ async fn each_route_requires_the_permission_of_the_contract() {
     for route in all() {
         let expected = match route.path {
             path if path.starts_with("/settings/workspace/delete") => Some(Permission::Own),
+            "/settings/security-log" => Some(Permission::Own),
             path if [
                 "/settings/workspace",
                 "/settings/statuses",
@@ -199,6 +200,7 @@ async fn each_route_requires_the_permission_of_the_contract() {
                 "/settings/base-maps",
                 "/settings/webhooks",
                 "/settings/invitations",
+                "/settings/service-accounts",
                 "/settings/activity",
             ]
             .iter()

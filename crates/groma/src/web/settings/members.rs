@@ -39,6 +39,8 @@ struct MembersPage {
     members: Vec<MemberView>,
     invitations: Vec<InvitationView>,
     roles: Vec<Choice>,
+    /// The roles of a new service account.
+    service_roles: Vec<Choice>,
 }
 
 struct MemberView {
@@ -47,6 +49,7 @@ struct MemberView {
     email: String,
     role: String,
     is_me: bool,
+    is_service_account: bool,
     /// The roles to choose from; empty when the user may not change this member's role.
     roles: Vec<Choice>,
     can_remove: bool,
@@ -90,10 +93,12 @@ async fn show(
             });
         }
     }
-    let members = people.iter().filter_map(|KnownPerson { person, role, .. }| {
+    let members = people.iter().filter_map(|known| {
+        let KnownPerson { person, role, is_service_account, .. } = known;
         let role = (*role)?;
         let is_me = person.id == ctx.member.person.id;
         let can_edit = can_administer && (role != Role::Owner || can_own);
+        let can_own = can_own && !is_service_account;
         let roles = if can_edit { role_choices(t, role, can_own) } else { Vec::new() };
         Some(MemberView {
             id: person.id.to_string(),
@@ -101,6 +106,7 @@ async fn show(
             email: person.email.to_string(),
             role: t.role(role),
             is_me,
+            is_service_account: *is_service_account,
             roles,
             can_remove: is_me || can_edit,
         })
@@ -115,6 +121,7 @@ async fn show(
         members: members.collect(),
         invitations,
         roles: role_choices(t, Role::Editor, can_own),
+        service_roles: role_choices(t, Role::Viewer, false),
         link,
     };
     let meta = Meta::new(t.msg("members-title"), Nav::Settings);
@@ -159,6 +166,21 @@ pub(in crate::web) async fn invite(ctx: MemberContext, form: Form) -> Result<Res
     ctx.store().invite(ctx.workspace_id(), ctx.actor(), invitation, ctx.now()).await?;
     let link = format!("{}/join/{}", ctx.web.public_url, secret.reveal());
     show(&ctx, StatusCode::OK, Some(link), String::new()).await
+}
+
+pub(in crate::web) async fn add_service_account(
+    ctx: MemberContext,
+    form: Form,
+) -> Result<Response, WebError> {
+    let role: Role = form.get("role").parse().map_err(WebError::invalid)?;
+    let (id, actor, now) = (ctx.workspace_id(), ctx.actor(), ctx.now());
+    match ctx.store().add_service_account(id, actor, form.get("name"), role, now).await {
+        Ok(person) => {
+            let message = ctx.t().msg("members-service-added").arg("name", person.name);
+            Ok(ctx.redirect_with_flash(PATH, &Flash::new(message)))
+        }
+        Err(error) => show_rejection(&ctx, error).await,
+    }
 }
 
 pub(in crate::web) async fn cancel_invitation(

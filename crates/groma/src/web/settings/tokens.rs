@@ -18,14 +18,16 @@ use axum::{
     response::Response,
 };
 use groma_domain::{
-    DomainError, FieldError, Permission, Scope, Timestamp, TokenId,
+    DomainError, Email, FieldError, Permission, Scope, Timestamp, TokenId,
     scope::Scopes,
     token::{self, Token},
 };
-use groma_store::{NewToken, TokenRow};
+use groma_store::{KnownPerson, NewToken, TokenRow};
 
 const PATH: &str = "/settings/tokens";
 const DAY_MILLIS: i64 = 24 * 60 * 60 * 1_000;
+/// The lifetimes to choose from, in days.
+const LIFETIMES: [u32; 3] = [30, 90, 365];
 
 #[derive(Template)]
 #[template(path = "tokens.html")]
@@ -52,7 +54,10 @@ struct TokenView {
     created: Moment,
     hint: String,
     scopes: Vec<&'static str>,
+    is_read_only: bool,
     last_used: Option<Moment>,
+    /// The address of the client that used it last.
+    last_used_from: String,
     expires: Option<Moment>,
     expires_soon: bool,
     /// Why it is no longer valid; empty while it is.
@@ -110,7 +115,9 @@ fn view(ctx: &MemberContext, token: TokenRow) -> TokenView {
         created: ctx.moment(token.created_at),
         hint: token.hint.unwrap_or_default(),
         scopes: token.scopes.iter().map(Scope::name).collect(),
+        is_read_only: token.is_read_only,
         last_used: token.last_used_at.map(|at| ctx.moment(at)),
+        last_used_from: token.last_used_from.unwrap_or_default(),
         expires: token.expires_at.map(|at| ctx.moment(at)),
         expires_soon: token.expires_at.is_some_and(|end| end < soon) && is_valid,
         can_revoke: is_valid
@@ -130,7 +137,10 @@ struct TokenForm {
     /// The id of the new token: submitting the form twice creates one.
     once: String,
     name: Field,
+    /// Whom the token acts for, if there is a choice.
+    owner: Option<Field>,
     expiry: Field,
+    read_only: Field,
     scopes: Vec<ScopeChoice>,
     scopes_error: String,
     problems: Vec<String>,
@@ -144,23 +154,66 @@ struct ScopeChoice {
     hint: String,
 }
 
-fn form_page(ctx: &MemberContext, typed: &str, chosen: &[&str], expiry: &str) -> TokenForm {
+/// The lifetimes to choose from, in days, and whether a token can last for ever.
+async fn lifetimes(ctx: &MemberContext) -> Result<(Vec<u32>, bool), WebError> {
+    let of_workspace = ctx.store().max_token_days(ctx.workspace_id()).await?;
+    let limit = [of_workspace, ctx.web.max_token_days].into_iter().flatten().min();
+    let Some(limit) = limit else { return Ok((LIFETIMES.to_vec(), true)) };
+    let mut days: Vec<u32> = LIFETIMES.into_iter().filter(|days| *days < limit).collect();
+    days.push(limit);
+    Ok((days, false))
+}
+
+/// The service accounts of the workspace, for administrators.
+async fn service_accounts(ctx: &MemberContext) -> Result<Vec<KnownPerson>, WebError> {
+    if !ctx.can(Permission::Administer) {
+        return Ok(Vec::new());
+    }
+    let mut people = ctx.people().await?;
+    people.retain(|known| known.is_service_account);
+    Ok(people)
+}
+
+async fn form_page(ctx: &MemberContext, form: &Form, is_new: bool) -> Result<TokenForm, WebError> {
     let t = ctx.t();
-    let days = [30_u64, 90, 365].map(|days| {
-        let label = t.msg("token-expires-days").arg("days", days);
+    let (days, can_last) = lifetimes(ctx).await?;
+    let expiry = match form.get("expires") {
+        "" => days.iter().rfind(|days| **days <= 90).or(days.first()).map(u32::to_string),
+        sent => Some(sent.to_owned()),
+    };
+    let expiry = expiry.unwrap_or_default();
+    let choice = |days: u32| {
+        let label = t.msg("token-expires-days").arg("days", u64::from(days));
         Choice::new(days.to_string(), label, days.to_string() == expiry)
-    });
+    };
     let never = Choice::new("none", t.msg("token-expires-never"), expiry == "none");
-    let expiries = days.into_iter().chain([never]).collect();
-    TokenForm {
+    let expiries = days.into_iter().map(choice).chain(can_last.then_some(never)).collect();
+    let accounts = service_accounts(ctx).await?;
+    let owner = (!accounts.is_empty()).then(|| {
+        let me = Choice::new("", t.msg("token-owner-me"), form.get("owner").is_empty());
+        let account = |known: KnownPerson| {
+            let id = known.person.id.to_string();
+            let is_selected = form.get("owner") == id;
+            Choice::new(id, known.person.name, is_selected)
+        };
+        let choices = std::iter::once(me).chain(accounts.into_iter().map(account)).collect();
+        Field::new("owner", t.msg("token-owner"), Input::Select(choices))
+    });
+    let chosen: Vec<&str> = if is_new { vec!["READ_FOLDER"] } else { form.all("scope").collect() };
+    let is_read_only = if form.has("readOnly") { "true" } else { "" };
+    Ok(TokenForm {
         t,
         nav: SettingsNav::new(ctx, PATH),
         csrf: ctx.request.csrf_token(),
         once: uuid::Uuid::now_v7().to_string(),
         name: Field::line("name", t.msg("field-name-label"))
-            .value(typed)
+            .value(form.get("name"))
             .required()
             .hint(t.msg("token-name-hint")),
+        owner,
+        read_only: Field::new("readOnly", t.msg("token-read-only"), Input::Checkbox)
+            .value(is_read_only)
+            .hint(t.msg("token-read-only-hint")),
         expiry: Field::new("expires", t.msg("token-expires-after"), Input::Select(expiries))
             .required(),
         scopes: Scope::ALL
@@ -177,11 +230,11 @@ fn form_page(ctx: &MemberContext, typed: &str, chosen: &[&str], expiry: &str) ->
             .collect(),
         scopes_error: String::new(),
         problems: Vec::new(),
-    }
+    })
 }
 
 pub(in crate::web) async fn new_page(ctx: MemberContext) -> Result<Response, WebError> {
-    let mut content = form_page(&ctx, "", &["READ_FOLDER"], "90");
+    let mut content = form_page(&ctx, &Form::default(), true).await?;
     focus_first(std::slice::from_mut(&mut content.name));
     ctx.page(Meta::new(ctx.t().msg("token-new"), Nav::Settings), &content).await
 }
@@ -189,16 +242,17 @@ pub(in crate::web) async fn new_page(ctx: MemberContext) -> Result<Response, Web
 pub(in crate::web) async fn create(ctx: MemberContext, form: Form) -> Result<Response, WebError> {
     let chosen: Vec<&str> = form.all("scope").collect();
     let t = ctx.t();
-    let mut page = form_page(&ctx, form.get("name"), &chosen, form.get("expires"));
+    let mut page = form_page(&ctx, &form, false).await?;
+    let (lifetimes, can_last) = lifetimes(&ctx).await?;
     let mut errors = Vec::new();
     let name = token::parse_name(form.get("name"));
     let name = name.map_err(|reason| errors.push(FieldError::new("name", reason))).ok();
     let scopes = Scopes::parse(&chosen.join(","));
     let scopes = scopes.map_err(|reason| errors.push(FieldError::new("scope", reason))).ok();
-    let days: Option<i64> = match form.get("expires") {
-        "none" => None,
+    let days: Option<u32> = match form.get("expires") {
+        "none" if can_last => None,
         days => {
-            let days = days.parse().ok().filter(|days| [30, 90, 365].contains(days));
+            let days = days.parse().ok().filter(|days| lifetimes.contains(days));
             if days.is_none() {
                 errors.push(FieldError::new("expires", t.msg("token-expires-invalid").to_string()));
             }
@@ -212,12 +266,14 @@ pub(in crate::web) async fn create(ctx: MemberContext, form: Form) -> Result<Res
         let new = NewToken {
             id: form.get("once").parse().ok(),
             workspace: ctx.workspace_id(),
-            owner: ctx.session.email.clone(),
+            owner: owner(&ctx, &form).await?,
             name: name.clone(),
             hash: token.hash(),
             hint: token.hint(),
             scopes,
-            expires_at: days.map(|days| ctx.now().plus_millis(days * DAY_MILLIS)),
+            expires_at: days.map(|days| ctx.now().plus_millis(i64::from(days) * DAY_MILLIS)),
+            is_read_only: form.has("readOnly"),
+            max_days: ctx.web.max_token_days,
         };
         match ctx.store().create_token(new, ctx.actor(), ctx.now()).await {
             Ok(_) => {
@@ -243,6 +299,14 @@ pub(in crate::web) async fn create(ctx: MemberContext, form: Form) -> Result<Res
     [page.name, page.expiry] = fields;
     let meta = Meta::new(t.msg("token-new"), Nav::Settings);
     ctx.page_with_status(StatusCode::BAD_REQUEST, meta, &page).await
+}
+
+/// Whom the new token acts for: the user, or a service account.
+async fn owner(ctx: &MemberContext, form: &Form) -> Result<Email, WebError> {
+    let Some(id) = form.given("owner") else { return Ok(ctx.session.email.clone()) };
+    let mut accounts = service_accounts(ctx).await?.into_iter();
+    let found = accounts.find(|known| known.person.id.to_string() == id);
+    Ok(found.ok_or_else(WebError::not_found)?.person.email)
 }
 
 /// A command that works as pasted.

@@ -1,4 +1,4 @@
-//! Settings > Workspace: its name and currency, and deleting it.
+//! Settings > Workspace: its name, its currency, the lifetime of its tokens, and deleting it.
 
 use super::SettingsNav;
 use crate::web::{
@@ -32,7 +32,12 @@ struct WorkspacePage {
     can_delete: bool,
 }
 
-fn content(ctx: &MemberContext, name: &str, currency: Currency) -> WorkspacePage {
+fn content(
+    ctx: &MemberContext,
+    name: &str,
+    currency: Currency,
+    max_token_days: &str,
+) -> WorkspacePage {
     let t = ctx.t();
     let workspace = ctx.workspace();
     WorkspacePage {
@@ -48,6 +53,9 @@ fn content(ctx: &MemberContext, name: &str, currency: Currency) -> WorkspacePage
             )
             .required()
             .hint(t.msg("workspace-currency-hint")),
+            Field::line("maxTokenDays", t.msg("workspace-max-token-days"))
+                .value(max_token_days)
+                .hint(t.msg("workspace-max-token-days-hint")),
         ],
         problems: Vec::new(),
         key: workspace.id.to_string(),
@@ -58,7 +66,9 @@ fn content(ctx: &MemberContext, name: &str, currency: Currency) -> WorkspacePage
 
 pub(in crate::web) async fn page(ctx: MemberContext) -> Result<Response, WebError> {
     let workspace = ctx.workspace();
-    let content = content(&ctx, workspace.name.as_str(), workspace.currency);
+    let days = ctx.store().max_token_days(workspace.id).await?;
+    let days = days.map(|days| days.to_string()).unwrap_or_default();
+    let content = content(&ctx, workspace.name.as_str(), workspace.currency, &days);
     ctx.page(Meta::new(ctx.t().msg("workspace-title"), Nav::Settings), &content).await
 }
 
@@ -69,13 +79,23 @@ pub(in crate::web) async fn save(ctx: MemberContext, form: Form) -> Result<Respo
     let name = name.map_err(|error| errors.extend(problems(&error))).ok();
     let currency: Result<Currency, _> = form.get("currency").parse();
     let currency = currency.map_err(|reason| errors.push(FieldError::new("currency", reason))).ok();
-    if let (Some(name), Some(currency)) = (name, currency) {
-        let changed = ctx
-            .store()
-            .change_workspace(ctx.workspace_id(), ctx.actor(), name, currency, ctx.now())
-            .await;
-        match changed {
-            Ok(_) => {
+    let days = match form.given("maxTokenDays").map(str::parse) {
+        None => Some(None),
+        Some(Ok(days)) if (1..=36_500).contains(&days) => Some(Some(days)),
+        Some(_) => {
+            let reason = t.msg("workspace-max-token-days-invalid").to_string();
+            errors.push(FieldError::new("maxTokenDays", reason));
+            None
+        }
+    };
+    if let (Some(name), Some(currency), Some(days)) = (name, currency, days) {
+        let (store, id, actor, now) = (ctx.store(), ctx.workspace_id(), ctx.actor(), ctx.now());
+        let changed = async {
+            store.change_workspace(id, actor, name, currency, now).await?;
+            store.set_max_token_days(id, actor, days, now).await
+        };
+        match changed.await {
+            Ok(()) => {
                 return Ok(ctx.redirect_with_flash(PATH, &Flash::new(t.msg("workspace-saved"))));
             }
             Err(error) => match error.domain_error() {
@@ -85,7 +105,7 @@ pub(in crate::web) async fn save(ctx: MemberContext, form: Form) -> Result<Respo
         }
     }
     let currency = currency.unwrap_or(ctx.workspace().currency);
-    let mut content = content(&ctx, form.get("name"), currency);
+    let mut content = content(&ctx, form.get("name"), currency, form.get("maxTokenDays"));
     content.problems = attach_errors(t, &mut content.fields, &errors);
     focus_first(&mut content.fields);
     let meta = Meta::new(t.msg("workspace-title"), Nav::Settings);

@@ -1,0 +1,133 @@
+//! The security log: what it contains, who finds what in it, and how long it lasts.
+
+use crate::{
+    Fixture,
+    fixture::{OWNER, user},
+    on_both_engines,
+};
+use groma_domain::{Email, Role, Timestamp, UserId};
+use groma_store::{Actor, NewSecurityEntry, SecurityEntry, SecurityLogFilter};
+use serde_json::json;
+use std::time::Duration;
+
+on_both_engines! {
+    changes_of_members_are_in_the_security_log
+    entries_are_found_by_workspace_user_action_and_time
+    entries_outlive_their_workspace
+    entries_are_read_in_pages
+    old_entries_are_deleted
+}
+
+async fn read(fixture: &Fixture, filter: SecurityLogFilter) -> Vec<SecurityEntry> {
+    fixture.store.security_entries(filter, 100).await.unwrap()
+}
+
+async fn actions(fixture: &Fixture, filter: SecurityLogFilter) -> Vec<String> {
+    read(fixture, filter).await.into_iter().map(|entry| entry.action).collect()
+}
+
+async fn owner(fixture: &Fixture) -> UserId {
+    fixture.store.account(&Email::parse(OWNER).unwrap()).await.unwrap().unwrap().user
+}
+
+fn login(user: UserId, at: Timestamp) -> NewSecurityEntry {
+    NewSecurityEntry::new("login.succeeded", at).by(user).from_address("192.0.2.7")
+}
+
+async fn changes_of_members_are_in_the_security_log(fixture: Fixture) {
+    let admin = fixture.member(Role::Admin).await;
+    let (id, now) = (fixture.workspace_id, fixture.tick());
+    let crew = user("crew@office.test", Some("Crew"));
+    fixture.store.add_member(id, admin.actor, crew, Role::Viewer, now).await.unwrap();
+    let filter = SecurityLogFilter::default();
+    let entries = read(&fixture, filter).await;
+    let newest = &entries[0];
+    assert_eq!(
+        (newest.action.as_str(), newest.email.as_deref(), newest.subject_email.as_deref()),
+        ("member.added", Some("admin@office.test"), Some("crew@office.test"))
+    );
+    assert_eq!((newest.at, newest.workspace), (now, Some(id)));
+    let details: serde_json::Value =
+        serde_json::from_str(newest.details.as_deref().unwrap()).unwrap();
+    assert_eq!(details, json!({ "after": { "role": "viewer" } }));
+    // The operator made the workspace and its owner.
+    let oldest = entries.last().unwrap();
+    assert_eq!((oldest.action.as_str(), oldest.email.as_deref()), ("member.added", None));
+    assert_eq!(oldest.subject_email.as_deref(), Some(OWNER));
+}
+
+async fn entries_are_found_by_workspace_user_action_and_time(fixture: Fixture) {
+    let user_id = owner(&fixture).await;
+    let start = fixture.tick();
+    fixture.store.log_security(login(user_id, start)).await.unwrap();
+    let later = fixture.tick();
+    let failed = NewSecurityEntry::new("login.failed", later).from_address("192.0.2.8");
+    fixture.store.log_security(failed).await.unwrap();
+    let export = NewSecurityEntry::new("export.created", fixture.tick());
+    let export = export.in_workspace(fixture.workspace_id);
+    fixture.store.log_security(export).await.unwrap();
+    let none = SecurityLogFilter { since: Some(start), ..SecurityLogFilter::default() };
+    assert_eq!(
+        actions(&fixture, none.clone()).await,
+        ["export.created", "login.failed", "login.succeeded"]
+    );
+    let workspace = SecurityLogFilter { workspace: Some(fixture.workspace_id), ..none.clone() };
+    assert_eq!(actions(&fixture, workspace).await, ["export.created", "login.succeeded"]);
+    let by_user = SecurityLogFilter { user: Some(user_id), ..none.clone() };
+    assert_eq!(actions(&fixture, by_user).await, ["login.succeeded"]);
+    let logins = SecurityLogFilter { action: Some("login.".to_owned()), ..none.clone() };
+    assert_eq!(actions(&fixture, logins).await, ["login.failed", "login.succeeded"]);
+    let first = SecurityLogFilter { until: Some(later), ..none };
+    assert_eq!(actions(&fixture, first).await, ["login.succeeded"]);
+    // A neighbour sees nothing of it.
+    let branch = fixture.create_workspace("Branch", "other@office.test").await.unwrap();
+    let branch = SecurityLogFilter {
+        workspace: Some(branch.id),
+        since: Some(start),
+        ..SecurityLogFilter::default()
+    };
+    assert_eq!(actions(&fixture, branch).await, ["member.added"]);
+}
+
+async fn entries_outlive_their_workspace(fixture: Fixture) {
+    let branch = fixture.new_workspace("Branch").await;
+    let id = branch.workspace_id;
+    fixture.store.delete_workspace(id, Actor::Operator, fixture.tick()).await.unwrap();
+    let filter = SecurityLogFilter { workspace: Some(id), ..SecurityLogFilter::default() };
+    let entries = read(&fixture, filter).await;
+    let names: Vec<_> = entries.iter().map(|entry| entry.action.as_str()).collect();
+    assert_eq!(names, ["workspace.deleted", "member.added"]);
+    assert_eq!((entries[0].workspace_name.as_deref(), entries[0].workspace), (None, Some(id)));
+    assert_eq!(entries[0].details.as_deref(), Some(r#"{"name":"Branch"}"#));
+}
+
+async fn entries_are_read_in_pages(fixture: Fixture) {
+    let user_id = owner(&fixture).await;
+    for _ in 0..5 {
+        fixture.store.log_security(login(user_id, fixture.tick())).await.unwrap();
+    }
+    let mut filter =
+        SecurityLogFilter { action: Some("login.".to_owned()), ..SecurityLogFilter::default() };
+    let mut times = Vec::new();
+    loop {
+        let page = fixture.store.security_entries(filter.clone(), 2).await.unwrap();
+        let Some(last) = page.last() else { break };
+        filter.before = Some(last.id);
+        times.extend(page.iter().map(|entry| entry.at));
+    }
+    assert_eq!(times.len(), 5);
+    assert!(times.is_sorted_by(|later, earlier| later > earlier));
+}
+
+async fn old_entries_are_deleted(fixture: Fixture) {
+    let user_id = owner(&fixture).await;
+    let old = fixture.now().plus_millis(-10 * 86_400_000);
+    fixture.store.log_security(login(user_id, old)).await.unwrap();
+    fixture.store.log_security(login(user_id, fixture.now())).await.unwrap();
+    let week = Duration::from_secs(7 * 86_400);
+    let deleted = fixture.store.delete_old_security_entries(fixture.now(), week).await.unwrap();
+    assert_eq!(deleted, 1);
+    let filter =
+        SecurityLogFilter { action: Some("login.".to_owned()), ..SecurityLogFilter::default() };
+    assert_eq!(actions(&fixture, filter).await.len(), 1);
+}

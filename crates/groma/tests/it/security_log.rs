@@ -1,0 +1,94 @@
+//! The security log: logins, tokens, exports and backups are in it, on the page, in the command and as log
+//! lines.
+
+use crate::{on_both_engines, web::Browser};
+use groma_testkit::{
+    Engine, TestServer, server::NO_RATE_LIMIT, server::OWNER, server::WORKSPACE, wait::PATIENCE,
+    wait_until,
+};
+use serde_json::Value;
+
+on_both_engines! {
+    logins_are_logged_with_account_and_address
+    command_prints_and_filters_the_log
+    page_shows_the_log_to_owners_only
+}
+
+/// The entries that the command prints, newest first.
+fn log(server: &TestServer, arguments: &[&str]) -> Vec<Value> {
+    let output = server.run(&[&["security-log", "--json"], arguments].concat()).expect_success();
+    output.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn logins_are_logged_with_account_and_address(engine: Engine) {
+    let server = TestServer::start(engine);
+    let browser = Browser::new(server.main());
+    browser.log_in(OWNER, "not the password");
+    browser.log_in("nobody@office.test", "not the password");
+    let browser = Browser::of_owner(&server);
+    browser.submit("/folders", "/logout", &[]);
+    let entries = log(&server, &["--action", "log"]);
+    let fields = |entry: &Value| {
+        let text = |name: &str| entry[name].as_str().unwrap_or("-").to_owned();
+        (text("action"), text("user"), text("subject"), text("address"))
+    };
+    let of = |action: &str, user: &str, subject: &str| {
+        (action.to_owned(), user.to_owned(), subject.to_owned(), "127.0.0.1".to_owned())
+    };
+    let found: Vec<_> = entries.iter().map(fields).collect();
+    assert_eq!(
+        found,
+        [
+            of("logout", OWNER, "-"),
+            of("login.succeeded", OWNER, "-"),
+            of("login.failed", "-", "-"),
+            of("login.failed", "-", OWNER),
+        ]
+    );
+    wait_until(PATIENCE, || {
+        let log = server.process().log();
+        let mut lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let is_line = |line: &Value| line["target"] == "security" && line["action"] == "logout";
+        if lines.any(|line| is_line(&line)) { Ok(()) } else { Err(log) }
+    });
+}
+
+fn command_prints_and_filters_the_log(engine: Engine) {
+    let server = TestServer::start_with(engine, &[NO_RATE_LIMIT]);
+    server.create_token(&["READ_FOLDER"]);
+    let folders = server.directory().join("folders.csv");
+    let file = folders.to_str().unwrap();
+    server.run(&["export", "folders", file, "--workspace", WORKSPACE]).expect_success();
+    let table = server.run(&["security-log"]).expect_success();
+    for expected in ["ACTION", "token.created", "export.created", OWNER, WORKSPACE] {
+        assert!(table.contains(expected), "{expected}: {table}");
+    }
+    assert_eq!(log(&server, &["--limit", "1"])[0]["details"]["kind"], "folders");
+    let tokens = log(&server, &["--action", "token.", "--last", "1h"]);
+    assert_eq!(tokens.len(), 1);
+    assert_eq!(tokens[0]["details"]["after"]["scopes"], "READ_FOLDER");
+    assert_eq!(log(&server, &["--user", OWNER, "--workspace", WORKSPACE]).len(), 2);
+    server
+        .run(&["security-log", "--user", "nobody@office.test"])
+        .expect_error("user `nobody@office.test` not found");
+    if engine == Engine::Sqlite {
+        let backup = server.directory().join("backup.db");
+        server.run(&["backup", backup.to_str().unwrap()]).expect_success();
+        assert_eq!(log(&server, &["--limit", "1"])[0]["action"], "backup.started");
+    }
+}
+
+fn page_shows_the_log_to_owners_only(engine: Engine) {
+    let server = TestServer::start(engine);
+    let browser = Browser::of_owner(&server);
+    let page = browser.page("/settings/security-log");
+    page.shows("Logged in");
+    page.shows("Member added");
+    browser.page("/settings/security-log?topic=token").hides("Logged in");
+    let admin = "admin@office.test";
+    let add = ["user", "add", admin, "--workspace", WORKSPACE, "--role", "admin"];
+    server.run_with_input("a password of the admin\n", &add).expect_success();
+    let browser = Browser::logged_in(&server, admin, "a password of the admin");
+    assert_eq!(browser.get("/settings/security-log").response.status, 403);
+    browser.page("/settings/tokens").hides("Security log");
+}
