@@ -63,6 +63,8 @@ pub(crate) async fn respond(mut router: Router, client: Client, mut request: Req
     let is_client_error = response.status().is_client_error();
     let headers = response.headers_mut();
     headers.insert(REQUEST_ID, request_id);
+    // Stored texts and files must not become pages.
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     if is_client_error {
         // The framework sets it for a wrong method, which the API reports as an unknown route.
         headers.remove(header::ALLOW);
