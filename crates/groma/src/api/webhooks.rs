@@ -8,12 +8,12 @@ use super::{
 };
 use crate::{
     clock,
-    http::{ErrorDetail, HttpError, ResponseOptions, body},
+    http::{ErrorDetail, HttpError, NO_STORE, ResponseOptions, body},
 };
 use axum::{
     Extension,
     extract::{Request, State},
-    http::StatusCode,
+    http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
 use groma_domain::{
@@ -58,12 +58,15 @@ async fn create(api: ApiState, caller: Caller, request: Request) -> Result<Respo
         draft: parse_draft(&bytes, api.allow_http_webhooks)?,
         request: key.with_body(&parts, &caller, hash),
     });
-    match outcome.await? {
+    let mut response = match outcome.await? {
         EndpointOutcome::Created(endpoint, secret) => {
-            first_response(serde_json::to_vec(&endpoint_with_secret(&endpoint, &secret)))
+            first_response(serde_json::to_vec(&endpoint_with_secret(&endpoint, &secret)))?
         }
-        EndpointOutcome::Replayed(response) => replayed_response(response),
-    }
+        EndpointOutcome::Replayed(response) => replayed_response(response)?,
+    };
+    // It contains the secret.
+    response.headers_mut().insert(header::CACHE_CONTROL, NO_STORE);
+    Ok(response)
 }
 
 /// Delete a webhook endpoint.

@@ -9,8 +9,8 @@ use crate::web::{
     flash::Flash,
     form::{Form, Pairs},
     format::{DISABLED_BY, Moment},
-    i18n::{Localizer, Message},
-    page::{Meta, Nav},
+    i18n::{self, Localizer, Message},
+    page::{Meta, Nav, forbid_storing},
     request_context::MemberContext,
 };
 use askama::Template;
@@ -201,7 +201,11 @@ impl EndpointForm {
         focus_first(&mut self.fields);
         let status = if errors.is_empty() { StatusCode::OK } else { StatusCode::BAD_REQUEST };
         let meta = Meta::new(self.title.clone(), Nav::Settings);
-        ctx.page_with_status(status, meta, &self).await
+        let mut response = ctx.page_with_status(status, meta, &self).await?;
+        if self.fields.iter().any(|field| field.name == "secret") {
+            forbid_storing(&mut response);
+        }
+        Ok(response)
     }
 }
 

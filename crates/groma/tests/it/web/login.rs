@@ -38,6 +38,7 @@ on_both_engines! {
         browser.page("/setup").hides("name=\"password\"");
         let page = format!("/setup?code={code}");
         browser.page(&page).shows("name=\"password\"");
+        assert_eq!(browser.page(&page).response.header("cache-control"), Some("no-store"));
         let wrong = "0".repeat(64);
         let rejected = browser.send_form(&page, "/setup", &fields(&setup(&wrong, OWNER)));
         assert_eq!(rejected.response.status, 403);
@@ -158,6 +159,7 @@ on_both_engines! {
         let crew = Browser::new(server.main());
         crew.page(&link).shows("as <b>editor</b>");
         let fields = [("person", "Field crew"), ("email", CREW), ("password", "a crew password")];
+        assert_eq!(crew.page(&link).response.header("cache-control"), Some("no-store"));
         assert_eq!(crew.submit(&link, &link, &fields), "/");
         crew.page("/folders/new");
         assert_eq!(crew.get("/settings/statuses").response.status, 403);

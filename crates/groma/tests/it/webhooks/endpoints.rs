@@ -41,6 +41,7 @@ fn created_endpoint_has_the_fields_of_the_contract_and_its_secret(engine: Engine
     let names: Vec<_> = endpoint.as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(
         names,
+    assert_eq!(response.header("cache-control"), Some("no-store"));
         [
             "id",
             "url",
@@ -219,3 +220,4 @@ fn repeated_request_returns_the_first_response_with_its_secret(engine: Engine) {
     post_with_key(&server, &token, "two", &json!({})).error_pointers();
     post_with_key(&server, &token, "two", &body).ok();
 }
+        assert_eq!(again.header("cache-control"), Some("no-store"));
