@@ -847,6 +847,7 @@ violation = { $code ->
     [url-credentials] ne doit pas contenir d’identifiants de connexion
     [url-fragment] ne doit pas contenir de fragment (#)
     [no-events] doit contenir au moins un événement
+    [url-private-address] ne doit pas contenir d’adresse privée ou locale
     [unknown-event] contient l’événement inconnu « { $name } »
     [repeated-event] contient « { $name } » plusieurs fois
     [not-printable] ne doit contenir que des caractères ASCII imprimables

@@ -28,6 +28,7 @@ use axum::{
 };
 use groma_domain::{Scope, token::TokenPrefix};
 use groma_store::Store;
+use groma_webhooks::EndpointPolicy;
 use serde_json::Value;
 use std::sync::Arc;
 use utoipa::openapi::{PathItem, Paths, RefOr, Schema};
@@ -44,7 +45,7 @@ pub(crate) struct Api {
     geo_url: String,
     max_geojson_bytes: u64,
     tiles: Arc<TileCache>,
-    allow_http_webhooks: bool,
+    endpoint_policy: EndpointPolicy,
     openapi_document: Value,
 }
 
@@ -63,7 +64,7 @@ impl Api {
             geo_url: settings.server.geo_public_url(),
             max_geojson_bytes: limits.geojson_bytes,
             tiles,
-            allow_http_webhooks: settings.webhooks.allow_http,
+            endpoint_policy: settings.webhooks.endpoint_policy(),
             openapi_document: openapi_document(settings),
         }
     }

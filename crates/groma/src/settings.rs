@@ -12,6 +12,7 @@ use crate::{http::client_address::Proxies, roles::Roles};
 use groma_domain::token::TokenPrefix;
 use groma_geo::GridFiles;
 use groma_store::{DatabaseUrl, EncryptionKey};
+use groma_webhooks::{AddressPolicy, EndpointPolicy};
 use ipnet::IpNet;
 use std::{
     fmt,
@@ -94,6 +95,14 @@ pub(crate) struct Webhooks {
     pub(crate) allow_networks: Vec<IpNet>,
     pub(crate) extra_roots: Option<PathBuf>,
     pub(crate) encryption_key: Option<EncryptionKey>,
+}
+
+impl Webhooks {
+    /// The URLs that endpoints can have.
+    pub(crate) fn endpoint_policy(&self) -> EndpointPolicy {
+        let addresses = AddressPolicy::new(self.allow_networks.clone());
+        EndpointPolicy { allow_http: self.allow_http, addresses }
+    }
 }
 
 #[derive(Clone, Debug)]

@@ -53,6 +53,7 @@ use axum::{
 };
 use groma_domain::{secret::Secret, token::TokenPrefix};
 use groma_store::Store;
+use groma_webhooks::EndpointPolicy;
 use std::sync::Arc;
 use subtle::ConstantTimeEq;
 use tokio::sync::Semaphore;
@@ -69,7 +70,7 @@ pub(crate) struct Web {
     pub(crate) public_url: String,
     /// The public address of the Geo API.
     pub(crate) geo_url: String,
-    pub(crate) allow_http_webhooks: bool,
+    pub(crate) endpoint_policy: EndpointPolicy,
     /// The scheme, host and port of the public address.
     origin: String,
     /// Whether browsers use https.
@@ -102,7 +103,7 @@ impl Web {
             is_secure: public_url.starts_with("https://"),
             public_url,
             geo_url: settings.server.geo_public_url(),
-            allow_http_webhooks: settings.webhooks.allow_http,
+            endpoint_policy: settings.webhooks.endpoint_policy(),
             token_prefix: settings.service.token_prefix.clone(),
             setup_code: new_secret()?,
             map_style: settings.map.style.clone(),

@@ -21,6 +21,7 @@ use groma_domain::{
     webhook::{Endpoint, EndpointInput},
 };
 use groma_store::{Actor, EndpointOutcome, NewEndpoint, endpoint_with_secret};
+use groma_webhooks::EndpointPolicy;
 use serde_json::Value;
 use std::io::Read;
 
@@ -55,7 +56,7 @@ async fn create(api: ApiState, caller: Caller, request: Request) -> Result<Respo
         workspace: caller.token.workspace,
         actor,
         now: clock::now(),
-        draft: parse_draft(&bytes, api.allow_http_webhooks)?,
+        draft: parse_draft(&bytes, &api.endpoint_policy)?,
         request: key.with_body(&parts, &caller, hash),
     });
     let mut response = match outcome.await? {
@@ -96,7 +97,7 @@ fn administrator(caller: &Caller) -> Result<Actor, HttpError> {
     Ok(caller.actor())
 }
 
-fn parse_draft(body: &[u8], allow_http: bool) -> Result<EndpointInput, HttpError> {
+fn parse_draft(body: &[u8], policy: &EndpointPolicy) -> Result<EndpointInput, HttpError> {
     let invalid_body = |message: String| {
         HttpError::bad_body(vec![ErrorDetail { pointer: String::new(), message }])
     };
@@ -105,7 +106,7 @@ fn parse_draft(body: &[u8], allow_http: bool) -> Result<EndpointInput, HttpError
         Ok(_) => return Err(invalid_body("The body must be a JSON object".to_owned())),
         Err(error) => return Err(invalid_body(format!("The body must be valid JSON: {error}"))),
     };
-    EndpointInput::read(&values, allow_http).map_err(|error| match error {
+    EndpointInput::read(&values, |url| policy.parse_url(url)).map_err(|error| match error {
         DomainError::Invalid(problems) => {
             let problems = problems.into_iter().take(20);
             let details = problems.map(|FieldError { field, violation }| ErrorDetail {

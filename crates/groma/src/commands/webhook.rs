@@ -8,7 +8,7 @@ use crate::{
 };
 use groma_domain::{
     DeliveryId, EndpointId, FieldError, WorkspaceId,
-    webhook::{self, EndpointInput, EndpointUrl, EventFilter, SigningSecret},
+    webhook::{self, EndpointInput, EventFilter, SigningSecret},
 };
 use groma_store::{
     Actor, AttemptRow, DeliveryFilter, DeliveryRow, EndpointChange, EndpointHealth,
@@ -139,7 +139,7 @@ fn read_draft(
     description: Option<String>,
 ) -> Result<EndpointInput, CommandError> {
     let url = url
-        .map(|url| EndpointUrl::parse(&url, settings.webhooks.allow_http))
+        .map(|url| settings.webhooks.endpoint_policy().parse_url(&url))
         .transpose()
         .map_err(|reason| CommandError::usage(format!("the URL {reason}")))?;
     let invalid_events = |problems: Vec<FieldError>| {

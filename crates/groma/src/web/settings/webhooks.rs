@@ -17,7 +17,7 @@ use askama::Template;
 use axum::{extract::Path, http::StatusCode, response::Response};
 use groma_domain::{
     DomainError, EndpointId, Event, FieldError, Kind, Violation,
-    webhook::{self, Endpoint, EndpointInput, EndpointUrl, EventFilter, SigningSecret},
+    webhook::{self, Endpoint, EndpointInput, EventFilter, SigningSecret},
 };
 use groma_store::{
     DeliveryFilter, DeliveryRow, DeliveryState, EndpointChange, EndpointHealth, EndpointOutcome,
@@ -154,7 +154,7 @@ impl EndpointForm {
         };
         let mut fields = vec![
             Field::line("url", t.msg("webhook-url")).value(typed.get("url")).required().hint(
-                match ctx.web.allow_http_webhooks {
+                match ctx.web.endpoint_policy.allow_http {
                     true => t.msg("webhook-url-hint-http"),
                     false => t.msg("webhook-url-hint"),
                 },
@@ -213,7 +213,7 @@ impl EndpointForm {
 fn read(ctx: &MemberContext, form: &Form) -> Result<EndpointInput, Vec<FieldError>> {
     let mut errors = Vec::new();
     let mut add = |field: &str, message: Violation| errors.push(FieldError::new(field, message));
-    let url = EndpointUrl::parse(form.get("url").trim(), ctx.web.allow_http_webhooks);
+    let url = ctx.web.endpoint_policy.parse_url(form.get("url").trim());
     let url = url.map_err(|message| add("url", message)).ok();
     let description = webhook::parse_description(form.get("description"));
     let description = description.map_err(|message| add("description", message)).ok();
