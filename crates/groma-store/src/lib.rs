@@ -74,6 +74,6 @@ pub use workspaces::WorkspaceFilter;
 pub mod disabled_reason {
     pub use crate::{
         copy::REHEARSED as COPIED,
-        webhooks::{FAILING, GONE},
+        webhooks::{FAILING, GONE, HTTP_NOT_ALLOWED},
     };
 }

@@ -152,6 +152,7 @@ error-title-bad-request = Requête non valide
 error-not-found = Cette page n’existe pas. Elle a peut-être été supprimée, ou elle appartient à un autre espace de travail.
 error-missing-role = Vous avez besoin du rôle { role-name } pour faire cela. Demandez à un administrateur de l’espace de travail.
 error-conflict = Quelqu’un d’autre l’a modifié entre-temps. Ouvrez la page à nouveau et recommencez votre modification.
+error-http-not-allowed = L’exploitant n’autorise pas les adresses en http. Passez d’abord l’adresse en https.
 error-layer-locked = Cette couche est verrouillée. Déverrouillez-la dans les paramètres pour modifier ses objets.
 error-reason = La requête n’est pas valide : { $reason }.
 error-session-ended = Votre session est terminée. Reconnectez-vous ; rien n’a été modifié.
@@ -846,8 +847,8 @@ violation = { $code ->
     [url-without-host] doit avoir un nom d’hôte et un port valide
     [url-credentials] ne doit pas contenir d’identifiants de connexion
     [url-fragment] ne doit pas contenir de fragment (#)
-    [no-events] doit contenir au moins un événement
     [url-private-address] ne doit pas contenir d’adresse privée ou locale
+    [no-events] doit contenir au moins un événement
     [unknown-event] contient l’événement inconnu « { $name } »
     [repeated-event] contient « { $name } » plusieurs fois
     [not-printable] ne doit contenir que des caractères ASCII imprimables
@@ -1061,6 +1062,7 @@ webhook-disabled-reason = { $reason ->
     [gone] le destinataire a répondu 410 Gone
     [failing] aucun envoi n’a abouti depuis cinq jours
     [copied] cette base de données est une copie, faite pendant que l’original était utilisé
+    [http] l’exploitant n’autorise pas les adresses en http
    *[by] par { $name }
 }
 webhook-since-label = { $state ->

@@ -15,7 +15,7 @@ pub use deliveries::{
     SecretsState,
 };
 pub use delivery_log::Redeliver;
-pub use delivery_queue::{DeliveryFeed, FAILING, FeedMessage, GONE};
+pub use delivery_queue::{DeliveryFeed, FAILING, FeedMessage, GONE, HTTP_NOT_ALLOWED};
 pub use endpoints::{
     EndpointChange, EndpointOutcome, NewEndpoint, RotatedSecret, endpoint_with_secret,
 };

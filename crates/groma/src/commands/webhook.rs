@@ -58,6 +58,13 @@ pub(super) async fn run(
             Ok(store.delete_endpoint(workspace, OPERATOR, id, clock::now()).await?)
         }
         WebhookCommand::Enable { id, workspace } => {
+            let workspace_id = find_workspace(store, &workspace).await?.id;
+            let url = store.endpoint(workspace_id, id).await?.endpoint.url;
+            if !settings.webhooks.endpoint_policy().allows_scheme(&url) {
+                return Err(CommandError::new(
+                    "webhooks.allow_http is off; change the URL to https first, or allow http",
+                ));
+            }
             change(store, &workspace, id, EndpointChange::Enable).await
         }
         WebhookCommand::Disable { id, workspace, reason } => {

@@ -223,11 +223,12 @@ fn address(listener: &Option<TcpListener>) -> io::Result<Option<SocketAddr>> {
 
 /// The sender of webhook deliveries with these settings.
 pub(crate) fn webhook_sender(settings: &Settings) -> Result<DeliverySender, ServeError> {
-    let Webhooks { allow_networks, extra_roots, .. } = &settings.webhooks;
+    let Webhooks { allow_http, allow_networks, extra_roots, .. } = &settings.webhooks;
     let policy = AddressPolicy::new(allow_networks.clone());
     let version = env!("CARGO_PKG_VERSION");
     let client = Client::new(policy, Resolver::System, extra_roots.as_deref(), version)
         .map_err(|error| ServeError::Webhooks(format!("webhooks.extra_roots: {error}")))?;
-    DeliverySender::new(client, settings.service.header_name())
-        .map_err(|error| ServeError::Webhooks(error.to_string()))
+    let sender = DeliverySender::new(client, settings.service.header_name())
+        .map_err(|error| ServeError::Webhooks(error.to_string()))?;
+    Ok(if *allow_http { sender } else { sender.https_only() })
 }

@@ -319,7 +319,10 @@ pub(in crate::web) async fn enable(
     ctx: MemberContext,
     Path(id): Path<String>,
 ) -> Result<Response, WebError> {
-    let id = existing(&ctx, &id).await?.endpoint.id;
+    let Endpoint { id, url, .. } = existing(&ctx, &id).await?.endpoint;
+    if !ctx.web.endpoint_policy.allows_scheme(&url) {
+        return Err(WebError::bad_request(i18n::id("error-http-not-allowed")));
+    }
     change(&ctx, id, EndpointChange::Enable, ctx.t().msg("webhook-enabled")).await
 }
 
