@@ -70,7 +70,7 @@ pub enum Error {
     #[error("stored data is damaged: {0}")]
     Damaged(String),
     /// An encrypted secret does not decrypt, or cannot be encrypted.
-    #[error("a webhook secret does not decrypt with webhooks.encryption_key")]
+    #[error("a webhook secret does not decrypt with the key file or webhooks.encryption_key")]
     Undecryptable,
     /// The store is closing.
     #[error("the store is closed")]

@@ -59,7 +59,7 @@ pub use records::{
     SortColumn, StatusFilter, WORK_LIMIT, Workload,
 };
 pub use saved_views::{NewSavedView, SavedView};
-pub use secret_encryption::EncryptionKey;
+pub use secret_encryption::{EncryptionKey, EncryptionKeys};
 pub use store::Store;
 pub use webhooks::{
     Attempt, AttemptRow, Delivery, DeliveryCounts, DeliveryDetail, DeliveryFeed, DeliveryFilter,

@@ -8,6 +8,8 @@ mod sources;
 mod tests;
 mod validation;
 
+pub(crate) use validation::parse_encryption_key;
+
 use crate::{http::client_address::Proxies, roles::Roles};
 use groma_domain::token::TokenPrefix;
 use groma_geo::GridFiles;
@@ -95,6 +97,8 @@ pub(crate) struct Webhooks {
     pub(crate) allow_networks: Vec<IpNet>,
     pub(crate) extra_roots: Option<PathBuf>,
     pub(crate) encryption_key: Option<EncryptionKey>,
+    /// A key that secrets may still be encrypted with.
+    pub(crate) previous_encryption_key: Option<EncryptionKey>,
 }
 
 impl Webhooks {

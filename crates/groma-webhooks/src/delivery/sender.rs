@@ -67,7 +67,7 @@ impl DeliverySender {
         }
         let body = Bytes::from(delivery.body());
         let Some(headers) = self.headers(delivery, &body, now) else {
-            let error = "cannot decrypt the endpoint's secret; check webhooks.encryption_key";
+            let error = "cannot decrypt the endpoint's secret; check the key file or webhooks.encryption_key";
             return AttemptResult { error: Some(error.to_owned()), ..result };
         };
         let (response, latency) = self.client.post(&delivery.target.url, headers, body).await;

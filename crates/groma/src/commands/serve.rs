@@ -1,6 +1,6 @@
 //! `groma serve`: runs the server until SIGTERM or SIGINT.
 
-use super::{CommandError, demo, print};
+use super::{CommandError, demo, key_file::KeyFile, print};
 use crate::{clock, roles::ServerRole, server::Server, settings::Settings};
 use groma_store::{
     Actor, EndpointChange, EndpointHealth, Store, disabled_reason::HTTP_NOT_ALLOWED,
@@ -17,6 +17,7 @@ pub(super) async fn run(
     if with_demo && !demo::seed_if_empty(server.settings(), &store, &mut shutdown).await? {
         return Ok(());
     }
+    protect_secrets(server.settings(), &store).await?;
     if server.settings().server.roles.has(ServerRole::Deliver) {
         apply_http_setting(&store, server.settings().webhooks.allow_http).await?;
     }
@@ -24,6 +25,21 @@ pub(super) async fn run(
         print(&format!("There are no users yet. To set up Groma, open:\n\n  {url}\n"))?;
     }
     server.run(shutdown).await.map_err(CommandError::new)
+}
+
+/// Encrypts the secrets of a SQLite database that had no key yet, and warns if there is no key.
+async fn protect_secrets(settings: &Settings, store: &Store) -> Result<(), CommandError> {
+    if KeyFile::in_use(settings).is_some() {
+        let encrypted = store.encrypt_secrets().await?;
+        if encrypted > 0 {
+            tracing::info!(encrypted, "webhook secrets encrypted");
+        }
+    } else if settings.webhooks.encryption_key.is_none() {
+        tracing::warn!(
+            "webhook secrets are stored unencrypted: webhooks.encryption_key is not set"
+        );
+    }
+    Ok(())
 }
 
 /// Disables the endpoints with http URLs unless http is allowed, and enables them again when it is.

@@ -69,6 +69,7 @@ struct RawWebhooks {
     allow_networks: Vec<String>,
     extra_roots: String,
     encryption_key: String,
+    previous_encryption_key: String,
 }
 
 #[derive(Deserialize)]
@@ -138,9 +139,11 @@ pub(super) fn validate(merged: Table) -> Result<Settings, SettingsError> {
             allow_http: raw.webhooks.allow_http,
             allow_networks: networks("webhooks.allow_networks", &raw.webhooks.allow_networks)?,
             extra_roots: non_empty(&raw.webhooks.extra_roots).map(PathBuf::from),
-            encryption_key: non_empty(&raw.webhooks.encryption_key)
-                .map(encryption_key)
-                .transpose()?,
+            encryption_key: encryption_key(
+                "webhooks.encryption_key",
+                &raw.webhooks.encryption_key,
+            )?,
+            previous_encryption_key: previous_encryption_key(&raw.webhooks)?,
         },
         geo: Geo { grids: non_empty(&raw.geo.grids).map(PathBuf::from) },
         map: map(&raw.map)?,
@@ -167,12 +170,26 @@ fn non_empty(text: &str) -> Option<&str> {
     Some(text.trim()).filter(|text| !text.is_empty())
 }
 
-fn encryption_key(text: &str) -> Result<EncryptionKey, SettingsError> {
-    let bytes = hex::decode(text).ok().or_else(|| STANDARD.decode(text).ok());
-    let key: Option<[u8; 32]> = bytes.and_then(|bytes| bytes.try_into().ok());
+fn encryption_key(name: &str, text: &str) -> Result<Option<EncryptionKey>, SettingsError> {
+    let Some(text) = non_empty(text) else { return Ok(None) };
     // The message does not repeat the value, which may be a key with a typing error.
     let expected = "must be 32 bytes as 64 hexadecimal digits or as base64";
-    key.map(EncryptionKey::new).ok_or_else(|| wrong("webhooks.encryption_key", expected))
+    parse_encryption_key(text).map(Some).ok_or_else(|| wrong(name, expected))
+}
+
+fn previous_encryption_key(raw: &RawWebhooks) -> Result<Option<EncryptionKey>, SettingsError> {
+    let name = "webhooks.previous_encryption_key";
+    let key = encryption_key(name, &raw.previous_encryption_key)?;
+    if key.is_some() && non_empty(&raw.encryption_key).is_none() {
+        return Err(wrong(name, "needs webhooks.encryption_key, which replaces it"));
+    }
+    Ok(key)
+}
+
+/// A key of 32 bytes as hexadecimal digits or as base64.
+pub(crate) fn parse_encryption_key(text: &str) -> Option<EncryptionKey> {
+    let bytes = hex::decode(text).ok().or_else(|| STANDARD.decode(text).ok())?;
+    Some(EncryptionKey::new(bytes.try_into().ok()?))
 }
 
 /// An address with a port. If a host name has several addresses, IPv4 is preferred.
