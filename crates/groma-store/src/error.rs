@@ -72,6 +72,9 @@ pub enum Error {
     /// An encrypted secret does not decrypt, or cannot be encrypted.
     #[error("a webhook secret does not decrypt with the key file or webhooks.encryption_key")]
     Undecryptable,
+    /// A search was ended because it took too long.
+    #[error("the search took too long")]
+    SearchTimeout,
     /// The store is closing.
     #[error("the store is closed")]
     Closed,

@@ -86,6 +86,14 @@ impl Store {
         Ok(Self::new(&Engine::open_existing(url).await?))
     }
 
+    /// Ends searches that take longer than this. Only a server does: an export or a copy may take long.
+    pub fn limit_searches(&self, timeout: Duration) {
+        match &self.engine {
+            Engine::Sqlite(engine) => engine.limit_searches(timeout),
+            Engine::Postgres(engine) => engine.limit_searches(timeout),
+        }
+    }
+
     /// Whether the engine is SQLite, whose single writer applies changes in the order of arrival.
     #[must_use]
     pub fn is_sqlite(&self) -> bool {

@@ -20,6 +20,7 @@ use std::{
     fmt,
     net::SocketAddr,
     path::{Path, PathBuf},
+    time::Duration,
 };
 use thiserror::Error;
 
@@ -87,6 +88,13 @@ impl Server {
 pub(crate) struct Limits {
     pub(crate) requests_per_minute: u32,
     pub(crate) map_requests_per_minute: u32,
+    /// Requests of the web application per user; 0 is no limit.
+    pub(crate) pages_per_minute: u32,
+    /// `None` is no limit.
+    pub(crate) search_timeout: Option<Duration>,
+    /// Searches at once; 0 is no limit.
+    pub(crate) searches_per_member: u32,
+    pub(crate) searches_per_workspace: u32,
     pub(crate) geojson_bytes: u64,
     pub(crate) tile_cache_bytes: u64,
 }

@@ -42,6 +42,8 @@ use request_context::RequestContext;
 
 use crate::{
     http::{HttpError, security_headers},
+    rate_windows::RateWindows,
+    search_slots::SearchSlots,
     settings::Settings,
     tiles::TileCache,
 };
@@ -51,7 +53,7 @@ use axum::{
     http::header,
     response::{IntoResponse, Response},
 };
-use groma_domain::{secret::Secret, token::TokenPrefix};
+use groma_domain::{UserId, secret::Secret, token::TokenPrefix};
 use groma_store::Store;
 use groma_webhooks::EndpointPolicy;
 use std::sync::Arc;
@@ -71,6 +73,9 @@ pub(crate) struct Web {
     /// The public address of the Geo API.
     pub(crate) geo_url: String,
     pub(crate) endpoint_policy: EndpointPolicy,
+    pub(crate) search_slots: SearchSlots,
+    /// The pages that each user has requested in the last minute.
+    page_windows: RateWindows<UserId>,
     /// The scheme, host and port of the public address.
     origin: String,
     /// Whether browsers use https.
@@ -92,6 +97,7 @@ impl Web {
         settings: &Settings,
         store: Store,
         tiles: Arc<TileCache>,
+        search_slots: SearchSlots,
     ) -> Result<Self, getrandom::Error> {
         let public_url = settings.server.public_url();
         Ok(Self {
@@ -104,6 +110,8 @@ impl Web {
             public_url,
             geo_url: settings.server.geo_public_url(),
             endpoint_policy: settings.webhooks.endpoint_policy(),
+            search_slots,
+            page_windows: RateWindows::new(settings.limits.pages_per_minute),
             token_prefix: settings.service.token_prefix.clone(),
             setup_code: new_secret()?,
             map_style: settings.map.style.clone(),

@@ -10,6 +10,7 @@ use crate::{
     Actor, Result,
     audit_log::NewAuditEntry,
     engine::{dispatch, impl_work},
+    secret_encryption::SecretsToEncrypt,
 };
 use groma_domain::{
     DeliveryId, DomainError, EndpointId, Timestamp, WorkspaceId,

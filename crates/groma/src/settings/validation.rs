@@ -11,6 +11,7 @@ use std::{
     fmt,
     net::{SocketAddr, ToSocketAddrs},
     path::PathBuf,
+    time::Duration,
 };
 use toml::{Table, Value};
 
@@ -58,6 +59,10 @@ struct RawDatabase {
 struct RawLimits {
     requests_per_minute: i64,
     map_requests_per_minute: i64,
+    pages_per_minute: i64,
+    search_millis: i64,
+    searches_per_member: i64,
+    searches_per_workspace: i64,
     geojson_bytes: i64,
     tile_cache_bytes: i64,
 }
@@ -96,6 +101,18 @@ fn rate_limit(name: &str, limit: i64) -> Result<u32, SettingsError> {
     limit.ok_or_else(|| wrong(name, "must be from 0 to 1000000"))
 }
 
+fn concurrency(name: &str, limit: i64) -> Result<u32, SettingsError> {
+    let limit = u32::try_from(limit).ok().filter(|limit| *limit <= 1_000);
+    limit.ok_or_else(|| wrong(name, "must be from 0 to 1000"))
+}
+
+fn search_timeout(millis: i64) -> Result<Option<Duration>, SettingsError> {
+    let millis = u64::try_from(millis).ok().filter(|millis| *millis <= 3_600_000);
+    let millis =
+        millis.ok_or_else(|| wrong("limits.search_millis", "must be from 0 to 3600000"))?;
+    Ok((millis > 0).then(|| Duration::from_millis(millis)))
+}
+
 /// Checks every setting.
 pub(super) fn validate(merged: Table) -> Result<Settings, SettingsError> {
     let raw: Raw = serde_path_to_error::deserialize(Value::Table(merged))
@@ -127,6 +144,16 @@ pub(super) fn validate(merged: Table) -> Result<Settings, SettingsError> {
             map_requests_per_minute: rate_limit(
                 "limits.map_requests_per_minute",
                 raw.limits.map_requests_per_minute,
+            )?,
+            pages_per_minute: rate_limit("limits.pages_per_minute", raw.limits.pages_per_minute)?,
+            search_timeout: search_timeout(raw.limits.search_millis)?,
+            searches_per_member: concurrency(
+                "limits.searches_per_member",
+                raw.limits.searches_per_member,
+            )?,
+            searches_per_workspace: concurrency(
+                "limits.searches_per_workspace",
+                raw.limits.searches_per_workspace,
             )?,
             geojson_bytes: u64::try_from(raw.limits.geojson_bytes)
                 .ok()
