@@ -16,7 +16,7 @@ test: ## Run all tests, on SQLite and on a temporary PostgreSQL
 lint: ## Check formatting, lints, scripts and dependencies
 	@scripts/lint
 
-audit: ## Check licenses, sources, bans and known vulnerabilities of all crates (cargo-deny)
+audit: ## Check licenses, sources and bans of all crates, and known vulnerabilities of crates and npm packages
 	@scripts/audit
 
 sbom: ## Write a CycloneDX bill of materials to target/sbom

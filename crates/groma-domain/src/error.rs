@@ -287,6 +287,7 @@ violations! {
     UrlWithoutHost = "url-without-host": "must have a host name and a valid port",
     UrlCredentials = "url-credentials": "must not contain credentials",
     UrlFragment = "url-fragment": "must not contain a fragment (`#`)",
+    UrlPrivateAddress = "url-private-address": "must not contain a private or local address",
     NotEvents = "not-events": "must be a list of event names",
     NoEvents = "no-events": "must contain at least one event",
     UnknownEvent { name: String } = "unknown-event": "contains the unknown event `{name}`; use names such as folder.created, folder.* or *",

@@ -9,7 +9,7 @@ use crate::{
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde::Serialize;
 use serde_json::{Map, Value};
-use std::fmt;
+use std::{fmt, net::IpAddr};
 use utoipa::ToSchema;
 
 /// An endpoint is disabled after this time without a successful delivery: five days.
@@ -105,6 +105,22 @@ impl EndpointUrl {
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// Whether deliveries to it are not encrypted.
+    #[must_use]
+    pub fn is_http(&self) -> bool {
+        self.0.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("http:"))
+    }
+
+    /// The address, if the URL has one in place of a host name.
+    #[must_use]
+    pub fn address(&self) -> Option<IpAddr> {
+        match url::Url::parse(&self.0).ok()?.host()? {
+            url::Host::Ipv4(address) => Some(address.into()),
+            url::Host::Ipv6(address) => Some(address.into()),
+            url::Host::Domain(_) => None,
+        }
     }
 }
 
@@ -265,11 +281,14 @@ pub struct EndpointInput {
 impl EndpointInput {
     /// Parses a request body. The field of an error is the path of the invalid value. Unknown fields
     /// are ignored.
-    pub fn read(values: &Map<String, Value>, allow_http: bool) -> Result<Self, DomainError> {
+    pub fn read(
+        values: &Map<String, Value>,
+        parse_url: impl Fn(&str) -> Result<EndpointUrl, Violation>,
+    ) -> Result<Self, DomainError> {
         let mut errors = FieldErrors::default();
         let url = string(values, "url")
             .and_then(|url| url.ok_or(Violation::Required))
-            .and_then(|url| EndpointUrl::parse(url, allow_http));
+            .and_then(parse_url);
         let description =
             string(values, "description").and_then(|text| text.map_or(Ok(None), parse_description));
         let secret =
@@ -394,9 +413,11 @@ mod tests {
 
     fn read(body: &Value) -> Result<EndpointInput, Vec<FieldError>> {
         let values = body.as_object().unwrap();
-        EndpointInput::read(values, false).map_err(|error| match error {
-            DomainError::Invalid(errors) => errors,
-            other => panic!("{other}"),
+        EndpointInput::read(values, |url| EndpointUrl::parse(url, false)).map_err(|error| {
+            match error {
+                DomainError::Invalid(errors) => errors,
+                other => panic!("{other}"),
+            }
         })
     }
 

@@ -70,8 +70,11 @@ pub enum Error {
     #[error("stored data is damaged: {0}")]
     Damaged(String),
     /// An encrypted secret does not decrypt, or cannot be encrypted.
-    #[error("a webhook secret does not decrypt with webhooks.encryption_key")]
+    #[error("a webhook secret does not decrypt with the key file or webhooks.encryption_key")]
     Undecryptable,
+    /// A search was ended because it took too long.
+    #[error("the search took too long")]
+    SearchTimeout,
     /// The store is closing.
     #[error("the store is closed")]
     Closed,

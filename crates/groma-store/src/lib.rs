@@ -60,7 +60,7 @@ pub use records::{
     SortColumn, StatusFilter, WORK_LIMIT, Workload,
 };
 pub use saved_views::{NewSavedView, SavedView};
-pub use secret_encryption::EncryptionKey;
+pub use secret_encryption::{EncryptionKey, EncryptionKeys};
 pub use security_log::{NewSecurityEntry, SecurityEntry, SecurityLogFilter};
 pub use store::Store;
 pub use webhooks::{
@@ -76,6 +76,6 @@ pub use workspaces::WorkspaceFilter;
 pub mod disabled_reason {
     pub use crate::{
         copy::REHEARSED as COPIED,
-        webhooks::{FAILING, GONE},
+        webhooks::{FAILING, GONE, HTTP_NOT_ALLOWED},
     };
 }

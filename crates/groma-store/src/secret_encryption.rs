@@ -1,6 +1,6 @@
 //! Encryption of secrets at rest. With a key they are encrypted (XChaCha20-Poly1305) and bound to their
 //! owner, so that a ciphertext copied to another owner does not decrypt. Without a key they are stored as
-//! they are.
+//! they are. Previous keys only decrypt, so that the key can be changed.
 
 use crate::{Error, Result, engine::random};
 use chacha20poly1305::{
@@ -31,22 +31,31 @@ impl fmt::Debug for EncryptionKey {
     }
 }
 
+/// The keys of a program.
+#[derive(Clone, Debug, Default)]
+pub struct EncryptionKeys {
+    /// The key that encrypts; without one, secrets are stored as they are.
+    pub current: Option<EncryptionKey>,
+    /// Keys that secrets may still be encrypted with.
+    pub previous: Vec<EncryptionKey>,
+}
+
 /// Encrypts and decrypts, with a key or without.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct SecretCipher(Option<EncryptionKey>);
+pub(crate) struct SecretCipher(EncryptionKeys);
 
 impl SecretCipher {
-    pub(crate) fn new(key: Option<EncryptionKey>) -> Self {
-        Self(key)
+    pub(crate) fn new(keys: EncryptionKeys) -> Self {
+        Self(keys)
     }
 
     pub(crate) fn has_key(&self) -> bool {
-        self.0.is_some()
+        self.0.current.is_some()
     }
 
     /// The bytes to store for `plain`, which belongs to `owner`.
     pub(crate) fn encrypt(&self, owner: &[u8], plain: &[u8]) -> Result<Vec<u8>> {
-        let Some(EncryptionKey(key)) = &self.0 else { return Ok(plain.to_vec()) };
+        let Some(EncryptionKey(key)) = &self.0.current else { return Ok(plain.to_vec()) };
         let nonce: [u8; NONCE] = random();
         let ciphertext = XChaCha20Poly1305::new(key.into())
             .encrypt(&XNonce::from(nonce), Payload { msg: plain, aad: owner })
@@ -59,15 +68,25 @@ impl SecretCipher {
         let Some((&ENCRYPTED, ciphertext)) = stored.split_first() else {
             return Ok(stored.to_vec());
         };
-        let (Some(EncryptionKey(key)), Some((nonce, ciphertext))) =
-            (&self.0, ciphertext.split_first_chunk::<NONCE>())
-        else {
+        let Some((nonce, ciphertext)) = ciphertext.split_first_chunk::<NONCE>() else {
             return Err(Error::Undecryptable);
         };
-        XChaCha20Poly1305::new(key.into())
-            .decrypt(&XNonce::from(*nonce), Payload { msg: ciphertext, aad: owner })
-            .map_err(|_| Error::Undecryptable)
+        let decrypt = |EncryptionKey(key): &EncryptionKey| {
+            let payload = Payload { msg: ciphertext, aad: owner };
+            XChaCha20Poly1305::new(key.into()).decrypt(&XNonce::from(*nonce), payload).ok()
+        };
+        let mut keys = self.0.current.iter().chain(&self.0.previous);
+        keys.find_map(decrypt).ok_or(Error::Undecryptable)
     }
+}
+
+/// The secrets that a change of the encryption applies to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SecretsToEncrypt {
+    /// Those that are stored as they are.
+    Plain,
+    /// All, because the key changes.
+    All,
 }
 
 /// Whether these bytes are encrypted.
@@ -79,10 +98,15 @@ pub(crate) fn is_encrypted(stored: &[u8]) -> bool {
 mod tests {
     use super::*;
 
+    fn cipher(current: u8, previous: &[u8]) -> SecretCipher {
+        let key = |byte: u8| EncryptionKey::new([byte; 32]);
+        let previous = previous.iter().map(|byte| key(*byte)).collect();
+        SecretCipher::new(EncryptionKeys { current: Some(key(current)), previous })
+    }
+
     #[test]
     fn what_is_encrypted_opens_with_its_key_for_its_owner_alone() {
-        let cipher = SecretCipher::new(Some(EncryptionKey::new([1; 32])));
-        let other = SecretCipher::new(Some(EncryptionKey::new([2; 32])));
+        let (cipher, other) = (cipher(1, &[]), cipher(2, &[]));
         let ciphertext = cipher.encrypt(b"owner", b"a secret").unwrap();
         assert!(is_encrypted(&ciphertext));
         assert!(!ciphertext.windows(8).any(|part| part == b"a secret"));
@@ -104,7 +128,16 @@ mod tests {
         let plain = SecretCipher::default();
         let stored = plain.encrypt(b"owner", b"whsec_x").unwrap();
         assert_eq!(stored, b"whsec_x");
-        let cipher = SecretCipher::new(Some(EncryptionKey::new([1; 32])));
-        assert_eq!(cipher.decrypt(b"owner", &stored).unwrap(), b"whsec_x");
+        assert_eq!(cipher(1, &[]).decrypt(b"owner", &stored).unwrap(), b"whsec_x");
+    }
+
+    #[test]
+    fn previous_key_decrypts_but_does_not_encrypt() {
+        let stored = cipher(1, &[]).encrypt(b"owner", b"whsec_x").unwrap();
+        let changed = cipher(2, &[1]);
+        assert_eq!(changed.decrypt(b"owner", &stored).unwrap(), b"whsec_x");
+        let stored = changed.encrypt(b"owner", b"whsec_x").unwrap();
+        assert!(cipher(1, &[]).decrypt(b"owner", &stored).is_err());
+        assert_eq!(cipher(2, &[]).decrypt(b"owner", &stored).unwrap(), b"whsec_x");
     }
 }

@@ -3,7 +3,7 @@
 use crate::{
     Account, Actor, Attempt, AuditEntry, AuthOutcome, BackupReport, BaseMapChange, Change,
     CommandOutcome, CopyReport, DatabaseStats, DatabaseUrl, Delivery, DeliveryCounts,
-    DeliveryDetail, DeliveryFeed, DeliveryFilter, DeliveryRow, DueEndpoint, EncryptionKey,
+    DeliveryDetail, DeliveryFeed, DeliveryFilter, DeliveryRow, DueEndpoint, EncryptionKeys,
     EndpointChange, EndpointHealth, EndpointOutcome, ExportedRecord, FeaturePage, FeatureQuery,
     FeatureTablePage, FeatureTableQuery, GeometryEdit, Invitation, KnownPerson, Label,
     LayerFeature, LeaseRequest, Member, MonthHours, NewEndpoint, NewGeometries, NewInvitation,
@@ -87,6 +87,14 @@ impl Store {
     /// Opens a database that must exist, and migrates it as needed. A PostgreSQL database always must.
     pub async fn open_existing(url: &DatabaseUrl) -> Result<Self> {
         Ok(Self::new(&Engine::open_existing(url).await?))
+    }
+
+    /// Ends searches that take longer than this. Only a server does: an export or a copy may take long.
+    pub fn limit_searches(&self, timeout: Duration) {
+        match &self.engine {
+            Engine::Sqlite(engine) => engine.limit_searches(timeout),
+            Engine::Postgres(engine) => engine.limit_searches(timeout),
+        }
     }
 
     /// Whether the engine is SQLite, whose single writer applies changes in the order of arrival.
@@ -207,9 +215,9 @@ impl Store {
         copy::copy(from, to, rehearsal, progress).await
     }
 
-    /// Sets the key that encrypts secrets, before anything else is done.
-    pub fn set_encryption_key(&self, key: Option<EncryptionKey>) {
-        self.webhooks.set_encryption_key(key);
+    /// Sets the keys that encrypt secrets, before anything else is done.
+    pub fn set_encryption_keys(&self, keys: EncryptionKeys) {
+        self.webhooks.set_encryption_keys(keys);
     }
 
     delegate! {
@@ -467,6 +475,8 @@ impl Store {
             pub async fn secrets_state(&self) -> Result<SecretsState>;
             /// Encrypts every unencrypted secret; returns how many there were.
             pub async fn encrypt_secrets(&self) -> Result<u64>;
+            /// Encrypts every secret again, with the current key; returns how many. All must be readable.
+            pub async fn reencrypt_secrets(&self) -> Result<u64>;
             /// Opens the feed of the delivery loop. On SQLite, the leases of the previous program are released.
             pub async fn delivery_feed(&self, now: Timestamp) -> Result<DeliveryFeed>;
             /// Adjusts due times after the clock of this machine was set back, so that deliveries do not wait

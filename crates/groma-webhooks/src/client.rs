@@ -80,16 +80,12 @@ pub enum SendError {
     #[error("cannot resolve the host name {0}")]
     Name(String),
     /// The address policy allows none of the addresses.
-    #[error("webhooks may not reach the address {0}")]
-    Forbidden(IpAddr),
+    // Without the address: the reader may not know the names and addresses of the private network.
+    #[error("webhooks may not reach the address of this host")]
+    Forbidden,
     /// The connection failed.
-    #[error("cannot connect to {address}: {source}")]
-    Connect {
-        /// The address.
-        address: SocketAddr,
-        /// The cause.
-        source: io::Error,
-    },
+    #[error("cannot connect: {0}")]
+    Connect(io::Error),
     /// The TLS handshake failed.
     #[error("TLS handshake failed: {0}")]
     Tls(io::Error),
@@ -271,13 +267,9 @@ impl Client {
             Host::Ipv6(address) => vec![IpAddr::V6(*address)],
             Host::Domain(name) => self.resolve(name).await?,
         };
-        let first = addresses.first().copied();
         let allowed: Vec<_> =
             addresses.into_iter().filter(|address| self.policy.allows(*address)).collect();
-        match first {
-            Some(first) if allowed.is_empty() => Err(SendError::Forbidden(first)),
-            _ => Ok(allowed),
-        }
+        if allowed.is_empty() { Err(SendError::Forbidden) } else { Ok(allowed) }
     }
 
     async fn resolve(&self, name: &str) -> Result<Vec<IpAddr>, SendError> {
@@ -337,11 +329,11 @@ impl Client {
     ) -> Result<(RequestSender, SocketAddr), SendError> {
         // The only place that opens a socket, so no other code path can bypass this check.
         if !self.policy.allows(address.ip()) {
-            return Err(SendError::Forbidden(address.ip()));
+            return Err(SendError::Forbidden);
         }
         let connected = tokio::time::timeout(CONNECT_TIMEOUT, TcpStream::connect(address)).await;
         let connected = connected.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
-        let stream = connected.map_err(|source| SendError::Connect { address, source })?;
+        let stream = connected.map_err(SendError::Connect)?;
         let _ = stream.set_nodelay(true);
         let sender = if origin.is_https {
             let name = origin.server_name()?;

@@ -154,6 +154,10 @@ error-title-bad-request = Invalid request
 error-not-found = This page does not exist. It may have been deleted, or it may belong to another workspace.
 error-missing-role = You need the role { role-name } to do this. Ask an administrator of the workspace.
 error-conflict = Someone else has changed this in the meantime. Open it again and repeat your change.
+error-search-timeout = This search took too long. Type more characters, or add a filter.
+error-too-many-searches = Too many searches are running. Wait a moment and try again.
+error-too-many-pages = You have opened too many pages in the last minute. Wait a moment and try again.
+error-http-not-allowed = The operator does not allow http URLs. Change the URL to https first.
 error-layer-locked = This layer is locked. Unlock it in the settings to change its shapes.
 error-reason = The request is invalid: { $reason }.
 error-session-ended = Your session has ended. Log in again; nothing was changed.
@@ -975,6 +979,7 @@ webhook-disabled-reason = { $reason ->
     [gone] the endpoint responded 410 Gone
     [failing] no delivery succeeded for five days
     [copied] this database is a copy, made while the original was in use
+    [http] the operator does not allow http URLs
    *[by] by { $name }
 }
 webhook-since-label = { $state ->

@@ -152,6 +152,10 @@ error-title-bad-request = Requête non valide
 error-not-found = Cette page n’existe pas. Elle a peut-être été supprimée, ou elle appartient à un autre espace de travail.
 error-missing-role = Vous avez besoin du rôle { role-name } pour faire cela. Demandez à un administrateur de l’espace de travail.
 error-conflict = Quelqu’un d’autre l’a modifié entre-temps. Ouvrez la page à nouveau et recommencez votre modification.
+error-search-timeout = Cette recherche a pris trop de temps. Saisissez plus de caractères ou ajoutez un filtre.
+error-too-many-searches = Trop de recherches sont en cours. Attendez un instant et réessayez.
+error-too-many-pages = Vous avez ouvert trop de pages dans la dernière minute. Attendez un instant et réessayez.
+error-http-not-allowed = L’exploitant n’autorise pas les adresses en http. Passez d’abord l’adresse en https.
 error-layer-locked = Cette couche est verrouillée. Déverrouillez-la dans les paramètres pour modifier ses objets.
 error-reason = La requête n’est pas valide : { $reason }.
 error-session-ended = Votre session est terminée. Reconnectez-vous ; rien n’a été modifié.
@@ -848,6 +852,7 @@ violation = { $code ->
     [url-without-host] doit avoir un nom d’hôte et un port valide
     [url-credentials] ne doit pas contenir d’identifiants de connexion
     [url-fragment] ne doit pas contenir de fragment (#)
+    [url-private-address] ne doit pas contenir d’adresse privée ou locale
     [no-events] doit contenir au moins un événement
     [unknown-event] contient l’événement inconnu « { $name } »
     [repeated-event] contient « { $name } » plusieurs fois
@@ -1121,6 +1126,7 @@ webhook-disabled-reason = { $reason ->
     [gone] le destinataire a répondu 410 Gone
     [failing] aucun envoi n’a abouti depuis cinq jours
     [copied] cette base de données est une copie, faite pendant que l’original était utilisé
+    [http] l’exploitant n’autorise pas les adresses en http
    *[by] par { $name }
 }
 webhook-since-label = { $state ->

@@ -20,14 +20,17 @@ mod webhooks;
 
 pub(crate) use openapi::document as openapi_document;
 
-use crate::{settings::Settings, tiles::TileCache};
-use auth::{MapWindows, RateLimitHeaders};
+use crate::{
+    rate_windows::RateWindows, search_slots::SearchSlots, settings::Settings, tiles::TileCache,
+};
+use auth::RateLimitHeaders;
 use axum::{
     Router,
     routing::{MethodFilter, MethodRouter, on},
 };
-use groma_domain::{Scope, token::TokenPrefix};
+use groma_domain::{Scope, TokenId, token::TokenPrefix};
 use groma_store::Store;
+use groma_webhooks::EndpointPolicy;
 use serde_json::Value;
 use std::sync::Arc;
 use utoipa::openapi::{PathItem, Paths, RefOr, Schema};
@@ -39,31 +42,38 @@ pub(crate) struct Api {
     token_prefix: TokenPrefix,
     requests_per_minute: u32,
     rate_limit_headers: RateLimitHeaders,
-    map_windows: MapWindows,
+    map_windows: RateWindows<TokenId>,
     map_rate_limit_headers: RateLimitHeaders,
     geo_url: String,
     max_geojson_bytes: u64,
     tiles: Arc<TileCache>,
-    allow_http_webhooks: bool,
+    endpoint_policy: EndpointPolicy,
+    search_slots: SearchSlots,
     openapi_document: Value,
 }
 
 pub(crate) type ApiState = Arc<Api>;
 
 impl Api {
-    pub(crate) fn new(settings: &Settings, store: Store, tiles: Arc<TileCache>) -> Self {
+    pub(crate) fn new(
+        settings: &Settings,
+        store: Store,
+        tiles: Arc<TileCache>,
+        search_slots: SearchSlots,
+    ) -> Self {
         let limits = &settings.limits;
         Self {
             store,
             token_prefix: settings.service.token_prefix.clone(),
             requests_per_minute: limits.requests_per_minute,
             rate_limit_headers: RateLimitHeaders::new(limits.requests_per_minute),
-            map_windows: MapWindows::new(limits.map_requests_per_minute),
+            map_windows: RateWindows::new(limits.map_requests_per_minute),
             map_rate_limit_headers: RateLimitHeaders::new(limits.map_requests_per_minute),
             geo_url: settings.server.geo_public_url(),
             max_geojson_bytes: limits.geojson_bytes,
             tiles,
-            allow_http_webhooks: settings.webhooks.allow_http,
+            endpoint_policy: settings.webhooks.endpoint_policy(),
+            search_slots,
             openapi_document: openapi_document(settings),
         }
     }

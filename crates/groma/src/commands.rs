@@ -4,11 +4,14 @@ mod backup;
 mod check;
 mod copy;
 mod crs;
+mod csv_cell;
 mod demo;
 mod export;
 mod health;
 mod import;
+mod key_file;
 mod layer;
+mod private_file;
 mod progress;
 mod prompt;
 mod record_file;
@@ -22,7 +25,8 @@ mod workspace;
 
 use crate::{
     cli::{
-        ArchiveCommand, Cli, Command, ExportCommand, ImportCommand, WorkspaceArg, WorkspaceCommand,
+        ArchiveCommand, Cli, Command, ExportCommand, ImportCommand, WebhookCommand, WorkspaceArg,
+        WorkspaceCommand,
     },
     logging, password, server,
     settings::Settings,
@@ -127,7 +131,16 @@ pub(crate) async fn run(cli: Cli) -> Result<(), CommandError> {
         // Other commands do not create a database: the path may be mistyped.
         _ => Store::open_existing(&settings.database).await?,
     };
-    store.set_encryption_key(settings.webhooks.encryption_key.clone());
+    // Other commands need no key, and `groma webhook rekey` loads its own.
+    let can_create_key = matches!(
+        command,
+        Command::Serve { .. }
+            | Command::Workspace(WorkspaceCommand::Create { .. })
+            | Command::Webhook(_)
+    );
+    if !matches!(command, Command::Webhook(WebhookCommand::Rekey { .. })) {
+        store.set_encryption_keys(key_file::load(&settings, can_create_key)?);
+    }
     match command {
         Command::Serve { demo, .. } => serve::run(settings, store, demo).await,
         Command::Workspace(command) => workspace::run(&store, command).await,

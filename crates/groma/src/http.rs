@@ -14,4 +14,4 @@ pub(crate) use encoding::{Encoding, compress};
 pub(crate) use error::{ErrorBody, ErrorCause, ErrorDetail, HttpError};
 pub(crate) use html::escape_html;
 pub(crate) use middleware::{FinalResponse, RequestId, respond};
-pub(crate) use response::{EncodedBody, ResponseOptions};
+pub(crate) use response::{EncodedBody, NO_STORE, ResponseOptions};

@@ -8,10 +8,13 @@ mod sources;
 mod tests;
 mod validation;
 
+pub(crate) use validation::parse_encryption_key;
+
 use crate::{http::client_address::Proxies, roles::Roles};
 use groma_domain::token::TokenPrefix;
 use groma_geo::GridFiles;
 use groma_store::{DatabaseUrl, EncryptionKey};
+use groma_webhooks::{AddressPolicy, EndpointPolicy};
 use ipnet::IpNet;
 use std::{
     fmt,
@@ -86,6 +89,13 @@ impl Server {
 pub(crate) struct Limits {
     pub(crate) requests_per_minute: u32,
     pub(crate) map_requests_per_minute: u32,
+    /// Requests of the web application per user; 0 is no limit.
+    pub(crate) pages_per_minute: u32,
+    /// `None` is no limit.
+    pub(crate) search_timeout: Option<Duration>,
+    /// Searches at once; 0 is no limit.
+    pub(crate) searches_per_member: u32,
+    pub(crate) searches_per_workspace: u32,
     pub(crate) geojson_bytes: u64,
     pub(crate) tile_cache_bytes: u64,
 }
@@ -96,6 +106,16 @@ pub(crate) struct Webhooks {
     pub(crate) allow_networks: Vec<IpNet>,
     pub(crate) extra_roots: Option<PathBuf>,
     pub(crate) encryption_key: Option<EncryptionKey>,
+    /// A key that secrets may still be encrypted with.
+    pub(crate) previous_encryption_key: Option<EncryptionKey>,
+}
+
+impl Webhooks {
+    /// The URLs that endpoints can have.
+    pub(crate) fn endpoint_policy(&self) -> EndpointPolicy {
+        let addresses = AddressPolicy::new(self.allow_networks.clone());
+        EndpointPolicy { allow_http: self.allow_http, addresses }
+    }
 }
 
 #[derive(Clone, Debug)]

@@ -42,6 +42,8 @@ use request_context::RequestContext;
 
 use crate::{
     http::{HttpError, security_headers},
+    rate_windows::RateWindows,
+    search_slots::SearchSlots,
     settings::Settings,
     tiles::TileCache,
 };
@@ -51,8 +53,9 @@ use axum::{
     http::header,
     response::{IntoResponse, Response},
 };
-use groma_domain::{secret::Secret, token::TokenPrefix};
+use groma_domain::{UserId, secret::Secret, token::TokenPrefix};
 use groma_store::Store;
+use groma_webhooks::EndpointPolicy;
 use std::sync::Arc;
 use subtle::ConstantTimeEq;
 use tokio::sync::Semaphore;
@@ -69,7 +72,10 @@ pub(crate) struct Web {
     pub(crate) public_url: String,
     /// The public address of the Geo API.
     pub(crate) geo_url: String,
-    pub(crate) allow_http_webhooks: bool,
+    pub(crate) endpoint_policy: EndpointPolicy,
+    pub(crate) search_slots: SearchSlots,
+    /// The pages that each user has requested in the last minute.
+    page_windows: RateWindows<UserId>,
     /// The scheme, host and port of the public address.
     origin: String,
     /// Whether browsers use https.
@@ -93,6 +99,7 @@ impl Web {
         settings: &Settings,
         store: Store,
         tiles: Arc<TileCache>,
+        search_slots: SearchSlots,
     ) -> Result<Self, getrandom::Error> {
         let public_url = settings.server.public_url();
         Ok(Self {
@@ -104,7 +111,9 @@ impl Web {
             is_secure: public_url.starts_with("https://"),
             public_url,
             geo_url: settings.server.geo_public_url(),
-            allow_http_webhooks: settings.webhooks.allow_http,
+            endpoint_policy: settings.webhooks.endpoint_policy(),
+            search_slots,
+            page_windows: RateWindows::new(settings.limits.pages_per_minute),
             token_prefix: settings.service.token_prefix.clone(),
             max_token_days: settings.security.max_token_days,
             setup_code: new_secret()?,

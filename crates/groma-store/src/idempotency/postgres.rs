@@ -7,7 +7,7 @@ use crate::{
         postgres::{PostgresTransaction, params},
         statements,
     },
-    secret_encryption::{SecretCipher, is_encrypted},
+    secret_encryption::{SecretCipher, SecretsToEncrypt, is_encrypted},
 };
 use deadpool_postgres::Transaction;
 use groma_domain::{Timestamp, TokenId, WorkspaceId};
@@ -63,6 +63,7 @@ impl IdempotencyTx for PostgresTransaction<'_> {
 pub(crate) async fn encrypt_responses(
     transaction: &Transaction<'_>,
     cipher: &SecretCipher,
+    which: SecretsToEncrypt,
 ) -> Result<()> {
     for row in transaction.query(WEBHOOK_RESPONSES, &[]).await? {
         let workspace: Uuid = row.try_get(0)?;
@@ -72,10 +73,13 @@ pub(crate) async fn encrypt_responses(
             key: row.try_get(3)?,
         };
         let response: &[u8] = row.try_get(4)?;
-        if is_encrypted(response) {
+        if which == SecretsToEncrypt::Plain && is_encrypted(response) {
             continue;
         }
-        let response = cipher.encrypt(key.owner().as_bytes(), response)?;
+        let owner = key.owner();
+        // A key that is lost is no reason to keep the others from changing.
+        let Ok(response) = cipher.decrypt(owner.as_bytes(), response) else { continue };
+        let response = cipher.encrypt(owner.as_bytes(), &response)?;
         let params: [&(dyn ToSql + Sync); 5] =
             [&workspace, &key.token.0, &key.path, &key.key, &response];
         transaction.execute(SET_RESPONSE, &params).await?;

@@ -4,7 +4,7 @@ use super::{IdempotencyKey, IdempotencyTx, IdempotentRequest, StoredResponse};
 use crate::{
     Result,
     engine::{sqlite::SqliteTransaction, statements},
-    secret_encryption::{SecretCipher, is_encrypted},
+    secret_encryption::{SecretCipher, SecretsToEncrypt, is_encrypted},
 };
 use groma_domain::{Timestamp, TokenId, WorkspaceId};
 use rusqlite::{Connection, OptionalExtension, params};
@@ -54,7 +54,11 @@ impl IdempotencyTx for SqliteTransaction<'_> {
 }
 
 /// Encrypts the responses that contain webhook secrets.
-pub(crate) fn encrypt_responses(connection: &Connection, cipher: &SecretCipher) -> Result<()> {
+pub(crate) fn encrypt_responses(
+    connection: &Connection,
+    cipher: &SecretCipher,
+    which: SecretsToEncrypt,
+) -> Result<()> {
     let mut statement = connection.prepare_cached(WEBHOOK_RESPONSES)?;
     let responses = statement.query_map([], |row| {
         let key =
@@ -63,8 +67,11 @@ pub(crate) fn encrypt_responses(connection: &Connection, cipher: &SecretCipher) 
     })?;
     for stored in responses.collect::<rusqlite::Result<Vec<_>>>()? {
         let (row, key, response) = stored;
-        if !is_encrypted(&response) {
-            let response = cipher.encrypt(key.owner().as_bytes(), &response)?;
+        if which == SecretsToEncrypt::All || !is_encrypted(&response) {
+            let owner = key.owner();
+            // A key that is lost is no reason to keep the others from changing.
+            let Ok(response) = cipher.decrypt(owner.as_bytes(), &response) else { continue };
+            let response = cipher.encrypt(owner.as_bytes(), &response)?;
             connection.prepare_cached(SET_RESPONSE)?.execute(params![row, response])?;
         }
     }

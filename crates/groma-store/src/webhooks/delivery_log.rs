@@ -10,6 +10,7 @@ use crate::{
     Actor, Result,
     audit_log::NewAuditEntry,
     engine::{dispatch, impl_work},
+    secret_encryption::SecretsToEncrypt,
 };
 use groma_domain::{
     DeliveryId, DomainError, EndpointId, Timestamp, WorkspaceId,
@@ -129,7 +130,12 @@ impl Webhooks {
 
     /// Encrypts every unencrypted secret; returns how many there were.
     pub(crate) async fn encrypt_secrets(&self) -> Result<u64> {
-        dispatch!(&self.engine, encrypt_secrets(&self.context))
+        dispatch!(&self.engine, encrypt_secrets(&self.context, SecretsToEncrypt::Plain))
+    }
+
+    /// Encrypts every secret again, with the current key; returns how many.
+    pub(crate) async fn reencrypt_secrets(&self) -> Result<u64> {
+        dispatch!(&self.engine, encrypt_secrets(&self.context, SecretsToEncrypt::All))
     }
 }
 

@@ -82,6 +82,8 @@ impl DeliveryFeed {
 pub const GONE: &str = "The endpoint responded 410 Gone";
 /// Why an endpoint that fails for days is disabled.
 pub const FAILING: &str = "No delivery has succeeded for five days";
+/// Why an endpoint with an http URL is disabled while the operator does not allow http.
+pub const HTTP_NOT_ALLOWED: &str = "The operator does not allow http URLs";
 
 impl Webhooks {
     /// Opens the feed of the delivery loop. On SQLite, where one program serves, the leases of the

@@ -15,7 +15,7 @@ pub use deliveries::{
     SecretsState,
 };
 pub use delivery_log::Redeliver;
-pub use delivery_queue::{DeliveryFeed, FAILING, FeedMessage, GONE};
+pub use delivery_queue::{DeliveryFeed, FAILING, FeedMessage, GONE, HTTP_NOT_ALLOWED};
 pub use endpoints::{
     EndpointChange, EndpointOutcome, NewEndpoint, RotatedSecret, endpoint_with_secret,
 };
@@ -26,7 +26,7 @@ use crate::{
     audit_log::NewAuditEntry,
     engine::{Engine, random},
     idempotency::IdempotencyTx,
-    secret_encryption::{EncryptionKey, SecretCipher},
+    secret_encryption::{EncryptionKeys, SecretCipher},
 };
 use groma_domain::{
     DeliveryId, EndpointId, Event, Timestamp, WorkspaceId,
@@ -60,9 +60,9 @@ impl Webhooks {
         &self.context
     }
 
-    /// Sets the key that encrypts secrets. Only the first call has an effect.
-    pub(crate) fn set_encryption_key(&self, key: Option<EncryptionKey>) {
-        let _ = self.context.cipher.set(SecretCipher::new(key));
+    /// Sets the keys that encrypt secrets. Only the first call has an effect.
+    pub(crate) fn set_encryption_keys(&self, keys: EncryptionKeys) {
+        let _ = self.context.cipher.set(SecretCipher::new(keys));
     }
 }
 

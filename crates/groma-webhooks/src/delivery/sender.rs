@@ -3,7 +3,7 @@
 use crate::{client::Client, signature};
 use bytes::Bytes;
 use groma_domain::Timestamp;
-use groma_store::Delivery;
+use groma_store::{Delivery, disabled_reason::HTTP_NOT_ALLOWED};
 use hyper::header::{HeaderName, HeaderValue, InvalidHeaderName};
 use std::time::Duration;
 
@@ -14,6 +14,7 @@ const WEBHOOK_SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature
 /// Sends deliveries with signed headers.
 pub struct DeliverySender {
     client: Client,
+    is_https_only: bool,
     signature_header: HeaderName,
     event_header: HeaderName,
     delivery_header: HeaderName,
@@ -37,11 +38,18 @@ impl DeliverySender {
         let header = |name: &str| format!("x-{service_name}-{name}").to_ascii_lowercase().parse();
         Ok(Self {
             client,
+            is_https_only: false,
             signature_header: header("signature")?,
             event_header: header("event")?,
             delivery_header: header("delivery")?,
             test_header: header("test")?,
         })
+    }
+
+    /// Sends nothing to http URLs.
+    #[must_use]
+    pub fn https_only(self) -> Self {
+        Self { is_https_only: true, ..self }
     }
 
     pub(super) async fn send(&self, delivery: &Delivery, now: Timestamp) -> AttemptResult {
@@ -53,9 +61,13 @@ impl DeliverySender {
             retry_after: None,
             response_body: Vec::new(),
         };
+        // The server disables such endpoints when it starts; this holds if one is enabled meanwhile.
+        if self.is_https_only && !delivery.target.url.to_ascii_lowercase().starts_with("https:") {
+            return AttemptResult { error: Some(HTTP_NOT_ALLOWED.to_owned()), ..result };
+        }
         let body = Bytes::from(delivery.body());
         let Some(headers) = self.headers(delivery, &body, now) else {
-            let error = "cannot decrypt the endpoint's secret; check webhooks.encryption_key";
+            let error = "cannot decrypt the endpoint's secret; check the key file or webhooks.encryption_key";
             return AttemptResult { error: Some(error.to_owned()), ..result };
         };
         let (response, latency) = self.client.post(&delivery.target.url, headers, body).await;

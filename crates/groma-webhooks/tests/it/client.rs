@@ -50,7 +50,7 @@ async fn post(client: &Client, url: &str) -> Result<u16, SendError> {
 }
 
 fn is_forbidden<T: std::fmt::Debug>(outcome: &Result<T, SendError>) -> bool {
-    matches!(outcome, Err(SendError::Forbidden(_)))
+    matches!(outcome, Err(SendError::Forbidden))
 }
 
 #[tokio::test]
@@ -89,7 +89,7 @@ async fn only_allowed_addresses_of_a_name_are_tried() {
     )
     .unwrap();
     let outcome = post(&guarded, &url).await;
-    assert!(matches!(outcome, Err(SendError::Connect { .. })), "{outcome:?}");
+    assert!(matches!(outcome, Err(SendError::Connect(_))), "{outcome:?}");
     assert_eq!(receiver.connections(), 1);
 }
 

@@ -14,14 +14,9 @@ use axum::{
 };
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use futures_util::future::BoxFuture;
-use groma_domain::{
-    DomainError, Scope, TokenId,
-    rate_limit::{RateLimitStatus, SlidingWindow},
-    token::PresentedToken,
-};
+use groma_domain::{DomainError, Scope, rate_limit::RateLimitStatus, token::PresentedToken};
 use groma_store::{Actor, AuthOutcome, AuthenticatedToken};
-use parking_lot::Mutex;
-use std::{collections::HashMap, net::IpAddr, sync::Arc, time::Instant};
+use std::{net::IpAddr, sync::Arc};
 
 /// A handler that requires a token, and the scope if its route has one.
 #[derive(Clone)]
@@ -151,35 +146,6 @@ fn parse_token(headers: &HeaderMap, access: Access) -> Result<String, HttpError>
         return Ok(password.to_owned());
     }
     Err(malformed())
-}
-
-/// The requests for map tiles of each token in the last minute. Each replica counts its own.
-pub(super) struct MapWindows {
-    limit: u32,
-    start: Instant,
-    windows: Mutex<HashMap<TokenId, SlidingWindow>>,
-}
-
-impl MapWindows {
-    /// With more windows than this, those of idle tokens are removed.
-    const MANY: usize = 1_000;
-
-    pub(super) fn new(limit: u32) -> Self {
-        Self { limit, start: Instant::now(), windows: Mutex::default() }
-    }
-
-    /// Counts a request; `None` if there is no limit.
-    fn count(&self, token: TokenId) -> Option<RateLimitStatus> {
-        if self.limit == 0 {
-            return None;
-        }
-        let now = u64::try_from(self.start.elapsed().as_micros()).unwrap_or(u64::MAX);
-        let mut windows = self.windows.lock();
-        if windows.len() > Self::MANY && !windows.contains_key(&token) {
-            windows.retain(|_, window| !window.is_idle(now));
-        }
-        Some(windows.entry(token).or_default().try_acquire(now, self.limit))
-    }
 }
 
 const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");

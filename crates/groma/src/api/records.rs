@@ -20,7 +20,15 @@ async fn list(
     params: ListParams,
     options: ResponseOptions,
 ) -> Result<Response, HttpError> {
-    let page = api.store.list(caller.token.workspace, kind, &params).await?;
+    let (workspace, person) = (caller.token.workspace, caller.token.person);
+    let _slot = match params.term {
+        Some(_) => {
+            let slot = api.search_slots.acquire(workspace, person).await;
+            Some(slot.ok_or_else(HttpError::too_many_searches)?)
+        }
+        None => None,
+    };
+    let page = api.store.list(workspace, kind, &params).await?;
     Ok(options.json(envelope(&page, &params)))
 }
 

@@ -8,12 +8,12 @@ use super::{
 };
 use crate::{
     clock,
-    http::{ErrorDetail, HttpError, ResponseOptions, body},
+    http::{ErrorDetail, HttpError, NO_STORE, ResponseOptions, body},
 };
 use axum::{
     Extension,
     extract::{Request, State},
-    http::StatusCode,
+    http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
 use groma_domain::{
@@ -21,6 +21,7 @@ use groma_domain::{
     webhook::{Endpoint, EndpointInput},
 };
 use groma_store::{Actor, EndpointOutcome, NewEndpoint, endpoint_with_secret};
+use groma_webhooks::EndpointPolicy;
 use serde_json::Value;
 use std::io::Read;
 
@@ -55,15 +56,18 @@ async fn create(api: ApiState, caller: Caller, request: Request) -> Result<Respo
         workspace: caller.token.workspace,
         actor,
         now: clock::now(),
-        draft: parse_draft(&bytes, api.allow_http_webhooks)?,
+        draft: parse_draft(&bytes, &api.endpoint_policy)?,
         request: key.with_body(&parts, &caller, hash),
     });
-    match outcome.await? {
+    let mut response = match outcome.await? {
         EndpointOutcome::Created(endpoint, secret) => {
-            first_response(serde_json::to_vec(&endpoint_with_secret(&endpoint, &secret)))
+            first_response(serde_json::to_vec(&endpoint_with_secret(&endpoint, &secret)))?
         }
-        EndpointOutcome::Replayed(response) => replayed_response(response),
-    }
+        EndpointOutcome::Replayed(response) => replayed_response(response)?,
+    };
+    // It contains the secret.
+    response.headers_mut().insert(header::CACHE_CONTROL, NO_STORE);
+    Ok(response)
 }
 
 /// Delete a webhook endpoint.
@@ -93,7 +97,7 @@ fn administrator(caller: &Caller) -> Result<Actor, HttpError> {
     Ok(caller.actor())
 }
 
-fn parse_draft(body: &[u8], allow_http: bool) -> Result<EndpointInput, HttpError> {
+fn parse_draft(body: &[u8], policy: &EndpointPolicy) -> Result<EndpointInput, HttpError> {
     let invalid_body = |message: String| {
         HttpError::bad_body(vec![ErrorDetail { pointer: String::new(), message }])
     };
@@ -102,7 +106,7 @@ fn parse_draft(body: &[u8], allow_http: bool) -> Result<EndpointInput, HttpError
         Ok(_) => return Err(invalid_body("The body must be a JSON object".to_owned())),
         Err(error) => return Err(invalid_body(format!("The body must be valid JSON: {error}"))),
     };
-    EndpointInput::read(&values, allow_http).map_err(|error| match error {
+    EndpointInput::read(&values, |url| policy.parse_url(url)).map_err(|error| match error {
         DomainError::Invalid(problems) => {
             let problems = problems.into_iter().take(20);
             let details = problems.map(|FieldError { field, violation }| ErrorDetail {

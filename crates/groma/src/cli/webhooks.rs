@@ -122,7 +122,14 @@ pub(crate) enum WebhookCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Encrypt the plain-text secrets in the database with webhooks.encryption_key.
+    /// Change the key that encrypts the secrets in the database: encrypt all of them again with a new
+    /// key file, or with webhooks.encryption_key if it is set.
+    Rekey {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Encrypt the plain-text secrets in the database.
     Encrypt {
         /// Print JSON.
         #[arg(long)]

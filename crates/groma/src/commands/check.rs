@@ -115,6 +115,7 @@ fn json_report(settings: &Settings, database: &Database, findings: &[Finding]) -
         networks.iter().map(ToString::to_string).collect()
     };
     let has_key = webhooks.encryption_key.is_some();
+    let has_previous_key = webhooks.previous_encryption_key.is_some();
     let migrations = match &database.pending {
         Some(pending) if pending.is_empty() => json!("up to date"),
         Some(pending) => json!({ "pending": pending }),
@@ -143,11 +144,16 @@ fn json_report(settings: &Settings, database: &Database, findings: &[Finding]) -
             "server.trusted_proxies": strings(&server.trusted_proxies),
             "limits.requests_per_minute": limits.requests_per_minute,
             "limits.map_requests_per_minute": limits.map_requests_per_minute,
+            "limits.pages_per_minute": limits.pages_per_minute,
+            "limits.search_millis": limits.search_timeout.map_or(0, |timeout| timeout.as_millis()),
+            "limits.searches_per_member": limits.searches_per_member,
+            "limits.searches_per_workspace": limits.searches_per_workspace,
             "limits.geojson_bytes": limits.geojson_bytes,
             "limits.tile_cache_bytes": limits.tile_cache_bytes,
             "webhooks.allow_http": webhooks.allow_http,
             "webhooks.allow_networks": strings(&webhooks.allow_networks),
             "webhooks.encryption_key": if has_key { "set" } else { "not set" },
+            "webhooks.previous_encryption_key": if has_previous_key { "set" } else { "not set" },
             "geo.grids": geo.grids,
             "map.style": map.style,
         },

@@ -1,6 +1,6 @@
 //! `groma copy`: copies all data from one database to another.
 
-use super::{CommandError, print, progress};
+use super::{CommandError, key_file::KeyFile, print, progress};
 use crate::settings::Settings;
 use groma_store::{DatabaseUrl, Store};
 use serde_json::{Map, Value, json};
@@ -32,5 +32,12 @@ pub(super) async fn run(
         return print(&json!({ "rows": rows, "tables": tables }).to_string());
     }
     let tables = tables.iter().filter(|(_, rows)| *rows > 0).count();
-    print(&format!("{rows} rows in {tables} tables copied and verified."))
+    print(&format!("{rows} rows in {tables} tables copied and verified."))?;
+    match KeyFile::of(&from).filter(|key| key.path.exists()) {
+        Some(key) => print(&format!(
+            "Webhook secrets stay encrypted: set webhooks.encryption_key to the content of {}.",
+            key.path.display()
+        )),
+        None => Ok(()),
+    }
 }

@@ -2,7 +2,7 @@
 //! reference, statuses by name and people by email address, so that the file can be imported into
 //! another workspace.
 
-use super::{CommandError, find_workspace, record_file::file_format};
+use super::{CommandError, csv_cell, find_workspace, private_file, record_file::file_format};
 use crate::{
     cli::{ExportRecords, RecordFormat},
     clock,
@@ -12,7 +12,6 @@ use groma_store::{NewSecurityEntry, Store};
 use serde_json::{Map, Value};
 use std::{
     collections::HashMap,
-    fs::File,
     io::{BufWriter, Write},
     path::Path,
 };
@@ -40,7 +39,8 @@ pub(super) async fn run(store: &Store, export: ExportRecords) -> Result<(), Comm
     let part = export.file.with_added_extension("part");
     let with_path =
         |error: std::io::Error| CommandError::new(format!("{}: {error}", export.file.display()));
-    let mut out = Output::new(format, BufWriter::new(File::create(&part).map_err(with_path)?));
+    let mut out =
+        Output::new(format, BufWriter::new(private_file::create(&part).map_err(with_path)?));
     write(store, workspace, &export, &mut out).await?;
     out.finish()?;
     std::fs::rename(&part, Path::new(&export.file)).map_err(with_path)
@@ -179,7 +179,7 @@ impl<W: Write> Output<W> {
                     writer.write_record(fields.keys()).map_err(CommandError::new)?;
                     *has_header = true;
                 }
-                let cells = fields.iter().map(|(name, value)| cell(name, value));
+                let cells = fields.iter().map(|(name, value)| csv_cell::escape(cell(name, value)));
                 writer.write_record(cells).map_err(CommandError::new)
             }
             Self::Json { writer, rows } => {

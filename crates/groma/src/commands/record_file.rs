@@ -1,6 +1,6 @@
 //! Files of records in CSV, JSON or NDJSON, read row by row.
 
-use super::CommandError;
+use super::{CommandError, csv_cell};
 use crate::cli::RecordFormat;
 use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
 use serde_json::{Map, Value};
@@ -145,7 +145,7 @@ fn read_csv(mut file: impl BufRead, on_row: &mut OnRow<'_>) -> Result<(), Comman
             Ok(true) => {
                 let cell = |text: &str| match text {
                     "" => Value::Null,
-                    text => Value::String(text.to_owned()),
+                    text => Value::String(csv_cell::unescape(text).into_owned()),
                 };
                 let cells = columns.iter().zip(&record);
                 Ok(cells.map(|(name, text)| (name.clone(), cell(text))).collect())

@@ -1,8 +1,10 @@
 //! `groma serve`: runs the server until SIGTERM or SIGINT.
 
-use super::{CommandError, demo, print};
-use crate::{server::Server, settings::Settings};
-use groma_store::Store;
+use super::{CommandError, demo, key_file::KeyFile, print};
+use crate::{clock, roles::ServerRole, server::Server, settings::Settings};
+use groma_store::{
+    Actor, EndpointChange, EndpointHealth, Store, disabled_reason::HTTP_NOT_ALLOWED,
+};
 use tokio::signal::unix::{SignalKind, signal};
 
 pub(super) async fn run(
@@ -15,10 +17,52 @@ pub(super) async fn run(
     if with_demo && !demo::seed_if_empty(server.settings(), &store, &mut shutdown).await? {
         return Ok(());
     }
+    protect_secrets(server.settings(), &store).await?;
+    if server.settings().server.roles.has(ServerRole::Deliver) {
+        apply_http_setting(&store, server.settings().webhooks.allow_http).await?;
+    }
     if let Some(url) = server.setup_url().await.map_err(CommandError::new)? {
         print(&format!("There are no users yet. To set up Groma, open:\n\n  {url}\n"))?;
     }
     server.run(shutdown).await.map_err(CommandError::new)
+}
+
+/// Encrypts the secrets of a SQLite database that had no key yet, and warns if there is no key.
+async fn protect_secrets(settings: &Settings, store: &Store) -> Result<(), CommandError> {
+    if KeyFile::in_use(settings).is_some() {
+        let encrypted = store.encrypt_secrets().await?;
+        if encrypted > 0 {
+            tracing::info!(encrypted, "webhook secrets encrypted");
+        }
+    } else if settings.webhooks.encryption_key.is_none() {
+        tracing::warn!(
+            "webhook secrets are stored unencrypted: webhooks.encryption_key is not set"
+        );
+    }
+    Ok(())
+}
+
+/// Disables the endpoints with http URLs unless http is allowed, and enables them again when it is.
+async fn apply_http_setting(store: &Store, allow_http: bool) -> Result<(), CommandError> {
+    for workspace in store.workspaces().await? {
+        for EndpointHealth { endpoint, .. } in store.endpoints(workspace.id).await? {
+            let is_stopped = endpoint.disabled_reason.as_deref() == Some(HTTP_NOT_ALLOWED);
+            let change = match allow_http {
+                true if is_stopped => EndpointChange::Enable,
+                false if endpoint.enabled && endpoint.url.is_http() => {
+                    tracing::warn!(
+                        endpoint = %endpoint.id,
+                        "webhook endpoint disabled: webhooks.allow_http is off"
+                    );
+                    EndpointChange::Disable(HTTP_NOT_ALLOWED.to_owned())
+                }
+                _ => continue,
+            };
+            let now = clock::now();
+            store.change_endpoint(workspace.id, Actor::Operator, endpoint.id, change, now).await?;
+        }
+    }
+    Ok(())
 }
 
 /// Handles SIGTERM and SIGINT from now on; completes when one arrives.

@@ -1,6 +1,10 @@
 //! `groma webhook create|list|update|delete|enable|disable|rotate|deliveries|redeliver|test|encrypt`
 
-use super::{CommandError, find_workspace, print, print_table, prompt, time_cell};
+use super::{
+    CommandError, find_workspace,
+    key_file::{self, KeyFile},
+    print, print_table, prompt, time_cell,
+};
 use crate::{
     cli::{DeliveriesArgs, WebhookCommand, WorkspaceArg},
     clock,
@@ -8,7 +12,7 @@ use crate::{
 };
 use groma_domain::{
     DeliveryId, EndpointId, FieldError, WorkspaceId,
-    webhook::{self, EndpointInput, EndpointUrl, EventFilter, SigningSecret},
+    webhook::{self, EndpointInput, EventFilter, SigningSecret},
 };
 use groma_store::{
     Actor, AttemptRow, DeliveryFilter, DeliveryRow, EndpointChange, EndpointHealth,
@@ -58,6 +62,13 @@ pub(super) async fn run(
             Ok(store.delete_endpoint(workspace, OPERATOR, id, clock::now()).await?)
         }
         WebhookCommand::Enable { id, workspace } => {
+            let workspace_id = find_workspace(store, &workspace).await?.id;
+            let url = store.endpoint(workspace_id, id).await?.endpoint.url;
+            if !settings.webhooks.endpoint_policy().allows_scheme(&url) {
+                return Err(CommandError::new(
+                    "webhooks.allow_http is off; change the URL to https first, or allow http",
+                ));
+            }
             change(store, &workspace, id, EndpointChange::Enable).await
         }
         WebhookCommand::Disable { id, workspace, reason } => {
@@ -109,26 +120,53 @@ pub(super) async fn run(
             }
         }
         WebhookCommand::Encrypt { json } => {
-            if settings.webhooks.encryption_key.is_none() {
-                return Err(CommandError::new(
-                    "webhooks.encryption_key is not set; set it to the key to encrypt with",
-                ));
-            }
-            let state = store.secrets_state().await?;
-            if state.unreadable > 0 {
-                return Err(CommandError::new(format!(
-                    "{} secrets are encrypted with another key; restore the previous \
-                     webhooks.encryption_key",
-                    state.unreadable
-                )));
-            }
-            let encrypted = store.encrypt_secrets().await?;
-            if json {
-                print(&json!({ "encrypted": encrypted }).to_string())
-            } else {
-                print(&encrypted.to_string())
-            }
+            require_readable_secrets(store).await?;
+            print_encrypted(store.encrypt_secrets().await?, json)
         }
+        WebhookCommand::Rekey { json } => rekey(settings, store, json).await,
+    }
+}
+
+/// Changes the key. The store must not have one yet.
+async fn rekey(settings: &Settings, store: &Store, json: bool) -> Result<(), CommandError> {
+    let mut keys = key_file::load(settings, true)?;
+    let file = KeyFile::in_use(settings);
+    if let Some(file) = &file {
+        // A server that runs meanwhile would not have the new key.
+        store.claim()?;
+        keys.previous.extend(keys.current.take());
+        keys.current = Some(file.read_or_create_next()?);
+    }
+    store.set_encryption_keys(keys);
+    require_readable_secrets(store).await?;
+    let encrypted = store.reencrypt_secrets().await?;
+    if let Some(file) = file {
+        file.replace()?;
+    }
+    print_encrypted(encrypted, json)
+}
+
+async fn require_readable_secrets(store: &Store) -> Result<(), CommandError> {
+    let state = store.secrets_state().await?;
+    if !state.has_key {
+        return Err(CommandError::new(
+            "webhooks.encryption_key is not set; set it to the key to encrypt with",
+        ));
+    }
+    if state.unreadable > 0 {
+        return Err(CommandError::new(format!(
+            "{} secrets are encrypted with another key; restore it as \
+             webhooks.previous_encryption_key",
+            state.unreadable
+        )));
+    }
+    Ok(())
+}
+
+fn print_encrypted(encrypted: u64, json: bool) -> Result<(), CommandError> {
+    match json {
+        true => print(&json!({ "encrypted": encrypted }).to_string()),
+        false => print(&encrypted.to_string()),
     }
 }
 
@@ -139,7 +177,7 @@ fn read_draft(
     description: Option<String>,
 ) -> Result<EndpointInput, CommandError> {
     let url = url
-        .map(|url| EndpointUrl::parse(&url, settings.webhooks.allow_http))
+        .map(|url| settings.webhooks.endpoint_policy().parse_url(&url))
         .transpose()
         .map_err(|reason| CommandError::usage(format!("the URL {reason}")))?;
     let invalid_events = |problems: Vec<FieldError>| {

@@ -118,6 +118,13 @@ impl HttpError {
         Self::bad_body(problems.iter().map(detail).collect())
     }
 
+    /// Other searches of the same member or workspace are running.
+    pub(crate) fn too_many_searches() -> Self {
+        let message = "Too many searches at once; wait for the others to end";
+        let header = (header::RETRY_AFTER, HeaderValue::from(1));
+        Self { header: Some(Box::new(header)), ..Self::new(StatusCode::TOO_MANY_REQUESTS, message) }
+    }
+
     pub(crate) fn too_many_requests(limit: u32, retry_after: u64) -> Self {
         let message = format!("Rate limit exceeded: {limit} requests per minute");
         let header = (header::RETRY_AFTER, HeaderValue::from(retry_after));
@@ -143,6 +150,10 @@ impl From<groma_store::Error> for HttpError {
             ) => Self::forbidden(error.to_string()),
             Some(error @ DomainError::AccessEnded) => Self::unauthorized(error.to_string()),
             Some(error) => Self::bad_request(error.to_string()),
+            // Not 429 or 500, after which clients repeat the same request.
+            None if matches!(error, groma_store::Error::SearchTimeout) => {
+                Self::bad_request("The search took too long; use a longer term")
+            }
             None => Self::internal(error.to_string()),
         }
     }

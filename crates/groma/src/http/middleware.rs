@@ -54,7 +54,7 @@ pub(crate) async fn respond(mut router: Router, client: Client, mut request: Req
         response = HttpError::from_status(response.status()).into_response();
     }
     if let Some(ErrorCause(cause)) = response.extensions_mut().remove::<ErrorCause>() {
-        let (request_id, path) = (request_id.to_str().unwrap_or("-"), uri.path());
+        let (request_id, path) = (request_id.to_str().unwrap_or("-"), loggable_path(uri.path()));
         tracing::error!(request_id, client = %address, %method, path, %cause, "request failed");
     }
     if let Some(unread_body) = unread_body {
@@ -63,6 +63,8 @@ pub(crate) async fn respond(mut router: Router, client: Client, mut request: Req
     let is_client_error = response.status().is_client_error();
     let headers = response.headers_mut();
     headers.insert(REQUEST_ID, request_id);
+    // Stored texts and files must not become pages.
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     if is_client_error {
         // The framework sets it for a wrong method, which the API reports as an unknown route.
         headers.remove(header::ALLOW);
@@ -125,8 +127,28 @@ fn request_id(request: &Request) -> HeaderValue {
     HeaderValue::try_from(id).unwrap_or(HeaderValue::from_static("-"))
 }
 
+/// The path without secrets, such as that of an invitation link: a segment that is longer than an ID
+/// is left out.
+fn loggable_path(path: &str) -> String {
+    let segments = path.split('/').map(|segment| if segment.len() > 36 { "…" } else { segment });
+    segments.collect::<Vec<_>>().join("/")
+}
+
 fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
     format!("panic: {}", text.unwrap_or_else(|| "unknown".to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secret_in_a_path_is_not_logged() {
+        let join = format!("/join/{}", "0a".repeat(32));
+        assert_eq!(loggable_path(&join), "/join/…");
+        let folder = "/folders/019a8b7c-0000-7000-8000-000000000000/edit";
+        assert_eq!(loggable_path(folder), folder);
+    }
 }

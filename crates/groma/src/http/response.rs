@@ -13,6 +13,9 @@ use twox_hash::XxHash3_128;
 
 const JSON: &str = "application/json";
 
+/// The `Cache-Control` of a response that contains a secret.
+pub(crate) const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
+
 /// How the client wants its response, from `Accept-Encoding` and `If-None-Match`.
 pub(crate) struct ResponseOptions {
     encoding: Encoding,

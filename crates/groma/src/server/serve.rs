@@ -12,6 +12,7 @@ use crate::{
     http::client_address::Proxies,
     metrics,
     roles::{Roles, ServerRole},
+    search_slots::SearchSlots,
     settings::{Settings, Webhooks},
     tiles::TileCache,
     web::Web,
@@ -71,8 +72,14 @@ impl Server {
             None
         };
         let tiles = Arc::new(TileCache::new(settings.limits.tile_cache_bytes));
-        let api = Arc::new(Api::new(&settings, store.clone(), tiles.clone()));
-        let web = Web::new(&settings, store.clone(), tiles.clone()).map_err(ServeError::Random)?;
+        let limits = &settings.limits;
+        if let Some(timeout) = limits.search_timeout {
+            store.limit_searches(timeout);
+        }
+        let slots = SearchSlots::new(limits.searches_per_member, limits.searches_per_workspace);
+        let api = Arc::new(Api::new(&settings, store.clone(), tiles.clone(), slots.clone()));
+        let web = Web::new(&settings, store.clone(), tiles.clone(), slots);
+        let web = web.map_err(ServeError::Random)?;
         Ok(Self { settings, store, listeners, deliveries, tiles, api, web: Arc::new(web) })
     }
 
@@ -224,11 +231,12 @@ fn address(listener: &Option<TcpListener>) -> io::Result<Option<SocketAddr>> {
 
 /// The sender of webhook deliveries with these settings.
 pub(crate) fn webhook_sender(settings: &Settings) -> Result<DeliverySender, ServeError> {
-    let Webhooks { allow_networks, extra_roots, .. } = &settings.webhooks;
+    let Webhooks { allow_http, allow_networks, extra_roots, .. } = &settings.webhooks;
     let policy = AddressPolicy::new(allow_networks.clone());
     let version = env!("CARGO_PKG_VERSION");
     let client = Client::new(policy, Resolver::System, extra_roots.as_deref(), version)
         .map_err(|error| ServeError::Webhooks(format!("webhooks.extra_roots: {error}")))?;
-    DeliverySender::new(client, settings.service.header_name())
-        .map_err(|error| ServeError::Webhooks(error.to_string()))
+    let sender = DeliverySender::new(client, settings.service.header_name())
+        .map_err(|error| ServeError::Webhooks(error.to_string()))?;
+    Ok(if *allow_http { sender } else { sender.https_only() })
 }

@@ -82,6 +82,11 @@ fn invalid_settings_are_reported_by_name() {
             "webhooks.encryption_key: must be 32 bytes as 64 hexadecimal digits or as base64",
         ),
         (
+            "GROMA_WEBHOOKS__PREVIOUS_ENCRYPTION_KEY",
+            "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff",
+            "webhooks.previous_encryption_key: needs webhooks.encryption_key, which replaces it",
+        ),
+        (
             "GROMA_SERVER__ADMIN_LISTEN",
             "9090",
             "server.admin_listen: must be an address with a port, for example 127.0.0.1:8080, not `9090`",

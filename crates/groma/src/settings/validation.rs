@@ -62,6 +62,10 @@ struct RawDatabase {
 struct RawLimits {
     requests_per_minute: i64,
     map_requests_per_minute: i64,
+    pages_per_minute: i64,
+    search_millis: i64,
+    searches_per_member: i64,
+    searches_per_workspace: i64,
     geojson_bytes: i64,
     tile_cache_bytes: i64,
 }
@@ -73,6 +77,7 @@ struct RawWebhooks {
     allow_networks: Vec<String>,
     extra_roots: String,
     encryption_key: String,
+    previous_encryption_key: String,
 }
 
 #[derive(Deserialize)]
@@ -113,6 +118,18 @@ fn rate_limit(name: &str, limit: i64) -> Result<u32, SettingsError> {
     limit.ok_or_else(|| wrong(name, "must be from 0 to 1000000"))
 }
 
+fn concurrency(name: &str, limit: i64) -> Result<u32, SettingsError> {
+    let limit = u32::try_from(limit).ok().filter(|limit| *limit <= 1_000);
+    limit.ok_or_else(|| wrong(name, "must be from 0 to 1000"))
+}
+
+fn search_timeout(millis: i64) -> Result<Option<Duration>, SettingsError> {
+    let millis = u64::try_from(millis).ok().filter(|millis| *millis <= 3_600_000);
+    let millis =
+        millis.ok_or_else(|| wrong("limits.search_millis", "must be from 0 to 3600000"))?;
+    Ok((millis > 0).then(|| Duration::from_millis(millis)))
+}
+
 /// Checks every setting.
 pub(super) fn validate(merged: Table) -> Result<Settings, SettingsError> {
     let raw: Raw = serde_path_to_error::deserialize(Value::Table(merged))
@@ -145,6 +162,16 @@ pub(super) fn validate(merged: Table) -> Result<Settings, SettingsError> {
                 "limits.map_requests_per_minute",
                 raw.limits.map_requests_per_minute,
             )?,
+            pages_per_minute: rate_limit("limits.pages_per_minute", raw.limits.pages_per_minute)?,
+            search_timeout: search_timeout(raw.limits.search_millis)?,
+            searches_per_member: concurrency(
+                "limits.searches_per_member",
+                raw.limits.searches_per_member,
+            )?,
+            searches_per_workspace: concurrency(
+                "limits.searches_per_workspace",
+                raw.limits.searches_per_workspace,
+            )?,
             geojson_bytes: u64::try_from(raw.limits.geojson_bytes)
                 .ok()
                 .filter(|bytes| *bytes >= 1024)
@@ -156,9 +183,11 @@ pub(super) fn validate(merged: Table) -> Result<Settings, SettingsError> {
             allow_http: raw.webhooks.allow_http,
             allow_networks: networks("webhooks.allow_networks", &raw.webhooks.allow_networks)?,
             extra_roots: non_empty(&raw.webhooks.extra_roots).map(PathBuf::from),
-            encryption_key: non_empty(&raw.webhooks.encryption_key)
-                .map(encryption_key)
-                .transpose()?,
+            encryption_key: encryption_key(
+                "webhooks.encryption_key",
+                &raw.webhooks.encryption_key,
+            )?,
+            previous_encryption_key: previous_encryption_key(&raw.webhooks)?,
         },
         security: Security {
             log_retention: days("security.log_days", raw.security.log_days)?
@@ -190,12 +219,26 @@ fn non_empty(text: &str) -> Option<&str> {
     Some(text.trim()).filter(|text| !text.is_empty())
 }
 
-fn encryption_key(text: &str) -> Result<EncryptionKey, SettingsError> {
-    let bytes = hex::decode(text).ok().or_else(|| STANDARD.decode(text).ok());
-    let key: Option<[u8; 32]> = bytes.and_then(|bytes| bytes.try_into().ok());
+fn encryption_key(name: &str, text: &str) -> Result<Option<EncryptionKey>, SettingsError> {
+    let Some(text) = non_empty(text) else { return Ok(None) };
     // The message does not repeat the value, which may be a key with a typing error.
     let expected = "must be 32 bytes as 64 hexadecimal digits or as base64";
-    key.map(EncryptionKey::new).ok_or_else(|| wrong("webhooks.encryption_key", expected))
+    parse_encryption_key(text).map(Some).ok_or_else(|| wrong(name, expected))
+}
+
+fn previous_encryption_key(raw: &RawWebhooks) -> Result<Option<EncryptionKey>, SettingsError> {
+    let name = "webhooks.previous_encryption_key";
+    let key = encryption_key(name, &raw.previous_encryption_key)?;
+    if key.is_some() && non_empty(&raw.encryption_key).is_none() {
+        return Err(wrong(name, "needs webhooks.encryption_key, which replaces it"));
+    }
+    Ok(key)
+}
+
+/// A key of 32 bytes as hexadecimal digits or as base64.
+pub(crate) fn parse_encryption_key(text: &str) -> Option<EncryptionKey> {
+    let bytes = hex::decode(text).ok().or_else(|| STANDARD.decode(text).ok())?;
+    Some(EncryptionKey::new(bytes.try_into().ok()?))
 }
 
 /// An address with a port. If a host name has several addresses, IPv4 is preferred.

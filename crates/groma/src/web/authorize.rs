@@ -11,7 +11,10 @@ use super::{
     request_context::RequestContext,
     secrets_match,
 };
-use crate::http::{Encoding, client_address::Client, compress, security_headers};
+use crate::{
+    http::{Encoding, client_address::Client, compress, security_headers},
+    metrics,
+};
 use axum::{
     body::Body,
     extract::{Request, State},
@@ -81,6 +84,7 @@ impl AccessCheck {
         let (mut parts, body) = request.into_parts();
         let request = RequestContext::read(&self.web, &parts).await?;
         errors.request = Some(request.clone());
+        self.count_page(&request, parts.uri.path())?;
         let is_read = matches!(parts.method, Method::GET | Method::HEAD);
         let form_page = referring_path(&self.web, &parts.headers);
         if let Some(redirect) = self.redirect_to_login(&request, is_read, &form_page).await? {
@@ -109,6 +113,21 @@ impl AccessCheck {
             headers.append(header::SET_COOKIE, Cookie::Flash.clear(self.web.is_secure));
         }
         Ok(response)
+    }
+
+    /// Counts a page of a user. Tiles are many and cheap, and have a cache of their own.
+    fn count_page(&self, request: &RequestContext, path: &str) -> Result<(), WebError> {
+        let Some(session) = request.session.as_ref().filter(|_| !path.starts_with("/map/tiles/"))
+        else {
+            return Ok(());
+        };
+        match self.web.page_windows.count(session.user) {
+            Some(rate) if !rate.accepted => {
+                metrics::rate_limit_exceeded();
+                Err(WebError::too_many(id("error-too-many-pages")))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Where a user goes who is not logged in, or not a member of any workspace.

@@ -109,6 +109,9 @@ impl From<groma_store::Error> for WebError {
     fn from(error: groma_store::Error) -> Self {
         match error.domain_error() {
             Some(error) => error.into(),
+            None if matches!(error, groma_store::Error::SearchTimeout) => {
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, id("error-search-timeout"))
+            }
             None => Self::internal(error.to_string()),
         }
     }

@@ -155,6 +155,8 @@ async fn page(
     let Some(request) = context.request else { return bare_page(status, &content) };
     if let (Some(session), Some(member)) = (request.session.clone(), request.member.clone())
         && !status.is_server_error()
+        // The frame needs searches; a request that exceeds a limit must be cheap.
+        && status != StatusCode::TOO_MANY_REQUESTS
     {
         let ctx = MemberContext { web: web.clone(), request, session, member };
         let page = ctx.page_with_status(status, Meta::new(title, Nav::None), &content).await;

@@ -84,6 +84,7 @@ pub(super) async fn table(
 ) -> Result<Response, WebError> {
     let key = LayerKey::Id(layer.parse().map_err(|_| WebError::not_found())?);
     let request = parse_query(ctx.t(), &query)?;
+    let _slot = ctx.search_slot().await?;
     let page = ctx.store().feature_table(ctx.workspace_id(), &key, &request).await?;
     let page = page.ok_or_else(WebError::not_found)?;
     let selected = match query.get("selected").parse() {
@@ -286,6 +287,7 @@ pub(super) async fn search(ctx: MemberContext, query: Query) -> Result<Response,
             ..FeatureTableQuery::default()
         };
         let key = LayerKey::Id(layer.id);
+        let _slot = ctx.search_slot().await?;
         let found = ctx.store().feature_table(ctx.workspace_id(), &key, &request).await?;
         Ok::<_, WebError>((layer, found.map(|page| page.features).unwrap_or_default()))
     });

@@ -66,6 +66,7 @@ impl Localizer {
             (disabled_reason::GONE, _) => message.arg("reason", "gone").into(),
             (disabled_reason::FAILING, _) => message.arg("reason", "failing").into(),
             (disabled_reason::COPIED, _) => message.arg("reason", "copied").into(),
+            (disabled_reason::HTTP_NOT_ALLOWED, _) => message.arg("reason", "http").into(),
             (_, Some(name)) => message.arg("reason", "by").arg("name", name).into(),
             (text, None) => text.to_owned(),
         }

@@ -9,7 +9,7 @@ use super::{
     record_data::Statuses,
     request_context::{MemberContext, RequestContext},
 };
-use crate::http::security_headers;
+use crate::http::{NO_STORE, security_headers};
 use askama::Template;
 use axum::{
     http::{HeaderValue, StatusCode, header},
@@ -182,8 +182,11 @@ impl MemberContext {
             content,
         };
         let mut response = html(status, layout.render()?);
-        if self.request.flash.is_some() {
+        if let Some(flash) = &self.request.flash {
             response.extensions_mut().insert(FlashConsumed);
+            if flash.secret.is_some() {
+                forbid_storing(&mut response);
+            }
         }
         if let Some(origins) = meta.map_origins.filter(|origins| !origins.is_empty()) {
             response.extensions_mut().insert(MapOrigins(origins));
@@ -235,7 +238,15 @@ pub(crate) fn redirect_with_flash(
     let mut response = Redirect::to(to).into_response();
     let cookie = Cookie::Flash.set(&flash.sign(&request.secret), is_secure);
     response.headers_mut().append(header::SET_COOKIE, cookie);
+    if flash.secret.is_some() {
+        forbid_storing(&mut response);
+    }
     response
+}
+
+/// Keeps a response that contains a secret out of every cache.
+pub(super) fn forbid_storing(response: &mut Response) {
+    response.headers_mut().insert(header::CACHE_CONTROL, NO_STORE);
 }
 
 /// A page for a user who is not logged in.
@@ -256,9 +267,8 @@ pub(crate) fn auth_page(
         content: content.render()?,
     };
     let mut response = html(status, layout.render()?);
-    // These pages hold passwords.
-    let never = HeaderValue::from_static("no-store");
-    response.headers_mut().insert(header::CACHE_CONTROL, never);
+    // These pages hold passwords, the setup code and invitation secrets.
+    forbid_storing(&mut response);
     if request.flash.is_some() {
         response.extensions_mut().insert(FlashConsumed);
     }

@@ -225,6 +225,10 @@ impl MemberContext {
         &self,
         query: RecordQuery,
     ) -> Result<(Vec<Doc>, RecordPage), WebError> {
+        let _slot = match query.term {
+            Some(_) => Some(self.search_slot().await?),
+            None => None,
+        };
         let mut page = self.store().query_records(self.workspace_id(), query).await?;
         let documents = std::mem::take(&mut page.documents);
         let docs: Result<Vec<_>, _> = documents.iter().map(|json| Doc::parse(json)).collect();

@@ -1,9 +1,13 @@
 //! The session behind a request, its workspace, and the rights of its user.
 
 use super::{
-    Shared, Web, WebError, cookies, cookies::Cookie, flash::Flash, i18n::Localizer, new_secret,
+    Shared, Web, WebError, cookies,
+    cookies::Cookie,
+    flash::Flash,
+    i18n::{Localizer, id},
+    new_secret,
 };
-use crate::http::client_address::Client;
+use crate::{http::client_address::Client, search_slots::SearchSlot};
 use axum::{extract::FromRequestParts, http::request::Parts};
 use groma_domain::{Permission, Timestamp, WorkspaceId, secret::Secret, workspace::Workspace};
 use groma_store::{Actor, Membership, NewSecurityEntry, Session, Store};
@@ -124,6 +128,13 @@ impl MemberContext {
 
     pub(crate) fn workspace_id(&self) -> WorkspaceId {
         self.member.workspace.id
+    }
+
+    /// Waits until the member may run another search.
+    pub(crate) async fn search_slot(&self) -> Result<SearchSlot, WebError> {
+        let person = self.member.person.id;
+        let slot = self.web.search_slots.acquire(self.workspace_id(), person).await;
+        slot.ok_or_else(|| WebError::too_many(id("error-too-many-searches")))
     }
 
     /// The language of the page.

@@ -3,6 +3,7 @@
 use crate::{on_both_engines, sample_records};
 use groma_testkit::{Engine, TestServer, server::NO_RATE_LIMIT, server::SCOPES, server::WORKSPACE};
 use serde_json::{Value, json};
+use std::{fs::Permissions, os::unix::fs::PermissionsExt};
 
 const KINDS: [&str; 4] = ["folders", "assignments", "budgets", "expenses"];
 
@@ -83,6 +84,8 @@ on_both_engines! {
     exported_fields_are_the_fields_of_the_api
     dash_exports_to_standard_output
     empty_export_is_a_valid_file
+    formulas_are_escaped_in_csv_and_read_back
+    exported_file_is_private
     unwritable_file_is_a_one_line_error
 }
 
@@ -189,6 +192,55 @@ fn dash_exports_to_standard_output(engine: Engine) {
         Some("id,name,appliesTo,group,color,position,isDefault,createdAt,updatedAt")
     );
     assert_eq!(csv.lines().count(), 19);
+}
+
+fn formulas_are_escaped_in_csv_and_read_back(engine: Engine) {
+    let server = TestServer::start_with(engine, &[NO_RATE_LIMIT]);
+    let token = server.create_full_token();
+    let names = ["=cmd|' /C calc'!A0", "+33 1", "-1+1", "-20", "@SUM(A1)", "'=1", "'plain'"];
+    let rows: Vec<_> = (0..)
+        .zip(names)
+        .map(|(at, name)| json!({ "reference": format!("F{at}"), "name": name, "description": name }))
+        .collect();
+    server.import("folders", &rows);
+    server.import("expenses", &[
+        json!({ "reference": "E", "folder": "F0", "unitAmount": "-20.00", "incurredOn": "2024-03-09" }),
+    ]);
+    let before = [server.get("/folders", &token).ok(), server.get("/expenses", &token).ok()];
+    let folders = export(&server, WORKSPACE, "folders", "csv");
+    let text = std::fs::read_to_string(server.directory().join(&folders)).unwrap();
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let column = reader.headers().unwrap().iter().position(|name| name == "name").unwrap();
+    let cells: Vec<_> = reader.records().map(|row| row.unwrap()[column].to_owned()).collect();
+    let expected =
+        ["'=cmd|' /C calc'!A0", "'+33 1", "'-1+1", "-20", "'@SUM(A1)", "''=1", "'plain'"];
+    assert_eq!(cells, expected);
+    let expenses = export(&server, WORKSPACE, "expenses", "csv");
+    let text = std::fs::read_to_string(server.directory().join(&expenses)).unwrap();
+    assert!(text.contains(",-20.00,"), "{text}");
+    for (kind, file) in [("folders", &folders), ("expenses", &expenses)] {
+        let import = ["import", kind, file, "--workspace", WORKSPACE, "--json"];
+        let report = server.run(&import).json();
+        assert_eq!((&report["created"], &report["updated"]), (&json!(0), &json!(0)), "{report}");
+    }
+    assert_eq!([server.get("/folders", &token).ok(), server.get("/expenses", &token).ok()], before);
+}
+
+fn exported_file_is_private(engine: Engine) {
+    let server = start_with_samples(engine);
+    // A file that was left behind with other rights does not matter.
+    let part = server.write_file("folders.csv.part", "");
+    std::fs::set_permissions(&part, Permissions::from_mode(0o644)).unwrap();
+    let folders = export(&server, WORKSPACE, "folders", "csv");
+    let layer = json!({ "type": "FeatureCollection", "features": [] }).to_string();
+    server.write_file("lots.geojson", layer);
+    let of = ["--layer", "lots", "--workspace", WORKSPACE];
+    server.run(&[&["import", "layer", "lots.geojson"], &of[..]].concat()).expect_success();
+    server.run(&[&["export", "layer", "exported.geojson"], &of[..]].concat()).expect_success();
+    for file in [folders.as_str(), "exported.geojson"] {
+        let mode = std::fs::metadata(server.directory().join(file)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{file}");
+    }
 }
 
 fn empty_export_is_a_valid_file(engine: Engine) {

@@ -39,6 +39,7 @@ mod resources;
 mod revoked_rights;
 mod scopes;
 mod search;
+mod search_limits;
 mod security_log;
 mod serve;
 mod server_roles;

@@ -1,7 +1,9 @@
-//! Behaviour of every response of both listeners: request id, CORS, error body, HEAD.
+//! Behaviour of every response of the listeners: request id, CORS, error body, HEAD.
 
 use crate::{on_both_engines, sample_records, sample_records::FOLDER, sample_records::is_uuid_v7};
-use groma_testkit::{API, Engine, Response, TestServer, server::NO_RATE_LIMIT};
+use groma_testkit::{
+    API, Engine, Response, TestServer, server::ADMIN_LISTENER, server::NO_RATE_LIMIT,
+};
 use serde_json::json;
 
 const FOLDERS: &str = "/api/public/v1/folders";
@@ -21,6 +23,7 @@ on_both_engines! {
     head_responds_like_get_without_a_body
     every_response_has_a_request_id
     valid_request_id_is_kept_and_an_invalid_one_replaced
+    every_response_forbids_guessing_the_content_type
     every_api_response_allows_other_origins
     preflight_request_needs_no_token
     options_on_an_unknown_route_returns_404
@@ -100,6 +103,42 @@ fn valid_request_id_is_kept_and_an_invalid_one_replaced(engine: Engine) {
     }
     let request = b"GET /nowhere HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-Request-Id: caf\xC3\xA9\r\n\r\n";
     assert!(is_uuid_v7(&json!(request_id(&server.main().send_raw(request)))));
+}
+
+fn every_response_forbids_guessing_the_content_type(engine: Engine) {
+    let server = TestServer::start_with(engine, &[ADMIN_LISTENER]);
+    let token = server.create_token(&["READ_FOLDER"]);
+    let login = server.main().request("GET", "/login").send().text();
+    let asset = login.split("\"/assets/").nth(1).unwrap().split('"').next().unwrap();
+    let asset = format!("/assets/{asset}");
+    for (client, method, path, status) in [
+        (server.main(), "GET", FOLDERS, 200),
+        (server.main(), "HEAD", FOLDERS, 200),
+        (server.main(), "GET", "/api/public/v1/folders?page=0", 400),
+        (server.main(), "GET", "/api/public/v1/expenses", 403),
+        (server.main(), "GET", "/api/public/v1/folders/x", 404),
+        (server.main(), "OPTIONS", FOLDERS, 204),
+        (server.main(), "GET", "/api/public/v1/openapi.json", 200),
+        (server.main(), "GET", "/docs/", 200),
+        (server.main(), "GET", "/login", 200),
+        (server.main(), "GET", "/", 303),
+        (server.main(), "GET", "/nowhere", 404),
+        (server.main(), "GET", &asset, 200),
+        (server.main(), "GET", "/assets/nothing.css", 404),
+        (server.geo(), "GET", "/api/public/v1/layers", 200),
+        (server.geo(), "GET", "/maps/x/0/0/0.mvt", 404),
+        (server.geo(), "GET", "/nowhere", 404),
+        (server.admin(), "GET", "/healthz", 200),
+        (server.admin(), "GET", "/metrics", 200),
+        (server.admin(), "GET", "/nowhere", 404),
+    ] {
+        let response = client.request(method, path).token(&token).send();
+        assert_eq!(response.status, status, "{path}");
+        assert_eq!(response.header("x-content-type-options"), Some("nosniff"), "{path}");
+    }
+    let response = server.main().request("GET", FOLDERS).send();
+    assert_eq!(response.status, 401);
+    assert_eq!(response.header("x-content-type-options"), Some("nosniff"));
 }
 
 fn every_api_response_allows_other_origins(engine: Engine) {

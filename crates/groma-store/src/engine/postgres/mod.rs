@@ -31,7 +31,7 @@ use std::{
     sync::{Arc, OnceLock},
     time::Duration,
 };
-use tokio_postgres::{Row, types::ToSql};
+use tokio_postgres::{Row, error::SqlState, types::ToSql};
 
 /// How long a request waits for a connection before it fails.
 pub(crate) const CONNECTION_TIMEOUT: Duration = Duration::from_secs(4);
@@ -52,6 +52,7 @@ pub(crate) struct Postgres {
     server: Server,
     /// Set in programs that serve.
     liveness: OnceLock<Liveness>,
+    search_timeout: OnceLock<Duration>,
 }
 
 impl Postgres {
@@ -100,6 +101,7 @@ impl Postgres {
             groups: Groups::default(),
             server,
             liveness: OnceLock::new(),
+            search_timeout: OnceLock::new(),
         })
     }
 
@@ -147,6 +149,43 @@ impl Postgres {
     /// The rows of a query, on a connection of its own.
     pub(crate) async fn rows(&self, sql: &str, params: &[&(dyn ToSql + Sync)]) -> Result<Vec<Row>> {
         let rows = async { query(&self.client().await?, sql, params).await };
+        self.while_alive(rows).await
+    }
+
+    /// Ends searches that take longer than this.
+    pub(crate) fn limit_searches(&self, timeout: Duration) {
+        let _ = self.search_timeout.set(timeout);
+    }
+
+    /// The rows of a search, on a connection of its own: a statement that takes too long is ended.
+    pub(crate) async fn search_rows(
+        &self,
+        sql: &str,
+        params: &[&(dyn ToSql + Sync)],
+    ) -> Result<Vec<Row>> {
+        let Some(timeout) = self.search_timeout.get() else { return self.rows(sql, params).await };
+        let rows = async {
+            let client = self.client().await?;
+            let (set, search, reset) = (
+                client.prepare_cached(sql::SET_TIMEOUT).await?,
+                client.prepare_cached(sql).await?,
+                client.prepare_cached(sql::RESET_TIMEOUT).await?,
+            );
+            let millis = timeout.as_millis().max(1).to_string();
+            let set_params: [&(dyn ToSql + Sync); 1] = [&millis];
+            // All three are sent at once: the connection is reset even if the caller goes away.
+            let (set, rows, reset) = tokio::join!(
+                client.execute(&set, &set_params),
+                client.query(&search, params),
+                client.execute(&reset, &[]),
+            );
+            set?;
+            reset?;
+            rows.map_err(|error| match error.code() {
+                Some(&SqlState::QUERY_CANCELED) => Error::SearchTimeout,
+                _ => error.into(),
+            })
+        };
         self.while_alive(rows).await
     }
 

@@ -10,6 +10,8 @@ statements! {
     LOCK_MIGRATIONS = "SELECT pg_advisory_lock(7203010)";
     UNLOCK_MIGRATIONS = "SELECT pg_advisory_unlock(7203010)";
     PING = "SELECT 1";
+    SET_TIMEOUT = "SELECT set_config('statement_timeout', $1, false)";
+    RESET_TIMEOUT = "RESET statement_timeout";
     SERVER_SETUP = "SELECT current_setting('server_version_num')::int, current_setting('server_encoding'),
         current_database()::text";
     HAS_MIGRATIONS = "SELECT to_regclass('refinery_schema_history') IS NOT NULL";

@@ -27,7 +27,7 @@ use std::{
     ops::Deref,
     os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, OnceLock},
     time::Duration,
 };
 use writer::Writer;
@@ -43,6 +43,7 @@ pub(crate) struct Sqlite {
     watcher: Mutex<(Connection, i64)>,
     serving_lock: Mutex<Option<File>>,
     workspace_numbers: RwLock<FxHashMap<WorkspaceId, i64>>,
+    search_timeout: OnceLock<Duration>,
     /// Called when anyone, this program or a command beside it, has committed something.
     on_commit: RwLock<Vec<Box<dyn Fn() + Send + Sync>>>,
 }
@@ -75,6 +76,7 @@ impl Sqlite {
             watcher: Mutex::new((connect(path)?, 0)),
             serving_lock: Mutex::default(),
             workspace_numbers: RwLock::default(),
+            search_timeout: OnceLock::new(),
             on_commit: RwLock::default(),
         })
     }
@@ -121,6 +123,27 @@ impl Sqlite {
     ) -> Result<R> {
         let engine = self.clone();
         run_blocking(move || engine.read(read)).await?
+    }
+
+    /// Ends searches that take longer than this.
+    pub(crate) fn limit_searches(&self, timeout: Duration) {
+        let _ = self.search_timeout.set(timeout);
+    }
+
+    /// Reads in the blocking pool, for searches: a read that takes too long is ended.
+    pub(crate) async fn search<R: Send + 'static>(
+        self: &Arc<Self>,
+        read: impl FnOnce(&Snapshot<'_>) -> Result<R> + Send + 'static,
+    ) -> Result<R> {
+        let Some(timeout) = self.search_timeout.get().copied() else {
+            return self.read_blocking(read).await;
+        };
+        let engine = self.clone();
+        let search = move || {
+            let read = |connection: &Connection| read(&Snapshot { engine: &engine, connection });
+            engine.readers.read_within(timeout, read)
+        };
+        run_blocking(search).await?
     }
 
     /// Runs `work` in the writer's next transaction; returns when it is committed and on the disk, or

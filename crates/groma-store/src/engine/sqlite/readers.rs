@@ -4,9 +4,9 @@
 //! other processes committed up to a moment ago.
 
 use super::{connect, sql};
-use crate::Result;
+use crate::{Error, Result};
 use parking_lot::Mutex;
-use rusqlite::Connection;
+use rusqlite::{Connection, ErrorCode};
 use std::{
     path::PathBuf,
     sync::atomic::{AtomicBool, AtomicU64, Ordering},
@@ -16,6 +16,9 @@ use std::{
 /// How long a snapshot is read when this program commits nothing. Commands beside a server commit too; a
 /// caller that has seen one end cannot reach the server sooner than this.
 const MAX_AGE: Duration = Duration::from_millis(1);
+
+/// After how many instructions of the database the time of a read is checked: well below a millisecond.
+const PROGRESS_INTERVAL: i32 = 10_000;
 
 pub(super) struct ReaderPool {
     path: PathBuf,
@@ -45,6 +48,33 @@ impl ReaderPool {
 
     /// Reads from one snapshot of the database.
     pub(super) fn read<R>(&self, read: impl FnOnce(&Connection) -> Result<R>) -> Result<R> {
+        self.read_with(|connection| read(connection))
+    }
+
+    /// Reads from one snapshot of the database; a read that takes longer than `timeout` is ended.
+    pub(super) fn read_within<R>(
+        &self,
+        timeout: Duration,
+        read: impl FnOnce(&Connection) -> Result<R>,
+    ) -> Result<R> {
+        self.read_with(|connection| {
+            let end = Instant::now() + timeout;
+            let is_over = move || Instant::now() >= end;
+            connection.progress_handler(PROGRESS_INTERVAL, Some(is_over))?;
+            let outcome = read(connection);
+            connection.progress_handler(0, None::<fn() -> bool>)?;
+            outcome.map_err(|error| match error {
+                Error::Sqlite(error)
+                    if error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) =>
+                {
+                    Error::SearchTimeout
+                }
+                other => other,
+            })
+        })
+    }
+
+    fn read_with<R>(&self, read: impl FnOnce(&mut Connection) -> Result<R>) -> Result<R> {
         // In this order: a commit that is no longer under way is in the count.
         let is_committing = self.is_committing.load(Ordering::Acquire);
         let now = (self.commits.load(Ordering::Acquire), Instant::now());
@@ -60,7 +90,7 @@ impl ReaderPool {
             reader.connection.prepare_cached(sql::BEGIN)?.execute([])?;
             reader.began = now;
         }
-        let outcome = read(&reader.connection);
+        let outcome = read(&mut reader.connection);
         // A connection whose transaction the database has ended is not used again.
         if !reader.connection.is_autocommit() {
             self.idle.lock().push(reader);

@@ -69,7 +69,7 @@ pub(in crate::records) async fn query(
         values.extend([Box::new(int(limit)) as Param, Box::new(int(query.skip))]);
         values.extend(plan.ranking.as_ref().filter(|_| is_few).map(value));
         let sql = if is_few { &plan.few } else { &plan.many };
-        let rows = engine.rows(sql, &references(&values)).await?;
+        let rows = engine.search_rows(sql, &references(&values)).await?;
         // Read after the records, so that the book has everyone they name.
         let book = current_book(engine, caches, workspace).await?;
         for row in &rows {
@@ -100,7 +100,7 @@ pub(in crate::records) async fn labels(
 ) -> Result<Vec<Label>> {
     let params: [&(dyn ToSql + Sync); 4] =
         [&workspace.0, &field.name(), &folded, &i64::from(limit)];
-    let rows = engine.rows(sql::LABELS, &params).await?;
+    let rows = engine.search_rows(sql::LABELS, &params).await?;
     rows.iter()
         .map(|row| Ok(Label { value: row.try_get(0)?, records: unsigned(row, 1)? }))
         .collect()
@@ -112,7 +112,7 @@ async fn number(
     workspace: WorkspaceId,
     parameters: &[Parameter],
 ) -> Result<u64> {
-    let rows = engine.rows(sql, &references(&values(workspace, parameters))).await?;
+    let rows = engine.search_rows(sql, &references(&values(workspace, parameters))).await?;
     rows.first().map_or(Ok(0), |row| unsigned(row, 0))
 }
 

@@ -155,7 +155,7 @@ async fn search(
         (&sql.matches, format!("%{}%", escape_like(term.as_str())))
     };
     let params: [&(dyn ToSql + Sync); 4] = [&workspace.0, &pattern, &i64::from(limit), &int(skip)];
-    let rows = engine.rows(sql, &params).await?;
+    let rows = engine.search_rows(sql, &params).await?;
     let Some(row) = rows.first() else { return Ok(nothing) };
     let book = book(engine, caches, workspace, unsigned(row, 1)?).await?;
     Ok(Page { documents: read_documents(&rows, 2, &book)?, total: unsigned(row, 0)? })

@@ -32,7 +32,7 @@ pub(in crate::records) async fn query(
     query: RecordQuery,
 ) -> Result<RecordPage> {
     let caches = caches.clone();
-    engine.read_blocking(move |snapshot| read_page(snapshot, &caches, workspace, &query)).await
+    engine.search(move |snapshot| read_page(snapshot, &caches, workspace, &query)).await
 }
 
 fn read_page(
@@ -109,7 +109,7 @@ pub(in crate::records) async fn labels(
     limit: u32,
 ) -> Result<Vec<Label>> {
     engine
-        .read_blocking(move |snapshot| {
+        .search(move |snapshot| {
             let Some(ws) = snapshot.workspace_number(workspace)? else { return Ok(Vec::new()) };
             let mut statement = snapshot.prepare_cached(sql::LABELS)?;
             let label = |row: &rusqlite::Row<'_>| {

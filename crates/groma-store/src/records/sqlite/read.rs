@@ -69,9 +69,7 @@ pub(in crate::records) async fn list(
     };
     let caches = caches.clone();
     engine
-        .read_blocking(move |snapshot| {
-            search(snapshot, &caches, workspace, kind, &term, (skip, limit))
-        })
+        .search(move |snapshot| search(snapshot, &caches, workspace, kind, &term, (skip, limit)))
         .await
 }
 

@@ -11,7 +11,7 @@ use crate::{
         random,
     },
     idempotency,
-    secret_encryption::is_encrypted,
+    secret_encryption::{SecretsToEncrypt, is_encrypted},
     webhooks::{
         Attempt, AttemptRow, Delivery, DeliveryCounts, DeliveryFilter, DeliveryRow, DeliveryState,
         DueEndpoint, LEASE, LeaseRequest, PastDelivery, SecretsState, StoredEndpoint,
@@ -375,6 +375,7 @@ pub(in crate::webhooks) async fn secrets_state(
 pub(in crate::webhooks) async fn encrypt_secrets(
     engine: &Arc<Postgres>,
     context: &Arc<WebhookContext>,
+    which: SecretsToEncrypt,
 ) -> Result<u64> {
     let cipher = context.cipher();
     let mut client = engine.client().await?;
@@ -383,17 +384,17 @@ pub(in crate::webhooks) async fn encrypt_secrets(
     for row in transaction.query(sql::ALL_SECRETS, &[]).await? {
         let (workspace, endpoint): (Uuid, Uuid) = (row.try_get(0)?, row.try_get(1)?);
         let secret: &[u8] = row.try_get(2)?;
-        if is_encrypted(secret) {
+        if which == SecretsToEncrypt::Plain && is_encrypted(secret) {
             continue;
         }
-        let secret = cipher.encrypt(endpoint.as_bytes(), secret)?;
-        let previous: Option<&[u8]> = row.try_get(3)?;
-        let previous =
-            previous.map(|secret| cipher.encrypt(endpoint.as_bytes(), secret)).transpose()?;
+        let owner = endpoint.as_bytes();
+        let encrypt = |secret: &[u8]| cipher.encrypt(owner, &cipher.decrypt(owner, secret)?);
+        let secret = encrypt(secret)?;
+        let previous = row.try_get::<_, Option<&[u8]>>(3)?.map(encrypt).transpose()?;
         let params: [&(dyn ToSql + Sync); 4] = [&workspace, &endpoint, &secret, &previous];
         encrypted += transaction.execute(sql::SET_SECRETS, &params).await?;
     }
-    idempotency::postgres::encrypt_responses(&transaction, cipher).await?;
+    idempotency::postgres::encrypt_responses(&transaction, cipher, which).await?;
     transaction.commit().await?;
     Ok(encrypted)
 }

@@ -8,7 +8,7 @@ use crate::{
         sqlite::{Sqlite, damaged, workspace_number},
     },
     idempotency,
-    secret_encryption::is_encrypted,
+    secret_encryption::{SecretsToEncrypt, is_encrypted},
     webhooks::{
         Attempt, AttemptRow, Delivery, DeliveryCounts, DeliveryFilter, DeliveryRow, DeliveryState,
         DueEndpoint, LEASE, LEASE_MILLIS, LeaseRequest, PastDelivery, SecretsState, StoredEndpoint,
@@ -446,23 +446,25 @@ pub(in crate::webhooks) async fn secrets_state(
 pub(in crate::webhooks) async fn encrypt_secrets(
     engine: &Arc<Sqlite>,
     context: &Arc<WebhookContext>,
+    which: SecretsToEncrypt,
 ) -> Result<u64> {
     let context = context.clone();
     let encrypt = move |connection: &Connection| {
         let cipher = context.cipher();
         let mut encrypted = 0;
         for (no, endpoint, secret, previous) in read_secrets(connection)? {
-            if is_encrypted(&secret) {
+            if which == SecretsToEncrypt::Plain && is_encrypted(&secret) {
                 continue;
             }
             let owner = endpoint.as_bytes();
-            let secret = cipher.encrypt(owner, &secret)?;
-            let previous = previous.map(|secret| cipher.encrypt(owner, &secret)).transpose()?;
+            let encrypt = |secret: &[u8]| cipher.encrypt(owner, &cipher.decrypt(owner, secret)?);
+            let secret = encrypt(&secret)?;
+            let previous = previous.as_deref().map(encrypt).transpose()?;
             let mut statement = connection.prepare_cached(sql::SET_SECRETS)?;
             statement.execute(params![no, secret, previous])?;
             encrypted += 1;
         }
-        idempotency::sqlite::encrypt_responses(connection, cipher)?;
+        idempotency::sqlite::encrypt_responses(connection, cipher, which)?;
         Ok(encrypted)
     };
     engine.write(encrypt).await

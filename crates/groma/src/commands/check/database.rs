@@ -1,7 +1,14 @@
 //! Checks whether the database exists, is up to date and can be written to.
 
 use super::Finding;
-use crate::{clock, settings::Settings};
+use crate::{
+    clock,
+    commands::{
+        CommandError,
+        key_file::{self, KeyFile},
+    },
+    settings::Settings,
+};
 use groma_store::{DatabaseUrl, Encryption, Error, SecretsState, ServerInfo, Store};
 use std::{
     fs::Metadata,
@@ -77,10 +84,13 @@ impl Database {
             return Ok(());
         }
         let store = Store::open_existing(&settings.database).await?;
-        store.set_encryption_key(settings.webhooks.encryption_key.clone());
+        let keys = key_file::load(settings, false);
+        let keys = keys.map_err(|error| findings.push(unreadable_key(&error))).unwrap_or_default();
+        store.set_encryption_keys(keys);
         store.ping().await?;
         let secrets = store.secrets_state().await?;
-        findings.extend(secret_findings(&secrets));
+        findings.extend(secret_findings(&secrets, store.is_sqlite()));
+        findings.extend(KeyFile::in_use(settings).iter().flat_map(key_file_findings));
         self.secrets = Some(secrets);
         let workspaces = store.workspaces().await?.len();
         self.workspaces = Some(workspaces);
@@ -296,19 +306,49 @@ fn extension_finding(
     }
 }
 
-fn secret_findings(secrets: &SecretsState) -> Option<Finding> {
-    if secrets.unreadable > 0 {
-        return Some(Finding::error(
-            format!(
-                "{} webhook secrets cannot be decrypted with webhooks.encryption_key",
-                secrets.unreadable
-            ),
-            "set the key that they were encrypted with, or replace the secrets of these endpoints \
-             with `groma webhook rotate`",
+fn unreadable_key(error: &CommandError) -> Finding {
+    Finding::error(
+        error.to_string(),
+        "restore the key file from your copy, and make it readable for the user of the server",
+    )
+}
+
+fn key_file_findings(file: &KeyFile) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let path = file.path.display();
+    if std::fs::metadata(&file.path).is_ok_and(|file| file.mode() & 0o077 != 0) {
+        findings.push(Finding::warning(
+            format!("{path} is the key of webhook secrets, and other users can read it"),
+            format!("run: chmod 600 {path}"),
         ));
     }
+    if file.next.exists() {
+        findings.push(Finding::warning(
+            "a change of the key of webhook secrets was interrupted",
+            "finish it: stop the server and run `groma webhook rekey`",
+        ));
+    }
+    findings
+}
+
+fn secret_findings(secrets: &SecretsState, is_sqlite: bool) -> Option<Finding> {
+    if secrets.unreadable > 0 {
+        let key = if is_sqlite { "the key file or " } else { "" };
+        return Some(Finding::error(
+            format!(
+                "{} webhook secrets cannot be decrypted with {key}webhooks.encryption_key",
+                secrets.unreadable
+            ),
+            "restore the key that they were encrypted with, or replace the secrets of these \
+             endpoints with `groma webhook rotate`",
+        ));
+    }
+    if !secrets.has_key && is_sqlite {
+        // The next start creates the key file and encrypts them.
+        return None;
+    }
     if !secrets.has_key {
-        return Some(Finding::note(
+        return Some(Finding::warning(
             "webhooks.encryption_key is not set, so webhook secrets are stored unencrypted",
             "set it on every replica to the output of `openssl rand -hex 32`, then run \
              `groma webhook encrypt`",

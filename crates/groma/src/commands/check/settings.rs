@@ -144,7 +144,8 @@ fn settings_file(path: &Path) -> Option<Finding> {
     let mut lines = text.lines().map(str::trim_start);
     let has_secret = lines.any(|line| {
         let value = line.split_once('=').map_or("", |(_, value)| value.trim());
-        (line.starts_with("encryption_key") && value.len() > 2)
+        ((line.starts_with("encryption_key") || line.starts_with("previous_encryption_key"))
+            && value.len() > 2)
             || (line.starts_with("url") && value.contains("://") && has_password(value))
     });
     (has_secret && mode & 0o004 != 0).then(|| {

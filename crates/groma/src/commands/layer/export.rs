@@ -5,7 +5,7 @@ use super::file_format;
 use crate::{
     cli::{ExportLayer, LayerFormat},
     clock,
-    commands::{CommandError, find_workspace},
+    commands::{CommandError, find_workspace, private_file},
 };
 use groma_domain::{
     Layer, WorkspaceId,
@@ -13,10 +13,7 @@ use groma_domain::{
 };
 use groma_geo::{Crs, Geometry, geojson::write_geometry, wkb};
 use groma_store::{LayerFeature, NewSecurityEntry, Store};
-use std::{
-    fs::File,
-    io::{self, Write},
-};
+use std::io::{self, Write};
 
 /// The number of features read at a time.
 const CHUNK_SIZE: u32 = 1_000;
@@ -52,7 +49,7 @@ pub(in crate::commands) async fn run(
     let part = export.file.with_added_extension("part");
     let with_path =
         |error: io::Error| CommandError::new(format!("{}: {error}", export.file.display()));
-    let mut file = File::create(&part).map_err(with_path)?;
+    let mut file = private_file::create(&part).map_err(with_path)?;
     job.write(&mut file).await?.map_err(with_path)?;
     std::fs::rename(&part, &export.file).map_err(with_path)
 }

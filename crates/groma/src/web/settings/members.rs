@@ -8,15 +8,11 @@ use crate::web::{
     form::{Form, Query},
     format::Moment,
     i18n::{Localizer, id},
-    page::{Meta, Nav},
+    page::{Meta, Nav, forbid_storing},
     request_context::MemberContext,
 };
 use askama::Template;
-use axum::{
-    extract::Path,
-    http::{HeaderValue, StatusCode, header},
-    response::Response,
-};
+use axum::{extract::Path, http::StatusCode, response::Response};
 use groma_domain::{DomainError, Email, Permission, PersonId, Role, secret::Secret};
 use groma_store::{KnownPerson, NewInvitation, NewUser};
 
@@ -127,8 +123,7 @@ async fn show(
     let meta = Meta::new(t.msg("members-title"), Nav::Settings);
     let mut response = ctx.page_with_status(status, meta, &content).await?;
     if content.link.is_some() {
-        let never = HeaderValue::from_static("no-store");
-        response.headers_mut().insert(header::CACHE_CONTROL, never);
+        forbid_storing(&mut response);
     }
     Ok(response)
 }

@@ -8,15 +8,11 @@ use crate::web::{
     form::Form,
     format::Moment,
     i18n::Localizer,
-    page::{Meta, Nav},
+    page::{Meta, Nav, forbid_storing},
     request_context::MemberContext,
 };
 use askama::Template;
-use axum::{
-    extract::Path,
-    http::{HeaderValue, StatusCode, header},
-    response::Response,
-};
+use axum::{extract::Path, http::StatusCode, response::Response};
 use groma_domain::{
     DomainError, Email, FieldError, Permission, Scope, Timestamp, TokenId,
     scope::Scopes,
@@ -90,8 +86,7 @@ async fn show(ctx: &MemberContext, new_token: Option<NewTokenView>) -> Result<Re
     };
     let mut response = ctx.page(Meta::new(t.msg("tokens-title"), Nav::Settings), &content).await?;
     if content.new_token.is_some() {
-        let never = HeaderValue::from_static("no-store");
-        response.headers_mut().insert(header::CACHE_CONTROL, never);
+        forbid_storing(&mut response);
     }
     Ok(response)
 }

@@ -9,15 +9,15 @@ use crate::web::{
     flash::Flash,
     form::{Form, Pairs},
     format::{DISABLED_BY, Moment},
-    i18n::{Localizer, Message},
-    page::{Meta, Nav},
+    i18n::{self, Localizer, Message},
+    page::{Meta, Nav, forbid_storing},
     request_context::MemberContext,
 };
 use askama::Template;
 use axum::{extract::Path, http::StatusCode, response::Response};
 use groma_domain::{
     DomainError, EndpointId, Event, FieldError, Kind, Violation,
-    webhook::{self, Endpoint, EndpointInput, EndpointUrl, EventFilter, SigningSecret},
+    webhook::{self, Endpoint, EndpointInput, EventFilter, SigningSecret},
 };
 use groma_store::{
     DeliveryFilter, DeliveryRow, DeliveryState, EndpointChange, EndpointHealth, EndpointOutcome,
@@ -154,7 +154,7 @@ impl EndpointForm {
         };
         let mut fields = vec![
             Field::line("url", t.msg("webhook-url")).value(typed.get("url")).required().hint(
-                match ctx.web.allow_http_webhooks {
+                match ctx.web.endpoint_policy.allow_http {
                     true => t.msg("webhook-url-hint-http"),
                     false => t.msg("webhook-url-hint"),
                 },
@@ -201,7 +201,11 @@ impl EndpointForm {
         focus_first(&mut self.fields);
         let status = if errors.is_empty() { StatusCode::OK } else { StatusCode::BAD_REQUEST };
         let meta = Meta::new(self.title.clone(), Nav::Settings);
-        ctx.page_with_status(status, meta, &self).await
+        let mut response = ctx.page_with_status(status, meta, &self).await?;
+        if self.fields.iter().any(|field| field.name == "secret") {
+            forbid_storing(&mut response);
+        }
+        Ok(response)
     }
 }
 
@@ -209,7 +213,7 @@ impl EndpointForm {
 fn read(ctx: &MemberContext, form: &Form) -> Result<EndpointInput, Vec<FieldError>> {
     let mut errors = Vec::new();
     let mut add = |field: &str, message: Violation| errors.push(FieldError::new(field, message));
-    let url = EndpointUrl::parse(form.get("url").trim(), ctx.web.allow_http_webhooks);
+    let url = ctx.web.endpoint_policy.parse_url(form.get("url").trim());
     let url = url.map_err(|message| add("url", message)).ok();
     let description = webhook::parse_description(form.get("description"));
     let description = description.map_err(|message| add("description", message)).ok();
@@ -315,7 +319,10 @@ pub(in crate::web) async fn enable(
     ctx: MemberContext,
     Path(id): Path<String>,
 ) -> Result<Response, WebError> {
-    let id = existing(&ctx, &id).await?.endpoint.id;
+    let Endpoint { id, url, .. } = existing(&ctx, &id).await?.endpoint;
+    if !ctx.web.endpoint_policy.allows_scheme(&url) {
+        return Err(WebError::bad_request(i18n::id("error-http-not-allowed")));
+    }
     change(&ctx, id, EndpointChange::Enable, ctx.t().msg("webhook-enabled")).await
 }
 

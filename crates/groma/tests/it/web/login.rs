@@ -38,6 +38,7 @@ on_both_engines! {
         browser.page("/setup").hides("name=\"password\"");
         let page = format!("/setup?code={code}");
         browser.page(&page).shows("name=\"password\"");
+        assert_eq!(browser.page(&page).response.header("cache-control"), Some("no-store"));
         let wrong = "0".repeat(64);
         let rejected = browser.send_form(&page, "/setup", &fields(&setup(&wrong, OWNER)));
         assert_eq!(rejected.response.status, 403);
@@ -57,6 +58,7 @@ on_both_engines! {
         let again = late.post("/setup", &fields(&again));
         assert_eq!(again.response.status, 400);
         again.shows("Code is no longer valid: the service is set up.");
+        assert!(!server.process().log().contains(code), "the code is for the operator alone");
         // The next start prints no code.
         server.stop();
         server.serve();
@@ -157,6 +159,7 @@ on_both_engines! {
         let link = invite("editor", "");
         let crew = Browser::new(server.main());
         crew.page(&link).shows("as <b>editor</b>");
+        assert_eq!(crew.page(&link).response.header("cache-control"), Some("no-store"));
         let fields = [("person", "Field crew"), ("email", CREW), ("password", "a crew password")];
         assert_eq!(crew.submit(&link, &link, &fields), "/");
         crew.page("/folders/new");
@@ -222,4 +225,18 @@ fn https_cookie_is_bound_to_the_host() {
     assert_eq!(missing.response.status, 404);
     assert!(missing.response.header("strict-transport-security").is_some());
     assert!(missing.response.header("content-security-policy").is_some());
+}
+
+#[test]
+fn secret_of_an_invitation_is_not_logged() {
+    let server = TestServer::start(Engine::Postgres);
+    let browser = Browser::new(server.main());
+    let secret = "0a".repeat(32);
+    let failed = server.without_database(|| browser.get(&format!("/join/{secret}")));
+    assert_eq!(failed.response.status, 500);
+    let log = wait_until(Duration::from_secs(10), || {
+        let log = server.process().log();
+        log.contains("request failed").then_some(log.clone()).ok_or(log)
+    });
+    assert!(log.contains("/join/…") && !log.contains(&secret), "{log}");
 }

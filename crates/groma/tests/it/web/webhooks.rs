@@ -19,6 +19,7 @@ fn create_endpoint(browser: &Browser, url: &str, events: &[&str]) -> (String, St
     let path = browser.submit(&new, &new, &fields);
     let page = browser.page(&path);
     page.shows("Copy this secret now");
+    assert_eq!(page.response.header("cache-control"), Some("no-store"));
     let secret = page.between("<code id=\"secret\">", "</code>").unwrap().to_owned();
     browser.page(&path).hides(&secret);
     (path, secret)
@@ -97,6 +98,8 @@ on_both_engines! {
         let page = browser.page(&path);
         let new = page.between("<code id=\"secret\">", "</code>").unwrap().to_owned();
         page.shows("Old secret valid until");
+        assert_eq!(page.response.header("cache-control"), Some("no-store"));
+        assert_eq!(browser.page(&path).response.header("cache-control"), Some("private, no-cache"));
         assert_ne!(new, old);
         browser.submit(&path, &format!("{path}/disable"), &[]);
         browser.page(PATH).shows("Disabled");
@@ -122,6 +125,7 @@ on_both_engines! {
         let fields = [("url", "http://receiver.test/x"), ("secret", "short"), ("description", "kept")];
         let wrong = browser.send_form(&new, &new, &fields);
         assert_eq!(wrong.response.status, 400);
+        assert_eq!(wrong.response.header("cache-control"), Some("no-store"), "it repeats the secret");
         assert_eq!(wrong.error_of("url"), Some("Must be a URL that starts with https://"));
         assert_eq!(wrong.error_of("secret"), Some("Must have 16 to 256 characters"));
         wrong.shows("Choose at least one event, or all events.");

@@ -1,9 +1,12 @@
 //! `POST` and `DELETE /webhooks/endpoints`.
 
-use super::{ENDPOINTS, LOCAL_RECEIVERS, delete, id, post, start, webhook, webhook_json};
-use crate::{on_both_engines, sample_records::is_time, sample_records::is_uuid_v7};
+use super::{
+    ENDPOINTS, LOCAL_RECEIVERS, create_endpoint, delete, id, post, save_folder, start, webhook,
+    webhook_json,
+};
+use crate::{on_both_engines, sample_records::is_time, sample_records::is_uuid_v7, web::Browser};
 use groma_testkit::{
-    API, Engine, Response, TestServer, server::WORKSPACE, wait::PATIENCE, wait_until,
+    API, Engine, Receiver, Response, TestServer, server::WORKSPACE, wait::PATIENCE, wait_until,
 };
 use serde_json::{Value, json};
 
@@ -27,6 +30,7 @@ on_both_engines! {
     given_fields_are_stored
     invalid_body_is_reported_with_pointers
     http_url_is_accepted_if_the_setting_allows_it
+    http_endpoint_stops_while_the_setting_forbids_http
     creating_an_endpoint_needs_the_scope_and_the_admin_role
     deleting_a_deleted_endpoint_returns_404
     workspace_can_have_at_most_fifty_endpoints
@@ -37,6 +41,7 @@ fn created_endpoint_has_the_fields_of_the_contract_and_its_secret(engine: Engine
     let server = TestServer::start(engine);
     let token = server.create_token(&["MANAGE_WEBHOOK"]);
     let response = post(&server, &token, &json!({ "url": URL }));
+    assert_eq!(response.header("cache-control"), Some("no-store"));
     let endpoint = response.ok();
     let names: Vec<_> = endpoint.as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(
@@ -131,6 +136,52 @@ fn http_url_is_accepted_if_the_setting_allows_it(engine: Engine) {
     post(&server, &token, &json!({ "url": "http://a.test:8080/x" })).ok();
 }
 
+fn http_endpoint_stops_while_the_setting_forbids_http(engine: Engine) {
+    let mut server = start(engine);
+    let receiver = Receiver::start();
+    let http = create_endpoint(&server, &receiver.url("/"), &[]);
+    create_endpoint(&server, URL, &["--events", "budget.*"]);
+    let mine = create_endpoint(&server, "http://hooks.example.test/", &["--events", "budget.*"]);
+    webhook(&server, &["disable", id(&mine)]).expect_success();
+    server.stop();
+    save_folder(&server, "F1", "waiting");
+    server.set_env("GROMA_WEBHOOKS__ALLOW_HTTP", "false");
+    server.serve();
+    let listed = webhook_json(&server, &["list"]);
+    assert_eq!((&listed[0]["enabled"], &listed[1]["enabled"]), (&json!(false), &json!(true)));
+    assert_eq!(listed[0]["disabledReason"], "The operator does not allow http URLs");
+    assert_eq!(listed[2]["disabledReason"], "Disabled by the operator");
+    let browser = Browser::of_owner(&server);
+    let page = format!("/settings/webhooks/{}", id(&http));
+    browser.page(&page).shows("the operator does not allow http URLs");
+    let enabled = browser.send_form(&page, &format!("{page}/enable"), &[]);
+    assert_eq!(enabled.response.status, 400);
+    enabled.shows("The operator does not allow http URLs. Change the URL to https first.");
+    let error = webhook(&server, &["enable", id(&http)]).expect_failure();
+    assert!(error.starts_with("webhooks.allow_http is off"), "{error}");
+    // Even if a command with other settings enables it, nothing is sent.
+    let program = server.program().clone().env("GROMA_WEBHOOKS__ALLOW_HTTP", "true");
+    program.run(&["webhook", "enable", id(&http), "--workspace", WORKSPACE]).expect_success();
+    save_folder(&server, "F2", "refused");
+    wait_until(PATIENCE, || {
+        let deliveries = webhook_json(&server, &["deliveries", id(&http)]);
+        let errors: Vec<_> =
+            deliveries.as_array().unwrap().iter().map(|one| one["lastError"].clone()).collect();
+        let is_refused = |error: &Value| error == "The operator does not allow http URLs";
+        if errors.iter().all(is_refused) { Ok(()) } else { Err(format!("{errors:?}")) }
+    });
+    assert_eq!(receiver.connections(), 0);
+    server.stop();
+    server.serve();
+    server.stop();
+    server.set_env("GROMA_WEBHOOKS__ALLOW_HTTP", "true");
+    server.serve();
+    let listed = webhook_json(&server, &["list"]);
+    assert_eq!((&listed[0]["enabled"], &listed[2]["enabled"]), (&json!(true), &json!(false)));
+    save_folder(&server, "F3", "sent");
+    receiver.wait_for(1);
+}
+
 fn creating_an_endpoint_needs_the_scope_and_the_admin_role(engine: Engine) {
     let server = TestServer::start(engine);
     let others =
@@ -209,6 +260,7 @@ fn repeated_request_returns_the_first_response_with_its_secret(engine: Engine) {
     for _ in 0..2 {
         let again = post_with_key(&server, &token, "one", &body);
         assert_eq!(again.header("idempotent-replayed"), Some("true"));
+        assert_eq!(again.header("cache-control"), Some("no-store"));
         assert_eq!(again.ok(), first.ok());
     }
     assert_eq!(webhook_json(&server, &["list"]).as_array().unwrap().len(), 1);

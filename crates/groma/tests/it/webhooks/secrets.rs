@@ -4,12 +4,13 @@ use super::{
     ENDPOINTS, LOCAL_RECEIVERS, create_endpoint, id, post, save_folder, start, webhook,
     webhook_json,
 };
-use crate::on_both_engines;
+use crate::{backup::sqlite_path, on_both_engines};
 use groma_testkit::{
     API, CommandOutput, Engine, Receiver, TestServer, postgres, server::WORKSPACE, wait::PATIENCE,
     wait_until,
 };
 use serde_json::{Value, json};
+use std::{fs::Permissions, os::unix::fs::PermissionsExt, path::PathBuf};
 
 const KEY: &str = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 const OTHER_KEY: &str = "ffeeddccbbaa99887766554433221100ffeeddccbbaa99887766554433221100";
@@ -39,7 +40,7 @@ fn database_contains(server: &TestServer, text: &str) -> bool {
 on_both_engines! {
     both_secrets_sign_during_the_overlap
     secrets_are_encrypted_with_a_key
-    existing_secrets_can_be_encrypted_later
+    key_in_the_settings_can_be_changed
     wrong_key_stops_deliveries_instead_of_sending_unsigned
     secrets_are_not_in_the_log_or_the_audit_log
 }
@@ -95,8 +96,11 @@ fn secrets_are_encrypted_with_a_key(engine: Engine) {
     assert!(!report.to_string().contains(KEY));
 }
 
-fn existing_secrets_can_be_encrypted_later(engine: Engine) {
-    let mut server = start(engine);
+#[test]
+fn existing_secrets_can_be_encrypted_later() {
+    let mut server = start(Engine::Postgres);
+    let warning = "webhook secrets are stored unencrypted: webhooks.encryption_key is not set";
+    assert!(server.process().log().contains(warning));
     let token = server.create_token(&["MANAGE_WEBHOOK"]);
     let path = format!("{API}{ENDPOINTS}");
     let receiver = Receiver::start();
@@ -112,7 +116,7 @@ fn existing_secrets_can_be_encrypted_later(engine: Engine) {
     let note = server.run(&["check"]).expect_success();
     assert!(
         note.contains(
-            "webhooks.encryption_key is not set, so webhook secrets are stored unencrypted"
+            "warning     webhooks.encryption_key is not set, so webhook secrets are stored unencrypted"
         ),
         "{note}"
     );
@@ -130,6 +134,129 @@ fn existing_secrets_can_be_encrypted_later(engine: Engine) {
     assert!(receiver.wait_for(1)[0].header("webhook-signature").is_some());
     let report = server.run(&["check", "--json"]).json();
     assert_eq!(report["webhookSecrets"], json!({ "plain": 0, "encrypted": 1, "unreadable": 0 }));
+}
+
+fn key_in_the_settings_can_be_changed(engine: Engine) {
+    let mut server = start_with_key(engine);
+    let receiver = Receiver::start();
+    let endpoint = create_endpoint(&server, &receiver.url("/"), &[]);
+    webhook(&server, &["rotate", id(&endpoint)]).expect_success();
+    server.stop();
+    server.set_env("GROMA_WEBHOOKS__ENCRYPTION_KEY", OTHER_KEY);
+    server.run(&["webhook", "rekey"]).expect_error(
+        "1 secrets are encrypted with another key; restore it as webhooks.previous_encryption_key",
+    );
+    server.set_env("GROMA_WEBHOOKS__PREVIOUS_ENCRYPTION_KEY", KEY);
+    // A server with both keys reads the secrets before, while and after they change.
+    server.serve();
+    save_folder(&server, "F1", "x");
+    receiver.wait_for(1);
+    assert_eq!(server.run(&["webhook", "rekey"]).expect_success(), "1");
+    save_folder(&server, "F2", "x");
+    receiver.wait_for(2);
+    server.stop();
+    server.set_env("GROMA_WEBHOOKS__PREVIOUS_ENCRYPTION_KEY", "");
+    server.serve();
+    save_folder(&server, "F3", "x");
+    let signatures = receiver.wait_for(3)[2].header("webhook-signature").unwrap().to_owned();
+    assert_eq!(signatures.split(' ').count(), 2, "the previous secret was encrypted again too");
+}
+
+/// The key file of a server, and its content.
+fn key_file(server: &TestServer) -> (PathBuf, String) {
+    let path = sqlite_path(server).with_added_extension("key");
+    let key = std::fs::read_to_string(&path).unwrap();
+    (path, key)
+}
+
+#[test]
+fn first_start_on_sqlite_creates_a_private_key() {
+    let mut server = start(Engine::Sqlite);
+    let (path, key) = key_file(&server);
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(key.trim().len(), 64);
+    let receiver = Receiver::start();
+    let endpoint = create_endpoint(&server, &receiver.url("/"), &[]);
+    assert!(!database_contains(&server, endpoint["secret"].as_str().unwrap()));
+    server.stop();
+    server.serve();
+    assert_eq!(key_file(&server).1, key);
+    save_folder(&server, "F", "x");
+    assert!(receiver.wait_for(1)[0].header("webhook-signature").is_some());
+    let report = server.run(&["check", "--json"]).json();
+    assert_eq!(report["webhookSecrets"], json!({ "plain": 0, "encrypted": 1, "unreadable": 0 }));
+    std::fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
+    let warning = server.run(&["check"]).expect_success();
+    assert!(warning.contains("other users can read it"), "{warning}");
+    // The setting can take over, because the key of the file still decrypts.
+    server.stop();
+    server.set_env("GROMA_WEBHOOKS__ENCRYPTION_KEY", KEY);
+    assert_eq!(server.run(&["webhook", "rekey"]).expect_success(), "1");
+    std::fs::remove_file(&path).unwrap();
+    server.serve();
+    save_folder(&server, "F2", "x");
+    assert!(receiver.wait_for(2)[1].header("webhook-signature").is_some());
+}
+
+#[test]
+fn plain_secrets_on_sqlite_are_encrypted_at_the_next_start() {
+    let mut server = start(Engine::Sqlite);
+    let endpoint = create_endpoint(&server, "https://hooks.example.test/", &[]);
+    let secret = endpoint["secret"].as_str().unwrap();
+    server.stop();
+    let path = sqlite_path(&server);
+    let database = rusqlite::Connection::open(&path).unwrap();
+    database.execute("UPDATE webhook_endpoints SET secret = CAST(?1 AS BLOB)", [secret]).unwrap();
+    drop(database);
+    assert!(database_contains(&server, secret));
+    server.serve();
+    let report = server.run(&["check", "--json"]).json();
+    assert_eq!(report["webhookSecrets"], json!({ "plain": 0, "encrypted": 1, "unreadable": 0 }));
+}
+
+#[test]
+fn key_file_is_replaced_and_an_interrupted_change_is_finished() {
+    let mut server = start(Engine::Sqlite);
+    let receiver = Receiver::start();
+    create_endpoint(&server, &receiver.url("/"), &[]);
+    let rekey = |server: &TestServer| server.run(&["webhook", "rekey"]);
+    assert!(rekey(&server).expect_failure().contains("already in use"));
+    server.stop();
+    let (path, old) = key_file(&server);
+    let next = path.with_added_extension("new");
+    assert!(!next.exists());
+    assert_eq!(rekey(&server).expect_success(), "1");
+    let (_, new) = key_file(&server);
+    assert_ne!(new, old);
+    assert!(!next.exists());
+    let mut count = 0;
+    let mut deliver = |server: &TestServer| {
+        count += 1;
+        save_folder(server, &format!("F{count}"), "x");
+        assert!(receiver.wait_for(count)[count - 1].header("webhook-signature").is_some());
+    };
+    server.serve();
+    deliver(&server);
+    server.stop();
+    // Before the secrets changed: the new key exists already.
+    std::fs::write(&next, format!("{KEY}\n")).unwrap();
+    server.serve();
+    deliver(&server);
+    let warning = server.run(&["check"]).expect_success();
+    assert!(warning.contains("was interrupted"), "{warning}");
+    server.stop();
+    assert_eq!(rekey(&server).expect_success(), "1");
+    assert_eq!(key_file(&server).1.trim(), KEY);
+    // After the secrets changed: the file still has the old key.
+    std::fs::rename(&path, &next).unwrap();
+    std::fs::write(&path, &new).unwrap();
+    server.serve();
+    deliver(&server);
+    server.stop();
+    assert_eq!(rekey(&server).expect_success(), "1");
+    server.serve();
+    deliver(&server);
+    assert!(!next.exists());
 }
 
 fn wrong_key_stops_deliveries_instead_of_sending_unsigned(engine: Engine) {

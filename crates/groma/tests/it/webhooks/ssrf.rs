@@ -1,9 +1,11 @@
 //! Protection against SSRF: addresses that a delivery never reaches.
 
-use super::{LOCAL_RECEIVERS, create_endpoint, id, save_folder, webhook_json};
-use crate::on_both_engines;
-use groma_testkit::{Engine, Receiver, TestServer, wait::PATIENCE, wait_until};
-use serde_json::Value;
+use super::{LOCAL_RECEIVERS, create_endpoint, id, post, save_folder, webhook, webhook_json};
+use crate::{on_both_engines, web::Browser};
+use groma_testkit::{
+    CommandOutput, Engine, Receiver, TestServer, server::WORKSPACE, wait::PATIENCE, wait_until,
+};
+use serde_json::{Value, json};
 
 /// Waits until every endpoint had one attempt, and returns the last error of each.
 #[track_caller]
@@ -21,9 +23,46 @@ fn last_errors(server: &TestServer, endpoints: &[Value]) -> Vec<String> {
     endpoints.iter().map(tried).collect()
 }
 
+#[track_caller]
+fn assert_usage_error(output: &CommandOutput, message: &str) {
+    output.expect_usage_error();
+    assert!(output.stderr.contains(message), "{output:?}");
+}
+
+/// Creates an endpoint as if the operator allowed every network.
+#[track_caller]
+fn create_unchecked(server: &TestServer, url: &str) -> Value {
+    let program = server.program().clone();
+    let program = program.env("GROMA_WEBHOOKS__ALLOW_NETWORKS", "0.0.0.0/0, ::/0");
+    program.run(&["webhook", "create", url, "--workspace", WORKSPACE, "--json"]).json()
+}
+
 on_both_engines! {
+    local_address_in_a_url_is_rejected_at_once
     disguised_local_addresses_are_not_reached
     only_allowed_networks_are_reached
+}
+
+fn local_address_in_a_url_is_rejected_at_once(engine: Engine) {
+    let server = TestServer::start_with(engine, &[LOCAL_RECEIVERS[0], LOCAL_RECEIVERS[2]]);
+    let token = server.create_token(&["MANAGE_WEBHOOK"]);
+    let browser = Browser::of_owner(&server);
+    let message = "must not contain a private or local address";
+    for host in ["127.0.0.1", "0x7f.1", "[::1]", "10.0.0.1", "169.254.169.254", "[fd12::1]"] {
+        let url = format!("http://{host}:8080/hook");
+        let response = post(&server, &token, &json!({ "url": url }));
+        assert_eq!(response.status, 400, "{host}");
+        assert!(response.text().contains(message), "{host}: {}", response.text());
+        assert_usage_error(&webhook(&server, &["create", &url]), message);
+        let new = "/settings/webhooks/new";
+        let page = browser.send_form(new, new, &[("url", &url), ("event", "*")]);
+        assert_eq!(page.response.status, 400, "{host}");
+        assert_eq!(page.error_of("url"), Some("Must not contain a private or local address"));
+    }
+    let endpoint = create_endpoint(&server, "https://hooks.example.test/", &[]);
+    let update = ["update", id(&endpoint), "--url", "http://127.0.0.1/"];
+    assert_usage_error(&webhook(&server, &update), message);
+    assert_eq!(webhook_json(&server, &["list"]).as_array().unwrap().len(), 1);
 }
 
 fn disguised_local_addresses_are_not_reached(engine: Engine) {
@@ -55,11 +94,11 @@ fn disguised_local_addresses_are_not_reached(engine: Engine) {
     ];
     let endpoints: Vec<_> = hosts
         .iter()
-        .map(|host| create_endpoint(&server, &format!("http://{host}:{port}/"), &[]))
+        .map(|host| create_unchecked(&server, &format!("http://{host}:{port}/")))
         .collect();
     save_folder(&server, "F", "x");
     for (host, error) in hosts.iter().zip(last_errors(&server, &endpoints)) {
-        let is_rejected = error.starts_with("webhooks may not reach the address");
+        let is_rejected = error == "webhooks may not reach the address of this host";
         // A system without IPv6 may fail to resolve the name instead.
         assert!(is_rejected || error.contains("cannot resolve"), "{host}: {error}");
     }
@@ -71,11 +110,11 @@ fn only_allowed_networks_are_reached(engine: Engine) {
     let server = TestServer::start_with(engine, &[LOCAL_RECEIVERS[0], networks]);
     let receiver = Receiver::start();
     let port = receiver.port();
-    let other = create_endpoint(&server, &format!("http://127.0.0.9:{port}/"), &[]);
+    let other = create_unchecked(&server, &format!("http://127.0.0.9:{port}/"));
     create_endpoint(&server, &format!("http://127.0.0.1:{port}/"), &[]);
     save_folder(&server, "F", "x");
     receiver.wait_for(1);
-    assert_eq!(last_errors(&server, &[other]), ["webhooks may not reach the address 127.0.0.9"]);
+    assert_eq!(last_errors(&server, &[other]), ["webhooks may not reach the address of this host"]);
     assert_eq!(receiver.connections(), 1);
 }
 
