@@ -136,6 +136,7 @@ pub(crate) async fn tokens(
             hint: token.hint(),
             scopes: Scope::ALL.into_iter().collect(),
             expires_at: None,
+            notice: None,
         };
         store.create_token(new, Actor::Operator, now()).await?;
         tokens.push(token);

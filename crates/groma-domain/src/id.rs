@@ -60,6 +60,8 @@ id! {
     SessionId
     /// An invitation (not its secret).
     InvitationId
+    /// A mail that the program sends.
+    MailId
     /// A saved view of a list.
     SavedViewId
     /// A layer.

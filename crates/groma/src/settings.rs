@@ -3,10 +3,13 @@
 //!
 //! [`sources`] merges the sources into one table, [`validation`] turns the table into [`Settings`].
 
+mod smtp;
 mod sources;
 #[cfg(test)]
 mod tests;
 mod validation;
+
+pub(crate) use smtp::{Smtp, SmtpEncryption};
 
 use crate::{http::client_address::Proxies, roles::Roles};
 use groma_domain::token::TokenPrefix;
@@ -28,6 +31,8 @@ pub(crate) struct Settings {
     pub(crate) database: DatabaseUrl,
     pub(crate) limits: Limits,
     pub(crate) webhooks: Webhooks,
+    /// `None` without a mail server.
+    pub(crate) smtp: Option<Smtp>,
     pub(crate) geo: Geo,
     pub(crate) map: Map,
     pub(crate) log: LogFormat,

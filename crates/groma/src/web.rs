@@ -22,11 +22,13 @@ mod fields;
 mod flash;
 mod form;
 mod format;
-mod i18n;
+pub(crate) mod i18n;
 mod invitation;
 mod login;
+pub(crate) mod mail;
 mod map;
 mod page;
+mod password_reset;
 mod record_data;
 mod records;
 mod request_context;
@@ -36,8 +38,12 @@ mod settings;
 mod setup;
 mod suggestions;
 mod table;
+mod user_agent;
+mod verification;
 
 pub(crate) use error::WebError;
+use i18n::Localizer;
+use mail::{MailWriter, Notice, NoticeRecipient};
 use request_context::RequestContext;
 
 use crate::{
@@ -51,7 +57,7 @@ use axum::{
     http::header,
     response::{IntoResponse, Response},
 };
-use groma_domain::{secret::Secret, token::TokenPrefix};
+use groma_domain::{Email, UserId, secret::Secret, token::TokenPrefix};
 use groma_store::Store;
 use std::sync::Arc;
 use subtle::ConstantTimeEq;
@@ -70,6 +76,8 @@ pub(crate) struct Web {
     /// The public address of the Geo API.
     pub(crate) geo_url: String,
     pub(crate) allow_http_webhooks: bool,
+    /// Whether there is a mail server.
+    pub(crate) sends_mail: bool,
     /// The scheme, host and port of the public address.
     origin: String,
     /// Whether browsers use https.
@@ -103,12 +111,34 @@ impl Web {
             public_url,
             geo_url: settings.server.geo_public_url(),
             allow_http_webhooks: settings.webhooks.allow_http,
+            sends_mail: settings.smtp.is_some(),
             token_prefix: settings.service.token_prefix.clone(),
             setup_code: new_secret()?,
             map_style: settings.map.style.clone(),
             map_hosts: settings.map.hosts.clone(),
             password_checks: Semaphore::new(2),
         })
+    }
+
+    /// Writes mails in a language.
+    pub(crate) fn mail_writer(&self, t: Localizer) -> MailWriter<'_> {
+        MailWriter { t, service: &self.title, public_url: &self.public_url }
+    }
+
+    /// Queues a notice to a user, if there is a mail server. `t` is the language that they read.
+    pub(crate) async fn send_notice(
+        &self,
+        user: UserId,
+        email: &Email,
+        t: Localizer,
+        notice: &Notice<'_>,
+    ) -> groma_store::Result<()> {
+        if self.sends_mail {
+            let now = crate::clock::now();
+            let recipient = NoticeRecipient { user, email: email.clone() };
+            self.store.queue_mail(self.mail_writer(t).notice(recipient, notice, now), now).await?;
+        }
+        Ok(())
     }
 
     /// The address of the first setup; `None` once there is a user.

@@ -2,10 +2,10 @@
 
 use super::{AccountTx, Accounts, MembershipWrite, TokenInsert, TokenRow, entry, postgres, sqlite};
 use crate::{
-    Actor, Result,
+    Actor, NewMail, Result,
     audit_log::NewAuditEntry,
     engine::{dispatch, impl_work, random},
-    workspaces,
+    mail, workspaces,
 };
 use groma_domain::{
     DomainError, Email, Permission, Timestamp, TokenId, WorkspaceId,
@@ -32,6 +32,8 @@ pub struct NewToken {
     pub scopes: Scopes,
     /// When it expires.
     pub expires_at: Option<Timestamp>,
+    /// The mail that tells its owner.
+    pub notice: Option<NewMail>,
 }
 
 impl_work! {
@@ -122,6 +124,7 @@ impl CreateToken {
         });
         tx.write_membership(token.workspace, insert).await?;
         tx.log(token.workspace, entry).await?;
+        mail::enqueue_notice(tx, token.notice, now).await?;
         Ok(id)
     }
 }

@@ -65,6 +65,7 @@ async fn new_token(workspace: &TestWorkspace) -> TokenId {
         hint: "abcd".to_owned(),
         scopes: [Scope::ManageWebhook].into_iter().collect::<Scopes>(),
         expires_at: Some(workspace.now().plus_millis(HOUR)),
+        notice: None,
     };
     workspace.store.create_token(new_token, Actor::Operator, workspace.tick()).await.unwrap()
 }
@@ -111,10 +112,12 @@ async fn try_all(
     let member = user("crew@office.test", None);
     record("member", store.add_member(id, actor, member, Role::Viewer, now).await.map(drop));
     let invitation = NewInvitation {
+        id: None,
         hash: Secret::new([9; 32]).hash(),
         role: Role::Viewer,
-        email: None,
+        email: Email::parse("crew@office.test").unwrap(),
         expires_at: now.plus_millis(HOUR),
+        mail: None,
     };
     record("invitation", store.invite(id, actor, invitation, now).await.map(drop));
     let new_token = NewToken {
@@ -126,6 +129,7 @@ async fn try_all(
         hint: "abcd".to_owned(),
         scopes: Scopes::default(),
         expires_at: None,
+        notice: None,
     };
     record("token", store.create_token(new_token, actor, now).await.map(drop));
     let name = WorkspaceName::parse("Renamed").unwrap();

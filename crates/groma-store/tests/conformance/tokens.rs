@@ -51,6 +51,7 @@ fn new_token(workspace: &TestWorkspace, number: u8) -> NewToken {
         hint: "abcd".to_owned(),
         scopes: [Scope::ReadFolder, Scope::ReadBudget].into_iter().collect(),
         expires_at: None,
+        notice: None,
     }
 }
 

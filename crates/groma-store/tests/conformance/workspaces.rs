@@ -125,6 +125,7 @@ async fn fill(workspace: &TestWorkspace, number: u8) {
         hint: "abcd".to_owned(),
         scopes: Scope::ALL.into_iter().collect(),
         expires_at: None,
+        notice: None,
     };
     workspace.store.create_token(new_token, Actor::Operator, workspace.tick()).await.unwrap();
     assert!(is_known(workspace, number).await);

@@ -54,7 +54,7 @@ pub(crate) async fn respond(mut router: Router, client: Client, mut request: Req
         response = HttpError::from_status(response.status()).into_response();
     }
     if let Some(ErrorCause(cause)) = response.extensions_mut().remove::<ErrorCause>() {
-        let (request_id, path) = (request_id.to_str().unwrap_or("-"), uri.path());
+        let (request_id, path) = (request_id.to_str().unwrap_or("-"), without_secret(uri.path()));
         tracing::error!(request_id, client = %address, %method, path, %cause, "request failed");
     }
     if let Some(unread_body) = unread_body {
@@ -75,6 +75,12 @@ pub(crate) async fn respond(mut router: Router, client: Client, mut request: Req
         );
     }
     response
+}
+
+/// A path for the log, without the secret of a link.
+fn without_secret(path: &str) -> &str {
+    let links = ["/join/", "/reset-password/", "/verify-email/"];
+    links.into_iter().find(|link| path.starts_with(link)).unwrap_or(path)
 }
 
 /// Whether the framework produced this error, so that its body is not ours.
@@ -129,4 +135,21 @@ fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
     format!("panic: {}", text.unwrap_or_else(|| "unknown".to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_secret;
+
+    #[test]
+    fn secrets_of_links_are_not_logged() {
+        for (path, logged) in [
+            ("/join/0123abcd", "/join/"),
+            ("/reset-password/0123abcd", "/reset-password/"),
+            ("/verify-email/0123abcd", "/verify-email/"),
+            ("/folders/F-000001", "/folders/F-000001"),
+        ] {
+            assert_eq!(without_secret(path), logged);
+        }
+    }
 }

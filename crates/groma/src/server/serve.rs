@@ -10,6 +10,7 @@ use crate::{
     api::Api,
     clock,
     http::client_address::Proxies,
+    mail::{self, MailError, Mailer},
     metrics,
     roles::{Roles, ServerRole},
     settings::{Settings, Webhooks},
@@ -39,6 +40,9 @@ pub(crate) enum ServeError {
     /// The HTTP client of webhooks cannot be created.
     #[error("{0}")]
     Webhooks(String),
+    /// The mail server cannot be used.
+    #[error(transparent)]
+    Mail(#[from] MailError),
     /// The operating system provides no random numbers.
     #[error("cannot generate secrets: {0}")]
     Random(getrandom::Error),
@@ -54,6 +58,7 @@ pub(crate) struct Server {
     store: Store,
     listeners: Listeners,
     deliveries: Option<DeliveryLoop>,
+    mailer: Option<Mailer>,
     tiles: Arc<TileCache>,
     api: Arc<Api>,
     web: Arc<Web>,
@@ -70,10 +75,13 @@ impl Server {
         } else {
             None
         };
+        // Of several replicas, those with the role `deliver` send mail.
+        let smtp = settings.smtp.as_ref().filter(|_| deliveries.is_some());
+        let mailer = smtp.map(Mailer::new).transpose()?;
         let tiles = Arc::new(TileCache::new(settings.limits.tile_cache_bytes));
         let api = Arc::new(Api::new(&settings, store.clone(), tiles.clone()));
         let web = Web::new(&settings, store.clone(), tiles.clone()).map_err(ServeError::Random)?;
-        Ok(Self { settings, store, listeners, deliveries, tiles, api, web: Arc::new(web) })
+        Ok(Self { settings, store, listeners, deliveries, mailer, tiles, api, web: Arc::new(web) })
     }
 
     pub(crate) fn settings(&self) -> &Settings {
@@ -98,7 +106,7 @@ impl Server {
         self.log_start()?;
         let metrics = self.listeners.admin.is_some().then(metrics::install).transpose()?;
         let (roles, proxies) = (self.roles().clone(), self.settings.server.proxies());
-        let Self { store, listeners, deliveries, tiles, api, web, .. } = self;
+        let Self { store, listeners, deliveries, mailer, tiles, api, web, .. } = self;
         let (stop, stopping) = watch::channel(false);
         let stopped = || {
             let mut stopping = stopping.clone();
@@ -135,7 +143,14 @@ impl Server {
             }
             Ok(())
         };
-        let working = async { tokio::try_join!(serving, delivering).map(drop) };
+        let mailing = async {
+            match mailer {
+                Some(mailer) => mail::queue::run(&store, &mailer, stopped()).await,
+                None => stopped().await,
+            }
+            Ok(())
+        };
+        let working = async { tokio::try_join!(serving, delivering, mailing).map(drop) };
         let stop_on_signal = async {
             shutdown.await;
             tracing::info!("stopping");

@@ -1,6 +1,9 @@
 //! Validation: from the merged table to typed settings.
 
-use super::{Geo, Limits, LogFormat, Map, Server, Service, Settings, SettingsError, Webhooks};
+use super::{
+    Geo, Limits, LogFormat, Map, Server, Service, Settings, SettingsError, Webhooks,
+    smtp::{self, RawSmtp},
+};
 use crate::roles::Roles;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use groma_domain::token::TokenPrefix;
@@ -23,6 +26,7 @@ struct Raw {
     database: RawDatabase,
     limits: RawLimits,
     webhooks: RawWebhooks,
+    smtp: RawSmtp,
     geo: RawGeo,
     map: RawMap,
     log: RawLog,
@@ -142,6 +146,7 @@ pub(super) fn validate(merged: Table) -> Result<Settings, SettingsError> {
                 .map(encryption_key)
                 .transpose()?,
         },
+        smtp: smtp::validate(raw.smtp)?,
         geo: Geo { grids: non_empty(&raw.geo.grids).map(PathBuf::from) },
         map: map(&raw.map)?,
         log: log_format(&raw.log.format)?,

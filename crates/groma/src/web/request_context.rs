@@ -1,7 +1,8 @@
 //! The session behind a request, its workspace, and the rights of its user.
 
 use super::{
-    Shared, Web, WebError, cookies, cookies::Cookie, flash::Flash, i18n::Localizer, new_secret,
+    Shared, Web, WebError, cookies, cookies::Cookie, flash::Flash, format::Moment, i18n::Localizer,
+    new_secret,
 };
 use crate::http::client_address::Client;
 use axum::{extract::FromRequestParts, http::request::Parts};
@@ -80,6 +81,11 @@ impl RequestContext {
     pub(crate) fn theme(&self) -> &str {
         let session = self.session.as_ref();
         session.and_then(|session| session.preferences.theme.as_deref()).unwrap_or_default()
+    }
+
+    /// The time of the request in full, in the user's time zone.
+    pub(crate) fn exact_now(&self) -> String {
+        Moment::new(self.t, self.now, self.now, &self.zone).exact
     }
 
     /// Today's date in the user's time zone.

@@ -8,6 +8,7 @@ use crate::web::{
     form::Form,
     format::Moment,
     i18n::Localizer,
+    mail::{Notice, NoticeRecipient},
     page::{Meta, Nav},
     request_context::MemberContext,
 };
@@ -22,7 +23,7 @@ use groma_domain::{
     scope::Scopes,
     token::{self, Token},
 };
-use groma_store::{NewToken, TokenRow};
+use groma_store::{NewMail, NewToken, TokenRow};
 
 const PATH: &str = "/settings/tokens";
 const DAY_MILLIS: i64 = 24 * 60 * 60 * 1_000;
@@ -218,6 +219,7 @@ pub(in crate::web) async fn create(ctx: MemberContext, form: Form) -> Result<Res
             hint: token.hint(),
             scopes,
             expires_at: days.map(|days| ctx.now().plus_millis(days * DAY_MILLIS)),
+            notice: ctx.web.sends_mail.then(|| notice(&ctx, &name)),
         };
         match ctx.store().create_token(new, ctx.actor(), ctx.now()).await {
             Ok(_) => {
@@ -243,6 +245,15 @@ pub(in crate::web) async fn create(ctx: MemberContext, form: Form) -> Result<Res
     [page.name, page.expiry] = fields;
     let meta = Meta::new(t.msg("token-new"), Nav::Settings);
     ctx.page_with_status(StatusCode::BAD_REQUEST, meta, &page).await
+}
+
+/// The mail that tells the member of their new token.
+fn notice(ctx: &MemberContext, token: &str) -> NewMail {
+    let (workspace, at) = (ctx.workspace().name.as_str(), ctx.request.exact_now());
+    let notice = Notice::NewToken { name: token, workspace, at: &at };
+    let recipient = NoticeRecipient { user: ctx.session.user, email: ctx.session.email.clone() };
+    let mail = ctx.web.mail_writer(ctx.t()).notice(recipient, &notice, ctx.now());
+    NewMail { workspace: Some(ctx.workspace_id()), ..mail }
 }
 
 /// A command that works as pasted.
