@@ -138,6 +138,7 @@ pub(crate) async fn tokens(
             expires_at: None,
             is_read_only: false,
             max_days: None,
+            notice: None,
         };
         store.create_token(new, Actor::Operator, now()).await?;
         tokens.push(token);

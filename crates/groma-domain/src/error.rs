@@ -258,6 +258,7 @@ violations! {
     DefaultStatus = "default-status": "is required: this status is the default",
     StatusInUse = "status-in-use": "is required: this status is in use",
     NoSuchPerson = "no-such-person": "is not a person of this workspace",
+    TooManyMails = "too-many-mails": "has received too many messages: try again in an hour",
     LastOwner = "last-owner": "cannot change: a workspace needs an owner",
     AnotherFolder = "another-folder": "belongs to another folder",
     BudgetInUse = "budget-in-use": "cannot be changed while expenses use this budget",

@@ -62,6 +62,8 @@ id! {
     InvitationId
     /// An entry of the security log.
     SecurityEntryId
+    /// A mail that the program sends.
+    MailId
     /// A saved view of a list.
     SavedViewId
     /// A layer.

@@ -24,6 +24,7 @@ mod copy;
 mod diagnostics;
 mod idempotency;
 mod layers;
+mod mail;
 mod people;
 mod records;
 mod saved_views;
@@ -35,9 +36,9 @@ mod sql_tests;
 mod store;
 
 pub use accounts::{
-    Account, Invitation, KnownPerson, LOGIN_ATTEMPT_WINDOW_MILLIS, Member, Membership,
-    NewInvitation, NewSession, NewToken, NewUser, Preferences, Session, SessionRow, ThrottleBucket,
-    TokenRow,
+    Account, Invitation, KnownPerson, LOGIN_ATTEMPT_WINDOW_MILLIS, LinkPurpose, Member, Membership,
+    NewEmailLink, NewInvitation, NewSession, NewToken, NewUser, PasswordReset, Preferences,
+    Session, SessionRow, ThrottleBucket, TokenRow,
 };
 pub use actor::Actor;
 pub use audit_log::AuditEntry;
@@ -54,6 +55,7 @@ pub use layers::{
     FeatureTableQuery, GeometryEdit, LayerFeature, NewGeometries, NewLayer, PostOutcome,
     PropertyCondition, Tile,
 };
+pub use mail::{MAIL_LEASE_MILLIS, Mail, MailKind, MailOutcome, NewMail};
 pub use records::{
     COUNT_LIMIT, Change, Command, CommandOutcome, ExportedRecord, Label, MonthHours, Page,
     PersonWorkload, RecordCount, RecordPage, RecordQuery, ReservedReferences, SaveTarget, Sort,

@@ -3,7 +3,7 @@
 use crate::{
     accounts, audit_log, authentication, backup, base_maps, copy, diagnostics,
     engine::{self, Postgres, Sqlite},
-    idempotency, layers, people,
+    idempotency, layers, mail, people,
     records::{self, Dialect},
     saved_views, security_log, webhooks, workspaces,
 };
@@ -28,6 +28,8 @@ fn every_sqlite_statement_can_be_prepared() {
         records::sqlite::sql::ALL,
         layers::sqlite::sql::ALL,
         accounts::sqlite::sql::ALL,
+        accounts::email_links::sqlite::ALL,
+        mail::sqlite::ALL,
         authentication::sqlite::ALL,
         saved_views::sqlite::ALL,
         backup::sqlite::ALL,
@@ -59,6 +61,8 @@ async fn every_postgres_statement_can_be_prepared() {
         records::postgres::sql::ALL,
         layers::postgres::sql::ALL,
         accounts::postgres::sql::ALL,
+        accounts::email_links::postgres::ALL,
+        mail::postgres::ALL,
         authentication::postgres::ALL,
         saved_views::postgres::ALL,
         copy::postgres::ALL,

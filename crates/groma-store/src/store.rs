@@ -6,15 +6,16 @@ use crate::{
     DeliveryDetail, DeliveryFeed, DeliveryFilter, DeliveryRow, DueEndpoint, EncryptionKeys,
     EndpointChange, EndpointHealth, EndpointOutcome, ExportedRecord, FeaturePage, FeatureQuery,
     FeatureTablePage, FeatureTableQuery, GeometryEdit, Invitation, KnownPerson, Label,
-    LayerFeature, LeaseRequest, Member, MonthHours, NewEndpoint, NewGeometries, NewInvitation,
-    NewLayer, NewSavedView, NewSecurityEntry, NewSession, NewToken, NewUser, Page, PastDelivery,
-    PostOutcome, Preferences, Progress, RecordPage, RecordQuery, Redeliver, ReservedReferences,
-    RestoreReport, Result, RotatedSecret, SavedView, SecretsState, SecurityEntry,
-    SecurityLogFilter, ServerInfo, Session, SessionRow, ThrottleBucket, Tile, TokenRow,
-    WebhookTarget, Workload, WorkspaceFilter, accounts::Accounts, audit_log::AuditLog,
-    authentication::Authentication, backup, base_maps::BaseMapStore, copy, diagnostics,
-    engine::Engine, layers::Layers, records::Records, saved_views::SavedViews,
-    security_log::SecurityLog, webhooks::Webhooks, workspaces::Workspaces,
+    LayerFeature, LeaseRequest, LinkPurpose, Mail, MailOutcome, Member, MonthHours, NewEmailLink,
+    NewEndpoint, NewGeometries, NewInvitation, NewLayer, NewMail, NewSavedView, NewSecurityEntry,
+    NewSession, NewToken, NewUser, Page, PasswordReset, PastDelivery, PostOutcome, Preferences,
+    Progress, RecordPage, RecordQuery, Redeliver, ReservedReferences, RestoreReport, Result,
+    RotatedSecret, SavedView, SecretsState, SecurityEntry, SecurityLogFilter, ServerInfo, Session,
+    SessionRow, ThrottleBucket, Tile, TokenRow, WebhookTarget, Workload, WorkspaceFilter,
+    accounts::Accounts, audit_log::AuditLog, authentication::Authentication, backup,
+    base_maps::BaseMapStore, copy, diagnostics, engine::Engine, layers::Layers, mail::Mails,
+    records::Records, saved_views::SavedViews, security_log::SecurityLog, webhooks::Webhooks,
+    workspaces::Workspaces,
 };
 use bytes::Bytes;
 use delegate::delegate;
@@ -57,6 +58,7 @@ pub struct Store {
     accounts: Accounts,
     saved_views: SavedViews,
     security_log: SecurityLog,
+    mails: Mails,
 }
 
 impl Store {
@@ -73,6 +75,7 @@ impl Store {
             accounts: Accounts::new(engine, &authentication, &layers),
             saved_views: SavedViews::new(engine),
             security_log: SecurityLog::new(engine),
+            mails: Mails::new(engine),
             webhooks,
             layers,
             authentication,
@@ -434,6 +437,15 @@ impl Store {
             pub async fn change_password(&self, session: SessionId, hash: String, address: &str, now: Timestamp) -> Result<()>;
             /// Sets the password of a user and ends all their sessions.
             pub async fn set_password(&self, email: Email, hash: String, now: Timestamp) -> Result<()>;
+            /// Creates a link and queues its mail; `false` when the address has received too many.
+            pub async fn send_email_link(&self, link: NewEmailLink, now: Timestamp) -> Result<bool>;
+            /// The account of a link that has not expired.
+            pub async fn email_link(&self, hash: &SecretHash, purpose: LinkPurpose, now: Timestamp) -> Result<Option<Account>>;
+            /// Sets the password of the user of a link. This ends all sessions of the user and verifies the
+            /// address.
+            pub async fn reset_password(&self, reset: PasswordReset, now: Timestamp) -> Result<()>;
+            /// Verifies the address of the user of a link.
+            pub async fn verify_email(&self, link: SecretHash, now: Timestamp) -> Result<Email>;
             /// Creates a token.
             pub async fn create_token(&self, token: NewToken, actor: Actor, now: Timestamp) -> Result<TokenId>;
             /// The tokens of a workspace, or of all.
@@ -442,6 +454,24 @@ impl Store {
             pub async fn workspace_of_token(&self, token: TokenId) -> Result<WorkspaceId>;
             /// Revokes a token, with immediate effect.
             pub async fn revoke_token(&self, workspace: WorkspaceId, token: TokenId, actor: Actor, now: Timestamp) -> Result<()>;
+        }
+
+        to self.mails {
+            /// Queues a mail that belongs to no other change; `false` when the address has received too many.
+            #[call(queue)]
+            pub async fn queue_mail(&self, mail: NewMail, now: Timestamp) -> Result<bool>;
+            /// Leases up to `limit` due mails to this program. On PostgreSQL the clock of the database counts.
+            #[call(claim)]
+            pub async fn claim_mails(&self, limit: u32, now: Timestamp) -> Result<Vec<Mail>>;
+            /// Records how an attempt to send a mail ended.
+            #[call(finish)]
+            pub async fn finish_mail(&self, mail: &Mail, outcome: MailOutcome, now: Timestamp) -> Result<()>;
+            /// Drops mails that could not be sent in time, and forgets old ones. Returns the number dropped.
+            #[call(clean_up)]
+            pub async fn clean_up_mails(&self, now: Timestamp) -> Result<u64>;
+            /// The number of mails that wait to be sent.
+            #[call(count_waiting)]
+            pub async fn count_waiting_mails(&self) -> Result<u64>;
         }
 
         to self.webhooks {

@@ -14,6 +14,7 @@
 pub mod canvas;
 pub mod database;
 pub mod http;
+pub mod mail_server;
 pub mod mvt;
 pub mod postgres;
 pub mod postgres_cluster;
@@ -25,6 +26,7 @@ pub mod wait;
 
 pub use database::{Database, Engine};
 pub use http::{API, Client, Response};
+pub use mail_server::MailServer;
 pub use program::{CommandOutput, Program};
 pub use receiver::Receiver;
 pub use server::{ServerProcess, TestServer};

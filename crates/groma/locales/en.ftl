@@ -177,6 +177,7 @@ error-home = Go to dashboard
 login-title = Log in
 login-submit = Log in
 login-failed = The email address or the password is incorrect.
+login-forgot-password = Forgot your password?
 login-too-many = Too many failed attempts. Try again in 15 minutes.
 
 ## First setup
@@ -204,6 +205,100 @@ invitation-log-in-first = Already have an account? Log in
 invitation-invalid-title = This invitation is no longer valid.
 invitation-invalid-text = It was already used or revoked, or it has expired. Ask the sender for a new one.
 invitation-joined = You have joined this workspace.
+invitation-for-other = This invitation is for { $email }, but you are logged in as { $user }. Log out, then open the link again.
+
+## Links in mails
+
+reset-request-title = Forgot your password?
+reset-request-text = Enter your email address. We will send you a link to set a new password.
+reset-request-submit = Send link
+reset-requested = If there is an account for { $email }, a message with a link is on its way. The link is valid for one hour.
+reset-request-again = Request a new link
+reset-too-many = Too many requests. Try again in 15 minutes.
+reset-title = Set a new password
+reset-text = Choose a new password for { $email }. All sessions of this account will end.
+reset-revoke-tokens = Revoke all my API tokens
+reset-revoke-tokens-hint = Choose this if someone else may have used your account. Programs that use these tokens will stop working.
+reset-submit = Set password
+reset-done = Password changed. Log in with your new password.
+verify-title = Verify your email address
+verify-text = Confirm that { $email } is your email address.
+verify-submit = Verify address
+verify-done = Email address verified.
+link-invalid-title = This link is no longer valid.
+link-invalid-text = It was already used, or it has expired.
+
+## Mails
+
+mail-footer = This message was sent automatically by { $service } ({ $url }). Replies are not read.
+mail-test-subject = Test message from { $service }
+mail-test-body = This message tests the mail settings. If you can read it, { $service } can send mail.
+mail-invitation-subject = Invitation to { $workspace }
+mail-invitation-body =
+    Hello,
+
+    { $inviter } invited you to join the workspace { $workspace } on { $service }. Your role will be: { $role }.
+
+    To accept, open this link. It works once and is valid until { $expires }:
+
+    { $link }
+
+    If you did not expect this invitation, you can ignore this message.
+mail-reset-subject = Set a new password for { $service }
+mail-reset-body =
+    Hello,
+
+    Someone requested a new password for the account { $email } on { $service }.
+
+    To set a new password, open this link. It works once and is valid for one hour:
+
+    { $link }
+
+    If you did not request this, you can ignore this message. Your password stays the same.
+mail-verification-subject = Verify your email address for { $service }
+mail-verification-body =
+    Hello,
+
+    To confirm that { $email } is the address of your account on { $service }, open this link. It works once and is valid for 24 hours:
+
+    { $link }
+
+    If you do not have an account, you can ignore this message.
+mail-sign-in-subject = New login to your { $service } account
+mail-sign-in-body =
+    Hello,
+
+    Someone logged in to the account { $email } on { $service } with a browser that was not used before:
+
+    Time: { $at }
+    IP address: { $address }
+    Browser: { $browser }
+
+    If this was you, you need not do anything. Otherwise, change your password now and end the other sessions:
+
+    { $account }
+mail-token-subject = New API token for your { $service } account
+mail-token-body =
+    Hello,
+
+    A new API token was created for the account { $email } on { $service }:
+
+    Time: { $at }
+    Name: { $name }
+    Workspace: { $workspace }
+
+    If you did not create it, revoke it in the settings of the workspace, and change your password:
+
+    { $account }
+mail-password-subject = Your { $service } password was changed
+mail-password-body =
+    Hello,
+
+    The password of the account { $email } on { $service } was changed at this time: { $at }.
+
+    If this was not you, set a new password now with “Forgot your password?” on the login page, and tell the administrator of your workspace.
+
+    { $account }
 
 ## Account
 
@@ -222,6 +317,11 @@ account-theme-name = { $theme ->
 account-preferences-saved = Language and theme saved.
 account-no-workspace = You are not a member of any workspace. Open an invitation to join one.
 account-email = Email address
+account-email-verified = verified
+account-email-not-verified = not verified
+account-verify-email = Send verification link
+account-verification-sent = A message with a link was sent to { $email }.
+account-verification-too-many = Too many messages were sent to this address. Try again in an hour.
 account-your-email = Your email address
 account-your-name = Your name
 account-password = Password
@@ -1067,12 +1167,13 @@ members-leave = Leave
 members-remove = Remove
 members-remove-named = Remove { $name }
 members-invite = Invite a member
-members-invite-email = Restrict to this email address
+members-invite-email = Email address
 members-create-link = Create link
+members-send-invitation = Send invitation
+members-invitation-sent = Invitation sent to { $email }.
 members-invitation = Pending invitation
 members-invited-by = Invited by
 members-invitation-expires = Expires
-members-anyone-with-link = Anyone with the link
 members-revoke-invitation = Revoke
 members-revoke-invitation-of = Revoke the invitation for { $recipient }
 members-invitation-revoked = Invitation revoked.

@@ -175,6 +175,7 @@ error-home = Aller au tableau de bord
 login-title = Connexion
 login-submit = Se connecter
 login-failed = L’adresse e-mail ou le mot de passe est incorrect.
+login-forgot-password = Mot de passe oublié ?
 login-too-many = Trop de tentatives échouées. Réessayez dans 15 minutes.
 
 ## First setup
@@ -202,6 +203,100 @@ invitation-log-in-first = Vous avez déjà un compte ? Connectez-vous
 invitation-invalid-title = Cette invitation n’est plus valable.
 invitation-invalid-text = Elle a déjà été utilisée ou révoquée, ou elle a expiré. Demandez-en une nouvelle à la personne qui vous l’a envoyée.
 invitation-joined = Vous avez rejoint cet espace de travail.
+invitation-for-other = Cette invitation est destinée à { $email }, mais vous êtes connecté avec l’adresse { $user }. Déconnectez-vous, puis ouvrez le lien à nouveau.
+
+## Links in mails
+
+reset-request-title = Mot de passe oublié ?
+reset-request-text = Indiquez votre adresse e-mail. Nous vous enverrons un lien pour choisir un nouveau mot de passe.
+reset-request-submit = Envoyer le lien
+reset-requested = S’il existe un compte pour { $email }, un message contenant un lien est en route. Le lien est valable une heure.
+reset-request-again = Demander un nouveau lien
+reset-too-many = Trop de demandes. Réessayez dans 15 minutes.
+reset-title = Choisir un nouveau mot de passe
+reset-text = Choisissez un nouveau mot de passe pour { $email }. Toutes les sessions de ce compte seront fermées.
+reset-revoke-tokens = Révoquer tous mes jetons d’API
+reset-revoke-tokens-hint = Cochez cette case si quelqu’un d’autre a pu utiliser votre compte. Les programmes qui utilisent ces jetons cesseront de fonctionner.
+reset-submit = Enregistrer le mot de passe
+reset-done = Mot de passe modifié. Connectez-vous avec votre nouveau mot de passe.
+verify-title = Vérifier votre adresse e-mail
+verify-text = Confirmez que { $email } est votre adresse e-mail.
+verify-submit = Vérifier l’adresse
+verify-done = Adresse e-mail vérifiée.
+link-invalid-title = Ce lien n’est plus valable.
+link-invalid-text = Il a déjà été utilisé, ou il a expiré.
+
+## Mails
+
+mail-footer = Ce message a été envoyé automatiquement par { $service } ({ $url }). Les réponses ne sont pas lues.
+mail-test-subject = Message d’essai de { $service }
+mail-test-body = Ce message vérifie les paramètres de messagerie. Si vous pouvez le lire, { $service } peut envoyer des e-mails.
+mail-invitation-subject = Invitation à rejoindre { $workspace }
+mail-invitation-body =
+    Bonjour,
+
+    { $inviter } vous invite à rejoindre l’espace de travail { $workspace } sur { $service }. Votre rôle sera : { $role }.
+
+    Pour accepter, ouvrez ce lien. Il ne fonctionne qu’une fois et il est valable jusqu’au { $expires } :
+
+    { $link }
+
+    Si vous n’attendiez pas cette invitation, vous pouvez ignorer ce message.
+mail-reset-subject = Choisir un nouveau mot de passe pour { $service }
+mail-reset-body =
+    Bonjour,
+
+    Quelqu’un a demandé un nouveau mot de passe pour le compte { $email } sur { $service }.
+
+    Pour choisir un nouveau mot de passe, ouvrez ce lien. Il ne fonctionne qu’une fois et il est valable une heure :
+
+    { $link }
+
+    Si vous n’êtes pas à l’origine de cette demande, vous pouvez ignorer ce message. Votre mot de passe ne change pas.
+mail-verification-subject = Vérifier votre adresse e-mail pour { $service }
+mail-verification-body =
+    Bonjour,
+
+    Pour confirmer que { $email } est l’adresse de votre compte sur { $service }, ouvrez ce lien. Il ne fonctionne qu’une fois et il est valable 24 heures :
+
+    { $link }
+
+    Si vous n’avez pas de compte, vous pouvez ignorer ce message.
+mail-sign-in-subject = Nouvelle connexion à votre compte { $service }
+mail-sign-in-body =
+    Bonjour,
+
+    Quelqu’un s’est connecté au compte { $email } sur { $service } avec un navigateur qui n’avait pas encore été utilisé :
+
+    Heure : { $at }
+    Adresse IP : { $address }
+    Navigateur : { $browser }
+
+    Si c’était vous, vous n’avez rien à faire. Sinon, changez votre mot de passe maintenant et fermez les autres sessions :
+
+    { $account }
+mail-token-subject = Nouveau jeton d’API pour votre compte { $service }
+mail-token-body =
+    Bonjour,
+
+    Un nouveau jeton d’API a été créé pour le compte { $email } sur { $service } :
+
+    Heure : { $at }
+    Nom : { $name }
+    Espace de travail : { $workspace }
+
+    Si vous ne l’avez pas créé, révoquez-le dans les paramètres de l’espace de travail et changez votre mot de passe :
+
+    { $account }
+mail-password-subject = Votre mot de passe { $service } a été modifié
+mail-password-body =
+    Bonjour,
+
+    Le mot de passe du compte { $email } sur { $service } a été modifié à ce moment : { $at }.
+
+    Si ce n’était pas vous, choisissez tout de suite un nouveau mot de passe avec « Mot de passe oublié ? » sur la page de connexion, et prévenez l’administrateur de votre espace de travail.
+
+    { $account }
 
 ## Account
 
@@ -220,6 +315,11 @@ account-theme-name = { $theme ->
 account-preferences-saved = Langue et thème enregistrés.
 account-no-workspace = Vous n’êtes membre d’aucun espace de travail. Ouvrez une invitation pour en rejoindre un.
 account-email = Adresse e-mail
+account-email-verified = vérifiée
+account-email-not-verified = non vérifiée
+account-verify-email = Envoyer un lien de vérification
+account-verification-sent = Un message contenant un lien a été envoyé à { $email }.
+account-verification-too-many = Trop de messages ont été envoyés à cette adresse. Réessayez dans une heure.
 account-your-email = Votre adresse e-mail
 account-your-name = Votre nom
 account-password = Mot de passe
@@ -832,6 +932,7 @@ violation = { $code ->
     [default-status] est obligatoire : ce statut est celui par défaut
     [status-in-use] est obligatoire : ce statut est utilisé
     [no-such-person] n’est pas une personne de cet espace de travail
+    [too-many-mails] a reçu trop de messages : réessayez dans une heure
     [last-owner] ne peut pas changer : un espace de travail a besoin d’un propriétaire
     [another-folder] appartient à un autre dossier
     [budget-in-use] ne peut pas changer tant que des dépenses utilisent ce budget
@@ -1214,12 +1315,13 @@ members-leave = Quitter
 members-remove = Retirer
 members-remove-named = Retirer { $name }
 members-invite = Inviter un membre
-members-invite-email = Réserver à cette adresse e-mail
+members-invite-email = Adresse e-mail
 members-create-link = Créer un lien
+members-send-invitation = Envoyer l’invitation
+members-invitation-sent = Invitation envoyée à { $email }.
 members-invitation = Invitation en attente
 members-invited-by = Envoyée par
 members-invitation-expires = Expiration
-members-anyone-with-link = Toute personne qui a le lien
 members-revoke-invitation = Révoquer
 members-revoke-invitation-of = Révoquer l’invitation : { $recipient }
 members-invitation-revoked = Invitation révoquée.

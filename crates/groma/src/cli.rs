@@ -121,6 +121,9 @@ pub(crate) enum Command {
         /// Print JSON.
         #[arg(long)]
         json: bool,
+        /// Send a test mail to this address.
+        #[arg(long, value_name = "ADDRESS", value_parser = parse_email)]
+        send_test: Option<Email>,
     },
     /// Show the security log: logins, tokens, roles, settings, exports and backups, newest first.
     SecurityLog(SecurityLogArgs),

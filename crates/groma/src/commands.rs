@@ -101,8 +101,8 @@ pub(crate) async fn run(cli: Cli) -> Result<(), CommandError> {
         let document = server::openapi_document(&settings);
         return print(&serde_json::to_string_pretty(&document).map_err(CommandError::new)?);
     }
-    if let Command::Check { json } = cli.command {
-        return check::run(&settings, cli.config.as_deref(), json).await;
+    if let Command::Check { json, send_test } = cli.command {
+        return check::run(&settings, cli.config.as_deref(), send_test, json).await;
     }
     groma_geo::set_grid_files(settings.geo.load_grid_files()?);
     if let Command::Crs { name, json } = &cli.command {

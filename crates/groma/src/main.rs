@@ -6,6 +6,7 @@ mod clock;
 mod commands;
 mod http;
 mod logging;
+mod mail;
 mod metrics;
 mod password;
 mod rate_windows;

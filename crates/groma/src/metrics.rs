@@ -31,6 +31,7 @@ pub(crate) fn install() -> Result<PrometheusHandle, BuildError> {
     describe_gauge!("groma_connections", "Open client connections");
     describe_counter!("groma_rate_limited_total", "Requests rejected by the rate limit");
     describe_counter!("groma_logins_total", "Login attempts");
+    describe_counter!("groma_mails_total", "Attempts to send a mail, by result");
     describe_counter!("groma_tiles_total", "Tiles, by source");
     describe_counter!("groma_webhook_attempts_total", "Delivery attempts, by outcome");
     describe_histogram!("groma_webhook_attempt_seconds", "Time until the response headers arrive");
@@ -44,6 +45,9 @@ pub(crate) fn install() -> Result<PrometheusHandle, BuildError> {
     counter!("groma_rate_limited_total").absolute(0);
     for outcome in LoginOutcome::ALL {
         counter!("groma_logins_total", "outcome" => outcome.name()).absolute(0);
+    }
+    for result in MailResult::ALL {
+        counter!("groma_mails_total", "result" => result.name()).absolute(0);
     }
     for source in ["cache", "rendered"] {
         counter!("groma_tiles_total", "from" => source).absolute(0);
@@ -121,6 +125,10 @@ pub(crate) fn login(outcome: LoginOutcome) {
     counter!("groma_logins_total", "outcome" => outcome.name()).increment(1);
 }
 
+pub(crate) fn mail(result: MailResult) {
+    counter!("groma_mails_total", "result" => result.name()).increment(1);
+}
+
 pub(crate) fn tile_from_cache() {
     counter!("groma_tiles_total", "from" => "cache").increment(1);
 }
@@ -165,6 +173,28 @@ impl LoginOutcome {
             Self::Succeeded => "succeeded",
             Self::Failed => "failed",
             Self::Throttled => "rejected",
+        }
+    }
+}
+
+/// How an attempt to send a mail ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum MailResult {
+    Sent,
+    /// It is tried again.
+    Failed,
+    /// It is not tried again.
+    Dropped,
+}
+
+impl MailResult {
+    const ALL: [Self; 3] = [Self::Sent, Self::Failed, Self::Dropped];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Sent => "sent",
+            Self::Failed => "failed",
+            Self::Dropped => "dropped",
         }
     }
 }

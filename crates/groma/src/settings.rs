@@ -3,11 +3,13 @@
 //!
 //! [`sources`] merges the sources into one table, [`validation`] turns the table into [`Settings`].
 
+mod smtp;
 mod sources;
 #[cfg(test)]
 mod tests;
 mod validation;
 
+pub(crate) use smtp::{Smtp, SmtpEncryption};
 pub(crate) use validation::parse_encryption_key;
 
 use crate::{http::client_address::Proxies, roles::Roles};
@@ -33,6 +35,8 @@ pub(crate) struct Settings {
     pub(crate) limits: Limits,
     pub(crate) webhooks: Webhooks,
     pub(crate) security: Security,
+    /// `None` without a mail server.
+    pub(crate) smtp: Option<Smtp>,
     pub(crate) geo: Geo,
     pub(crate) map: Map,
     pub(crate) log: LogFormat,

@@ -22,11 +22,13 @@ mod fields;
 mod flash;
 mod form;
 mod format;
-mod i18n;
+pub(crate) mod i18n;
 mod invitation;
 mod login;
+pub(crate) mod mail;
 mod map;
 mod page;
+mod password_reset;
 mod record_data;
 mod records;
 mod request_context;
@@ -36,8 +38,12 @@ mod settings;
 mod setup;
 mod suggestions;
 mod table;
+mod user_agent;
+mod verification;
 
 pub(crate) use error::WebError;
+use i18n::Localizer;
+use mail::{MailWriter, Notice, NoticeRecipient};
 use request_context::RequestContext;
 
 use crate::{
@@ -53,7 +59,7 @@ use axum::{
     http::header,
     response::{IntoResponse, Response},
 };
-use groma_domain::{UserId, secret::Secret, token::TokenPrefix};
+use groma_domain::{Email, UserId, secret::Secret, token::TokenPrefix};
 use groma_store::Store;
 use groma_webhooks::EndpointPolicy;
 use std::sync::Arc;
@@ -76,6 +82,8 @@ pub(crate) struct Web {
     pub(crate) search_slots: SearchSlots,
     /// The pages that each user has requested in the last minute.
     page_windows: RateWindows<UserId>,
+    /// Whether there is a mail server.
+    pub(crate) sends_mail: bool,
     /// The scheme, host and port of the public address.
     origin: String,
     /// Whether browsers use https.
@@ -114,6 +122,7 @@ impl Web {
             endpoint_policy: settings.webhooks.endpoint_policy(),
             search_slots,
             page_windows: RateWindows::new(settings.limits.pages_per_minute),
+            sends_mail: settings.smtp.is_some(),
             token_prefix: settings.service.token_prefix.clone(),
             max_token_days: settings.security.max_token_days,
             setup_code: new_secret()?,
@@ -121,6 +130,27 @@ impl Web {
             map_hosts: settings.map.hosts.clone(),
             password_checks: Semaphore::new(2),
         })
+    }
+
+    /// Writes mails in a language.
+    pub(crate) fn mail_writer(&self, t: Localizer) -> MailWriter<'_> {
+        MailWriter { t, service: &self.title, public_url: &self.public_url }
+    }
+
+    /// Queues a notice to a user, if there is a mail server. `t` is the language that they read.
+    pub(crate) async fn send_notice(
+        &self,
+        user: UserId,
+        email: &Email,
+        t: Localizer,
+        notice: &Notice<'_>,
+    ) -> groma_store::Result<()> {
+        if self.sends_mail {
+            let now = crate::clock::now();
+            let recipient = NoticeRecipient { user, email: email.clone() };
+            self.store.queue_mail(self.mail_writer(t).notice(recipient, notice, now), now).await?;
+        }
+        Ok(())
     }
 
     /// The address of the first setup; `None` once there is a user.

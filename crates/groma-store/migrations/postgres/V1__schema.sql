@@ -34,7 +34,9 @@ CREATE TABLE users (
     created_at bigint NOT NULL,
     -- Null: as the browser asks for it.
     language text,
-    theme text
+    theme text,
+    -- When the user proved to receive mail at the address.
+    email_verified_at bigint
 );
 
 CREATE TABLE people (
@@ -490,13 +492,46 @@ CREATE TABLE invitations (
     id uuid NOT NULL,
     hash bytea NOT NULL UNIQUE,
     role text NOT NULL,
-    -- The address it is for; null for anyone.
-    email text,
+    -- The address it is for.
+    email text NOT NULL,
+    -- Whether only a mail to that address contains the link.
+    is_mailed boolean NOT NULL,
     invited_by uuid,
     created_at bigint NOT NULL,
     expires_at bigint NOT NULL,
     PRIMARY KEY (workspace_id, id)
 );
+
+-- Links in mails to users, for one use: `reset` sets a new password, `verify` verifies the address.
+CREATE TABLE email_links (
+    hash bytea PRIMARY KEY,
+    user_id uuid NOT NULL,
+    purpose text NOT NULL,
+    expires_at bigint NOT NULL
+);
+CREATE INDEX email_links_by_user ON email_links (user_id, purpose);
+
+-- Mails to be sent. A mail that was sent keeps its row for an hour without its text, so that the number of
+-- mails to an address is limited.
+CREATE TABLE mails (
+    id uuid PRIMARY KEY,
+    kind text NOT NULL,
+    recipient text NOT NULL,
+    recipient_key text COLLATE "C" NOT NULL,
+    -- What the mail is about; it is deleted with them.
+    user_id uuid,
+    workspace_id uuid,
+    subject text NOT NULL,
+    body text NOT NULL,
+    tries bigint NOT NULL,
+    -- When it is sent. While a program sends it: when another program may do so. Null: no more.
+    due_at bigint,
+    created_at bigint NOT NULL,
+    -- When it is no longer worth sending.
+    expires_at bigint NOT NULL
+);
+CREATE INDEX mails_waiting ON mails (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX mails_by_recipient ON mails (recipient_key, kind, created_at);
 
 -- Lists with their filters, order and columns, saved under a name. `query` is the query string of the page.
 CREATE TABLE saved_views (

@@ -30,7 +30,9 @@ CREATE TABLE users (
     created_at INTEGER NOT NULL,
     -- Null: as the browser asks for it.
     language TEXT,
-    theme TEXT
+    theme TEXT,
+    -- When the user proved to receive mail at the address.
+    email_verified_at INTEGER
 ) STRICT, WITHOUT ROWID;
 
 -- A person belongs to one workspace; a person with a role is a member.
@@ -428,13 +430,46 @@ CREATE TABLE invitations (
     ws INTEGER NOT NULL,
     hash BLOB NOT NULL UNIQUE,
     role TEXT NOT NULL,
-    -- The address it is for; null for anyone.
-    email TEXT,
+    -- The address it is for.
+    email TEXT NOT NULL,
+    -- Whether only a mail to that address contains the link.
+    is_mailed INTEGER NOT NULL,
     invited_by BLOB,
     created_at INTEGER NOT NULL,
     expires_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX invitations_by_workspace ON invitations (ws, id);
+
+-- Links in mails to users, for one use: `reset` sets a new password, `verify` verifies the address.
+CREATE TABLE email_links (
+    hash BLOB PRIMARY KEY,
+    user_id BLOB NOT NULL,
+    purpose TEXT NOT NULL,
+    expires_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX email_links_by_user ON email_links (user_id, purpose);
+
+-- Mails to be sent. A mail that was sent keeps its row for an hour without its text, so that the number of
+-- mails to an address is limited.
+CREATE TABLE mails (
+    id BLOB PRIMARY KEY,
+    kind TEXT NOT NULL,
+    recipient TEXT NOT NULL,
+    recipient_key TEXT NOT NULL,
+    -- What the mail is about; it is deleted with them.
+    user_id BLOB,
+    workspace_id BLOB,
+    subject TEXT NOT NULL,
+    body TEXT NOT NULL,
+    tries INTEGER NOT NULL,
+    -- When it is sent. While a program sends it: when another program may do so. Null: no more.
+    due_at INTEGER,
+    created_at INTEGER NOT NULL,
+    -- When it is no longer worth sending.
+    expires_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX mails_waiting ON mails (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX mails_by_recipient ON mails (recipient_key, kind, created_at);
 
 -- Lists with their filters, order and columns, saved under a name. `query` is the query string of the page.
 CREATE TABLE saved_views (

@@ -1,31 +1,36 @@
 //! Invitations: links that make their holder a member.
 
 use super::{
-    AccountTx, Accounts, Invitation, MembershipWrite, StoredInvitation, entry,
+    AccountTx, Accounts, Invitation, MembershipWrite, StoredInvitation, UserWrite, entry,
     members::{AddMember, Member, NewUser},
     permission_to_grant, postgres, sqlite,
 };
 use crate::{
-    Actor, Result,
+    Actor, NewMail, Result,
     engine::{dispatch, impl_work, random},
-    workspaces,
+    mail, workspaces,
 };
 use groma_domain::{
-    DomainError, Email, InvitationId, Permission, Role, Timestamp, WorkspaceId, secret::SecretHash,
-    workspace::Workspace,
+    DomainError, Email, InvitationId, MailId, Permission, Role, Timestamp, Violation, WorkspaceId,
+    secret::SecretHash, workspace::Workspace,
 };
 
 /// An invitation to be created.
 #[derive(Clone, Debug)]
 pub struct NewInvitation {
+    /// The id, if the request may arrive twice: only one invitation with the id is created.
+    pub id: Option<InvitationId>,
     /// The hash of its link's secret.
     pub hash: SecretHash,
     /// The role of the new member.
     pub role: Role,
-    /// The email address it is for; `None` for anyone.
-    pub email: Option<Email>,
+    /// The email address it is for.
+    pub email: Email,
     /// When it expires.
     pub expires_at: Timestamp,
+    /// The mail with its link, if nothing else contains the link: then whoever uses it receives mail at the
+    /// address.
+    pub mail: Option<NewMail>,
 }
 
 impl_work! {
@@ -108,8 +113,11 @@ impl Invite {
         if let Some(existing) = tx.invitation(&invitation.hash).await? {
             return Ok(existing.id);
         }
-        let id = InvitationId::new(now, random());
-        let email = invitation.email.map(|email| email.as_str().to_owned());
+        let id = invitation.id.unwrap_or_else(|| InvitationId::new(now, random()));
+        if tx.has_invitation(workspace, id).await? {
+            return Ok(id);
+        }
+        let email = invitation.email.as_str().to_owned();
         let after = serde_json::json!({ "role": invitation.role.name(), "email": email });
         let row = StoredInvitation {
             id,
@@ -117,6 +125,7 @@ impl Invite {
             hash: invitation.hash,
             role: invitation.role,
             email,
+            is_mailed: invitation.mail.is_some(),
             invited_by: actor.person,
             created_at: now,
             expires_at: invitation.expires_at,
@@ -124,6 +133,11 @@ impl Invite {
         let entry = entry(actor, now, "invitation.created", id.0, None, Some(after.to_string()));
         tx.write_membership(workspace, MembershipWrite::InsertInvitation(row)).await?;
         tx.log(workspace, entry).await?;
+        if let Some(mail) = invitation.mail
+            && !mail::enqueue(tx, MailId(id.0), mail, now).await?
+        {
+            return Err(DomainError::invalid("email", Violation::TooManyMails).into());
+        }
         Ok(id)
     }
 }
@@ -143,6 +157,7 @@ impl CancelInvitation {
         actor.require(Permission::Administer)?;
         let entry = entry(actor, now, "invitation.cancelled", invitation.0, None, None);
         tx.write_membership(workspace, MembershipWrite::DeleteInvitation(invitation)).await?;
+        tx.strip_mail(MailId(invitation.0)).await?;
         tx.log(workspace, entry).await
     }
 }
@@ -165,8 +180,9 @@ impl AcceptInvitation {
         workspaces::lock(tx, workspace).await?;
         // Again under the lock: only the first of two who use the link succeeds.
         let open = tx.invitation(&hash).await?.filter(|open| open.expires_at > now);
-        let StoredInvitation { id, role, email, invited_by, .. } = open.ok_or_else(invalid)?;
-        if let Some(wanted) = email.as_deref().and_then(|email| Email::parse(email).ok())
+        let open = open.ok_or_else(invalid)?;
+        let StoredInvitation { id, role, email, is_mailed, invited_by, .. } = open;
+        if let Ok(wanted) = Email::parse(&email)
             && wanted != user.email
         {
             let message = format!("must be {wanted}, the address that the invitation is for");
@@ -191,6 +207,10 @@ impl AcceptInvitation {
             }
         };
         let member = AddMember { workspace, actor, user, role, now }.run(tx).await?;
+        if is_mailed {
+            let verify = UserWrite::VerifyEmail { email: member.person.email.clone(), at: now };
+            tx.write_user(verify).await?;
+        }
         tx.write_membership(workspace, MembershipWrite::DeleteInvitation(id)).await?;
         Ok((workspace, member))
     }

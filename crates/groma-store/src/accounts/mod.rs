@@ -1,6 +1,7 @@
 //! Accounts: users and their sessions, login throttling, members, invitations, tokens, and the creation
 //! and deletion of workspaces. None of this is an event; what changes a workspace is in its audit log.
 
+pub(crate) mod email_links;
 mod invitations;
 mod members;
 pub(crate) mod postgres;
@@ -10,6 +11,7 @@ mod tokens;
 mod types;
 mod workspaces;
 
+pub use email_links::{LinkPurpose, NewEmailLink, PasswordReset};
 pub use invitations::NewInvitation;
 pub use members::{Member, NewUser};
 pub use tokens::NewToken;
@@ -26,10 +28,11 @@ use crate::{
     authentication::Authentication,
     engine::Engine,
     layers::{LayerTx, Layers},
+    mail::MailTx,
 };
 use groma_domain::{
-    Email, Permission, PersonId, Role, SessionId, Timestamp, TokenId, UserId, WorkspaceId,
-    secret::SecretHash,
+    Email, InvitationId, Permission, PersonId, Role, SessionId, Timestamp, TokenId, UserId,
+    WorkspaceId, secret::SecretHash,
 };
 use uuid::Uuid;
 
@@ -52,7 +55,7 @@ impl Accounts {
 }
 
 /// Operations of a transaction on accounts.
-pub(crate) trait AccountTx: LayerTx {
+pub(crate) trait AccountTx: LayerTx + MailTx {
     /// A user by email address. Locks names until the transaction ends.
     fn user_by_email(
         &mut self,
@@ -74,6 +77,13 @@ pub(crate) trait AccountTx: LayerTx {
         &mut self,
         hash: &SecretHash,
     ) -> impl Future<Output = Result<Option<StoredInvitation>>> + Send;
+
+    /// Whether a workspace has an open invitation with this id.
+    fn has_invitation(
+        &mut self,
+        workspace: WorkspaceId,
+        invitation: InvitationId,
+    ) -> impl Future<Output = Result<bool>> + Send;
 
     /// The owner of a token.
     fn token_owner(

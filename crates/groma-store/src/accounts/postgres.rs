@@ -9,6 +9,7 @@ use crate::{
     Error, Result, audit_log,
     authentication::{self, Authentication},
     engine::postgres::{Postgres, PostgresTransaction, params, unsigned},
+    mail,
     people::{
         self,
         postgres::{read_email, read_person},
@@ -41,7 +42,8 @@ pub(crate) mod sql {
         SET_PREFERENCES = "UPDATE users SET language = $2, theme = $3 WHERE id = $1";
         USER_OF_SESSION = "SELECT user_id FROM sessions WHERE id = $1 AND ends_at > $2 FOR KEY SHARE";
         HAS_USERS = "SELECT 1 FROM users LIMIT 1";
-        ACCOUNT = "SELECT id, password_hash FROM users WHERE email_key = $1";
+        ACCOUNT = "SELECT id, password_hash, email, language, email_verified_at FROM users WHERE email_key = $1";
+        VERIFY_EMAIL = "UPDATE users SET email_verified_at = coalesce(email_verified_at, $2) WHERE email_key = $1";
         SESSION = "SELECT s.id, s.user_id, u.email, u.name, s.workspace_id, s.created_at, s.last_seen_at, s.ends_at,
                 u.language, u.theme
             FROM sessions s JOIN users u ON u.id = s.user_id WHERE s.hash = $1 AND s.ends_at > $2";
@@ -70,11 +72,12 @@ pub(crate) mod sql {
         DELETE_OLD_DEVICES = "DELETE FROM devices WHERE user_id = $1 AND at <= $2";
         INVITATIONS = "SELECT id, role, email, invited_by, created_at, expires_at FROM invitations
             WHERE workspace_id = $1 AND expires_at > $2 ORDER BY id";
-        INVITATION = "SELECT id, workspace_id, role, email, invited_by, created_at, expires_at
+        INVITATION = "SELECT id, workspace_id, role, email, invited_by, created_at, expires_at, is_mailed
             FROM invitations WHERE hash = $1";
         INSERT_INVITATION = "INSERT INTO invitations
-            (id, workspace_id, hash, role, email, invited_by, created_at, expires_at)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+            (id, workspace_id, hash, role, email, invited_by, created_at, expires_at, is_mailed)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+        HAS_INVITATION = "SELECT 1 FROM invitations WHERE workspace_id = $1 AND id = $2";
         DELETE_INVITATION = "DELETE FROM invitations WHERE workspace_id = $1 AND id = $2";
         DELETE_INVITATIONS = "DELETE FROM invitations WHERE workspace_id = $1";
         TOKENS = "SELECT t.id, w.name, t.name, p.email, t.scopes, t.created_at, t.expires_at, t.revoked_at, t.last_used_at,
@@ -101,9 +104,18 @@ pub(super) async fn has_users(engine: &Arc<Postgres>) -> Result<bool> {
 
 pub(super) async fn account(engine: &Arc<Postgres>, email: &Email) -> Result<Option<Account>> {
     let rows = engine.rows(sql::ACCOUNT, &[&email.key()]).await?;
-    let read =
-        |row: &Row| Ok(Account { user: UserId(row.try_get(0)?), password_hash: row.try_get(1)? });
-    rows.first().map(read).transpose()
+    rows.first().map(read_account).transpose()
+}
+
+/// A row of [`sql::ACCOUNT`].
+pub(super) fn read_account(row: &Row) -> Result<Account> {
+    Ok(Account {
+        user: UserId(row.try_get(0)?),
+        password_hash: row.try_get(1)?,
+        email: read_email(row, 2)?,
+        language: row.try_get(3)?,
+        email_verified_at: row.try_get::<_, Option<i64>>(4)?.map(Timestamp::from_millis),
+    })
 }
 
 pub(super) async fn begin_login_attempt(
@@ -370,6 +382,7 @@ pub(super) async fn delete_workspace(
         records::postgres::sql::DELETE_STATUSES,
         records::postgres::sql::DELETE_COUNTERS,
         webhooks::postgres::sql::MARK_ENDPOINTS_DELETED,
+        mail::postgres::DELETE_MAILS,
         workspaces::postgres::DELETE_WORKSPACE,
     ] {
         transaction.execute(statement, &[&workspace.0]).await?;
@@ -415,6 +428,14 @@ impl AccountTx for PostgresTransaction<'_> {
         row.map(|row| read_invitation(*hash, &row)).transpose()
     }
 
+    async fn has_invitation(
+        &mut self,
+        workspace: WorkspaceId,
+        invitation: InvitationId,
+    ) -> Result<bool> {
+        Ok(self.row(sql::HAS_INVITATION, &[&workspace.0, &invitation.0]).await?.is_some())
+    }
+
     async fn token_owner(
         &mut self,
         workspace: WorkspaceId,
@@ -443,6 +464,9 @@ impl AccountTx for PostgresTransaction<'_> {
             UserWrite::EndSessions { user, except } => {
                 (sql::DELETE_SESSIONS, params![user.0, except.map(|session| session.0)])
             }
+            UserWrite::VerifyEmail { email, at } => {
+                (sql::VERIFY_EMAIL, params![email.key(), at.as_millis()])
+            }
         };
         self.send(vec![statement]).await
     }
@@ -464,7 +488,8 @@ impl AccountTx for PostgresTransaction<'_> {
                     i.email,
                     i.invited_by.map(|person| person.0),
                     i.created_at.as_millis(),
-                    i.expires_at.as_millis()
+                    i.expires_at.as_millis(),
+                    i.is_mailed
                 ],
             ),
             MembershipWrite::DeleteInvitation(id) => (sql::DELETE_INVITATION, params![ws, id.0]),
@@ -505,5 +530,6 @@ fn read_invitation(hash: SecretHash, row: &Row) -> Result<StoredInvitation> {
         invited_by: row.try_get::<_, Option<Uuid>>(4)?.map(PersonId),
         created_at: Timestamp::from_millis(row.try_get(5)?),
         expires_at: Timestamp::from_millis(row.try_get(6)?),
+        is_mailed: row.try_get(7)?,
     })
 }

@@ -9,6 +9,7 @@ use crate::{
     Result, audit_log,
     authentication::{Authentication, sqlite::read_scopes},
     engine::sqlite::{Sqlite, SqliteTransaction},
+    mail,
     people::{
         self,
         sqlite::{read_email, read_person, read_role},
@@ -40,7 +41,8 @@ pub(crate) mod sql {
         SET_PREFERENCES = "UPDATE users SET language = ?2, theme = ?3 WHERE id = ?1";
         USER_OF_SESSION = "SELECT user_id FROM sessions WHERE id = ?1 AND ends_at > ?2";
         HAS_USERS = "SELECT 1 FROM users LIMIT 1";
-        ACCOUNT = "SELECT id, password_hash FROM users WHERE email_key = ?1";
+        ACCOUNT = "SELECT id, password_hash, email, language, email_verified_at FROM users WHERE email_key = ?1";
+        VERIFY_EMAIL = "UPDATE users SET email_verified_at = coalesce(email_verified_at, ?2) WHERE email_key = ?1";
         SESSION = "SELECT s.id, s.user_id, u.email, u.name, s.workspace_id, s.created_at, s.last_seen_at, s.ends_at,
                 u.language, u.theme
             FROM sessions s JOIN users u ON u.id = s.user_id WHERE s.hash = ?1 AND s.ends_at > ?2";
@@ -69,10 +71,12 @@ pub(crate) mod sql {
         DELETE_OLD_DEVICES = "DELETE FROM devices WHERE user_id = ?1 AND at <= ?2";
         INVITATIONS = "SELECT id, role, email, invited_by, created_at, expires_at FROM invitations
             WHERE ws = ?1 AND expires_at > ?2 ORDER BY id";
-        INVITATION = "SELECT i.id, w.id, i.role, i.email, i.invited_by, i.created_at, i.expires_at
+        INVITATION = "SELECT i.id, w.id, i.role, i.email, i.invited_by, i.created_at, i.expires_at, i.is_mailed
             FROM invitations i JOIN workspaces w ON w.no = i.ws WHERE i.hash = ?1";
-        INSERT_INVITATION = "INSERT INTO invitations (id, ws, hash, role, email, invited_by, created_at, expires_at)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+        INSERT_INVITATION = "INSERT INTO invitations
+            (id, ws, hash, role, email, invited_by, created_at, expires_at, is_mailed)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+        HAS_INVITATION = "SELECT 1 FROM invitations WHERE ws = ?1 AND id = ?2";
         DELETE_INVITATION = "DELETE FROM invitations WHERE ws = ?1 AND id = ?2";
         DELETE_INVITATIONS = "DELETE FROM invitations WHERE ws = ?1";
         TOKENS = "SELECT t.id, w.name, t.name, p.email, t.scopes, t.created_at, t.expires_at, t.revoked_at, t.last_used_at,
@@ -98,10 +102,18 @@ pub(super) async fn has_users(engine: &Arc<Sqlite>) -> Result<bool> {
 pub(super) async fn account(engine: &Arc<Sqlite>, email: &Email) -> Result<Option<Account>> {
     engine.read(|connection| {
         let mut statement = connection.prepare_cached(sql::ACCOUNT)?;
-        let found = statement.query_row([email.key()], |row| {
-            Ok(Account { user: UserId(row.get(0)?), password_hash: row.get(1)? })
-        });
-        Ok(found.optional()?)
+        Ok(statement.query_row([email.key()], read_account).optional()?)
+    })
+}
+
+/// A row of [`sql::ACCOUNT`].
+pub(super) fn read_account(row: &Row<'_>) -> rusqlite::Result<Account> {
+    Ok(Account {
+        user: UserId(row.get(0)?),
+        password_hash: row.get(1)?,
+        email: read_email(row, 2)?,
+        language: row.get(3)?,
+        email_verified_at: row.get::<_, Option<i64>>(4)?.map(Timestamp::from_millis),
     })
 }
 
@@ -408,6 +420,7 @@ pub(super) async fn delete_workspace(
         ] {
             connection.prepare_cached(statement)?.execute([ws])?;
         }
+        connection.prepare_cached(mail::sqlite::DELETE_MAILS)?.execute([workspace.0])?;
         Ok(())
     };
     engine.write(delete).await?;
@@ -452,6 +465,15 @@ impl AccountTx for SqliteTransaction<'_> {
         read_invitation(self.connection(), hash)
     }
 
+    async fn has_invitation(
+        &mut self,
+        workspace: WorkspaceId,
+        invitation: InvitationId,
+    ) -> Result<bool> {
+        let ws = self.workspace_number(workspace)?;
+        Ok(self.prepare(sql::HAS_INVITATION)?.exists(params![ws, invitation.0])?)
+    }
+
     async fn token_owner(
         &mut self,
         workspace: WorkspaceId,
@@ -485,6 +507,9 @@ impl AccountTx for SqliteTransaction<'_> {
                 let except = except.map(|session| session.0);
                 self.execute(sql::DELETE_SESSIONS, params![user.0, except])
             }
+            UserWrite::VerifyEmail { email, at } => {
+                self.execute(sql::VERIFY_EMAIL, params![email.key(), at.as_millis()])
+            }
         }
     }
 
@@ -505,7 +530,8 @@ impl AccountTx for SqliteTransaction<'_> {
                     i.email,
                     i.invited_by.map(|person| person.0),
                     i.created_at.as_millis(),
-                    i.expires_at.as_millis()
+                    i.expires_at.as_millis(),
+                    i.is_mailed
                 ],
             ),
             MembershipWrite::DeleteInvitation(id) => {
@@ -549,6 +575,7 @@ fn read_invitation(connection: &Connection, hash: &SecretHash) -> Result<Option<
             invited_by: row.get::<_, Option<Uuid>>(4)?.map(PersonId),
             created_at: Timestamp::from_millis(row.get(5)?),
             expires_at: Timestamp::from_millis(row.get(6)?),
+            is_mailed: row.get(7)?,
         })
     });
     Ok(found.optional()?)

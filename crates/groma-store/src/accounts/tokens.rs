@@ -2,10 +2,10 @@
 
 use super::{AccountTx, Accounts, MembershipWrite, TokenInsert, TokenRow, entry, postgres, sqlite};
 use crate::{
-    Actor, Result,
+    Actor, NewMail, Result,
     audit_log::NewAuditEntry,
     engine::{dispatch, impl_work, random},
-    workspaces,
+    mail, workspaces,
 };
 use groma_domain::{
     DomainError, Email, Permission, Timestamp, TokenId, Violation, WorkspaceId,
@@ -36,6 +36,8 @@ pub struct NewToken {
     pub is_read_only: bool,
     /// How many days tokens of this installation are valid at most.
     pub max_days: Option<u32>,
+    /// The mail that tells its owner.
+    pub notice: Option<NewMail>,
 }
 
 const DAY_MILLIS: i64 = 24 * 60 * 60 * 1_000;
@@ -153,6 +155,7 @@ impl CreateToken {
         });
         tx.write_membership(token.workspace, insert).await?;
         tx.log(token.workspace, entry).await?;
+        mail::enqueue_notice(tx, token.notice, now).await?;
         Ok(id)
     }
 }

@@ -13,6 +13,12 @@ pub struct Account {
     pub user: UserId,
     /// The hash of their password; without one they cannot log in.
     pub password_hash: Option<String>,
+    /// Their email address.
+    pub email: Email,
+    /// The language that they chose, if any.
+    pub language: Option<String>,
+    /// When they proved to receive mail at the address.
+    pub email_verified_at: Option<Timestamp>,
 }
 
 /// A session to be created.
@@ -137,8 +143,8 @@ pub struct Invitation {
     pub id: InvitationId,
     /// The role of the new member.
     pub role: Role,
-    /// The email address it is for; `None` for anyone.
-    pub email: Option<String>,
+    /// The email address it is for.
+    pub email: String,
     /// Who created it; `None` for the command line.
     pub invited_by: Option<PersonId>,
     /// When it was created.
@@ -202,7 +208,9 @@ pub(crate) struct StoredInvitation {
     pub(super) workspace: WorkspaceId,
     pub(super) hash: SecretHash,
     pub(super) role: Role,
-    pub(super) email: Option<String>,
+    pub(super) email: String,
+    /// Whether only a mail to that address contains the link.
+    pub(super) is_mailed: bool,
     pub(super) invited_by: Option<PersonId>,
     pub(super) created_at: Timestamp,
     pub(super) expires_at: Timestamp,
@@ -227,6 +235,7 @@ pub(crate) enum UserWrite {
     SetPassword { user: UserId, hash: String },
     SetPreferences { user: UserId, preferences: Preferences },
     EndSessions { user: UserId, except: Option<SessionId> },
+    VerifyEmail { email: Email, at: Timestamp },
 }
 
 /// A write to invitations and tokens of a workspace.

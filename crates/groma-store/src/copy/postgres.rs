@@ -33,6 +33,7 @@ statements! {
         WHERE datname = current_database() AND application_name = 'groma'";
     LAST_NUMBER = "SELECT pg_sequence_last_value($1::text::regclass)";
     SET_LAST_NUMBER = "SELECT setval($1::text::regclass, $2)";
+    DROP_MAILS = "UPDATE mails SET due_at = NULL, subject = '', body = ''";
     DISABLE_ENDPOINTS = "UPDATE webhook_endpoints SET enabled = false, disabled_reason = $1 WHERE enabled";
     ANALYZE = "ANALYZE";
 }
@@ -130,6 +131,7 @@ impl Target {
         }
         if rehearsal {
             transaction.execute(DISABLE_ENDPOINTS, &[&REHEARSED]).await?;
+            transaction.execute(DROP_MAILS, &[]).await?;
         }
         verifier.verify(&manifest(transaction.client()).await?)?;
         transaction.commit().await?;

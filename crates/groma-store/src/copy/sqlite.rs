@@ -30,6 +30,7 @@ statements! {
     ADD_LAST_NUMBER = "INSERT INTO sqlite_sequence (name, seq) VALUES (?1, ?2)";
     FILL_FEATURE_KEYS = "INSERT INTO feature_keys (layer, external_id, position)
         SELECT position >> 40, external_id, position & 1099511627775 FROM features WHERE external_id IS NOT NULL";
+    DROP_MAILS = "UPDATE mails SET due_at = NULL, subject = '', body = ''";
     DISABLE_ENDPOINTS = "UPDATE webhook_endpoints SET enabled = 0, disabled_reason = ?1 WHERE enabled = 1";
 }
 
@@ -118,6 +119,7 @@ impl Target {
         }
         if rehearsal {
             connection.execute(DISABLE_ENDPOINTS, [REHEARSED])?;
+            connection.execute(DROP_MAILS, [])?;
         }
         verifier.verify(&manifest(&connection)?)?;
         let counts = count_rows(&connection)?;

@@ -59,7 +59,10 @@ fn all() -> Vec<Table> {
     let mut tables = vec![
         Table::whole(
             "users",
-            ids(&["id"]) + plain("email email_key name password_hash created_at language theme"),
+            ids(&["id"])
+                + plain(
+                    "email email_key name password_hash created_at language theme email_verified_at",
+                ),
         ),
         Table::whole(
             "sessions",
@@ -70,6 +73,17 @@ fn all() -> Vec<Table> {
         ),
         Table::whole("login_attempts", plain("bucket at")),
         Table::whole("devices", plain("hash") + ids(&["user_id"]) + plain("at")),
+        Table::whole(
+            "email_links",
+            plain("hash") + ids(&["user_id"]) + plain("purpose expires_at"),
+        ),
+        Table::whole(
+            "mails",
+            ids(&["id"])
+                + plain("kind recipient recipient_key")
+                + ids(&["user_id", "workspace_id"])
+                + plain("subject body tries due_at created_at expires_at"),
+        ),
         Table::whole("rate_windows", ids(&["token_id"]) + one("accepted", ColumnType::Times)),
         Table::whole(
             "workspaces",
@@ -123,7 +137,7 @@ fn all() -> Vec<Table> {
         Table::of_workspace(
             "invitations",
             ids(&["id"])
-                + plain("hash role email")
+                + plain("hash role email is_mailed")
                 + ids(&["invited_by"])
                 + plain("created_at expires_at"),
         ),

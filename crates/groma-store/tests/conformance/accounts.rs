@@ -145,7 +145,14 @@ async fn login_attempts_are_counted_before_they_are_checked(fixture: Fixture) {
 }
 
 fn invitation(number: u8, role: Role, ends_at: Timestamp) -> NewInvitation {
-    NewInvitation { hash: secret(number).hash(), role, email: None, expires_at: ends_at }
+    NewInvitation {
+        id: None,
+        hash: secret(number).hash(),
+        role,
+        email: email("crew@office.test"),
+        expires_at: ends_at,
+        mail: None,
+    }
 }
 
 fn hash(number: u8) -> SecretHash {
@@ -173,9 +180,15 @@ async fn invitation_adds_one_member_with_its_role(fixture: Fixture) {
         accept(1, "late@office.test", true, ends_at).await.is_err(),
         "the invitation has expired"
     );
-    let (error, _) = domain_error(accept(1, OWNER, true, fixture.tick()).await);
+    for is_stranger in [true, false] {
+        let (error, _) = domain_error(accept(1, OWNER, is_stranger, fixture.tick()).await);
+        assert!(error.to_string().contains("must be crew@office.test"), "{error}");
+    }
+    let for_owner = NewInvitation { email: email(OWNER), ..invitation(4, Role::Editor, ends_at) };
+    invite(admin.actor, for_owner).await.unwrap();
+    let (error, _) = domain_error(accept(4, OWNER, true, fixture.tick()).await);
     assert!(error.to_string().contains("belongs to an existing account"), "{error}");
-    let (error, _) = domain_error(accept(1, OWNER, false, fixture.tick()).await);
+    let (error, _) = domain_error(accept(4, OWNER, false, fixture.tick()).await);
     assert!(error.to_string().contains("already a member"), "{error}");
     let (place, member) = accept(1, "crew@office.test", true, fixture.tick()).await.unwrap();
     assert_eq!((place, member.role), (fixture.workspace_id, Role::Editor));
@@ -184,11 +197,9 @@ async fn invitation_adds_one_member_with_its_role(fixture: Fixture) {
         matches!(error, DomainError::NotFound { .. }),
         "the invitation was used already: {error}"
     );
-    // An invitation for one address, and a revoked one.
-    let named = NewInvitation {
-        email: Some(email("Some@office.test")),
-        ..invitation(3, Role::Viewer, ends_at)
-    };
+    // A revoked invitation.
+    let named =
+        NewInvitation { email: email("Some@office.test"), ..invitation(3, Role::Viewer, ends_at) };
     let id = invite(admin.actor, named).await.unwrap();
     let (error, _) = domain_error(accept(3, "else@office.test", true, fixture.tick()).await);
     assert!(matches!(error, DomainError::Invalid(_)), "{error}");
@@ -245,6 +256,7 @@ fn new_token(fixture: &Fixture, number: u8, owner: &str) -> NewToken {
         expires_at: None,
         is_read_only: false,
         max_days: None,
+        notice: None,
     }
 }
 

@@ -67,6 +67,7 @@ async fn new_token(workspace: &TestWorkspace) -> TokenId {
         expires_at: Some(workspace.now().plus_millis(HOUR)),
         is_read_only: false,
         max_days: None,
+        notice: None,
     };
     workspace.store.create_token(new_token, Actor::Operator, workspace.tick()).await.unwrap()
 }
@@ -113,10 +114,12 @@ async fn try_all(
     let member = user("crew@office.test", None);
     record("member", store.add_member(id, actor, member, Role::Viewer, now).await.map(drop));
     let invitation = NewInvitation {
+        id: None,
         hash: Secret::new([9; 32]).hash(),
         role: Role::Viewer,
-        email: None,
+        email: Email::parse("crew@office.test").unwrap(),
         expires_at: now.plus_millis(HOUR),
+        mail: None,
     };
     record("invitation", store.invite(id, actor, invitation, now).await.map(drop));
     let new_token = NewToken {
@@ -130,6 +133,7 @@ async fn try_all(
         expires_at: None,
         is_read_only: false,
         max_days: None,
+        notice: None,
     };
     record("token", store.create_token(new_token, actor, now).await.map(drop));
     let name = WorkspaceName::parse("Renamed").unwrap();

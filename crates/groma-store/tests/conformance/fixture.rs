@@ -132,6 +132,11 @@ impl TestWorkspace {
         self.now()
     }
 
+    /// Moves the clock.
+    pub(crate) fn advance(&self, millis: i64) {
+        self.clock.fetch_add(millis, Ordering::Relaxed);
+    }
+
     /// The same actor in another workspace.
     pub(crate) fn in_workspace(&self, workspace: WorkspaceId) -> Self {
         Self { workspace_id: workspace, ..self.clone() }

@@ -28,6 +28,7 @@ mod layers;
 mod lines;
 mod list_queries;
 mod lists;
+mod mail;
 mod members;
 mod money;
 mod opening;

@@ -53,6 +53,7 @@ fn new_token(workspace: &TestWorkspace, number: u8) -> NewToken {
         expires_at: None,
         is_read_only: false,
         max_days: None,
+        notice: None,
     }
 }
 

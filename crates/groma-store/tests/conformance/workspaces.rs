@@ -127,6 +127,7 @@ async fn fill(workspace: &TestWorkspace, number: u8) {
         expires_at: None,
         is_read_only: false,
         max_days: None,
+        notice: None,
     };
     workspace.store.create_token(new_token, Actor::Operator, workspace.tick()).await.unwrap();
     assert!(is_known(workspace, number).await);

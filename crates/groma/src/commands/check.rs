@@ -3,11 +3,13 @@
 
 mod database;
 mod listeners;
+mod mail;
 mod settings;
 
 use super::{CommandError, print};
 use crate::settings::Settings;
 use database::Database;
+use groma_domain::Email;
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -63,20 +65,26 @@ impl Finding {
 pub(super) async fn run(
     settings: &Settings,
     file: Option<&Path>,
+    send_test: Option<Email>,
     as_json: bool,
 ) -> Result<(), CommandError> {
     let mut findings = settings::inspect(settings, file);
     let database = database::inspect(settings, &mut findings).await;
     findings.extend(listeners::inspect(settings).await);
+    let mail = mail::inspect(settings, send_test, &mut findings).await;
     if as_json {
-        print(&json_report(settings, &database, &findings).to_string())?;
+        print(&json_report(settings, &database, mail.as_deref(), &findings).to_string())?;
     } else {
-        print_report(&database, &findings)?;
+        print_report(&database, mail.as_deref(), &findings)?;
     }
     result(&findings)
 }
 
-fn print_report(database: &Database, findings: &[Finding]) -> Result<(), CommandError> {
+fn print_report(
+    database: &Database,
+    mail: Option<&str>,
+    findings: &[Finding],
+) -> Result<(), CommandError> {
     print("settings    valid")?;
     let state = if database.is_reachable { "reachable" } else { "not reachable" };
     print(&format!("database    {} at {}: {state}", database.engine, database.address))?;
@@ -89,6 +97,9 @@ fn print_report(database: &Database, findings: &[Finding]) -> Result<(), Command
     }
     if let Some(workspaces) = database.workspaces {
         print(&format!("workspaces  {workspaces}"))?;
+    }
+    if let Some(mail) = mail {
+        print(&format!("mail        {mail}"))?;
     }
     for finding in findings {
         print(&format!("{:<12}{}", finding.severity.name(), finding.problem))?;
@@ -109,13 +120,19 @@ fn result(findings: &[Finding]) -> Result<(), CommandError> {
     Err(CommandError::new(first.line() + &more))
 }
 
-fn json_report(settings: &Settings, database: &Database, findings: &[Finding]) -> Value {
-    let Settings { service, server, limits, webhooks, geo, map, .. } = settings;
+fn json_report(
+    settings: &Settings,
+    database: &Database,
+    mail: Option<&str>,
+    findings: &[Finding],
+) -> Value {
+    let Settings { service, server, limits, webhooks, smtp, geo, map, .. } = settings;
     let strings = |networks: &[ipnet::IpNet]| -> Vec<String> {
         networks.iter().map(ToString::to_string).collect()
     };
     let has_key = webhooks.encryption_key.is_some();
     let has_previous_key = webhooks.previous_encryption_key.is_some();
+    let has_password = smtp.as_ref().is_some_and(|smtp| smtp.credentials.is_some());
     let migrations = match &database.pending {
         Some(pending) if pending.is_empty() => json!("up to date"),
         Some(pending) => json!({ "pending": pending }),
@@ -154,12 +171,18 @@ fn json_report(settings: &Settings, database: &Database, findings: &[Finding]) -
             "webhooks.allow_networks": strings(&webhooks.allow_networks),
             "webhooks.encryption_key": if has_key { "set" } else { "not set" },
             "webhooks.previous_encryption_key": if has_previous_key { "set" } else { "not set" },
+            "smtp.host": smtp.as_ref().map(|smtp| &smtp.host),
+            "smtp.port": smtp.as_ref().map(|smtp| smtp.port),
+            "smtp.encryption": smtp.as_ref().map(|smtp| smtp.encryption.name()),
+            "smtp.from": smtp.as_ref().map(|smtp| smtp.from.to_string()),
+            "smtp.password": if has_password { "set" } else { "not set" },
             "geo.grids": geo.grids,
             "map.style": map.style,
         },
         "database": { "engine": database.engine, "at": database.address, "encryption": database.encryption, "migrations": migrations },
         "workspaces": database.workspaces,
         "webhookSecrets": secrets,
+        "mail": mail,
         "findings": findings.collect::<Vec<_>>(),
     })
 }

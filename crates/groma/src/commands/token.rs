@@ -1,13 +1,21 @@
 //! `groma token create|list|revoke`
 
 use super::{CommandError, find_workspace, print, print_table, time_cell};
-use crate::{cli::TokenCommand, clock, settings::Settings};
+use crate::{
+    cli::TokenCommand,
+    clock,
+    settings::Settings,
+    web::{
+        i18n::Localizer,
+        mail::{MailWriter, Notice, NoticeRecipient},
+    },
+};
 use groma_domain::{
     Email, Timestamp, TokenId, WorkspaceId,
     scope::Scopes,
     token::{self, Token},
 };
-use groma_store::{Actor, NewToken, Store, TokenRow};
+use groma_store::{Actor, NewMail, NewToken, Store, TokenRow, WorkspaceFilter};
 use serde_json::{Value, json};
 
 pub(super) async fn run(
@@ -96,6 +104,8 @@ pub(super) async fn create(
     let mut random = [0; 24];
     getrandom::fill(&mut random).map_err(CommandError::new)?;
     let token = Token::new(&settings.service.token_prefix, random);
+    let now = clock::now();
+    let notice = notice(settings, store, &request, &name, now).await?;
     let new = NewToken {
         id: None,
         workspace: request.workspace,
@@ -107,8 +117,33 @@ pub(super) async fn create(
         expires_at: request.expires_at,
         is_read_only: request.is_read_only,
         max_days: settings.security.max_token_days,
+        notice,
     };
-    Ok((store.create_token(new, Actor::Operator, clock::now()).await?, token))
+    Ok((store.create_token(new, Actor::Operator, now).await?, token))
+}
+
+/// The mail that tells the owner of a new token, if there is a mail server.
+async fn notice(
+    settings: &Settings,
+    store: &Store,
+    request: &TokenRequest<'_>,
+    name: &str,
+    now: Timestamp,
+) -> Result<Option<NewMail>, CommandError> {
+    if settings.smtp.is_none() {
+        return Ok(None);
+    }
+    let Some(account) = store.account(&request.owner).await? else { return Ok(None) };
+    let workspace = store.find_workspace(&WorkspaceFilter::Id(request.workspace)).await?;
+    let writer = MailWriter {
+        t: Localizer::for_language(account.language.as_deref().unwrap_or_default()),
+        service: settings.service.display_name(),
+        public_url: &settings.server.public_url(),
+    };
+    let (workspace, at) = (workspace.name.as_str(), now.to_string());
+    let recipient = NoticeRecipient { user: account.user, email: account.email };
+    let mail = writer.notice(recipient, &Notice::NewToken { name, workspace, at: &at }, now);
+    Ok(Some(NewMail { workspace: Some(request.workspace), ..mail }))
 }
 
 fn to_json(token: &TokenRow) -> Value {

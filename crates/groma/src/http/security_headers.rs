@@ -27,7 +27,6 @@ pub(crate) fn secure(response: &mut Response, is_https: bool, hosts: &[String]) 
     // The origin check of forms needs the referrer; other sites must not see it. Map servers do: the usage
     // policy of OpenStreetMap requires it, and others restrict keys by it. They see no more than the origin.
     let referrer = if hosts.is_empty() { "same-origin" } else { "strict-origin-when-cross-origin" };
-    set(header::REFERRER_POLICY, referrer);
     set(header::X_FRAME_OPTIONS, "DENY");
     set(HeaderName::from_static("cross-origin-opener-policy"), "same-origin");
     set(
@@ -36,6 +35,9 @@ pub(crate) fn secure(response: &mut Response, is_https: bool, hosts: &[String]) 
     );
     if is_https {
         set(header::STRICT_TRANSPORT_SECURITY, "max-age=63072000; includeSubDomains");
+    }
+    if !headers.contains_key(header::REFERRER_POLICY) {
+        headers.insert(header::REFERRER_POLICY, HeaderValue::from_static(referrer));
     }
     if !headers.contains_key(header::CACHE_CONTROL) {
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));

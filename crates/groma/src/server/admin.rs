@@ -95,7 +95,8 @@ impl AdminState {
         let now = clock::now();
         let counts = async {
             let sessions = self.store.count_sessions(now).await?;
-            Ok::<_, groma_store::Error>((sessions, self.store.delivery_counts(now).await?))
+            let mails = self.store.count_waiting_mails().await?;
+            Ok::<_, groma_store::Error>((sessions, mails, self.store.delivery_counts(now).await?))
         };
         let counts = counts.await;
         if let Err(error) = &counts {
@@ -105,8 +106,8 @@ impl AdminState {
         metrics::snapshot(|| {
             self.record_server();
             set_gauge("groma_database_up", "Whether the database responds", is(counts.is_ok()));
-            if let Ok((sessions, deliveries)) = counts {
-                record_counts(sessions, &deliveries);
+            if let Ok((sessions, mails, deliveries)) = counts {
+                record_counts(sessions, mails, &deliveries);
             }
             if let Some(age) = pulse_age {
                 set_gauge(
@@ -173,7 +174,8 @@ impl AdminState {
 }
 
 /// Records what all replicas share in the database.
-fn record_counts(sessions: u64, deliveries: &DeliveryCounts) {
+fn record_counts(sessions: u64, mails: u64, deliveries: &DeliveryCounts) {
+    set_gauge("groma_mails_waiting", "Mails waiting to be sent", mails as f64);
     set_gauge("groma_sessions", "Active sessions of the web application", sessions as f64);
     set_gauge("groma_webhook_due", "Deliveries due now", deliveries.due as f64);
     set_gauge("groma_webhook_leased", "Deliveries being sent", deliveries.leased as f64);

@@ -10,6 +10,7 @@ use crate::{
     api::Api,
     clock,
     http::client_address::Proxies,
+    mail::{self, MailError, Mailer},
     metrics,
     roles::{Roles, ServerRole},
     search_slots::SearchSlots,
@@ -40,6 +41,9 @@ pub(crate) enum ServeError {
     /// The HTTP client of webhooks cannot be created.
     #[error("{0}")]
     Webhooks(String),
+    /// The mail server cannot be used.
+    #[error(transparent)]
+    Mail(#[from] MailError),
     /// The operating system provides no random numbers.
     #[error("cannot generate secrets: {0}")]
     Random(getrandom::Error),
@@ -55,6 +59,7 @@ pub(crate) struct Server {
     store: Store,
     listeners: Listeners,
     deliveries: Option<DeliveryLoop>,
+    mailer: Option<Mailer>,
     tiles: Arc<TileCache>,
     api: Arc<Api>,
     web: Arc<Web>,
@@ -71,6 +76,9 @@ impl Server {
         } else {
             None
         };
+        // Of several replicas, those with the role `deliver` send mail.
+        let smtp = settings.smtp.as_ref().filter(|_| deliveries.is_some());
+        let mailer = smtp.map(Mailer::new).transpose()?;
         let tiles = Arc::new(TileCache::new(settings.limits.tile_cache_bytes));
         let limits = &settings.limits;
         if let Some(timeout) = limits.search_timeout {
@@ -79,8 +87,8 @@ impl Server {
         let slots = SearchSlots::new(limits.searches_per_member, limits.searches_per_workspace);
         let api = Arc::new(Api::new(&settings, store.clone(), tiles.clone(), slots.clone()));
         let web = Web::new(&settings, store.clone(), tiles.clone(), slots);
-        let web = web.map_err(ServeError::Random)?;
-        Ok(Self { settings, store, listeners, deliveries, tiles, api, web: Arc::new(web) })
+        let web = Arc::new(web.map_err(ServeError::Random)?);
+        Ok(Self { settings, store, listeners, deliveries, mailer, tiles, api, web })
     }
 
     pub(crate) fn settings(&self) -> &Settings {
@@ -106,7 +114,7 @@ impl Server {
         let metrics = self.listeners.admin.is_some().then(metrics::install).transpose()?;
         let (roles, proxies) = (self.roles().clone(), self.settings.server.proxies());
         let log_retention = self.settings.security.log_retention;
-        let Self { store, listeners, deliveries, tiles, api, web, .. } = self;
+        let Self { store, listeners, deliveries, mailer, tiles, api, web, .. } = self;
         let (stop, stopping) = watch::channel(false);
         let stopped = || {
             let mut stopping = stopping.clone();
@@ -143,7 +151,14 @@ impl Server {
             }
             Ok(())
         };
-        let working = async { tokio::try_join!(serving, delivering).map(drop) };
+        let mailing = async {
+            match mailer {
+                Some(mailer) => mail::queue::run(&store, &mailer, stopped()).await,
+                None => stopped().await,
+            }
+            Ok(())
+        };
+        let working = async { tokio::try_join!(serving, delivering, mailing).map(drop) };
         let stop_on_signal = async {
             shutdown.await;
             tracing::info!("stopping");

@@ -114,6 +114,56 @@ fn invalid_settings_are_reported_by_name() {
 }
 
 #[test]
+fn mail_settings_that_contradict_each_other_are_rejected() {
+    let load_smtp = |settings: &[(&str, &str)]| {
+        let names: Vec<_> = settings.iter().map(|(name, _)| format!("smtp.{name}")).collect();
+        let flags: Vec<_> =
+            names.iter().zip(settings).map(|(name, (_, value))| (name.as_str(), *value)).collect();
+        load(&[], &flags)
+    };
+    let (host, from) = (("host", "mail.example.com"), ("from", "Groma <groma@example.com>"));
+    let smtp = load_smtp(&[host, from]).unwrap().smtp.unwrap();
+    assert_eq!((smtp.port, smtp.encryption), (587, SmtpEncryption::StartTls));
+    let secret = ("password", "a secret of the operator");
+    let settings = load_smtp(&[host, from, ("username", "groma"), secret]).unwrap();
+    assert!(!format!("{settings:?}").contains(secret.1));
+    let none = ("encryption", "none");
+    for host in ["localhost", "127.0.0.1", "::1"] {
+        assert!(load_smtp(&[("host", host), from, none]).is_ok(), "{host}");
+    }
+    assert!(load_smtp(&[host, from, none, ("allow_unencrypted", "true")]).is_ok());
+    assert!(load(&[], &[]).unwrap().smtp.is_none());
+    for (settings, message) in [
+        (&[from][..], "smtp.host: must be set, because smtp.from is set"),
+        (
+            &[host],
+            "smtp.from: must be the address of the sender, for example groma@example.com or Groma <groma@example.com>",
+        ),
+        (&[host, from, ("encryption", "ssl")], "smtp.encryption: must be starttls, tls or none"),
+        (
+            &[host, from, none],
+            "smtp.encryption: `none` is allowed only for a server on this machine; use starttls or tls, or set smtp.allow_unencrypted",
+        ),
+        (
+            &[host, from, ("allow_unencrypted", "true")],
+            "smtp.allow_unencrypted: must be false, because smtp.encryption is starttls",
+        ),
+        (
+            &[host, from, ("username", "groma")],
+            "smtp.password: must be set, because smtp.username is set",
+        ),
+        (&[host, from, secret], "smtp.username: must be set, because smtp.password is set"),
+        (
+            &[host, from, ("port", "70000")],
+            "smtp.port: must be from 1 to 65535, or 0 for the usual port",
+        ),
+        (&[("host", "a host"), from], "smtp.host: must be a host name or an IP address"),
+    ] {
+        assert_eq!(load_smtp(settings).unwrap_err(), message);
+    }
+}
+
+#[test]
 fn encryption_key_is_hexadecimal_or_base64_and_never_printed() {
     for key in ["ab".repeat(32), STANDARD.encode([0xab; 32])] {
         let settings = load(&[("GROMA_WEBHOOKS__ENCRYPTION_KEY", &key)], &[]).unwrap();

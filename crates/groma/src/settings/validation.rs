@@ -2,6 +2,7 @@
 
 use super::{
     Geo, Limits, LogFormat, Map, Security, Server, Service, Settings, SettingsError, Webhooks,
+    smtp::{self, RawSmtp},
 };
 use crate::roles::Roles;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -27,6 +28,7 @@ struct Raw {
     limits: RawLimits,
     webhooks: RawWebhooks,
     security: RawSecurity,
+    smtp: RawSmtp,
     geo: RawGeo,
     map: RawMap,
     log: RawLog,
@@ -194,6 +196,7 @@ pub(super) fn validate(merged: Table) -> Result<Settings, SettingsError> {
                 .map(|days| Duration::from_secs(u64::from(days) * 86_400)),
             max_token_days: days("security.max_token_days", raw.security.max_token_days)?,
         },
+        smtp: smtp::validate(raw.smtp)?,
         geo: Geo { grids: non_empty(&raw.geo.grids).map(PathBuf::from) },
         map: map(&raw.map)?,
         log: log_format(&raw.log.format)?,

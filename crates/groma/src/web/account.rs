@@ -1,4 +1,4 @@
-//! The account page: name, language, theme, password, sessions, workspaces.
+//! The account page: name, email address, language, theme, password, sessions, workspaces.
 
 use super::{
     Shared, WebError,
@@ -8,8 +8,10 @@ use super::{
     format::Moment,
     i18n::{Localizer, Message, id},
     login::check_password,
+    mail::Notice,
     page::{self, Meta, Nav, WorkspaceOption},
     request_context::{MemberContext, RequestContext},
+    user_agent::browser_name,
 };
 use crate::password;
 use askama::Template;
@@ -27,6 +29,10 @@ use std::sync::Arc;
 struct AccountPage {
     t: Localizer,
     email: String,
+    /// Whether the user has proved to receive mail at the address.
+    is_verified: bool,
+    /// Whether the server sends mail.
+    sends_mail: bool,
     csrf: String,
     /// The name in the current workspace.
     name: Option<Field>,
@@ -67,6 +73,7 @@ async fn show(
 ) -> Result<Response, WebError> {
     let session = session_of(&request)?;
     let t = request.t;
+    let account = web.store.account(&session.email).await?;
     let moment = |at| Moment::new(t, at, request.now, &request.zone);
     let sessions = web.store.sessions(session.user, request.now).await?;
     let sessions = sessions.into_iter().map(|row| SessionView {
@@ -93,6 +100,8 @@ async fn show(
     let content = AccountPage {
         t,
         email: session.email.to_string(),
+        is_verified: account.is_some_and(|account| account.email_verified_at.is_some()),
+        sends_mail: web.sends_mail,
         csrf: request.csrf_token(),
         name: name.pop(),
         preferences: preference_fields(t, &session.preferences),
@@ -193,7 +202,7 @@ pub(super) async fn change_password(
         return Err(WebError::too_many(id("login-too-many")));
     }
     let mut errors = Vec::new();
-    if !check_password(&web, account.password_hash, form.get("current")).await? {
+    if !check_password(&web, account.password_hash.clone(), form.get("current")).await? {
         errors
             .push(FieldError::new("current", request.t.msg("account-password-wrong").to_string()));
     } else {
@@ -207,6 +216,9 @@ pub(super) async fn change_password(
     let hash = password::hash(new).await;
     let hash = hash.map_err(|error| WebError::internal(error.to_string()))?;
     web.store.change_password(session.id, hash, &request.address, request.now).await?;
+    let at = request.exact_now();
+    web.send_notice(account.user, &session.email, request.t, &Notice::PasswordChanged { at: &at })
+        .await?;
     let flash = Flash::new(request.t.msg("account-password-changed"));
     Ok(page::redirect_with_flash(&request, web.is_secure, "/account", &flash))
 }
@@ -251,36 +263,4 @@ pub(super) async fn enter_workspace(
     }
     web.store.select_workspace(session.id, session.user, wanted).await?;
     Ok(Redirect::to(local_path(form.get("next"))).into_response())
-}
-
-/// The browser and its system, from the user agent.
-fn browser_name(t: Localizer, user_agent: &str) -> String {
-    let names = [
-        ("Edg/", "Edge"),
-        ("OPR/", "Opera"),
-        ("Firefox/", "Firefox"),
-        ("Chrome/", "Chrome"),
-        ("Safari/", "Safari"),
-        ("curl/", "curl"),
-    ];
-    let systems = [
-        ("Android", "Android"),
-        ("iPhone", "iPhone"),
-        ("iPad", "iPad"),
-        ("Windows", "Windows"),
-        ("Mac OS", "macOS"),
-        ("Linux", "Linux"),
-    ];
-    let find = |known: &[(&str, &'static str)]| {
-        known.iter().find(|(part, _)| user_agent.contains(part)).map(|(_, name)| *name)
-    };
-    match (find(&names), find(&systems)) {
-        (Some(name), Some(system)) => {
-            t.msg("account-browser-on").arg("browser", name).arg("system", system).into()
-        }
-        (Some(name), None) => name.to_owned(),
-        (None, Some(system)) => t.msg("account-unknown-browser-on").arg("system", system).into(),
-        (None, None) if user_agent.is_empty() => t.msg("account-unknown-browser").into(),
-        (None, None) => user_agent.chars().take(40).collect(),
-    }
 }

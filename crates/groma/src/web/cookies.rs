@@ -13,6 +13,8 @@ pub(crate) enum Cookie {
     Session,
     /// The secret of a browser that has been used to log in.
     Device,
+    /// The secret of a link that sets a new password.
+    Reset,
     /// The message for the next page.
     Flash,
     /// The columns of lists that the user chose.
@@ -26,6 +28,8 @@ impl Cookie {
             (Self::Session, false) => "groma",
             (Self::Device, true) => "__Host-groma-device",
             (Self::Device, false) => "groma-device",
+            (Self::Reset, true) => "__Host-groma-reset",
+            (Self::Reset, false) => "groma-reset",
             (Self::Flash, true) => "__Host-groma-flash",
             (Self::Flash, false) => "groma-flash",
             (Self::Columns, true) => "__Host-groma-columns",
@@ -37,6 +41,7 @@ impl Cookie {
         match self {
             Self::Session => 90 * DAY_SECONDS,
             Self::Device | Self::Columns => 400 * DAY_SECONDS,
+            Self::Reset => 60 * 60,
             Self::Flash => 60,
         }
     }

@@ -123,6 +123,12 @@ impl Localizer {
         }
     }
 
+    /// The language that a user chose, or else this one.
+    pub(crate) fn or_chosen(self, chosen: Option<&str>) -> Self {
+        let found = LOCALES.iter().find(|locale| Some(&locale.language.to_string()[..]) == chosen);
+        found.map_or(self, Self)
+    }
+
     /// The tags of all languages, and their own names for themselves.
     pub(crate) fn languages() -> impl Iterator<Item = (String, String)> {
         LOCALES.iter().map(|locale| {
@@ -141,7 +147,8 @@ impl Localizer {
         Self::for_language(chosen.as_deref().unwrap_or(DEFAULT_LANGUAGE))
     }
 
-    pub(super) fn for_language(tag: &str) -> Self {
+    /// This language, or English.
+    pub(crate) fn for_language(tag: &str) -> Self {
         let is_tag = |locale: &&Locale, tag: &str| locale.language == tag;
         let found = LOCALES.iter().find(|locale| is_tag(locale, tag));
         let default = || LOCALES.iter().find(|locale| is_tag(locale, DEFAULT_LANGUAGE));

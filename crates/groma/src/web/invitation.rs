@@ -17,8 +17,8 @@ use axum::{
     http::{HeaderMap, StatusCode},
     response::Response,
 };
-use groma_domain::secret::Secret;
-use groma_store::{Invitation, NewUser};
+use groma_domain::{Email, secret::Secret};
+use groma_store::{Invitation, NewUser, Session};
 
 #[derive(Template)]
 #[template(path = "invitation.html")]
@@ -38,8 +38,12 @@ struct InvitationView {
     inviter: String,
     role: String,
     expires: String,
+    /// The address that it is for.
+    email: String,
     /// The email of the logged-in user.
     user: Option<String>,
+    /// Whether the logged-in user has another address.
+    is_for_other: bool,
 }
 
 impl InvitationPage {
@@ -66,8 +70,10 @@ impl InvitationPage {
             role: t.role(role),
             expires: t.full_day(expires_at.date()),
             user: request.session.as_ref().map(|session| session.email.to_string()),
+            is_for_other: request.session.as_ref().is_some_and(|session| is_other(session, &email)),
+            email: email.clone(),
         });
-        page.fields = new_user_fields(t, &email.unwrap_or_default()).into();
+        page.fields = new_user_fields(t, &email).into();
         Ok(page)
     }
 
@@ -79,6 +85,11 @@ impl InvitationPage {
     ) -> Result<Response, WebError> {
         page::auth_page(web, request, status, self.t.msg("invitation-page-title"), self)
     }
+}
+
+/// Whether an invitation is for another address than that of the logged-in user.
+fn is_other(session: &Session, invited: &str) -> bool {
+    Email::parse(invited).is_ok_and(|invited| invited != session.email)
 }
 
 pub(super) async fn invitation_page(
@@ -103,6 +114,9 @@ pub(super) async fn join(
     let Some(secret) = secret else {
         return page.show(&web, &request, StatusCode::NOT_FOUND);
     };
+    if page.invitation.as_ref().is_some_and(|invitation| invitation.is_for_other) {
+        return page.show(&web, &request, StatusCode::BAD_REQUEST);
+    }
     let mut errors = Vec::new();
     let user = match &request.session {
         Some(session) => {

@@ -7,8 +7,10 @@ use super::{
     fields::{Field, Input},
     form::{Form, Query, local_path},
     i18n::Localizer,
+    mail::Notice,
     new_secret, page,
     request_context::RequestContext,
+    user_agent::browser_family,
 };
 use crate::{
     metrics::{self, LoginOutcome},
@@ -29,17 +31,20 @@ struct LoginPage {
     t: Localizer,
     csrf: String,
     next: String,
+    /// Whether a new password can be requested by mail.
+    sends_mail: bool,
     fields: Vec<Field>,
     problems: Vec<String>,
 }
 
 impl LoginPage {
-    fn new(request: &RequestContext, next: &str, email: &str) -> Self {
+    fn new(web: &Web, request: &RequestContext, next: &str, email: &str) -> Self {
         let t = request.t;
         Self {
             t,
             csrf: request.csrf_token(),
             next: local_path(next).to_owned(),
+            sends_mail: web.sends_mail,
             fields: vec![
                 Field::new("email", t.msg("account-email"), Input::Email)
                     .value(email)
@@ -74,7 +79,7 @@ pub(super) async fn login_page(
     if !web.store.has_users().await? {
         return Ok(Redirect::to("/setup").into_response());
     }
-    let page = LoginPage::new(&request, query.get("next"), "");
+    let page = LoginPage::new(&web, &request, query.get("next"), "");
     page.show(&web, &request, StatusCode::OK)
 }
 
@@ -92,7 +97,7 @@ pub(super) async fn login(
     form: Form,
 ) -> Result<Response, WebError> {
     let t = request.t;
-    let mut page = LoginPage::new(&request, form.get("next"), form.get("email"));
+    let mut page = LoginPage::new(&web, &request, form.get("next"), form.get("email"));
     let Ok(email) = Email::parse(form.get("email")) else {
         page.problems.push(t.msg("login-failed").into());
         return page.show(&web, &request, StatusCode::BAD_REQUEST);
@@ -130,6 +135,13 @@ pub(super) async fn login(
     if let Some(session) = &request.session {
         web.store.end_session(session.user, session.id).await?;
     }
+    if device.is_none() {
+        // Queued before the session exists: no login goes without its notice.
+        let t = t.or_chosen(account.language.as_deref());
+        let (at, browser) = (request.exact_now(), browser_family(t, user_agent(&headers)));
+        let notice = Notice::NewSignIn { browser: &browser, address: &request.address, at: &at };
+        web.send_notice(account.user, &account.email, t, &notice).await?;
+    }
     let to = local_path(form.get("next"));
     open_session(&web, &request, &headers, account.user, device, to).await
 }
@@ -162,6 +174,11 @@ pub(super) async fn check_password(
     password::verify(hash, typed.to_owned()).await.map_err(|error| failed(error.to_string()))
 }
 
+fn user_agent(headers: &HeaderMap) -> &str {
+    let agent = headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok());
+    agent.unwrap_or_default()
+}
+
 /// Opens a session with a new secret, remembers the device, and redirects.
 pub(super) async fn open_session(
     web: &Web,
@@ -177,11 +194,10 @@ pub(super) async fn open_session(
         Some(device) => device,
         None => random()?,
     };
-    let agent = headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok());
     let session = NewSession {
         hash: secret.hash(),
         user,
-        user_agent: agent.unwrap_or_default().chars().take(300).collect(),
+        user_agent: user_agent(headers).chars().take(300).collect(),
         address: request.address.clone(),
         now: request.now,
         ends_at: session_end(request.now, request.now),

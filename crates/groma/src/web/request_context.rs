@@ -4,6 +4,7 @@ use super::{
     Shared, Web, WebError, cookies,
     cookies::Cookie,
     flash::Flash,
+    format::Moment,
     i18n::{Localizer, id},
     new_secret,
 };
@@ -93,6 +94,11 @@ impl RequestContext {
     pub(crate) fn theme(&self) -> &str {
         let session = self.session.as_ref();
         session.and_then(|session| session.preferences.theme.as_deref()).unwrap_or_default()
+    }
+
+    /// The time of the request in full, in the user's time zone.
+    pub(crate) fn exact_now(&self) -> String {
+        Moment::new(self.t, self.now, self.now, &self.zone).exact
     }
 
     /// Today's date in the user's time zone.

@@ -4,7 +4,7 @@
 use super::{
     Shared, account,
     authorize::{Access, AccessCheck, authorize},
-    dashboard, feature_table, invitation, login, map, not_found_page,
+    dashboard, feature_table, invitation, login, map, not_found_page, password_reset,
     records::{
         archive, delete, detail,
         form::{assignments, budgets, expenses, folders},
@@ -15,7 +15,7 @@ use super::{
         self, activity, base_maps, layers, members, security_log, statuses, tokens, webhooks,
         workspace,
     },
-    setup, suggestions,
+    setup, suggestions, verification,
 };
 use axum::{
     Router,
@@ -67,11 +67,19 @@ pub(super) fn all() -> Vec<Route> {
         post "/setup" Public => setup::setup;
         get  "/join/{secret}" Public => invitation::invitation_page;
         post "/join/{secret}" Public => invitation::join;
+        get  "/forgot-password" Public => password_reset::request_page;
+        post "/forgot-password" Public => password_reset::request;
+        get  "/reset-password/{secret}" Public => password_reset::open_link;
+        get  "/reset-password" Public => password_reset::reset_page;
+        post "/reset-password" Public => password_reset::reset;
+        get  "/verify-email/{secret}" Public => verification::page;
+        post "/verify-email/{secret}" Public => verification::verify;
 
         get  "/account" LoggedIn => account::account_page;
         post "/account/name" LoggedIn => account::change_name;
         post "/account/preferences" LoggedIn => account::save_preferences;
         post "/account/password" LoggedIn => account::change_password;
+        post "/account/verify-email" LoggedIn => verification::send;
         post "/account/sessions/{id}/end" LoggedIn => account::end_session;
         post "/account/sessions/end-others" LoggedIn => account::end_others;
         post "/workspaces/enter" LoggedIn => account::enter_workspace;

@@ -16,13 +16,18 @@ use sha2::Sha256;
 use std::{path::PathBuf, time::Duration};
 
 /// URLs in responses do not depend on the port.
-const ENVIRONMENT: [(&str, &str); 5] = [
+const ENVIRONMENT: [(&str, &str); 9] = [
     ("GROMA_WEBHOOKS__ALLOW_HTTP", "true"),
     ("GROMA_WEBHOOKS__ALLOW_NETWORKS", "127.0.0.1/32"),
     ("GROMA_SERVER__PUBLIC_URL", "http://main.example.test"),
     ("GROMA_SERVER__GEO_PUBLIC_URL", "http://geo.example.test"),
     // High enough never to be reached.
     ("GROMA_LIMITS__REQUESTS_PER_MINUTE", "100000"),
+    // Nothing listens there, so mails wait.
+    ("GROMA_SMTP__HOST", "127.0.0.1"),
+    ("GROMA_SMTP__PORT", "1"),
+    ("GROMA_SMTP__ENCRYPTION", "none"),
+    ("GROMA_SMTP__FROM", "groma@example.test"),
 ];
 
 on_both_engines! {

@@ -5,6 +5,7 @@ mod browser;
 mod feature_table;
 mod login;
 mod login_throttling;
+mod mail;
 mod records;
 mod settings;
 mod shapes;

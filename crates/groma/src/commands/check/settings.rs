@@ -20,6 +20,7 @@ pub(super) fn inspect(settings: &Settings, file: Option<&Path>) -> Vec<Finding> 
     findings.extend(admin_listener(server));
     findings.extend(webhooks(settings));
     findings.extend(grids(settings));
+    findings.extend(mail_role(settings));
     findings.extend(settings_file(file.unwrap_or(Path::new("groma.toml"))));
     findings
 }
@@ -137,6 +138,20 @@ fn webhooks(settings: &Settings) -> Vec<Finding> {
     findings
 }
 
+/// Only a process with the role `deliver` sends mail.
+fn mail_role(settings: &Settings) -> Option<Finding> {
+    let is_lost = settings.smtp.is_some()
+        && matches!(settings.database, DatabaseUrl::Sqlite(_))
+        && !settings.server.roles.has(ServerRole::Deliver);
+    is_lost.then(|| {
+        Finding::warning(
+            "mails are not sent: server.roles lacks `deliver`, and only one process can serve a SQLite \
+             database",
+            "add `deliver` to server.roles",
+        )
+    })
+}
+
 /// A settings file that contains a secret should not be readable by all users.
 fn settings_file(path: &Path) -> Option<Finding> {
     let mode = std::fs::metadata(path).ok()?.mode();
@@ -144,8 +159,10 @@ fn settings_file(path: &Path) -> Option<Finding> {
     let mut lines = text.lines().map(str::trim_start);
     let has_secret = lines.any(|line| {
         let value = line.split_once('=').map_or("", |(_, value)| value.trim());
-        ((line.starts_with("encryption_key") || line.starts_with("previous_encryption_key"))
-            && value.len() > 2)
+        let is_secret = ["encryption_key", "previous_encryption_key", "password"]
+            .iter()
+            .any(|name| line.starts_with(name));
+        (is_secret && value.len() > 2)
             || (line.starts_with("url") && value.contains("://") && has_password(value))
     });
     (has_secret && mode & 0o004 != 0).then(|| {

@@ -1,4 +1,4 @@
-//! Settings > Members: members with their roles, and invitations by link.
+//! Settings > Members: members with their roles, and invitations by mail or by link.
 
 use super::{Confirm, SettingsNav};
 use crate::web::{
@@ -8,13 +8,18 @@ use crate::web::{
     form::{Form, Query},
     format::Moment,
     i18n::{Localizer, id},
+    mail::InvitationMail,
+    new_secret,
     page::{Meta, Nav, forbid_storing},
     request_context::MemberContext,
 };
 use askama::Template;
 use axum::{extract::Path, http::StatusCode, response::Response};
-use groma_domain::{DomainError, Email, Permission, PersonId, Role, secret::Secret};
-use groma_store::{KnownPerson, NewInvitation, NewUser};
+use groma_domain::{
+    DomainError, Email, InvitationId, Permission, PersonId, Role, Timestamp, Violation,
+    secret::Secret,
+};
+use groma_store::{KnownPerson, NewInvitation, NewMail, NewUser};
 
 const PATH: &str = "/settings/members";
 /// How long an invitation is valid.
@@ -29,6 +34,7 @@ struct MembersPage {
     /// The id of the next invitation: submitting the form twice creates one.
     once: String,
     can_administer: bool,
+    sends_mail: bool,
     /// The link of a new invitation.
     link: Option<String>,
     error: String,
@@ -82,7 +88,7 @@ async fn show(
         for open in ctx.store().invitations(ctx.workspace_id(), ctx.now()).await? {
             invitations.push(InvitationView {
                 id: open.id.to_string(),
-                recipient: open.email.unwrap_or_else(|| t.msg("members-anyone-with-link").into()),
+                recipient: open.email,
                 role: t.role(open.role),
                 inviter: name_of(open.invited_by),
                 expires: ctx.moment(open.expires_at),
@@ -113,6 +119,7 @@ async fn show(
         csrf: ctx.request.csrf_token(),
         once: uuid::Uuid::now_v7().to_string(),
         can_administer,
+        sends_mail: ctx.web.sends_mail,
         error,
         members: members.collect(),
         invitations,
@@ -138,28 +145,46 @@ fn role_choices(t: Localizer, chosen: Role, can_own: bool) -> Vec<Choice> {
     roles.map(choice).collect()
 }
 
+/// Invites an address. With a mail server, the link is only in the mail, so that whoever uses it receives mail
+/// at the address; unless the inviter asks for a link to pass on.
 pub(in crate::web) async fn invite(ctx: MemberContext, form: Form) -> Result<Response, WebError> {
     let role: Role = form.get("role").parse().map_err(WebError::invalid)?;
-    let email = match form.given("email").map(Email::parse).transpose() {
+    let email = match Email::parse(form.get("email")) {
         Ok(email) => email,
-        Err(reason) => {
-            let error = ctx.t().msg("members-email-invalid").arg("reason", reason.to_string());
-            return show(&ctx, StatusCode::BAD_REQUEST, None, error.into()).await;
-        }
+        Err(reason) => return show_invalid_email(&ctx, &reason).await,
     };
-    // Submitting the same form again, by a reload, gives the same link.
-    let once = form.get("once");
-    let secret = Secret::parse(&ctx.request.secret.mac("invitation", once.as_bytes()));
-    let secret = secret.filter(|_| !once.is_empty());
-    let secret = secret.ok_or_else(|| WebError::bad_request(id("error-form-incomplete")))?;
-    let invitation = NewInvitation {
-        hash: secret.hash(),
-        role,
-        email,
-        expires_at: ctx.now().plus_millis(INVITATION_MILLIS),
+    let once = form.get("once").parse::<InvitationId>().ok();
+    let id = once.ok_or_else(|| WebError::bad_request(id("error-form-incomplete")))?;
+    let is_mailed = ctx.web.sends_mail && form.get("delivery") != "link";
+    let secret = if is_mailed {
+        // The inviter could compute a secret that depends on their session.
+        new_secret().map_err(|error| WebError::internal(error.to_string()))?
+    } else {
+        link_secret(&ctx, id)?
     };
-    ctx.store().invite(ctx.workspace_id(), ctx.actor(), invitation, ctx.now()).await?;
     let link = format!("{}/join/{}", ctx.web.public_url, secret.reveal());
+    let expires_at = ctx.now().plus_millis(INVITATION_MILLIS);
+    let mail = match is_mailed {
+        true => Some(invitation_mail(&ctx, &email, role, &link, expires_at).await?),
+        false => None,
+    };
+    let recipient = email.to_string();
+    let invitation =
+        NewInvitation { id: Some(id), hash: secret.hash(), role, email, expires_at, mail };
+    let invited = ctx.store().invite(ctx.workspace_id(), ctx.actor(), invitation, ctx.now()).await;
+    if let Err(error) = invited {
+        return match error.domain_error() {
+            Some(DomainError::Invalid(_)) => {
+                let error = ctx.t().msg("account-verification-too-many");
+                show(&ctx, StatusCode::BAD_REQUEST, None, error.into()).await
+            }
+            _ => Err(error.into()),
+        };
+    }
+    if is_mailed {
+        let message = ctx.t().msg("members-invitation-sent").arg("email", recipient);
+        return Ok(ctx.redirect_with_flash(PATH, &Flash::new(message)));
+    }
     show(&ctx, StatusCode::OK, Some(link), String::new()).await
 }
 
@@ -176,6 +201,38 @@ pub(in crate::web) async fn add_service_account(
         }
         Err(error) => show_rejection(&ctx, error).await,
     }
+}
+
+async fn show_invalid_email(ctx: &MemberContext, reason: &Violation) -> Result<Response, WebError> {
+    let t = ctx.t();
+    let error = t.msg("members-email-invalid").arg("reason", t.violation(reason));
+    show(ctx, StatusCode::BAD_REQUEST, None, error.into()).await
+}
+
+/// The secret of a link that the page shows. Submitting the same form again, by a reload, gives the same link.
+fn link_secret(ctx: &MemberContext, invitation: InvitationId) -> Result<Secret, WebError> {
+    let mac = ctx.request.secret.mac("invitation", invitation.to_string().as_bytes());
+    Secret::parse(&mac).ok_or_else(|| WebError::internal("a code that is no secret"))
+}
+
+async fn invitation_mail(
+    ctx: &MemberContext,
+    email: &Email,
+    role: Role,
+    link: &str,
+    expires_at: Timestamp,
+) -> Result<NewMail, WebError> {
+    let account = ctx.store().account(email).await?;
+    let t = ctx.t().or_chosen(account.and_then(|account| account.language).as_deref());
+    Ok(ctx.web.mail_writer(t).invitation(InvitationMail {
+        recipient: email.clone(),
+        workspace: ctx.workspace_id(),
+        workspace_name: ctx.workspace().name.as_str(),
+        inviter: &ctx.member.person.name,
+        role,
+        link,
+        expires_at,
+    }))
 }
 
 pub(in crate::web) async fn cancel_invitation(

@@ -8,6 +8,7 @@ use crate::web::{
     form::Form,
     format::Moment,
     i18n::Localizer,
+    mail::{Notice, NoticeRecipient},
     page::{Meta, Nav, forbid_storing},
     request_context::MemberContext,
 };
@@ -18,7 +19,7 @@ use groma_domain::{
     scope::Scopes,
     token::{self, Token},
 };
-use groma_store::{KnownPerson, NewToken, TokenRow};
+use groma_store::{KnownPerson, NewMail, NewToken, TokenRow};
 
 const PATH: &str = "/settings/tokens";
 const DAY_MILLIS: i64 = 24 * 60 * 60 * 1_000;
@@ -269,6 +270,7 @@ pub(in crate::web) async fn create(ctx: MemberContext, form: Form) -> Result<Res
             expires_at: days.map(|days| ctx.now().plus_millis(i64::from(days) * DAY_MILLIS)),
             is_read_only: form.has("readOnly"),
             max_days: ctx.web.max_token_days,
+            notice: ctx.web.sends_mail.then(|| notice(&ctx, &name)),
         };
         match ctx.store().create_token(new, ctx.actor(), ctx.now()).await {
             Ok(_) => {
@@ -302,6 +304,15 @@ async fn owner(ctx: &MemberContext, form: &Form) -> Result<Email, WebError> {
     let mut accounts = service_accounts(ctx).await?.into_iter();
     let found = accounts.find(|known| known.person.id.to_string() == id);
     Ok(found.ok_or_else(WebError::not_found)?.person.email)
+}
+
+/// The mail that tells the member of their new token.
+fn notice(ctx: &MemberContext, token: &str) -> NewMail {
+    let (workspace, at) = (ctx.workspace().name.as_str(), ctx.request.exact_now());
+    let notice = Notice::NewToken { name: token, workspace, at: &at };
+    let recipient = NoticeRecipient { user: ctx.session.user, email: ctx.session.email.clone() };
+    let mail = ctx.web.mail_writer(ctx.t()).notice(recipient, &notice, ctx.now());
+    NewMail { workspace: Some(ctx.workspace_id()), ..mail }
 }
 
 /// A command that works as pasted.

@@ -55,6 +55,9 @@ fn database_in_use_can_only_be_copied_as_a_rehearsal(engine: Engine) {
         reasons.contains(&"This database is a copy, made while the original was in use"),
         "{reasons:?}"
     );
+    let rows = table_rows::of(&to);
+    assert!(!rows["mails"].is_empty());
+    assert!(rows["mails"].iter().all(|mail| !mail.contains("http")), "no mail is sent twice");
     to.serve();
     from.assert_known_to(&to);
 }

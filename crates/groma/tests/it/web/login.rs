@@ -156,7 +156,7 @@ on_both_engines! {
             let link = page.between("<code id=\"link\">", "</code>").unwrap().to_owned();
             link[link.find("/join/").unwrap()..].to_owned()
         };
-        let link = invite("editor", "");
+        let link = invite("editor", CREW);
         let crew = Browser::new(server.main());
         crew.page(&link).shows("as <b>editor</b>");
         assert_eq!(crew.page(&link).response.header("cache-control"), Some("no-store"));
@@ -172,7 +172,7 @@ on_both_engines! {
         let fields = [("person", "Someone"), ("email", "other@example.test"), ("password", "some password")];
         let rejected = late.send_form(&named, &named, &fields);
         rejected.shows("the address that the invitation is for");
-        let back = invite("viewer", "");
+        let back = invite("viewer", "back@example.test");
         let page = owner.page("/settings/members");
         for row in page.text.split("<tr").filter(|row| row.contains("/cancel\"")) {
             let action = row.split("action=\"").nth(1).unwrap().split('"').next().unwrap();
@@ -181,7 +181,7 @@ on_both_engines! {
         assert_eq!(late.get(&back).response.status, 404);
         assert_eq!(late.get(&named).response.status, 404);
         // The owner of a known address must log in first.
-        let again = invite("admin", "");
+        let again = invite("admin", CREW);
         let fields = [("person", "Impostor"), ("email", CREW), ("password", "not their password")];
         late.send_form(&again, &again, &fields).shows("Belongs to an existing account");
         crew.send_form(&again, &again, &[]).shows("is already a member");
