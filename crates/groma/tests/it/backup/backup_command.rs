@@ -58,7 +58,7 @@ fn back_up_under_writes(server: &TestServer, file: &Path) {
         writer.join().unwrap();
         let report = report.json();
         assert_eq!(report["bytes"].as_u64().unwrap(), std::fs::metadata(file).unwrap().len());
-        let key = sqlite_path(&server).with_added_extension("key");
+        let key = sqlite_path(server).with_added_extension("key");
         assert_eq!(report["keyFile"], key.to_str().unwrap(), "the key is kept apart");
         let held = number(file, "SELECT count(*) FROM features");
         // One more write may be committed but not acknowledged yet.
