@@ -194,6 +194,7 @@ impl ResetPassword {
         tx.write_user(UserWrite::VerifyEmail { email, at: now }).await?;
         // Whoever knew the old password may have logged in with one of them.
         tx.write_email_link(EmailLinkWrite::ForgetDevices { user }).await?;
+        tx.log_security(NewSecurityEntry::new("password.reset", now).by(user)).await?;
         mail::enqueue_notice(tx, Some(notice), now).await
     }
 }
