@@ -20,16 +20,26 @@ mod webhooks;
 
 pub(crate) use openapi::document as openapi_document;
 
-use crate::{settings::Settings, tiles::TileCache};
-use auth::{MapWindows, RateLimitHeaders};
+use crate::{
+    http::{
+        HttpError,
+        body::{self, Pace},
+    },
+    quota::Quota,
+    settings::Settings,
+    tiles::TileCache,
+};
+use auth::{Caller, MapWindows, RateLimitHeaders};
 use axum::{
     Router,
+    body::Body,
+    http::HeaderMap,
     routing::{MethodFilter, MethodRouter, on},
 };
-use groma_domain::{Scope, token::TokenPrefix};
+use groma_domain::{Scope, TokenId, token::TokenPrefix};
 use groma_store::Store;
 use serde_json::Value;
-use std::sync::Arc;
+use std::{io::Read, sync::Arc};
 use utoipa::openapi::{PathItem, Paths, RefOr, Schema};
 use utoipa_axum::{router::UtoipaMethodRouter, routes};
 
@@ -43,6 +53,9 @@ pub(crate) struct Api {
     map_rate_limit_headers: RateLimitHeaders,
     geo_url: String,
     max_geojson_bytes: u64,
+    upload_pace: Pace,
+    /// The bodies on their way.
+    uploads: Arc<Quota<TokenId>>,
     tiles: Arc<TileCache>,
     allow_http_webhooks: bool,
     openapi_document: Value,
@@ -62,6 +75,8 @@ impl Api {
             map_rate_limit_headers: RateLimitHeaders::new(limits.map_requests_per_minute),
             geo_url: settings.server.geo_public_url(),
             max_geojson_bytes: limits.geojson_bytes,
+            upload_pace: Pace::Steady(limits.body_timeout, limits.min_upload_rate),
+            uploads: Quota::new(limits.uploads, limits.uploads_per_token),
             tiles,
             allow_http_webhooks: settings.webhooks.allow_http,
             openapi_document: openapi_document(settings),
@@ -71,6 +86,22 @@ impl Api {
     /// The OpenAPI document of this installation.
     pub(crate) fn openapi_document(&self) -> &Value {
         &self.openapi_document
+    }
+
+    /// Receives the body of a request, if the caller's token does not send too many at the same time.
+    async fn read_body<R: Send + 'static>(
+        &self,
+        headers: &HeaderMap,
+        body: Body,
+        limit: u64,
+        caller: &Caller,
+        parse: impl Fn(&mut dyn Read) -> R + Clone + Send + 'static,
+    ) -> Result<(R, [u8; 16]), HttpError> {
+        let place = || {
+            let place = self.uploads.take(Some(caller.token.token), 1);
+            place.ok_or_else(HttpError::too_many_uploads)
+        };
+        body::read(headers, body, (limit, self.upload_pace), place, parse).await
     }
 }
 

@@ -8,6 +8,7 @@ mod http;
 mod logging;
 mod metrics;
 mod password;
+mod quota;
 mod roles;
 mod server;
 mod settings;

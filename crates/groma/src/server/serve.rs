@@ -1,10 +1,11 @@
 //! Running the server: the listeners and the delivery loop of its roles, until shutdown.
 
 use super::{
-    App,
+    App, ConnectionLimits,
     admin::{self, AdminState},
     listen,
-    routes::{geo_router, main_router},
+    routes::{self, geo_router, main_router},
+    tls::Certificate,
 };
 use crate::{
     api::Api,
@@ -12,7 +13,7 @@ use crate::{
     http::client_address::Proxies,
     metrics,
     roles::{Roles, ServerRole},
-    settings::{Settings, Webhooks},
+    settings::{Settings, SettingsError, Webhooks},
     tiles::TileCache,
     web::Web,
 };
@@ -23,6 +24,7 @@ use metrics_exporter_prometheus::PrometheusHandle;
 use std::{future::Future, io, net::SocketAddr, sync::Arc};
 use thiserror::Error;
 use tokio::{net::TcpListener, sync::watch};
+use tokio_rustls::TlsAcceptor;
 
 /// Why the server cannot start or had to stop.
 #[derive(Debug, Error)]
@@ -33,6 +35,9 @@ pub(crate) enum ServeError {
     /// The address of a listener cannot be read.
     #[error(transparent)]
     Io(#[from] io::Error),
+    /// A setting cannot be used, such as a file.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
     /// The database failed.
     #[error(transparent)]
     Store(#[from] groma_store::Error),
@@ -53,6 +58,7 @@ pub(crate) struct Server {
     settings: Settings,
     store: Store,
     listeners: Listeners,
+    certificate: Option<Certificate>,
     deliveries: Option<DeliveryLoop>,
     tiles: Arc<TileCache>,
     api: Arc<Api>,
@@ -62,6 +68,7 @@ pub(crate) struct Server {
 impl Server {
     /// Opens the listeners and prepares everything that can fail.
     pub(crate) async fn bind(settings: Settings, store: Store) -> Result<Self, ServeError> {
+        let certificate = settings.server.tls.as_ref().map(Certificate::load).transpose()?;
         store.claim()?;
         let listeners = Listeners::bind(&settings).await?;
         let settings = settings.bound(address(&listeners.main)?, address(&listeners.geo)?);
@@ -73,7 +80,8 @@ impl Server {
         let tiles = Arc::new(TileCache::new(settings.limits.tile_cache_bytes));
         let api = Arc::new(Api::new(&settings, store.clone(), tiles.clone()));
         let web = Web::new(&settings, store.clone(), tiles.clone()).map_err(ServeError::Random)?;
-        Ok(Self { settings, store, listeners, deliveries, tiles, api, web: Arc::new(web) })
+        let web = Arc::new(web);
+        Ok(Self { settings, store, listeners, certificate, deliveries, tiles, api, web })
     }
 
     pub(crate) fn settings(&self) -> &Settings {
@@ -98,7 +106,10 @@ impl Server {
         self.log_start()?;
         let metrics = self.listeners.admin.is_some().then(metrics::install).transpose()?;
         let (roles, proxies) = (self.roles().clone(), self.settings.server.proxies());
-        let Self { store, listeners, deliveries, tiles, api, web, .. } = self;
+        let limits = self.settings.limits.clone();
+        let redirect = routes::redirect_router(&self.settings.server);
+        let Self { store, listeners, certificate, deliveries, tiles, api, web, .. } = self;
+        let tls = certificate.as_ref().map(Certificate::acceptor).transpose()?;
         let (stop, stopping) = watch::channel(false);
         let stopped = || {
             let mut stopping = stopping.clone();
@@ -115,16 +126,25 @@ impl Server {
             stopping: stopping.clone(),
         };
         let proxies = Arc::new(proxies);
-        let serve = async |listener: Option<TcpListener>, router: Router| {
-            if let Some(listener) = listener {
-                let app = App { router, proxies: proxies.clone(), is_measured: true };
-                listen(listener, app, stopped()).await;
-            }
-        };
+        let limits = ConnectionLimits::new(&limits, proxies.clone());
+        let serve =
+            async |listener: Option<TcpListener>, router: Router, tls: &Option<TlsAcceptor>| {
+                if let Some(listener) = listener {
+                    let app = App {
+                        tls: tls.clone(),
+                        router,
+                        proxies: proxies.clone(),
+                        limits: limits.clone(),
+                        is_measured: true,
+                    };
+                    listen(listener, app, stopped()).await;
+                }
+            };
         let serving = async {
             tokio::join!(
-                serve(listeners.main, main_router(&api, &web, &roles)),
-                serve(listeners.geo, geo_router(&api)),
+                serve(listeners.main, main_router(&api, &web, &roles), &tls),
+                serve(listeners.geo, geo_router(&api), &tls),
+                serve(listeners.redirect, redirect, &None),
             );
             Ok::<_, ServeError>(())
         };
@@ -148,6 +168,7 @@ impl Server {
             () = serve_admin(listeners.admin, admin, metrics) => {}
             () = stop_on_signal => {}
             () = store.run_maintenance(clock::now) => {}
+            () = keep_current(certificate) => {}
         }
         store.close(clock::now()).await?;
         Ok(())
@@ -158,6 +179,7 @@ impl Server {
             main = address(&self.listeners.main)?.map(tracing::field::display),
             geo = address(&self.listeners.geo)?.map(tracing::field::display),
             admin = address(&self.listeners.admin)?.map(tracing::field::display),
+            redirect = address(&self.listeners.redirect)?.map(tracing::field::display),
             roles = %self.roles(),
             "serving"
         );
@@ -180,10 +202,24 @@ async fn serve_admin(
         return std::future::pending().await;
     };
     let router = admin::router(state, metrics.clone());
-    let app = App { router, proxies: Arc::new(Proxies::default()), is_measured: false };
+    let app = App {
+        router,
+        proxies: Arc::new(Proxies::default()),
+        limits: ConnectionLimits::none(),
+        tls: None,
+        is_measured: false,
+    };
     tokio::select! {
         () = listen(listener, app, std::future::pending()) => {}
         () = admin::run_upkeep(&metrics) => {}
+    }
+}
+
+/// Reads the certificate again when it changes.
+async fn keep_current(certificate: Option<Certificate>) {
+    match certificate {
+        Some(certificate) => certificate.keep_current().await,
+        None => std::future::pending().await,
     }
 }
 
@@ -192,17 +228,21 @@ struct Listeners {
     main: Option<TcpListener>,
     geo: Option<TcpListener>,
     admin: Option<TcpListener>,
+    /// Redirects http to https.
+    redirect: Option<TcpListener>,
 }
 
 impl Listeners {
     async fn bind(settings: &Settings) -> Result<Self, ServeError> {
         let server = &settings.server;
         let has_main = server.roles.have_main_listener();
+        let redirect = server.tls.as_ref().and_then(|tls| tls.redirect_listen);
         let has_geo = server.roles.has(ServerRole::Geo);
         Ok(Self {
             main: bind("server.listen", has_main.then_some(server.listen)).await?,
             geo: bind("server.geo_listen", has_geo.then_some(server.geo_listen)).await?,
             admin: bind("server.admin_listen", server.admin_listen).await?,
+            redirect: bind("server.tls.redirect_listen", redirect.filter(|_| has_main)).await?,
         })
     }
 }
