@@ -5,6 +5,7 @@
 
 #![expect(clippy::expect_used, reason = "a scenario fails by panicking when its setup fails")]
 
+mod abuse;
 mod clients;
 mod clock;
 mod disk;
@@ -13,6 +14,7 @@ mod fixture;
 mod kills;
 mod ledger;
 mod load;
+mod login;
 mod memory;
 mod network;
 mod outage;
@@ -83,7 +85,7 @@ macro_rules! scenario {
 }
 
 /// In the order of the report.
-const SCENARIOS: [Scenario; 12] = [
+const SCENARIOS: [Scenario; 13] = [
     scenario!(kills),
     Scenario { is_exclusive: true, ..scenario!(power) },
     scenario!(disk),
@@ -92,6 +94,7 @@ const SCENARIOS: [Scenario; 12] = [
     scenario!(replicas),
     scenario!(receivers),
     scenario!(clients),
+    scenario!(abuse),
     scenario!(clock),
     Scenario { is_long: true, ..scenario!(rate_window) },
     scenario!(memory),

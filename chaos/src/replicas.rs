@@ -6,18 +6,18 @@ use crate::{
     fixture::Fixture,
     ledger::Ledger,
     load::Load,
+    login::log_in,
     report::{ScenarioResult, format_time},
 };
 use groma_testkit::{
-    Engine, Response, ServerProcess,
-    http::{Request, percent_encode},
+    Engine, ServerProcess,
+    http::Request,
     postgres,
     server::{OWNER, PASSWORD, RATE_LIMIT},
     wait::retry,
 };
 use serde_json::{Value, json};
 use std::{
-    collections::BTreeMap,
     net::SocketAddr,
     sync::Arc,
     time::{Duration, Instant},
@@ -140,7 +140,7 @@ async fn revoke(fixture: &Fixture, rounds: u64) -> Result<ScenarioResult> {
     for round in 0..rounds {
         let token = fixture.new_token();
         let authorized = Request::get("/folders", &token);
-        let cookies = log_in(servers[0].main().address(), round).await?;
+        let cookies = log_in(servers[0].main().address(), OWNER, &password(round)).await?;
         let logged_in = Request::new("GET", "/folders").header("Cookie", &cookies);
         for server in &servers {
             ensure(authorized.send(server.main().address()).await?.status == 200, || {
@@ -188,35 +188,6 @@ async fn wait_for_status(
         .await?;
     }
     Ok(start.elapsed())
-}
-
-/// Logs the owner in and returns the cookies.
-async fn log_in(main: SocketAddr, round: u64) -> Result<String> {
-    let page = Request::new("GET", "/login").send(main).await?;
-    let text = page.text();
-    let token = text.split("name=\"csrf\" content=\"").nth(1).and_then(|t| t.split('"').next());
-    let token = token.ok_or("no form")?;
-    let mut cookies = BTreeMap::new();
-    let mut keep = |response: &Response| {
-        let pairs = response.headers.get_all("set-cookie").iter();
-        let pairs = pairs.filter_map(|cookie| cookie.to_str().ok()?.split(';').next());
-        let pairs = pairs.filter_map(|pair| pair.split_once('='));
-        cookies.extend(pairs.map(|(name, value)| (name.to_owned(), value.to_owned())));
-        cookies.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join("; ")
-    };
-    let kept = keep(&page);
-    let form = [("_csrf", token), ("email", OWNER), ("password", &password(round))]
-        .map(|(name, value)| format!("{name}={}", percent_encode(value)))
-        .join("&");
-    let response = Request::new("POST", "/login")
-        .header("Cookie", &kept)
-        .header("Origin", "http://test")
-        .header("Content-Type", "application/x-www-form-urlencoded")
-        .body(form)
-        .send(main)
-        .await?;
-    ensure(response.status == 303, || format!("login: {}", response.text()))?;
-    Ok(keep(&response))
 }
 
 /// Kills a replica during deliveries; the others take over its leased deliveries.

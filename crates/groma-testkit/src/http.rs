@@ -85,6 +85,15 @@ impl Request {
         head + &format!("Content-Length: {length}\r\n\r\n")
     }
 
+    pub(crate) fn body_bytes(&self) -> Vec<u8> {
+        self.body.clone().unwrap_or_default()
+    }
+
+    /// The request to an origin.
+    pub(crate) fn build_for<B>(&self, origin: &str, body: B) -> ureq::http::Request<B> {
+        self.build(&format!("{origin}{}", self.path), body)
+    }
+
     fn build<B>(&self, uri: &str, body: B) -> ureq::http::Request<B> {
         let mut request = ureq::http::Request::builder().method(self.method.as_str()).uri(uri);
         for (name, value) in &self.headers {

@@ -21,18 +21,28 @@ mod webhooks;
 pub(crate) use openapi::document as openapi_document;
 
 use crate::{
-    rate_windows::RateWindows, search_slots::SearchSlots, settings::Settings, tiles::TileCache,
+    http::{
+        HttpError,
+        body::{self, Pace},
+    },
+    quota::Quota,
+    rate_windows::RateWindows,
+    search_slots::SearchSlots,
+    settings::Settings,
+    tiles::TileCache,
 };
-use auth::RateLimitHeaders;
+use auth::{Caller, RateLimitHeaders};
 use axum::{
     Router,
+    body::Body,
+    http::HeaderMap,
     routing::{MethodFilter, MethodRouter, on},
 };
 use groma_domain::{Scope, TokenId, token::TokenPrefix};
 use groma_store::Store;
 use groma_webhooks::EndpointPolicy;
 use serde_json::Value;
-use std::sync::Arc;
+use std::{io::Read, sync::Arc};
 use utoipa::openapi::{PathItem, Paths, RefOr, Schema};
 use utoipa_axum::{router::UtoipaMethodRouter, routes};
 
@@ -46,6 +56,9 @@ pub(crate) struct Api {
     map_rate_limit_headers: RateLimitHeaders,
     geo_url: String,
     max_geojson_bytes: u64,
+    upload_pace: Pace,
+    /// The bodies on their way.
+    uploads: Arc<Quota<TokenId>>,
     tiles: Arc<TileCache>,
     endpoint_policy: EndpointPolicy,
     search_slots: SearchSlots,
@@ -71,6 +84,8 @@ impl Api {
             map_rate_limit_headers: RateLimitHeaders::new(limits.map_requests_per_minute),
             geo_url: settings.server.geo_public_url(),
             max_geojson_bytes: limits.geojson_bytes,
+            upload_pace: Pace::Steady(limits.body_timeout, limits.min_upload_rate),
+            uploads: Quota::new(limits.uploads, limits.uploads_per_token),
             tiles,
             endpoint_policy: settings.webhooks.endpoint_policy(),
             search_slots,
@@ -81,6 +96,22 @@ impl Api {
     /// The OpenAPI document of this installation.
     pub(crate) fn openapi_document(&self) -> &Value {
         &self.openapi_document
+    }
+
+    /// Receives the body of a request, if the caller's token does not send too many at the same time.
+    async fn read_body<R: Send + 'static>(
+        &self,
+        headers: &HeaderMap,
+        body: Body,
+        limit: u64,
+        caller: &Caller,
+        parse: impl Fn(&mut dyn Read) -> R + Clone + Send + 'static,
+    ) -> Result<(R, [u8; 16]), HttpError> {
+        let place = || {
+            let place = self.uploads.take(Some(caller.token.token), 1);
+            place.ok_or_else(HttpError::too_many_uploads)
+        };
+        body::read(headers, body, (limit, self.upload_pace), place, parse).await
     }
 }
 

@@ -9,6 +9,7 @@ mod logging;
 mod mail;
 mod metrics;
 mod password;
+mod quota;
 mod rate_windows;
 mod roles;
 mod search_slots;

@@ -29,6 +29,10 @@ pub(crate) fn install() -> Result<PrometheusHandle, BuildError> {
     );
     describe_gauge!("groma_requests_in_progress", "Requests in progress");
     describe_gauge!("groma_connections", "Open client connections");
+    describe_counter!(
+        "groma_connections_rejected_total",
+        "Connections closed at once because too many were open"
+    );
     describe_counter!("groma_rate_limited_total", "Requests rejected by the rate limit");
     describe_counter!("groma_logins_total", "Login attempts");
     describe_counter!("groma_mails_total", "Attempts to send a mail, by result");
@@ -42,6 +46,7 @@ pub(crate) fn install() -> Result<PrometheusHandle, BuildError> {
     // These are exposed from the start; the others once they have a value.
     gauge!("groma_requests_in_progress").set(0);
     gauge!("groma_connections").set(0);
+    counter!("groma_connections_rejected_total").absolute(0);
     counter!("groma_rate_limited_total").absolute(0);
     for outcome in LoginOutcome::ALL {
         counter!("groma_logins_total", "outcome" => outcome.name()).absolute(0);
@@ -108,6 +113,11 @@ pub(crate) fn open_connection() -> GaugeGuard {
     GaugeGuard::new(gauge!("groma_connections"))
 }
 
+/// Counts a connection that the limits rejected.
+pub(crate) fn connection_rejected() {
+    counter!("groma_connections_rejected_total").increment(1);
+}
+
 /// Counts a request that has its response.
 pub(crate) fn request_finished(class: RouteClass, status: StatusCode, elapsed: Duration) {
     let class = class.name();
@@ -148,6 +158,7 @@ fn status_label(status: StatusCode) -> &'static str {
         401 => "401",
         403 => "403",
         404 => "404",
+        408 => "408",
         409 => "409",
         413 => "413",
         429 => "429",

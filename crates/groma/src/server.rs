@@ -1,39 +1,37 @@
-//! The server: listeners and connections here, its parts below.
+//! The server: listeners here, its parts below.
 //!
-//! [`routes`] assembles the routers of the API and the web application, [`admin`] serves health and
-//! metrics to the operator, and [`serve`] runs everything until shutdown.
+//! [`connection`] speaks HTTP with a client, over [`tls`] if the settings ask for it, within
+//! [`connection_limits`]. [`routes`] assembles the routers of the API and the web application, [`admin`]
+//! serves health and metrics to the operator, and [`serve`] runs everything until shutdown.
 
 mod admin;
+mod connection;
+mod connection_limits;
 mod routes;
 mod serve;
+mod tls;
 
 pub(crate) use routes::openapi_document;
 pub(crate) use serve::{Server, webhook_sender};
+pub(crate) use tls::check_certificate;
 
 use crate::{
-    http::{self, client_address::Proxies},
+    http::{self, client_address::Proxies, security_headers},
     metrics::{self, RouteClass},
 };
 use axum::{Router, body::Body, response::Response};
-use hyper::{Request, body::Incoming, service::service_fn};
-use hyper_util::{
-    rt::{TokioExecutor, TokioIo, TokioTimer},
-    server::{conn::auto, graceful::GracefulShutdown},
-};
+use connection_limits::ConnectionLimits;
+use hyper::{Request, body::Incoming};
+use hyper_util::server::graceful::GracefulShutdown;
 use std::{
-    convert::Infallible,
     future::Future,
     net::IpAddr,
     sync::Arc,
     time::{Duration, Instant},
 };
-use tokio::{
-    net::{TcpListener, TcpStream},
-    sync::watch,
-};
+use tokio::{net::TcpListener, sync::watch};
+use tokio_rustls::TlsAcceptor;
 
-/// How long a client may take to send the headers of a request, or to send the next request.
-const HEADER_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long requests in progress may continue after shutdown begins.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 /// The pause after a failed accept.
@@ -44,6 +42,9 @@ const ACCEPT_RETRY: Duration = Duration::from_millis(50);
 struct App {
     router: Router,
     proxies: Arc<Proxies>,
+    limits: ConnectionLimits,
+    /// `None` for plain http.
+    tls: Option<TlsAcceptor>,
     /// Requests of the operator are not part of the metrics.
     is_measured: bool,
 }
@@ -57,7 +58,10 @@ impl App {
         }
         let (start, class) = (Instant::now(), RouteClass::of(request.uri().path()));
         let _in_progress = metrics::request_in_progress();
-        let response = http::respond(self.router.clone(), client, request).await;
+        let mut response = http::respond(self.router.clone(), client, request).await;
+        if self.tls.is_some() {
+            security_headers::require_https(&mut response);
+        }
         metrics::request_finished(class, response.status(), start.elapsed());
         response
     }
@@ -65,9 +69,6 @@ impl App {
 
 /// Serves connections until `shutdown`, then waits for the requests in progress.
 async fn listen(listener: TcpListener, app: App, shutdown: impl Future<Output = ()>) {
-    let mut builder = auto::Builder::new(TokioExecutor::new());
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT);
-    builder.http2().timer(TokioTimer::new()).keep_alive_interval(Some(HEADER_TIMEOUT));
     let graceful = GracefulShutdown::new();
     let (open, closed) = watch::channel(());
     let mut shutdown = std::pin::pin!(shutdown);
@@ -84,35 +85,20 @@ async fn listen(listener: TcpListener, app: App, shutdown: impl Future<Output = 
             },
             () = &mut shutdown => break,
         };
+        let peer = peer.ip();
+        let Some(place) = app.limits.admit(peer) else {
+            metrics::connection_rejected();
+            continue;
+        };
         let _ = stream.set_nodelay(true);
-        let (app, is_measured) = (app.clone(), app.is_measured);
-        let service = service_fn(move |request: Request<Incoming>| {
-            let app = app.clone();
-            async move { Ok::<_, Infallible>(app.respond(peer.ip(), request).await) }
-        });
-        let (builder, watcher, mut closed) = (builder.clone(), graceful.watcher(), closed.clone());
+        let (app, watcher, closed) = (app.clone(), graceful.watcher(), closed.clone());
         tokio::spawn(async move {
-            let _open = is_measured.then(metrics::open_connection);
-            tokio::select! {
-                has_data = has_data(&stream) => if !has_data { return },
-                _ = closed.changed() => return,
-            }
-            let connection =
-                builder.serve_connection_with_upgrades(TokioIo::new(stream), service).into_owned();
-            if let Err(error) = watcher.watch(connection).await {
-                tracing::debug!(%error, "connection ended early");
-            }
+            let _open = (place, app.is_measured.then(metrics::open_connection));
+            connection::serve(stream, peer, app, watcher, closed).await;
         });
     }
     drop((listener, open));
     if tokio::time::timeout(SHUTDOWN_TIMEOUT, graceful.shutdown()).await.is_err() {
         tracing::warn!("shutdown timed out; requests still in progress were aborted");
     }
-}
-
-/// Waits for the first byte, by which hyper detects the protocol without a time limit of its own.
-async fn has_data(stream: &TcpStream) -> bool {
-    let mut byte = [0];
-    let peeked = tokio::time::timeout(HEADER_TIMEOUT, stream.peek(&mut byte)).await;
-    matches!(peeked, Ok(Ok(1..)))
 }

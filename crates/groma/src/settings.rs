@@ -70,6 +70,15 @@ pub(crate) struct Server {
     pub(crate) admin_listen: Option<SocketAddr>,
     pub(crate) roles: Roles,
     pub(crate) trusted_proxies: Vec<IpNet>,
+    /// `None` if the listeners serve plain http.
+    pub(crate) tls: Option<Tls>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Tls {
+    pub(crate) certificate: PathBuf,
+    pub(crate) key: PathBuf,
+    pub(crate) redirect_listen: Option<SocketAddr>,
 }
 
 impl Server {
@@ -80,12 +89,17 @@ impl Server {
 
     /// The URL of the main listener as clients see it.
     pub(crate) fn public_url(&self) -> String {
-        self.public_url.clone().unwrap_or_else(|| format!("http://{}", self.listen))
+        self.public_url.clone().unwrap_or_else(|| self.url(self.listen))
     }
 
     /// The URL of the geo listener as clients see it.
     pub(crate) fn geo_public_url(&self) -> String {
-        self.geo_public_url.clone().unwrap_or_else(|| format!("http://{}", self.geo_listen))
+        self.geo_public_url.clone().unwrap_or_else(|| self.url(self.geo_listen))
+    }
+
+    fn url(&self, address: SocketAddr) -> String {
+        let scheme = if self.tls.is_some() { "https" } else { "http" };
+        format!("{scheme}://{address}")
     }
 }
 
@@ -102,6 +116,14 @@ pub(crate) struct Limits {
     pub(crate) searches_per_workspace: u32,
     pub(crate) geojson_bytes: u64,
     pub(crate) tile_cache_bytes: u64,
+    /// The time for a form, and the longest pause in a GeoJSON body.
+    pub(crate) body_timeout: Duration,
+    /// Bytes per second; 0 if there is no minimum.
+    pub(crate) min_upload_rate: u64,
+    pub(crate) uploads_per_token: u64,
+    pub(crate) uploads: u64,
+    pub(crate) connections_per_address: u64,
+    pub(crate) connections: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -174,7 +196,7 @@ pub(crate) enum SettingsError {
 }
 
 impl SettingsError {
-    fn new(name: &str, reason: impl fmt::Display) -> Self {
+    pub(crate) fn new(name: &str, reason: impl fmt::Display) -> Self {
         Self::Setting { name: name.to_owned(), reason: reason.to_string() }
     }
 }

@@ -28,6 +28,7 @@ mod login;
 pub(crate) mod mail;
 mod map;
 mod page;
+mod password_queue;
 mod password_reset;
 mod record_data;
 mod records;
@@ -44,13 +45,15 @@ mod verification;
 pub(crate) use error::WebError;
 use i18n::Localizer;
 use mail::{MailWriter, Notice, NoticeRecipient};
+use password_queue::PasswordQueue;
 use request_context::RequestContext;
 
 use crate::{
     http::{HttpError, security_headers},
+    quota::Quota,
     rate_windows::RateWindows,
     search_slots::SearchSlots,
-    settings::Settings,
+    settings::{Limits, Settings},
     tiles::TileCache,
 };
 use axum::{
@@ -62,9 +65,8 @@ use axum::{
 use groma_domain::{Email, UserId, secret::Secret, token::TokenPrefix};
 use groma_store::Store;
 use groma_webhooks::EndpointPolicy;
-use std::sync::Arc;
+use std::{net::IpAddr, sync::Arc};
 use subtle::ConstantTimeEq;
-use tokio::sync::Semaphore;
 
 /// The state that the handlers share.
 pub(crate) struct Web {
@@ -96,9 +98,15 @@ pub(crate) struct Web {
     /// The URL of the map style, and the hosts that it loads from.
     pub(crate) map_style: Option<String>,
     pub(crate) map_hosts: Vec<String>,
-    /// Limits concurrent password checks, which take much memory.
-    password_checks: Semaphore,
+    passwords: PasswordQueue,
+    limits: Limits,
+    /// The memory for forms of strangers that are on their way.
+    form_memory: Arc<Quota<IpAddr>>,
 }
+
+/// The memory for forms of strangers in all, and for those from one address.
+const FORM_MEMORY: u64 = 16 << 20;
+const FORM_MEMORY_PER_ADDRESS: u64 = 1 << 20;
 
 pub(crate) type Shared = Arc<Web>;
 
@@ -128,7 +136,9 @@ impl Web {
             setup_code: new_secret()?,
             map_style: settings.map.style.clone(),
             map_hosts: settings.map.hosts.clone(),
-            password_checks: Semaphore::new(2),
+            passwords: PasswordQueue::new(),
+            limits: settings.limits.clone(),
+            form_memory: Quota::new(FORM_MEMORY, FORM_MEMORY_PER_ADDRESS),
         })
     }
 

@@ -6,7 +6,7 @@ pub(crate) mod sqlite;
 
 use super::{Account, AccountTx, Accounts, MembershipWrite, UserWrite, entry};
 use crate::{
-    NewMail, Result,
+    NewMail, NewSecurityEntry, Result,
     actor::AuthorizedActor,
     engine::{dispatch, impl_work, random},
     mail::{self, MailKind},

@@ -27,6 +27,7 @@ pub struct ServerProcess {
     main: Client,
     geo: Client,
     admin: Option<Client>,
+    redirect: Option<Client>,
     log: Arc<Mutex<String>>,
     stdout: Arc<Mutex<String>>,
     readers: Vec<JoinHandle<()>>,
@@ -58,16 +59,18 @@ impl ServerProcess {
             main: nowhere.clone(),
             geo: nowhere,
             admin: None,
+            redirect: None,
             log,
             stdout: printed,
             readers,
         };
         // The channel closes when the process exits.
         match addresses.recv_timeout(timeout) {
-            Ok([main, geo, admin]) => {
+            Ok([main, geo, admin, redirect]) => {
                 process.main = main.map_or(process.main.clone(), Client::new);
                 process.geo = geo.map_or(process.geo.clone(), Client::new);
                 process.admin = admin.map(Client::new);
+                process.redirect = redirect.map(Client::new);
                 Ok(process)
             }
             Err(_) => Err(format!("the program does not serve: {}", process.log()).into()),
@@ -87,6 +90,11 @@ impl ServerProcess {
     /// A client of the admin address, which the settings must have.
     pub fn admin(&self) -> &Client {
         self.admin.as_ref().expect("server.admin_listen is not set")
+    }
+
+    /// A client of the address that redirects to https, which the settings must have.
+    pub fn redirect(&self) -> &Client {
+        self.redirect.as_ref().expect("server.tls.redirect_listen is not set")
     }
 
     /// The process id.
@@ -163,10 +171,10 @@ fn copy_lines(from: impl Read, to: &Mutex<String>, inspect: impl Fn(&str)) {
     }
 }
 
-/// The main, geo and admin addresses of the log line that announces them.
-fn parse_addresses(line: &str) -> Option<[Option<SocketAddr>; 3]> {
+/// The main, geo, admin and redirect addresses of the log line that announces them.
+fn parse_addresses(line: &str) -> Option<[Option<SocketAddr>; 4]> {
     let entry: Value = serde_json::from_str(line).ok()?;
     let address = |name: &str| entry[name].as_str().and_then(|text| text.parse().ok());
-    let addresses = ["main", "geo", "admin"].map(address);
+    let addresses = ["main", "geo", "admin", "redirect"].map(address);
     (entry["message"] == "serving" || addresses.iter().any(Option::is_some)).then_some(addresses)
 }

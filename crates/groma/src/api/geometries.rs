@@ -55,7 +55,8 @@ async fn post(api: ApiState, caller: Caller, request: Request) -> Result<Respons
     body::require_media_type(&parts.headers, &["application/json", "application/geo+json"])?;
     let key = KeyHeader::parse(&parts.headers)?;
     let limit = api.max_geojson_bytes;
-    let (features, hash) = body::read(&parts.headers, body, limit, read_features).await?;
+    let (features, hash) =
+        api.read_body(&parts.headers, body, limit, &caller, read_features).await?;
     let features = features.map_err(|error| match error {
         ReadError::Invalid(errors) => HttpError::bad_body(errors.into_iter().map(detail).collect()),
         ReadError::Input(error) => body::read_error(&error, limit),

@@ -50,7 +50,7 @@ async fn create(api: ApiState, caller: Caller, request: Request) -> Result<Respo
         let mut bytes = Vec::new();
         input.read_to_end(&mut bytes).map(|_| bytes)
     };
-    let (bytes, hash) = body::read(&parts.headers, body, MAX_BODY_BYTES, read).await?;
+    let (bytes, hash) = api.read_body(&parts.headers, body, MAX_BODY_BYTES, &caller, read).await?;
     let bytes = bytes.map_err(|error| body::read_error(&error, MAX_BODY_BYTES))?;
     let outcome = api.store.create_endpoint(NewEndpoint {
         workspace: caller.token.workspace,

@@ -130,6 +130,7 @@ fn json_report(
     let strings = |networks: &[ipnet::IpNet]| -> Vec<String> {
         networks.iter().map(ToString::to_string).collect()
     };
+    let redirect = server.tls.as_ref().and_then(|tls| tls.redirect_listen);
     let has_key = webhooks.encryption_key.is_some();
     let has_previous_key = webhooks.previous_encryption_key.is_some();
     let has_password = smtp.as_ref().is_some_and(|smtp| smtp.credentials.is_some());
@@ -159,6 +160,9 @@ fn json_report(
             "server.admin_listen": server.admin_listen.map(|address| address.to_string()),
             "server.roles": server.roles.to_string(),
             "server.trusted_proxies": strings(&server.trusted_proxies),
+            "server.tls.certificate": server.tls.as_ref().map(|tls| &tls.certificate),
+            "server.tls.key": server.tls.as_ref().map(|tls| &tls.key),
+            "server.tls.redirect_listen": redirect.map(|address| address.to_string()),
             "limits.requests_per_minute": limits.requests_per_minute,
             "limits.map_requests_per_minute": limits.map_requests_per_minute,
             "limits.pages_per_minute": limits.pages_per_minute,
@@ -167,6 +171,12 @@ fn json_report(
             "limits.searches_per_workspace": limits.searches_per_workspace,
             "limits.geojson_bytes": limits.geojson_bytes,
             "limits.tile_cache_bytes": limits.tile_cache_bytes,
+            "limits.body_seconds": limits.body_timeout.as_secs(),
+            "limits.min_upload_rate": limits.min_upload_rate,
+            "limits.uploads_per_token": limits.uploads_per_token,
+            "limits.uploads": limits.uploads,
+            "limits.connections_per_address": limits.connections_per_address,
+            "limits.connections": limits.connections,
             "webhooks.allow_http": webhooks.allow_http,
             "webhooks.allow_networks": strings(&webhooks.allow_networks),
             "webhooks.encryption_key": if has_key { "set" } else { "not set" },

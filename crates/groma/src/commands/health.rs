@@ -44,6 +44,12 @@ pub(super) async fn is_groma(address: SocketAddr) -> bool {
     head.contains("\r\nx-request-id: ")
 }
 
+/// Whether a server with TLS listens at this address: it answers plain http with an alert.
+pub(super) async fn is_tls_server(address: SocketAddr) -> bool {
+    let response = get(address, "/healthz", IDENTIFICATION_TIMEOUT).await.unwrap_or_default();
+    response.starts_with("\u{15}\u{3}")
+}
+
 /// The response to a GET request, with its headers.
 async fn get(address: SocketAddr, path: &str, timeout: Duration) -> std::io::Result<String> {
     let response = async {

@@ -1,6 +1,10 @@
-//! Request bodies: decompressed, limited in size and read as a stream.
+//! Request bodies: received within a time, decompressed and limited in size.
+//!
+//! No thread waits for a client. A body is received in memory, a large one in a temporary file, and only
+//! then parsed, on a blocking thread.
 
 use super::HttpError;
+use crate::quota::Share;
 use axum::{
     body::{Body, BodyDataStream},
     http::{HeaderMap, header},
@@ -8,18 +12,28 @@ use axum::{
 use bytes::Bytes;
 use futures_util::StreamExt;
 use std::{
+    fs::File,
     io::{self, Read, Seek, Write},
+    net::IpAddr,
     time::Duration,
 };
 use tempfile::SpooledTempFile;
-use tokio_util::io::{StreamReader, SyncIoBridge};
+use tokio::time::Instant;
 use twox_hash::XxHash3_128;
 
-/// How much is buffered before a blocking thread starts to read, so that a slow client does not occupy
-/// a thread for a small body.
-const BUFFERED_BYTES: usize = 1 << 20;
-/// The longest pause of a client in the middle of a body.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
+/// How much of a body is in memory; the rest goes to an unnamed temporary file.
+const MEMORY_BYTES: usize = 1 << 20;
+/// A body that is no larger and arrives within this time needs no place among the uploads. So a burst of
+/// ordinary requests is never rejected.
+const FREE_BYTES: usize = 64 << 10;
+const FREE_TIME: Duration = Duration::from_secs(1);
+/// The memory of a form that counts against a quota grows in these steps.
+const FORM_STEP: usize = 1 << 10;
+/// Browsers send a form together with its headers.
+const FREE_FORM_TIME: Duration = Duration::from_millis(100);
+/// The largest window of a compressed body that decoders must support (RFC 9659). The memory of a decoder
+/// is of this size.
+const ZSTD_WINDOW_LOG: u32 = 23;
 
 /// Rejects a body whose media type is not one of `allowed`.
 pub(crate) fn require_media_type(headers: &HeaderMap, allowed: &[&str]) -> Result<(), HttpError> {
@@ -32,50 +46,221 @@ pub(crate) fn require_media_type(headers: &HeaderMap, allowed: &[&str]) -> Resul
     }
 }
 
-/// Passes the decompressed body to `parse` on a blocking thread. Returns its result and the hash of the
-/// bytes that it read.
-pub(crate) async fn read<R: Send + 'static>(
-    headers: &HeaderMap,
-    body: Body,
-    limit: u64,
-    parse: impl FnOnce(&mut dyn Read) -> R + Send + 'static,
-) -> Result<(R, [u8; 16]), HttpError> {
-    let encoding = ContentEncoding::parse(headers)?;
-    let mut stream = body.into_data_stream();
-    let mut buffer = Vec::new();
-    let mut is_complete = false;
-    while buffer.len() < BUFFERED_BYTES && !is_complete {
-        match next_chunk(&mut stream).await {
-            Some(chunk) => {
-                buffer.extend_from_slice(&chunk.map_err(|error| read_error(&error, limit))?);
+/// How long a client can take to send a body.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Pace {
+    /// The whole body within this time.
+    Within(Duration),
+    /// No pause longer than this, and at least this many bytes per second after this time.
+    Steady(Duration, u64),
+}
+
+impl Pace {
+    /// When the next piece must be there.
+    fn deadline(self, start: Instant, received: u64) -> Instant {
+        match self {
+            Self::Within(time) => start + time,
+            Self::Steady(pause, 0) => Instant::now() + pause,
+            Self::Steady(pause, rate) => {
+                let earned = Duration::from_millis(received.saturating_mul(1_000) / rate);
+                (Instant::now() + pause).min(start + pause + earned)
             }
-            None => is_complete = true,
         }
     }
-    let parse = move |rest: &mut dyn Read| {
-        let mut encoded = io::Cursor::new(buffer).chain(rest);
-        let decoded = encoding.decode(&mut encoded)?;
+}
+
+/// A body on its way.
+struct Incoming {
+    stream: BodyDataStream,
+    pace: Pace,
+    start: Instant,
+    limit: u64,
+    received: u64,
+    buffer: Vec<u8>,
+}
+
+impl Incoming {
+    fn new(body: Body, pace: Pace, limit: u64) -> Self {
+        let stream = body.into_data_stream();
+        Self { stream, pace, start: Instant::now(), limit, received: 0, buffer: Vec::new() }
+    }
+
+    /// The next piece; `None` at the end.
+    async fn next(&mut self) -> io::Result<Option<Bytes>> {
+        let deadline = self.pace.deadline(self.start, self.received);
+        let chunk = tokio::time::timeout_at(deadline, self.stream.next()).await;
+        let Some(chunk) = chunk.map_err(|_| io::ErrorKind::TimedOut)? else { return Ok(None) };
+        let chunk = chunk.map_err(io::Error::other)?;
+        self.received += chunk.len() as u64;
+        if self.received > self.limit {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        Ok(Some(chunk))
+    }
+
+    /// Receives until the buffer has this size. Returns whether the body is complete.
+    async fn fill(&mut self, size: usize) -> io::Result<bool> {
+        while self.buffer.len() < size {
+            // Copied, because a piece keeps the whole read buffer of its connection.
+            match self.next().await? {
+                Some(chunk) => self.buffer.extend_from_slice(&chunk),
+                None => return Ok(true),
+            }
+        }
+        Ok(false)
+    }
+
+    /// Receives the rest, beyond the buffer in a temporary file.
+    async fn receive_rest(&mut self) -> Result<Option<File>, HttpError> {
+        let mut file = None;
+        while !self.fill(MEMORY_BYTES).await.map_err(|error| read_error(&error, self.limit))? {
+            let buffer = std::mem::take(&mut self.buffer);
+            let appended = in_background(move || append(buffer, file)).await?;
+            (self.buffer, file) =
+                appended.map_err(|error| HttpError::internal(error.to_string()))?;
+        }
+        Ok(file)
+    }
+}
+
+/// Moves the contents of the buffer to the file.
+fn append(mut buffer: Vec<u8>, file: Option<File>) -> io::Result<(Vec<u8>, Option<File>)> {
+    let mut file = match file {
+        Some(file) => file,
+        None => tempfile::tempfile()?,
+    };
+    file.write_all(&buffer)?;
+    buffer.clear();
+    Ok((buffer, Some(file)))
+}
+
+async fn in_background<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, HttpError> {
+    let result = tokio::task::spawn_blocking(work).await;
+    result.map_err(|error| HttpError::internal(error.to_string()))
+}
+
+/// Receives a body and passes it, decompressed, to `parse` on a blocking thread. Returns its result and
+/// the hash of the bytes that it read. A body that does not arrive at once needs a place, which `admit`
+/// returns.
+pub(crate) async fn read<R: Send + 'static, P>(
+    headers: &HeaderMap,
+    body: Body,
+    (limit, pace): (u64, Pace),
+    admit: impl FnOnce() -> Result<P, HttpError>,
+    parse: impl Fn(&mut dyn Read) -> R + Clone + Send + 'static,
+) -> Result<(R, [u8; 16]), HttpError> {
+    let encoding = ContentEncoding::parse(headers)?;
+    let failed = |error: io::Error| read_error(&error, limit);
+    let mut body = Incoming::new(body, pace, limit);
+    let parse = move |input: &mut dyn Read| -> io::Result<_> {
+        let decoded = encoding.decode(input)?;
         let mut body = LimitedReader { inner: decoded, left: limit, hash: XxHash3_128::new() };
         let result = parse(&mut body);
         Ok((result, body.hash.finish_128().to_be_bytes()))
     };
-    let result = if is_complete {
-        tokio::task::spawn_blocking(move || parse(&mut io::empty())).await
-    } else {
-        let stream = futures_util::stream::unfold(stream, |mut stream| async move {
-            next_chunk(&mut stream).await.map(|chunk| (chunk, stream))
-        });
-        let mut rest = SyncIoBridge::new(StreamReader::new(Box::pin(stream)));
-        tokio::task::spawn_blocking(move || parse(&mut rest)).await
-    };
-    let result: io::Result<_> = result.map_err(|error| HttpError::internal(error.to_string()))?;
-    result.map_err(|error| read_error(&error, limit))
+    let start = tokio::time::timeout(FREE_TIME, body.fill(FREE_BYTES)).await;
+    let mut file = None;
+    if !start.unwrap_or(Ok(false)).map_err(failed)? {
+        let _place = admit()?;
+        if !body.fill(MEMORY_BYTES).await.map_err(failed)? {
+            // An error at the beginning is reported at once, not after minutes.
+            let (buffer, parse) = (std::mem::take(&mut body.buffer), parse.clone());
+            let (buffer, error) = in_background(move || {
+                let mut start = BodyStart { bytes: &buffer, is_at_end: false };
+                let result = parse(&mut start);
+                let is_at_end = start.is_at_end;
+                (buffer, (!is_at_end).then_some(result))
+            })
+            .await?;
+            if let Some(result) = error {
+                return result.map_err(failed);
+            }
+            body.buffer = buffer;
+            file = body.receive_rest().await?;
+        }
+    }
+    let buffer = body.buffer;
+    let parsed = in_background(move || match file {
+        Some(mut file) => {
+            file.rewind()?;
+            parse(&mut io::BufReader::new(file).chain(buffer.as_slice()))
+        }
+        None => parse(&mut buffer.as_slice()),
+    });
+    parsed.await?.map_err(failed)
 }
 
-async fn next_chunk(stream: &mut BodyDataStream) -> Option<io::Result<Bytes>> {
-    match tokio::time::timeout(IDLE_TIMEOUT, stream.next()).await {
-        Ok(chunk) => chunk.map(|chunk| chunk.map_err(io::Error::other)),
-        Err(_) => Some(Err(io::ErrorKind::TimedOut.into())),
+/// The beginning of a body whose rest has not arrived.
+struct BodyStart<'b> {
+    bytes: &'b [u8],
+    /// Whether the reader wanted more. Then its result is not meaningful.
+    is_at_end: bool,
+}
+
+impl Read for BodyStart<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.bytes.is_empty() {
+            self.is_at_end = true;
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        self.bytes.read(buffer)
+    }
+}
+
+/// Why a form was not received.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FormError {
+    TooLarge,
+    TooSlow,
+    /// Too many forms of strangers are in memory.
+    Busy,
+    Incomplete,
+}
+
+impl From<io::Error> for FormError {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::FileTooLarge => Self::TooLarge,
+            io::ErrorKind::TimedOut => Self::TooSlow,
+            _ => Self::Incomplete,
+        }
+    }
+}
+
+/// Receives a form of a member in memory.
+pub(crate) async fn read_form(body: Body, limit: usize, pace: Pace) -> Result<Vec<u8>, FormError> {
+    let mut body = Incoming::new(body, pace, limit as u64);
+    body.fill(usize::MAX).await?;
+    Ok(body.buffer)
+}
+
+/// Receives a form of a stranger in memory. If it does not arrive at once, its memory counts against a
+/// quota, of which `admit` returns a share. So stalled forms do not keep others from logging in.
+pub(crate) async fn read_stranger_form(
+    body: Body,
+    limit: usize,
+    pace: Pace,
+    admit: impl FnOnce() -> Option<Share<IpAddr>>,
+) -> Result<Vec<u8>, FormError> {
+    let mut body = Incoming::new(body, pace, limit as u64);
+    if let Ok(received) = tokio::time::timeout(FREE_FORM_TIME, body.fill(usize::MAX)).await {
+        received?;
+        return Ok(body.buffer);
+    }
+    let mut memory = admit().ok_or(FormError::Busy)?;
+    body.buffer.shrink_to_fit();
+    let mut missing = body.buffer.capacity();
+    loop {
+        if missing > 0 && !memory.grow(missing as u64) {
+            return Err(FormError::Busy);
+        }
+        let Some(chunk) = body.next().await? else { return Ok(body.buffer) };
+        let free = body.buffer.capacity() - body.buffer.len();
+        missing = chunk.len().saturating_sub(free).next_multiple_of(FORM_STEP);
+        body.buffer.reserve_exact(free + missing);
+        body.buffer.extend_from_slice(&chunk);
     }
 }
 
@@ -116,13 +301,28 @@ impl ContentEncoding {
         Ok(match self {
             Self::Identity => Box::new(encoded),
             Self::Gzip => Box::new(flate2::read::MultiGzDecoder::new(encoded)),
-            Self::Brotli => Box::new(brotli::Decompressor::new(encoded, 4096)),
-            Self::Zstd => Box::new(zstd::stream::read::Decoder::new(encoded)?),
+            Self::Brotli => Box::new(brotli::Decompressor::new(standard_brotli(encoded)?, 4096)),
+            Self::Zstd => {
+                let mut decoder = zstd::stream::read::Decoder::new(encoded)?;
+                decoder.window_log_max(ZSTD_WINDOW_LOG)?;
+                Box::new(decoder)
+            }
         })
     }
 }
 
-/// How much of a body stays in memory; the rest goes to an unnamed temporary file.
+/// Rejects brotli with a large window, an extension of the format with windows of up to 1 GB. The decoder
+/// has no option for this; such a body begins with a pattern that RFC 7932 does not allow.
+fn standard_brotli<'r>(encoded: &'r mut dyn Read) -> io::Result<impl Read + 'r> {
+    let mut first = Vec::new();
+    encoded.take(1).read_to_end(&mut first)?;
+    if first.first().is_some_and(|byte| byte & 0x7f == 0x11) {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    Ok(io::Cursor::new(first).chain(encoded))
+}
+
+/// How much of a decompressed body stays in memory; the rest goes to an unnamed temporary file.
 const SPOOL_MEMORY_BYTES: usize = 8 << 20;
 
 /// A body that can be read again from its start.

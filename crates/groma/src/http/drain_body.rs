@@ -45,9 +45,22 @@ impl UnreadBody {
     pub(super) async fn drain(self, response: &mut Response) {
         let mut body = SharedBody(self.body);
         let is_at_end = tokio::time::timeout(TOTAL_TIMEOUT, read_to_end(&mut body)).await;
-        if !is_at_end.unwrap_or(false) && self.version <= Version::HTTP_11 {
-            response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        if !is_at_end.unwrap_or(false) {
+            close(self.version, response);
         }
+    }
+
+    /// Leaves the rest of the body unread. Unless it has arrived, the response closes the connection.
+    pub(super) fn abandon(self, response: &mut Response) {
+        if !self.body.lock().is_end_stream() {
+            close(self.version, response);
+        }
+    }
+}
+
+fn close(version: Version, response: &mut Response) {
+    if version <= Version::HTTP_11 {
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
 }
 

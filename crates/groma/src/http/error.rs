@@ -131,6 +131,12 @@ impl HttpError {
         Self { header: Some(Box::new(header)), ..Self::new(StatusCode::TOO_MANY_REQUESTS, message) }
     }
 
+    pub(crate) fn too_many_uploads() -> Self {
+        let message = "Too many uploads at the same time; wait until one of them is complete";
+        let header = (header::RETRY_AFTER, HeaderValue::from_static("1"));
+        Self { header: Some(Box::new(header)), ..Self::new(StatusCode::TOO_MANY_REQUESTS, message) }
+    }
+
     pub(crate) fn internal(cause: impl Into<String>) -> Self {
         let message = "Internal server error";
         Self { cause: Some(cause.into()), ..Self::new(StatusCode::INTERNAL_SERVER_ERROR, message) }

@@ -58,7 +58,16 @@ pub(crate) async fn respond(mut router: Router, client: Client, mut request: Req
         tracing::error!(request_id, client = %address, %method, path, %cause, "request failed");
     }
     if let Some(unread_body) = unread_body {
-        unread_body.drain(&mut response).await;
+        let is_too_slow = matches!(
+            response.status(),
+            StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS
+        );
+        if is_too_slow && !is_api {
+            // A form that did not arrive in time. Waiting longer would take memory.
+            unread_body.abandon(&mut response);
+        } else {
+            unread_body.drain(&mut response).await;
+        }
     }
     let is_client_error = response.status().is_client_error();
     let headers = response.headers_mut();

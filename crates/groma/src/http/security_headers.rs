@@ -16,6 +16,14 @@ pub(crate) fn mark(response: &mut Response) {
     response.extensions_mut().insert(FinalResponse);
 }
 
+/// Tells browsers to use https for this host. Pages have this header already.
+pub(crate) fn require_https(response: &mut Response) {
+    let headers = response.headers_mut();
+    headers
+        .entry(header::STRICT_TRANSPORT_SECURITY)
+        .or_insert(HeaderValue::from_static("max-age=63072000"));
+}
+
 /// Sets the headers of a page. Its map may load from the origins in `hosts` as well.
 pub(crate) fn secure(response: &mut Response, is_https: bool, hosts: &[String]) {
     mark(response);

@@ -4,10 +4,10 @@ use crate::{
     api::{self, ApiState},
     http::HttpError,
     roles::{Roles, ServerRole},
-    settings::Settings,
+    settings::{Server, Settings},
     web,
 };
-use axum::Router;
+use axum::{Router, extract::Request, http::uri::PathAndQuery, response::Redirect};
 use serde_json::Value;
 
 /// The router of the main listener: the API with its documentation and the web application, as far as
@@ -32,6 +32,18 @@ pub(super) fn main_router(api: &ApiState, web: &web::Shared, roles: &Roles) -> R
 /// The router of the geo listener.
 pub(super) fn geo_router(api: &ApiState) -> Router {
     api::geo_router(api).fallback(async || HttpError::route_not_found())
+}
+
+/// The router that redirects every http request to the public URL of the main listener. The new URL does
+/// not come from the request, so that no one can make it lead elsewhere.
+pub(super) fn redirect_router(server: &Server) -> Router {
+    let url = server.public_url();
+    Router::new().fallback(async move |request: Request| {
+        let path = request.uri().path_and_query().map(PathAndQuery::as_str);
+        // The path of a request can be `*`.
+        let path = path.filter(|path| path.starts_with('/')).unwrap_or("/");
+        Redirect::permanent(&format!("{url}{path}"))
+    })
 }
 
 /// The OpenAPI document of an installation with these settings.

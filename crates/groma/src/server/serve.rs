@@ -1,10 +1,11 @@
 //! Running the server: the listeners and the delivery loop of its roles, until shutdown.
 
 use super::{
-    App,
+    App, ConnectionLimits,
     admin::{self, AdminState},
     listen,
-    routes::{geo_router, main_router},
+    routes::{self, geo_router, main_router},
+    tls::Certificate,
 };
 use crate::{
     api::Api,
@@ -14,7 +15,7 @@ use crate::{
     metrics,
     roles::{Roles, ServerRole},
     search_slots::SearchSlots,
-    settings::{Settings, Webhooks},
+    settings::{Settings, SettingsError, Webhooks},
     tiles::TileCache,
     web::Web,
 };
@@ -25,6 +26,7 @@ use metrics_exporter_prometheus::PrometheusHandle;
 use std::{future::Future, io, net::SocketAddr, sync::Arc};
 use thiserror::Error;
 use tokio::{net::TcpListener, sync::watch};
+use tokio_rustls::TlsAcceptor;
 
 /// Why the server cannot start or had to stop.
 #[derive(Debug, Error)]
@@ -35,6 +37,9 @@ pub(crate) enum ServeError {
     /// The address of a listener cannot be read.
     #[error(transparent)]
     Io(#[from] io::Error),
+    /// A setting cannot be used, such as a file.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
     /// The database failed.
     #[error(transparent)]
     Store(#[from] groma_store::Error),
@@ -58,6 +63,7 @@ pub(crate) struct Server {
     settings: Settings,
     store: Store,
     listeners: Listeners,
+    certificate: Option<Certificate>,
     deliveries: Option<DeliveryLoop>,
     mailer: Option<Mailer>,
     tiles: Arc<TileCache>,
@@ -68,6 +74,7 @@ pub(crate) struct Server {
 impl Server {
     /// Opens the listeners and prepares everything that can fail.
     pub(crate) async fn bind(settings: Settings, store: Store) -> Result<Self, ServeError> {
+        let certificate = settings.server.tls.as_ref().map(Certificate::load).transpose()?;
         store.claim()?;
         let listeners = Listeners::bind(&settings).await?;
         let settings = settings.bound(address(&listeners.main)?, address(&listeners.geo)?);
@@ -88,7 +95,7 @@ impl Server {
         let api = Arc::new(Api::new(&settings, store.clone(), tiles.clone(), slots.clone()));
         let web = Web::new(&settings, store.clone(), tiles.clone(), slots);
         let web = Arc::new(web.map_err(ServeError::Random)?);
-        Ok(Self { settings, store, listeners, deliveries, mailer, tiles, api, web })
+        Ok(Self { settings, store, listeners, certificate, deliveries, mailer, tiles, api, web })
     }
 
     pub(crate) fn settings(&self) -> &Settings {
@@ -113,8 +120,11 @@ impl Server {
         self.log_start()?;
         let metrics = self.listeners.admin.is_some().then(metrics::install).transpose()?;
         let (roles, proxies) = (self.roles().clone(), self.settings.server.proxies());
+        let limits = self.settings.limits.clone();
         let log_retention = self.settings.security.log_retention;
-        let Self { store, listeners, deliveries, mailer, tiles, api, web, .. } = self;
+        let redirect = routes::redirect_router(&self.settings.server);
+        let Self { store, listeners, certificate, deliveries, mailer, tiles, api, web, .. } = self;
+        let tls = certificate.as_ref().map(Certificate::acceptor).transpose()?;
         let (stop, stopping) = watch::channel(false);
         let stopped = || {
             let mut stopping = stopping.clone();
@@ -131,16 +141,25 @@ impl Server {
             stopping: stopping.clone(),
         };
         let proxies = Arc::new(proxies);
-        let serve = async |listener: Option<TcpListener>, router: Router| {
-            if let Some(listener) = listener {
-                let app = App { router, proxies: proxies.clone(), is_measured: true };
-                listen(listener, app, stopped()).await;
-            }
-        };
+        let limits = ConnectionLimits::new(&limits, proxies.clone());
+        let serve =
+            async |listener: Option<TcpListener>, router: Router, tls: &Option<TlsAcceptor>| {
+                if let Some(listener) = listener {
+                    let app = App {
+                        tls: tls.clone(),
+                        router,
+                        proxies: proxies.clone(),
+                        limits: limits.clone(),
+                        is_measured: true,
+                    };
+                    listen(listener, app, stopped()).await;
+                }
+            };
         let serving = async {
             tokio::join!(
-                serve(listeners.main, main_router(&api, &web, &roles)),
-                serve(listeners.geo, geo_router(&api)),
+                serve(listeners.main, main_router(&api, &web, &roles), &tls),
+                serve(listeners.geo, geo_router(&api), &tls),
+                serve(listeners.redirect, redirect, &None),
             );
             Ok::<_, ServeError>(())
         };
@@ -171,6 +190,7 @@ impl Server {
             () = serve_admin(listeners.admin, admin, metrics) => {}
             () = stop_on_signal => {}
             () = store.run_maintenance(clock::now, log_retention) => {}
+            () = keep_current(certificate) => {}
         }
         store.close(clock::now()).await?;
         Ok(())
@@ -181,6 +201,7 @@ impl Server {
             main = address(&self.listeners.main)?.map(tracing::field::display),
             geo = address(&self.listeners.geo)?.map(tracing::field::display),
             admin = address(&self.listeners.admin)?.map(tracing::field::display),
+            redirect = address(&self.listeners.redirect)?.map(tracing::field::display),
             roles = %self.roles(),
             "serving"
         );
@@ -203,10 +224,24 @@ async fn serve_admin(
         return std::future::pending().await;
     };
     let router = admin::router(state, metrics.clone());
-    let app = App { router, proxies: Arc::new(Proxies::default()), is_measured: false };
+    let app = App {
+        router,
+        proxies: Arc::new(Proxies::default()),
+        limits: ConnectionLimits::none(),
+        tls: None,
+        is_measured: false,
+    };
     tokio::select! {
         () = listen(listener, app, std::future::pending()) => {}
         () = admin::run_upkeep(&metrics) => {}
+    }
+}
+
+/// Reads the certificate again when it changes.
+async fn keep_current(certificate: Option<Certificate>) {
+    match certificate {
+        Some(certificate) => certificate.keep_current().await,
+        None => std::future::pending().await,
     }
 }
 
@@ -215,17 +250,21 @@ struct Listeners {
     main: Option<TcpListener>,
     geo: Option<TcpListener>,
     admin: Option<TcpListener>,
+    /// Redirects http to https.
+    redirect: Option<TcpListener>,
 }
 
 impl Listeners {
     async fn bind(settings: &Settings) -> Result<Self, ServeError> {
         let server = &settings.server;
         let has_main = server.roles.have_main_listener();
+        let redirect = server.tls.as_ref().and_then(|tls| tls.redirect_listen);
         let has_geo = server.roles.has(ServerRole::Geo);
         Ok(Self {
             main: bind("server.listen", has_main.then_some(server.listen)).await?,
             geo: bind("server.geo_listen", has_geo.then_some(server.geo_listen)).await?,
             admin: bind("server.admin_listen", server.admin_listen).await?,
+            redirect: bind("server.tls.redirect_listen", redirect.filter(|_| has_main)).await?,
         })
     }
 }

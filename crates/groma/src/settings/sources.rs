@@ -62,9 +62,10 @@ fn merge(base: &mut Table, overrides: Table, prefix: &str) -> Result<(), Setting
 
 /// Sets one value from text, by the type of the default. `name` is how the source calls the setting.
 fn set(settings: &mut Table, dotted: &str, text: &str, name: &str) -> Result<(), SettingsError> {
-    let value = dotted.split_once('.').and_then(|(group, key)| {
-        settings.get_mut(group).and_then(Value::as_table_mut)?.get_mut(key)
-    });
+    let (groups, key) = dotted.rsplit_once('.').ok_or_else(|| unknown(name))?;
+    let table =
+        groups.split('.').try_fold(settings, |table, group| table.get_mut(group)?.as_table_mut());
+    let value = table.and_then(|table| table.get_mut(key)).filter(|value| !value.is_table());
     let value = value.ok_or_else(|| unknown(name))?;
     let parsed = match value {
         Value::Integer(_) => text.trim().parse().ok().map(Value::Integer),

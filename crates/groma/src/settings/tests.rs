@@ -106,6 +106,15 @@ fn invalid_settings_are_reported_by_name() {
             "10.0.0.0/8,proxy",
             "server.trusted_proxies: `proxy` is not a network such as 10.0.0.0/8",
         ),
+        ("GROMA_SERVER__TLS__KEY", "server.key", "server.tls.certificate: is required by the key"),
+        ("GROMA_SERVER__TLS", "x", "GROMA_SERVER__TLS: is not a setting; check the spelling"),
+        (
+            "GROMA_SERVER__TLS__KEY__X",
+            "x",
+            "GROMA_SERVER__TLS__KEY__X: is not a setting; check the spelling",
+        ),
+        ("GROMA_LIMITS__BODY_SECONDS", "0", "limits.body_seconds: must be from 1 to 3600"),
+        ("GROMA_LIMITS__CONNECTIONS", "0", "limits.connections: must be from 1 to 1000000"),
         ("GROMA_LOG__FORMAT", "xml", "log.format: must be auto, text or json"),
         ("GROMA_WEBHOOKS__ALLOW_HTTP", "yes", "GROMA_WEBHOOKS__ALLOW_HTTP: must be true or false"),
     ] {

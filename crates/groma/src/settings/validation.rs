@@ -1,7 +1,7 @@
 //! Validation: from the merged table to typed settings.
 
 use super::{
-    Geo, Limits, LogFormat, Map, Security, Server, Service, Settings, SettingsError, Webhooks,
+    Geo, Limits, LogFormat, Map, Security, Server, Service, Settings, SettingsError, Tls, Webhooks,
     smtp::{self, RawSmtp},
 };
 use crate::roles::Roles;
@@ -17,6 +17,9 @@ use std::{
     time::Duration,
 };
 use toml::{Table, Value};
+
+/// The largest limit of connections and uploads.
+const MAX_CONNECTIONS: u64 = 1_000_000;
 
 /// The settings as written.
 #[derive(Deserialize)]
@@ -51,6 +54,15 @@ struct RawServer {
     admin_listen: String,
     roles: Vec<String>,
     trusted_proxies: Vec<String>,
+    tls: RawTls,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawTls {
+    certificate: String,
+    key: String,
+    redirect_listen: String,
 }
 
 #[derive(Deserialize)]
@@ -70,6 +82,12 @@ struct RawLimits {
     searches_per_workspace: i64,
     geojson_bytes: i64,
     tile_cache_bytes: i64,
+    body_seconds: i64,
+    min_upload_rate: i64,
+    uploads_per_token: i64,
+    uploads: i64,
+    connections_per_address: i64,
+    connections: i64,
 }
 
 #[derive(Deserialize)]
@@ -115,6 +133,53 @@ fn days(name: &str, days: i64) -> Result<Option<u32>, SettingsError> {
     Ok(Some(days).filter(|days| *days > 0))
 }
 
+fn count(
+    name: &str,
+    value: i64,
+    range: std::ops::RangeInclusive<u64>,
+) -> Result<u64, SettingsError> {
+    let value = u64::try_from(value).ok().filter(|value| range.contains(value));
+    value.ok_or_else(|| wrong(name, format!("must be from {} to {}", range.start(), range.end())))
+}
+
+fn limits(raw: &RawLimits) -> Result<Limits, SettingsError> {
+    Ok(Limits {
+        requests_per_minute: rate_limit("limits.requests_per_minute", raw.requests_per_minute)?,
+        map_requests_per_minute: rate_limit(
+            "limits.map_requests_per_minute",
+            raw.map_requests_per_minute,
+        )?,
+        pages_per_minute: rate_limit("limits.pages_per_minute", raw.pages_per_minute)?,
+        search_timeout: search_timeout(raw.search_millis)?,
+        searches_per_member: concurrency("limits.searches_per_member", raw.searches_per_member)?,
+        searches_per_workspace: concurrency(
+            "limits.searches_per_workspace",
+            raw.searches_per_workspace,
+        )?,
+        geojson_bytes: u64::try_from(raw.geojson_bytes)
+            .ok()
+            .filter(|bytes| *bytes >= 1024)
+            .ok_or_else(|| wrong("limits.geojson_bytes", "must be at least 1024"))?,
+        tile_cache_bytes: u64::try_from(raw.tile_cache_bytes)
+            .map_err(|_| wrong("limits.tile_cache_bytes", "must be at least 0"))?,
+        body_timeout: count("limits.body_seconds", raw.body_seconds, 1..=3600)
+            .map(Duration::from_secs)?,
+        min_upload_rate: count("limits.min_upload_rate", raw.min_upload_rate, 0..=1 << 30)?,
+        uploads_per_token: count(
+            "limits.uploads_per_token",
+            raw.uploads_per_token,
+            1..=MAX_CONNECTIONS,
+        )?,
+        uploads: count("limits.uploads", raw.uploads, 1..=MAX_CONNECTIONS)?,
+        connections_per_address: count(
+            "limits.connections_per_address",
+            raw.connections_per_address,
+            1..=MAX_CONNECTIONS,
+        )?,
+        connections: count("limits.connections", raw.connections, 1..=MAX_CONNECTIONS)?,
+    })
+}
+
 fn rate_limit(name: &str, limit: i64) -> Result<u32, SettingsError> {
     let limit = u32::try_from(limit).ok().filter(|limit| *limit <= 1_000_000);
     limit.ok_or_else(|| wrong(name, "must be from 0 to 1000000"))
@@ -153,34 +218,10 @@ pub(super) fn validate(merged: Table) -> Result<Settings, SettingsError> {
             roles: Roles::parse(&raw.server.roles)
                 .map_err(|reason| wrong("server.roles", reason))?,
             trusted_proxies: networks("server.trusted_proxies", &raw.server.trusted_proxies)?,
+            tls: tls(&raw.server)?,
         },
         database: raw.database.url.parse().map_err(|reason| wrong("database.url", reason))?,
-        limits: Limits {
-            requests_per_minute: rate_limit(
-                "limits.requests_per_minute",
-                raw.limits.requests_per_minute,
-            )?,
-            map_requests_per_minute: rate_limit(
-                "limits.map_requests_per_minute",
-                raw.limits.map_requests_per_minute,
-            )?,
-            pages_per_minute: rate_limit("limits.pages_per_minute", raw.limits.pages_per_minute)?,
-            search_timeout: search_timeout(raw.limits.search_millis)?,
-            searches_per_member: concurrency(
-                "limits.searches_per_member",
-                raw.limits.searches_per_member,
-            )?,
-            searches_per_workspace: concurrency(
-                "limits.searches_per_workspace",
-                raw.limits.searches_per_workspace,
-            )?,
-            geojson_bytes: u64::try_from(raw.limits.geojson_bytes)
-                .ok()
-                .filter(|bytes| *bytes >= 1024)
-                .ok_or_else(|| wrong("limits.geojson_bytes", "must be at least 1024"))?,
-            tile_cache_bytes: u64::try_from(raw.limits.tile_cache_bytes)
-                .map_err(|_| wrong("limits.tile_cache_bytes", "must be at least 0"))?,
-        },
+        limits: limits(&raw.limits)?,
         webhooks: Webhooks {
             allow_http: raw.webhooks.allow_http,
             allow_networks: networks("webhooks.allow_networks", &raw.webhooks.allow_networks)?,
@@ -201,6 +242,36 @@ pub(super) fn validate(merged: Table) -> Result<Settings, SettingsError> {
         map: map(&raw.map)?,
         log: log_format(&raw.log.format)?,
     })
+}
+
+/// The settings of HTTPS, which must not contradict each other. The files are read when the server starts:
+/// other users of commands need not be able to read the key.
+fn tls(server: &RawServer) -> Result<Option<Tls>, SettingsError> {
+    let raw = &server.tls;
+    let (certificate, key) = match (non_empty(&raw.certificate), non_empty(&raw.key)) {
+        (Some(certificate), Some(key)) => (PathBuf::from(certificate), PathBuf::from(key)),
+        (Some(_), None) => return Err(wrong("server.tls.key", "is required by the certificate")),
+        (None, Some(_)) => return Err(wrong("server.tls.certificate", "is required by the key")),
+        (None, None) if non_empty(&raw.redirect_listen).is_some() => {
+            return Err(wrong("server.tls.redirect_listen", "requires server.tls.certificate"));
+        }
+        (None, None) => return Ok(None),
+    };
+    for (name, url) in [
+        ("server.public_url", &server.public_url),
+        ("server.geo_public_url", &server.geo_public_url),
+    ] {
+        if url.starts_with("http://") {
+            return Err(wrong(name, "must be an https URL, because server.tls.certificate is set"));
+        }
+    }
+    let redirect_listen = non_empty(&raw.redirect_listen)
+        .map(|text| address("server.tls.redirect_listen", text))
+        .transpose()?;
+    if redirect_listen.is_some() && server.public_url.is_empty() {
+        return Err(wrong("server.public_url", "is required by server.tls.redirect_listen"));
+    }
+    Ok(Some(Tls { certificate, key, redirect_listen }))
 }
 
 fn wrong(name: &str, reason: impl fmt::Display) -> SettingsError {

@@ -7,13 +7,12 @@ use super::{
     form::{Form, local_path},
     format::Moment,
     i18n::{Localizer, Message, id},
-    login::check_password,
+    login::{check_password, hash_password},
     mail::Notice,
     page::{self, Meta, Nav, WorkspaceOption},
     request_context::{MemberContext, RequestContext},
     user_agent::browser_name,
 };
-use crate::password;
 use askama::Template;
 use axum::{
     extract::{Path, State},
@@ -195,6 +194,7 @@ pub(super) async fn change_password(
     form: Form,
 ) -> Result<Response, WebError> {
     let session = session_of(&request)?;
+    let turn = web.passwords.enter(&request.address).await?;
     let account = web.store.account(&session.email).await?.ok_or_else(WebError::not_found)?;
     let bucket =
         groma_store::ThrottleBucket { name: format!("password {}", session.user), limit: 10 };
@@ -202,7 +202,7 @@ pub(super) async fn change_password(
         return Err(WebError::too_many(id("login-too-many")));
     }
     let mut errors = Vec::new();
-    if !check_password(&web, account.password_hash.clone(), form.get("current")).await? {
+    if !check_password(&turn, account.password_hash.clone(), form.get("current")).await? {
         errors
             .push(FieldError::new("current", request.t.msg("account-password-wrong").to_string()));
     } else {
@@ -211,11 +211,12 @@ pub(super) async fn change_password(
     let new = Password::new(form.get("password"));
     let new = new.map_err(|reason| errors.push(FieldError::new("password", reason))).ok();
     let Some(new) = new.filter(|_| errors.is_empty()) else {
+        drop(turn);
         return show(web, request, StatusCode::BAD_REQUEST, &errors).await;
     };
-    let hash = password::hash(new).await;
-    let hash = hash.map_err(|error| WebError::internal(error.to_string()))?;
+    let hash = hash_password(&turn, new).await?;
     web.store.change_password(session.id, hash, &request.address, request.now).await?;
+    drop(turn);
     let at = request.exact_now();
     web.send_notice(account.user, &session.email, request.t, &Notice::PasswordChanged { at: &at })
         .await?;

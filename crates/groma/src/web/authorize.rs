@@ -12,7 +12,12 @@ use super::{
     secrets_match,
 };
 use crate::{
-    http::{Encoding, client_address::Client, compress, security_headers},
+    http::{
+        Encoding,
+        body::{self, FormError, Pace},
+        client_address::Client,
+        compress, security_headers,
+    },
     metrics,
 };
 use axum::{
@@ -25,6 +30,13 @@ use axum::{
 use futures_util::FutureExt;
 use groma_domain::{Permission, Timestamp};
 use std::panic::AssertUnwindSafe;
+
+/// The maximum size of a form.
+pub(super) const MAX_FORM_BYTES: usize = 1 << 20;
+/// The maximum size of a form of a stranger, such as a login.
+const STRANGER_MAX_BYTES: usize = 64 << 10;
+/// What a request takes beside its body: the buffers of its connection and the state of its handler.
+const REQUEST_MEMORY: u64 = 40 << 10;
 
 /// Who may use a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +80,8 @@ pub(super) async fn authorize(
     let mut response = result.unwrap_or_else(IntoResponse::into_response);
     let origins = response.extensions_mut().remove::<MapOrigins>();
     let origins = origins.map(|MapOrigins(origins)| origins).unwrap_or_default();
-    let response = error_page::render(&check.web, response, errors).await;
+    // Boxed: otherwise its memory would be part of every request, also of those that wait for a client.
+    let response = Box::pin(error_page::render(&check.web, response, errors)).await;
     let mut response = compress(encoding, response).await;
     security_headers::secure(&mut response, check.web.is_secure, &origins);
     response
@@ -82,12 +95,13 @@ impl AccessCheck {
         errors: &mut ErrorContext,
     ) -> Result<Response, WebError> {
         let (mut parts, body) = request.into_parts();
-        let request = RequestContext::read(&self.web, &parts).await?;
+        let request = Box::pin(RequestContext::read(&self.web, &parts)).await?;
         errors.request = Some(request.clone());
         self.count_page(&request, parts.uri.path())?;
         let is_read = matches!(parts.method, Method::GET | Method::HEAD);
         let form_page = referring_path(&self.web, &parts.headers);
-        if let Some(redirect) = self.redirect_to_login(&request, is_read, &form_page).await? {
+        let redirect = Box::pin(self.redirect_to_login(&request, is_read, &form_page)).await?;
+        if let Some(redirect) = redirect {
             return Ok(redirect);
         }
         let body = if is_read {
@@ -166,8 +180,7 @@ impl AccessCheck {
         if !is_same_origin(&self.web, parts) {
             return Err(WebError::forbidden(id("error-cross-site")));
         }
-        let bytes = axum::body::to_bytes(body, self.max_body).await;
-        let bytes = bytes.map_err(|_| WebError::too_large())?;
+        let bytes = self.receive_form(parts, body, request).await?;
         let kind = parts.headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         let is_form =
             kind.is_some_and(|kind| kind.starts_with("application/x-www-form-urlencoded"));
@@ -179,6 +192,36 @@ impl AccessCheck {
         }
         parts.extensions.insert(Form(form));
         Ok(Body::from(bytes))
+    }
+
+    /// Receives the body. Strangers share little memory, and none of them can use all of it.
+    async fn receive_form(
+        &self,
+        parts: &Parts,
+        body: Body,
+        request: &RequestContext,
+    ) -> Result<Vec<u8>, WebError> {
+        let limits = &self.web.limits;
+        let pace = if self.max_body > MAX_FORM_BYTES {
+            Pace::Steady(limits.body_timeout, limits.min_upload_rate)
+        } else {
+            Pace::Within(limits.body_timeout)
+        };
+        let form = match request.session {
+            Some(_) => body::read_form(body, self.max_body, pace).await,
+            None => {
+                let limit = self.max_body.min(STRANGER_MAX_BYTES);
+                let client = parts.extensions.get::<Client>().map(|client| client.address);
+                let memory = || self.web.form_memory.take(client, REQUEST_MEMORY);
+                body::read_stranger_form(body, limit, pace, memory).await
+            }
+        };
+        form.map_err(|error| match error {
+            FormError::TooLarge => WebError::too_large(),
+            FormError::TooSlow => WebError::too_slow(),
+            FormError::Busy => WebError::too_many(id("error-busy")),
+            FormError::Incomplete => WebError::bad_request(id("error-form-incomplete")),
+        })
     }
 
     /// Records the use of a session, in the background and not at every request.

@@ -69,6 +69,10 @@ impl WebError {
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, id("error-too-large"))
     }
 
+    pub(crate) fn too_slow() -> Self {
+        Self::new(StatusCode::REQUEST_TIMEOUT, id("error-too-slow"))
+    }
+
     pub(crate) fn internal(cause: impl Into<String>) -> Self {
         let (status, cause) = (StatusCode::INTERNAL_SERVER_ERROR, Some(cause.into()));
         Self { status, text: Text::Internal, cause }

@@ -127,7 +127,10 @@ pub(super) async fn join(
                 field.value = form.get(field.name).to_owned();
             }
             match read_new_user(&form, &mut errors) {
-                Some((user, password)) => Some(with_password_hash(user, password).await?),
+                Some((user, password)) => {
+                    let turn = web.passwords.enter(&request.address).await?;
+                    Some(with_password_hash(&turn, user, password).await?)
+                }
                 None => None,
             }
         }

@@ -9,6 +9,7 @@ use super::{
     i18n::Localizer,
     mail::Notice,
     new_secret, page,
+    password_queue::Turn,
     request_context::RequestContext,
     user_agent::browser_family,
 };
@@ -22,7 +23,7 @@ use axum::{
     http::{HeaderMap, StatusCode, header},
     response::{IntoResponse, Redirect, Response},
 };
-use groma_domain::{Email, UserId, secret::Secret};
+use groma_domain::{Email, UserId, password::Password, secret::Secret};
 use groma_store::{NewSecurityEntry, NewSession, ThrottleBucket};
 
 #[derive(Template)]
@@ -102,6 +103,9 @@ pub(super) async fn login(
         page.problems.push(t.msg("login-failed").into());
         return page.show(&web, &request, StatusCode::BAD_REQUEST);
     };
+    let turn = web.passwords.enter(&request.address).await.inspect_err(|_| {
+        metrics::login(LoginOutcome::Throttled);
+    })?;
     let account = web.store.account(&email).await?;
     let device = Cookie::Device.read(&headers, web.is_secure).and_then(Secret::parse);
     let is_known_device = match (&account, &device) {
@@ -119,7 +123,7 @@ pub(super) async fn login(
         return page.show(&web, &request, StatusCode::TOO_MANY_REQUESTS);
     }
     let hash = account.as_ref().and_then(|account| account.password_hash.clone());
-    let is_correct = check_password(&web, hash, form.get("password")).await?;
+    let is_correct = check_password(&turn, hash, form.get("password")).await?;
     let known = account.as_ref().map(|account| account.user);
     let Some(account) = account.filter(|_| is_correct) else {
         metrics::login(LoginOutcome::Failed);
@@ -165,13 +169,17 @@ fn buckets(email: &Email, address: &str, device: Option<&Secret>) -> Vec<Throttl
 
 /// Checks a password. It takes as long when there is no hash to compare with.
 pub(super) async fn check_password(
-    web: &Web,
+    _: &Turn<'_>,
     hash: Option<String>,
     typed: &str,
 ) -> Result<bool, WebError> {
-    let failed = |error: String| WebError::internal(error);
-    let _permit = web.password_checks.acquire().await.map_err(|error| failed(error.to_string()))?;
-    password::verify(hash, typed.to_owned()).await.map_err(|error| failed(error.to_string()))
+    let verified = password::verify(hash, typed.to_owned()).await;
+    verified.map_err(|error| WebError::internal(error.to_string()))
+}
+
+/// Hashes a new password.
+pub(super) async fn hash_password(_: &Turn<'_>, new: Password) -> Result<String, WebError> {
+    password::hash(new).await.map_err(|error| WebError::internal(error.to_string()))
 }
 
 fn user_agent(headers: &HeaderMap) -> &str {

@@ -3,7 +3,7 @@
 
 use super::{
     Shared, account,
-    authorize::{Access, AccessCheck, authorize},
+    authorize::{Access, AccessCheck, MAX_FORM_BYTES, authorize},
     dashboard, feature_table, invitation, login, map, not_found_page, password_reset,
     records::{
         archive, delete, detail,
@@ -33,8 +33,6 @@ pub(super) struct Route {
     handler: MethodRouter<Shared>,
 }
 
-/// The maximum size of a form.
-const MAX_FORM_BYTES: usize = 1 << 20;
 /// The maximum size of a shape drawn on the map.
 const MAX_SHAPE_BYTES: usize = 16 << 20;
 

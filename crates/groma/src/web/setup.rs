@@ -5,12 +5,12 @@ use super::{
     fields::{Choice, Field, Input, attach_errors, focus_first, problems},
     form::{Form, Query},
     i18n::{Localizer, id},
-    login::open_session,
+    login::{hash_password, open_session},
     page,
+    password_queue::Turn,
     request_context::RequestContext,
     secrets_match,
 };
-use crate::password;
 use askama::Template;
 use axum::{
     extract::State,
@@ -136,7 +136,8 @@ pub(super) async fn setup(
     if let (Some(name), Some(currency), Some((owner, password)), true) =
         (name, currency, owner, errors.is_empty())
     {
-        let owner = with_password_hash(owner, password).await?;
+        let turn = web.passwords.enter(&request.address).await?;
+        let owner = with_password_hash(&turn, owner, password).await?;
         let email = owner.email.clone();
         match web.store.set_up(name, currency, owner, request.now).await {
             Ok(_) => {
@@ -175,10 +176,10 @@ pub(super) fn read_new_user(
 }
 
 pub(super) async fn with_password_hash(
+    turn: &Turn<'_>,
     user: NewUser,
     password: Password,
 ) -> Result<NewUser, WebError> {
-    let hash = password::hash(password).await;
-    let hash = hash.map_err(|error| WebError::internal(error.to_string()))?;
+    let hash = hash_password(turn, password).await?;
     Ok(NewUser { password_hash: Some(hash), ..user })
 }

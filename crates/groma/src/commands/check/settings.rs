@@ -3,7 +3,7 @@
 use super::Finding;
 use crate::{
     roles::ServerRole,
-    server::webhook_sender,
+    server::{check_certificate, webhook_sender},
     settings::{Server, Settings},
 };
 use groma_store::DatabaseUrl;
@@ -17,6 +17,7 @@ pub(super) fn inspect(settings: &Settings, file: Option<&Path>) -> Vec<Finding> 
     }
     findings.extend(geo_public_url(server));
     findings.extend(trusted_proxies(server));
+    findings.extend(certificate(server));
     findings.extend(admin_listener(server));
     findings.extend(webhooks(settings));
     findings.extend(grids(settings));
@@ -56,8 +57,8 @@ fn public_url(server: &Server) -> Option<Finding> {
     is_unencrypted.then(|| {
         Finding::warning(
             format!("server.public_url is {url}: passwords and cookies are sent unencrypted"),
-            "put a TLS proxy in front of the server and set server.public_url to its https URL; \
-             cookies are then marked Secure",
+            "put a TLS proxy in front of the server and set server.public_url to its https URL, or \
+             set server.tls.certificate; cookies are then marked Secure",
         )
     })
 }
@@ -85,8 +86,9 @@ fn trusted_proxies(server: &Server) -> Option<Finding> {
             "list only the addresses of your proxies",
         ));
     }
-    let is_behind_proxy =
-        server.roles.has(ServerRole::Web) && server.public_url().starts_with("https://");
+    let is_behind_proxy = server.roles.has(ServerRole::Web)
+        && server.tls.is_none()
+        && server.public_url().starts_with("https://");
     (is_behind_proxy && server.trusted_proxies.is_empty()).then(|| {
         Finding::warning(
             "server.trusted_proxies is empty, so all clients seem to have the address of your proxy \
@@ -95,6 +97,13 @@ fn trusted_proxies(server: &Server) -> Option<Finding> {
              X-Forwarded-For or Forwarded",
         )
     })
+}
+
+/// A running server keeps its old certificate if the new one is invalid, but cannot start again.
+fn certificate(server: &Server) -> Option<Finding> {
+    let error = check_certificate(server.tls.as_ref()?).err()?;
+    let remedy = "store the certificate and its key in PEM format where the server can read them";
+    Some(Finding::error(error.to_string(), remedy))
 }
 
 fn admin_listener(server: &Server) -> Option<Finding> {
