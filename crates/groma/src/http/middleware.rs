@@ -33,9 +33,8 @@ pub(crate) async fn respond(mut router: Router, client: Client, mut request: Req
     let path = request.uri().path();
     let is_api = path.starts_with("/api/public/") || path.starts_with("/maps/");
     let address = client.address;
-    // Only the web application needs these; the API identifies callers by token.
+    request.extensions_mut().insert(client);
     if !is_api {
-        request.extensions_mut().insert(client);
         request.extensions_mut().insert(RequestId(request_id.clone()));
     }
     let (method, uri) = (request.method().clone(), request.uri().clone());

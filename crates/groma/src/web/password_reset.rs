@@ -9,11 +9,11 @@ use super::{
     flash::Flash,
     form::Form,
     i18n::Localizer,
+    login::hash_password,
     mail::{Notice, NoticeRecipient},
     new_secret, page,
     request_context::RequestContext,
 };
-use crate::password;
 use askama::Template;
 use axum::{
     extract::{Path, State},
@@ -242,8 +242,9 @@ pub(super) async fn reset(
             return page.show(&web, &request, StatusCode::BAD_REQUEST);
         }
     };
-    let hash = password::hash(new).await;
-    let hash = hash.map_err(|error| WebError::internal(error.to_string()))?;
+    let turn = web.passwords.enter(&request.address).await?;
+    let hash = hash_password(&turn, new).await?;
+    drop(turn);
     let t = request.t.or_chosen(account.language.as_deref());
     let recipient = NoticeRecipient { user: account.user, email: account.email };
     let notice = Notice::PasswordChanged { at: &request.exact_now() };
