@@ -36,7 +36,11 @@ on_both_engines! {
             let version = migration.version();
             let fixture = Fixture::load(version);
             println!("from {migration}");
-            let mut server = TestServer::unmigrated(engine, &ENVIRONMENT);
+            // Without a mail server that `groma check` could not reach.
+            let is_mail = |(name, _): &(&str, &str)| name.starts_with("GROMA_SMTP");
+            let environment: Vec<_> =
+                ENVIRONMENT.into_iter().filter(|setting| !is_mail(setting)).collect();
+            let mut server = TestServer::unmigrated(engine, &environment);
             migrate(&server, engine, version);
             fixture.insert_rows(&server, engine);
             let check = server.run(&["check"]);
