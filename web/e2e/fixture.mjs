@@ -42,7 +42,7 @@ async function seedWorkspace(server) {
   const layer = await server.writeFile("parcels.geojson", JSON.stringify(parcels()));
   await server.run("import", "layer", layer, ...workspace, "--folder", "F-000001");
   // Groma never delivers to this address, so the list contains a failed delivery.
-  const created = await server.run("webhook", "create", "https://127.0.0.1/hook", ...workspace, "--json");
+  const created = await server.run("webhook", "create", "https://localhost/hook", ...workspace, "--json");
   await server.run("webhook", "test", JSON.parse(created).id, ...workspace);
 }
 
