@@ -23,7 +23,7 @@ async fn list(
     let (workspace, person) = (caller.token.workspace, caller.token.person);
     let _slot = match params.term {
         Some(_) => {
-            let slot = api.search_slots.acquire(workspace, person).await;
+            let slot = Box::pin(api.search_slots.acquire(workspace, person)).await;
             Some(slot.ok_or_else(HttpError::too_many_searches)?)
         }
         None => None,

@@ -61,7 +61,8 @@ pub(in crate::records) async fn list(
     let (skip, limit) = (params.offset(), params.limit);
     match &params.term {
         None => page(engine, caches, workspace, kind, (skip, limit)).await,
-        Some(term) => search(engine, caches, workspace, kind, term, (skip, limit)).await,
+        // Boxed, because the future of a search is large, and that of every list would be.
+        Some(term) => Box::pin(search(engine, caches, workspace, kind, term, (skip, limit))).await,
     }
 }
 
