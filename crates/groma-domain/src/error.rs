@@ -271,7 +271,7 @@ violations! {
     NotTags = "not-tags": "must be a list of strings",
     WrongTag { max: usize } = "wrong-tag": "must contain only tags of 1 to {max} characters",
     TooManyTags { max: usize } = "too-many-tags": "must have at most {max} tags",
-    ServiceOwner = "service-owner": "must not be owner: nobody logs in as a service account",
+    ServiceOwner = "service-owner": "must not be owner: a service account cannot log in",
     TokenTooLong { days: u32 } = "token-too-long": "must be at most {days} days from now",
     TooManyViews { max: usize } = "too-many-views": "cannot be added: a member can save at most {max} views",
     NotObject = "not-object": "must be a JSON object",

@@ -67,7 +67,7 @@ impl AuthorizedActor {
         Ok(Self { actor, person: Some(person), role })
     }
 
-    /// The member; an error for the operator, who is none.
+    /// The person behind the actor. The operator is not a member of the workspace, which is an error.
     pub(crate) fn member(self) -> Result<PersonId> {
         Ok(self.person.ok_or(DomainError::Forbidden { required_role: Role::Viewer })?)
     }

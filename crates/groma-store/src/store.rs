@@ -282,7 +282,7 @@ impl Store {
             /// Saves a view. A view of the member with the same kind and name is replaced.
             #[call(save)]
             pub async fn save_view(&self, workspace: WorkspaceId, actor: Actor, view: NewSavedView, now: Timestamp) -> Result<SavedView>;
-            /// Deletes a view. `can_delete_shared` allows deleting the shared view of another member.
+            /// Deletes a view. Administrators can delete the shared views of others.
             #[call(delete)]
             pub async fn delete_view(&self, workspace: WorkspaceId, actor: Actor, view: SavedViewId, now: Timestamp) -> Result<SavedView>;
         }

@@ -942,7 +942,7 @@ violation = { $code ->
     [too-many-people] doit avoir au plus { $max } personnes
     [wrong-tag] ne doit contenir que des étiquettes de 1 à { $max } caractères
     [too-many-tags] doit avoir au plus { $max } étiquettes
-    [service-owner] ne peut pas être propriétaire : personne ne se connecte avec un compte de service
+    [service-owner] ne peut pas être propriétaire : un compte de service ne peut pas se connecter
     [token-too-long] doit être dans { $days } jours au plus
     [too-many-views] ne peut pas être ajoutée : un membre peut enregistrer au plus { $max } vues
     [too-many-custom-fields] doit avoir au plus { $max } champs

@@ -274,7 +274,7 @@ impl AddServiceAccount {
     }
 }
 
-/// Nobody logs in as a service account, so it cannot own a workspace.
+/// A service account cannot log in, so it cannot own a workspace.
 fn check_service_role(role: Role) -> Result<()> {
     if role == Role::Owner {
         return Err(DomainError::invalid("role", Violation::ServiceOwner).into());

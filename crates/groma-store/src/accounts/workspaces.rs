@@ -199,7 +199,7 @@ impl ChangeWorkspace {
     }
 }
 
-/// Checks that the actor may delete the workspace. From then on, the deletion is completed.
+/// Checks that the actor may delete the workspace. Later steps of the deletion do not check again.
 #[derive(Clone)]
 struct AuthorizeDeletion {
     workspace: WorkspaceId,
@@ -211,7 +211,7 @@ impl AuthorizeDeletion {
     async fn run<T: AccountTx>(self, tx: &mut T) -> Result<()> {
         let Self { workspace, actor, now } = self;
         if tx.lock_workspace(workspace).await?.is_none() {
-            // Someone else deleted it.
+            // Another request deleted it.
             return Ok(());
         }
         let (locked, actor) = workspaces::authorize(tx, workspace, actor, now).await?;

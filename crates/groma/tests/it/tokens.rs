@@ -313,13 +313,13 @@ fn service_account_owns_tokens(engine: Engine) {
     let add = ["user", "add-service", "Nightly export", "--workspace", WORKSPACE];
     server
         .run(&[&add[..], &["--role", "owner"]].concat())
-        .expect_error("role must not be owner: nobody logs in as a service account");
+        .expect_error("role must not be owner: a service account cannot log in");
     let account = server.run(&[&add[..], &["--role", "viewer"]].concat()).expect_success();
     let token = server.create_token_for(WORKSPACE, &account, &["READ_FOLDER"]);
     server.get("/folders", &token).ok();
     let browser = crate::web::Browser::of_owner(&server);
     browser.page("/settings/members").shows("Service account");
-    // Nobody logs in as a service account.
+    // A service account cannot log in.
     let stranger = crate::web::Browser::new(server.main());
     assert_eq!(stranger.log_in(&account, "any password").response.status, 400);
     let fields = [("name", "Backup"), ("role", "viewer")];

@@ -212,7 +212,7 @@ async fn show_invalid_email(ctx: &MemberContext, reason: &Violation) -> Result<R
 /// The secret of a link that the page shows. Submitting the same form again, by a reload, gives the same link.
 fn link_secret(ctx: &MemberContext, invitation: InvitationId) -> Result<Secret, WebError> {
     let mac = ctx.request.secret.mac("invitation", invitation.to_string().as_bytes());
-    Secret::parse(&mac).ok_or_else(|| WebError::internal("a code that is no secret"))
+    Secret::parse(&mac).ok_or_else(|| WebError::internal("the link has no valid secret"))
 }
 
 async fn invitation_mail(
