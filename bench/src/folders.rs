@@ -42,7 +42,7 @@ pub(crate) async fn each(
     mut take: impl FnMut(Vec<Option<String>>) -> Result,
 ) -> Result {
     for page in 1.. {
-        let params = ListParams { page, limit: 1_000, term: None };
+        let params = ListParams { page, limit: 1_000, ..ListParams::default() };
         let page = store.list(workspace, Kind::Folder, &params).await?;
         let parse = |document: &Vec<u8>| serde_json::from_slice(document);
         let folders: Vec<Value> =

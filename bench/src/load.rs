@@ -80,9 +80,9 @@ pub(crate) async fn mark(store: &Store, folders: u64, word: &str) -> Result {
     const MARKED: u64 = 50;
     let workspace = workspace(store).await?;
     let params = ListParams {
-        page: 1,
         limit: 1,
         term: SearchTerm::parse(word).map_err(|problem| format!("{problem:?}"))?,
+        ..ListParams::default()
     };
     if store.list(workspace, Kind::Folder, &params).await?.total == MARKED {
         return Ok(());
@@ -147,7 +147,7 @@ pub(crate) async fn tokens(
 }
 
 async fn count(store: &Store, workspace: WorkspaceId, kind: Kind) -> Result<u64> {
-    let params = ListParams { page: 1, limit: 1, term: None };
+    let params = ListParams { limit: 1, ..ListParams::default() };
     Ok(store.list(workspace, kind, &params).await?.total)
 }
 

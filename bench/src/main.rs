@@ -1,6 +1,7 @@
 //! Benchmarks: `bench run` measures, stores the results under `target/bench` and writes
 //! `bench/RESULTS.md`; `bench load` fills a workspace with any number of records.
 
+mod api;
 mod bare;
 mod changes;
 mod commands;
@@ -83,6 +84,8 @@ enum PartName {
     Tiles,
     /// Durable changes on both engines, compared with the disk.
     Changes,
+    /// Writes, bulk writes and the change feed through the API on both engines.
+    Api,
     /// Deliveries on both engines.
     Webhooks,
     /// Start and memory.
@@ -104,13 +107,14 @@ async fn main() -> Result {
 async fn run(profile: &Profile, parts: &[PartName]) -> Result {
     let machine = machine::Machine::inspect(profile)?;
     let all = PartName::value_variants();
-    let names = ["records", "postgres", "tiles", "changes", "webhooks", "start"];
+    let names = ["records", "postgres", "tiles", "changes", "api", "webhooks", "start"];
     for part in if parts.is_empty() { all } else { parts } {
         let part = match part {
             PartName::Records => records::run(profile).await?,
             PartName::Postgres => postgres::run(profile).await?,
             PartName::Tiles => tiles::run(profile).await?,
             PartName::Changes => changes::run(profile).await?,
+            PartName::Api => api::run(profile).await?,
             PartName::Webhooks => webhooks::run(profile).await?,
             PartName::Start => start::run(profile).await?,
         };

@@ -75,7 +75,7 @@ pub(crate) async fn run(profile: &Profile) -> Result<Part> {
 }
 
 /// Reads a database file into the page cache, because this part does not measure the disk.
-fn warm_page_cache(database: &str) -> Result {
+pub(crate) fn warm_page_cache(database: &str) -> Result {
     let path = database.strip_prefix("sqlite:").ok_or("no file")?;
     std::io::copy(&mut std::fs::File::open(path)?, &mut std::io::sink())?;
     Ok(())

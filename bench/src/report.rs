@@ -1,7 +1,7 @@
 //! The results as data. Every part is stored under `target/bench` with its commit and date, so that a run
 //! of one part keeps the others. `table.rs` formats them.
 
-pub(crate) use crate::row::{Goal, Row, Unit, median};
+pub(crate) use crate::row::{Goal, Row, Unit, median, quantile};
 
 use crate::{Result, machine, profile::Profile};
 use serde::{Deserialize, Serialize};

@@ -97,6 +97,13 @@ pub(crate) fn median(figures: &[f64]) -> f64 {
     Spread::of(figures).median
 }
 
+pub(crate) fn quantile(values: &[f64], part: f64) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let place = (sorted.len() as f64 * part) as usize;
+    sorted.get(place.min(sorted.len().saturating_sub(1))).copied().unwrap_or_default()
+}
+
 impl Row {
     /// A row for the terminal.
     pub(crate) fn line(&self) -> String {

@@ -8,7 +8,7 @@ use crate::{
     load::mix,
     profile::Profile,
     receiver::{Receiver, micros},
-    report::{Goal, Part, Row, Unit},
+    report::{Goal, Part, Row, Unit, quantile},
     row::number,
     server::Server,
 };
@@ -219,11 +219,4 @@ fn latencies(receiver: &Receiver, committed: &HashMap<String, u64>) -> Result<Ve
     let span =
         |at: u64, name: &String| Some(at.saturating_sub(*committed.get(name)?) as f64 / 1_000.0);
     Ok(arrivals.iter().filter_map(|arrival| span(arrival.at, &arrival.name)).collect())
-}
-
-fn quantile(values: &[f64], part: f64) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let place = (sorted.len() as f64 * part) as usize;
-    sorted.get(place.min(sorted.len().saturating_sub(1))).copied().unwrap_or_default()
 }

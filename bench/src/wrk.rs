@@ -1,7 +1,15 @@
-//! Load with wrk: one thread, 16 connections, random paths from a list.
+//! Load with wrk: one thread, and paths from a list or requests from a script.
 
 use crate::Result;
 use std::{fmt::Write as _, net::SocketAddr, path::Path, process::Command};
+
+/// Prints the figures of a measurement.
+const DONE: &str = "
+done = function(summary, latency, r)
+  print('PER_SECOND ' .. summary.requests / (summary.duration / 1e6))
+  print('MILLIS ' .. latency.mean / 1e3)
+end
+";
 
 /// A measurement.
 #[derive(Clone, Copy, Debug)]
@@ -31,12 +39,22 @@ pub(crate) fn run_with(
     connections: u32,
     seconds: u32,
 ) -> Result<Rate> {
-    let script = Path::new("target/bench/wrk.lua");
+    run_script(address, &lua(tokens, headers, paths)?, connections, seconds)
+}
+
+/// Sends the requests that the function `request` of a Lua script returns.
+pub(crate) fn run_script(
+    address: SocketAddr,
+    script: &str,
+    connections: u32,
+    seconds: u32,
+) -> Result<Rate> {
+    let path = Path::new("target/bench/wrk.lua");
     std::fs::create_dir_all("target/bench")?;
-    std::fs::write(script, lua(tokens, headers, paths)?)?;
+    std::fs::write(path, format!("{script}{DONE}"))?;
     let output = Command::new("wrk")
         .args(["-t1", &format!("-c{connections}"), &format!("-d{seconds}s"), "--timeout", "60s"])
-        .args([Path::new("-s"), script])
+        .args([Path::new("-s"), path])
         .arg(format!("http://{address}"))
         .output()?;
     let text = String::from_utf8(output.stdout)?;
@@ -65,9 +83,7 @@ fn lua(tokens: &[&str], headers: &[(&str, &str)], paths: &[String]) -> Result<St
     }
     script.push_str(
         "}\ninit = function(args)\n  for i, path in ipairs(paths) do\n    headers['Authorization'] = tokens[i % #tokens + 1]\n    requests[i] = wrk.format('GET', path, headers)\n  end\nend\n\
-         local n = 0\nrequest = function()\n  n = n % #requests + 1\n  return requests[n]\nend\n\
-         done = function(summary, latency, r)\n  print('PER_SECOND ' .. summary.requests / (summary.duration / 1e6))\n  \
-         print('MILLIS ' .. latency.mean / 1e3)\nend\n",
+         local n = 0\nrequest = function()\n  n = n % #requests + 1\n  return requests[n]\nend\n",
     );
     Ok(script)
 }

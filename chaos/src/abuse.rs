@@ -30,7 +30,11 @@ const FORM_MEMORY: u64 = 50 * MB;
 /// Lets the clients of a scenario have many addresses.
 const PROXY: (&str, &str) = ("GROMA_SERVER__TRUSTED_PROXIES", "127.0.0.1");
 /// Latencies below this are not compared: a busy machine has them without any abuse.
-const UNREMARKABLE: Duration = Duration::from_millis(250);
+const UNREMARKABLE: Duration = Duration::from_millis(100);
+/// How much longer others may take, compared with the same run without abuse.
+const MAX_RATIO: f64 = 2.0;
+/// How long 99 of 100 pages may take during a flood of logins, if the machine is not slow by itself.
+const PAGE_TIME: Duration = Duration::from_millis(200);
 const LOGINS_PER_SECOND: u32 = 500;
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -168,15 +172,21 @@ async fn stalled_uploads(engine: Engine, count: u64, scale: Scale) -> Result<Sce
         uploads.push(stream);
     }
     let abused = Latencies::measure(&server, other, &receiver, (3 + rounds, rounds)).await?;
+    drop(uploads);
+    // Other programs on this machine may have become busier since the first measurement.
+    let later = Latencies::measure(&server, other, &receiver, (3 + 2 * rounds, rounds)).await?;
+    let usual = usual.pairs().into_iter().zip(later.pairs()).map(|(a, b)| (a.0, a.1.max(b.1)));
+    // In a short run, other scenarios use the machine at the same time.
+    let max_ratio = MAX_RATIO * scale.pick(2.0, 1.0);
     let mut details = Vec::new();
-    for ((what, usual), (_, abused)) in usual.pairs().into_iter().zip(abused.pairs()) {
+    for ((what, usual), (_, abused)) in usual.zip(abused.pairs()) {
         let ratio = abused.as_secs_f64() / usual.as_secs_f64().max(1e-6);
         let text = format!("{what} took {} instead of {}", format_time(abused), format_time(usual));
-        ensure(ratio < 4.0 || abused < UNREMARKABLE, || text.clone())?;
+        ensure(ratio < max_ratio || abused < UNREMARKABLE, || text.clone())?;
         details.push(format!("{text} ({ratio:.1} times)"));
     }
     Ok(ScenarioResult {
-        acknowledged: 2 * rounds,
+        acknowledged: 3 * rounds,
         details: details.join(", "),
         ..ScenarioResult::new("stalled uploads of one token", &engine, count)
     })
@@ -189,6 +199,7 @@ async fn login_flood(engine: Engine, scale: Scale) -> Result<ScenarioResult> {
     let main = server.main().address();
     let cookies = log_in(main, OWNER, PASSWORD.trim_end()).await?;
     let form = LoginForm::open(main).await?;
+    let usual = page_times(main, &cookies, scale.pick(50, 300)).await?;
     let rejected = Arc::new(AtomicU64::new(0));
     let seconds = scale.pick(3, 15);
     let flood = async {
@@ -217,9 +228,14 @@ async fn login_flood(engine: Engine, scale: Scale) -> Result<ScenarioResult> {
     };
     requests.join_all().await;
     let (count, p99) = (times.len() as u64, percentile(times, 99));
-    // In a short run, other scenarios use the machine at the same time.
-    let limit = Duration::from_millis(scale.pick(3_000, 1_000));
-    ensure(p99 < limit, || format!("1 of 100 pages took {} or more", format_time(p99)))?;
+    // As the clients of the flood and the server share the machine, twice the usual time is allowed on a
+    // slow one. In a short run, other scenarios use it at the same time.
+    let usual = percentile(usual, 99);
+    let limit = PAGE_TIME.max(usual * 2) * scale.pick(5, 1);
+    ensure(p99 < limit, || {
+        let (p99, usual) = (format_time(p99), format_time(usual));
+        format!("1 of 100 pages took {p99} or more instead of {usual}")
+    })?;
     let (rejected, total) =
         (rejected.load(Ordering::Relaxed), u64::from(LOGINS_PER_SECOND) * seconds);
     ensure(rejected > 0, || "no login was rejected".to_owned())?;
@@ -227,12 +243,22 @@ async fn login_flood(engine: Engine, scale: Scale) -> Result<ScenarioResult> {
     Ok(ScenarioResult {
         acknowledged: count,
         details: format!(
-            "99 of 100 pages took at most {}; {rejected} of {total} logins were rejected with 429; \
+            "99 of 100 pages took at most {} instead of {}; {rejected} of {total} logins were rejected with 429; \
              afterwards a login succeeded",
-            format_time(p99)
+            format_time(p99),
+            format_time(usual)
         ),
         ..ScenarioResult::new("500 logins per second", &engine, total)
     })
+}
+
+/// The times of pages without other load.
+async fn page_times(main: SocketAddr, cookies: &str, count: u64) -> Result<Vec<Duration>> {
+    let (mut pages, mut times) = (Connection::open(main).await?, Vec::new());
+    for _ in 0..count {
+        times.push(open_page(&mut pages, cookies).await?);
+    }
+    Ok(times)
 }
 
 async fn open_page(connection: &mut Connection, cookies: &str) -> Result<Duration> {

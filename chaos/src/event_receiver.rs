@@ -1,10 +1,11 @@
-//! A webhook receiver that records the folder versions that it received.
+//! A webhook receiver that records the changes that it received.
 
 use groma_testkit::{
     receiver::{ReceivedRequest, Reply, listen},
     tls::issue_certificate,
 };
 use parking_lot::Mutex;
+use serde_json::Value;
 use std::{
     collections::{BTreeMap, BTreeSet},
     net::SocketAddr,
@@ -33,12 +34,35 @@ pub(crate) struct EventReceiver {
     connections: Arc<AtomicUsize>,
 }
 
+/// Identifies a change in deliveries and in the change feed.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct ChangeKey {
+    pub(crate) event: String,
+    /// Of the record, the feature or the layer.
+    pub(crate) id: String,
+    /// The version of a record, the time of a feature, the revision of a layer.
+    pub(crate) version: String,
+}
+
+impl ChangeKey {
+    pub(crate) fn new(event: &str, data: &Value) -> Self {
+        let version = ["version", "revision", "updatedAt"].map(|name| data[name].to_string());
+        Self {
+            event: event.to_owned(),
+            id: data["id"].as_str().unwrap_or_default().to_owned(),
+            version: version.into_iter().find(|version| version != "null").unwrap_or_default(),
+        }
+    }
+}
+
 struct State {
     behavior: Mutex<Behavior>,
     /// The number of requests for each delivery id.
     deliveries: Mutex<BTreeMap<String, u64>>,
     /// The accepted versions of folders.
     versions: Mutex<BTreeSet<(String, u64)>>,
+    /// All accepted changes.
+    changes: Mutex<BTreeSet<ChangeKey>>,
 }
 
 impl EventReceiver {
@@ -57,6 +81,7 @@ impl EventReceiver {
             behavior: Mutex::new(behavior),
             deliveries: Mutex::default(),
             versions: Mutex::default(),
+            changes: Mutex::default(),
         });
         let connections = Arc::default();
         let shared = state.clone();
@@ -78,6 +103,11 @@ impl EventReceiver {
         self.state.versions.lock().clone()
     }
 
+    /// The accepted changes.
+    pub(crate) fn changes(&self) -> BTreeSet<ChangeKey> {
+        self.state.changes.lock().clone()
+    }
+
     /// The number of deliveries, and the number of requests for them.
     pub(crate) fn counts(&self) -> (u64, u64) {
         let deliveries = self.state.deliveries.lock();
@@ -97,6 +127,8 @@ impl State {
         *self.deliveries.lock().entry(request.id()).or_default() += 1;
         if behavior != Behavior::Fail {
             let data = &body["data"];
+            let event = body["event"].as_str().unwrap_or_default();
+            self.changes.lock().insert(ChangeKey::new(event, data));
             if let (Some(reference), Some(version)) =
                 (data["reference"].as_str(), data["version"].as_u64())
             {

@@ -72,6 +72,16 @@ impl Fixture {
         self.server.create_full_token()
     }
 
+    /// Revokes the token that was created last.
+    pub(crate) fn revoke_newest_token(&self) -> Result {
+        let listed: Vec<Value> =
+            serde_json::from_str(&self.run_in_workspace(&["token", "list", "--json"])?)?;
+        let id = |token: &Value| token["id"].as_str().map(str::to_owned);
+        // Ids are in the order of creation.
+        let newest = listed.iter().filter_map(id).max().ok_or("no token")?;
+        self.run(&["token", "revoke", &newest]).into_result().map(drop)
+    }
+
     /// Creates an endpoint for changes of folders and returns its id.
     pub(crate) fn create_endpoint(&self, url: &str) -> Result<String> {
         let create = ["webhook", "create", url, "--events", "folder.updated", "--json"];

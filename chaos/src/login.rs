@@ -17,9 +17,7 @@ pub(crate) struct LoginForm {
 impl LoginForm {
     pub(crate) async fn open(main: SocketAddr) -> Result<Self> {
         let page = Request::new("GET", "/login").send(main).await?;
-        let text = page.text();
-        let token = text.split("name=\"csrf\" content=\"").nth(1).and_then(|t| t.split('"').next());
-        let token = token.ok_or("no form")?.to_owned();
+        let token = form_token(&page.text())?;
         let mut form = Self { token, cookies: BTreeMap::new() };
         form.keep_cookies(&page);
         Ok(form)
@@ -48,6 +46,12 @@ impl LoginForm {
         let pairs = pairs.filter_map(|pair| pair.split_once('='));
         self.cookies.extend(pairs.map(|(name, value)| (name.to_owned(), value.to_owned())));
     }
+}
+
+/// The token that the forms of a page send back.
+pub(crate) fn form_token(page: &str) -> Result<String> {
+    let token = page.split("name=\"csrf\" content=\"").nth(1).and_then(|t| t.split('"').next());
+    Ok(token.ok_or("no form")?.to_owned())
 }
 
 /// Logs a user in and returns the cookies.

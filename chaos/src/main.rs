@@ -16,6 +16,7 @@ mod ledger;
 mod load;
 mod login;
 mod memory;
+mod mirror;
 mod network;
 mod outage;
 mod postgres_server;
@@ -25,6 +26,7 @@ mod rate_window;
 mod receivers;
 mod replicas;
 mod report;
+mod revoked_rights;
 mod shutdown;
 mod trace;
 
@@ -85,8 +87,9 @@ macro_rules! scenario {
 }
 
 /// In the order of the report.
-const SCENARIOS: [Scenario; 13] = [
+const SCENARIOS: [Scenario; 15] = [
     scenario!(kills),
+    scenario!(mirror),
     Scenario { is_exclusive: true, ..scenario!(power) },
     scenario!(disk),
     Scenario { is_exclusive: true, ..scenario!(outage) },
@@ -95,6 +98,7 @@ const SCENARIOS: [Scenario; 13] = [
     scenario!(receivers),
     scenario!(clients),
     scenario!(abuse),
+    scenario!(revoked_rights),
     scenario!(clock),
     Scenario { is_long: true, ..scenario!(rate_window) },
     scenario!(memory),

@@ -16,7 +16,7 @@ use groma_testkit::{
     server::{OWNER, PASSWORD, RATE_LIMIT},
     wait::retry,
 };
-use serde_json::{Value, json};
+use serde_json::json;
 use std::{
     net::SocketAddr,
     sync::Arc,
@@ -150,12 +150,7 @@ async fn revoke(fixture: &Fixture, rounds: u64) -> Result<ScenarioResult> {
                 "the session was rejected".to_owned()
             })?;
         }
-        let listed: Vec<Value> =
-            serde_json::from_str(&fixture.run_in_workspace(&["token", "list", "--json"])?)?;
-        let id = |token: &Value| token["id"].as_str().map(str::to_owned);
-        // Ids are in the order of creation.
-        let newest = listed.iter().filter_map(id).max().ok_or("no token")?;
-        fixture.run(&["token", "revoke", &newest]).into_result()?;
+        fixture.revoke_newest_token()?;
         slowest = slowest.max(wait_for_status(&servers, &authorized, 401).await?);
         fixture.set_password(&password(round + 1));
         slowest = slowest.max(wait_for_status(&servers, &logged_in, 303).await?);

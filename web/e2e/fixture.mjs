@@ -7,7 +7,7 @@ import { TestServer } from "./server.mjs";
 export const OWNER = { email: "owner@example.test", password: "a password for one test" };
 
 /** Starts the server and the browser before the tests of a file, and stops them afterwards. */
-export function useFixture({ prepare = seedWorkspace, settings } = {}) {
+export function useFixture({ prepare = seedWorkspace, settings, host } = {}) {
   const fixture = {
     openPage: (options) => openPage(fixture.browser, options),
     /** Opens a page and logs in as the owner. */
@@ -18,7 +18,7 @@ export function useFixture({ prepare = seedWorkspace, settings } = {}) {
     },
   };
   before(async () => {
-    fixture.server = await TestServer.start({ prepare, settings });
+    fixture.server = await TestServer.start({ prepare, settings, host });
     fixture.url = fixture.server.url;
     fixture.browser = await openBrowser();
   });
@@ -30,7 +30,7 @@ export function useFixture({ prepare = seedWorkspace, settings } = {}) {
 }
 
 /** Creates a workspace with an owner, records of every kind, a layer and a webhook. */
-async function seedWorkspace(server) {
+export async function seedWorkspace(server) {
   const workspace = ["--workspace", "Demo office"];
   await server.run("workspace", "create", "Demo office", "--owner", OWNER.email, {
     input: `${OWNER.password}\n`,

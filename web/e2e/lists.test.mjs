@@ -24,6 +24,7 @@ test("a list is sorted by any column, shows the chosen columns and opens a recor
   }
   assert.equal((await references(page))[0], "F-000001");
   await page.getByRole("columnheader", { name: "Client" }).getByRole("link").click();
+  await page.locator("th[aria-sort]", { hasText: "Client" }).waitFor();
   // Folded text, and records without a client last.
   assert.deepEqual((await references(page)).slice(0, 3), ["F-000003", "F-000002", "F-000001"]);
   await page.getByText("Columns", { exact: true }).click();

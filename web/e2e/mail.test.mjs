@@ -3,12 +3,23 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { assertAccessible, logIn } from "./browser.mjs";
-import { OWNER, useFixture } from "./fixture.mjs";
+import { OWNER, seedWorkspace, useFixture } from "./fixture.mjs";
+import { IdentityProvider, logInAtProvider } from "./identity-provider.mjs";
 import { MailServer, linkIn } from "./mail-server.mjs";
 
 const mailServer = await MailServer.start();
-const fixture = useFixture({ settings: mailServer.settings });
-after(() => mailServer.stop());
+const idp = await IdentityProvider.start();
+const fixture = useFixture({
+  settings: {
+    ...mailServer.settings,
+    ...idp.settings({ WORKSPACE: "Demo office", DOMAINS: "office.test" }),
+  },
+  prepare: async (server) => {
+    idp.register(server.url);
+    await seedWorkspace(server);
+  },
+});
+after(() => Promise.all([mailServer.stop(), idp.stop()]));
 
 /** Invites an address and returns the mail. */
 async function invite(page, email, button, subject) {
@@ -46,7 +57,7 @@ test("an invitation is accepted from the mail, in English and in French", async 
   await crew.page.goto(linkIn(mail));
   await assertAccessible(crew.page, "invitation");
   await crew.page.locator("[name=person]").fill("Field crew");
-  await crew.page.locator("[name=password]").fill("a password of the crew");
+  await crew.page.locator("[name=password]").fill("plumb line of the crew 71");
   await crew.page.getByRole("button", { name: "Join" }).click();
   await crew.page.locator(".rail").waitFor();
   await crew.page.goto(`${fixture.url}/account`);
@@ -111,5 +122,30 @@ test("a forgotten password is set from the mail", async () => {
   await page.locator(".secret-panel").waitFor();
   const token = await mailServer.waitFor(OWNER.email, /^Nouveau jeton d’API/);
   assert.match(token.text, /Nom : Export nocturne/);
+  await context.close();
+});
+
+test("a user who has only the company account gets no link for a new password", async () => {
+  idp.users.lead = { email: "lead@office.test", email_verified: true, name: "Survey lead" };
+  const { context, page } = await fixture.openPage();
+  // The pages of the provider load a font from elsewhere.
+  await context.route(
+    ({ hostname }) => hostname !== "127.0.0.1",
+    (route) => route.abort(),
+  );
+  await page.goto(`${fixture.url}/login`);
+  await page.getByRole("link", { name: /Company account/ }).click();
+  await logInAtProvider(page, "lead");
+  await page.locator(".rail").waitFor();
+  for (const email of ["lead@office.test", "crew@example.test"]) {
+    await page.goto(`${fixture.url}/forgot-password`);
+    await page.locator("[name=email]").fill(email);
+    await page.getByRole("button", { name: "Send link" }).click();
+    await page.getByText("a message with a link is on its way").waitFor();
+  }
+  await mailServer.waitFor("crew@example.test", /^Set a new password/);
+  const isLink = ({ recipient, subject }) =>
+    recipient === "lead@office.test" && /^Set a new password/.test(subject);
+  assert(!mailServer.mails.some(isLink));
   await context.close();
 });

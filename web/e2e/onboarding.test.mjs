@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { createHmac } from "node:crypto";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { after, before, test } from "node:test";
 import { promisify } from "node:util";
@@ -37,9 +38,10 @@ test("a new user sets up, works and automates", async (t) => {
   let token;
 
   await t.test("the setup link creates the workspace and its owner", async () => {
-    const { stdout, stderr } = fixture.server;
-    const [setupUrl] = `${stdout}\n${stderr}`.match(/http:\/\/\S+\/setup\?code=[\w-]+/) ?? [];
-    assert(setupUrl, stdout);
+    const { stdout } = fixture.server;
+    const [file] = stdout.match(/\S+setup-link$/m) ?? [];
+    assert(file, stdout);
+    const setupUrl = readFileSync(file, "utf8").trim();
     await page.goto(setupUrl);
     await page.locator("[name=name]").fill("North office");
     await page.locator("[name=person]").fill("Survey lead");

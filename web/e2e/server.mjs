@@ -20,17 +20,18 @@ export class TestServer {
 
   /**
    * Starts `groma serve`. `settings` are environment variables without the prefix `GROMA_`. `prepare` is
-   * called with the server before it starts, to create data.
+   * called with the server before it starts, to create data. `host` is the host name that browsers use.
    */
-  static async start({ settings = {}, demo = false, prepare = async () => {} } = {}) {
+  static async start({ settings = {}, demo = false, prepare = async () => {}, host = "127.0.0.1" } = {}) {
     const server = new TestServer();
     server.#directory = await mkdtemp(path.join(tmpdir(), "groma-e2e-"));
     const [port, geoPort] = [await freePort(), await freePort()];
-    server.url = `http://127.0.0.1:${port}`;
+    server.url = `http://${host}:${port}`;
     server.#env = {
       ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("GROMA_"))),
       GROMA_SERVER__LISTEN: `127.0.0.1:${port}`,
       GROMA_SERVER__GEO_LISTEN: `127.0.0.1:${geoPort}`,
+      ...(host === "127.0.0.1" ? {} : { GROMA_SERVER__PUBLIC_URL: server.url }),
       GROMA_DATABASE__URL: `sqlite:${path.join(server.#directory, "groma.db")}`,
       ...Object.fromEntries(
         Object.entries(settings).map(([name, value]) => [`GROMA_${name}`, String(value)]),

@@ -181,15 +181,7 @@ mod tests {
         let mut delivered = 0;
         for health in &endpoints {
             assert!(!health.endpoint.enabled, "the demo sends no webhooks");
-            let filter = DeliveryFilter {
-                endpoint: health.endpoint.id,
-                state: None,
-                event: None,
-                since: None,
-                until: None,
-                before: None,
-                limit: 1_000,
-            };
+            let filter = DeliveryFilter { limit: 1_000, ..DeliveryFilter::of(health.endpoint.id) };
             let deliveries = store.deliveries(workspace, filter).await.unwrap();
             delivered += deliveries.iter().filter(|d| d.state == DeliveryState::Delivered).count();
             assert!(deliveries.iter().all(|d| d.finished_at.is_some()));

@@ -17,7 +17,9 @@ use groma_domain::{
     status::{StatusGroup, StatusInput},
 };
 use groma_geo::geojson::Feature;
-use groma_store::{Actor, Change, Command, FeatureSpool, NewGeometries, NewLayer, NewUser, Store};
+use groma_store::{
+    Actor, Change, Command, FeatureSpool, NewGeometries, NewLayer, NewUser, StatusTarget, Store,
+};
 use std::{collections::VecDeque, pin::Pin, task::Poll};
 
 const FEATURES_PER_UPLOAD: usize = 10_000;
@@ -87,7 +89,7 @@ async fn add_paid_status(
         color: Field::Set("#27724f".to_owned()),
         ..StatusInput::default()
     };
-    let commands = vec![Command::SaveStatus { target: None, input }];
+    let commands = vec![Command::SaveStatus { target: StatusTarget::ByName, input }];
     store.apply(Change { workspace, actor: Actor::Operator, now, commands }).await?;
     Ok(())
 }

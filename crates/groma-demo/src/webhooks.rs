@@ -4,6 +4,7 @@
 use crate::{Error, rng::Rng};
 use groma_domain::{
     Event, Timestamp, WorkspaceId,
+    input::Field,
     webhook::{EndpointInput, EndpointUrl, EventFilter},
 };
 use groma_store::{
@@ -130,8 +131,8 @@ impl DemoEndpoint {
         let draft = EndpointInput {
             url: Some(EndpointUrl::parse(self.url, false).map_err(Error::invalid_data)?),
             events: Some(filter.clone()),
-            description: Some(self.description.to_owned()),
-            secret: None,
+            description: Field::Set(Some(self.description.to_owned())),
+            ..EndpointInput::default()
         };
         let new = NewEndpoint {
             workspace,

@@ -30,6 +30,14 @@ pub enum DomainError {
         /// The stored version.
         current: u64,
     },
+    /// The resource has changed since the client read it.
+    #[error("{resource} `{key}` has changed since it was read")]
+    PreconditionFailed {
+        /// The kind of resource, for example `folder`.
+        resource: &'static str,
+        /// The key from the request.
+        key: String,
+    },
     /// Properties of features do not fit the declared fields of their layer.
     #[error("{}", join(.0))]
     InvalidProperties(Vec<PropertyError>),
@@ -54,6 +62,9 @@ pub enum DomainError {
     /// The session or token ended, or its owner is no longer a member.
     #[error("Unknown or revoked token")]
     AccessEnded,
+    /// The account cannot log in.
+    #[error("This account is disabled")]
+    AccountDisabled,
 }
 
 impl DomainError {
@@ -143,6 +154,38 @@ impl FieldErrors {
         value.map_err(|violation| self.add(field, violation)).ok()
     }
 
+    /// Whether there are no errors.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The errors.
+    #[must_use]
+    pub fn into_vec(self) -> Vec<FieldError> {
+        self.0
+    }
+
+    /// Adds those errors of a result whose fields have none yet, and returns all.
+    pub fn merge<T>(&mut self, result: Result<T, DomainError>) -> Result<T, DomainError> {
+        match result {
+            Ok(value) if self.0.is_empty() => return Ok(value),
+            Ok(_) => {}
+            Err(DomainError::Invalid(others)) => self.extend_fields(others),
+            Err(other) => return Err(other),
+        }
+        Err(DomainError::Invalid(std::mem::take(&mut self.0)))
+    }
+
+    /// Adds those errors whose fields have none yet.
+    pub fn extend_fields(&mut self, errors: impl IntoIterator<Item = FieldError>) {
+        for error in errors {
+            if !self.0.iter().any(|known| known.field == error.field) {
+                self.0.push(error);
+            }
+        }
+    }
+
     /// Adds errors that name their fields already.
     pub fn extend(&mut self, errors: impl IntoIterator<Item = FieldError>) {
         self.0.extend(errors);
@@ -211,6 +254,7 @@ violations! {
     // Text.
     TooShort { min: usize } = "too-short": "must have at least {min} characters",
     TooLong { max: usize } = "too-long": "must have at most {max} characters",
+    CommonPassword = "common-password": "is too common; combine several unrelated words, or use a password manager",
     WrongLength { min: usize, max: usize } = "wrong-length": "must have {min} to {max} characters",
     ControlCharacters = "control-characters": "must not contain control characters",
     NotString = "not-string": "must be a string",
@@ -253,6 +297,7 @@ violations! {
     NotFound { key: String } = "not-found": "`{key}` does not exist",
     Taken { value: String } = "taken": "`{value}` is already in use",
     AssignmentInUse = "assignment-in-use": "cannot be changed while expenses use this assignment",
+    SeveralMatch { value: String } = "several-match": "matches several records with `{value}`",
     NotStatus { name: String, kinds: &'static str } = "not-status": "`{name}` is not a status for {kinds}",
     SameStatus = "same-status": "must be another status",
     DefaultStatus = "default-status": "is required: this status is the default",
@@ -260,6 +305,12 @@ violations! {
     NoSuchPerson = "no-such-person": "is not a person of this workspace",
     TooManyMails = "too-many-mails": "has received too many messages: try again in an hour",
     LastOwner = "last-owner": "cannot change: a workspace needs an owner",
+    LastLoginMethod = "last-login-method": "cannot be removed: without it, you could no longer log in",
+    SecondFactorRequired = "second-factor-required": "cannot be removed: one of your workspaces requires a second factor",
+    SecondFactorMissing = "second-factor-missing": "requires that you log in with a second factor yourself",
+    IdentityTaken = "identity-taken": "is connected to another account",
+    LastOwnerOf { workspaces: String } = "last-owner-of": "is the only owner of {workspaces}: make someone else an owner first",
+    IsMember = "is-member": "is a member: remove them from the workspace first",
     AnotherFolder = "another-folder": "belongs to another folder",
     BudgetInUse = "budget-in-use": "cannot be changed while expenses use this budget",
     NotPerson = "not-person": "must be an email address or an ID",
@@ -293,6 +344,11 @@ violations! {
     NoEvents = "no-events": "must contain at least one event",
     UnknownEvent { name: String } = "unknown-event": "contains the unknown event `{name}`; use names such as folder.created, folder.* or *",
     RepeatedEvent { name: String } = "repeated-event": "contains `{name}` more than once",
+    NotId = "not-id": "must be an ID",
+    NotBox = "not-box": "must be a list of four numbers in degrees: west, south, east, north",
+    EndpointDisabled = "endpoint-disabled": "is disabled; enable it first",
+    HttpNotAllowed = "http-not-allowed": "cannot be enabled: the operator does not allow http URLs; change the URL to https first",
+    EventErased = "event-erased": "cannot be sent again: personal data was erased from its event",
     NotPrintable = "not-printable": "must contain only printable ASCII characters",
     SurroundingSpace = "surrounding-space": "must not start or end with a space",
 

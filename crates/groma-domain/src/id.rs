@@ -58,6 +58,8 @@ id! {
     TokenId
     /// A browser session (not its secret).
     SessionId
+    /// A passkey.
+    PasskeyId
     /// An invitation (not its secret).
     InvitationId
     /// An entry of the security log.

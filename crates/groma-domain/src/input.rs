@@ -4,20 +4,21 @@
 //! null or an empty cell clears it, read-only fields are ignored, and unknown fields are errors. The
 //! reader collects all errors.
 
+mod custom_fields;
+
+pub use custom_fields::{CustomFields, CustomFieldsInput};
+
 use crate::{
     Currency, DomainError, Email, FieldErrors, Key, Reference, StatusId, Timestamp, Violation,
-    person::PersonRef, time::Date,
+    json::pointer_segment, person::PersonRef, time::Date,
 };
+use custom_fields::{check_custom_field, check_custom_fields};
 use rust_decimal::Decimal;
 use serde_json::{Map, Value};
 
 const MAX_PEOPLE: usize = 100;
 const MAX_TAGS: usize = 50;
 const MAX_TAG_LENGTH: usize = 64;
-const MAX_CUSTOM_FIELDS: usize = 100;
-const MAX_CUSTOM_FIELD_NAME: usize = 64;
-const MAX_CUSTOM_FIELD_TEXT: usize = 2_000;
-const MAX_CUSTOM_FIELD_NUMBER: usize = 40;
 
 /// A field of an input.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -73,33 +74,6 @@ impl std::fmt::Display for StatusRef {
     }
 }
 
-/// User-defined fields: strings, numbers, booleans and nulls.
-pub type CustomFields = Map<String, Value>;
-
-/// The requested change of the custom fields: all of them, single ones, or both.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct CustomFieldsInput {
-    all: Field<CustomFields>,
-    single: CustomFields,
-}
-
-impl CustomFieldsInput {
-    /// Applies the change to the current custom fields.
-    pub(crate) fn apply(
-        self,
-        current: Option<&CustomFields>,
-        errors: &mut FieldErrors,
-    ) -> CustomFields {
-        let mut fields = self.all.or(current.cloned().unwrap_or_default());
-        fields.extend(self.single);
-        if fields.len() > MAX_CUSTOM_FIELDS {
-            let violation = Violation::TooManyCustomFields { max: MAX_CUSTOM_FIELDS };
-            errors.add("customFields", violation);
-        }
-        fields
-    }
-}
-
 /// The limits of a text field.
 #[derive(Clone, Copy)]
 pub enum TextLimit {
@@ -134,38 +108,107 @@ impl TextLimit {
     }
 }
 
+/// An input and its errors. A field with an error is kept.
+#[derive(Debug)]
+pub struct ParsedInput<T> {
+    /// The input.
+    pub input: T,
+    /// The errors.
+    pub errors: FieldErrors,
+}
+
+impl<T> ParsedInput<T> {
+    /// Changes the input.
+    pub fn map<R>(self, change: impl FnOnce(T) -> R) -> ParsedInput<R> {
+        ParsedInput { input: change(self.input), errors: self.errors }
+    }
+
+    /// The input, if there are no errors.
+    pub fn into_result(self) -> Result<T, DomainError> {
+        self.errors.finish(Some(self.input))
+    }
+}
+
 /// Reads the fields of one input.
 ///
 /// Each method reads one field. An invalid value is recorded as an error, and the method returns
 /// [`Field::Keep`]; [`FieldReader::finish`] then returns all errors.
 pub struct FieldReader<'a> {
     values: &'a Map<String, Value>,
+    format: InputFormat,
     known: Vec<&'static str>,
     errors: FieldErrors,
 }
 
+/// How values are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InputFormat {
+    /// As text, in cells of a file or fields of a form: `yes` is a boolean, `a, b` is a list.
+    Text,
+    /// As the API writes them: a value of another JSON type is an error, and custom fields are a merge
+    /// patch.
+    Json,
+}
+
+/// The JSON types of a field.
+#[derive(Clone, Copy)]
+enum JsonType {
+    Text,
+    String,
+    Decimal,
+    Boolean,
+    Integer { max: u32 },
+}
+
+impl JsonType {
+    fn check(self, value: &Value) -> Result<(), Violation> {
+        match (self, value) {
+            (Self::Text | Self::String | Self::Decimal, Value::String(_))
+            | (Self::Decimal | Self::Integer { .. }, Value::Number(_))
+            | (Self::Boolean, Value::Bool(_)) => Ok(()),
+            (Self::Text | Self::String, _) => Err(Violation::NotString),
+            (Self::Decimal, _) => Err(Violation::NotNumber),
+            (Self::Boolean, _) => Err(Violation::NotBoolean),
+            (Self::Integer { max }, _) => Err(Violation::NotInteger { min: 0, max }),
+        }
+    }
+}
+
 impl<'a> FieldReader<'a> {
-    /// Starts to read `values`. The `read_only` fields are ignored.
+    /// Starts to read `values`.
     #[must_use]
-    pub fn new(values: &'a Map<String, Value>, read_only: &[&'static str]) -> Self {
-        Self { values, known: read_only.to_vec(), errors: FieldErrors::default() }
+    pub fn new(values: &'a Map<String, Value>, format: InputFormat) -> Self {
+        Self { values, format, known: Vec::new(), errors: FieldErrors::default() }
     }
 
-    /// Returns `input`, or the errors. A field that no method has read is an error.
-    pub fn finish<T>(mut self, input: T) -> Result<T, DomainError> {
+    /// Ignores these fields.
+    #[must_use]
+    pub fn read_only(mut self, names: &[&'static str]) -> Self {
+        self.known.extend(names);
+        self
+    }
+
+    pub(crate) fn is_json(&self) -> bool {
+        self.format == InputFormat::Json
+    }
+
+    /// Returns `input` and the errors. A field that no method has read is an error.
+    pub fn finish<T>(mut self, input: T) -> ParsedInput<T> {
         for name in self.values.keys() {
+            let is_single = !self.is_json() && name.starts_with("customFields.");
             let is_known = self.known.contains(&name.as_str())
-                || (name.starts_with("customFields.") && self.known.contains(&"customFields"));
+                || (is_single && self.known.contains(&"customFields"));
             if !is_known {
-                self.errors.add(name, Violation::UnknownField);
+                let name = if self.is_json() { pointer_segment(name) } else { name.clone() };
+                self.errors.add(&name, Violation::UnknownField);
             }
         }
-        self.errors.finish(Some(input))
+        ParsedInput { input, errors: self.errors }
     }
 
     /// An optional text.
     pub fn text(&mut self, name: &'static str, limit: TextLimit) -> Field<Option<String>> {
-        self.scalar(name, |text| limit.check(text))
+        self.scalar(name, JsonType::Text, |text| limit.check(text))
     }
 
     /// A text that must not be empty.
@@ -176,7 +219,7 @@ impl<'a> FieldReader<'a> {
 
     /// A decimal number with at most `max` decimal places.
     pub fn decimal(&mut self, name: &'static str, max: u32) -> Field<Option<Decimal>> {
-        self.scalar(name, |text| {
+        self.scalar(name, JsonType::Decimal, |text| {
             let number = Decimal::from_str_exact(text)
                 .or_else(|_| Decimal::from_scientific(text))
                 .map_err(|_| Violation::NotNumber)?;
@@ -189,7 +232,7 @@ impl<'a> FieldReader<'a> {
 
     /// A date, `YYYY-MM-DD`.
     pub fn date(&mut self, name: &'static str) -> Field<Option<Date>> {
-        self.scalar(name, |text| {
+        self.scalar(name, JsonType::String, |text| {
             // `Date::from_str` alone would accept other formats, such as `20261115`.
             let has_length = text.len() == 10 && text.is_ascii();
             let date = if has_length { text.parse::<Date>().ok() } else { None };
@@ -199,24 +242,26 @@ impl<'a> FieldReader<'a> {
 
     /// An RFC 3339 timestamp.
     pub fn timestamp(&mut self, name: &'static str) -> Field<Option<Timestamp>> {
-        self.scalar(name, |text| Timestamp::parse(text).map_err(|_| Violation::NotTimestamp))
+        self.scalar(name, JsonType::String, |text| {
+            Timestamp::parse(text).map_err(|_| Violation::NotTimestamp)
+        })
     }
 
     /// A currency code. Empty selects the default.
     pub fn currency(&mut self, name: &'static str) -> Field<Option<Currency>> {
-        self.scalar(name, str::parse)
+        self.scalar(name, JsonType::String, str::parse)
     }
 
     /// A reference. Empty keeps the current one, or generates one.
     pub fn reference(&mut self, name: &'static str) -> Field<Option<Reference>> {
-        self.scalar(name, Reference::parse)
+        self.scalar(name, JsonType::String, Reference::parse)
     }
 
     /// The key of a linked record, under its short name (`folder`) or the name of its ID (`folderId`).
     pub fn link(&mut self, name: &'static str, id_name: &'static str) -> Field<Option<Key>> {
         let parse = |text: &str| Key::parse(text).ok_or(Violation::NotKey);
-        let by_id = self.scalar(id_name, parse);
-        match self.scalar(name, parse) {
+        let by_id = self.scalar(id_name, JsonType::String, parse);
+        match self.scalar(name, JsonType::String, parse) {
             Field::Keep => by_id,
             by_name => by_name,
         }
@@ -228,8 +273,8 @@ impl<'a> FieldReader<'a> {
             Ok(id) => Ok(StatusRef::Id(id)),
             Err(_) => TextLimit::Short.check(text).map(StatusRef::Name),
         };
-        let by_id = self.scalar("statusId", parse);
-        match self.scalar("status", parse) {
+        let by_id = self.scalar("statusId", JsonType::String, parse);
+        match self.scalar("status", JsonType::String, parse) {
             Field::Keep => by_id,
             by_name => by_name,
         }
@@ -240,18 +285,24 @@ impl<'a> FieldReader<'a> {
         match self.value(name) {
             None => Field::Keep,
             Some(Value::Null) => Field::Set(None),
-            Some(Value::String(text)) if text.trim().is_empty() => Field::Set(None),
-            Some(value) => self.field(name, parse_person(value).map(Some)),
+            Some(Value::String(text)) if text.trim().is_empty() && !self.is_json() => {
+                Field::Set(None)
+            }
+            Some(value) => self.field(name, parse_person(value, self.format).map(Some)),
         }
     }
 
     /// Several people: an array, or addresses separated by commas.
     pub fn people(&mut self, name: &'static str) -> Field<Vec<PersonRef>> {
+        let format = self.format;
+        let parse = |item: &Value| parse_person(item, format);
         let people: Result<Vec<_>, _> = match self.value(name) {
             None => return Field::Keep,
             Some(Value::Null) => return Field::Set(Vec::new()),
-            Some(Value::Array(items)) => items.iter().map(parse_person).collect(),
-            Some(Value::String(text)) => split_list(text).iter().map(parse_person).collect(),
+            Some(Value::Array(items)) => items.iter().map(parse).collect(),
+            Some(Value::String(text)) if format == InputFormat::Text => {
+                split_list(text).iter().map(parse).collect()
+            }
             Some(_) => Err(Violation::NotPeople),
         };
         let people = people.and_then(|people| {
@@ -267,7 +318,7 @@ impl<'a> FieldReader<'a> {
             None => return Field::Keep,
             Some(Value::Null) => return Field::Set(Vec::new()),
             Some(Value::Array(items)) => parse_tags(items),
-            Some(Value::String(text)) => parse_tags(&split_list(text)),
+            Some(Value::String(text)) if !self.is_json() => parse_tags(&split_list(text)),
             Some(_) => Err(Violation::NotTags),
         };
         self.field(name, tags)
@@ -279,7 +330,7 @@ impl<'a> FieldReader<'a> {
         name: &'static str,
         names: &[(&'static str, T)],
     ) -> Field<Option<T>> {
-        self.scalar(name, |text| {
+        self.scalar(name, JsonType::String, |text| {
             names.iter().find(|(name, _)| *name == text).map(|(_, value)| *value).ok_or_else(|| {
                 let names: Vec<_> = names.iter().map(|(name, _)| *name).collect();
                 Violation::NotOneOf { values: names.join(", ") }
@@ -289,7 +340,7 @@ impl<'a> FieldReader<'a> {
 
     /// A boolean.
     pub fn boolean(&mut self, name: &'static str) -> Field<Option<bool>> {
-        self.scalar(name, |text| match text.to_ascii_lowercase().as_str() {
+        self.scalar(name, JsonType::Boolean, |text| match text.to_ascii_lowercase().as_str() {
             "true" | "yes" | "1" => Ok(true),
             "false" | "no" | "0" => Ok(false),
             _ => Err(Violation::NotBoolean),
@@ -298,14 +349,18 @@ impl<'a> FieldReader<'a> {
 
     /// A whole number from 0 to `max`.
     pub fn integer(&mut self, name: &'static str, max: u32) -> Field<Option<u32>> {
-        self.scalar(name, |text| match text.parse() {
+        self.scalar(name, JsonType::Integer { max }, |text| match text.parse() {
             Ok(number) if number <= max => Ok(number),
             _ => Err(Violation::NotInteger { min: 0, max }),
         })
     }
 
-    /// The custom fields: an object (or its JSON text), and single ones as `customFields.name`.
+    /// The custom fields: an object (or its JSON text), and single ones as `customFields.name`. In JSON
+    /// the object is a merge patch.
     pub fn custom_fields(&mut self) -> CustomFieldsInput {
+        if self.is_json() {
+            return self.custom_fields_patch();
+        }
         let all = match self.value("customFields") {
             None => Field::Keep,
             Some(Value::Null) => Field::Set(CustomFields::new()),
@@ -322,7 +377,27 @@ impl<'a> FieldReader<'a> {
             name.strip_prefix("customFields.").map(|name| (name.to_owned(), value.clone()))
         });
         let single = self.field("customFields", check_custom_fields(single.collect()));
-        CustomFieldsInput { all, single: single.or(CustomFields::new()) }
+        let single = single.or(CustomFields::new());
+        CustomFieldsInput { all, single, patch: CustomFields::new() }
+    }
+
+    fn custom_fields_patch(&mut self) -> CustomFieldsInput {
+        let mut input = CustomFieldsInput::default();
+        match self.value("customFields") {
+            None => {}
+            Some(Value::Null) => input.all = Field::Set(CustomFields::new()),
+            Some(Value::Object(fields)) => {
+                for (name, value) in fields {
+                    if let Err(violation) = check_custom_field(name, value) {
+                        let field = format!("customFields/{}", pointer_segment(name));
+                        self.errors.add(&field, violation);
+                    }
+                }
+                input.patch = fields.clone();
+            }
+            Some(_) => self.errors.add("customFields", Violation::NotObject),
+        }
+        input
     }
 
     /// Makes an empty value an error.
@@ -342,9 +417,22 @@ impl<'a> FieldReader<'a> {
     fn scalar<T>(
         &mut self,
         name: &'static str,
+        json_type: JsonType,
         parse: impl FnOnce(&str) -> Result<T, Violation>,
     ) -> Field<Option<T>> {
-        let text = match self.value(name) {
+        let value = self.value(name);
+        if self.is_json()
+            && let Some(value) = value.filter(|value| !value.is_null())
+        {
+            let is_empty = value.as_str().is_some_and(|text| text.trim().is_empty());
+            let parsed = match (json_type, value) {
+                (JsonType::Text, _) if is_empty => return Field::Set(None),
+                (_, Value::String(text)) => json_type.check(value).and_then(|()| parse(text)),
+                _ => json_type.check(value).and_then(|()| parse(&value.to_string())),
+            };
+            return self.field(name, parsed.map(Some));
+        }
+        let text = match value {
             None => return Field::Keep,
             Some(Value::Null) => return Field::Set(None),
             Some(Value::String(text)) if text.trim().is_empty() => return Field::Set(None),
@@ -362,10 +450,16 @@ impl<'a> FieldReader<'a> {
     }
 }
 
-fn parse_person(value: &Value) -> Result<PersonRef, Violation> {
+fn parse_person(value: &Value, format: InputFormat) -> Result<PersonRef, Violation> {
+    // A file can come from another workspace, where the same person has another id. The API returned
+    // both, and the address may have changed since.
+    let keys = match format {
+        InputFormat::Text => ["email", "id"],
+        InputFormat::Json => ["id", "email"],
+    };
     let text = match value {
         Value::String(text) => text,
-        Value::Object(person) => match person.get("email").or_else(|| person.get("id")) {
+        Value::Object(person) => match keys.iter().find_map(|key| person.get(*key)) {
             Some(Value::String(text)) => text,
             _ => return Err(Violation::PersonWithoutKey),
         },
@@ -399,39 +493,4 @@ fn split_list(text: &str) -> Vec<Value> {
     }
     let items = text.split([',', ';']).map(str::trim).filter(|item| !item.is_empty());
     items.map(|item| Value::String(item.to_owned())).collect()
-}
-
-fn check_custom_fields(fields: CustomFields) -> Result<CustomFields, Violation> {
-    for (name, value) in &fields {
-        let has_length = (1..=MAX_CUSTOM_FIELD_NAME).contains(&name.chars().count());
-        if !has_length || name.chars().any(char::is_control) {
-            return Err(Violation::WrongCustomFieldName { max: MAX_CUSTOM_FIELD_NAME });
-        }
-        check_custom_field(name.clone(), value)?;
-    }
-    Ok(fields)
-}
-
-fn check_custom_field(name: String, value: &Value) -> Result<(), Violation> {
-    match value {
-        Value::Null | Value::Bool(_) => Ok(()),
-        // Numbers are stored as written, so clients must be able to parse them.
-        Value::Number(number)
-            if number.as_f64().is_some_and(f64::is_finite)
-                && number.as_str().len() <= MAX_CUSTOM_FIELD_NUMBER =>
-        {
-            Ok(())
-        }
-        Value::Number(_) => {
-            Err(Violation::WrongCustomFieldNumber { name, max: MAX_CUSTOM_FIELD_NUMBER })
-        }
-        Value::String(text) if text.chars().count() > MAX_CUSTOM_FIELD_TEXT => {
-            Err(Violation::CustomFieldTooLong { name, max: MAX_CUSTOM_FIELD_TEXT })
-        }
-        Value::String(text) if text.contains('\0') => {
-            Err(Violation::CustomFieldControlCharacters { name })
-        }
-        Value::String(_) => Ok(()),
-        Value::Array(_) | Value::Object(_) => Err(Violation::WrongCustomFieldType { name }),
-    }
 }

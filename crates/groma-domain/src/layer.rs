@@ -9,7 +9,7 @@ pub use stats::{FieldCounts, FieldType, GeometryCounts, GeometryType};
 pub use style::{Category, ColorBy, ColorClasses, LayerStyle, RangeClass, STYLE_ZOOMS};
 
 use crate::{
-    DomainError, FieldErrors, LayerId, Timestamp, Violation,
+    DomainError, FieldErrors, Kind, LayerId, Timestamp, Violation,
     status::is_color,
     text::{fold, parse_line},
 };
@@ -38,13 +38,17 @@ pub struct LayerSlug(String);
 
 impl LayerSlug {
     /// Derives the slug from a name: folded, with hyphens in place of everything except letters and
-    /// digits.
+    /// digits. The names of the kinds of records are reserved.
     pub fn from_name(name: &str) -> Result<Self, DomainError> {
         let folded = fold(name);
         let words = folded.split(|c: char| !c.is_ascii_alphanumeric()).filter(|w| !w.is_empty());
         let mut slug = words.collect::<Vec<_>>().join("-");
         slug.truncate(64);
-        let slug = slug.trim_end_matches('-').to_owned();
+        let mut slug = slug.trim_end_matches('-').to_owned();
+        if Kind::ALL.iter().any(|kind| kind.plural() == slug) {
+            // The OGC API has collections of records with these names beside the layers.
+            slug.push_str("-layer");
+        }
         let is_id = uuid::Uuid::try_parse(&slug).is_ok();
         if slug.is_empty() || is_id {
             return Err(DomainError::invalid("name", Violation::NotSlug));
@@ -404,6 +408,7 @@ mod tests {
             slug("Parcelles – Chêne, 2e tranche").as_deref(),
             Some("parcelles-chene-2e-tranche")
         );
+        assert_eq!(slug("Budgets").as_deref(), Some("budgets-layer"));
         assert_eq!(slug("  !! "), None);
         assert_eq!(slug("0190e5a0-0000-7000-8000-000000000000"), None);
     }

@@ -13,7 +13,7 @@ pub mod event;
 pub mod geometry;
 pub mod id;
 pub mod input;
-mod json;
+pub mod json;
 pub mod kind;
 pub mod layer;
 pub mod list;
@@ -38,8 +38,9 @@ pub use email::Email;
 pub use error::{DomainError, FieldError, FieldErrors, PropertyError, Violation};
 pub use event::Event;
 pub use id::{
-    BaseMapId, DeliveryId, EndpointId, GeometryId, InvitationId, LayerId, MailId, PersonId,
-    RecordId, SavedViewId, SecurityEntryId, SessionId, StatusId, TokenId, UserId, WorkspaceId,
+    BaseMapId, DeliveryId, EndpointId, GeometryId, InvitationId, LayerId, MailId, PasskeyId,
+    PersonId, RecordId, SavedViewId, SecurityEntryId, SessionId, StatusId, TokenId, UserId,
+    WorkspaceId,
 };
 pub use kind::Kind;
 pub use layer::Layer;

@@ -1,4 +1,4 @@
-//! The parameters of every list: `page`, `limit`, `term`.
+//! The parameters of every list: `page` or `cursor`, `limit`, `term`.
 
 use crate::{FieldError, Violation, text::fold};
 
@@ -16,6 +16,8 @@ pub const MAX_TERM: usize = 200;
 pub struct ListParams {
     /// Page number, from 1.
     pub page: u32,
+    /// Where the page begins, instead of its number. Empty: at the first item.
+    pub cursor: Option<String>,
     /// Items per page.
     pub limit: u32,
     /// Text that the items must contain.
@@ -24,7 +26,7 @@ pub struct ListParams {
 
 impl Default for ListParams {
     fn default() -> Self {
-        Self { page: 1, limit: DEFAULT_LIMIT, term: None }
+        Self { page: 1, cursor: None, limit: DEFAULT_LIMIT, term: None }
     }
 }
 
@@ -33,10 +35,11 @@ impl ListParams {
     pub fn parse<'a>(
         pairs: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Result<Self, FieldError> {
-        let (mut page, mut limit, mut term) = (None, None, None);
+        let (mut page, mut cursor, mut limit, mut term) = (None, None, None, None);
         for (name, value) in pairs {
             let (slot, expected) = match name {
                 "page" => (&mut page, integer_bounds(MAX_PAGE)),
+                "cursor" => (&mut cursor, Violation::Other(FROM_LINK.to_owned())),
                 "limit" => (&mut limit, integer_bounds(MAX_LIMIT)),
                 "term" => (&mut term, TERM_BOUNDS),
                 _ => continue,
@@ -46,8 +49,14 @@ impl ListParams {
                 return Err(FieldError::new(name, Violation::GivenTwice { expected }));
             }
         }
+        let number = parse_integer("page", page, MAX_PAGE)?;
+        if number.is_some() && cursor.is_some() {
+            let message = "cannot be combined with page; leave out one of them".to_owned();
+            return Err(FieldError::new("cursor", message));
+        }
         Ok(Self {
-            page: parse_integer("page", page, MAX_PAGE)?.unwrap_or(1),
+            page: number.unwrap_or(1),
+            cursor: cursor.map(str::to_owned),
             limit: parse_integer("limit", limit, MAX_LIMIT)?.unwrap_or(DEFAULT_LIMIT),
             term: term.map(SearchTerm::parse).transpose()?.flatten(),
         })
@@ -71,6 +80,8 @@ fn parse_integer(name: &str, text: Option<&str>, max: u32) -> Result<Option<u32>
 const fn integer_bounds(max: u32) -> Violation {
     Violation::NotInteger { min: 1, max }
 }
+
+const FROM_LINK: &str = "must be empty or come from the Link header of a page";
 
 const TERM_BOUNDS: Violation = Violation::TooLong { max: MAX_TERM };
 
@@ -139,6 +150,15 @@ mod tests {
         assert_eq!(
             parse(&[("term", &"é".repeat(201))]),
             Err("term must have at most 200 characters".into())
+        );
+        assert_eq!(
+            parse(&[("cursor", ""), ("cursor", "a")]),
+            Err("cursor must be empty or come from the Link header of a page and must be given only once"
+                .into())
+        );
+        assert_eq!(
+            parse(&[("page", "1"), ("cursor", "")]),
+            Err("cursor cannot be combined with page; leave out one of them".into())
         );
         assert!(
             parse(&[("term", &"é".repeat(200)), ("page", "2147483647"), ("limit", "100")]).is_ok()

@@ -15,6 +15,29 @@ pub struct Person {
     pub email: Email,
 }
 
+/// The domain of the addresses of erased people. No mail reaches it.
+const ERASED_DOMAIN: &str = "@erased.invalid";
+
+impl Person {
+    /// What is left of a person whose name and address were erased.
+    pub fn erased(id: PersonId) -> Result<Self, Violation> {
+        let email = Email::parse(&format!("{}{ERASED_DOMAIN}", id.0.simple()))?;
+        Ok(Self { id, name: "Former member".to_owned(), email })
+    }
+
+    /// Whether the name and address were erased.
+    #[must_use]
+    pub fn is_erased(&self) -> bool {
+        is_erased_address(self.email.as_str())
+    }
+}
+
+/// Whether this is the address of an erased person.
+#[must_use]
+pub fn is_erased_address(address: &str) -> bool {
+    address.ends_with(ERASED_DOMAIN)
+}
+
 /// A reference to a person in an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PersonRef {

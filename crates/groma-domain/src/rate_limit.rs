@@ -16,6 +16,16 @@ pub struct RateLimitStatus {
     pub reset_micros: u64,
     /// Whether the request was accepted.
     pub accepted: bool,
+    /// When it was, by the clock of its window.
+    pub at: u64,
+}
+
+impl RateLimitStatus {
+    /// The state after this request was taken back.
+    #[must_use]
+    pub fn released(self) -> Self {
+        Self { remaining: self.remaining.saturating_add(1).min(self.limit), ..self }
+    }
 }
 
 /// The accepted requests of one token within the last window.
@@ -52,6 +62,14 @@ impl SlidingWindow {
             remaining: limit.saturating_sub(u32::try_from(self.accepted.len()).unwrap_or(u32::MAX)),
             reset_micros: (oldest + WINDOW_MICROS).saturating_sub(now),
             accepted,
+            at: now,
+        }
+    }
+
+    /// Takes back a request that was accepted at this time.
+    pub fn release(&mut self, at: u64) {
+        if let Ok(index) = self.accepted.binary_search(&at) {
+            self.accepted.remove(index);
         }
     }
 
@@ -71,6 +89,18 @@ impl SlidingWindow {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn released_request_does_not_count() {
+        let mut window = SlidingWindow::default();
+        let first = window.try_acquire(1, 2);
+        assert!(window.try_acquire(5, 2).accepted);
+        window.release(first.at);
+        assert_eq!(window.accepted(6).collect::<Vec<_>>(), [5], "the other one still counts");
+        window.release(first.at);
+        assert!(window.try_acquire(7, 2).accepted);
+        assert!(!window.try_acquire(8, 2).accepted, "a request is taken back once");
+    }
 
     #[test]
     fn window_slides_and_rejected_requests_do_not_count() {

@@ -20,7 +20,10 @@ pub use label::LabelField;
 
 use crate::{
     DomainError, FieldErrors, Kind, PersonId, RecordId, Reference, Status, StatusId, Timestamp,
-    Violation, WorkspaceId, json::to_json, time::Date,
+    Violation, WorkspaceId,
+    input::{FieldReader, InputFormat, ParsedInput},
+    json::to_json,
+    time::Date,
 };
 use serde_json::{Map, Value};
 
@@ -127,6 +130,18 @@ impl Record {
         each!(self, record => record.version)
     }
 
+    /// The identifier in an external system.
+    #[must_use]
+    pub fn external_id(&self) -> Option<&str> {
+        each!(self, record => record.external_id.as_deref())
+    }
+
+    /// When it last changed.
+    #[must_use]
+    pub fn updated_at(&self) -> Timestamp {
+        each!(self, record => record.updated_at)
+    }
+
     /// The status.
     #[must_use]
     pub fn status(&self) -> Option<StatusId> {
@@ -149,6 +164,15 @@ impl Record {
             Self::Assignment(assignment) => Some(assignment.folder_id),
             Self::Expense(expense) => Some(expense.folder_id),
             Self::Budget(budget) => Some(budget.folder_id),
+        }
+    }
+
+    /// The folder that filters of endpoints find it by: its folder, or the record itself if it is one.
+    #[must_use]
+    pub fn scope_folder(&self) -> Option<RecordId> {
+        match self {
+            Self::Folder(folder) => Some(folder.id),
+            _ => self.folder(),
         }
     }
 
@@ -272,14 +296,24 @@ pub enum RecordInput {
 }
 
 impl RecordInput {
-    /// Parses the input for a record of this kind.
+    /// Parses the input for a record of this kind from a form or a row of a file.
     pub fn read(kind: Kind, values: &Map<String, Value>) -> Result<Self, DomainError> {
-        Ok(match kind {
-            Kind::Folder => Self::Folder(FolderInput::read(values)?),
-            Kind::Assignment => Self::Assignment(AssignmentInput::read(values)?),
-            Kind::Expense => Self::Expense(ExpenseInput::read(values)?),
-            Kind::Budget => Self::Budget(BudgetInput::read(values)?),
-        })
+        Self::parse(kind, FieldReader::new(values, InputFormat::Text)).into_result()
+    }
+
+    /// Parses a JSON body of the API.
+    #[must_use]
+    pub fn read_json(kind: Kind, values: &Map<String, Value>) -> ParsedInput<Self> {
+        Self::parse(kind, FieldReader::new(values, InputFormat::Json))
+    }
+
+    fn parse(kind: Kind, fields: FieldReader<'_>) -> ParsedInput<Self> {
+        match kind {
+            Kind::Folder => FolderInput::read(fields).map(Self::Folder),
+            Kind::Assignment => AssignmentInput::read(fields).map(Self::Assignment),
+            Kind::Expense => ExpenseInput::read(fields).map(Self::Expense),
+            Kind::Budget => BudgetInput::read(fields).map(Self::Budget),
+        }
     }
 
     /// The kind of record.
@@ -291,6 +325,18 @@ impl RecordInput {
             Self::Expense(_) => Kind::Expense,
             Self::Budget(_) => Kind::Budget,
         }
+    }
+
+    /// The requested external ID.
+    #[must_use]
+    pub fn external_id(&self) -> Option<&str> {
+        let field = match self {
+            Self::Folder(input) => &input.external_id,
+            Self::Assignment(input) => &input.external_id,
+            Self::Expense(input) => &input.external_id,
+            Self::Budget(input) => &input.external_id,
+        };
+        field.as_ref().into_option()?.as_deref()
     }
 
     /// The requested reference.

@@ -1,5 +1,6 @@
 //! Scopes of personal access tokens.
 
+use crate::{Kind, Permission};
 use serde::{Deserialize, Serialize};
 use std::{fmt, str::FromStr};
 use utoipa::ToSchema;
@@ -20,17 +21,73 @@ pub enum Scope {
     ReadBudget,
     /// Create and delete webhook endpoints.
     ManageWebhook,
+    /// Create, change, archive and delete folders.
+    WriteFolder,
+    /// Create, change and delete assignments.
+    WriteAssignment,
+    /// Create, change and delete expenses.
+    WriteExpense,
+    /// Create, change and delete budgets.
+    WriteBudget,
+    /// Create, change and delete statuses.
+    ManageStatus,
+    /// Read the members of the workspace.
+    ReadMember,
 }
 
 impl Scope {
     /// Every scope, in the order of the documentation.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 11] = [
         Self::ReadFolder,
         Self::ReadAssignment,
         Self::ReadExpense,
         Self::ReadBudget,
+        Self::ReadMember,
+        Self::WriteFolder,
+        Self::WriteAssignment,
+        Self::WriteExpense,
+        Self::WriteBudget,
+        Self::ManageStatus,
         Self::ManageWebhook,
     ];
+
+    /// The scope to read records of a kind.
+    #[must_use]
+    pub fn read(kind: Kind) -> Self {
+        match kind {
+            Kind::Folder => Self::ReadFolder,
+            Kind::Assignment => Self::ReadAssignment,
+            Kind::Expense => Self::ReadExpense,
+            Kind::Budget => Self::ReadBudget,
+        }
+    }
+
+    /// The scope to change records of a kind.
+    #[must_use]
+    pub fn write(kind: Kind) -> Self {
+        match kind {
+            Kind::Folder => Self::WriteFolder,
+            Kind::Assignment => Self::WriteAssignment,
+            Kind::Expense => Self::WriteExpense,
+            Kind::Budget => Self::WriteBudget,
+        }
+    }
+
+    /// What its owner must be allowed to do to grant the scope, and to use it.
+    #[must_use]
+    pub fn permission(self) -> Permission {
+        match self {
+            Self::ReadFolder
+            | Self::ReadAssignment
+            | Self::ReadExpense
+            | Self::ReadBudget
+            | Self::ReadMember => Permission::Read,
+            Self::WriteFolder | Self::WriteAssignment | Self::WriteExpense | Self::WriteBudget => {
+                Permission::ChangeRecords
+            }
+            Self::ManageStatus | Self::ManageWebhook => Permission::Administer,
+        }
+    }
 
     /// The name used by the API and in error messages.
     #[must_use]
@@ -41,6 +98,12 @@ impl Scope {
             Self::ReadExpense => "READ_EXPENSE",
             Self::ReadBudget => "READ_BUDGET",
             Self::ManageWebhook => "MANAGE_WEBHOOK",
+            Self::WriteFolder => "WRITE_FOLDER",
+            Self::WriteAssignment => "WRITE_ASSIGNMENT",
+            Self::WriteExpense => "WRITE_EXPENSE",
+            Self::WriteBudget => "WRITE_BUDGET",
+            Self::ManageStatus => "MANAGE_STATUS",
+            Self::ReadMember => "READ_MEMBER",
         }
     }
 }
@@ -63,7 +126,7 @@ impl FromStr for Scope {
 
 /// The set of scopes of a token.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Scopes(u8);
+pub struct Scopes(u16);
 
 impl Scopes {
     /// Whether the set contains `scope`.

@@ -1,8 +1,8 @@
 //! Statuses: the stages of work that a workspace defines for its records.
 
 use crate::{
-    DomainError, Kind, StatusId, Timestamp, Violation,
-    input::{Field, FieldReader, StatusRef, TextLimit},
+    DomainError, FieldErrors, Kind, StatusId, Timestamp, Violation,
+    input::{Field, FieldReader, InputFormat, ParsedInput, StatusRef, TextLimit},
     text::fold,
 };
 use serde::{Deserialize, Serialize};
@@ -80,9 +80,19 @@ pub struct StatusInput {
 impl StatusInput {
     const READ_ONLY: [&'static str; 3] = ["id", "createdAt", "updatedAt"];
 
-    /// Parses the input.
+    /// Parses a row of a file.
     pub fn read(values: &Map<String, Value>) -> Result<Self, DomainError> {
-        let mut fields = FieldReader::new(values, &Self::READ_ONLY);
+        Self::parse(FieldReader::new(values, InputFormat::Text)).into_result()
+    }
+
+    /// Parses a JSON body of the API.
+    #[must_use]
+    pub fn read_json(values: &Map<String, Value>) -> ParsedInput<Self> {
+        Self::parse(FieldReader::new(values, InputFormat::Json))
+    }
+
+    fn parse(fields: FieldReader<'_>) -> ParsedInput<Self> {
+        let mut fields = fields.read_only(&Self::READ_ONLY);
         let applies_to = fields.one_of("appliesTo", &Kind::NAMES);
         let group = fields.one_of("group", &StatusGroup::NAMES);
         let color = fields.text("color", TextLimit::Short);
@@ -109,26 +119,28 @@ impl Status {
         next_position: u32,
         now: Timestamp,
     ) -> Result<Self, DomainError> {
+        let mut errors = FieldErrors::default();
         let applies_to = match (prior, input.applies_to.into_option()) {
             (Some(prior), Some(kind)) if kind != prior.applies_to => {
-                return Err(DomainError::invalid("appliesTo", Violation::ReadOnly));
+                errors.add("appliesTo", Violation::ReadOnly);
+                None
             }
-            (Some(prior), _) => prior.applies_to,
-            (None, Some(kind)) => kind,
-            (None, None) => return Err(DomainError::invalid("appliesTo", Violation::Required)),
+            (prior, kind) => prior.map(|prior| prior.applies_to).or(kind),
         };
-        let name = match (input.name.into_option(), prior) {
-            (Some(name), _) => name,
-            (None, Some(prior)) => prior.name.clone(),
-            (None, None) => return Err(DomainError::invalid("name", Violation::Required)),
-        };
+        let name = input.name.into_option().or_else(|| prior.map(|prior| prior.name.clone()));
+        for (is_missing, name) in [(applies_to.is_none(), "appliesTo"), (name.is_none(), "name")] {
+            if is_missing && prior.is_none() {
+                errors.add(name, Violation::Required);
+            }
+        }
         let color = input
             .color
             .or(prior.map_or("#87909d".into(), |prior| prior.color.clone()))
             .to_lowercase();
         if !is_color(&color) {
-            return Err(DomainError::invalid("color", Violation::NotColor));
+            errors.add("color", Violation::NotColor);
         }
+        let (applies_to, name) = errors.finish(applies_to.zip(name))?;
         let status = Self {
             id,
             name,

@@ -1,7 +1,7 @@
 //! Personal access tokens: a prefix such as `svc_` and 48 lowercase hexadecimal characters. The
 //! database stores only their hashes.
 
-use crate::{DomainError, Permission, Role, Scope, Violation, scope::Scopes, text::parse_line};
+use crate::{DomainError, Role, Scope, Violation, scope::Scopes, text::parse_line};
 use sha2::{Digest, Sha256};
 use std::fmt;
 
@@ -118,11 +118,10 @@ pub fn parse_name(text: &str) -> Result<String, Violation> {
 
 /// Returns an error unless a member with `role` may create a token with these scopes.
 pub fn check_grantable(scopes: Scopes, role: Role) -> Result<(), DomainError> {
-    if scopes.contains(Scope::ManageWebhook) {
-        role.require(Permission::Administer)
-    } else {
-        Ok(())
-    }
+    // The error names the role that all of them require.
+    let permissions = scopes.iter().map(Scope::permission);
+    let highest = permissions.max_by_key(|permission| permission.required_role());
+    highest.map_or(Ok(()), |permission| role.require(permission))
 }
 
 #[cfg(test)]

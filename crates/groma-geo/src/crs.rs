@@ -4,6 +4,7 @@
 //! is the same to within 1 cm in the area of use. Other systems are rejected with the reason. Heights are
 //! not transformed.
 
+mod bounds;
 mod formulas;
 mod ntv2;
 mod operation;

@@ -42,11 +42,38 @@ pub(crate) struct AuthorizedActor {
     /// `None` for the operator.
     pub(crate) person: Option<PersonId>,
     role: Role,
+    /// The scopes of the token.
+    scopes: Option<Scopes>,
+}
+
+/// Who made a change, as the audit log keeps it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct LoggedActor {
+    /// `None` for the operator.
+    pub(crate) person: Option<PersonId>,
+    /// The token that the person used.
+    pub(crate) token: Option<TokenId>,
+}
+
+impl From<AuthorizedActor> for LoggedActor {
+    fn from(actor: AuthorizedActor) -> Self {
+        let token = match actor.actor {
+            Actor::Token { token, .. } => Some(token),
+            Actor::Operator | Actor::Member(_) | Actor::Session(_) => None,
+        };
+        Self { person: actor.person, token }
+    }
+}
+
+impl From<Option<PersonId>> for LoggedActor {
+    fn from(person: Option<PersonId>) -> Self {
+        Self { person, token: None }
+    }
 }
 
 impl AuthorizedActor {
     pub(crate) const OPERATOR: Self =
-        Self { actor: Actor::Operator, person: None, role: Role::Owner };
+        Self { actor: Actor::Operator, person: None, role: Role::Owner, scopes: None };
 
     /// Checks the rights that were read; `None` when the session or token has ended.
     pub(crate) fn new(actor: Actor, rights: Option<ActorRights>) -> Result<Self> {
@@ -64,12 +91,20 @@ impl AuthorizedActor {
         if is_read_only {
             return Err(DomainError::ReadOnlyToken.into());
         }
-        Ok(Self { actor, person: Some(person), role })
+        Ok(Self { actor, person: Some(person), role, scopes })
     }
 
     /// The person behind the actor. The operator is not a member of the workspace, which is an error.
     pub(crate) fn member(self) -> Result<PersonId> {
         Ok(self.person.ok_or(DomainError::Forbidden { required_role: Role::Viewer })?)
+    }
+
+    /// Returns an error if the actor is a token without this scope.
+    pub(crate) fn require_scope(self, scope: Scope) -> Result<()> {
+        match self.scopes {
+            Some(scopes) if !scopes.contains(scope) => Err(DomainError::MissingScope(scope).into()),
+            _ => Ok(()),
+        }
     }
 
     /// Returns an error unless the actor's role includes `permission`.

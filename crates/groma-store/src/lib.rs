@@ -12,6 +12,7 @@
 mod actor;
 mod engine;
 mod error;
+mod precondition;
 mod secret_encryption;
 mod security_log;
 
@@ -20,6 +21,7 @@ mod audit_log;
 mod authentication;
 mod backup;
 mod base_maps;
+mod changes;
 mod copy;
 mod diagnostics;
 mod idempotency;
@@ -36,30 +38,39 @@ mod sql_tests;
 mod store;
 
 pub use accounts::{
-    Account, Invitation, KnownPerson, LOGIN_ATTEMPT_WINDOW_MILLIS, LinkPurpose, Member, Membership,
-    NewEmailLink, NewInvitation, NewSession, NewToken, NewUser, PasswordReset, Preferences,
-    Session, SessionRow, ThrottleBucket, TokenRow,
+    Account, AccountAuthority, AuthenticatorApp, DisableUser, ExpiringToken, FactorChange,
+    Identity, IdentityChange, Invitation, KnownPerson, LinkPurpose, LoginAttemptOutcome, LoginStep,
+    Member, Membership, NewEmailLink, NewInvitation, NewSession, NewToken, NewUser,
+    OwnFactorChange, PasswordChange, PasswordReset, PendingLogin, Preferences, ProviderAccess,
+    ProviderAccount, ProviderLogin, ProviderOutcome, SecondFactors, Session, SessionRow,
+    StoredPasskey, ThrottleBucket, ThrottleRule, TokenRecipient, TokenRow, UserFilter, UserRow,
+    UserWorkspace, new_passkey_id,
 };
 pub use actor::Actor;
 pub use audit_log::AuditEntry;
 pub use authentication::{AuthOutcome, AuthenticatedToken};
 pub use backup::{BackupReport, Progress, RestoreReport};
 pub use base_maps::BaseMapChange;
+pub use changes::{
+    Change as FeedChange, ChangeActor, ChangeFeed, ChangePage, ChangeQuery, Cursors, LiveChanges,
+};
 pub use copy::CopyReport;
 pub use diagnostics::{DatabaseStats, HotReads, ServerInfo};
 pub use engine::{DatabaseUrl, Encryption};
 pub use error::{Error, Result};
-pub use idempotency::{IdempotencyKey, IdempotentRequest};
+pub use idempotency::{IdempotencyKey, IdempotentRequest, Outcome};
 pub use layers::{
-    Comparison, FeaturePage, FeatureQuery, FeatureSort, FeatureSpool, FeatureTablePage,
-    FeatureTableQuery, GeometryEdit, LayerFeature, NewGeometries, NewLayer, PostOutcome,
-    PropertyCondition, Tile,
+    Comparison, FeaturePage, FeatureQuery, FeatureReader, FeatureSort, FeatureSpool,
+    FeatureTablePage, FeatureTableQuery, GeometryEdit, LayerFeature, NewGeometries, NewLayer,
+    PostOutcome, PropertyCondition, Tile,
 };
 pub use mail::{MAIL_LEASE_MILLIS, Mail, MailKind, MailOutcome, NewMail};
+pub use precondition::Precondition;
 pub use records::{
-    COUNT_LIMIT, Change, Command, CommandOutcome, ExportedRecord, Label, MonthHours, Page,
-    PersonWorkload, RecordCount, RecordPage, RecordQuery, ReservedReferences, SaveTarget, Sort,
-    SortColumn, StatusFilter, WORK_LIMIT, Workload,
+    BatchOutcome, COUNT_LIMIT, Change, Command, CommandOutcome, ExportedRecord, Label, MonthHours,
+    Operation, OperationBatch, OperationEffect, OperationOutcome, OperationResult, Page,
+    PageCursors, PersonWorkload, RecordCount, RecordPage, RecordQuery, ReservedReferences,
+    Responder, SaveTarget, Sort, SortColumn, StatusFilter, StatusTarget, WORK_LIMIT, Workload,
 };
 pub use saved_views::{NewSavedView, SavedView};
 pub use secret_encryption::{EncryptionKey, EncryptionKeys};
@@ -69,8 +80,8 @@ pub use webhooks::{
     Attempt, AttemptRow, Delivery, DeliveryCounts, DeliveryDetail, DeliveryFeed, DeliveryFilter,
     DeliveryRow, DeliveryState, DueEndpoint, EndpointChange, EndpointHealth, EndpointOutcome,
     FeedMessage, LEASE, LeaseRequest, MAX_HELD, MAX_HELD_PER_ENDPOINT, NewEndpoint, NextStep,
-    PastAttempt, PastDelivery, Redeliver, RotatedSecret, SecretsState, WebhookTarget,
-    endpoint_with_secret,
+    PastAttempt, PastDelivery, RedeliverySince, RotatedSecret, SecretsState, WebhookRequest,
+    WebhookTarget, endpoint_with_secret, redelivered,
 };
 pub use workspaces::WorkspaceFilter;
 
@@ -78,6 +89,6 @@ pub use workspaces::WorkspaceFilter;
 pub mod disabled_reason {
     pub use crate::{
         copy::REHEARSED as COPIED,
-        webhooks::{FAILING, GONE, HTTP_NOT_ALLOWED},
+        webhooks::{DISABLED_BY_API, FAILING, GONE, HTTP_NOT_ALLOWED},
     };
 }

@@ -1,39 +1,44 @@
 //! The store: one public type that delegates every use case to its topic.
 
 use crate::{
-    Account, Actor, Attempt, AuditEntry, AuthOutcome, BackupReport, BaseMapChange, Change,
-    CommandOutcome, CopyReport, DatabaseStats, DatabaseUrl, Delivery, DeliveryCounts,
-    DeliveryDetail, DeliveryFeed, DeliveryFilter, DeliveryRow, DueEndpoint, EncryptionKeys,
-    EndpointChange, EndpointHealth, EndpointOutcome, ExportedRecord, FeaturePage, FeatureQuery,
-    FeatureTablePage, FeatureTableQuery, GeometryEdit, Invitation, KnownPerson, Label,
-    LayerFeature, LeaseRequest, LinkPurpose, Mail, MailOutcome, Member, MonthHours, NewEmailLink,
-    NewEndpoint, NewGeometries, NewInvitation, NewLayer, NewMail, NewSavedView, NewSecurityEntry,
-    NewSession, NewToken, NewUser, Page, PasswordReset, PastDelivery, PostOutcome, Preferences,
-    Progress, RecordPage, RecordQuery, Redeliver, ReservedReferences, RestoreReport, Result,
-    RotatedSecret, SavedView, SecretsState, SecurityEntry, SecurityLogFilter, ServerInfo, Session,
-    SessionRow, ThrottleBucket, Tile, TokenRow, WebhookTarget, Workload, WorkspaceFilter,
-    accounts::Accounts, audit_log::AuditLog, authentication::Authentication, backup,
-    base_maps::BaseMapStore, copy, diagnostics, engine::Engine, layers::Layers, mail::Mails,
-    records::Records, saved_views::SavedViews, security_log::SecurityLog, webhooks::Webhooks,
+    Account, AccountAuthority, Actor, Attempt, AuditEntry, AuthOutcome, BackupReport,
+    BaseMapChange, BatchOutcome, Change, ChangeFeed, CommandOutcome, CopyReport, DatabaseStats,
+    DatabaseUrl, Delivery, DeliveryCounts, DeliveryDetail, DeliveryFeed, DeliveryFilter,
+    DeliveryRow, DisableUser, DueEndpoint, EncryptionKeys, EndpointChange, EndpointHealth,
+    EndpointOutcome, ExpiringToken, ExportedRecord, FeaturePage, FeatureQuery, FeatureReader,
+    FeatureTablePage, FeatureTableQuery, GeometryEdit, Identity, IdentityChange, Invitation,
+    KnownPerson, Label, LayerFeature, LeaseRequest, LinkPurpose, LoginAttemptOutcome, LoginStep,
+    Mail, MailOutcome, Member, MonthHours, NewEmailLink, NewEndpoint, NewGeometries, NewInvitation,
+    NewLayer, NewMail, NewSavedView, NewSecurityEntry, NewSession, NewToken, NewUser,
+    OperationBatch, Outcome, OwnFactorChange, Page, PasswordChange, PasswordReset, PastDelivery,
+    PendingLogin, PostOutcome, Preferences, Progress, ProviderLogin, ProviderOutcome, RecordPage,
+    RecordQuery, RedeliverySince, ReservedReferences, RestoreReport, Result, RotatedSecret,
+    SavedView, SecondFactors, SecretsState, SecurityEntry, SecurityLogFilter, ServerInfo, Session,
+    SessionRow, ThrottleBucket, Tile, TokenRow, UserFilter, UserRow, WebhookRequest, WebhookTarget,
+    Workload, WorkspaceFilter, accounts::Accounts, audit_log::AuditLog,
+    authentication::Authentication, backup, base_maps::BaseMapStore, copy, diagnostics,
+    engine::Engine, layers::Layers, mail::Mails, records::Records, saved_views::SavedViews,
+    secret_encryption::SecretsToEncrypt, security_log::SecurityLog, webhooks::Webhooks,
     workspaces::Workspaces,
 };
 use bytes::Bytes;
 use delegate::delegate;
 use groma_domain::{
     BaseMap, BaseMaps, Currency, DeliveryId, DomainError, Email, EndpointId, GeometryId,
-    InvitationId, Kind, Layer, LayerId, ListParams, Person, PersonId, RecordId, Role, SavedViewId,
-    SessionId, StatusId, Timestamp, TokenId, UserId, WorkspaceId,
+    InvitationId, Kind, Layer, LayerId, ListParams, PasskeyId, Person, PersonId, RecordId, Role,
+    SavedViewId, SessionId, StatusId, Timestamp, TokenId, UserId, WorkspaceId,
     geometry::UploadResult,
     layer::{LayerEdit, LayerKey, LayerSetup},
+    rate_limit::RateLimitStatus,
     record::LabelField,
     reference::Key,
     secret::SecretHash,
     time::Date,
     token::PresentedToken,
-    webhook::{Endpoint, SigningSecret},
+    webhook::{DeliveryDocument, Endpoint, SigningSecret},
     workspace::{Workspace, WorkspaceName},
 };
-use groma_geo::grid::TileId;
+use groma_geo::{Bbox, grid::TileId};
 use serde_json::{Map, Value};
 use std::{net::IpAddr, path::Path, sync::Arc, time::Duration};
 use uuid::Uuid;
@@ -59,6 +64,7 @@ pub struct Store {
     saved_views: SavedViews,
     security_log: SecurityLog,
     mails: Mails,
+    changes: ChangeFeed,
 }
 
 impl Store {
@@ -72,10 +78,11 @@ impl Store {
             base_maps: BaseMapStore::new(engine),
             audit_log: AuditLog::new(engine),
             records: Records::new(engine, webhooks.context()),
-            accounts: Accounts::new(engine, &authentication, &layers),
+            accounts: Accounts::new(engine, &authentication, &layers, webhooks.context()),
             saved_views: SavedViews::new(engine),
             security_log: SecurityLog::new(engine),
             mails: Mails::new(engine),
+            changes: ChangeFeed::new(engine, &webhooks.context().signal),
             webhooks,
             layers,
             authentication,
@@ -223,6 +230,37 @@ impl Store {
         self.webhooks.set_encryption_keys(keys);
     }
 
+    /// The change feed.
+    #[must_use]
+    pub fn change_feed(&self) -> &ChangeFeed {
+        &self.changes
+    }
+
+    /// Sets the public URL of the Geo API, which documents of layers contain.
+    pub fn set_geo_url(&self, url: String) {
+        self.webhooks.set_geo_url(url);
+    }
+
+    /// Encrypts every unencrypted secret; returns how many there were.
+    pub async fn encrypt_secrets(&self) -> Result<u64> {
+        let which = SecretsToEncrypt::Plain;
+        Ok(self.webhooks.encrypt_secrets(which).await?
+            + self.accounts.encrypt_secrets(which).await?)
+    }
+
+    /// Encrypts every secret again, with the current key; returns how many. All must be readable.
+    pub async fn reencrypt_secrets(&self) -> Result<u64> {
+        let which = SecretsToEncrypt::All;
+        self.mails.reencrypt(self.webhooks.context().cipher()).await?;
+        Ok(self.webhooks.encrypt_secrets(which).await?
+            + self.accounts.encrypt_secrets(which).await?)
+    }
+
+    /// Leases up to `limit` due mails to this program. On PostgreSQL the clock of the database counts.
+    pub async fn claim_mails(&self, limit: u32, now: Timestamp) -> Result<Vec<Mail>> {
+        self.mails.claim(self.webhooks.context().cipher(), limit, now).await
+    }
+
     delegate! {
         to self.engine {
             /// Checks that the database responds.
@@ -232,6 +270,8 @@ impl Store {
         to self.authentication {
             /// Looks up a token and counts a request against its rate limit.
             pub async fn authenticate(&self, token: PresentedToken<'_>, limit: u32, client: Option<IpAddr>, now: Timestamp) -> Result<AuthOutcome>;
+            /// Takes back an accepted request, so that it does not count against the rate limit.
+            pub async fn release_request(&self, token: TokenId, rate: RateLimitStatus) -> Result<()>;
             /// Writes what is only in memory.
             pub async fn flush(&self, now: Timestamp) -> Result<()>;
         }
@@ -243,6 +283,8 @@ impl Store {
             /// The workspace of this key or name.
             #[call(find)]
             pub async fn find_workspace(&self, filter: &WorkspaceFilter) -> Result<Workspace>;
+            /// Whether only sessions with a second factor may use a workspace.
+            pub async fn requires_second_factor(&self, workspace: WorkspaceId) -> Result<bool>;
             /// How many days new tokens of a workspace are valid at most; `None` for no limit.
             pub async fn max_token_days(&self, workspace: WorkspaceId) -> Result<Option<u32>>;
         }
@@ -294,6 +336,10 @@ impl Store {
             /// A filtered and sorted page of records.
             #[call(query)]
             pub async fn query_records(&self, workspace: WorkspaceId, query: RecordQuery) -> Result<RecordPage>;
+            /// A page of the records that match a query, with the exact number of them: at the cursor, or after
+            /// those that the query skips.
+            #[call(find)]
+            pub async fn find_records(&self, workspace: WorkspaceId, query: RecordQuery, cursor: Option<&str>) -> Result<Page>;
             /// The number of records of each kind, in the order of [`Kind::ALL`].
             pub async fn totals(&self, workspace: WorkspaceId) -> Result<[u64; Kind::ALL.len()]>;
             /// Up to `limit` labels of a field that contain a text, those that begin with it first.
@@ -308,6 +354,8 @@ impl Store {
             pub async fn export(&self, workspace: WorkspaceId, kind: Kind, after: u64, limit: u32) -> Result<Vec<ExportedRecord>>;
             /// Executes a change: all of it, with its events, or nothing.
             pub async fn apply(&self, change: Change) -> Result<Vec<CommandOutcome>>;
+            /// Executes the operations of a request.
+            pub async fn execute(&self, batch: OperationBatch) -> Result<BatchOutcome>;
             /// Executes one part of a large change. None of the `reserved` references is generated.
             pub async fn apply_part(&self, change: Change, reserved: ReservedReferences) -> Result<Vec<CommandOutcome>>;
             /// The outcome that each command of a change would have, after those before it.
@@ -355,6 +403,8 @@ impl Store {
             pub async fn features(&self, workspace: WorkspaceId, key: &LayerKey, after: u64, limit: u32) -> Result<Vec<LayerFeature>>;
             /// A page of the features of a layer; `None` when there is no such layer.
             pub async fn find_features(&self, workspace: WorkspaceId, key: &LayerKey, query: &FeatureQuery) -> Result<Option<FeaturePage>>;
+            /// A reader of the features after a position; `None` when there is no such layer. With a box, features outside it can be left out.
+            pub async fn read_features(&self, workspace: WorkspaceId, key: &LayerKey, bbox: Option<Bbox>, after: u64) -> Result<Option<FeatureReader>>;
             /// A page of the features of a layer, filtered and sorted; `None` when there is no such layer.
             pub async fn feature_table(&self, workspace: WorkspaceId, key: &LayerKey, query: &FeatureTableQuery) -> Result<Option<FeatureTablePage>>;
             /// One geometry, with its layer.
@@ -378,6 +428,8 @@ impl Store {
             pub async fn set_up(&self, name: WorkspaceName, currency: Currency, owner: NewUser, now: Timestamp) -> Result<Workspace>;
             /// Changes the name or currency of a workspace.
             pub async fn change_workspace(&self, workspace: WorkspaceId, actor: Actor, name: WorkspaceName, currency: Currency, now: Timestamp) -> Result<Workspace>;
+            /// Sets whether only sessions with a second factor may use a workspace.
+            pub async fn require_second_factor(&self, workspace: WorkspaceId, actor: Actor, required: bool, now: Timestamp) -> Result<()>;
             /// Sets how many days new tokens of a workspace are valid at most; `None` for no limit.
             pub async fn set_max_token_days(&self, workspace: WorkspaceId, actor: Actor, days: Option<u32>, now: Timestamp) -> Result<()>;
             /// Deletes a workspace and everything in it. Its tokens end at once; its records are deleted in
@@ -410,9 +462,8 @@ impl Store {
             pub async fn has_user(&self, email: &Email) -> Result<bool>;
             /// The account of this email address.
             pub async fn account(&self, email: &Email) -> Result<Option<Account>>;
-            /// Counts a login attempt before it is made; `false` when one of the buckets is full, and the
-            /// attempt must not be made.
-            pub async fn begin_login_attempt(&self, buckets: Vec<ThrottleBucket>, now: Timestamp) -> Result<bool>;
+            /// Counts a login attempt before it is made, unless a bucket rejects it.
+            pub async fn begin_login_attempt(&self, buckets: Vec<ThrottleBucket>, now: Timestamp) -> Result<LoginAttemptOutcome>;
             /// Removes the attempt counted at `at`, because it succeeded. The first bucket is emptied.
             pub async fn clear_login_attempt(&self, buckets: Vec<ThrottleBucket>, at: Timestamp) -> Result<()>;
             /// Whether this user has logged in with this device before.
@@ -433,10 +484,53 @@ impl Store {
             pub async fn count_sessions(&self, now: Timestamp) -> Result<u64>;
             /// Ends a session of a user at once.
             pub async fn end_session(&self, user: UserId, session: SessionId) -> Result<()>;
-            /// Changes the password of a user and ends all their sessions except `keep`.
-            pub async fn change_password(&self, session: SessionId, hash: String, address: &str, now: Timestamp) -> Result<()>;
+            /// Changes the password of a user with a session, and ends all their other sessions.
+            pub async fn change_password(&self, change: PasswordChange) -> Result<()>;
             /// Sets the password of a user and ends all their sessions.
-            pub async fn set_password(&self, email: Email, hash: String, now: Timestamp) -> Result<()>;
+            pub async fn set_password(&self, email: Email, hash: String, revoke_tokens: bool, now: Timestamp) -> Result<()>;
+            /// Users by address.
+            pub async fn users(&self, filter: UserFilter) -> Result<Vec<UserRow>>;
+            /// Disables an account: its sessions end at once, and the user can no longer log in.
+            pub async fn disable_user(&self, disable: DisableUser) -> Result<()>;
+            /// Enables a disabled account.
+            pub async fn enable_user(&self, user: UserId, actor: Actor, now: Timestamp) -> Result<()>;
+            /// Deletes an account and erases the person in all workspaces. The records stay.
+            pub async fn delete_user(&self, user: UserId, authority: AccountAuthority, now: Timestamp) -> Result<()>;
+            /// Erases a former member, or a person without login, in a workspace. An account stays.
+            pub async fn erase_person(&self, workspace: WorkspaceId, person: PersonId, actor: Actor, now: Timestamp) -> Result<()>;
+            /// The tokens that expire within a week and whose notice is not queued yet.
+            pub async fn expiring_tokens(&self, now: Timestamp) -> Result<Vec<ExpiringToken>>;
+            /// Queues the notices of a token, once over all replicas; `false` when they were queued before or
+            /// their recipients have received too many mails.
+            pub async fn notify_token_expiry(&self, token: &ExpiringToken, mails: Vec<NewMail>, now: Timestamp) -> Result<bool>;
+            /// Records that the user of a session proved again who they are.
+            pub async fn confirm_session(&self, session: SessionId, has_second_factor: bool, now: Timestamp) -> Result<()>;
+            /// Saves a pending login; `false` if too many are pending.
+            pub async fn save_pending_login(&self, hash: &SecretHash, pending: PendingLogin, now: Timestamp) -> Result<bool>;
+            /// The pending login of a cookie, which stays pending.
+            pub async fn pending_login(&self, hash: &SecretHash, step: LoginStep, now: Timestamp) -> Result<Option<PendingLogin>>;
+            /// The pending login of a cookie, which is used up.
+            pub async fn take_pending_login(&self, hash: &SecretHash, step: LoginStep, now: Timestamp) -> Result<Option<PendingLogin>>;
+            /// The second factors of a user.
+            pub async fn second_factors(&self, user: UserId) -> Result<SecondFactors>;
+            /// Changes the factors of the user of a session. Returns whether the new recovery codes are in use.
+            pub async fn change_factors(&self, change: OwnFactorChange, now: Timestamp) -> Result<bool>;
+            /// Removes all second factors of a user who lost them, and ends their sessions.
+            pub async fn remove_factors(&self, email: Email, now: Timestamp) -> Result<()>;
+            /// Uses a code of the authenticator app of a user; `false` if it, or a later one, was used before.
+            pub async fn use_authenticator_code(&self, user: UserId, step: u64) -> Result<bool>;
+            /// Uses up a recovery code; `false` if the user has no such code.
+            pub async fn use_recovery_code(&self, user: UserId, code: &SecretHash) -> Result<bool>;
+            /// Records that a passkey was used, and its new counter.
+            pub async fn use_passkey(&self, passkey: PasskeyId, credential: &str, now: Timestamp) -> Result<()>;
+            /// The account of a user.
+            pub async fn account_of_user(&self, user: UserId) -> Result<Option<Account>>;
+            /// The identities of a user, oldest first.
+            pub async fn identities(&self, user: UserId) -> Result<Vec<Identity>>;
+            /// Finds or creates the user of an account of an identity provider.
+            pub async fn log_in_with_provider(&self, login: ProviderLogin, now: Timestamp) -> Result<ProviderOutcome>;
+            /// Connects or disconnects an identity of the user of a session.
+            pub async fn change_identity(&self, session: SessionId, change: IdentityChange, notice: Option<NewMail>, address: &str, now: Timestamp) -> Result<()>;
             /// Creates a link and queues its mail; `false` when the address has received too many.
             pub async fn send_email_link(&self, link: NewEmailLink, now: Timestamp) -> Result<bool>;
             /// The account of a link that has not expired.
@@ -460,9 +554,6 @@ impl Store {
             /// Queues a mail that belongs to no other change; `false` when the address has received too many.
             #[call(queue)]
             pub async fn queue_mail(&self, mail: NewMail, now: Timestamp) -> Result<bool>;
-            /// Leases up to `limit` due mails to this program. On PostgreSQL the clock of the database counts.
-            #[call(claim)]
-            pub async fn claim_mails(&self, limit: u32, now: Timestamp) -> Result<Vec<Mail>>;
             /// Records how an attempt to send a mail ended.
             #[call(finish)]
             pub async fn finish_mail(&self, mail: &Mail, outcome: MailOutcome, now: Timestamp) -> Result<()>;
@@ -482,31 +573,31 @@ impl Store {
             #[call(change)]
             pub async fn change_endpoint(&self, workspace: WorkspaceId, actor: Actor, endpoint: EndpointId, change: EndpointChange, now: Timestamp) -> Result<Endpoint>;
             /// Gives an endpoint a new secret. For a while, deliveries are signed with the previous one too.
-            pub async fn rotate_secret(&self, workspace: WorkspaceId, actor: Actor, endpoint: EndpointId, secret: Option<SigningSecret>, overlap_millis: i64, now: Timestamp) -> Result<RotatedSecret>;
+            pub async fn rotate_secret(&self, request: WebhookRequest, endpoint: EndpointId, secret: Option<SigningSecret>, overlap_millis: i64) -> Result<Outcome<RotatedSecret>>;
             /// Deletes an endpoint. No more deliveries are sent to it.
             #[call(delete)]
             pub async fn delete_endpoint(&self, workspace: WorkspaceId, actor: Actor, endpoint: EndpointId, now: Timestamp) -> Result<()>;
             /// Queues a test event for an endpoint.
             #[call(test)]
-            pub async fn test_endpoint(&self, workspace: WorkspaceId, actor: Actor, endpoint: EndpointId, now: Timestamp) -> Result<DeliveryId>;
+            pub async fn test_endpoint(&self, request: WebhookRequest, endpoint: EndpointId) -> Result<Outcome<DeliveryDocument>>;
             /// The endpoints of a workspace, oldest first.
             pub async fn endpoints(&self, workspace: WorkspaceId) -> Result<Vec<EndpointHealth>>;
             /// One endpoint.
             pub async fn endpoint(&self, workspace: WorkspaceId, endpoint: EndpointId) -> Result<EndpointHealth>;
             /// Deliveries of an endpoint, newest first.
             pub async fn deliveries(&self, workspace: WorkspaceId, filter: DeliveryFilter) -> Result<Vec<DeliveryRow>>;
+            /// How many deliveries of an endpoint there are, whatever the limit of the filter.
+            pub async fn count_deliveries(&self, workspace: WorkspaceId, filter: DeliveryFilter) -> Result<u64>;
             /// One delivery with its body and every attempt.
             pub async fn delivery(&self, workspace: WorkspaceId, delivery: DeliveryId) -> Result<DeliveryDetail>;
-            /// Sends deliveries again; returns how many.
-            pub async fn redeliver(&self, workspace: WorkspaceId, actor: Actor, which: Redeliver, now: Timestamp) -> Result<u64>;
+            /// Sends a delivery again: if it waits, it is due now; if it has ended, its schedule starts over.
+            pub async fn redeliver(&self, request: WebhookRequest, delivery: DeliveryId) -> Result<Outcome<DeliveryDocument>>;
+            /// Sends deliveries of an endpoint again; returns how many.
+            pub async fn redeliver_since(&self, request: WebhookRequest, which: RedeliverySince) -> Result<Outcome<u64>>;
             /// Writes past deliveries of an endpoint into the log.
             pub async fn insert_past_deliveries(&self, workspace: WorkspaceId, endpoint: EndpointId, past: Vec<PastDelivery>) -> Result<()>;
             /// How webhook secrets are stored.
             pub async fn secrets_state(&self) -> Result<SecretsState>;
-            /// Encrypts every unencrypted secret; returns how many there were.
-            pub async fn encrypt_secrets(&self) -> Result<u64>;
-            /// Encrypts every secret again, with the current key; returns how many. All must be readable.
-            pub async fn reencrypt_secrets(&self) -> Result<u64>;
             /// Opens the feed of the delivery loop. On SQLite, the leases of the previous program are released.
             pub async fn delivery_feed(&self, now: Timestamp) -> Result<DeliveryFeed>;
             /// Adjusts due times after the clock of this machine was set back, so that deliveries do not wait

@@ -53,6 +53,19 @@ impl Request {
             .body(body.to_string())
     }
 
+    /// A PATCH of the public API.
+    pub fn patch(path: &str, token: &str, body: &serde_json::Value) -> Self {
+        Self::new("PATCH", &format!("{API}{path}"))
+            .token(token)
+            .header("Content-Type", "application/merge-patch+json")
+            .body(body.to_string())
+    }
+
+    /// A DELETE of the public API.
+    pub fn delete(path: &str, token: &str) -> Self {
+        Self::new("DELETE", &format!("{API}{path}")).token(token)
+    }
+
     /// Adds a header.
     pub fn header(mut self, name: &str, value: impl Into<String>) -> Self {
         self.headers.push((name.to_owned(), value.into()));

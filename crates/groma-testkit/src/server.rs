@@ -20,8 +20,19 @@ pub const OWNER: &str = "owner@example.test";
 pub const PASSWORD: &str = "a password for tests\n";
 
 /// All scopes.
-pub const SCOPES: [&str; 5] =
-    ["READ_FOLDER", "READ_ASSIGNMENT", "READ_EXPENSE", "READ_BUDGET", "MANAGE_WEBHOOK"];
+pub const SCOPES: [&str; 11] = [
+    "READ_FOLDER",
+    "READ_ASSIGNMENT",
+    "READ_EXPENSE",
+    "READ_BUDGET",
+    "READ_MEMBER",
+    "WRITE_FOLDER",
+    "WRITE_ASSIGNMENT",
+    "WRITE_EXPENSE",
+    "WRITE_BUDGET",
+    "MANAGE_STATUS",
+    "MANAGE_WEBHOOK",
+];
 
 /// The setting of the rate limit.
 pub const RATE_LIMIT: &str = "GROMA_LIMITS__REQUESTS_PER_MINUTE";

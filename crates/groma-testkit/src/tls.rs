@@ -28,13 +28,19 @@ pub struct IssuedCertificate {
 
 /// Issues a certificate for a host name by a new authority.
 pub fn issue_certificate(host: &str) -> IssuedCertificate {
+    issue_certificate_until(host, 4096)
+}
+
+/// Issues a certificate that expires on the first day of a year.
+pub fn issue_certificate_until(host: &str, year: i32) -> IssuedCertificate {
     let mut params = CertificateParams::new(Vec::new()).unwrap();
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     // With the name of the certificate, OpenSSL would take it for the authority.
     params.distinguished_name.push(DnType::CommonName, "Test authority");
     let issuer = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
     let key = KeyPair::generate().unwrap();
-    let params = CertificateParams::new(vec![host.to_owned()]).unwrap();
+    let mut params = CertificateParams::new(vec![host.to_owned()]).unwrap();
+    params.not_after = rcgen::date_time_ymd(year, 1, 1);
     let certificate = params.signed_by(&key, &issuer).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ServerConfig::builder_with_provider(provider)

@@ -7,9 +7,9 @@
 
 use crate::address::AddressPolicy;
 use bytes::Bytes;
-use http_body_util::{BodyExt, Full};
+use http_body_util::{BodyExt, Full, Limited};
 use hyper::{
-    Request, Response, Uri,
+    Method, Request, Response, Uri,
     body::Incoming,
     client::conn::http1,
     header::{CONTENT_TYPE, HOST, HeaderName, HeaderValue, RETRY_AFTER, USER_AGENT},
@@ -92,6 +92,9 @@ pub enum SendError {
     /// The response is not HTTP, or ended early.
     #[error("invalid HTTP response: {0}")]
     Http(#[from] hyper::Error),
+    /// The response body is too large or ended early.
+    #[error("cannot read the response: {0}")]
+    Body(String),
     /// The response headers did not arrive in time.
     #[error("no response within {} seconds", RESPONSE_TIMEOUT.as_secs())]
     Timeout,
@@ -189,7 +192,7 @@ impl Client {
         body: Bytes,
     ) -> (Result<WebhookResponse, SendError>, Duration) {
         let started = Instant::now();
-        let exchange = self.exchange(url, headers, body);
+        let exchange = self.exchange(url, Method::POST, with_json(headers), body);
         let exchange = tokio::time::timeout(RESPONSE_TIMEOUT, exchange).await;
         let latency = started.elapsed();
         let response = match exchange {
@@ -198,6 +201,26 @@ impl Client {
             Err(_) => Err(SendError::Timeout),
         };
         (response, latency)
+    }
+
+    /// Sends a request and reads the whole response, of at most `limit` bytes.
+    pub async fn fetch(
+        &self,
+        request: Request<Vec<u8>>,
+        limit: usize,
+    ) -> Result<Response<Vec<u8>>, SendError> {
+        let (head, body) = request.into_parts();
+        let headers = head.headers.iter().map(|(name, value)| (name.clone(), value.clone()));
+        let (url, headers) = (head.uri.to_string(), headers.collect());
+        let fetch = async {
+            let Exchange { response, .. } =
+                self.exchange(&url, head.method, headers, body.into()).await?;
+            let (head, incoming) = response.into_parts();
+            let body = Limited::new(incoming, limit).collect().await;
+            let body = body.map_err(|error| SendError::Body(error.to_string()))?.to_bytes();
+            Ok(Response::from_parts(head, body.to_vec()))
+        };
+        tokio::time::timeout(RESPONSE_TIMEOUT, fetch).await.unwrap_or(Err(SendError::Timeout))
     }
 
     /// Removes expired idle connections and resolved addresses.
@@ -213,12 +236,13 @@ impl Client {
     async fn exchange(
         &self,
         url: &str,
+        method: Method,
         headers: Vec<(HeaderName, HeaderValue)>,
         body: Bytes,
     ) -> Result<Exchange, SendError> {
         let url = Url::parse(url).map_err(|error| SendError::Url(error.to_string()))?;
         let origin = Origin::of(&url)?;
-        let request = self.request(&url, headers, body)?;
+        let request = self.request(&url, method, headers, body)?;
         let addresses = self.allowed_addresses(&origin).await?;
         while let Some(IdleConnection { mut sender, peer, .. }) =
             self.take_idle(&origin, &addresses)
@@ -243,6 +267,7 @@ impl Client {
     fn request(
         &self,
         url: &Url,
+        method: Method,
         headers: Vec<(HeaderName, HeaderValue)>,
         body: Bytes,
     ) -> Result<Request<Full<Bytes>>, SendError> {
@@ -251,10 +276,10 @@ impl Client {
         let path: Uri = path.parse().map_err(|error| invalid(&error))?;
         let host = &url[url::Position::BeforeHost..url::Position::AfterPort];
         let host = HeaderValue::from_str(host).map_err(|error| invalid(&error))?;
-        let mut request = Request::post(path).body(Full::new(body)).map_err(|e| invalid(&e))?;
+        let request = Request::builder().method(method).uri(path).body(Full::new(body));
+        let mut request = request.map_err(|error| invalid(&error))?;
         let all_headers = request.headers_mut();
         all_headers.insert(HOST, host);
-        all_headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         all_headers.insert(USER_AGENT, self.user_agent.clone());
         all_headers.extend(headers);
         Ok(request)
@@ -375,6 +400,12 @@ impl Client {
             body,
         }
     }
+}
+
+/// The headers of a request with a JSON body.
+fn with_json(mut headers: Vec<(HeaderName, HeaderValue)>) -> Vec<(HeaderName, HeaderValue)> {
+    headers.push((CONTENT_TYPE, HeaderValue::from_static("application/json")));
+    headers
 }
 
 impl IdleConnection {

@@ -17,6 +17,6 @@ pub mod schedule;
 pub mod signature;
 
 pub use address::AddressPolicy;
-pub use client::{Client, Resolver};
+pub use client::{Client, Resolver, SendError};
 pub use delivery::{DeliveryLoop, DeliverySender, Heartbeat};
 pub use endpoint_policy::EndpointPolicy;

@@ -179,8 +179,104 @@ error-home = Go to dashboard
 login-title = Log in
 login-submit = Log in
 login-failed = The email address or the password is incorrect.
+login-disabled = This account is disabled. Ask an owner of your workspace to enable it.
 login-forgot-password = Forgot your password?
-login-too-many = Too many failed attempts. Try again in 15 minutes.
+too-many-attempts = Too many attempts. Try again in { $unit ->
+    [second] { $count ->
+        [one] { $count } second
+       *[other] { $count } seconds
+    }
+   *[minute] { $count ->
+        [one] { $count } minute
+       *[other] { $count } minutes
+    }
+}.
+
+## Second factors and connected accounts
+
+second-factor-title = Two-step login
+second-factor-code = Code
+second-factor-code-hint = The six digits that your authenticator app shows, or a recovery code
+second-factor-recovery-code = Recovery code
+second-factor-recovery-hint = One of the codes that you saved when you set up two-step login
+second-factor-wrong = The code is incorrect or was already used.
+second-factor-lost = No access to your app or passkey? Enter one of your recovery codes.
+second-factor-other-account = Log in with another account
+confirm-title = Confirm your login
+confirm-text = This page changes how your account or workspace can be accessed. Prove that you are still { $email }.
+confirm-submit = Confirm
+confirm-failed = The password or the code is incorrect.
+passkey-log-in = Log in with a passkey
+passkey-use = Use a passkey
+passkey-rejected = The passkey was not accepted. Try again, or log in another way.
+passkey-added = Passkey added.
+passkey-removed = Passkey removed.
+passkey-created = Added
+passkey-last-used = Last used
+passkey-remove = Remove
+passkey-remove-named = Remove the passkey { $name }
+passkey-name = Name of the passkey
+passkey-name-example = Laptop
+passkey-add = Add passkey
+passkeys-heading = Passkeys
+passkeys-text = A passkey logs you in with your fingerprint, face, PIN or security key, without a password.
+passkeys-need-script = Passkeys need JavaScript.
+passkeys-need-name = Passkeys are not available at this address: browsers offer them only for a host name over HTTPS.
+security-title = Login and security
+security-text = Two-step login, passkeys and connected accounts.
+security-open = Manage login and security
+security-required = This workspace requires two-step login. Set up an authenticator app or a passkey to continue.
+security-remove-password = Remove password
+security-remove-password-text = You can log in with your passkeys alone. Without a password, nobody can guess or steal it.
+security-password-removed = Password removed. You now log in with a passkey.
+authenticator-heading = Authenticator app
+authenticator-text = An app on your phone shows a code that changes every 30 seconds. You enter it after your password.
+authenticator-on = On
+authenticator-set-up = Set up
+authenticator-replace = Move to another phone
+authenticator-remove = Turn off
+authenticator-title = Set up an authenticator app
+authenticator-scan = Scan this code with your authenticator app.
+authenticator-qr = QR code for your authenticator app
+authenticator-type = If you cannot scan it, enter this key in the app:
+authenticator-open = Open in an app on this device
+authenticator-code-hint = The six digits that the app shows now
+authenticator-submit = Turn on
+authenticator-added = Authenticator app set up. Logins now ask for its code.
+authenticator-removed = Authenticator app turned off.
+recovery-codes-heading = Recovery codes
+recovery-codes-new = Save your recovery codes
+recovery-codes-keep = Each code logs you in once if you lose your phone or passkey. Keep them in a safe place. They will not be shown again.
+recovery-codes-left = { $count ->
+    [0] You have used all recovery codes. Create new ones.
+    [one] One unused code is left.
+   *[other] { $count } unused codes are left.
+}
+recovery-codes-replace = Create new codes
+recovery-codes-replaced = New recovery codes created. The old ones no longer work.
+providers-heading = Connected accounts
+provider-column = Account
+provider-continue = Continue with { $label }
+provider-not-connected = Not connected
+provider-connect = Connect
+provider-connect-named = Connect { $label }
+provider-disconnect = Disconnect
+provider-disconnect-named = Disconnect { $label }
+provider-connected = { $label } connected. You can now log in with it.
+provider-disconnected = { $label } disconnected.
+provider-taken = This account of { $label } is already connected to another user.
+provider-expired = The login took too long, or was started in another browser. Try again.
+provider-ended = { $label } did not complete the login. Try again, or log in another way.
+provider-failed = { $label } cannot be reached or rejected the login. Try again later, or log in another way.
+provider-own-login = An account with your email address already exists. Log in as usual, then connect { $label } under Account › Login and security.
+provider-email-not-verified = { $label } has not confirmed your email address. Ask your administrator.
+provider-not-invited = Your account at { $label } has no access yet. Ask an administrator of your workspace for an invitation, and open its link.
+provider-invitation-invalid = The invitation is no longer valid, or is for another email address.
+provider-not-confirmed = { $label } did not confirm your login. Log out, log in again, and repeat the action.
+login-ended = You are logged out here. You may still be logged in at { $label }.
+login-ended-link = Log out at { $label }
+workspace-require-second-factor = Require two-step login
+workspace-require-second-factor-hint = Members without an authenticator app or a passkey set one up at their next visit. API tokens are not affected.
 
 ## First setup
 
@@ -190,10 +286,10 @@ setup-intro = This creates the first workspace, with you as its owner.
 setup-workspace-name = Workspace name
 setup-workspace-name-hint = For example, the name of your office
 setup-submit = Create workspace
-setup-code-invalid = The setup code is incorrect or has expired. Open the setup link that the server printed when it last started.
+setup-code-invalid = The setup code is incorrect or has expired. Open the setup link of the last start of the server.
 setup-missing-title = Setup required
-setup-missing-text = { $service } has no users yet. When <code>groma serve</code> started, it printed a setup link that begins with <code>{ $address }</code>. Open that link to create the first workspace and its owner.
-setup-missing-hint = The link changes each time the server starts. You can also run <code>groma workspace create NAME --owner EMAIL</code>.
+setup-missing-text = { $service } has no users yet. When <code>groma serve</code> started, it printed a setup link that begins with <code>{ $address }</code>, or the path of a file that contains the link. Open that link to create the first workspace and its owner.
+setup-missing-hint = The link changes each time the server starts. <code>groma setup-link</code> prints the link from the file. You can also run <code>groma workspace create NAME --owner EMAIL</code>.
 
 ## Invitation
 
@@ -216,7 +312,6 @@ reset-request-text = Enter your email address. We will send you a link to set a 
 reset-request-submit = Send link
 reset-requested = If there is an account for { $email }, a message with a link is on its way. The link is valid for one hour.
 reset-request-again = Request a new link
-reset-too-many = Too many requests. Try again in 15 minutes.
 reset-title = Set a new password
 reset-text = Choose a new password for { $email }. All sessions of this account will end.
 reset-revoke-tokens = Revoke all my API tokens
@@ -292,6 +387,28 @@ mail-token-body =
     If you did not create it, revoke it in the settings of the workspace, and change your password:
 
     { $account }
+mail-factor-subject = Login settings of your { $service } account changed
+mail-factor-body =
+    Hello,
+
+    The ways to log in to the account { $email } on { $service } were changed at this time: { $at }. This can be an authenticator app, a passkey, recovery codes, the password, or a connected account.
+
+    If this was not you, log in, change your password and check the settings under Login and security:
+
+    { $account }/security
+mail-token-expires-subject = An API token expires soon: { $name }
+mail-token-expires-body =
+    Hello,
+
+    An API token on { $service } expires within a week:
+
+    Name: { $name }
+    Workspace: { $workspace }
+    Expires: { $at }
+
+    Programs that use it will stop working then. If they are still needed, create a new token:
+
+    { $tokens }
 mail-password-subject = Your { $service } password was changed
 mail-password-body =
     Hello,
@@ -327,11 +444,12 @@ account-verification-too-many = Too many messages were sent to this address. Try
 account-your-email = Your email address
 account-your-name = Your name
 account-password = Password
-account-password-hint = At least 8 characters
+account-password-hint = At least 10 characters, not easy to guess
 account-current-password = Current password
 account-new-password = New password
 account-password-wrong = is incorrect
 account-change-password = Change password
+account-no-password = You log in without a password.
 account-change-password-hint = Changing your password ends all other sessions.
 account-password-changed = Password changed. All other sessions have ended.
 account-sessions = Sessions
@@ -343,6 +461,8 @@ account-session-current = this session
 account-end-session = End
 account-end-session-of = End the session in { $browser }
 account-end-other-sessions = End all other sessions
+account-end-all-sessions = Log out everywhere
+account-all-sessions-ended = You are logged out everywhere.
 account-session-ended = Session ended.
 account-other-sessions-ended = All other sessions have ended.
 account-browser-on = { $browser } on { $system }
@@ -355,6 +475,12 @@ account-open-workspace = Open
 account-open-workspace-named = Open { $name }
 account-time-zone = Time zone
 account-time-zone-hint = Times are shown in the time zone of your browser.
+account-delete-title = Delete account
+account-delete-text = You lose access immediately, and your API tokens are revoked. Your name and address are replaced with “Former member” in all workspaces; the records stay. This cannot be undone.
+account-delete-confirm = Type your email address to confirm
+account-delete-wrong = is not the address of your account
+account-delete = Delete my account
+account-deleted = Your account was deleted.
 
 ## Dashboard
 
@@ -442,7 +568,7 @@ activity-sentence = { $action ->
        *[other] { $updated } shapes
     } in { $subject }
     [geometries-posted] { $actor } added { $created } and changed { $updated } shapes in { $subject }
-    [geometry-deleted] { $actor } deleted a shape from { $subject }
+    [geometries-deleted] { $actor } deleted a shape from { $subject }
     [webhook-created] { $actor } created webhook { $subject }
     [webhook-updated] { $actor } changed webhook { $subject }
     [webhook-deleted] { $actor } deleted webhook { $subject }
@@ -456,6 +582,7 @@ activity-sentence = { $action ->
     [member-updated] { $actor } changed the role of { $subject }
     [member-renamed] { $actor } changed their name
     [member-removed] { $actor } removed member { $subject }
+    [member-erased] { $actor } erased the personal data of { $subject }
     [invitation-created] { $actor } invited { $subject }
     [invitation-cancelled] { $actor } revoked an invitation
     [token-created] { $actor } created API token { $subject }
@@ -717,6 +844,7 @@ field-name = { $field ->
     [url] URL
     [submittedBy] Submitted by
     [unitAmount] Unit price
+    [user] This account
    *[other] { $unknown }
 }
 field-name-label = Name
@@ -936,12 +1064,16 @@ security-log-subtitle = Logins, members, tokens and settings
 security-log-topics = Topic
 security-log-topic = { $topic ->
     [login] Logins
+    [session] Sessions
     [password] Passwords
+    [factor] Second factors
+    [identity] Company accounts
     [user] Accounts
     [member] Members
     [invitation] Invitations
     [token] API tokens
     [webhook] Webhooks
+    [export] Exports
     [workspace] Workspace
    *[all] All topics
 }
@@ -956,17 +1088,30 @@ security-log-former-member = Former member
 security-log-action = { $action ->
     [login-succeeded] Logged in
     [login-failed] Login failed
+    [login-secondFactorFailed] Second step of a login failed
+    [login-recoveryCodeUsed] Recovery code used
+    [factor-appAdded] Authenticator app set up
+    [factor-appRemoved] Authenticator app turned off
+    [factor-passkeyAdded] Passkey added
+    [factor-passkeyRemoved] Passkey removed
+    [factor-recoveryCodesReplaced] Recovery codes replaced
+    [factor-allRemoved] Second factors removed by the operator
+    [password-removed] Password removed
+    [identity-connected] Account of an identity provider connected
+    [identity-disconnected] Account of an identity provider disconnected
     [logout] Logged out
     [session-ended] Session ended
     [session-othersEnded] All other sessions ended
+    [session-allEnded] All sessions ended
     [password-changed] Password changed
     [password-reset] Password reset
     [user-disabled] Account disabled
     [user-enabled] Account enabled
-    [user-erased] Account erased
+    [user-deleted] Account deleted
     [member-added] Member added
     [member-updated] Role changed
     [member-removed] Member removed
+    [member-erased] Personal data erased
     [member-renamed] Member renamed
     [invitation-created] Invitation created
     [invitation-cancelled] Invitation canceled
@@ -1006,20 +1151,32 @@ token-revoke-named = Revoke { $name }
 tokens-own-only = This list shows only your tokens. Administrators can see all tokens of the workspace.
 tokens-docs = The <a href="/docs/">API documentation</a> explains how to use tokens.
 token-name-hint = The script or service that will use the token, for example “QGIS office” or “Nightly export”
-token-scopes-hint = Choose what the token can do. Statuses, layers and geometries need no scope.
+token-scopes-hint = Choose what the token can do. Reading statuses, layers and geometries needs no scope.
 token-scope-needs-admin = Only administrators and owners can grant this scope.
+token-scope-needs-editor = Viewers cannot grant this scope.
 scope-description = { $scope ->
     [READ_FOLDER] List and read folders
     [READ_ASSIGNMENT] List and read assignments
     [READ_EXPENSE] List and read expenses
     [READ_BUDGET] List and read budgets
-   *[MANAGE_WEBHOOK] Create and delete webhook endpoints
+    [READ_MEMBER] List the members of the workspace
+    [WRITE_FOLDER] Create, change, archive and delete folders
+    [WRITE_ASSIGNMENT] Create, change and delete assignments
+    [WRITE_EXPENSE] Create, change and delete expenses
+    [WRITE_BUDGET] Create, change and delete budgets
+    [MANAGE_STATUS] Create, change and delete statuses
+   *[MANAGE_WEBHOOK] Manage webhook endpoints and their deliveries
 }
-token-scope-forbidden = Only administrators and owners can grant MANAGE_WEBHOOK. Choose other scopes.
+token-scope-forbidden = Your role cannot grant all of these scopes. Choose other scopes.
 token-expires-after = Expires after
 token-expires-days = { $days } days
 token-expires-never = Never
 token-expires-invalid = must be 30, 90 or 365 days, or never
+tokens-exceed-limit = { $count ->
+    [one] { $count } token is valid for longer than { $days } days, the longest lifetime of new tokens. It stays valid until it expires or is revoked.
+   *[other] { $count } tokens are valid for longer than { $days } days, the longest lifetime of new tokens. They stay valid until they expire or are revoked.
+}
+token-exceeds-limit = longer than the limit
 token-already-created = This token was already created. If you did not copy it, revoke it and create a new one.
 token-revoke-title = Revoke “{ $name }”
 token-revoke-text = Requests with this token will fail immediately. A revoked token cannot be restored; create a new one instead.
@@ -1060,7 +1217,18 @@ webhook-secret = Secret
 webhook-secret-hint = Used to sign deliveries. Leave empty to generate
 webhook-events = Events
 webhook-choose-all = All events
-webhook-choose-all-hint = Includes events added in later versions. The choices below are ignored.
+webhook-choose-all-hint = All events of folders, assignments, expenses and budgets. The choices below are ignored.
+webhook-filter = Filter
+webhook-filter-folders = { $count ->
+    [one] { $count } folder
+   *[other] { $count } folders
+}
+webhook-filter-layers = { $count ->
+    [one] { $count } layer
+   *[other] { $count } layers
+}
+webhook-filter-area = area { $box }
+webhook-filter-notice = The endpoint receives only events of: { $filter }. Saving this form keeps this filter. To change it, use the API.
 webhook-no-events = Choose at least one event, or all events.
 webhook-edit-title = Edit endpoint
 webhook-created = Endpoint created.
@@ -1082,6 +1250,7 @@ webhook-disabled-reason = { $reason ->
     [failing] no delivery succeeded for five days
     [copied] this database is a copy, made while the original was in use
     [http] the operator does not allow http URLs
+    [api] through the API
    *[by] by { $name }
 }
 webhook-since-label = { $state ->
@@ -1138,12 +1307,14 @@ delivery-state = { $state ->
     [sending] sending
     [delivered] delivered
     [failed] failed
+    [cancelled] canceled
    *[retrying] retrying
 }
 delivery-state-filter = { $state ->
     [waiting] Waiting
     [sending] Sending
     [delivered] Delivered
+    [cancelled] Canceled
    *[failed] Failed
 }
 delivery-next-attempt = Next attempt
@@ -1152,6 +1323,7 @@ delivery-empty-response = The response had no body.
 delivery-response-of = Response to attempt { $number }
 delivery-request = Request
 delivery-request-body = Request body
+delivery-erased = Personal data was erased from this event, so its body has changed. It cannot be sent again.
 delivery-resent = Resending the delivery.
 attempt-no-response = no response
 
@@ -1191,6 +1363,36 @@ members-service-account = Service account
 members-service-title = Service accounts
 members-service-hint = A service account is a member without a login. It owns the tokens of a machine, which stay valid when people leave.
 members-service-add = Add service account
+members-others = Former members and other people
+members-others-hint = Records name these people, but they cannot log in to this workspace. Erasing someone replaces their name and address with “Former member”; the records stay.
+person-erase = Erase
+person-erase-named = Erase { $name }
+person-erase-title = Erase { $name }
+person-erase-text = The name and address of { $name } are replaced with “Former member” in records, activity and webhook events of this workspace. The records stay. This cannot be undone.
+person-erased = Personal data erased.
+member-state-disabled = Disabled
+member-created = Created
+member-last-seen = Last seen
+member-disabled-since = Disabled
+member-no-tokens = No valid tokens.
+member-access = { $access ->
+    [own] This is your own account. You can change or delete it on the page Account.
+    [not-owner] Only owners can disable or delete accounts.
+   *[elsewhere] This person also belongs to a workspace that you do not own. You can only remove them from this workspace.
+}
+member-disable = Disable account
+member-disable-hint = Disabling the account ends all its sessions immediately, and its user can no longer log in. It can be enabled again.
+member-revoke-tokens = Revoke the API tokens of this account
+member-revoke-tokens-hint = Programs that use these tokens will stop working. Otherwise they keep working while the account is disabled.
+member-disabled = The account of { $name } is disabled.
+member-enable = Enable account
+member-enable-hint = This account is disabled: its user cannot log in. Revoked tokens stay revoked.
+member-enabled = The account of { $name } is enabled.
+member-delete = Delete account
+member-delete-hint = Deleting the account erases the name and address of its user. Their records stay.
+member-delete-title = Delete the account of { $name }
+member-delete-text = { $name } will lose access immediately, and their API tokens will be revoked. Their name and address are replaced with “Former member” in records, activity and webhook events. The records stay. This cannot be undone.
+member-deleted = Account deleted.
 members-service-added = { $name } added. Create a token for it under API tokens.
 role-name = { $role ->
     [viewer] viewer
@@ -1211,7 +1413,7 @@ workspace-title = Workspace
 workspace-currency = Currency
 workspace-currency-hint = Default for new folders
 workspace-max-token-days = Longest lifetime of API tokens, in days
-workspace-max-token-days-hint = Applies to new tokens. Leave empty for no limit.
+workspace-max-token-days-hint = Applies to new tokens only; existing tokens that exceed it are marked on the page API tokens. Leave empty for no limit.
 workspace-max-token-days-invalid = must be a number from 1 to 36500, or empty
 workspace-saved = Workspace saved.
 workspace-for-scripts = API
@@ -1521,6 +1723,7 @@ script-close = Close
 script-dismiss = Dismiss
 script-copied = Copied
 script-copy-manually = Press Ctrl+C
+script-passkey-cancelled = No passkey was used. Try again, or choose another way.
 script-request-failed-reload = The request failed (status { $status }). Try again, or reload the page.
 script-server-unreachable = The server cannot be reached. Check your connection and try again.
 script-search-place = Place on the map

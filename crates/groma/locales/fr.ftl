@@ -177,8 +177,104 @@ error-home = Aller au tableau de bord
 login-title = Connexion
 login-submit = Se connecter
 login-failed = L’adresse e-mail ou le mot de passe est incorrect.
+login-disabled = Ce compte est désactivé. Demandez à un propriétaire de votre espace de travail de le réactiver.
 login-forgot-password = Mot de passe oublié ?
-login-too-many = Trop de tentatives échouées. Réessayez dans 15 minutes.
+too-many-attempts = Trop de tentatives. Réessayez dans { $unit ->
+    [second] { $count ->
+        [one] { $count } seconde
+       *[other] { $count } secondes
+    }
+   *[minute] { $count ->
+        [one] { $count } minute
+       *[other] { $count } minutes
+    }
+}.
+
+## Seconds facteurs et comptes liés
+
+second-factor-title = Connexion en deux étapes
+second-factor-code = Code
+second-factor-code-hint = Les six chiffres affichés par votre application d’authentification, ou un code de secours
+second-factor-recovery-code = Code de secours
+second-factor-recovery-hint = L’un des codes que vous avez enregistrés en activant la connexion en deux étapes
+second-factor-wrong = Le code est incorrect ou a déjà été utilisé.
+second-factor-lost = Vous n’avez plus accès à votre application ni à votre clé d’accès ? Saisissez l’un de vos codes de secours.
+second-factor-other-account = Se connecter avec un autre compte
+confirm-title = Confirmez votre identité
+confirm-text = Cette page modifie l’accès à votre compte ou à votre espace de travail. Prouvez que vous êtes toujours { $email }.
+confirm-submit = Confirmer
+confirm-failed = Le mot de passe ou le code est incorrect.
+passkey-log-in = Se connecter avec une clé d’accès
+passkey-use = Utiliser une clé d’accès
+passkey-rejected = La clé d’accès n’a pas été acceptée. Réessayez ou connectez-vous autrement.
+passkey-added = Clé d’accès ajoutée.
+passkey-removed = Clé d’accès supprimée.
+passkey-created = Ajoutée
+passkey-last-used = Dernière utilisation
+passkey-remove = Supprimer
+passkey-remove-named = Supprimer la clé d’accès { $name }
+passkey-name = Nom de la clé d’accès
+passkey-name-example = Ordinateur portable
+passkey-add = Ajouter une clé d’accès
+passkeys-heading = Clés d’accès
+passkeys-text = Une clé d’accès vous connecte avec votre empreinte, votre visage, un code PIN ou une clé de sécurité, sans mot de passe.
+passkeys-need-script = Les clés d’accès nécessitent JavaScript.
+passkeys-need-name = Les clés d’accès ne sont pas disponibles à cette adresse : les navigateurs ne les proposent que pour un nom d’hôte en HTTPS.
+security-title = Connexion et sécurité
+security-text = Connexion en deux étapes, clés d’accès et comptes liés.
+security-open = Gérer la connexion et la sécurité
+security-required = Cet espace de travail exige la connexion en deux étapes. Configurez une application d’authentification ou une clé d’accès pour continuer.
+security-remove-password = Supprimer le mot de passe
+security-remove-password-text = Vos clés d’accès suffisent pour vous connecter. Un mot de passe qui n’existe pas ne peut être ni deviné ni volé.
+security-password-removed = Mot de passe supprimé. Vous vous connectez désormais avec une clé d’accès.
+authenticator-heading = Application d’authentification
+authenticator-text = Une application sur votre téléphone affiche un code qui change toutes les 30 secondes. Vous le saisissez après votre mot de passe.
+authenticator-on = Activée
+authenticator-set-up = Configurer
+authenticator-replace = Changer de téléphone
+authenticator-remove = Désactiver
+authenticator-title = Configurer une application d’authentification
+authenticator-scan = Scannez ce code avec votre application d’authentification.
+authenticator-qr = Code QR pour votre application d’authentification
+authenticator-type = Si vous ne pouvez pas le scanner, saisissez cette clé dans l’application :
+authenticator-open = Ouvrir dans une application sur cet appareil
+authenticator-code-hint = Les six chiffres que l’application affiche maintenant
+authenticator-submit = Activer
+authenticator-added = Application d’authentification configurée. Son code est désormais demandé à la connexion.
+authenticator-removed = Application d’authentification désactivée.
+recovery-codes-heading = Codes de secours
+recovery-codes-new = Enregistrez vos codes de secours
+recovery-codes-keep = Chaque code vous connecte une fois si vous perdez votre téléphone ou votre clé d’accès. Gardez-les en lieu sûr. Ils ne seront plus affichés.
+recovery-codes-left = { $count ->
+    [0] Vous avez utilisé tous vos codes de secours. Créez-en de nouveaux.
+    [one] Il reste un code inutilisé.
+   *[other] Il reste { $count } codes inutilisés.
+}
+recovery-codes-replace = Créer de nouveaux codes
+recovery-codes-replaced = Nouveaux codes de secours créés. Les anciens ne fonctionnent plus.
+providers-heading = Comptes liés
+provider-column = Compte
+provider-continue = Continuer avec { $label }
+provider-not-connected = Non lié
+provider-connect = Lier
+provider-connect-named = Lier { $label }
+provider-disconnect = Dissocier
+provider-disconnect-named = Dissocier { $label }
+provider-connected = { $label } est lié. Vous pouvez maintenant l’utiliser pour vous connecter.
+provider-disconnected = { $label } n’est plus lié.
+provider-taken = Ce compte de { $label } est déjà lié à un autre utilisateur.
+provider-expired = La connexion a pris trop de temps ou a commencé dans un autre navigateur. Réessayez.
+provider-ended = { $label } n’a pas terminé la connexion. Réessayez ou connectez-vous autrement.
+provider-failed = { $label } est injoignable ou a refusé la connexion. Réessayez plus tard ou connectez-vous autrement.
+provider-own-login = Un compte avec votre adresse e-mail existe déjà. Connectez-vous comme d’habitude, puis liez { $label } sous Compte › Connexion et sécurité.
+provider-email-not-verified = { $label } n’a pas confirmé votre adresse e-mail. Adressez-vous à votre administrateur.
+provider-not-invited = Votre compte { $label } n’a pas encore d’accès. Demandez une invitation à un administrateur de votre espace de travail et ouvrez son lien.
+provider-invitation-invalid = L’invitation n’est plus valable ou est destinée à une autre adresse e-mail.
+provider-not-confirmed = { $label } n’a pas confirmé votre identité. Déconnectez-vous, reconnectez-vous et recommencez.
+login-ended = Vous êtes déconnecté ici. Vous êtes peut-être encore connecté à { $label }.
+login-ended-link = Se déconnecter de { $label }
+workspace-require-second-factor = Exiger la connexion en deux étapes
+workspace-require-second-factor-hint = Les membres sans application d’authentification ni clé d’accès en configurent une à leur prochaine visite. Les jetons d’API ne sont pas concernés.
 
 ## First setup
 
@@ -188,10 +284,10 @@ setup-intro = Le premier espace de travail sera créé, et vous en serez propri�
 setup-workspace-name = Nom de l’espace de travail
 setup-workspace-name-hint = Par exemple, le nom de votre cabinet
 setup-submit = Créer l’espace de travail
-setup-code-invalid = Le code de configuration est incorrect ou a expiré. Ouvrez le lien de configuration que le serveur a affiché à son dernier démarrage.
+setup-code-invalid = Le code de configuration est incorrect ou a expiré. Ouvrez le lien de configuration du dernier démarrage du serveur.
 setup-missing-title = Configuration requise
-setup-missing-text = { $service } n’a pas encore d’utilisateur. Au démarrage, <code>groma serve</code> a affiché un lien de configuration qui commence par <code>{ $address }</code>. Ouvrez ce lien pour créer le premier espace de travail et son propriétaire.
-setup-missing-hint = Le lien change à chaque démarrage du serveur. Vous pouvez aussi exécuter <code>groma workspace create NAME --owner EMAIL</code>.
+setup-missing-text = { $service } n’a pas encore d’utilisateur. Au démarrage, <code>groma serve</code> a affiché un lien de configuration qui commence par <code>{ $address }</code>, ou le chemin d’un fichier qui contient ce lien. Ouvrez ce lien pour créer le premier espace de travail et son propriétaire.
+setup-missing-hint = Le lien change à chaque démarrage du serveur. <code>groma setup-link</code> affiche le lien du fichier. Vous pouvez aussi exécuter <code>groma workspace create NAME --owner EMAIL</code>.
 
 ## Invitation
 
@@ -214,7 +310,6 @@ reset-request-text = Indiquez votre adresse e-mail. Nous vous enverrons un lien 
 reset-request-submit = Envoyer le lien
 reset-requested = S’il existe un compte pour { $email }, un message contenant un lien est en route. Le lien est valable une heure.
 reset-request-again = Demander un nouveau lien
-reset-too-many = Trop de demandes. Réessayez dans 15 minutes.
 reset-title = Choisir un nouveau mot de passe
 reset-text = Choisissez un nouveau mot de passe pour { $email }. Toutes les sessions de ce compte seront fermées.
 reset-revoke-tokens = Révoquer tous mes jetons d’API
@@ -290,6 +385,28 @@ mail-token-body =
     Si vous ne l’avez pas créé, révoquez-le dans les paramètres de l’espace de travail et changez votre mot de passe :
 
     { $account }
+mail-factor-subject = Les paramètres de connexion de votre compte { $service } ont changé
+mail-factor-body =
+    Bonjour,
+
+    Les moyens de se connecter au compte { $email } sur { $service } ont été modifiés à ce moment : { $at }. Il peut s’agir d’une application d’authentification, d’une clé d’accès, des codes de secours, du mot de passe ou d’un compte lié.
+
+    Si ce n’était pas vous, connectez-vous, changez votre mot de passe et vérifiez les paramètres sous Connexion et sécurité :
+
+    { $account }/security
+mail-token-expires-subject = Un jeton d’API expire bientôt : { $name }
+mail-token-expires-body =
+    Bonjour,
+
+    Un jeton d’API sur { $service } expire dans moins d’une semaine :
+
+    Nom : { $name }
+    Espace de travail : { $workspace }
+    Expiration : { $at }
+
+    Les programmes qui l’utilisent ne fonctionneront plus ensuite. S’ils sont encore nécessaires, créez un nouveau jeton :
+
+    { $tokens }
 mail-password-subject = Votre mot de passe { $service } a été modifié
 mail-password-body =
     Bonjour,
@@ -325,11 +442,12 @@ account-verification-too-many = Trop de messages ont été envoyés à cette adr
 account-your-email = Votre adresse e-mail
 account-your-name = Votre nom
 account-password = Mot de passe
-account-password-hint = Au moins 8 caractères
+account-password-hint = Au moins 10 caractères, difficile à deviner
 account-current-password = Mot de passe actuel
 account-new-password = Nouveau mot de passe
 account-password-wrong = mot de passe incorrect
 account-change-password = Changer le mot de passe
+account-no-password = Vous vous connectez sans mot de passe.
 account-change-password-hint = Changer de mot de passe ferme toutes les autres sessions.
 account-password-changed = Mot de passe modifié. Toutes les autres sessions sont fermées.
 account-sessions = Sessions
@@ -341,6 +459,8 @@ account-session-current = cette session
 account-end-session = Fermer
 account-end-session-of = Fermer la session : { $browser }
 account-end-other-sessions = Fermer toutes les autres sessions
+account-end-all-sessions = Se déconnecter partout
+account-all-sessions-ended = Vous êtes déconnecté partout.
 account-session-ended = Session fermée.
 account-other-sessions-ended = Toutes les autres sessions sont fermées.
 account-browser-on = { $browser } sur { $system }
@@ -353,6 +473,12 @@ account-open-workspace = Ouvrir
 account-open-workspace-named = Ouvrir { $name }
 account-time-zone = Fuseau horaire
 account-time-zone-hint = Les heures sont affichées dans le fuseau horaire de votre navigateur.
+account-delete-title = Supprimer le compte
+account-delete-text = Vous perdez l’accès immédiatement et vos jetons d’API sont révoqués. Votre nom et votre adresse sont remplacés par « Former member » dans tous les espaces de travail ; les données restent. Cette action est irréversible.
+account-delete-confirm = Saisissez votre adresse e-mail pour confirmer
+account-delete-wrong = n’est pas l’adresse de votre compte
+account-delete = Supprimer mon compte
+account-deleted = Votre compte a été supprimé.
 
 ## Dashboard
 
@@ -443,7 +569,7 @@ activity-sentence = { $action ->
         [one] { $created } objet
        *[other] { $created } objets
     } et en a modifié { $updated } dans la couche { $subject }
-    [geometry-deleted] { $actor } a supprimé un objet de la couche { $subject }
+    [geometries-deleted] { $actor } a supprimé un objet de la couche { $subject }
     [webhook-created] { $actor } a créé le webhook { $subject }
     [webhook-updated] { $actor } a modifié le webhook { $subject }
     [webhook-deleted] { $actor } a supprimé le webhook { $subject }
@@ -457,6 +583,7 @@ activity-sentence = { $action ->
     [member-updated] { $actor } a modifié le rôle du membre { $subject }
     [member-renamed] { $actor } a changé de nom
     [member-removed] { $actor } a retiré le membre { $subject }
+    [member-erased] { $actor } a effacé les données personnelles de { $subject }
     [invitation-created] { $actor } a invité { $subject }
     [invitation-cancelled] { $actor } a révoqué une invitation
     [token-created] { $actor } a créé le jeton d’API { $subject }
@@ -728,6 +855,7 @@ field-name = { $field ->
     [tileSize] Taille des tuiles
     [hosts] Autres serveurs
     [kind] Type
+    [user] Ce compte
     [submittedBy] Déclarée par
     [unitAmount] Prix unitaire
     [amount] Montant
@@ -894,6 +1022,7 @@ violation = { $code ->
     [unknown-field] est un champ inconnu
     [read-only] ne peut pas être modifié
     [not-scalar] doit être une seule valeur
+    [common-password] est trop courant : combinez plusieurs mots sans rapport, ou utilisez un gestionnaire de mots de passe
     [too-short] doit avoir au moins { $min } caractères
     [too-long] doit avoir au plus { $max } caractères
     [wrong-length] doit avoir de { $min } à { $max } caractères
@@ -930,11 +1059,23 @@ violation = { $code ->
     [taken] « { $value } » est déjà utilisé
     [assignment-in-use] ne peut pas changer tant que des dépenses utilisent cette tâche
     [not-status] « { $name } » n’est pas un statut possible ici
+    [several-match] désigne plusieurs enregistrements avec « { $value } »
     [same-status] doit être un autre statut
     [default-status] est obligatoire : ce statut est celui par défaut
     [status-in-use] est obligatoire : ce statut est utilisé
     [no-such-person] n’est pas une personne de cet espace de travail
     [too-many-mails] a reçu trop de messages : réessayez dans une heure
+    [last-login-method] ne peut pas être supprimé : sans lui, vous ne pourriez plus vous connecter
+    [second-factor-required] ne peut pas être supprimé : l’un de vos espaces de travail exige un second facteur
+    [second-factor-missing] exige que vous vous connectiez vous-même avec un second facteur
+    [identity-taken] est lié à un autre compte
+    [last-owner-of] est le seul propriétaire de { $workspaces } : nommez d’abord un autre propriétaire
+    [is-member] est membre : retirez d’abord cette personne de l’espace de travail
+    [not-id] doit être un identifiant
+    [not-box] doit être une liste de quatre nombres en degrés : ouest, sud, est, nord
+    [endpoint-disabled] est désactivé ; activez-le d’abord
+    [http-not-allowed] ne peut pas être activé : l’exploitant n’autorise pas les URL http ; passez d’abord l’URL en https
+    [event-erased] ne peut plus être renvoyé : des données personnelles ont été effacées de son événement
     [last-owner] ne peut pas changer : un espace de travail a besoin d’un propriétaire
     [another-folder] appartient à un autre dossier
     [budget-in-use] ne peut pas changer tant que des dépenses utilisent ce budget
@@ -1078,12 +1219,16 @@ security-log-subtitle = Connexions, membres, jetons et paramètres
 security-log-topics = Sujet
 security-log-topic = { $topic ->
     [login] Connexions
+    [session] Sessions
     [password] Mots de passe
+    [factor] Seconds facteurs
+    [identity] Comptes d’entreprise
     [user] Comptes
     [member] Membres
     [invitation] Invitations
     [token] Jetons d’API
     [webhook] Webhooks
+    [export] Exports
     [workspace] Espace de travail
    *[all] Tous les sujets
 }
@@ -1098,17 +1243,30 @@ security-log-former-member = Ancien membre
 security-log-action = { $action ->
     [login-succeeded] Connexion
     [login-failed] Échec de connexion
+    [login-secondFactorFailed] Échec de la deuxième étape d’une connexion
+    [login-recoveryCodeUsed] Code de secours utilisé
+    [factor-appAdded] Application d’authentification configurée
+    [factor-appRemoved] Application d’authentification désactivée
+    [factor-passkeyAdded] Clé d’accès ajoutée
+    [factor-passkeyRemoved] Clé d’accès supprimée
+    [factor-recoveryCodesReplaced] Codes de secours remplacés
+    [factor-allRemoved] Seconds facteurs supprimés par l’exploitant
+    [password-removed] Mot de passe supprimé
+    [identity-connected] Compte d’un fournisseur d’identité lié
+    [identity-disconnected] Compte d’un fournisseur d’identité dissocié
     [logout] Déconnexion
     [session-ended] Session terminée
     [session-othersEnded] Toutes les autres sessions terminées
+    [session-allEnded] Toutes les sessions terminées
     [password-changed] Mot de passe modifié
     [password-reset] Mot de passe réinitialisé
     [user-disabled] Compte désactivé
     [user-enabled] Compte réactivé
-    [user-erased] Compte effacé
+    [user-deleted] Compte supprimé
     [member-added] Membre ajouté
     [member-updated] Rôle modifié
     [member-removed] Membre retiré
+    [member-erased] Données personnelles effacées
     [member-renamed] Membre renommé
     [invitation-created] Invitation créée
     [invitation-cancelled] Invitation annulée
@@ -1148,20 +1306,32 @@ token-revoke-named = Révoquer { $name }
 tokens-own-only = Cette liste montre seulement vos jetons. Les administrateurs voient tous les jetons de l’espace de travail.
 tokens-docs = La <a href="/docs/">documentation de l’API</a> explique comment utiliser les jetons.
 token-name-hint = Le script ou le service qui utilisera le jeton, par exemple « QGIS bureau » ou « Export de nuit »
-token-scopes-hint = Choisissez ce que le jeton peut faire. Les statuts, les couches et les géométries ne nécessitent aucun droit.
+token-scopes-hint = Choisissez ce que le jeton peut faire. Lire les statuts, les couches et les géométries ne nécessite aucun droit.
 token-scope-needs-admin = Seuls les administrateurs et les propriétaires peuvent accorder ce droit.
+token-scope-needs-editor = Les lecteurs ne peuvent pas accorder ce droit.
 scope-description = { $scope ->
     [READ_FOLDER] Lister et lire les dossiers
     [READ_ASSIGNMENT] Lister et lire les tâches
     [READ_EXPENSE] Lister et lire les dépenses
     [READ_BUDGET] Lister et lire les budgets
-   *[MANAGE_WEBHOOK] Créer et supprimer des webhooks
+    [READ_MEMBER] Lister les membres de l’espace de travail
+    [WRITE_FOLDER] Créer, modifier, archiver et supprimer des dossiers
+    [WRITE_ASSIGNMENT] Créer, modifier et supprimer des tâches
+    [WRITE_EXPENSE] Créer, modifier et supprimer des dépenses
+    [WRITE_BUDGET] Créer, modifier et supprimer des budgets
+    [MANAGE_STATUS] Créer, modifier et supprimer des statuts
+   *[MANAGE_WEBHOOK] Gérer les webhooks et leurs envois
 }
-token-scope-forbidden = Seuls les administrateurs et les propriétaires peuvent accorder MANAGE_WEBHOOK. Choisissez d’autres droits.
+token-scope-forbidden = Votre rôle ne permet pas d’accorder tous ces droits. Choisissez d’autres droits.
 token-expires-after = Expire après
 token-expires-days = { $days } jours
 token-expires-never = Jamais
 token-expires-invalid = choisissez 30, 90 ou 365 jours, ou jamais
+tokens-exceed-limit = { $count ->
+    [one] { $count } jeton est valable plus de { $days } jours, la durée maximale des nouveaux jetons. Il reste valable jusqu’à son expiration ou sa révocation.
+   *[other] { $count } jetons sont valables plus de { $days } jours, la durée maximale des nouveaux jetons. Ils restent valables jusqu’à leur expiration ou leur révocation.
+}
+token-exceeds-limit = au-delà de la limite
 token-already-created = Ce jeton a déjà été créé. Si vous ne l’avez pas copié, révoquez-le et créez-en un nouveau.
 token-revoke-title = Révoquer « { $name } »
 token-revoke-text = Les requêtes avec ce jeton échoueront immédiatement. Un jeton révoqué ne peut pas être rétabli ; créez-en un nouveau.
@@ -1208,7 +1378,18 @@ webhook-secret = Secret
 webhook-secret-hint = Sert à signer les envois. Laissez vide pour en générer un
 webhook-events = Événements
 webhook-choose-all = Tous les événements
-webhook-choose-all-hint = Comprend les événements ajoutés dans les versions futures. Les choix ci-dessous sont ignorés.
+webhook-choose-all-hint = Tous les événements des dossiers, tâches, dépenses et budgets. Les choix ci-dessous sont ignorés.
+webhook-filter = Filtre
+webhook-filter-folders = { $count ->
+    [one] { $count } dossier
+   *[other] { $count } dossiers
+}
+webhook-filter-layers = { $count ->
+    [one] { $count } couche
+   *[other] { $count } couches
+}
+webhook-filter-area = zone { $box }
+webhook-filter-notice = Le destinataire ne reçoit que les événements de : { $filter }. Enregistrer ce formulaire conserve ce filtre. Pour le changer, utilisez l’API.
 webhook-no-events = Choisissez au moins un événement, ou tous les événements.
 webhook-edit-title = Modifier le webhook
 webhook-created = Webhook créé.
@@ -1230,6 +1411,7 @@ webhook-disabled-reason = { $reason ->
     [failing] aucun envoi n’a abouti depuis cinq jours
     [copied] cette base de données est une copie, faite pendant que l’original était utilisé
     [http] l’exploitant n’autorise pas les adresses en http
+    [api] par l’API
    *[by] par { $name }
 }
 webhook-since-label = { $state ->
@@ -1286,12 +1468,14 @@ delivery-state = { $state ->
     [sending] en cours
     [delivered] réussi
     [failed] en échec
+    [cancelled] annulé
    *[retrying] à retenter
 }
 delivery-state-filter = { $state ->
     [waiting] En attente
     [sending] En cours
     [delivered] Réussi
+    [cancelled] Annulé
    *[failed] En échec
 }
 delivery-next-attempt = Prochaine tentative
@@ -1300,6 +1484,7 @@ delivery-empty-response = La réponse n’avait pas de corps.
 delivery-response-of = Réponse à la tentative { $number }
 delivery-request = Requête
 delivery-request-body = Corps de la requête
+delivery-erased = Des données personnelles ont été effacées de cet événement, son contenu a donc changé. Il ne peut plus être renvoyé.
 delivery-resent = Envoi relancé.
 attempt-no-response = aucune réponse
 
@@ -1339,6 +1524,36 @@ members-service-account = Compte de service
 members-service-title = Comptes de service
 members-service-hint = Un compte de service est un membre sans identifiants de connexion. Il détient les jetons d’une machine, qui restent valides quand des personnes partent.
 members-service-add = Ajouter un compte de service
+members-others = Anciens membres et autres personnes
+members-others-hint = Des données mentionnent ces personnes, mais elles ne peuvent pas se connecter à cet espace de travail. Effacer une personne remplace son nom et son adresse par « Former member » ; les données restent.
+person-erase = Effacer
+person-erase-named = Effacer { $name }
+person-erase-title = Effacer { $name }
+person-erase-text = Le nom et l’adresse de { $name } sont remplacés par « Former member » dans les données, l’activité et les événements de webhooks de cet espace de travail. Les données restent. Cette action est irréversible.
+person-erased = Données personnelles effacées.
+member-state-disabled = Désactivé
+member-created = Création
+member-last-seen = Dernière activité
+member-disabled-since = Désactivation
+member-no-tokens = Aucun jeton valable.
+member-access = { $access ->
+    [own] C’est votre propre compte. Vous pouvez le modifier ou le supprimer sur la page Compte.
+    [not-owner] Seuls les propriétaires peuvent désactiver ou supprimer des comptes.
+   *[elsewhere] Cette personne appartient aussi à un espace de travail dont vous n’êtes pas propriétaire. Vous pouvez seulement la retirer de cet espace de travail.
+}
+member-disable = Désactiver le compte
+member-disable-hint = La désactivation ferme immédiatement toutes les sessions du compte, et la personne ne peut plus se connecter. Le compte peut être réactivé.
+member-revoke-tokens = Révoquer les jetons d’API de ce compte
+member-revoke-tokens-hint = Les programmes qui utilisent ces jetons ne fonctionneront plus. Sinon, ils continuent de fonctionner tant que le compte est désactivé.
+member-disabled = Le compte de { $name } est désactivé.
+member-enable = Réactiver le compte
+member-enable-hint = Ce compte est désactivé : la personne ne peut pas se connecter. Les jetons révoqués le restent.
+member-enabled = Le compte de { $name } est réactivé.
+member-delete = Supprimer le compte
+member-delete-hint = La suppression du compte efface le nom et l’adresse de la personne. Ses données restent.
+member-delete-title = Supprimer le compte de { $name }
+member-delete-text = { $name } perdra l’accès immédiatement et ses jetons d’API seront révoqués. Son nom et son adresse sont remplacés par « Former member » dans les données, l’activité et les événements de webhooks. Les données restent. Cette action est irréversible.
+member-deleted = Compte supprimé.
 members-service-added = { $name } a été ajouté. Créez un jeton pour ce compte dans Jetons d’API.
 role-name = { $role ->
     [viewer] lecteur
@@ -1359,7 +1574,7 @@ workspace-title = Espace de travail
 workspace-currency = Devise
 workspace-currency-hint = Par défaut pour les nouveaux dossiers
 workspace-max-token-days = Durée maximale des jetons d’API, en jours
-workspace-max-token-days-hint = S’applique aux nouveaux jetons. Laissez vide pour ne pas fixer de limite.
+workspace-max-token-days-hint = S’applique uniquement aux nouveaux jetons ; les jetons existants qui la dépassent sont signalés sur la page Jetons d’API. Laissez vide pour ne pas fixer de limite.
 workspace-max-token-days-invalid = doit être un nombre de 1 à 36500, ou vide
 workspace-saved = Espace de travail enregistré.
 workspace-for-scripts = API
@@ -1669,6 +1884,7 @@ script-close = Fermer
 script-dismiss = Fermer
 script-copied = Copié
 script-copy-manually = Appuyez sur Ctrl+C
+script-passkey-cancelled = Aucune clé d’accès n’a été utilisée. Réessayez ou choisissez un autre moyen.
 script-request-failed-reload = La requête a échoué (code { $status }). Réessayez, ou rechargez la page.
 script-server-unreachable = Le serveur est injoignable. Vérifiez votre connexion et réessayez.
 script-search-place = Lieu sur la carte

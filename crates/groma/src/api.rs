@@ -1,16 +1,19 @@
 //! The public API: the list of its routes, which is the source of both the router and the OpenAPI
 //! document.
 //!
-//! A request passes its route, then [`auth`] (token, rate limit, scope), then its handler. An unknown
+//! A request passes its route, then [`crate::token_auth`] (token, rate limit, scope), then its handler. An unknown
 //! route is rejected before the token is checked.
 
-mod auth;
+mod changes;
 mod envelope;
 mod features;
 mod geometries;
 mod idempotency;
 mod layers;
+mod links;
+mod lookup;
 mod maps;
+mod members;
 mod openapi;
 mod params;
 mod records;
@@ -26,34 +29,31 @@ use crate::{
         body::{self, Pace},
     },
     quota::Quota,
-    rate_windows::RateWindows,
     search_slots::SearchSlots,
     settings::Settings,
     tiles::TileCache,
+    token_auth::{Access, Authenticated, Caller, TokenAuth, TokenAuthState},
 };
-use auth::{Caller, RateLimitHeaders};
 use axum::{
     Router,
     body::Body,
     http::HeaderMap,
     routing::{MethodFilter, MethodRouter, on},
 };
-use groma_domain::{Scope, TokenId, token::TokenPrefix};
+use groma_domain::{Scope, TokenId};
 use groma_store::Store;
 use groma_webhooks::EndpointPolicy;
 use serde_json::Value;
 use std::{io::Read, sync::Arc};
+use tokio::sync::watch;
 use utoipa::openapi::{PathItem, Paths, RefOr, Schema};
 use utoipa_axum::{router::UtoipaMethodRouter, routes};
 
 /// What the handlers share.
 pub(crate) struct Api {
     store: Store,
-    token_prefix: TokenPrefix,
-    requests_per_minute: u32,
-    rate_limit_headers: RateLimitHeaders,
-    map_windows: RateWindows<TokenId>,
-    map_rate_limit_headers: RateLimitHeaders,
+    token_auth: Arc<TokenAuth>,
+    public_url: String,
     geo_url: String,
     max_geojson_bytes: u64,
     upload_pace: Pace,
@@ -62,8 +62,17 @@ pub(crate) struct Api {
     tiles: Arc<TileCache>,
     endpoint_policy: EndpointPolicy,
     search_slots: SearchSlots,
+    /// The open streams of changes.
+    change_streams: Arc<Quota<TokenId>>,
+    /// How many days back the change feed reads; `None` for all.
+    feed_days: Option<u32>,
+    /// Whether the server is stopping.
+    stopping: watch::Receiver<bool>,
     openapi_document: Value,
 }
+
+/// The number of change streams that a token can have open.
+const MAX_STREAMS_PER_TOKEN: u64 = 10;
 
 pub(crate) type ApiState = Arc<Api>;
 
@@ -71,17 +80,16 @@ impl Api {
     pub(crate) fn new(
         settings: &Settings,
         store: Store,
+        token_auth: Arc<TokenAuth>,
         tiles: Arc<TileCache>,
         search_slots: SearchSlots,
+        stopping: watch::Receiver<bool>,
     ) -> Self {
         let limits = &settings.limits;
         Self {
             store,
-            token_prefix: settings.service.token_prefix.clone(),
-            requests_per_minute: limits.requests_per_minute,
-            rate_limit_headers: RateLimitHeaders::new(limits.requests_per_minute),
-            map_windows: RateWindows::new(limits.map_requests_per_minute),
-            map_rate_limit_headers: RateLimitHeaders::new(limits.map_requests_per_minute),
+            token_auth,
+            public_url: settings.server.public_url(),
             geo_url: settings.server.geo_public_url(),
             max_geojson_bytes: limits.geojson_bytes,
             upload_pace: Pace::Steady(limits.body_timeout, limits.min_upload_rate),
@@ -89,6 +97,9 @@ impl Api {
             tiles,
             endpoint_policy: settings.webhooks.endpoint_policy(),
             search_slots,
+            change_streams: Quota::new(u64::MAX, MAX_STREAMS_PER_TOKEN),
+            feed_days: settings.changes.feed_days,
+            stopping,
             openapi_document: openapi_document(settings),
         }
     }
@@ -115,6 +126,12 @@ impl Api {
     }
 }
 
+impl TokenAuthState for ApiState {
+    fn token_auth(&self) -> &TokenAuth {
+        &self.token_auth
+    }
+}
+
 /// A route: its part of the OpenAPI document, and its handler behind authentication.
 struct Route {
     /// In lower case, as OpenAPI writes it.
@@ -129,8 +146,7 @@ struct Route {
 macro_rules! route {
     ($scope:expr, $handler:path) => {{
         let (schemas, paths, _): UtoipaMethodRouter<ApiState> = routes!($handler);
-        let handler =
-            auth::Authenticated { scope: $scope, access: auth::Access::Api, handler: $handler };
+        let handler = Authenticated { scope: $scope, access: Access::Api, handler: $handler };
         let (method, filter) = method(&paths);
         Route { method, scope: $scope, handler: on(filter, handler), schemas, paths }
     }};
@@ -149,9 +165,41 @@ fn main_routes() -> Vec<Route> {
         route!(Some(Scope::ReadExpense), records::get_expense),
         route!(Some(Scope::ReadBudget), records::list_budgets),
         route!(Some(Scope::ReadBudget), records::get_budget),
+        route!(Some(Scope::WriteFolder), records::create_folder),
+        route!(Some(Scope::WriteFolder), records::update_folder),
+        route!(Some(Scope::WriteFolder), records::delete_folder),
+        route!(Some(Scope::WriteFolder), records::archive_folder),
+        route!(Some(Scope::WriteFolder), records::unarchive_folder),
+        route!(Some(Scope::WriteAssignment), records::create_assignment),
+        route!(Some(Scope::WriteAssignment), records::update_assignment),
+        route!(Some(Scope::WriteAssignment), records::delete_assignment),
+        route!(Some(Scope::WriteExpense), records::create_expense),
+        route!(Some(Scope::WriteExpense), records::update_expense),
+        route!(Some(Scope::WriteExpense), records::delete_expense),
+        route!(Some(Scope::WriteBudget), records::create_budget),
+        route!(Some(Scope::WriteBudget), records::update_budget),
+        route!(Some(Scope::WriteBudget), records::delete_budget),
         route!(None, statuses::list_statuses),
+        route!(None, statuses::get_status),
+        route!(Some(Scope::ManageStatus), statuses::create_status),
+        route!(Some(Scope::ManageStatus), statuses::update_status),
+        route!(Some(Scope::ManageStatus), statuses::delete_status),
+        route!(None, records::execute_bulk),
+        route!(None, changes::list_changes),
+        route!(None, changes::stream::stream_changes),
+        route!(None, members::get_me),
+        route!(Some(Scope::ReadMember), members::list_members),
         route!(Some(Scope::ManageWebhook), webhooks::create_webhook_endpoint),
         route!(Some(Scope::ManageWebhook), webhooks::delete_webhook_endpoint),
+        route!(Some(Scope::ManageWebhook), webhooks::manage::list_webhook_endpoints),
+        route!(Some(Scope::ManageWebhook), webhooks::manage::get_webhook_endpoint),
+        route!(Some(Scope::ManageWebhook), webhooks::manage::update_webhook_endpoint),
+        route!(Some(Scope::ManageWebhook), webhooks::manage::rotate_webhook_secret),
+        route!(Some(Scope::ManageWebhook), webhooks::manage::test_webhook_endpoint),
+        route!(Some(Scope::ManageWebhook), webhooks::deliveries::list_webhook_deliveries),
+        route!(Some(Scope::ManageWebhook), webhooks::deliveries::get_webhook_delivery),
+        route!(Some(Scope::ManageWebhook), webhooks::deliveries::redeliver_webhook_delivery),
+        route!(Some(Scope::ManageWebhook), webhooks::deliveries::redeliver_webhook_deliveries),
     ]
 }
 
@@ -203,6 +251,8 @@ fn method(paths: &Paths) -> (&'static str, MethodFilter) {
         ("get", MethodFilter::GET)
     } else if any(|path| path.delete.is_some()) {
         ("delete", MethodFilter::DELETE)
+    } else if any(|path| path.patch.is_some()) {
+        ("patch", MethodFilter::PATCH)
     } else {
         ("post", MethodFilter::POST)
     }

@@ -48,6 +48,9 @@ pub(crate) enum Command {
     /// Manage users and workspace members.
     #[command(subcommand)]
     User(UserCommand),
+    /// Manage people who are not members of a workspace.
+    #[command(subcommand)]
+    Person(PersonCommand),
     /// Manage personal access tokens.
     #[command(subcommand)]
     Token(TokenCommand),
@@ -125,6 +128,8 @@ pub(crate) enum Command {
         #[arg(long, value_name = "ADDRESS", value_parser = parse_email)]
         send_test: Option<Email>,
     },
+    /// Print the setup link of a server that has no users yet and was not started on a terminal.
+    SetupLink,
     /// Show the security log: logins, tokens, roles, settings, exports and backups, newest first.
     SecurityLog(SecurityLogArgs),
     /// Check whether the local server is ready, through server.admin_listen.
@@ -245,6 +250,55 @@ pub(crate) enum UserCommand {
         /// Email address of the user.
         #[arg(value_parser = parse_email)]
         email: Email,
+        /// Also revoke the user's API tokens in all workspaces.
+        #[arg(long)]
+        revoke_tokens: bool,
+    },
+    /// Remove the authenticator app, the passkeys and the recovery codes of a user who lost them.
+    ResetFactors {
+        /// Email address of the user.
+        #[arg(value_parser = parse_email)]
+        email: Email,
+    },
+    /// List the users of this installation with their workspaces.
+    List {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Disable a user: their sessions end at once, and they can no longer log in. Their API tokens are
+    /// revoked.
+    Disable {
+        /// Email address of the user.
+        #[arg(value_parser = parse_email)]
+        email: Email,
+        /// Do not revoke the user's API tokens.
+        #[arg(long)]
+        keep_tokens: bool,
+    },
+    /// Enable a disabled user. Revoked tokens stay revoked.
+    Enable {
+        /// Email address of the user.
+        #[arg(value_parser = parse_email)]
+        email: Email,
+    },
+    /// Delete a user. Their name and address are erased from all workspaces; their records stay.
+    Delete {
+        /// Email address of the user.
+        #[arg(value_parser = parse_email)]
+        email: Email,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PersonCommand {
+    /// Erase the name and address of a former member, or of a person without login. Records stay.
+    Erase {
+        /// Email address of the person.
+        #[arg(value_parser = parse_email)]
+        email: Email,
+        #[command(flatten)]
+        workspace: WorkspaceArg,
     },
 }
 

@@ -11,13 +11,16 @@ mod health;
 mod import;
 mod key_file;
 mod layer;
+mod person;
 mod private_file;
 mod progress;
 mod prompt;
 mod record_file;
 mod records;
+mod rejected_rows;
 mod security_log;
 mod serve;
+mod setup_link;
 mod token;
 mod user;
 mod webhook;
@@ -131,6 +134,7 @@ pub(crate) async fn run(cli: Cli) -> Result<(), CommandError> {
         // Other commands do not create a database: the path may be mistyped.
         _ => Store::open_existing(&settings.database).await?,
     };
+    store.set_geo_url(settings.server.geo_public_url());
     // Other commands need no key, and `groma webhook rekey` loads its own.
     let can_create_key = matches!(
         command,
@@ -143,9 +147,11 @@ pub(crate) async fn run(cli: Cli) -> Result<(), CommandError> {
     }
     match command {
         Command::Serve { demo, .. } => serve::run(settings, store, demo).await,
-        Command::Workspace(command) => workspace::run(&store, command).await,
-        Command::User(command) => user::run(&store, command).await,
+        Command::Workspace(command) => workspace::run(&settings, &store, command).await,
+        Command::User(command) => user::run(&settings, &store, command).await,
+        Command::Person(command) => person::run(&store, command).await,
         Command::Token(command) => token::run(&settings, &store, command).await,
+        Command::SetupLink => setup_link::run(&settings, &store).await,
         Command::SecurityLog(arguments) => security_log::run(&store, arguments).await,
         Command::Webhook(command) => webhook::run(&settings, &store, command).await,
         Command::Layer(command) => layer::run(&settings, &store, command).await,

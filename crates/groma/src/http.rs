@@ -7,6 +7,7 @@ mod encoding;
 mod error;
 mod html;
 mod middleware;
+mod problem;
 mod response;
 pub(crate) mod security_headers;
 
@@ -14,4 +15,4 @@ pub(crate) use encoding::{Encoding, compress};
 pub(crate) use error::{ErrorBody, ErrorCause, ErrorDetail, HttpError};
 pub(crate) use html::escape_html;
 pub(crate) use middleware::{FinalResponse, RequestId, respond};
-pub(crate) use response::{EncodedBody, NO_STORE, ResponseOptions};
+pub(crate) use response::{EncodedBody, IfMatch, NO_STORE, ResponseOptions};

@@ -8,6 +8,8 @@ mod http;
 mod logging;
 mod mail;
 mod metrics;
+mod ogc;
+mod oidc;
 mod password;
 mod quota;
 mod rate_windows;
@@ -15,7 +17,9 @@ mod roles;
 mod search_slots;
 mod server;
 mod settings;
+mod setup_link;
 mod tiles;
+mod token_auth;
 mod web;
 
 use clap::Parser;

@@ -158,6 +158,7 @@ fn status_label(status: StatusCode) -> &'static str {
         401 => "401",
         403 => "403",
         404 => "404",
+        405 => "405",
         408 => "408",
         409 => "409",
         413 => "413",
@@ -219,6 +220,7 @@ pub(crate) enum RouteClass {
     Layers,
     Tiles,
     Geometries,
+    Ogc,
     Documentation,
     Assets,
     Pages,
@@ -234,6 +236,7 @@ impl RouteClass {
             Self::Layers => "layers",
             Self::Tiles => "tiles",
             Self::Geometries => "geometries",
+            Self::Ogc => "ogc",
             Self::Documentation => "documentation",
             Self::Assets => "assets",
             Self::Pages => "pages",
@@ -259,7 +262,9 @@ impl RouteClass {
         if let Some(rest) = path.strip_prefix("/maps/") {
             return if rest.contains('/') { Self::Tiles } else { Self::Layers };
         }
-        if path.starts_with("/assets/") {
+        if path == "/ogc" || path.starts_with("/ogc/") {
+            Self::Ogc
+        } else if path.starts_with("/assets/") {
             Self::Assets
         } else if path.starts_with("/map/tiles/") {
             Self::Tiles
@@ -286,6 +291,7 @@ mod tests {
             ("/api/public/v1/layers/x/mvt/1/2/3", RouteClass::Tiles),
             ("/maps/parcels/1/2/3", RouteClass::Tiles),
             ("/maps/parcels.json", RouteClass::Layers),
+            ("/ogc/collections", RouteClass::Ogc),
             ("/api/public/v1/geometries/geojson", RouteClass::Geometries),
             ("/api/public/v1/openapi.json", RouteClass::Documentation),
             ("/api/public/v1/folder", RouteClass::Unknown),

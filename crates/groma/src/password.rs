@@ -69,6 +69,6 @@ mod tests {
         let (first, second) = (generate().unwrap(), generate().unwrap());
         assert_ne!(first, second);
         assert!(first.split('-').all(|word| word.len() == 6), "{first}");
-        assert!(Password::new(&first).is_ok());
+        assert!(Password::new(&first, &[]).is_ok());
     }
 }

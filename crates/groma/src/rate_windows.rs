@@ -32,4 +32,11 @@ impl<K: Eq + Hash> RateWindows<K> {
         }
         Some(windows.entry(client).or_default().try_acquire(now, self.limit))
     }
+
+    /// Takes back an accepted request.
+    pub(crate) fn release(&self, client: &K, rate: RateLimitStatus) {
+        if let Some(window) = self.windows.lock().get_mut(client) {
+            window.release(rate.at);
+        }
+    }
 }

@@ -10,6 +10,7 @@ mod connection_limits;
 mod routes;
 mod serve;
 mod tls;
+mod token_expiry;
 
 pub(crate) use routes::openapi_document;
 pub(crate) use serve::{Server, webhook_sender};

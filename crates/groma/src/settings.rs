@@ -3,12 +3,14 @@
 //!
 //! [`sources`] merges the sources into one table, [`validation`] turns the table into [`Settings`].
 
+mod oidc;
 mod smtp;
 mod sources;
 #[cfg(test)]
 mod tests;
 mod validation;
 
+pub(crate) use oidc::{OidcMembership, OidcProvider};
 pub(crate) use smtp::{Smtp, SmtpEncryption};
 pub(crate) use validation::parse_encryption_key;
 
@@ -34,7 +36,10 @@ pub(crate) struct Settings {
     pub(crate) database: DatabaseUrl,
     pub(crate) limits: Limits,
     pub(crate) webhooks: Webhooks,
+    pub(crate) changes: Changes,
     pub(crate) security: Security,
+    /// Identity providers, by name.
+    pub(crate) oidc: Vec<OidcProvider>,
     /// `None` without a mail server.
     pub(crate) smtp: Option<Smtp>,
     pub(crate) geo: Geo,
@@ -142,6 +147,12 @@ impl Webhooks {
         let addresses = AddressPolicy::new(self.allow_networks.clone());
         EndpointPolicy { allow_http: self.allow_http, addresses }
     }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Changes {
+    /// How many days back the change feed reads; `None` for all.
+    pub(crate) feed_days: Option<u32>,
 }
 
 #[derive(Clone, Debug)]

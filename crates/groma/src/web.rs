@@ -25,9 +25,12 @@ mod format;
 pub(crate) mod i18n;
 mod invitation;
 mod login;
+mod login_throttle;
 pub(crate) mod mail;
 mod map;
+mod one_time_codes;
 mod page;
+mod passkeys;
 mod password_queue;
 mod password_reset;
 mod record_data;
@@ -35,6 +38,7 @@ mod records;
 mod request_context;
 mod routes;
 mod search;
+mod session_times;
 mod settings;
 mod setup;
 mod suggestions;
@@ -45,15 +49,18 @@ mod verification;
 pub(crate) use error::WebError;
 use i18n::Localizer;
 use mail::{MailWriter, Notice, NoticeRecipient};
+use passkeys::Passkeys;
 use password_queue::PasswordQueue;
 use request_context::RequestContext;
 
 use crate::{
     http::{HttpError, security_headers},
+    oidc::Provider,
     quota::Quota,
     rate_windows::RateWindows,
     search_slots::SearchSlots,
-    settings::{Limits, Settings},
+    settings::{Limits, OidcProvider, Settings},
+    setup_link::SetupLinkFile,
     tiles::TileCache,
 };
 use axum::{
@@ -65,8 +72,10 @@ use axum::{
 use groma_domain::{Email, UserId, secret::Secret, token::TokenPrefix};
 use groma_store::Store;
 use groma_webhooks::EndpointPolicy;
-use std::{net::IpAddr, sync::Arc};
+use ipnet::IpNet;
+use std::sync::Arc;
 use subtle::ConstantTimeEq;
+use thiserror::Error;
 
 /// The state that the handlers share.
 pub(crate) struct Web {
@@ -93,18 +102,36 @@ pub(crate) struct Web {
     pub(crate) token_prefix: TokenPrefix,
     /// How many days tokens are valid at most.
     pub(crate) max_token_days: Option<u32>,
+    /// The identity providers.
+    providers: Vec<Provider>,
+    /// `None` where browsers offer no passkeys.
+    passkeys: Option<Passkeys>,
     /// The code that the first setup requires. The server prints it when it starts.
     setup_code: Secret,
+    /// Where the server wrote the address with the code.
+    setup_link_file: SetupLinkFile,
     /// The URL of the map style, and the hosts that it loads from.
     pub(crate) map_style: Option<String>,
     pub(crate) map_hosts: Vec<String>,
     passwords: PasswordQueue,
     limits: Limits,
     /// The memory for forms of strangers that are on their way.
-    form_memory: Arc<Quota<IpAddr>>,
+    form_memory: Arc<Quota<IpNet>>,
 }
 
-/// The memory for forms of strangers in all, and for those from one address.
+/// Why the web application cannot start.
+#[derive(Debug, Error)]
+pub(crate) enum WebSetupError {
+    /// The operating system provides no random numbers.
+    #[error("cannot generate secrets: {0}")]
+    Random(#[from] getrandom::Error),
+    /// The settings of an identity provider cannot be used.
+    #[error("{0}")]
+    Provider(String),
+}
+
+/// The memory for forms of strangers in all, and for those from one address, or /64
+/// network of IPv6.
 const FORM_MEMORY: u64 = 16 << 20;
 const FORM_MEMORY_PER_ADDRESS: u64 = 1 << 20;
 
@@ -116,8 +143,10 @@ impl Web {
         store: Store,
         tiles: Arc<TileCache>,
         search_slots: SearchSlots,
-    ) -> Result<Self, getrandom::Error> {
+    ) -> Result<Self, WebSetupError> {
         let public_url = settings.server.public_url();
+        let provider = |provider: &OidcProvider| Provider::new(provider.clone(), &public_url);
+        let providers = settings.oidc.iter().map(provider).collect::<Result<_, _>>();
         Ok(Self {
             store,
             tiles,
@@ -125,6 +154,8 @@ impl Web {
             header_name: settings.service.header_name().to_owned(),
             origin: security_headers::origin(&public_url).to_owned(),
             is_secure: public_url.starts_with("https://"),
+            passkeys: Passkeys::new(&public_url, settings.service.display_name()),
+            providers: providers.map_err(WebSetupError::Provider)?,
             public_url,
             geo_url: settings.server.geo_public_url(),
             endpoint_policy: settings.webhooks.endpoint_policy(),
@@ -134,6 +165,7 @@ impl Web {
             token_prefix: settings.service.token_prefix.clone(),
             max_token_days: settings.security.max_token_days,
             setup_code: new_secret()?,
+            setup_link_file: SetupLinkFile::of(&settings.database),
             map_style: settings.map.style.clone(),
             map_hosts: settings.map.hosts.clone(),
             passwords: PasswordQueue::new(),

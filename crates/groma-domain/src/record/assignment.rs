@@ -4,7 +4,7 @@ use super::{Folder, RecordMetadata, check_date_range, record};
 use crate::{
     Amount, DomainError, FieldErrors, Key, PersonId, RecordId, Reference, Status, StatusId,
     Timestamp, Violation,
-    input::{CustomFieldsInput, Field, FieldReader, StatusRef, TextLimit},
+    input::{CustomFieldsInput, Field, FieldReader, ParsedInput, StatusRef, TextLimit},
     person::PersonRef,
     status::StatusGroup,
     text::search_text,
@@ -12,7 +12,6 @@ use crate::{
 };
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 record! {
@@ -103,9 +102,8 @@ pub struct AssignmentInput {
 
 impl AssignmentInput {
     /// Parses the input.
-    pub fn read(values: &Map<String, Value>) -> Result<Self, DomainError> {
-        let mut fields =
-            FieldReader::new(values, &[&super::READ_ONLY[..], &["completedAt"]].concat());
+    pub fn read(fields: FieldReader<'_>) -> ParsedInput<Self> {
+        let mut fields = fields.read_only(&super::READ_ONLY).read_only(&["completedAt"]);
         let folder = fields.link("folder", "folderId");
         let input = Self {
             reference: fields.reference("reference"),

@@ -3,12 +3,11 @@
 use super::{Folder, RecordMetadata, check_date_range, record};
 use crate::{
     Amount, Currency, DomainError, FieldErrors, Key, RecordId, Reference, StatusId, Violation,
-    input::{CustomFieldsInput, Field, FieldReader, StatusRef, TextLimit},
+    input::{CustomFieldsInput, Field, FieldReader, ParsedInput, StatusRef, TextLimit},
     text::search_text,
     time::Date,
 };
 use rust_decimal::Decimal;
-use serde_json::{Map, Value};
 
 record! {
     /// Money planned for a folder.
@@ -63,9 +62,9 @@ pub struct BudgetInput {
 
 impl BudgetInput {
     /// Parses the input.
-    pub fn read(values: &Map<String, Value>) -> Result<Self, DomainError> {
-        let derived = ["spent", "remaining", "percentUsed"];
-        let mut fields = FieldReader::new(values, &[&super::READ_ONLY[..], &derived].concat());
+    pub fn read(fields: FieldReader<'_>) -> ParsedInput<Self> {
+        let mut fields =
+            fields.read_only(&super::READ_ONLY).read_only(&["spent", "remaining", "percentUsed"]);
         let folder = fields.link("folder", "folderId");
         let amount = fields.decimal("amount", 28);
         let input = Self {
@@ -116,9 +115,11 @@ impl Budget {
                 errors.add(name, Violation::Required);
             }
         }
-        let (Some(name), Some(folder), Some(number)) = (name, links.folder, number) else {
+        let (Some(folder), Some(number)) = (links.folder, number) else {
             return errors.finish(None);
         };
+        // Without a name, the other fields are still checked.
+        let name = name.unwrap_or_default();
         let currency = match input.currency {
             Field::Keep => prior.map_or(folder.currency, |prior| prior.currency),
             Field::Set(currency) => currency.unwrap_or(folder.currency),

@@ -3,14 +3,9 @@
 //! A person's name can change without a change of the records, so the store keeps documents with IDs
 //! and [`render`] inserts the people when a document is read.
 
-use crate::{Person, text::fold};
+use crate::{Person, json::RawFields, text::fold};
 use rustc_hash::FxHashMap;
-use serde::{
-    Deserialize, Deserializer,
-    de::{MapAccess, Visitor},
-};
 use serde_json::{Map, Value, value::RawValue};
-use std::{borrow::Cow, fmt};
 
 /// The length of a person's ID in a stored document, including quotes.
 const ID_LENGTH: usize = 38;
@@ -131,37 +126,6 @@ pub fn changed_fields(before: &[u8], after: &[u8]) -> Map<String, Value> {
         }
     }
     changed
-}
-
-/// The fields of a document in order, with unparsed values.
-#[derive(Default)]
-struct RawFields<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
-
-impl<'de: 'a, 'a> Deserialize<'de> for RawFields<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct RawFieldsVisitor;
-
-        impl<'de> Visitor<'de> for RawFieldsVisitor {
-            type Value = RawFields<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<RawFields<'de>, A::Error> {
-                let mut fields = Vec::with_capacity(24);
-                while let Some((Name(name), raw)) = map.next_entry()? {
-                    fields.push((name, raw));
-                }
-                Ok(RawFields(fields))
-            }
-        }
-
-        #[derive(Deserialize)]
-        struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
-
-        deserializer.deserialize_map(RawFieldsVisitor)
-    }
 }
 
 #[cfg(test)]

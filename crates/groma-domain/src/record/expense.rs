@@ -4,13 +4,12 @@ use super::{Assignment, Budget, Folder, RecordMetadata, record};
 use crate::{
     Amount, Currency, DomainError, FieldErrors, Key, PersonId, RecordId, Reference, StatusId,
     Violation,
-    input::{CustomFieldsInput, Field, FieldReader, StatusRef, TextLimit},
+    input::{CustomFieldsInput, Field, FieldReader, ParsedInput, StatusRef, TextLimit},
     person::PersonRef,
     text::search_text,
     time::Date,
 };
 use rust_decimal::Decimal;
-use serde_json::{Map, Value};
 
 record! {
     /// Money spent in a folder; negative for a refund.
@@ -73,8 +72,8 @@ pub struct ExpenseInput {
 
 impl ExpenseInput {
     /// Parses the input.
-    pub fn read(values: &Map<String, Value>) -> Result<Self, DomainError> {
-        let mut fields = FieldReader::new(values, &[&super::READ_ONLY[..], &["amount"]].concat());
+    pub fn read(fields: FieldReader<'_>) -> ParsedInput<Self> {
+        let mut fields = fields.read_only(&super::READ_ONLY).read_only(&["amount"]);
         let folder = fields.link("folder", "folderId");
         let unit_amount = fields.decimal("unitAmount", 28);
         let incurred_on = fields.date("incurredOn");

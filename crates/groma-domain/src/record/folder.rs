@@ -3,13 +3,12 @@
 use super::{RecordMetadata, check_date_range, record};
 use crate::{
     Currency, DomainError, FieldErrors, PersonId, Reference, StatusId, Timestamp, Violation,
-    input::{CustomFieldsInput, Field, FieldReader, StatusRef, TextLimit},
+    input::{CustomFieldsInput, Field, FieldReader, ParsedInput, StatusRef, TextLimit},
     person::PersonRef,
     text::search_text,
     time::Date,
 };
 use groma_geo::Bbox;
-use serde_json::{Map, Value};
 
 record! {
     /// A project folder.
@@ -64,8 +63,11 @@ pub struct FolderInput {
 
 impl FolderInput {
     /// Parses the input.
-    pub fn read(values: &Map<String, Value>) -> Result<Self, DomainError> {
-        let mut fields = FieldReader::new(values, &[&super::READ_ONLY[..], &["bbox"]].concat());
+    pub fn read(fields: FieldReader<'_>) -> ParsedInput<Self> {
+        let mut fields = fields.read_only(&super::READ_ONLY).read_only(&["bbox"]);
+        if fields.is_json() {
+            fields = fields.read_only(&["archivedAt"]);
+        }
         let input = Self {
             reference: fields.reference("reference"),
             external_id: fields.text("externalId", TextLimit::Short),
@@ -78,7 +80,11 @@ impl FolderInput {
             due_date: fields.date("dueDate"),
             currency: fields.currency("currency"),
             tags: fields.tags("tags"),
-            archived_at: fields.timestamp("archivedAt"),
+            // Files restore it; the API has routes of its own for it.
+            archived_at: match fields.is_json() {
+                true => Field::Keep,
+                false => fields.timestamp("archivedAt"),
+            },
             custom_fields: fields.custom_fields(),
         };
         fields.finish(input)

@@ -22,7 +22,9 @@ CREATE TABLE workspaces (
     -- A JSON list.
     base_maps text NOT NULL DEFAULT '[]',
     -- How many days new tokens are valid at most; null for no limit.
-    max_token_days integer
+    max_token_days integer,
+    -- Whether only sessions with a second factor may use the workspace.
+    requires_second_factor boolean NOT NULL DEFAULT FALSE
 );
 
 CREATE TABLE users (
@@ -36,7 +38,10 @@ CREATE TABLE users (
     language text,
     theme text,
     -- When the user proved to receive mail at the address.
-    email_verified_at bigint
+    email_verified_at bigint,
+    last_login_at bigint,
+    -- Since when the user can no longer log in.
+    disabled_at bigint
 );
 
 CREATE TABLE people (
@@ -69,7 +74,9 @@ CREATE TABLE tokens (
     -- Whether it cannot change anything.
     read_only boolean NOT NULL DEFAULT FALSE,
     -- The address of the client that used it last.
-    last_used_from text
+    last_used_from text,
+    -- When its owner was told that it expires.
+    expiry_notified_at bigint
 );
 CREATE INDEX tokens_by_workspace ON tokens (workspace_id, id);
 
@@ -113,27 +120,45 @@ BEGIN
 END
 $$;
 
--- Records. `doc` is the public document without names of people; `people` lists where they belong. `title` is
--- the folded text that lists are sorted by.
+-- The bounding box of a stored document.
+CREATE FUNCTION doc_box(doc bytea) RETURNS box
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+DECLARE
+    bbox jsonb := convert_from(doc, 'UTF8')::jsonb -> 'bbox';
+BEGIN
+    RETURN CASE WHEN jsonb_typeof(bbox) = 'array' THEN
+        box(point((bbox ->> 0)::double precision, (bbox ->> 1)::double precision),
+            point((bbox ->> 2)::double precision, (bbox ->> 3)::double precision)) END;
+END
+$$;
+
+-- Records. `doc` is the public document without names of people; `people` lists where they belong. `title` and
+-- `reference_key` are folded texts that lists are sorted by.
 CREATE TABLE folders (
     workspace_id uuid NOT NULL,
     position bigint NOT NULL,
     id uuid NOT NULL,
     reference text COLLATE "C" NOT NULL,
+    reference_key text COLLATE "C" NOT NULL,
     status_id uuid,
     doc bytea NOT NULL,
     people bytea NOT NULL,
     search text COLLATE "C" NOT NULL,
     title text COLLATE "C" NOT NULL,
+    external_id text COLLATE "C",
+    updated_at bigint NOT NULL,
     closed smallint GENERATED ALWAYS AS (CASE WHEN doc_field(doc, 'archivedAt') IS NULL THEN 0 ELSE 1 END) STORED,
     day text COLLATE "C" GENERATED ALWAYS AS (coalesce(doc_field(doc, 'dueDate'), '9999')) STORED,
     person text COLLATE "C" GENERATED ALWAYS AS (doc_field(doc, 'owner')) STORED,
     client text COLLATE "C" GENERATED ALWAYS AS (doc_field(doc, 'clientName')) STORED,
     has_bbox smallint GENERATED ALWAYS AS (CASE WHEN doc_field(doc, 'bbox') IS NULL THEN 0 ELSE 1 END) STORED,
+    extent box GENERATED ALWAYS AS (doc_box(doc)) STORED,
     PRIMARY KEY (workspace_id, position)
 );
 CREATE UNIQUE INDEX folders_by_id ON folders (workspace_id, id);
 CREATE UNIQUE INDEX folders_by_reference ON folders (workspace_id, reference);
+CREATE INDEX folders_by_external_id ON folders (workspace_id, external_id) WHERE external_id IS NOT NULL;
+CREATE INDEX folders_by_update ON folders (workspace_id, updated_at, position);
 CREATE INDEX folders_search ON folders USING gin (workspace_id, search gin_trgm_ops);
 
 CREATE TABLE assignments (
@@ -141,18 +166,24 @@ CREATE TABLE assignments (
     position bigint NOT NULL,
     id uuid NOT NULL,
     reference text COLLATE "C" NOT NULL,
+    reference_key text COLLATE "C" NOT NULL,
     status_id uuid,
     folder_id uuid NOT NULL,
     doc bytea NOT NULL,
     people bytea NOT NULL,
     search text COLLATE "C" NOT NULL,
     title text COLLATE "C" NOT NULL,
+    external_id text COLLATE "C",
+    updated_at bigint NOT NULL,
     closed smallint GENERATED ALWAYS AS (CASE WHEN doc_field(doc, 'completedAt') IS NULL THEN 0 ELSE 1 END) STORED,
     day text COLLATE "C" GENERATED ALWAYS AS (coalesce(doc_field(doc, 'dueDate'), '9999')) STORED,
+    priority text COLLATE "C" GENERATED ALWAYS AS (doc_field(doc, 'priority')) STORED,
     PRIMARY KEY (workspace_id, position)
 );
 CREATE UNIQUE INDEX assignments_by_id ON assignments (workspace_id, id);
 CREATE UNIQUE INDEX assignments_by_reference ON assignments (workspace_id, reference);
+CREATE INDEX assignments_by_external_id ON assignments (workspace_id, external_id) WHERE external_id IS NOT NULL;
+CREATE INDEX assignments_by_update ON assignments (workspace_id, updated_at, position);
 CREATE INDEX assignments_by_folder ON assignments (workspace_id, folder_id);
 CREATE INDEX assignments_search ON assignments USING gin (workspace_id, search gin_trgm_ops);
 
@@ -161,6 +192,7 @@ CREATE TABLE expenses (
     position bigint NOT NULL,
     id uuid NOT NULL,
     reference text COLLATE "C" NOT NULL,
+    reference_key text COLLATE "C" NOT NULL,
     status_id uuid,
     folder_id uuid NOT NULL,
     assignment_id uuid,
@@ -169,14 +201,19 @@ CREATE TABLE expenses (
     people bytea NOT NULL,
     search text COLLATE "C" NOT NULL,
     title text COLLATE "C" NOT NULL,
+    external_id text COLLATE "C",
+    updated_at bigint NOT NULL,
     day text COLLATE "C" GENERATED ALWAYS AS (doc_field(doc, 'incurredOn')) STORED,
     amount double precision GENERATED ALWAYS AS (doc_field(doc, 'amount')::double precision) STORED,
     category text COLLATE "C" GENERATED ALWAYS AS (doc_field(doc, 'category')) STORED,
     person text COLLATE "C" GENERATED ALWAYS AS (doc_field(doc, 'submittedBy')) STORED,
+    billable smallint GENERATED ALWAYS AS (CASE WHEN doc_field(doc, 'billable') = 'true' THEN 1 ELSE 0 END) STORED,
     PRIMARY KEY (workspace_id, position)
 );
 CREATE UNIQUE INDEX expenses_by_id ON expenses (workspace_id, id);
 CREATE UNIQUE INDEX expenses_by_reference ON expenses (workspace_id, reference);
+CREATE INDEX expenses_by_external_id ON expenses (workspace_id, external_id) WHERE external_id IS NOT NULL;
+CREATE INDEX expenses_by_update ON expenses (workspace_id, updated_at, position);
 CREATE INDEX expenses_by_folder ON expenses (workspace_id, folder_id);
 CREATE INDEX expenses_by_assignment ON expenses (workspace_id, assignment_id) WHERE assignment_id IS NOT NULL;
 CREATE INDEX expenses_by_budget ON expenses (workspace_id, budget_id) WHERE budget_id IS NOT NULL;
@@ -187,12 +224,15 @@ CREATE TABLE budgets (
     position bigint NOT NULL,
     id uuid NOT NULL,
     reference text COLLATE "C" NOT NULL,
+    reference_key text COLLATE "C" NOT NULL,
     status_id uuid,
     folder_id uuid NOT NULL,
     doc bytea NOT NULL,
     people bytea NOT NULL,
     search text COLLATE "C" NOT NULL,
     title text COLLATE "C" NOT NULL,
+    external_id text COLLATE "C",
+    updated_at bigint NOT NULL,
     amount double precision GENERATED ALWAYS AS (doc_field(doc, 'amount')::double precision) STORED,
     category text COLLATE "C" GENERATED ALWAYS AS (doc_field(doc, 'category')) STORED,
     used double precision GENERATED ALWAYS AS (coalesce(doc_field(doc, 'percentUsed')::double precision, -1)) STORED,
@@ -200,23 +240,38 @@ CREATE TABLE budgets (
 );
 CREATE UNIQUE INDEX budgets_by_id ON budgets (workspace_id, id);
 CREATE UNIQUE INDEX budgets_by_reference ON budgets (workspace_id, reference);
+CREATE INDEX budgets_by_external_id ON budgets (workspace_id, external_id) WHERE external_id IS NOT NULL;
+CREATE INDEX budgets_by_update ON budgets (workspace_id, updated_at, position);
 CREATE INDEX budgets_by_folder ON budgets (workspace_id, folder_id);
 CREATE INDEX budgets_search ON budgets USING gin (workspace_id, search gin_trgm_ops);
 
--- Who changed what, and the events that webhooks deliver. `after` is the public document; `before` has the
--- fields that changed, or the whole document of a deleted record.
+-- Who changed what, and the events that webhooks deliver and the change feed lists. The entries of a workspace are
+-- numbered in the order of their commits. `after` is the public document; `before` has the fields that changed, or
+-- the whole document of a deleted record.
 CREATE TABLE audit_log (
     workspace_id uuid NOT NULL,
     id bigint GENERATED ALWAYS AS IDENTITY,
     at bigint NOT NULL,
     actor uuid,
+    -- The token that the actor used.
+    token uuid,
     action text NOT NULL,
+    -- The number of the event: 0 to 12 are about records. Null for an entry that is no event.
+    event smallint,
     subject uuid NOT NULL,
     before text,
     after text,
-    PRIMARY KEY (workspace_id, id)
+    PRIMARY KEY (workspace_id, id) INCLUDE (event)
 );
 CREATE INDEX audit_log_by_subject ON audit_log (workspace_id, subject, id);
+-- Without events about features and layers, which other entries report to members.
+CREATE INDEX audit_log_of_activity ON audit_log (workspace_id, id) WHERE event IS NULL OR event < 13;
+
+-- Identifies the database to consumers of the change feed. A copy and a restored backup have another id.
+CREATE TABLE database_identity (
+    id uuid NOT NULL
+);
+INSERT INTO database_identity (id) VALUES (gen_random_uuid());
 
 -- The accepted requests of each token within the last minute, shared by all replicas. They may be lost in a
 -- crash of the database, so the table is unlogged.
@@ -232,7 +287,7 @@ CREATE FUNCTION authenticate(
     token_hash bytea, requests integer, allowed integer, now_millis bigint,
     OUT token_id uuid, OUT workspace_id uuid, OUT person_id uuid, OUT role text, OUT scopes text,
     OUT expires_at bigint, OUT read_only boolean, OUT accepted integer, OUT used integer,
-    OUT reset_micros bigint
+    OUT reset_micros bigint, OUT counted_at bigint
 ) LANGUAGE plpgsql AS $$
 DECLARE
     span CONSTANT bigint := 60000000;
@@ -266,6 +321,7 @@ BEGIN
         UPDATE rate_windows w SET accepted = times WHERE w.token_id = authenticate.token_id;
     END IF;
     reset_micros := times[1] + span - now_micros;
+    counted_at := now_micros;
 END
 $$;
 
@@ -401,6 +457,8 @@ CREATE TABLE webhook_endpoints (
     description text,
     -- Names separated by commas.
     events text NOT NULL,
+    -- Which of these events are delivered, as JSON; null for all.
+    filter text,
     enabled boolean NOT NULL,
     disabled_reason text,
     failing_since bigint,
@@ -417,10 +475,10 @@ CREATE TABLE webhook_endpoints (
 ) WITH (fillfactor = 50);
 CREATE INDEX webhook_endpoints_enabled ON webhook_endpoints (id) WHERE enabled;
 
--- An event for an endpoint. Its data is in `audit_log`. Ids rise with time. `state` is 0 waiting, 1 leased,
--- 2 delivered, 3 failed; `due_at` is when the next attempt is due, or when the lease ends, by the clock of the
--- database. `tries` counts the attempts of the current retry schedule, `attempts` all of them. Waiting rows
--- change all the time, so they are vacuumed early.
+-- An event for an endpoint. Its data is in `audit_log`. Ids rise with time. `state` is 0 waiting, 1 leased, 2
+-- delivered, 3 failed, 4 cancelled; `due_at` is when the next attempt is due, or when the lease ends, by the
+-- clock of the database. `tries` counts the attempts of the current retry schedule, `attempts` all of them.
+-- Waiting rows change all the time, so they are vacuumed early.
 CREATE TABLE deliveries (
     workspace_id uuid NOT NULL,
     id uuid NOT NULL,
@@ -434,6 +492,8 @@ CREATE TABLE deliveries (
     due_at bigint NOT NULL,
     created_at bigint NOT NULL,
     finished_at bigint,
+    -- When personal data was erased from the event. It is not sent again: its body has changed.
+    erased_at bigint,
     PRIMARY KEY (workspace_id, id)
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.05);
 -- A sweep reads only what is due.
@@ -465,18 +525,24 @@ CREATE TABLE sessions (
     last_seen_at bigint NOT NULL,
     ends_at bigint NOT NULL,
     user_agent text NOT NULL,
-    address text NOT NULL
+    address text NOT NULL,
+    -- When the user last proved who they are, and whether ever with a second factor.
+    authenticated_at bigint NOT NULL,
+    has_second_factor boolean NOT NULL,
+    -- The identity provider of the login, if there was one.
+    provider text
 );
 CREATE INDEX sessions_by_user ON sessions (user_id, id);
 CREATE INDEX sessions_by_end ON sessions (ends_at);
 
--- Failed login attempts, by what they count against: an account, an address, both, or a known device.
+-- Failed login attempts, by what they count against, such as an account, a network or a known device.
 CREATE TABLE login_attempts (
     bucket text COLLATE "C" NOT NULL,
-    at bigint NOT NULL
+    at bigint NOT NULL,
+    expires_at bigint NOT NULL
 );
 CREATE INDEX login_attempts_by_bucket ON login_attempts (bucket, at);
-CREATE INDEX login_attempts_by_age ON login_attempts (at);
+CREATE INDEX login_attempts_by_expiry ON login_attempts (expires_at);
 
 -- Browsers that a user has logged in with. Attempts from elsewhere do not count against them.
 CREATE TABLE devices (
@@ -485,6 +551,59 @@ CREATE TABLE devices (
     at bigint NOT NULL
 );
 CREATE INDEX devices_by_user ON devices (user_id, at);
+
+-- Accounts of identity providers (OpenID Connect) that log a user in.
+CREATE TABLE identities (
+    issuer text COLLATE "C" NOT NULL,
+    subject text COLLATE "C" NOT NULL,
+    user_id uuid NOT NULL,
+    -- The address that the provider reported last.
+    email text NOT NULL,
+    created_at bigint NOT NULL,
+    last_used_at bigint,
+    PRIMARY KEY (issuer, subject)
+);
+CREATE INDEX identities_by_user ON identities (user_id);
+
+-- Apps that generate one-time codes (TOTP). The secret is encrypted if the program has a key.
+CREATE TABLE authenticator_apps (
+    user_id uuid PRIMARY KEY,
+    secret bytea NOT NULL,
+    -- The time step of the last accepted code: no code is accepted twice.
+    last_step bigint NOT NULL,
+    created_at bigint NOT NULL
+);
+
+CREATE TABLE passkeys (
+    id uuid PRIMARY KEY,
+    user_id uuid NOT NULL,
+    credential_id bytea NOT NULL UNIQUE,
+    -- The public key and its counter as JSON.
+    credential text NOT NULL,
+    name text NOT NULL,
+    created_at bigint NOT NULL,
+    last_used_at bigint
+);
+CREATE INDEX passkeys_by_user ON passkeys (user_id, id);
+
+-- Codes that stand in for a lost second factor. Each works once; only its hash is stored.
+CREATE TABLE recovery_codes (
+    user_id uuid NOT NULL,
+    hash bytea NOT NULL,
+    PRIMARY KEY (user_id, hash)
+);
+
+-- Logins and registrations of passkeys that wait for their next step, such as the answer of an identity
+-- provider. `hash` is the hash of a cookie.
+CREATE TABLE pending_logins (
+    hash bytea PRIMARY KEY,
+    step text NOT NULL,
+    user_id uuid,
+    -- What the next step needs, as JSON.
+    data text NOT NULL,
+    expires_at bigint NOT NULL
+);
+CREATE INDEX pending_logins_by_end ON pending_logins (expires_at);
 
 -- Links that make their holder a member, once.
 CREATE TABLE invitations (
@@ -554,6 +673,7 @@ CREATE INDEX folders_by_day ON folders (workspace_id, closed, day, position, sta
 CREATE INDEX folders_by_title ON folders (workspace_id, closed, title, position, status_id, person, day);
 CREATE INDEX folders_by_position ON folders (workspace_id, closed, position, status_id, person, day);
 CREATE INDEX folders_with_bbox ON folders (workspace_id, closed, position) WHERE has_bbox = 1;
+CREATE INDEX folders_by_extent ON folders USING gist (extent) WHERE extent IS NOT NULL;
 CREATE INDEX folders_by_client ON folders (workspace_id, client, closed, position, status_id, person, day)
     WHERE client IS NOT NULL;
 
@@ -597,6 +717,8 @@ CREATE INDEX assignments_by_status ON assignments (workspace_id, status_id, clos
 CREATE INDEX assignments_by_day ON assignments (workspace_id, closed, day, position, status_id);
 CREATE INDEX assignments_by_position ON assignments (workspace_id, closed, position, status_id, day);
 CREATE INDEX assignments_by_title ON assignments (workspace_id, closed, title, position, status_id, day);
+-- Most assignments have the priority `normal`, and most expenses are not billable.
+CREATE INDEX assignments_by_priority ON assignments (workspace_id, priority, position) WHERE priority <> 'normal';
 
 -- Assignees of assignments.
 CREATE TABLE assignment_people (
@@ -628,6 +750,7 @@ CREATE INDEX expenses_by_status ON expenses (workspace_id, status_id, day, posit
 CREATE INDEX expenses_by_person ON expenses (workspace_id, person, day, position, status_id);
 CREATE INDEX expenses_by_day ON expenses (workspace_id, day, position, status_id, person);
 CREATE INDEX expenses_by_amount ON expenses (workspace_id, amount, position, status_id, person, day);
+CREATE INDEX expenses_billable ON expenses (workspace_id, position) WHERE billable = 1;
 CREATE INDEX expenses_by_category ON expenses (workspace_id, category, day, position) WHERE category IS NOT NULL;
 
 CREATE INDEX budgets_by_status ON budgets (workspace_id, status_id, position, used);

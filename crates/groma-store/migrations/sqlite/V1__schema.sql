@@ -18,7 +18,9 @@ CREATE TABLE workspaces (
     -- A JSON list.
     base_maps TEXT NOT NULL DEFAULT '[]',
     -- How many days new tokens are valid at most; null for no limit.
-    max_token_days INTEGER
+    max_token_days INTEGER,
+    -- Whether only sessions with a second factor may use the workspace.
+    requires_second_factor INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 CREATE TABLE users (
@@ -32,7 +34,10 @@ CREATE TABLE users (
     language TEXT,
     theme TEXT,
     -- When the user proved to receive mail at the address.
-    email_verified_at INTEGER
+    email_verified_at INTEGER,
+    last_login_at INTEGER,
+    -- Since when the user can no longer log in.
+    disabled_at INTEGER
 ) STRICT, WITHOUT ROWID;
 
 -- A person belongs to one workspace; a person with a role is a member.
@@ -66,7 +71,9 @@ CREATE TABLE tokens (
     -- Whether it cannot change anything.
     read_only INTEGER NOT NULL DEFAULT 0,
     -- The address of the client that used it last.
-    last_used_from TEXT
+    last_used_from TEXT,
+    -- When its owner was told that it expires.
+    expiry_notified_at INTEGER
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX tokens_by_workspace ON tokens (ws, id);
 
@@ -105,17 +112,20 @@ CREATE TABLE statuses (
 CREATE UNIQUE INDEX statuses_by_name ON statuses (ws, kind, name_key);
 CREATE INDEX statuses_in_order ON statuses (ws, seq);
 
--- Records. `doc` is the public document without names of people; `people` lists where they belong. `title` is
--- the folded text that lists are sorted by.
+-- Records. `doc` is the public document without names of people; `people` lists where they belong. `title` and
+-- `reference_key` are folded texts that lists are sorted by.
 CREATE TABLE folders (
     position INTEGER PRIMARY KEY,
     ws INTEGER NOT NULL,
     id BLOB NOT NULL,
     reference TEXT NOT NULL,
+    reference_key TEXT NOT NULL,
     status_id BLOB,
     doc TEXT NOT NULL,
     people BLOB NOT NULL,
     title TEXT NOT NULL,
+    external_id TEXT,
+    updated_at INTEGER NOT NULL,
     closed INTEGER GENERATED ALWAYS AS (doc ->> '$.archivedAt' IS NOT NULL) VIRTUAL,
     day TEXT GENERATED ALWAYS AS (coalesce(doc ->> '$.dueDate', '9999')) VIRTUAL,
     person TEXT GENERATED ALWAYS AS (doc ->> '$.owner') VIRTUAL,
@@ -126,22 +136,30 @@ CREATE UNIQUE INDEX folders_by_id ON folders (ws, id);
 -- The reference comes first: nearly all rows are of one workspace, and SQLite compares an index that begins
 -- with text at a fraction of the cost of one whose second column is text.
 CREATE UNIQUE INDEX folders_by_reference ON folders (reference, ws);
+CREATE INDEX folders_by_external_id ON folders (external_id, ws) WHERE external_id IS NOT NULL;
+CREATE INDEX folders_by_update ON folders (ws, updated_at, position);
 
 CREATE TABLE assignments (
     position INTEGER PRIMARY KEY,
     ws INTEGER NOT NULL,
     id BLOB NOT NULL,
     reference TEXT NOT NULL,
+    reference_key TEXT NOT NULL,
     status_id BLOB,
     folder_id BLOB NOT NULL,
     doc TEXT NOT NULL,
     people BLOB NOT NULL,
     title TEXT NOT NULL,
+    external_id TEXT,
+    updated_at INTEGER NOT NULL,
     closed INTEGER GENERATED ALWAYS AS (doc ->> '$.completedAt' IS NOT NULL) VIRTUAL,
-    day TEXT GENERATED ALWAYS AS (coalesce(doc ->> '$.dueDate', '9999')) VIRTUAL
+    day TEXT GENERATED ALWAYS AS (coalesce(doc ->> '$.dueDate', '9999')) VIRTUAL,
+    priority TEXT GENERATED ALWAYS AS (doc ->> '$.priority') VIRTUAL
 ) STRICT;
 CREATE UNIQUE INDEX assignments_by_id ON assignments (ws, id);
 CREATE UNIQUE INDEX assignments_by_reference ON assignments (reference, ws);
+CREATE INDEX assignments_by_external_id ON assignments (external_id, ws) WHERE external_id IS NOT NULL;
+CREATE INDEX assignments_by_update ON assignments (ws, updated_at, position);
 CREATE INDEX assignments_by_folder ON assignments (ws, folder_id);
 
 CREATE TABLE expenses (
@@ -149,6 +167,7 @@ CREATE TABLE expenses (
     ws INTEGER NOT NULL,
     id BLOB NOT NULL,
     reference TEXT NOT NULL,
+    reference_key TEXT NOT NULL,
     status_id BLOB,
     folder_id BLOB NOT NULL,
     assignment_id BLOB,
@@ -156,13 +175,18 @@ CREATE TABLE expenses (
     doc TEXT NOT NULL,
     people BLOB NOT NULL,
     title TEXT NOT NULL,
+    external_id TEXT,
+    updated_at INTEGER NOT NULL,
     day TEXT GENERATED ALWAYS AS (doc ->> '$.incurredOn') VIRTUAL,
     amount REAL GENERATED ALWAYS AS (CAST(doc ->> '$.amount' AS REAL)) VIRTUAL,
     category TEXT GENERATED ALWAYS AS (doc ->> '$.category') VIRTUAL,
-    person TEXT GENERATED ALWAYS AS (doc ->> '$.submittedBy') VIRTUAL
+    person TEXT GENERATED ALWAYS AS (doc ->> '$.submittedBy') VIRTUAL,
+    billable INTEGER GENERATED ALWAYS AS (doc ->> '$.billable') VIRTUAL
 ) STRICT;
 CREATE UNIQUE INDEX expenses_by_id ON expenses (ws, id);
 CREATE UNIQUE INDEX expenses_by_reference ON expenses (reference, ws);
+CREATE INDEX expenses_by_external_id ON expenses (external_id, ws) WHERE external_id IS NOT NULL;
+CREATE INDEX expenses_by_update ON expenses (ws, updated_at, position);
 CREATE INDEX expenses_by_folder ON expenses (ws, folder_id);
 CREATE INDEX expenses_by_assignment ON expenses (ws, assignment_id) WHERE assignment_id IS NOT NULL;
 CREATE INDEX expenses_by_budget ON expenses (ws, budget_id) WHERE budget_id IS NOT NULL;
@@ -172,17 +196,22 @@ CREATE TABLE budgets (
     ws INTEGER NOT NULL,
     id BLOB NOT NULL,
     reference TEXT NOT NULL,
+    reference_key TEXT NOT NULL,
     status_id BLOB,
     folder_id BLOB NOT NULL,
     doc TEXT NOT NULL,
     people BLOB NOT NULL,
     title TEXT NOT NULL,
+    external_id TEXT,
+    updated_at INTEGER NOT NULL,
     amount REAL GENERATED ALWAYS AS (CAST(doc ->> '$.amount' AS REAL)) VIRTUAL,
     category TEXT GENERATED ALWAYS AS (doc ->> '$.category') VIRTUAL,
     used REAL GENERATED ALWAYS AS (coalesce(CAST(doc ->> '$.percentUsed' AS REAL), -1.0)) VIRTUAL
 ) STRICT;
 CREATE UNIQUE INDEX budgets_by_id ON budgets (ws, id);
 CREATE UNIQUE INDEX budgets_by_reference ON budgets (reference, ws);
+CREATE INDEX budgets_by_external_id ON budgets (external_id, ws) WHERE external_id IS NOT NULL;
+CREATE INDEX budgets_by_update ON budgets (ws, updated_at, position);
 CREATE INDEX budgets_by_folder ON budgets (ws, folder_id);
 
 -- Folded text by trigrams; the rowid is the position of the record, so matches are in the order of creation.
@@ -199,19 +228,33 @@ CREATE VIRTUAL TABLE assignments_trigrams USING fts5vocab(assignments_search, 'r
 CREATE VIRTUAL TABLE expenses_trigrams USING fts5vocab(expenses_search, 'row');
 CREATE VIRTUAL TABLE budgets_trigrams USING fts5vocab(budgets_search, 'row');
 
--- Who changed what, and the events that webhooks deliver. `after` is the public document; `before` has the
--- fields that changed, or the whole document of a deleted record.
+-- Who changed what, and the events that webhooks deliver and the change feed lists. The entries of a workspace are
+-- numbered in the order of their commits. `after` is the public document; `before` has the fields that changed, or
+-- the whole document of a deleted record.
 CREATE TABLE audit_log (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     ws INTEGER NOT NULL,
     at INTEGER NOT NULL,
     actor BLOB,
+    -- The token that the actor used.
+    token BLOB,
     action TEXT NOT NULL,
+    -- The number of the event: 0 to 12 are about records. Null for an entry that is no event.
+    event INTEGER,
     subject BLOB NOT NULL,
     before TEXT,
     after TEXT
 ) STRICT;
 CREATE INDEX audit_log_by_subject ON audit_log (ws, subject, id);
+CREATE INDEX audit_log_in_order ON audit_log (ws, id, event);
+-- Without events about features and layers, which other entries report to members.
+CREATE INDEX audit_log_of_activity ON audit_log (ws, id) WHERE event IS NULL OR event < 13;
+
+-- Identifies the database to consumers of the change feed. A copy and a restored backup have another id.
+CREATE TABLE database_identity (
+    id BLOB NOT NULL
+) STRICT;
+INSERT INTO database_identity (id) VALUES (randomblob(16));
 
 -- What concerns the security of the installation. Entries hold ids and outlive users and workspaces; nothing
 -- but their age deletes them.
@@ -342,6 +385,8 @@ CREATE TABLE webhook_endpoints (
     description TEXT,
     -- Names separated by commas.
     events TEXT NOT NULL,
+    -- Which of these events are delivered, as JSON; null for all.
+    filter TEXT,
     enabled INTEGER NOT NULL,
     disabled_reason TEXT,
     failing_since INTEGER,
@@ -358,9 +403,9 @@ CREATE TABLE webhook_endpoints (
 CREATE UNIQUE INDEX webhook_endpoints_by_id ON webhook_endpoints (ws, id);
 CREATE INDEX webhook_endpoints_enabled ON webhook_endpoints (no) WHERE enabled = 1;
 
--- An event for an endpoint. Its data is in `audit_log`. Ids rise with time. `state` is 0 waiting, 1 leased,
--- 2 delivered, 3 failed; `due_at` is when the next attempt is due, or when the lease ends. `tries` counts
--- the attempts of the current retry schedule, `attempts` all of them.
+-- An event for an endpoint. Its data is in `audit_log`. Ids rise with time. `state` is 0 waiting, 1 leased, 2
+-- delivered, 3 failed, 4 cancelled; `due_at` is when the next attempt is due, or when the lease ends. `tries`
+-- counts the attempts of the current retry schedule, `attempts` all of them.
 CREATE TABLE deliveries (
     id BLOB PRIMARY KEY,
     ws INTEGER NOT NULL,
@@ -373,7 +418,9 @@ CREATE TABLE deliveries (
     tries INTEGER NOT NULL,
     due_at INTEGER NOT NULL,
     created_at INTEGER NOT NULL,
-    finished_at INTEGER
+    finished_at INTEGER,
+    -- When personal data was erased from the event. It is not sent again: its body has changed.
+    erased_at INTEGER
 ) STRICT, WITHOUT ROWID;
 -- A sweep reads only what is due.
 CREATE INDEX deliveries_waiting ON deliveries (endpoint, due_at) WHERE state = 0;
@@ -403,18 +450,24 @@ CREATE TABLE sessions (
     last_seen_at INTEGER NOT NULL,
     ends_at INTEGER NOT NULL,
     user_agent TEXT NOT NULL,
-    address TEXT NOT NULL
+    address TEXT NOT NULL,
+    -- When the user last proved who they are, and whether ever with a second factor.
+    authenticated_at INTEGER NOT NULL,
+    has_second_factor INTEGER NOT NULL,
+    -- The identity provider of the login, if there was one.
+    provider TEXT
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX sessions_by_user ON sessions (user_id, id);
 CREATE INDEX sessions_by_end ON sessions (ends_at);
 
--- Failed login attempts, by what they count against: an account, an address, both, or a known device.
+-- Failed login attempts, by what they count against, such as an account, a network or a known device.
 CREATE TABLE login_attempts (
     bucket TEXT NOT NULL,
-    at INTEGER NOT NULL
+    at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX login_attempts_by_bucket ON login_attempts (bucket, at);
-CREATE INDEX login_attempts_by_age ON login_attempts (at);
+CREATE INDEX login_attempts_by_expiry ON login_attempts (expires_at);
 
 -- Browsers that a user has logged in with. Attempts from elsewhere do not count against them.
 CREATE TABLE devices (
@@ -423,6 +476,59 @@ CREATE TABLE devices (
     at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX devices_by_user ON devices (user_id, at);
+
+-- Accounts of identity providers (OpenID Connect) that log a user in.
+CREATE TABLE identities (
+    issuer TEXT NOT NULL,
+    subject TEXT NOT NULL,
+    user_id BLOB NOT NULL,
+    -- The address that the provider reported last.
+    email TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    last_used_at INTEGER,
+    PRIMARY KEY (issuer, subject)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX identities_by_user ON identities (user_id);
+
+-- Apps that generate one-time codes (TOTP). The secret is encrypted if the program has a key.
+CREATE TABLE authenticator_apps (
+    user_id BLOB PRIMARY KEY,
+    secret BLOB NOT NULL,
+    -- The time step of the last accepted code: no code is accepted twice.
+    last_step INTEGER NOT NULL,
+    created_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE passkeys (
+    id BLOB PRIMARY KEY,
+    user_id BLOB NOT NULL,
+    credential_id BLOB NOT NULL UNIQUE,
+    -- The public key and its counter as JSON.
+    credential TEXT NOT NULL,
+    name TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    last_used_at INTEGER
+) STRICT, WITHOUT ROWID;
+CREATE INDEX passkeys_by_user ON passkeys (user_id, id);
+
+-- Codes that stand in for a lost second factor. Each works once; only its hash is stored.
+CREATE TABLE recovery_codes (
+    user_id BLOB NOT NULL,
+    hash BLOB NOT NULL,
+    PRIMARY KEY (user_id, hash)
+) STRICT, WITHOUT ROWID;
+
+-- Logins and registrations of passkeys that wait for their next step, such as the answer of an identity
+-- provider. `hash` is the hash of a cookie.
+CREATE TABLE pending_logins (
+    hash BLOB PRIMARY KEY,
+    step TEXT NOT NULL,
+    user_id BLOB,
+    -- What the next step needs, as JSON.
+    data TEXT NOT NULL,
+    expires_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX pending_logins_by_end ON pending_logins (expires_at);
 
 -- Links that make their holder a member, once.
 CREATE TABLE invitations (
@@ -515,6 +621,23 @@ CREATE TRIGGER folder_tags_delete AFTER DELETE ON folders BEGIN
     DELETE FROM folder_tags WHERE position = old.position;
 END;
 
+-- The extents of folders, for filters by a bounding box. The index rounds outwards to 32 bits; queries compare
+-- the exact values too.
+CREATE VIRTUAL TABLE folder_boxes USING rtree(position, west, east, south, north);
+CREATE TRIGGER folder_boxes_insert AFTER INSERT ON folders WHEN new.has_bbox BEGIN
+    INSERT INTO folder_boxes VALUES (new.position, new.doc ->> '$.bbox[0]', new.doc ->> '$.bbox[2]',
+        new.doc ->> '$.bbox[1]', new.doc ->> '$.bbox[3]');
+END;
+CREATE TRIGGER folder_boxes_update AFTER UPDATE OF doc ON folders
+WHEN old.doc ->> '$.bbox' IS NOT new.doc ->> '$.bbox' BEGIN
+    DELETE FROM folder_boxes WHERE position = old.position;
+    INSERT INTO folder_boxes SELECT new.position, new.doc ->> '$.bbox[0]', new.doc ->> '$.bbox[2]',
+        new.doc ->> '$.bbox[1]', new.doc ->> '$.bbox[3]' WHERE new.has_bbox;
+END;
+CREATE TRIGGER folder_boxes_delete AFTER DELETE ON folders WHEN old.has_bbox BEGIN
+    DELETE FROM folder_boxes WHERE position = old.position;
+END;
+
 -- Values that records share: `field` is `client`, `category`, `vendor` or `tag`. `records` counts the records
 -- that have the value.
 CREATE TABLE labels (
@@ -531,6 +654,8 @@ CREATE INDEX assignments_by_status ON assignments (ws, status_id, closed, positi
 CREATE INDEX assignments_by_day ON assignments (ws, closed, day, position, status_id);
 CREATE INDEX assignments_by_position ON assignments (ws, closed, position, status_id, day);
 CREATE INDEX assignments_by_title ON assignments (ws, closed, title, position, status_id, day);
+-- Most assignments have the priority `normal`, and most expenses are not billable.
+CREATE INDEX assignments_by_priority ON assignments (ws, priority, position) WHERE priority <> 'normal';
 
 -- Assignees of assignments.
 CREATE TABLE assignment_people (
@@ -559,6 +684,7 @@ CREATE INDEX expenses_by_status ON expenses (ws, status_id, day, position, perso
 CREATE INDEX expenses_by_person ON expenses (ws, person, day, position, status_id);
 CREATE INDEX expenses_by_day ON expenses (ws, day, position, status_id, person);
 CREATE INDEX expenses_by_amount ON expenses (ws, amount, position, status_id, person, day);
+CREATE INDEX expenses_billable ON expenses (ws, position) WHERE billable = 1;
 CREATE INDEX expenses_by_category ON expenses (ws, category, day, position) WHERE category IS NOT NULL;
 
 CREATE INDEX budgets_by_status ON budgets (ws, status_id, position, used);

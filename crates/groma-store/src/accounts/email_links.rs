@@ -4,17 +4,16 @@
 pub(crate) mod postgres;
 pub(crate) mod sqlite;
 
-use super::{Account, AccountTx, Accounts, MembershipWrite, UserWrite, entry};
+use super::{
+    Account, Accounts, UserWrite,
+    user_tokens::{self, RevokedBy, UserTokenTx},
+};
 use crate::{
     NewMail, NewSecurityEntry, Result,
-    actor::AuthorizedActor,
     engine::{dispatch, impl_work, random},
     mail::{self, MailKind},
-    workspaces,
 };
-use groma_domain::{
-    DomainError, Email, MailId, Timestamp, TokenId, UserId, WorkspaceId, secret::SecretHash,
-};
+use groma_domain::{DomainError, Email, MailId, Timestamp, UserId, secret::SecretHash};
 
 /// What a link does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +62,7 @@ pub struct PasswordReset {
 }
 
 /// Operations of a transaction on links.
-pub(crate) trait EmailLinkTx: AccountTx {
+pub(crate) trait EmailLinkTx: UserTokenTx {
     /// The account of a link that has not expired.
     fn email_link(
         &mut self,
@@ -71,12 +70,6 @@ pub(crate) trait EmailLinkTx: AccountTx {
         purpose: LinkPurpose,
         now: Timestamp,
     ) -> impl Future<Output = Result<Option<Account>>> + Send;
-
-    /// The tokens of a user that are not revoked, in the order of their workspaces.
-    fn tokens_of_user(
-        &mut self,
-        user: UserId,
-    ) -> impl Future<Output = Result<Vec<(WorkspaceId, TokenId)>>> + Send;
 
     fn write_email_link(
         &mut self,
@@ -109,6 +102,7 @@ impl_work! {
 impl Accounts {
     /// Creates a link and queues its mail; `false` when the address has received too many.
     pub(crate) async fn send_email_link(&self, link: NewEmailLink, now: Timestamp) -> Result<bool> {
+        let link = NewEmailLink { mail: link.mail.encrypt(self.webhooks.cipher())?, ..link };
         self.engine.transact(SendEmailLink { link, now }).await
     }
 
@@ -176,16 +170,8 @@ impl ResetPassword {
             self;
         let purpose = LinkPurpose::ResetPassword;
         let Account { user, email, .. } = account_of(tx, &link, purpose, now).await?;
-        // First, because other changes lock a workspace before they read sessions.
         if revoke_tokens {
-            for (workspace, token) in tx.tokens_of_user(user).await? {
-                workspaces::lock(tx, workspace).await?;
-                let revoke = MembershipWrite::RevokeToken { token, at: now };
-                tx.write_membership(workspace, revoke).await?;
-                let entry =
-                    entry(AuthorizedActor::OPERATOR, now, "token.revoked", token.0, None, None);
-                tx.log(workspace, entry).await?;
-            }
+            user_tokens::revoke(tx, user, RevokedBy::User, now).await?;
         }
         tx.write_email_link(EmailLinkWrite::Delete { user, purpose }).await?;
         tx.strip_mails_to(user, MailKind::PasswordReset).await?;

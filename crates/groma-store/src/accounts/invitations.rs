@@ -48,6 +48,9 @@ impl Accounts {
         invitation: NewInvitation,
         now: Timestamp,
     ) -> Result<InvitationId> {
+        let NewInvitation { mail, .. } = invitation;
+        let mail = mail.map(|mail| mail.encrypt(self.webhooks.cipher())).transpose()?;
+        let invitation = NewInvitation { mail, ..invitation };
         self.engine.transact(Invite { workspace, actor, invitation, now }).await
     }
 
@@ -162,16 +165,17 @@ impl CancelInvitation {
     }
 }
 
+/// Makes the holder of a link a member.
 #[derive(Clone)]
-struct AcceptInvitation {
-    hash: SecretHash,
-    user: NewUser,
-    is_new_user: bool,
-    now: Timestamp,
+pub(super) struct AcceptInvitation {
+    pub(super) hash: SecretHash,
+    pub(super) user: NewUser,
+    pub(super) is_new_user: bool,
+    pub(super) now: Timestamp,
 }
 
 impl AcceptInvitation {
-    async fn run<T: AccountTx>(self, tx: &mut T) -> Result<(WorkspaceId, Member)> {
+    pub(super) async fn run<T: AccountTx>(self, tx: &mut T) -> Result<(WorkspaceId, Member)> {
         let Self { hash, user, is_new_user, now } = self;
         let invalid =
             || DomainError::NotFound { resource: "invitation", key: "of this link".to_owned() };
@@ -188,7 +192,11 @@ impl AcceptInvitation {
             let message = format!("must be {wanted}, the address that the invitation is for");
             return Err(DomainError::invalid("email", message).into());
         }
-        if is_new_user && tx.user_by_email(&user.email).await?.is_some() {
+        let account = tx.user_by_email(&user.email).await?;
+        if account.as_ref().is_some_and(|account| account.disabled_at.is_some()) {
+            return Err(DomainError::AccountDisabled.into());
+        }
+        if is_new_user && account.is_some() {
             let message = "belongs to an existing account: log in, then open the link again";
             return Err(DomainError::invalid("email", message).into());
         }

@@ -142,8 +142,8 @@ impl AddMember {
             Some(user) => user,
             None => {
                 let name = given_name.clone().unwrap_or_else(|| name_from_email(&email));
-                let user =
-                    StoredUser { id: UserId::new(now, random()), email: email.clone(), name };
+                let id = UserId::new(now, random());
+                let user = StoredUser { id, email: email.clone(), name, disabled_at: None };
                 tx.write_user(UserWrite::Save { user: user.clone(), at: now }).await?;
                 user
             }
@@ -151,9 +151,11 @@ impl AddMember {
         if let Some(hash) = password_hash.filter(|_| is_new) {
             tx.write_user(UserWrite::SetPassword { user: user.id, hash }).await?;
         }
-        if prior.as_ref().and_then(|prior| prior.role) == Some(Role::Owner) && role != Role::Owner {
+        if let Some(owner) = prior.as_ref().filter(|prior| prior.role == Some(Role::Owner))
+            && role != Role::Owner
+        {
             actor.require(Permission::Own)?;
-            if tx.count_owners(workspace).await? == 1 {
+            if !tx.has_other_owner(workspace, owner.person.id).await? {
                 return Err(DomainError::invalid("role", Violation::LastOwner).into());
             }
         }
@@ -182,16 +184,17 @@ impl AddMember {
     }
 }
 
+/// Ends a membership and revokes the member's tokens.
 #[derive(Clone)]
-struct RemoveMember {
-    workspace: WorkspaceId,
-    actor: Actor,
-    person: PersonId,
-    now: Timestamp,
+pub(super) struct RemoveMember {
+    pub(super) workspace: WorkspaceId,
+    pub(super) actor: Actor,
+    pub(super) person: PersonId,
+    pub(super) now: Timestamp,
 }
 
 impl RemoveMember {
-    async fn run<T: AccountTx>(self, tx: &mut T) -> Result<Person> {
+    pub(super) async fn run<T: AccountTx>(self, tx: &mut T) -> Result<Person> {
         let Self { workspace, actor, person, now } = self;
         let (_, actor) = workspaces::authorize(tx, workspace, actor, now).await?;
         let not_found = || DomainError::NotFound { resource: "member", key: person.to_string() };
@@ -200,7 +203,7 @@ impl RemoveMember {
         if actor.person != Some(person) {
             actor.require(permission_to_grant(role))?;
         }
-        if role == Role::Owner && tx.count_owners(workspace).await? == 1 {
+        if role == Role::Owner && !tx.has_other_owner(workspace, person).await? {
             return Err(DomainError::invalid("role", Violation::LastOwner).into());
         }
         let before = Some(format!(r#"{{"role":"{role}"}}"#));

@@ -2,24 +2,43 @@
 //! and deletion of workspaces. None of this is an event; what changes a workspace is in its audit log.
 
 pub(crate) mod email_links;
+pub(crate) mod erasure;
+pub(crate) mod identities;
 mod invitations;
+pub(crate) mod login_attempts;
 mod members;
+pub(crate) mod pending_logins;
 pub(crate) mod postgres;
+pub(crate) mod second_factors;
 mod sessions;
 pub(crate) mod sqlite;
+pub(crate) mod token_expiry;
 mod tokens;
 mod types;
+pub(crate) mod user_tokens;
+pub(crate) mod users;
 mod workspaces;
 
 pub use email_links::{LinkPurpose, NewEmailLink, PasswordReset};
+pub use identities::{
+    Identity, IdentityChange, ProviderAccess, ProviderAccount, ProviderLogin, ProviderOutcome,
+};
 pub use invitations::NewInvitation;
+pub use login_attempts::{LoginAttemptOutcome, ThrottleBucket, ThrottleRule};
 pub use members::{Member, NewUser};
+pub use pending_logins::{LoginStep, PendingLogin};
+pub use second_factors::{
+    AuthenticatorApp, FactorChange, OwnFactorChange, SecondFactors, StoredPasskey, new_passkey_id,
+};
+pub use sessions::PasswordChange;
+pub use token_expiry::{ExpiringToken, TokenRecipient};
 pub use tokens::NewToken;
 pub use types::{
-    Account, Invitation, KnownPerson, LOGIN_ATTEMPT_WINDOW_MILLIS, Membership, NewSession,
-    Preferences, Session, SessionRow, ThrottleBucket, TokenRow,
+    Account, Invitation, KnownPerson, Membership, NewSession, Preferences, Session, SessionRow,
+    TokenRow,
 };
 pub(crate) use types::{MembershipWrite, StoredInvitation, StoredUser, TokenInsert, UserWrite};
+pub use users::{AccountAuthority, DisableUser, UserFilter, UserRow, UserWorkspace};
 
 use crate::{
     Result,
@@ -29,11 +48,13 @@ use crate::{
     engine::Engine,
     layers::{LayerTx, Layers},
     mail::MailTx,
+    webhooks::WebhookContext,
 };
 use groma_domain::{
     Email, InvitationId, Permission, PersonId, Role, SessionId, Timestamp, TokenId, UserId,
     WorkspaceId, secret::SecretHash,
 };
+use std::sync::Arc;
 use uuid::Uuid;
 
 /// Accounts of a database.
@@ -42,14 +63,21 @@ pub(crate) struct Accounts {
     engine: Engine,
     authentication: Authentication,
     layers: Layers,
+    webhooks: Arc<WebhookContext>,
 }
 
 impl Accounts {
-    pub(crate) fn new(engine: &Engine, authentication: &Authentication, layers: &Layers) -> Self {
+    pub(crate) fn new(
+        engine: &Engine,
+        authentication: &Authentication,
+        layers: &Layers,
+        webhooks: &Arc<WebhookContext>,
+    ) -> Self {
         Self {
             engine: engine.clone(),
             authentication: authentication.clone(),
             layers: layers.clone(),
+            webhooks: webhooks.clone(),
         }
     }
 }
@@ -85,6 +113,12 @@ pub(crate) trait AccountTx: LayerTx + MailTx {
         invitation: InvitationId,
     ) -> impl Future<Output = Result<bool>> + Send;
 
+    /// Whether only sessions with a second factor may use a workspace.
+    fn requires_second_factor(
+        &mut self,
+        workspace: WorkspaceId,
+    ) -> impl Future<Output = Result<bool>> + Send;
+
     /// The owner of a token.
     fn token_owner(
         &mut self,
@@ -114,5 +148,5 @@ fn entry(
     before: Option<String>,
     after: Option<String>,
 ) -> NewAuditEntry {
-    NewAuditEntry { at, actor: actor.person, action, subject, before, after }
+    NewAuditEntry { at, actor: actor.into(), action, subject, before, after }
 }

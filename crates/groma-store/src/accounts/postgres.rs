@@ -1,9 +1,9 @@
 //! Accounts on PostgreSQL.
 
 use super::{
-    Account, AccountTx, Invitation, KnownPerson, LOGIN_ATTEMPT_WINDOW_MILLIS, Membership,
-    MembershipWrite, NewSession, Preferences, Session, SessionRow, StoredInvitation, StoredUser,
-    ThrottleBucket, TokenRow, UserWrite, types::DEVICE_RETENTION_MILLIS,
+    Account, AccountTx, Invitation, KnownPerson, Membership, MembershipWrite, NewSession,
+    Preferences, Session, SessionRow, StoredInvitation, StoredUser, TokenRow, UserWrite,
+    pending_logins, types::DEVICE_RETENTION_MILLIS,
 };
 use crate::{
     Error, Result, audit_log,
@@ -18,8 +18,8 @@ use crate::{
     workspaces::{self, postgres::read_workspace},
 };
 use groma_domain::{
-    Email, InvitationId, Person, PersonId, SessionId, Timestamp, TokenId, UserId, WorkspaceId,
-    scope::Scopes, secret::SecretHash, workspace::Workspace,
+    DomainError, Email, InvitationId, Person, PersonId, SessionId, Timestamp, TokenId, UserId,
+    WorkspaceId, scope::Scopes, secret::SecretHash, workspace::Workspace,
 };
 use std::sync::Arc;
 use tokio_postgres::{Row, types::ToSql};
@@ -34,26 +34,35 @@ pub(crate) mod sql {
     use crate::engine::statements;
 
     statements! {
-        LOCK_ATTEMPTS = "SELECT pg_advisory_xact_lock(7203013)";
-        USER_BY_EMAIL = "SELECT id, email, name FROM users WHERE email_key = $1";
+        USER_BY_EMAIL = "SELECT id, email, name, disabled_at FROM users WHERE email_key = $1";
         SAVE_USER = "INSERT INTO users (id, email, email_key, name, created_at) VALUES ($1, $2, $3, $4, $5)
             ON CONFLICT (id) DO UPDATE SET email = excluded.email, email_key = excluded.email_key, name = excluded.name";
         SET_PASSWORD = "UPDATE users SET password_hash = $2 WHERE id = $1";
+        SET_DISABLED = "UPDATE users SET disabled_at = $2 WHERE id = $1";
+        // Locks the user, so that the account is not disabled meanwhile.
+        RECORD_LOGIN = "UPDATE users SET last_login_at = $2 WHERE id = $1 AND disabled_at IS NULL";
         SET_PREFERENCES = "UPDATE users SET language = $2, theme = $3 WHERE id = $1";
-        USER_OF_SESSION = "SELECT user_id FROM sessions WHERE id = $1 AND ends_at > $2 FOR KEY SHARE";
+        USER_OF_SESSION = "SELECT s.user_id FROM sessions s JOIN users u ON u.id = s.user_id
+            WHERE s.id = $1 AND s.ends_at > $2 AND u.disabled_at IS NULL FOR KEY SHARE OF s";
         HAS_USERS = "SELECT 1 FROM users LIMIT 1";
-        ACCOUNT = "SELECT id, password_hash, email, language, email_verified_at FROM users WHERE email_key = $1";
+        ACCOUNT = "SELECT id, password_hash, email, language, email_verified_at, disabled_at FROM users
+            WHERE email_key = $1";
         VERIFY_EMAIL = "UPDATE users SET email_verified_at = coalesce(email_verified_at, $2) WHERE email_key = $1";
         SESSION = "SELECT s.id, s.user_id, u.email, u.name, s.workspace_id, s.created_at, s.last_seen_at, s.ends_at,
-                u.language, u.theme
-            FROM sessions s JOIN users u ON u.id = s.user_id WHERE s.hash = $1 AND s.ends_at > $2";
-        MEMBERSHIPS = "SELECT w.id, w.name, w.currency, w.created_at, p.id, p.name, p.email, p.role
+                u.language, u.theme, s.authenticated_at, s.has_second_factor, s.provider
+            FROM sessions s JOIN users u ON u.id = s.user_id
+            WHERE s.hash = $1 AND s.ends_at > $2 AND u.disabled_at IS NULL";
+        MEMBERSHIPS = "SELECT w.id, w.name, w.currency, w.created_at, p.id, p.name, p.email, p.role,
+                w.requires_second_factor
             FROM people p JOIN workspaces w ON w.id = p.workspace_id
             WHERE p.user_id = $1 AND p.role IS NOT NULL ORDER BY w.name_key";
         INSERT_SESSION = "INSERT INTO sessions
-            (id, hash, user_id, workspace_id, created_at, last_seen_at, ends_at, user_agent, address)
+            (id, hash, user_id, workspace_id, created_at, last_seen_at, ends_at, user_agent, address,
+                authenticated_at, has_second_factor, provider)
             VALUES ($1, $2, $3, (SELECT workspace_id FROM sessions WHERE user_id = $3 ORDER BY id DESC LIMIT 1),
-                $4, $4, $5, $6, $7)";
+                $4, $4, $5, $6, $7, $4, $8, $9)";
+        CONFIRM_SESSION = "UPDATE sessions SET authenticated_at = $2, has_second_factor = has_second_factor OR $3
+            WHERE id = $1";
         TOUCH_SESSION = "UPDATE sessions SET last_seen_at = $2, ends_at = $3 WHERE id = $1";
         SELECT_WORKSPACE = "UPDATE sessions SET workspace_id = $3 WHERE id = $1 AND user_id = $2";
         SESSIONS = "SELECT id, created_at, last_seen_at, ends_at, user_agent, address FROM sessions
@@ -62,10 +71,6 @@ pub(crate) mod sql {
         DELETE_SESSIONS = "DELETE FROM sessions WHERE user_id = $1 AND ($2::uuid IS NULL OR id <> $2)";
         COUNT_SESSIONS = "SELECT count(*) FROM sessions WHERE ends_at > $1";
         DELETE_EXPIRED_SESSIONS = "DELETE FROM sessions WHERE ends_at <= $1";
-        COUNT_ATTEMPTS = "SELECT count(*) FROM login_attempts WHERE bucket = $1 AND at > $2";
-        INSERT_ATTEMPT = "INSERT INTO login_attempts (bucket, at) VALUES ($1, $2)";
-        DELETE_ATTEMPTS = "DELETE FROM login_attempts WHERE bucket = $1 AND at >= $2 AND at <= $3";
-        DELETE_OLD_ATTEMPTS = "DELETE FROM login_attempts WHERE at <= $1";
         DEVICE = "SELECT 1 FROM devices WHERE hash = $1 AND user_id = $2";
         SAVE_DEVICE = "INSERT INTO devices (hash, user_id, at) VALUES ($1, $2, $3)
             ON CONFLICT (hash) DO UPDATE SET user_id = excluded.user_id, at = excluded.at";
@@ -115,45 +120,8 @@ pub(super) fn read_account(row: &Row) -> Result<Account> {
         email: read_email(row, 2)?,
         language: row.try_get(3)?,
         email_verified_at: row.try_get::<_, Option<i64>>(4)?.map(Timestamp::from_millis),
+        disabled_at: row.try_get::<_, Option<i64>>(5)?.map(Timestamp::from_millis),
     })
-}
-
-pub(super) async fn begin_login_attempt(
-    engine: &Arc<Postgres>,
-    buckets: Vec<ThrottleBucket>,
-    now: Timestamp,
-) -> Result<bool> {
-    let since = now.as_millis() - LOGIN_ATTEMPT_WINDOW_MILLIS;
-    let mut client = engine.client().await?;
-    let transaction = client.transaction().await?;
-    // One at a time: concurrent attempts would all find room.
-    transaction.execute(sql::LOCK_ATTEMPTS, &[]).await?;
-    transaction.execute(sql::DELETE_OLD_ATTEMPTS, &[&since]).await?;
-    for bucket in &buckets {
-        let row = transaction.query_one(sql::COUNT_ATTEMPTS, &[&bucket.name, &since]).await?;
-        if row.try_get::<_, i64>(0)? >= i64::from(bucket.limit) {
-            return Ok(false);
-        }
-    }
-    for bucket in &buckets {
-        let values: [&(dyn ToSql + Sync); 2] = [&bucket.name, &now.as_millis()];
-        transaction.execute(sql::INSERT_ATTEMPT, &values).await?;
-    }
-    transaction.commit().await?;
-    Ok(true)
-}
-
-pub(super) async fn clear_login_attempt(
-    engine: &Arc<Postgres>,
-    buckets: Vec<ThrottleBucket>,
-    at: Timestamp,
-) -> Result<()> {
-    for (index, bucket) in buckets.iter().enumerate() {
-        let from = if index == 0 { 0 } else { at.as_millis() };
-        let values: [&(dyn ToSql + Sync); 3] = [&bucket.name, &from, &at.as_millis()];
-        engine.execute(sql::DELETE_ATTEMPTS, &values).await?;
-    }
-    Ok(())
 }
 
 pub(super) async fn is_known_device(
@@ -173,7 +141,12 @@ pub(super) async fn create_session(
     let (user, now) = (session.user.0, session.now.as_millis());
     let mut client = engine.client().await?;
     let transaction = client.transaction().await?;
-    let values: [&(dyn ToSql + Sync); 7] = [
+    // Sessions before users, in the order of the transaction that disables a user.
+    transaction.execute(sql::DELETE_EXPIRED_SESSIONS, &[&now]).await?;
+    if transaction.execute(sql::RECORD_LOGIN, &[&user, &now]).await? == 0 {
+        return Err(DomainError::AccountDisabled.into());
+    }
+    let values: [&(dyn ToSql + Sync); 9] = [
         &id.0,
         &&session.hash.0[..],
         &user,
@@ -181,9 +154,10 @@ pub(super) async fn create_session(
         &session.ends_at.as_millis(),
         &session.user_agent,
         &session.address,
+        &session.has_second_factor,
+        &session.provider,
     ];
     transaction.execute(sql::INSERT_SESSION, &values).await?;
-    transaction.execute(sql::DELETE_EXPIRED_SESSIONS, &[&now]).await?;
     if let Some(device) = device {
         let old = now - DEVICE_RETENTION_MILLIS;
         transaction.execute(sql::DELETE_OLD_DEVICES, &[&user, &old]).await?;
@@ -213,6 +187,9 @@ pub(super) async fn session(
         last_seen_at: Timestamp::from_millis(row.try_get(6)?),
         ends_at: Timestamp::from_millis(row.try_get(7)?),
         preferences: Preferences { language: row.try_get(8)?, theme: row.try_get(9)? },
+        authenticated_at: Timestamp::from_millis(row.try_get(10)?),
+        has_second_factor: row.try_get(11)?,
+        provider: row.try_get(12)?,
         memberships: rows.iter().map(read_membership).collect::<Result<_>>()?,
     }))
 }
@@ -225,6 +202,16 @@ pub(super) async fn touch_session(
 ) -> Result<()> {
     let values: [&(dyn ToSql + Sync); 3] = [&session.0, &now.as_millis(), &ends_at.as_millis()];
     engine.execute(sql::TOUCH_SESSION, &values).await.map(drop)
+}
+
+pub(super) async fn confirm_session(
+    engine: &Arc<Postgres>,
+    session: SessionId,
+    has_second_factor: bool,
+    now: Timestamp,
+) -> Result<()> {
+    let values: [&(dyn ToSql + Sync); 3] = [&session.0, &now.as_millis(), &has_second_factor];
+    engine.execute(sql::CONFIRM_SESSION, &values).await.map(drop)
 }
 
 pub(super) async fn select_workspace(
@@ -314,6 +301,7 @@ fn read_membership(row: &Row) -> Result<Membership> {
             email: read_email(row, 6)?,
         },
         role: row.try_get::<_, &str>(7)?.parse().map_err(Error::Damaged)?,
+        requires_second_factor: row.try_get(8)?,
     })
 }
 
@@ -406,6 +394,7 @@ impl AccountTx for PostgresTransaction<'_> {
             id: UserId(row.try_get(0)?),
             email: read_email(&row, 1)?,
             name: row.try_get(2)?,
+            disabled_at: row.try_get::<_, Option<i64>>(3)?.map(Timestamp::from_millis),
         }))
     }
 
@@ -436,6 +425,11 @@ impl AccountTx for PostgresTransaction<'_> {
         Ok(self.row(sql::HAS_INVITATION, &[&workspace.0, &invitation.0]).await?.is_some())
     }
 
+    async fn requires_second_factor(&mut self, workspace: WorkspaceId) -> Result<bool> {
+        let row = self.row(workspaces::postgres::REQUIRES_SECOND_FACTOR, &[&workspace.0]).await?;
+        row.map_or(Ok(false), |row| Ok(row.try_get(0)?))
+    }
+
     async fn token_owner(
         &mut self,
         workspace: WorkspaceId,
@@ -462,7 +456,13 @@ impl AccountTx for PostgresTransaction<'_> {
                 (sql::SET_PREFERENCES, params![user.0, language, theme])
             }
             UserWrite::EndSessions { user, except } => {
-                (sql::DELETE_SESSIONS, params![user.0, except.map(|session| session.0)])
+                let except = except.map(|session| session.0);
+                let sessions = (sql::DELETE_SESSIONS, params![user.0, except]);
+                let pending = (pending_logins::postgres::DELETE_LOGINS_OF_USER, params![user.0]);
+                return self.send(vec![sessions, pending]).await;
+            }
+            UserWrite::SetDisabled { user, at } => {
+                (sql::SET_DISABLED, params![user.0, at.map(Timestamp::as_millis)])
             }
             UserWrite::VerifyEmail { email, at } => {
                 (sql::VERIFY_EMAIL, params![email.key(), at.as_millis()])

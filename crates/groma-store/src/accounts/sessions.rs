@@ -1,8 +1,9 @@
 //! Logging in: accounts, throttling of attempts, sessions, passwords.
 
 use super::{
-    Account, AccountTx, Accounts, NewSession, Preferences, Session, SessionRow, ThrottleBucket,
-    UserWrite, postgres, sqlite,
+    Account, AccountTx, Accounts, NewSession, Preferences, Session, SessionRow, UserWrite,
+    postgres, sqlite,
+    user_tokens::{self, RevokedBy, UserTokenTx},
 };
 use crate::{
     NewSecurityEntry, Result,
@@ -32,25 +33,6 @@ impl Accounts {
     /// The account of this email address.
     pub(crate) async fn account(&self, email: &Email) -> Result<Option<Account>> {
         dispatch!(&self.engine, account(email))
-    }
-
-    /// Counts a login attempt before it is made; `false` when one of the buckets is full, and the attempt
-    /// must not be made.
-    pub(crate) async fn begin_login_attempt(
-        &self,
-        buckets: Vec<ThrottleBucket>,
-        now: Timestamp,
-    ) -> Result<bool> {
-        dispatch!(&self.engine, begin_login_attempt(buckets, now))
-    }
-
-    /// Removes the attempt counted at `at`, because it succeeded. The first bucket is emptied.
-    pub(crate) async fn clear_login_attempt(
-        &self,
-        buckets: Vec<ThrottleBucket>,
-        at: Timestamp,
-    ) -> Result<()> {
-        dispatch!(&self.engine, clear_login_attempt(buckets, at))
     }
 
     /// Whether this user has logged in with this device before.
@@ -88,6 +70,16 @@ impl Accounts {
         dispatch!(&self.engine, touch_session(session, now, ends_at))
     }
 
+    /// Records that the user of a session proved again who they are.
+    pub(crate) async fn confirm_session(
+        &self,
+        session: SessionId,
+        has_second_factor: bool,
+        now: Timestamp,
+    ) -> Result<()> {
+        dispatch!(&self.engine, confirm_session(session, has_second_factor, now))
+    }
+
     /// Sets how the user of a session wants the web application.
     pub(crate) async fn set_preferences(
         &self,
@@ -123,16 +115,11 @@ impl Accounts {
         dispatch!(&self.engine, end_session(user, session))
     }
 
-    /// Changes the password of the user of a session, and ends all their other sessions.
-    pub(crate) async fn change_password(
-        &self,
-        session: SessionId,
-        hash: String,
-        address: &str,
-        now: Timestamp,
-    ) -> Result<()> {
-        let address = address.to_owned();
-        self.engine.transact(ChangePassword { session, hash, address, now }).await
+    /// Changes the password of a user with a session, and ends all their other sessions.
+    pub(crate) async fn change_password(&self, change: PasswordChange) -> Result<()> {
+        self.engine.transact(ChangePassword(change)).await?;
+        self.authentication.clear_cache();
+        Ok(())
     }
 
     /// Sets the password of a user and ends all their sessions.
@@ -140,14 +127,40 @@ impl Accounts {
         &self,
         email: Email,
         hash: String,
+        revoke_tokens: bool,
         now: Timestamp,
     ) -> Result<()> {
-        self.engine.transact(SetPassword { email, hash, now }).await
+        let not_found = || DomainError::NotFound { resource: "user", key: email.to_string() };
+        let user = self.account(&email).await?.ok_or_else(not_found)?.user;
+        self.engine.transact(SetPassword { user, hash, revoke_tokens, now }).await?;
+        self.authentication.clear_cache();
+        Ok(())
     }
 }
 
+/// A new password, chosen by the user of a session.
+#[derive(Clone, Debug)]
+pub struct PasswordChange {
+    /// The session, which goes on.
+    pub session: SessionId,
+    /// Its user.
+    pub user: UserId,
+    /// The hash of the new password.
+    pub hash: String,
+    /// Whether to revoke the access tokens of the user in all workspaces.
+    pub revoke_tokens: bool,
+    /// The address of the client.
+    pub address: String,
+    /// When.
+    pub now: Timestamp,
+}
+
 /// The user of a session that must not have ended.
-async fn find_user<T: AccountTx>(tx: &mut T, session: SessionId, now: Timestamp) -> Result<UserId> {
+pub(super) async fn find_user<T: AccountTx>(
+    tx: &mut T,
+    session: SessionId,
+    now: Timestamp,
+) -> Result<UserId> {
     Ok(tx.user_of_session(session, now).await?.ok_or(DomainError::AccessEnded)?)
 }
 
@@ -167,17 +180,17 @@ impl SetPreferences {
 }
 
 #[derive(Clone)]
-struct ChangePassword {
-    session: SessionId,
-    hash: String,
-    address: String,
-    now: Timestamp,
-}
+struct ChangePassword(PasswordChange);
 
 impl ChangePassword {
-    async fn run<T: AccountTx>(self, tx: &mut T) -> Result<()> {
-        let Self { session, hash, address, now } = self;
-        let user = find_user(tx, session, now).await?;
+    async fn run<T: UserTokenTx>(self, tx: &mut T) -> Result<()> {
+        let PasswordChange { session, user, hash, revoke_tokens, address, now } = self.0;
+        if revoke_tokens {
+            user_tokens::revoke(tx, user, RevokedBy::User, now).await?;
+        }
+        if find_user(tx, session, now).await? != user {
+            return Err(DomainError::AccessEnded.into());
+        }
         tx.write_user(UserWrite::SetPassword { user, hash }).await?;
         tx.write_user(UserWrite::EndSessions { user, except: Some(session) }).await?;
         let entry = NewSecurityEntry::new("password.changed", now).by(user).from_address(&address);
@@ -187,16 +200,18 @@ impl ChangePassword {
 
 #[derive(Clone)]
 struct SetPassword {
-    email: Email,
+    user: UserId,
     hash: String,
+    revoke_tokens: bool,
     now: Timestamp,
 }
 
 impl SetPassword {
-    async fn run<T: AccountTx>(self, tx: &mut T) -> Result<()> {
-        let Self { email, hash, now } = self;
-        let not_found = || DomainError::NotFound { resource: "user", key: email.to_string() };
-        let user = tx.user_by_email(&email).await?.ok_or_else(not_found)?.id;
+    async fn run<T: UserTokenTx>(self, tx: &mut T) -> Result<()> {
+        let Self { user, hash, revoke_tokens, now } = self;
+        if revoke_tokens {
+            user_tokens::revoke(tx, user, RevokedBy::Operator, now).await?;
+        }
         tx.write_user(UserWrite::SetPassword { user, hash }).await?;
         tx.write_user(UserWrite::EndSessions { user, except: None }).await?;
         tx.log_security(NewSecurityEntry::new("password.changed", now).about(user)).await

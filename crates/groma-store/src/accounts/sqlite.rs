@@ -1,9 +1,9 @@
 //! Accounts on SQLite.
 
 use super::{
-    Account, AccountTx, Invitation, KnownPerson, LOGIN_ATTEMPT_WINDOW_MILLIS, Membership,
-    MembershipWrite, NewSession, Preferences, Session, SessionRow, StoredInvitation, StoredUser,
-    ThrottleBucket, TokenRow, UserWrite, types::DEVICE_RETENTION_MILLIS,
+    Account, AccountTx, Invitation, KnownPerson, Membership, MembershipWrite, NewSession,
+    Preferences, Session, SessionRow, StoredInvitation, StoredUser, TokenRow, UserWrite,
+    pending_logins, types::DEVICE_RETENTION_MILLIS,
 };
 use crate::{
     Result, audit_log,
@@ -18,8 +18,8 @@ use crate::{
     workspaces::{self, sqlite::read_workspace},
 };
 use groma_domain::{
-    Email, InvitationId, Person, PersonId, SessionId, Timestamp, TokenId, UserId, WorkspaceId,
-    secret::SecretHash, workspace::Workspace,
+    DomainError, Email, InvitationId, Person, PersonId, SessionId, Timestamp, TokenId, UserId,
+    WorkspaceId, secret::SecretHash, workspace::Workspace,
 };
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use std::sync::Arc;
@@ -34,25 +34,35 @@ pub(crate) mod sql {
     use crate::engine::statements;
 
     statements! {
-        USER_BY_EMAIL = "SELECT id, email, name FROM users WHERE email_key = ?1";
+        USER_BY_EMAIL = "SELECT id, email, name, disabled_at FROM users WHERE email_key = ?1";
         SAVE_USER = "INSERT INTO users (id, email, email_key, name, created_at) VALUES (?1, ?2, ?3, ?4, ?5)
             ON CONFLICT (id) DO UPDATE SET email = excluded.email, email_key = excluded.email_key, name = excluded.name";
         SET_PASSWORD = "UPDATE users SET password_hash = ?2 WHERE id = ?1";
+        SET_DISABLED = "UPDATE users SET disabled_at = ?2 WHERE id = ?1";
+        // Locks the user, so that the account is not disabled meanwhile.
+        RECORD_LOGIN = "UPDATE users SET last_login_at = ?2 WHERE id = ?1 AND disabled_at IS NULL";
         SET_PREFERENCES = "UPDATE users SET language = ?2, theme = ?3 WHERE id = ?1";
-        USER_OF_SESSION = "SELECT user_id FROM sessions WHERE id = ?1 AND ends_at > ?2";
+        USER_OF_SESSION = "SELECT s.user_id FROM sessions s JOIN users u ON u.id = s.user_id
+            WHERE s.id = ?1 AND s.ends_at > ?2 AND u.disabled_at IS NULL";
         HAS_USERS = "SELECT 1 FROM users LIMIT 1";
-        ACCOUNT = "SELECT id, password_hash, email, language, email_verified_at FROM users WHERE email_key = ?1";
+        ACCOUNT = "SELECT id, password_hash, email, language, email_verified_at, disabled_at FROM users
+            WHERE email_key = ?1";
         VERIFY_EMAIL = "UPDATE users SET email_verified_at = coalesce(email_verified_at, ?2) WHERE email_key = ?1";
         SESSION = "SELECT s.id, s.user_id, u.email, u.name, s.workspace_id, s.created_at, s.last_seen_at, s.ends_at,
-                u.language, u.theme
-            FROM sessions s JOIN users u ON u.id = s.user_id WHERE s.hash = ?1 AND s.ends_at > ?2";
-        MEMBERSHIPS = "SELECT w.id, w.name, w.currency, w.created_at, p.id, p.name, p.email, p.role
+                u.language, u.theme, s.authenticated_at, s.has_second_factor, s.provider
+            FROM sessions s JOIN users u ON u.id = s.user_id
+            WHERE s.hash = ?1 AND s.ends_at > ?2 AND u.disabled_at IS NULL";
+        MEMBERSHIPS = "SELECT w.id, w.name, w.currency, w.created_at, p.id, p.name, p.email, p.role,
+                w.requires_second_factor
             FROM people p JOIN workspaces w ON w.no = p.ws
             WHERE p.user_id = ?1 AND p.role IS NOT NULL ORDER BY w.name_key";
         INSERT_SESSION = "INSERT INTO sessions
-            (id, hash, user_id, workspace_id, created_at, last_seen_at, ends_at, user_agent, address)
+            (id, hash, user_id, workspace_id, created_at, last_seen_at, ends_at, user_agent, address,
+                authenticated_at, has_second_factor, provider)
             VALUES (?1, ?2, ?3, (SELECT workspace_id FROM sessions WHERE user_id = ?3 ORDER BY id DESC LIMIT 1),
-                ?4, ?4, ?5, ?6, ?7)";
+                ?4, ?4, ?5, ?6, ?7, ?4, ?8, ?9)";
+        CONFIRM_SESSION = "UPDATE sessions SET authenticated_at = ?2, has_second_factor = has_second_factor OR ?3
+            WHERE id = ?1";
         TOUCH_SESSION = "UPDATE sessions SET last_seen_at = ?2, ends_at = ?3 WHERE id = ?1";
         SELECT_WORKSPACE = "UPDATE sessions SET workspace_id = ?3 WHERE id = ?1 AND user_id = ?2";
         SESSIONS = "SELECT id, created_at, last_seen_at, ends_at, user_agent, address FROM sessions
@@ -61,10 +71,6 @@ pub(crate) mod sql {
         DELETE_SESSIONS = "DELETE FROM sessions WHERE user_id = ?1 AND (?2 IS NULL OR id <> ?2)";
         COUNT_SESSIONS = "SELECT count(*) FROM sessions WHERE ends_at > ?1";
         DELETE_EXPIRED_SESSIONS = "DELETE FROM sessions WHERE ends_at <= ?1";
-        COUNT_ATTEMPTS = "SELECT count(*) FROM login_attempts WHERE bucket = ?1 AND at > ?2";
-        INSERT_ATTEMPT = "INSERT INTO login_attempts (bucket, at) VALUES (?1, ?2)";
-        DELETE_ATTEMPTS = "DELETE FROM login_attempts WHERE bucket = ?1 AND at >= ?2 AND at <= ?3";
-        DELETE_OLD_ATTEMPTS = "DELETE FROM login_attempts WHERE at <= ?1";
         DEVICE = "SELECT 1 FROM devices WHERE hash = ?1 AND user_id = ?2";
         SAVE_DEVICE = "INSERT INTO devices (hash, user_id, at) VALUES (?1, ?2, ?3)
             ON CONFLICT (hash) DO UPDATE SET user_id = excluded.user_id, at = excluded.at";
@@ -114,47 +120,8 @@ pub(super) fn read_account(row: &Row<'_>) -> rusqlite::Result<Account> {
         email: read_email(row, 2)?,
         language: row.get(3)?,
         email_verified_at: row.get::<_, Option<i64>>(4)?.map(Timestamp::from_millis),
+        disabled_at: row.get::<_, Option<i64>>(5)?.map(Timestamp::from_millis),
     })
-}
-
-pub(super) async fn begin_login_attempt(
-    engine: &Arc<Sqlite>,
-    buckets: Vec<ThrottleBucket>,
-    now: Timestamp,
-) -> Result<bool> {
-    let since = now.as_millis() - LOGIN_ATTEMPT_WINDOW_MILLIS;
-    let begin = move |connection: &Connection| {
-        connection.prepare_cached(sql::DELETE_OLD_ATTEMPTS)?.execute([since])?;
-        for bucket in &buckets {
-            let mut statement = connection.prepare_cached(sql::COUNT_ATTEMPTS)?;
-            let failed: i64 = statement.query_row(params![bucket.name, since], |row| row.get(0))?;
-            if failed >= i64::from(bucket.limit) {
-                return Ok(false);
-            }
-        }
-        for bucket in &buckets {
-            let mut statement = connection.prepare_cached(sql::INSERT_ATTEMPT)?;
-            statement.execute(params![bucket.name, now.as_millis()])?;
-        }
-        Ok(true)
-    };
-    engine.write(begin).await
-}
-
-pub(super) async fn clear_login_attempt(
-    engine: &Arc<Sqlite>,
-    buckets: Vec<ThrottleBucket>,
-    at: Timestamp,
-) -> Result<()> {
-    let forget = move |connection: &Connection| {
-        for (index, bucket) in buckets.iter().enumerate() {
-            let from = if index == 0 { 0 } else { at.as_millis() };
-            let mut statement = connection.prepare_cached(sql::DELETE_ATTEMPTS)?;
-            statement.execute(params![bucket.name, from, at.as_millis()])?;
-        }
-        Ok(())
-    };
-    engine.write(forget).await
 }
 
 pub(super) async fn is_known_device(
@@ -176,6 +143,9 @@ pub(super) async fn create_session(
 ) -> Result<()> {
     let open = move |connection: &Connection| {
         let (user, now) = (session.user.0, session.now.as_millis());
+        if connection.prepare_cached(sql::RECORD_LOGIN)?.execute(params![user, now])? == 0 {
+            return Err(DomainError::AccountDisabled.into());
+        }
         connection.prepare_cached(sql::INSERT_SESSION)?.execute(params![
             id.0,
             session.hash.0,
@@ -183,7 +153,9 @@ pub(super) async fn create_session(
             now,
             session.ends_at.as_millis(),
             session.user_agent,
-            session.address
+            session.address,
+            session.has_second_factor,
+            session.provider
         ])?;
         connection.prepare_cached(sql::DELETE_EXPIRED_SESSIONS)?.execute([now])?;
         if let Some(device) = device {
@@ -216,6 +188,7 @@ pub(super) async fn session(
                     email: read_email(row, 6)?,
                 },
                 role: read_role(row, 7)?,
+                requires_second_factor: row.get(8)?,
             })
         })?;
         session.memberships = rows.collect::<rusqlite::Result<_>>()?;
@@ -230,6 +203,16 @@ pub(super) async fn touch_session(
     ends_at: Timestamp,
 ) -> Result<()> {
     write_one(engine, sql::TOUCH_SESSION, (session.0, now.as_millis(), ends_at.as_millis())).await
+}
+
+pub(super) async fn confirm_session(
+    engine: &Arc<Sqlite>,
+    session: SessionId,
+    has_second_factor: bool,
+    now: Timestamp,
+) -> Result<()> {
+    let values = (session.0, now.as_millis(), has_second_factor);
+    write_one(engine, sql::CONFIRM_SESSION, values).await
 }
 
 pub(super) async fn select_workspace(
@@ -341,6 +324,9 @@ fn read_session(row: &Row<'_>) -> rusqlite::Result<Session> {
         last_seen_at: Timestamp::from_millis(row.get(6)?),
         ends_at: Timestamp::from_millis(row.get(7)?),
         preferences: Preferences { language: row.get(8)?, theme: row.get(9)? },
+        authenticated_at: Timestamp::from_millis(row.get(10)?),
+        has_second_factor: row.get(11)?,
+        provider: row.get(12)?,
         memberships: Vec::new(),
     })
 }
@@ -442,6 +428,7 @@ impl AccountTx for SqliteTransaction<'_> {
                 id: UserId(row.get(0)?),
                 email: read_email(row, 1)?,
                 name: row.get(2)?,
+                disabled_at: row.get::<_, Option<i64>>(3)?.map(Timestamp::from_millis),
             })
         });
         Ok(found.optional()?)
@@ -472,6 +459,11 @@ impl AccountTx for SqliteTransaction<'_> {
     ) -> Result<bool> {
         let ws = self.workspace_number(workspace)?;
         Ok(self.prepare(sql::HAS_INVITATION)?.exists(params![ws, invitation.0])?)
+    }
+
+    async fn requires_second_factor(&mut self, workspace: WorkspaceId) -> Result<bool> {
+        let mut statement = self.prepare(workspaces::sqlite::REQUIRES_SECOND_FACTOR)?;
+        Ok(statement.query_row([workspace.0], |row| row.get(0)).optional()?.unwrap_or(false))
     }
 
     async fn token_owner(
@@ -505,7 +497,11 @@ impl AccountTx for SqliteTransaction<'_> {
             }
             UserWrite::EndSessions { user, except } => {
                 let except = except.map(|session| session.0);
-                self.execute(sql::DELETE_SESSIONS, params![user.0, except])
+                self.execute(sql::DELETE_SESSIONS, params![user.0, except])?;
+                self.execute(pending_logins::sqlite::DELETE_LOGINS_OF_USER, params![user.0])
+            }
+            UserWrite::SetDisabled { user, at } => {
+                self.execute(sql::SET_DISABLED, params![user.0, at.map(Timestamp::as_millis)])
             }
             UserWrite::VerifyEmail { email, at } => {
                 self.execute(sql::VERIFY_EMAIL, params![email.key(), at.as_millis()])

@@ -136,7 +136,7 @@ impl CreateToken {
         });
         let entry = NewAuditEntry {
             at: now,
-            actor: actor.person.or(Some(owner.person.id)),
+            actor: actor.person.or(Some(owner.person.id)).into(),
             action: "token.created",
             subject: id.0,
             before: None,

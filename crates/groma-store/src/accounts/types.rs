@@ -19,6 +19,8 @@ pub struct Account {
     pub language: Option<String>,
     /// When they proved to receive mail at the address.
     pub email_verified_at: Option<Timestamp>,
+    /// Since when they cannot log in.
+    pub disabled_at: Option<Timestamp>,
 }
 
 /// A session to be created.
@@ -32,6 +34,10 @@ pub struct NewSession {
     pub user_agent: String,
     /// The client address.
     pub address: String,
+    /// Whether the user logged in with a second factor.
+    pub has_second_factor: bool,
+    /// The identity provider that logged the user in.
+    pub provider: Option<String>,
     /// When it begins.
     pub now: Timestamp,
     /// When it ends.
@@ -59,6 +65,12 @@ pub struct Session {
     pub ends_at: Timestamp,
     /// How the user wants the web application.
     pub preferences: Preferences,
+    /// When the user last proved who they are.
+    pub authenticated_at: Timestamp,
+    /// Whether the user logged in with a second factor.
+    pub has_second_factor: bool,
+    /// The identity provider that logged the user in.
+    pub provider: Option<String>,
     /// The workspaces of the user, by name.
     pub memberships: Vec<Membership>,
 }
@@ -81,6 +93,8 @@ pub struct Membership {
     pub person: Person,
     /// The user's role.
     pub role: Role,
+    /// Whether the workspace requires a second factor.
+    pub requires_second_factor: bool,
 }
 
 /// A session in a list.
@@ -100,18 +114,6 @@ pub struct SessionRow {
     pub address: String,
 }
 
-/// What login attempts are counted by, and how many may fail.
-#[derive(Clone, Debug)]
-pub struct ThrottleBucket {
-    /// Its name.
-    pub name: String,
-    /// How many attempts may fail within the window.
-    pub limit: u32,
-}
-
-/// How long a failed attempt counts.
-pub const LOGIN_ATTEMPT_WINDOW_MILLIS: i64 = 15 * 60 * 1_000;
-
 /// How long a device is remembered after its last login.
 pub(super) const DEVICE_RETENTION_MILLIS: i64 = 400 * 24 * 60 * 60 * 1_000;
 
@@ -126,13 +128,16 @@ pub struct KnownPerson {
     pub is_removed: bool,
     /// Whether it is a service account: a member without a login.
     pub is_service_account: bool,
+    /// The account that the person logs in with.
+    pub user: Option<UserId>,
 }
 
 impl From<StoredPerson> for KnownPerson {
     fn from(stored: StoredPerson) -> Self {
         let is_service_account = stored.is_service_account();
         let StoredPerson { person, user, role } = stored;
-        Self { person, role, is_removed: user.is_some() && role.is_none(), is_service_account }
+        let is_removed = role.is_none() && (user.is_some() || person.is_erased());
+        Self { person, role, is_removed, is_service_account, user }
     }
 }
 
@@ -199,6 +204,7 @@ pub(crate) struct StoredUser {
     pub(super) id: UserId,
     pub(super) email: Email,
     pub(super) name: String,
+    pub(super) disabled_at: Option<Timestamp>,
 }
 
 /// An invitation as it is stored.
@@ -236,6 +242,7 @@ pub(crate) enum UserWrite {
     SetPreferences { user: UserId, preferences: Preferences },
     EndSessions { user: UserId, except: Option<SessionId> },
     VerifyEmail { email: Email, at: Timestamp },
+    SetDisabled { user: UserId, at: Option<Timestamp> },
 }
 
 /// A write to invitations and tokens of a workspace.

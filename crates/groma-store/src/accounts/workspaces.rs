@@ -13,7 +13,8 @@ use crate::{
     workspaces::{self, WorkspaceWrite},
 };
 use groma_domain::{
-    Currency, DomainError, Kind, Permission, Role, Status, StatusId, Timestamp, WorkspaceId,
+    Currency, DomainError, Kind, Permission, Role, Status, StatusId, Timestamp, Violation,
+    WorkspaceId,
     layer::LayerKey,
     status,
     workspace::{Workspace, WorkspaceName},
@@ -25,6 +26,7 @@ impl_work! {
     ChangeWorkspace => Workspace;
     AuthorizeDeletion => ();
     SetMaxTokenDays => ();
+    RequireSecondFactor => ();
 }
 
 impl Accounts {
@@ -71,6 +73,18 @@ impl Accounts {
         now: Timestamp,
     ) -> Result<()> {
         self.engine.transact(SetMaxTokenDays { workspace, actor, days, now }).await
+    }
+
+    /// Sets whether only sessions with a second factor may use a workspace. Whoever requires one must have
+    /// logged in with one.
+    pub(crate) async fn require_second_factor(
+        &self,
+        workspace: WorkspaceId,
+        actor: Actor,
+        required: bool,
+        now: Timestamp,
+    ) -> Result<()> {
+        self.engine.transact(RequireSecondFactor { workspace, actor, required, now }).await
     }
 
     /// Deletes a workspace and everything in it. Its tokens end at once; its records are deleted in small
@@ -249,6 +263,38 @@ impl SetMaxTokenDays {
         let (before, after) = (json(locked.max_token_days), json(days));
         let entry = entry(actor, now, "workspace.updated", workspace.0, before, after);
         tx.write_workspace(WorkspaceWrite::SetMaxTokenDays(workspace, days)).await?;
+        tx.log(workspace, entry).await
+    }
+}
+
+#[derive(Clone)]
+struct RequireSecondFactor {
+    workspace: WorkspaceId,
+    actor: Actor,
+    required: bool,
+    now: Timestamp,
+}
+
+impl RequireSecondFactor {
+    async fn run<T: AccountTx>(self, tx: &mut T) -> Result<()> {
+        let Self { workspace, actor, required, now } = self;
+        let (_, authorized) = workspaces::authorize(tx, workspace, actor, now).await?;
+        authorized.require(Permission::Administer)?;
+        let before = tx.requires_second_factor(workspace).await?;
+        if before == required {
+            return Ok(());
+        }
+        tx.write_workspace(WorkspaceWrite::RequireSecondFactor(workspace, required)).await?;
+        // Checked with the new rule: it must not exclude the one who sets it.
+        if workspaces::authorize(tx, workspace, actor, now).await.is_err() {
+            let missing = Violation::SecondFactorMissing;
+            return Err(DomainError::invalid("requiresSecondFactor", missing).into());
+        }
+        let json = |required: bool| {
+            Some(serde_json::json!({ "requiresSecondFactor": required }).to_string())
+        };
+        let (before, after) = (json(before), json(required));
+        let entry = entry(authorized, now, "workspace.updated", workspace.0, before, after);
         tx.log(workspace, entry).await
     }
 }

@@ -4,12 +4,14 @@ pub(crate) mod postgres;
 pub(crate) mod sqlite;
 
 use crate::{
-    Result,
+    Error, Result,
+    actor::LoggedActor,
     engine::{Engine, dispatch},
     security_log::{SecurityLogTx, WorkspaceChange},
 };
-use groma_domain::{PersonId, Timestamp, WorkspaceId};
+use groma_domain::{Event, PersonId, Timestamp, TokenId, WorkspaceId};
 use serde_json::{Map, Value};
+use tokio::sync::watch;
 use uuid::Uuid;
 
 /// Entries whose actions begin with these words are also in the security log.
@@ -36,6 +38,8 @@ pub struct AuditEntry {
     pub at: Timestamp,
     /// Who did it; `None` for the command line.
     pub actor: Option<PersonId>,
+    /// The token they used.
+    pub token: Option<TokenId>,
     /// What was done: the name of an event, or of another action.
     pub action: String,
     /// The record, status, member, token, layer or endpoint it was done to.
@@ -50,7 +54,7 @@ pub struct AuditEntry {
 #[derive(Clone)]
 pub(crate) struct NewAuditEntry {
     pub(crate) at: Timestamp,
-    pub(crate) actor: Option<PersonId>,
+    pub(crate) actor: LoggedActor,
     pub(crate) action: &'static str,
     pub(crate) subject: Uuid,
     pub(crate) before: Option<String>,
@@ -71,7 +75,7 @@ impl NewAuditEntry {
         is_logged.then(|| WorkspaceChange {
             at: self.at,
             action: self.action,
-            actor: self.actor,
+            actor: self.actor.person,
             subject: self.subject,
             details: security_details(self.before.as_deref(), self.after.as_deref()),
         })
@@ -93,8 +97,41 @@ fn security_details(before: Option<&str>, after: Option<&str>) -> Option<String>
     (!details.is_empty()).then(|| Value::Object(details).to_string())
 }
 
+/// The number that stands for an event in the database.
+pub(crate) fn event_number(event: Event) -> i16 {
+    let index = Event::all().position(|known| known == event).unwrap_or_default();
+    i16::try_from(index).unwrap_or_default()
+}
+
+/// The event that a number in the database stands for.
+pub(crate) fn event_of_number(number: i16) -> Result<Event> {
+    let index = usize::try_from(number).unwrap_or(usize::MAX);
+    Event::all().nth(index).ok_or_else(|| Error::Damaged(format!("no event {number}")))
+}
+
+/// Notifies the change feed of committed events of this program.
+#[derive(Clone)]
+pub(crate) struct EventSignal(watch::Sender<()>);
+
+impl Default for EventSignal {
+    fn default() -> Self {
+        Self(watch::Sender::new(()))
+    }
+}
+
+impl EventSignal {
+    pub(crate) fn notify(&self) {
+        self.0.send_replace(());
+    }
+
+    pub(crate) fn subscribe(&self) -> watch::Receiver<()> {
+        self.0.subscribe()
+    }
+}
+
 /// Operations of a transaction on the audit log.
 pub(crate) trait AuditLogTx: SecurityLogTx {
+    /// Writes an entry that is no event.
     fn log(
         &mut self,
         workspace: WorkspaceId,
@@ -124,6 +161,7 @@ impl AuditLog {
     }
 
     /// Up to `limit` entries before `before`, newest first: of the whole workspace, or of these subjects.
+    /// Events about features and layers are left out, because other entries report them.
     pub(crate) async fn recent(
         &self,
         workspace: WorkspaceId,

@@ -1,6 +1,6 @@
 //! The audit log on PostgreSQL.
 
-use super::{AuditEntry, AuditLogTx, NewAuditEntry};
+use super::{AuditEntry, AuditLogTx, NewAuditEntry, event_number};
 use crate::{
     Result,
     engine::{
@@ -9,19 +9,20 @@ use crate::{
     },
     security_log::SecurityLogTx,
 };
-use groma_domain::{PersonId, Timestamp, WorkspaceId};
+use groma_domain::{Event, PersonId, Timestamp, TokenId, WorkspaceId};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
 statements! {
-    INSERT_ENTRY = "INSERT INTO audit_log (workspace_id, at, actor, action, subject, before, after)
-        VALUES ($1, $2, $3, $4, $5, $6, $7)";
-    ENTRIES_AFTER = "SELECT id, at, actor, action, subject, before, after FROM audit_log
+    INSERT_ENTRY = "INSERT INTO audit_log (workspace_id, at, actor, token, action, event, subject, before, after)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+    ENTRIES_AFTER = "SELECT id, at, actor, token, action, subject, before, after FROM audit_log
         WHERE workspace_id = $1 AND id > $2 ORDER BY id LIMIT $3";
-    RECENT_ENTRIES = "SELECT id, at, actor, action, subject, before, after FROM audit_log
-        WHERE workspace_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3";
-    RECENT_ENTRIES_OF = "SELECT id, at, actor, action, subject, before, after FROM audit_log
-        WHERE workspace_id = $1 AND subject = ANY ($2) AND id < $3 ORDER BY id DESC LIMIT $4";
+    RECENT_ENTRIES = "SELECT id, at, actor, token, action, subject, before, after FROM audit_log
+        WHERE workspace_id = $1 AND id < $2 AND (event IS NULL OR event < 13) ORDER BY id DESC LIMIT $3";
+    RECENT_ENTRIES_OF = "SELECT id, at, actor, token, action, subject, before, after FROM audit_log
+        WHERE workspace_id = $1 AND subject = ANY ($2) AND id < $3 AND (event IS NULL OR event < 13)
+        ORDER BY id DESC LIMIT $4";
     DELETE_SOME_ENTRIES = "DELETE FROM audit_log WHERE workspace_id = $1 AND id IN
         (SELECT id FROM audit_log WHERE workspace_id = $1 LIMIT $2)";
 }
@@ -31,15 +32,20 @@ impl AuditLogTx for PostgresTransaction<'_> {
         if let Some(change) = entry.security_change() {
             self.log_workspace_change(workspace, change).await?;
         }
-        self.send(vec![(INSERT_ENTRY, entry_params(workspace, entry))]).await
+        self.send(vec![(INSERT_ENTRY, entry_params(workspace, entry, None))]).await
     }
 }
 
 /// The parameters of an entry.
-pub(crate) fn entry_params(workspace: WorkspaceId, entry: NewAuditEntry) -> Vec<Param> {
+pub(crate) fn entry_params(
+    workspace: WorkspaceId,
+    entry: NewAuditEntry,
+    event: Option<Event>,
+) -> Vec<Param> {
     let NewAuditEntry { at, actor, action, subject, before, after } = entry;
-    let actor = actor.map(|actor| actor.0);
-    params![workspace.0, at.as_millis(), actor, action, subject, before, after]
+    let (person, token) = (actor.person.map(|id| id.0), actor.token.map(|id| id.0));
+    let event = event.map(event_number);
+    params![workspace.0, at.as_millis(), person, token, action, event, subject, before, after]
 }
 
 pub(super) async fn after(
@@ -74,9 +80,10 @@ fn read_entry(row: &Row) -> Result<AuditEntry> {
         id: row.try_get(0)?,
         at: Timestamp::from_millis(row.try_get(1)?),
         actor: row.try_get::<_, Option<Uuid>>(2)?.map(PersonId),
-        action: row.try_get(3)?,
-        subject: row.try_get(4)?,
-        before: row.try_get(5)?,
-        after: row.try_get(6)?,
+        token: row.try_get::<_, Option<Uuid>>(3)?.map(TokenId),
+        action: row.try_get(4)?,
+        subject: row.try_get(5)?,
+        before: row.try_get(6)?,
+        after: row.try_get(7)?,
     })
 }

@@ -1,6 +1,6 @@
 //! The audit log on SQLite.
 
-use super::{AuditEntry, AuditLogTx, NewAuditEntry};
+use super::{AuditEntry, AuditLogTx, NewAuditEntry, event_number};
 use crate::{
     Result,
     engine::{
@@ -9,20 +9,21 @@ use crate::{
     },
     security_log::SecurityLogTx,
 };
-use groma_domain::{PersonId, Timestamp, WorkspaceId};
+use groma_domain::{Event, PersonId, Timestamp, TokenId, WorkspaceId};
 use rusqlite::{Row, params};
 use std::sync::Arc;
 use uuid::Uuid;
 
 statements! {
-    INSERT_ENTRY = "INSERT INTO audit_log (ws, at, actor, action, subject, before, after)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-    ENTRIES_AFTER = "SELECT id, at, actor, action, subject, before, after FROM audit_log
+    INSERT_ENTRY = "INSERT INTO audit_log (ws, at, actor, token, action, event, subject, before, after)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+    ENTRIES_AFTER = "SELECT id, at, actor, token, action, subject, before, after FROM audit_log
         WHERE ws = ?1 AND id > ?2 ORDER BY id LIMIT ?3";
-    RECENT_ENTRIES = "SELECT id, at, actor, action, subject, before, after FROM audit_log NOT INDEXED
-        WHERE ws = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3";
-    RECENT_ENTRIES_OF = "SELECT id, at, actor, action, subject, before, after FROM audit_log
-        WHERE ws = ?1 AND subject IN (SELECT unhex(value) FROM json_each(?2)) AND id < ?3 ORDER BY id DESC LIMIT ?4";
+    RECENT_ENTRIES = "SELECT id, at, actor, token, action, subject, before, after FROM audit_log INDEXED BY audit_log_of_activity
+        WHERE ws = ?1 AND id < ?2 AND (event IS NULL OR event < 13) ORDER BY id DESC LIMIT ?3";
+    RECENT_ENTRIES_OF = "SELECT id, at, actor, token, action, subject, before, after FROM audit_log
+        WHERE ws = ?1 AND subject IN (SELECT unhex(value) FROM json_each(?2)) AND id < ?3
+        AND (event IS NULL OR event < 13) ORDER BY id DESC LIMIT ?4";
     DELETE_SOME_ENTRIES = "DELETE FROM audit_log WHERE id IN
         (SELECT id FROM audit_log INDEXED BY audit_log_by_subject WHERE ws = ?1 LIMIT ?2)";
 }
@@ -33,15 +34,24 @@ impl AuditLogTx for SqliteTransaction<'_> {
             self.log_workspace_change(workspace, change).await?;
         }
         let ws = self.workspace_number(workspace)?;
-        insert(self, ws, &entry).map(drop)
+        insert(self, ws, &entry, None).map(drop)
     }
 }
 
 /// Writes an entry; returns its number.
-pub(crate) fn insert(tx: &SqliteTransaction<'_>, ws: i64, entry: &NewAuditEntry) -> Result<i64> {
+pub(crate) fn insert(
+    tx: &SqliteTransaction<'_>,
+    ws: i64,
+    entry: &NewAuditEntry,
+    event: Option<Event>,
+) -> Result<i64> {
     let NewAuditEntry { at, actor, action, subject, before, after } = entry;
-    let actor = actor.map(|actor| actor.0);
-    tx.execute(INSERT_ENTRY, params![ws, at.as_millis(), actor, action, subject, before, after])?;
+    let (person, token) = (actor.person.map(|id| id.0), actor.token.map(|id| id.0));
+    let event = event.map(event_number);
+    tx.execute(
+        INSERT_ENTRY,
+        params![ws, at.as_millis(), person, token, action, event, subject, before, after],
+    )?;
     Ok(tx.connection().last_insert_rowid())
 }
 
@@ -93,10 +103,11 @@ fn read_entry(row: &Row<'_>) -> rusqlite::Result<AuditEntry> {
         id: row.get(0)?,
         at: Timestamp::from_millis(row.get(1)?),
         actor: row.get::<_, Option<Uuid>>(2)?.map(PersonId),
-        action: row.get(3)?,
-        subject: row.get(4)?,
-        before: row.get(5)?,
-        after: row.get(6)?,
+        token: row.get::<_, Option<Uuid>>(3)?.map(TokenId),
+        action: row.get(4)?,
+        subject: row.get(5)?,
+        before: row.get(6)?,
+        after: row.get(7)?,
     })
 }
 

@@ -116,12 +116,23 @@ async fn call(engine: &Postgres, groups: &[&[AuthRequest]]) -> Result<Vec<Row>> 
     engine.rows(postgres::AUTHENTICATE, &[&hashes, &sizes, &limits, &times]).await
 }
 
+/// The rate window of a token after the requests of a group.
+struct GroupRate {
+    /// How many of the requests were accepted.
+    accepted: i32,
+    /// How many requests are in the window now.
+    used: i32,
+    /// When the first leaves the window.
+    reset_micros: u64,
+    /// The time of the requests.
+    at: u64,
+}
+
 /// A token and its rate window after the requests of a group.
 struct TokenState {
     token: Arc<AuthenticatedToken>,
-    /// How many of the requests were accepted, how many are in the window now, and when the first leaves
-    /// it; `None` when there is no limit.
-    rate: Option<(i32, i32, u64)>,
+    /// `None` when there is no limit.
+    rate: Option<GroupRate>,
 }
 
 impl TokenState {
@@ -139,8 +150,11 @@ impl TokenState {
         };
         let rate = match row.try_get::<_, Option<i32>>(7)? {
             Some(accepted) => {
-                let reset = u64::try_from(row.try_get::<_, i64>(9)?).unwrap_or_default();
-                Some((accepted, row.try_get(8)?, reset))
+                let micros = |column: usize| -> Result<u64> {
+                    Ok(u64::try_from(row.try_get::<_, i64>(column)?).unwrap_or_default())
+                };
+                let (used, reset_micros, at) = (row.try_get(8)?, micros(9)?, micros(10)?);
+                Some(GroupRate { accepted, used, reset_micros, at })
             }
             None => None,
         };
@@ -152,7 +166,7 @@ impl TokenState {
         if self.token.expires_at.is_some_and(|end| end <= now) {
             return AuthOutcome::Expired;
         }
-        let rate = self.rate.map(|(accepted, used, reset_micros)| {
+        let rate = self.rate.as_ref().map(|&GroupRate { accepted, used, reset_micros, at }| {
             let is_accepted = index < accepted;
             let used = if is_accepted { used - accepted + index + 1 } else { used };
             RateLimitStatus {
@@ -160,6 +174,7 @@ impl TokenState {
                 remaining: limit.saturating_sub(used.unsigned_abs()),
                 reset_micros,
                 accepted: is_accepted,
+                at,
             }
         });
         AuthOutcome::Valid { token: self.token.clone(), rate }

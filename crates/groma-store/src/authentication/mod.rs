@@ -113,6 +113,21 @@ impl Authentication {
         }
     }
 
+    /// Takes back an accepted request, so that it does not count against the rate limit.
+    pub(crate) async fn release_request(
+        &self,
+        token: TokenId,
+        rate: RateLimitStatus,
+    ) -> Result<()> {
+        match &self.engine {
+            Engine::Sqlite(_) => {
+                self.state.rates.release(token, rate.at);
+                Ok(())
+            }
+            Engine::Postgres(engine) => postgres::release_request(engine, token, rate.at).await,
+        }
+    }
+
     /// Forgets cached tokens, so that a change takes effect at once.
     pub(crate) fn clear_cache(&self) {
         self.state.tokens.clear();

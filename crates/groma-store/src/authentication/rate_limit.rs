@@ -29,6 +29,13 @@ impl RateWindows {
         Some(windows.entry(token).or_default().try_acquire(now, limit))
     }
 
+    /// Takes back a request that was accepted at this time.
+    pub(super) fn release(&self, token: TokenId, at: u64) {
+        if let Some(window) = self.windows.lock().get_mut(&token) {
+            window.release(at);
+        }
+    }
+
     /// The windows in a form that outlives the program: tokens with the times of their requests, by the
     /// wall clock.
     pub(super) fn export(&self) -> Vec<(TokenId, Vec<u8>)> {

@@ -32,9 +32,10 @@ statements! {
     BEGIN = "BEGIN";
     NAMED_MIGRATIONS = "SELECT version, name FROM refinery_schema_history ORDER BY version";
     TABLES = "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table'
-        AND name NOT LIKE 'sqlite_%' AND name <> 'refinery_schema_history' ORDER BY name";
+        AND name NOT LIKE 'sqlite_%' AND name NOT IN ('refinery_schema_history', 'database_identity') ORDER BY name";
     INTEGRITY = "PRAGMA integrity_check(1)";
     EXCLUSIVE_LOCKING = "PRAGMA locking_mode = EXCLUSIVE";
+    RENEW_IDENTITY = "UPDATE database_identity SET id = randomblob(16)";
     ROLLBACK_JOURNAL = "PRAGMA journal_mode = DELETE";
 }
 
@@ -287,7 +288,7 @@ fn copy_pages(from: &Connection, to: &Path, progress: &dyn Fn(Progress)) -> Resu
     }
 }
 
-/// Verifies the copy, including its indexes, and leaves a single file.
+/// Verifies the copy, including its indexes, gives it an identity of its own, and leaves a single file.
 pub(crate) fn check(
     path: &Path,
     counts: &[(String, u64)],
@@ -299,6 +300,9 @@ pub(crate) fn check(
         copied.query_row(EXCLUSIVE_LOCKING, [], |_| Ok(()))?;
         copied.query_row(ROLLBACK_JOURNAL, [], |_| Ok(()))?;
         let found: String = copied.query_row(INTEGRITY, [], |row| row.get(0))?;
+        if found == "ok" {
+            copied.execute(RENEW_IDENTITY, [])?;
+        }
         Ok((found, count_rows(&copied)?))
     };
     let (found, copied) = inspect().map_err(|error| damaged("the copy", error))?;

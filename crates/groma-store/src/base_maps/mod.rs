@@ -117,7 +117,7 @@ impl ChangeBaseMaps {
         let damaged = |error: serde_json::Error| Error::Damaged(error.to_string());
         let entry = NewAuditEntry {
             at: now,
-            actor: actor.person,
+            actor: actor.into(),
             action,
             subject: id.0,
             before: json(before).map_err(damaged)?,

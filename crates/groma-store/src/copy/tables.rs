@@ -62,17 +62,37 @@ fn all() -> Vec<Table> {
             ids(&["id"])
                 + plain(
                     "email email_key name password_hash created_at language theme email_verified_at",
-                ),
+                )
+                + plain("last_login_at disabled_at"),
         ),
         Table::whole(
             "sessions",
             ids(&["id"])
                 + plain("hash")
                 + ids(&["user_id", "workspace_id"])
-                + plain("created_at last_seen_at ends_at user_agent address"),
+                + plain("created_at last_seen_at ends_at user_agent address authenticated_at")
+                + plain("has_second_factor provider"),
         ),
-        Table::whole("login_attempts", plain("bucket at")),
+        Table::whole("login_attempts", plain("bucket at expires_at")),
         Table::whole("devices", plain("hash") + ids(&["user_id"]) + plain("at")),
+        Table::whole(
+            "identities",
+            plain("issuer subject") + ids(&["user_id"]) + plain("email created_at last_used_at"),
+        ),
+        Table::whole(
+            "authenticator_apps",
+            ids(&["user_id"]) + plain("secret last_step created_at"),
+        ),
+        Table::whole(
+            "passkeys",
+            ids(&["id", "user_id"])
+                + plain("credential_id credential name created_at last_used_at"),
+        ),
+        Table::whole("recovery_codes", ids(&["user_id"]) + plain("hash")),
+        Table::whole(
+            "pending_logins",
+            plain("hash step") + ids(&["user_id"]) + plain("data expires_at"),
+        ),
         Table::whole(
             "email_links",
             plain("hash") + ids(&["user_id"]) + plain("purpose expires_at"),
@@ -89,7 +109,7 @@ fn all() -> Vec<Table> {
             "workspaces",
             ids(&["id"])
                 + plain("no name name_key currency people_generation created_at endpoints_version")
-                + plain("base_maps max_token_days"),
+                + plain("base_maps max_token_days requires_second_factor"),
         ),
         Table::whole(
             "security_log",
@@ -111,7 +131,7 @@ fn all() -> Vec<Table> {
                 + plain(
                     "name hash scopes created_at expires_at revoked_at last_used_at hint read_only",
                 )
-                + plain("last_used_from"),
+                + plain("last_used_from expiry_notified_at"),
         ),
         Table::of_workspace(
             "record_counters",
@@ -129,8 +149,8 @@ fn all() -> Vec<Table> {
         Table::of_workspace(
             "audit_log",
             plain("id at")
-                + ids(&["actor"])
-                + plain("action")
+                + ids(&["actor", "token"])
+                + plain("action event")
                 + ids(&["subject"])
                 + plain("before after"),
         ),
@@ -164,7 +184,7 @@ fn all() -> Vec<Table> {
         Table::of_workspace(
             "webhook_endpoints",
             ids(&["id"])
-                + plain("no url description events enabled disabled_reason failing_since")
+                + plain("no url description events filter enabled disabled_reason failing_since")
                 + plain("last_success_at secret previous_secret previous_until created_at")
                 + plain("updated_at deleted_at"),
         ),
@@ -187,10 +207,10 @@ fn records(kind: Kind) -> Table {
         Column { read: "NULL".to_owned(), write: None, ..column("search", ColumnType::Search) };
     let columns = Columns(vec![position])
         + ids(&["id"])
-        + plain("reference")
+        + plain("reference reference_key")
         + links
         + one("doc", ColumnType::Document)
-        + plain("people title")
+        + plain("people title external_id updated_at")
         + Columns(vec![search]);
     Table { kind: Some(kind), ..Table::of_workspace(kind.plural(), columns) }
 }
@@ -232,7 +252,8 @@ fn deliveries() -> Table {
     let columns = Columns(vec![workspace()])
         + ids(&["id"])
         + Columns(vec![endpoint])
-        + plain("audit_entry_id event is_test state attempts tries due_at created_at finished_at");
+        + plain("audit_entry_id event is_test state attempts tries due_at created_at finished_at")
+        + plain("erased_at");
     Table::new(
         "deliveries",
         columns,
@@ -380,8 +401,9 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// Tables that the databases fill themselves.
-    const DERIVED: [&str; 3] = ["assignment_people", "feature_keys", "folder_tags"];
+    /// Tables that the databases fill themselves. A copy has an identity of its own.
+    const DERIVED: [&str; 4] =
+        ["assignment_people", "database_identity", "feature_keys", "folder_tags"];
 
     #[test]
     fn every_table_and_column_of_sqlite_is_carried_over() {

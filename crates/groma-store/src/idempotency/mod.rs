@@ -4,7 +4,7 @@
 pub(crate) mod postgres;
 pub(crate) mod sqlite;
 
-use crate::{Result, audit_log::AuditLogTx, secret_encryption::SecretCipher};
+use crate::{Error, Result, audit_log::AuditLogTx, secret_encryption::SecretCipher};
 use groma_domain::{DomainError, Timestamp, TokenId, WorkspaceId};
 
 /// How long a response is kept.
@@ -35,6 +35,25 @@ pub struct IdempotentRequest {
     pub key: IdempotencyKey,
     /// The hash of its body.
     pub body_hash: [u8; 16],
+}
+
+/// The outcome of a request that may carry an idempotency key.
+#[derive(Debug)]
+pub enum Outcome<T> {
+    /// The request was carried out.
+    First(T),
+    /// The same request was handled before; this was the response.
+    Replayed(Vec<u8>),
+}
+
+impl<T> Outcome<T> {
+    /// The outcome of a request without an idempotency key.
+    pub fn first(self) -> Result<T> {
+        match self {
+            Self::First(outcome) => Ok(outcome),
+            Self::Replayed(_) => Err(Error::Damaged("no key, but a stored response".to_owned())),
+        }
+    }
 }
 
 /// A response that was given to a request.
@@ -79,4 +98,18 @@ pub(crate) async fn find<T: IdempotencyTx>(
         return Err(DomainError::invalid("Idempotency-Key", message).into());
     }
     cipher.decrypt(key.owner().as_bytes(), &stored.response).map(Some)
+}
+
+/// Keeps the response to a request that was carried out, encrypted if there is a key.
+pub(crate) async fn save<T: IdempotencyTx>(
+    tx: &mut T,
+    workspace: WorkspaceId,
+    request: Option<IdempotentRequest>,
+    response: &[u8],
+    cipher: &SecretCipher,
+    now: Timestamp,
+) -> Result<()> {
+    let Some(request) = request else { return Ok(()) };
+    let response = cipher.encrypt(request.key.owner().as_bytes(), response)?;
+    tx.save_response(workspace, request, response, now).await
 }

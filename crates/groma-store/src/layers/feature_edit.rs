@@ -2,7 +2,7 @@
 //! folder's bounding box are updated as when many are posted.
 
 use super::{
-    FeatureSpool, LayerFeature, LayerTx, LayerWrite, Layers, StoredFeature, StoredLayer,
+    FeatureSpool, LayerFeature, LayerTx, Layers, StoredFeature, StoredLayer,
     links::Links,
     postgres,
     posting::{PostOutcome, Posting},
@@ -14,7 +14,7 @@ use crate::{
     audit_log::NewAuditEntry,
     engine::{dispatch, impl_work},
     webhooks::WebhookContext,
-    workspaces,
+    workspaces::{self, LockedWorkspace},
 };
 use groma_domain::{
     DomainError, GeometryId, Layer, LayerId, Permission, RecordId, Timestamp, WorkspaceId,
@@ -128,7 +128,7 @@ impl ReplaceGeometry {
     async fn run<T: LayerTx>(self, tx: &mut T) -> Result<PostOutcome> {
         let Self { edit, webhooks } = self;
         let GeometryEdit { workspace, actor, now, id, folder, feature, parts, joined } = edit;
-        let (actor, stored, old) = find(tx, workspace, actor, id, now).await?;
+        let (locked, actor, stored, old) = find(tx, workspace, actor, id, now).await?;
         let joined = match joined {
             Some(joined) => Some(find_joined(tx, workspace, &stored, id, joined).await?),
             None => None,
@@ -137,13 +137,13 @@ impl ReplaceGeometry {
             tx.log(workspace, deletion(actor, now, stored.layer.id, joined)).await?;
         }
         let links = Links::find(tx, workspace, folder, None).await?;
-        let mut posting = Posting::new(tx, workspace, now, links, stored, webhooks);
+        let mut posting = Posting::new(tx, locked, now, links, stored, webhooks);
         if let Some(joined) = joined {
             posting.remove(joined).await?;
         }
         posting.replace(old.clone(), feature).await?;
         posting.add_parts(&old, parts).await?;
-        posting.finish(actor, false, None).await
+        posting.finish(actor, None).await
     }
 }
 
@@ -159,17 +159,11 @@ struct DeleteGeometry {
 impl DeleteGeometry {
     async fn run<T: LayerTx>(self, tx: &mut T) -> Result<()> {
         let Self { workspace, actor, id, now, webhooks } = self;
-        let (actor, stored, old) = find(tx, workspace, actor, id, now).await?;
-        let (no, layer_id) = (stored.no, stored.layer.id);
-        let entry = deletion(actor, now, layer_id, &old);
-        let mut posting = Posting::new(tx, workspace, now, Links::default(), stored, webhooks);
+        let (locked, actor, stored, old) = find(tx, workspace, actor, id, now).await?;
+        let entry = deletion(actor, now, stored.layer.id, &old);
+        let mut posting = Posting::new(tx, locked, now, Links::default(), stored, webhooks);
         posting.remove(old).await?;
-        posting.stats.shrink(posting.tx, workspace, no).await?;
-        posting.update_folder_boxes(actor).await?;
-        let mut layer = posting.stats.layer.clone();
-        layer.revision += 1;
-        layer.updated_at = now;
-        tx.write_layers(workspace, vec![LayerWrite::Update(layer)]).await?;
+        posting.finish_layer(actor).await?;
         tx.log(workspace, entry).await
     }
 }
@@ -202,8 +196,8 @@ fn deletion(
     });
     NewAuditEntry {
         at,
-        actor: actor.person,
-        action: "geometry.deleted",
+        actor: actor.into(),
+        action: "geometries.deleted",
         subject: layer.0,
         before: Some(before.to_string()),
         after: None,
@@ -217,11 +211,11 @@ async fn find<T: LayerTx>(
     actor: Actor,
     id: GeometryId,
     now: Timestamp,
-) -> Result<(AuthorizedActor, StoredLayer, StoredFeature)> {
-    let (_, actor) = workspaces::authorize(tx, workspace, actor, now).await?;
+) -> Result<(LockedWorkspace, AuthorizedActor, StoredLayer, StoredFeature)> {
+    let (locked, actor) = workspaces::authorize(tx, workspace, actor, now).await?;
     actor.require(Permission::ChangeRecords)?;
     let not_found = || DomainError::NotFound { resource: "geometry", key: id.to_string() };
     let (layer, feature) = tx.feature(workspace, id).await?.ok_or_else(not_found)?;
     layer.layer.require_unlocked()?;
-    Ok((actor, layer, feature))
+    Ok((locked, actor, layer, feature))
 }

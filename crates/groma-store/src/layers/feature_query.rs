@@ -13,7 +13,7 @@ use groma_geo::{
 };
 
 /// The number of features that are read at a time.
-const CHUNK: u32 = 1_000;
+pub(super) const CHUNK: u32 = 1_000;
 
 /// A box that covers less than this share of the layer's bounding box is looked up in the tile index. In a
 /// larger one, most features match, and a page is soon full.
@@ -72,7 +72,7 @@ impl Layers {
         let mut features = Vec::new();
         let mut after = query.after;
         while features.len() < wanted {
-            let chunk = self.read_chunk(workspace, stored.no, &mut source, after).await?;
+            let chunk = self.read_chunk(workspace, stored.no, &mut source, after, CHUNK).await?;
             let Some(last) = chunk.last() else { break };
             after = last.position;
             for feature in chunk {
@@ -123,15 +123,16 @@ impl Layers {
         layer: u64,
         source: &mut Source,
         after: u64,
+        limit: u32,
     ) -> Result<Vec<StoredFeature>> {
         match source {
-            Source::Layer => dispatch!(&self.engine, features(workspace, layer, after, CHUNK)),
+            Source::Layer => dispatch!(&self.engine, features(workspace, layer, after, limit)),
             Source::Link(link) => {
                 let link = *link;
-                dispatch!(&self.engine, linked_features(workspace, layer, link, after, CHUNK))
+                dispatch!(&self.engine, linked_features(workspace, layer, link, after, limit))
             }
             Source::Positions(positions) => loop {
-                let count = positions.len().min(CHUNK as usize);
+                let count = positions.len().min(limit as usize);
                 let next: Vec<u64> = positions.drain(..count).collect();
                 let found = dispatch!(&self.engine, features_at(workspace, layer, &next))?;
                 // Features may have been deleted since.

@@ -6,7 +6,7 @@
 
 use super::{
     FeatureQuery, LayerFeature, Layers, StoredFeature, StoredLayer,
-    feature_query::Source,
+    feature_query::{self, Source},
     postgres,
     property_filter::{
         FeatureAttributes, ParsedCondition, Properties, PropertyCondition, SortValue,
@@ -139,7 +139,8 @@ impl Layers {
         let boxed = FeatureQuery { bbox: Some(bbox), ..FeatureQuery::default() };
         let mut source: Source = self.source(workspace, stored, &boxed).await?;
         while !collector.is_complete() {
-            let features = self.read_chunk(workspace, stored.no, &mut source, after).await?;
+            let limit = feature_query::CHUNK;
+            let features = self.read_chunk(workspace, stored.no, &mut source, after, limit).await?;
             let Some(last) = features.last() else { break };
             after = last.position;
             collector = run_blocking(move || collector.add_in_box(features, &boxed)).await??;

@@ -1,16 +1,20 @@
 //! Creating, changing, ordering and deleting layers.
 
-use super::{LayerTx, LayerWrite, NewLayer, StoredLayer, folder_boxes::update_folder_boxes};
+use super::{
+    LayerTx, LayerWrite, NewLayer, StoredLayer, feature_events::EventWriter,
+    folder_boxes::update_folder_boxes,
+};
 use crate::{
     Actor, Result,
     actor::AuthorizedActor,
     audit_log::NewAuditEntry,
     engine::{impl_work, random},
     webhooks::WebhookContext,
-    workspaces,
+    workspaces::{self, LockedWorkspace},
 };
 use groma_domain::{
     DomainError, Layer, LayerId, Permission, Timestamp, WorkspaceId,
+    event::{EventAction, LayerChange},
     layer::{LayerEdit, LayerKey, LayerSetup, sort_for_map},
 };
 use std::sync::Arc;
@@ -28,12 +32,13 @@ pub(super) struct CreateLayer {
     pub(super) actor: Actor,
     pub(super) layer: NewLayer,
     pub(super) now: Timestamp,
+    pub(super) webhooks: Arc<WebhookContext>,
 }
 
 impl CreateLayer {
     async fn run<T: LayerTx>(self, tx: &mut T) -> Result<Layer> {
-        let Self { workspace, actor, layer: NewLayer { name, crs }, now } = self;
-        let actor = authorize(tx, workspace, actor, now).await?;
+        let Self { workspace, actor, layer: NewLayer { name, crs }, now, webhooks } = self;
+        let (locked, actor) = authorize(tx, workspace, actor, now).await?;
         let others = tx.layers(workspace).await?;
         let mut layer = Layer::new(LayerId::new(now, random()), &name, crs, others.len(), now)?;
         layer.order = last_order(&others);
@@ -45,6 +50,8 @@ impl CreateLayer {
         let entry = entry(actor, now, "layer.created", layer.id, None, Some(&layer))?;
         tx.write_layers(workspace, vec![LayerWrite::Insert(layer.clone())]).await?;
         tx.log(workspace, entry).await?;
+        let events = EventWriter { locked: &locked, actor, now, webhooks: &webhooks };
+        events.layer(tx, EventAction::Created, &layer).await?;
         Ok(layer)
     }
 }
@@ -54,25 +61,26 @@ pub(super) struct ChangeLayer {
     pub(super) workspace: WorkspaceId,
     pub(super) actor: Actor,
     pub(super) key: LayerKey,
-    pub(super) change: LayerChange,
+    pub(super) command: LayerCommand,
     pub(super) now: Timestamp,
+    pub(super) webhooks: Arc<WebhookContext>,
 }
 
 #[derive(Clone)]
-pub(super) enum LayerChange {
+pub(super) enum LayerCommand {
     Edit(LayerEdit),
     SetUp(LayerSetup),
 }
 
 impl ChangeLayer {
     async fn run<T: LayerTx>(self, tx: &mut T) -> Result<Layer> {
-        let Self { workspace, actor, key, change, now } = self;
-        let actor = authorize(tx, workspace, actor, now).await?;
+        let Self { workspace, actor, key, command, now, webhooks } = self;
+        let (locked, actor) = authorize(tx, workspace, actor, now).await?;
         let stored = find(tx, workspace, &key).await?;
         let mut layer = stored.layer.clone();
-        match change {
-            LayerChange::Edit(edit) => layer.edit(&edit)?,
-            LayerChange::SetUp(setup) => layer.set_up(setup)?,
+        match command {
+            LayerCommand::Edit(edit) => layer.edit(&edit)?,
+            LayerCommand::SetUp(setup) => layer.set_up(setup)?,
         }
         if layer == stored.layer {
             return Ok(layer);
@@ -83,6 +91,16 @@ impl ChangeLayer {
         let entry = entry(actor, now, "layer.updated", layer.id, before, Some(&layer))?;
         tx.write_layers(workspace, vec![LayerWrite::Update(layer.clone())]).await?;
         tx.log(workspace, entry).await?;
+        let events = EventWriter { locked: &locked, actor, now, webhooks: &webhooks };
+        let change = LayerChange {
+            id: layer.id,
+            revision: layer.revision,
+            created: 0,
+            updated: 0,
+            deleted: 0,
+            bbox: None,
+        };
+        events.layer_changed(tx, &change).await?;
         Ok(layer)
     }
 }
@@ -100,7 +118,7 @@ impl PlaceLayer {
     /// The revisions stay, because neither tiles nor documents contain the order.
     async fn run<T: LayerTx>(self, tx: &mut T) -> Result<Vec<Layer>> {
         let Self { workspace, actor, key, position, now } = self;
-        let actor = authorize(tx, workspace, actor, now).await?;
+        let (_, actor) = authorize(tx, workspace, actor, now).await?;
         let placed = find(tx, workspace, &key).await?.layer;
         let mut layers: Vec<Layer> =
             tx.layers(workspace).await?.into_iter().map(|stored| stored.layer).collect();
@@ -136,7 +154,7 @@ pub(super) struct DeleteLayer {
 impl DeleteLayer {
     async fn run<T: LayerTx>(self, tx: &mut T) -> Result<(u64, Layer)> {
         let Self { workspace, actor, key, now, webhooks } = self;
-        let actor = authorize(tx, workspace, actor, now).await?;
+        let (locked, actor) = authorize(tx, workspace, actor, now).await?;
         let stored = find(tx, workspace, &key).await?;
         stored.layer.require_unlocked()?;
         let before = Some(&stored.layer);
@@ -144,6 +162,8 @@ impl DeleteLayer {
         let folders = tx.folders_of_layer(workspace, stored.no).await?;
         tx.write_layers(workspace, vec![LayerWrite::Delete { layer: stored.no }]).await?;
         tx.log(workspace, entry).await?;
+        let events = EventWriter { locked: &locked, actor, now, webhooks: &webhooks };
+        events.layer(tx, EventAction::Deleted, &stored.layer).await?;
         let folders = folders.into_iter().map(|folder| (folder, None));
         update_folder_boxes(tx, workspace, actor, now, &webhooks, folders).await?;
         Ok((stored.no, stored.layer))
@@ -174,10 +194,10 @@ async fn authorize<T: LayerTx>(
     workspace: WorkspaceId,
     actor: Actor,
     now: Timestamp,
-) -> Result<AuthorizedActor> {
-    let (_, actor) = workspaces::authorize(tx, workspace, actor, now).await?;
+) -> Result<(LockedWorkspace, AuthorizedActor)> {
+    let (locked, actor) = workspaces::authorize(tx, workspace, actor, now).await?;
     actor.require(Permission::Administer)?;
-    Ok(actor)
+    Ok((locked, actor))
 }
 
 fn entry(
@@ -191,7 +211,7 @@ fn entry(
     let json = |layer: Option<&Layer>| layer.map(serde_json::to_string).transpose();
     Ok(NewAuditEntry {
         at,
-        actor: actor.person,
+        actor: actor.into(),
         action,
         subject: layer.0,
         before: json(before)?,

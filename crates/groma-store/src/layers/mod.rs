@@ -2,7 +2,9 @@
 
 mod declared_fields;
 mod feature_edit;
+mod feature_events;
 mod feature_query;
+mod feature_reader;
 mod feature_spool;
 mod feature_table;
 mod folder_boxes;
@@ -20,6 +22,7 @@ mod tiles;
 
 pub use feature_edit::GeometryEdit;
 pub use feature_query::{FeaturePage, FeatureQuery};
+pub use feature_reader::FeatureReader;
 pub use feature_spool::FeatureSpool;
 pub use feature_table::{FeatureSort, FeatureTablePage, FeatureTableQuery};
 pub use posting::{NewGeometries, PostOutcome};
@@ -34,6 +37,7 @@ use crate::{
 };
 use groma_domain::{
     GeometryId, Layer, LayerId, ListParams, RecordId, Timestamp, WorkspaceId,
+    geometry::FeatureDocument,
     layer::{LayerCrs, LayerEdit, LayerKey, LayerSetup},
 };
 use groma_geo::{
@@ -41,7 +45,7 @@ use groma_geo::{
     grid::TileId,
     tile_block::{TierKey, TileBlock},
 };
-use layer_changes::{ChangeLayer, CreateLayer, DeleteLayer, LayerChange, PlaceLayer};
+use layer_changes::{ChangeLayer, CreateLayer, DeleteLayer, LayerCommand, PlaceLayer};
 use posting::PostGeometries;
 use std::sync::Arc;
 use tile_index::TierRanges;
@@ -70,6 +74,24 @@ pub struct LayerFeature {
     pub created_at: Timestamp,
     /// When it last changed.
     pub updated_at: Timestamp,
+}
+
+impl LayerFeature {
+    /// Its public document, as a feature of `layer`.
+    #[must_use]
+    pub fn document(&self, layer: LayerId) -> FeatureDocument<'_> {
+        FeatureDocument {
+            id: self.id,
+            layer,
+            external_id: self.external_id.as_deref(),
+            folder: self.folder,
+            assignment: self.assignment,
+            geometry: self.geometry.as_deref(),
+            properties: &self.properties,
+            created_at: self.created_at,
+            updated_at: self.updated_at,
+        }
+    }
 }
 
 /// A layer to be created.
@@ -109,16 +131,20 @@ impl Layers {
         render: impl Fn(&Layer) -> Vec<u8>,
     ) -> Result<Page> {
         // There are few: they are read whole, and searched and paged here for both engines.
-        let layers = self.all(workspace).await?;
+        let layers = dispatch!(&self.engine, layers(workspace))?.into_iter();
         let matches =
-            |layer: &&Layer| params.term.as_ref().is_none_or(|term| layer.matches(term.as_str()));
-        let matching: Vec<&Layer> = layers.iter().filter(matches).collect();
-        Ok(Page::of(&matching, params, |layer| render(layer)))
+            |layer: &Layer| params.term.as_ref().is_none_or(|term| layer.matches(term.as_str()));
+        let matching: Vec<(u64, Layer)> = layers
+            .filter(|stored| matches(&stored.layer))
+            .map(|StoredLayer { no, layer }| (no, layer))
+            .collect();
+        Page::of(workspace, "layers", &matching, params, render)
     }
 
     /// Every layer of a workspace, oldest first.
     pub(crate) async fn all(&self, workspace: WorkspaceId) -> Result<Vec<Layer>> {
-        dispatch!(&self.engine, layers(workspace))
+        let layers = dispatch!(&self.engine, layers(workspace))?;
+        Ok(layers.into_iter().map(|stored| stored.layer).collect())
     }
 
     /// One layer.
@@ -158,7 +184,8 @@ impl Layers {
         layer: NewLayer,
         now: Timestamp,
     ) -> Result<Layer> {
-        self.engine.transact(CreateLayer { workspace, actor, layer, now }).await
+        let webhooks = self.webhooks.clone();
+        self.engine.transact(CreateLayer { workspace, actor, layer, now, webhooks }).await
     }
 
     /// Changes a layer, but not its features.
@@ -170,8 +197,7 @@ impl Layers {
         edit: LayerEdit,
         now: Timestamp,
     ) -> Result<Layer> {
-        let change = LayerChange::Edit(edit);
-        self.engine.transact(ChangeLayer { workspace, actor, key, change, now }).await
+        self.apply(workspace, actor, key, LayerCommand::Edit(edit), now).await
     }
 
     /// Changes the fields, the style or the lock of a layer.
@@ -183,8 +209,19 @@ impl Layers {
         setup: LayerSetup,
         now: Timestamp,
     ) -> Result<Layer> {
-        let change = LayerChange::SetUp(setup);
-        self.engine.transact(ChangeLayer { workspace, actor, key, change, now }).await
+        self.apply(workspace, actor, key, LayerCommand::SetUp(setup), now).await
+    }
+
+    async fn apply(
+        &self,
+        workspace: WorkspaceId,
+        actor: Actor,
+        key: LayerKey,
+        command: LayerCommand,
+        now: Timestamp,
+    ) -> Result<Layer> {
+        let webhooks = self.webhooks.clone();
+        self.engine.transact(ChangeLayer { workspace, actor, key, command, now, webhooks }).await
     }
 
     /// Moves a layer to a position on maps, where 0 is the top. Returns all layers in their new order.

@@ -4,6 +4,7 @@
 use super::{
     FeatureRow, LayerTx, LayerWrite, StoredFeature, StoredLayer,
     declared_fields::PropertyCheck,
+    feature_events::{EventWriter, FeatureChange, FeatureChanges, document},
     feature_spool::{FeatureSpool, PreparedFeature, PreparedGeometry, SpoolReader},
     folder_boxes::update_folder_boxes,
     index_update::{IndexChange, NewShape, update_index},
@@ -20,14 +21,15 @@ use crate::{
     engine::{impl_work, random},
     idempotency::{self, IdempotentRequest},
     webhooks::WebhookContext,
-    workspaces,
+    workspaces::{self, LockedWorkspace},
 };
 use groma_domain::{
     DomainError, GeometryId, Layer, LayerId, Permission, RecordId, Timestamp, WorkspaceId,
+    event::EventAction,
     geometry::{MAX_LISTED_GEOMETRIES, UploadResult, UploadedGeometry},
     layer::{DEFAULT_LAYER_SLUG, LayerCrs, LayerKey},
 };
-use groma_geo::{Bbox, Crs, attributes, wkb};
+use groma_geo::{Bbox, Crs, Geometry, attributes, wkb};
 use rustc_hash::FxHashSet;
 use std::{collections::BTreeMap, sync::Arc, thread};
 
@@ -80,7 +82,7 @@ impl PostGeometries {
         let Self { geometries, webhooks } = self;
         let NewGeometries { workspace, actor, now, layer, folder, assignment, features, request } =
             geometries;
-        let (_, actor) = workspaces::authorize(tx, workspace, actor, now).await?;
+        let (locked, actor) = workspaces::authorize(tx, workspace, actor, now).await?;
         actor.require(Permission::ChangeRecords)?;
         let cipher = webhooks.cipher();
         let replayed = idempotency::find(tx, workspace, request.as_ref(), cipher, now).await?;
@@ -89,9 +91,10 @@ impl PostGeometries {
         }
         let links = Links::find(tx, workspace, folder, assignment).await?;
         let (stored, is_new) = find_layer(tx, workspace, layer, now).await?;
-        let mut posting = Posting::new(tx, workspace, now, links, stored, webhooks);
+        let mut posting = Posting::new(tx, locked, now, links, stored, webhooks);
+        posting.is_new_layer = is_new;
         posting.write_all(features).await?;
-        posting.finish(actor, is_new, request).await
+        posting.finish(actor, request).await
     }
 }
 
@@ -121,14 +124,16 @@ async fn find_layer<T: LayerTx>(
 
 /// Features being written to a layer.
 pub(super) struct Posting<'t, T> {
-    pub(super) tx: &'t mut T,
+    tx: &'t mut T,
     workspace: WorkspaceId,
+    locked: LockedWorkspace,
     now: Timestamp,
     layer: u64,
+    is_new_layer: bool,
     links: Links,
     result: UploadResult,
-    has_removed: bool,
-    pub(super) stats: LayerStats,
+    changes: FeatureChanges,
+    stats: LayerStats,
     /// The layer's numbers of the spool's fields.
     fields: Vec<u32>,
     properties: PropertyCheck,
@@ -149,7 +154,7 @@ fn spool_error(source: std::io::Error) -> Error {
 impl<'t, T: LayerTx> Posting<'t, T> {
     pub(super) fn new(
         tx: &'t mut T,
-        workspace: WorkspaceId,
+        locked: LockedWorkspace,
         now: Timestamp,
         links: Links,
         stored: StoredLayer,
@@ -157,9 +162,11 @@ impl<'t, T: LayerTx> Posting<'t, T> {
     ) -> Self {
         Self {
             tx,
-            workspace,
+            workspace: locked.workspace.id,
+            locked,
             now,
             layer: stored.no,
+            is_new_layer: false,
             links,
             result: UploadResult {
                 layer_id: stored.layer.id,
@@ -173,7 +180,7 @@ impl<'t, T: LayerTx> Posting<'t, T> {
                 notices: Vec::new(),
                 notice_count: 0,
             },
-            has_removed: false,
+            changes: FeatureChanges::default(),
             stats: LayerStats::new(stored.layer),
             fields: Vec::new(),
             properties: PropertyCheck::default(),
@@ -235,7 +242,13 @@ impl<'t, T: LayerTx> Posting<'t, T> {
     /// Removes a feature.
     pub(super) async fn remove(&mut self, old: StoredFeature) -> Result<()> {
         let geometry = self.stats.remove(&old)?;
-        self.has_removed = true;
+        self.changes.add(FeatureChange {
+            id: old.id,
+            action: EventAction::Deleted,
+            folders: [old.folder, None],
+            boxes: [geometry.as_ref().and_then(Geometry::bbox), None],
+            deleted: Some(document(old.clone(), self.result.layer_id)?),
+        });
         if let (Some(folder), Some(_)) = (old.folder, &geometry) {
             self.folders.insert(folder, None);
         }
@@ -332,7 +345,7 @@ impl<'t, T: LayerTx> Posting<'t, T> {
             return Ok(None);
         }
         let attributes = attributes::renumber_fields(&attributes, &self.fields);
-        let mut old_shape = None;
+        let (mut old_shape, mut old_bbox) = (None, None);
         match old {
             None => {
                 self.result.created += 1;
@@ -341,6 +354,7 @@ impl<'t, T: LayerTx> Posting<'t, T> {
             Some(old) => {
                 self.result.updated += 1;
                 let geometry = self.stats.remove(old)?;
+                old_bbox = geometry.as_ref().and_then(Geometry::bbox);
                 if let (Some(folder), Some(_)) = (old.folder, &geometry) {
                     self.folders.insert(folder, None);
                 }
@@ -353,6 +367,13 @@ impl<'t, T: LayerTx> Posting<'t, T> {
             *grown = grown.map(|grown| grown.union(bbox));
         }
         let is_new = old.is_none();
+        self.changes.add(FeatureChange {
+            id,
+            action: if is_new { EventAction::Created } else { EventAction::Updated },
+            folders: [old_links.0, feature.folder],
+            boxes: [old_bbox, bbox],
+            deleted: None,
+        });
         let row = FeatureRow { layer: self.layer, is_new, has_heights, feature };
         writes.push(LayerWrite::SaveFeature(row));
         let new =
@@ -435,26 +456,17 @@ impl<'t, T: LayerTx> Posting<'t, T> {
     pub(super) async fn finish(
         mut self,
         actor: AuthorizedActor,
-        is_new_layer: bool,
         request: Option<IdempotentRequest>,
     ) -> Result<PostOutcome> {
-        let has_changed = self.has_removed || self.result.created + self.result.updated > 0;
-        if has_changed {
-            self.stats.shrink(self.tx, self.workspace, self.layer).await?;
-            self.update_folder_boxes(actor).await?;
-            let layer = &mut self.stats.layer;
-            layer.revision += 1;
-            layer.updated_at = self.now;
-            let update = LayerWrite::Update(layer.clone());
-            self.tx.write_layers(self.workspace, vec![update]).await?;
-        }
-        if is_new_layer || has_changed {
+        let has_changed = !self.changes.is_empty();
+        self.finish_layer(actor).await?;
+        if self.is_new_layer || has_changed {
             let UploadResult { received, created, updated, unchanged, .. } = self.result;
             let after = serde_json::json!({ "received": received, "created": created,
                 "updated": updated, "unchanged": unchanged });
             let entry = NewAuditEntry {
                 at: self.now,
-                actor: actor.person,
+                actor: actor.into(),
                 action: "geometries.posted",
                 subject: self.result.layer_id.0,
                 before: None,
@@ -469,8 +481,29 @@ impl<'t, T: LayerTx> Posting<'t, T> {
         Ok(PostOutcome::Posted(self.result))
     }
 
+    /// Writes what follows from the changed features: the layer with its statistics, the boxes of folders, and
+    /// the events.
+    pub(super) async fn finish_layer(&mut self, actor: AuthorizedActor) -> Result<()> {
+        let changes = std::mem::take(&mut self.changes);
+        if !changes.is_empty() {
+            self.stats.shrink(self.tx, self.workspace, self.layer).await?;
+            self.update_folder_boxes(actor).await?;
+            let layer = &mut self.stats.layer;
+            layer.revision += 1;
+            layer.updated_at = self.now;
+            let update = LayerWrite::Update(layer.clone());
+            self.tx.write_layers(self.workspace, vec![update]).await?;
+        }
+        let (locked, now, webhooks) = (&self.locked, self.now, &self.webhooks);
+        let events = EventWriter { locked, actor, now, webhooks };
+        if self.is_new_layer {
+            events.layer(self.tx, EventAction::Created, &self.stats.layer).await?;
+        }
+        events.features(self.tx, self.layer, &self.stats.layer, changes).await
+    }
+
     /// Updates the bounding boxes of the folders that were affected.
-    pub(super) async fn update_folder_boxes(&mut self, actor: AuthorizedActor) -> Result<()> {
+    async fn update_folder_boxes(&mut self, actor: AuthorizedActor) -> Result<()> {
         let folders = std::mem::take(&mut self.folders);
         let (workspace, now) = (self.workspace, self.now);
         update_folder_boxes(self.tx, workspace, actor, now, &self.webhooks, folders).await

@@ -5,9 +5,11 @@ pub(crate) mod postgres;
 pub(crate) mod sqlite;
 
 use crate::{
-    Result,
+    Error, Result,
     engine::{Engine, dispatch, impl_work, random},
+    secret_encryption::SecretCipher,
 };
+use base64::{Engine as _, prelude::BASE64_STANDARD as BASE64};
 use groma_domain::{Email, MailId, Timestamp, UserId, WorkspaceId};
 use std::fmt;
 
@@ -16,6 +18,9 @@ pub const MAIL_LEASE_MILLIS: i64 = 2 * 60 * 1_000;
 
 /// The time in which the mails to an address are counted. Sent mails are kept as long, without their text.
 const LIMIT_WINDOW_MILLIS: i64 = 60 * 60 * 1_000;
+
+/// What stored texts begin with that are encrypted, in base64. No mail begins with it.
+const ENCRYPTED: &str = "\u{1}";
 
 /// What a mail is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +75,30 @@ pub struct NewMail {
     pub expires_at: Timestamp,
 }
 
+impl NewMail {
+    /// Encrypts the text, which contains a link that works once, if there is a key.
+    pub(crate) fn encrypt(mut self, cipher: &SecretCipher) -> Result<Self> {
+        self.body = encrypt_text(cipher, self.recipient.as_str(), &self.body)?;
+        Ok(self)
+    }
+}
+
+fn encrypt_text(cipher: &SecretCipher, recipient: &str, text: &str) -> Result<String> {
+    if !cipher.has_key() {
+        return Ok(text.to_owned());
+    }
+    let encrypted = cipher.encrypt(recipient.as_bytes(), text.as_bytes())?;
+    Ok(format!("{ENCRYPTED}{}", BASE64.encode(encrypted)))
+}
+
+/// The text of a stored mail, which may be plain already.
+fn decrypt_text(cipher: &SecretCipher, recipient: &str, stored: &str) -> Result<String> {
+    let Some(encrypted) = stored.strip_prefix(ENCRYPTED) else { return Ok(stored.to_owned()) };
+    let encrypted = BASE64.decode(encrypted).map_err(|_| Error::Undecryptable)?;
+    let text = cipher.decrypt(recipient.as_bytes(), &encrypted)?;
+    String::from_utf8(text).map_err(|_| Error::Undecryptable)
+}
+
 impl fmt::Debug for NewMail {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "NewMail({:?})", self.kind)
@@ -91,6 +120,13 @@ pub struct Mail {
     pub tries: u32,
     /// When it was queued.
     pub created_at: Timestamp,
+}
+
+/// The text of a waiting mail, as it is stored.
+struct StoredText {
+    id: MailId,
+    recipient: String,
+    body: String,
 }
 
 /// How an attempt to send a mail ended.
@@ -182,9 +218,38 @@ impl Mails {
         self.engine.transact(QueueMail { id: MailId::new(now, random()), mail, now }).await
     }
 
-    /// Leases up to `limit` due mails to this program. On PostgreSQL the clock of the database counts.
-    pub(crate) async fn claim(&self, limit: u32, now: Timestamp) -> Result<Vec<Mail>> {
-        dispatch!(&self.engine, claim(limit, now))
+    /// Leases up to `limit` due mails to this program. On PostgreSQL the clock of the database counts. A mail
+    /// that cannot be decrypted waits for the key until it expires.
+    pub(crate) async fn claim(
+        &self,
+        cipher: &SecretCipher,
+        limit: u32,
+        now: Timestamp,
+    ) -> Result<Vec<Mail>> {
+        let claimed: Vec<Mail> = dispatch!(&self.engine, claim(limit, now))?;
+        let decrypt = |mail: Mail| match decrypt_text(cipher, &mail.recipient, &mail.body) {
+            Ok(body) => Some(Mail { body, ..mail }),
+            Err(error) => {
+                tracing::error!(mail = %mail.id, %error, "a mail cannot be sent");
+                None
+            }
+        };
+        Ok(claimed.into_iter().filter_map(decrypt).collect())
+    }
+
+    /// Encrypts the encrypted texts of waiting mails again, with the current key.
+    pub(crate) async fn reencrypt(&self, cipher: &SecretCipher) -> Result<()> {
+        let waiting: Vec<StoredText> = dispatch!(&self.engine, waiting_texts())?;
+        for StoredText { id, recipient, body } in waiting {
+            if !body.starts_with(ENCRYPTED) {
+                continue;
+            }
+            // One with a key that is lost will never be sent, and must not keep the key from being changed.
+            let Ok(text) = decrypt_text(cipher, &recipient, &body) else { continue };
+            let body = encrypt_text(cipher, &recipient, &text)?;
+            dispatch!(&self.engine, set_text(id, body))?;
+        }
+        Ok(())
     }
 
     /// Records how an attempt ended.

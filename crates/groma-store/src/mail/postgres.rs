@@ -1,6 +1,6 @@
 //! Mails on PostgreSQL.
 
-use super::{MAIL_LEASE_MILLIS, Mail, MailKind, MailOutcome, MailTx, NewMail};
+use super::{MAIL_LEASE_MILLIS, Mail, MailKind, MailOutcome, MailTx, NewMail, StoredText};
 use crate::{
     Result,
     engine::{
@@ -31,6 +31,8 @@ statements! {
         WHERE due_at IS NOT NULL AND expires_at <= $1";
     DELETE_OLD_MAILS = "DELETE FROM mails WHERE due_at IS NULL AND created_at <= $1";
     DELETE_MAILS = "DELETE FROM mails WHERE workspace_id = $1";
+    WAITING_TEXTS = "SELECT id, recipient, body FROM mails WHERE due_at IS NOT NULL";
+    SET_TEXT = "UPDATE mails SET body = $2 WHERE id = $1 AND due_at IS NOT NULL";
     COUNT_WAITING = "SELECT count(*) FROM mails WHERE due_at IS NOT NULL";
 }
 
@@ -112,6 +114,19 @@ pub(super) async fn clean_up(
     let expired = engine.execute(STRIP_EXPIRED, &[&now.as_millis()]).await?;
     engine.execute(DELETE_OLD_MAILS, &[&before.as_millis()]).await?;
     Ok(expired)
+}
+
+pub(super) async fn waiting_texts(engine: &Arc<Postgres>) -> Result<Vec<StoredText>> {
+    let rows = engine.rows(WAITING_TEXTS, &[]).await?;
+    let read = |row: &Row| {
+        let (id, recipient, body) = (MailId(row.try_get(0)?), row.try_get(1)?, row.try_get(2)?);
+        Ok(StoredText { id, recipient, body })
+    };
+    rows.iter().map(read).collect()
+}
+
+pub(super) async fn set_text(engine: &Arc<Postgres>, mail: MailId, body: String) -> Result<()> {
+    engine.execute(SET_TEXT, &[&mail.0, &body]).await.map(drop)
 }
 
 pub(super) async fn count_waiting(engine: &Arc<Postgres>) -> Result<u64> {

@@ -1,6 +1,6 @@
 //! Mails on SQLite.
 
-use super::{MAIL_LEASE_MILLIS, Mail, MailKind, MailOutcome, MailTx, NewMail};
+use super::{MAIL_LEASE_MILLIS, Mail, MailKind, MailOutcome, MailTx, NewMail, StoredText};
 use crate::{
     Result,
     engine::{
@@ -29,6 +29,8 @@ statements! {
         WHERE due_at IS NOT NULL AND expires_at <= ?1";
     DELETE_OLD_MAILS = "DELETE FROM mails WHERE due_at IS NULL AND created_at <= ?1";
     DELETE_MAILS = "DELETE FROM mails WHERE workspace_id = ?1";
+    WAITING_TEXTS = "SELECT id, recipient, body FROM mails WHERE due_at IS NOT NULL";
+    SET_TEXT = "UPDATE mails SET body = ?2 WHERE id = ?1 AND due_at IS NOT NULL";
     COUNT_WAITING = "SELECT count(*) FROM mails WHERE due_at IS NOT NULL";
 }
 
@@ -127,6 +129,24 @@ pub(super) async fn clean_up(
         Ok(expired as u64)
     };
     engine.write(clean_up).await
+}
+
+pub(super) async fn waiting_texts(engine: &Arc<Sqlite>) -> Result<Vec<StoredText>> {
+    engine.read(|connection| {
+        let mut statement = connection.prepare_cached(WAITING_TEXTS)?;
+        let rows = statement.query_map([], |row| {
+            Ok(StoredText { id: MailId(row.get(0)?), recipient: row.get(1)?, body: row.get(2)? })
+        })?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    })
+}
+
+pub(super) async fn set_text(engine: &Arc<Sqlite>, mail: MailId, body: String) -> Result<()> {
+    let set = move |connection: &Connection| {
+        connection.prepare_cached(SET_TEXT)?.execute(params![mail.0, body])?;
+        Ok(())
+    };
+    engine.write(set).await
 }
 
 pub(super) async fn count_waiting(engine: &Arc<Sqlite>) -> Result<u64> {

@@ -50,8 +50,12 @@ pub(crate) trait PeopleTx: WorkspaceTx {
         email: &Email,
     ) -> impl Future<Output = Result<Option<StoredPerson>>> + Send;
 
-    /// The number of owners of the workspace.
-    fn count_owners(&mut self, workspace: WorkspaceId) -> impl Future<Output = Result<u64>> + Send;
+    /// Whether the workspace has another owner who can log in.
+    fn has_other_owner(
+        &mut self,
+        workspace: WorkspaceId,
+        person: PersonId,
+    ) -> impl Future<Output = Result<bool>> + Send;
 
     fn write_people(
         &mut self,

@@ -18,7 +18,8 @@ statements! {
     PERSON_BY_EMAIL = "SELECT id, name, email, user_id, role FROM people WHERE workspace_id = $1 AND email_key = $2";
     PEOPLE = "SELECT p.id, p.name, p.email, p.user_id, p.role, w.people_generation
         FROM people p JOIN workspaces w ON w.id = p.workspace_id WHERE p.workspace_id = $1";
-    COUNT_OWNERS = "SELECT count(*) FROM people WHERE workspace_id = $1 AND role = 'owner'";
+    OTHER_OWNER = "SELECT 1 FROM people p JOIN users u ON u.id = p.user_id
+        WHERE p.workspace_id = $1 AND p.role = 'owner' AND p.id <> $2 AND u.disabled_at IS NULL LIMIT 1";
     SAVE_PERSON = "INSERT INTO people (workspace_id, id, email, email_key, name, user_id, role, created_at)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
         ON CONFLICT (workspace_id, id) DO UPDATE SET email = excluded.email, email_key = excluded.email_key,
@@ -46,9 +47,8 @@ impl PeopleTx for PostgresTransaction<'_> {
         row.as_ref().map(read_person).transpose()
     }
 
-    async fn count_owners(&mut self, workspace: WorkspaceId) -> Result<u64> {
-        let row = self.row(COUNT_OWNERS, &[&workspace.0]).await?;
-        row.map_or(Ok(0), |row| unsigned(&row, 0))
+    async fn has_other_owner(&mut self, workspace: WorkspaceId, person: PersonId) -> Result<bool> {
+        Ok(self.row(OTHER_OWNER, &[&workspace.0, &person.0]).await?.is_some())
     }
 
     async fn write_people(

@@ -17,7 +17,8 @@ statements! {
     PERSON = "SELECT id, name, email, user_id, role FROM people WHERE ws = ?1 AND id = ?2";
     PERSON_BY_EMAIL = "SELECT id, name, email, user_id, role FROM people WHERE ws = ?1 AND email_key = ?2";
     PEOPLE = "SELECT id, name, email, user_id, role FROM people WHERE ws = ?1";
-    COUNT_OWNERS = "SELECT count(*) FROM people WHERE ws = ?1 AND role = 'owner'";
+    OTHER_OWNER = "SELECT 1 FROM people p JOIN users u ON u.id = p.user_id
+        WHERE p.ws = ?1 AND p.role = 'owner' AND p.id <> ?2 AND u.disabled_at IS NULL LIMIT 1";
     SAVE_PERSON = "INSERT INTO people (ws, id, email, email_key, name, user_id, role, created_at)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
         ON CONFLICT (ws, id) DO UPDATE SET email = excluded.email, email_key = excluded.email_key,
@@ -47,10 +48,9 @@ impl PeopleTx for SqliteTransaction<'_> {
         Ok(statement.query_row(params![ws, email.key()], read_person).optional()?)
     }
 
-    async fn count_owners(&mut self, workspace: WorkspaceId) -> Result<u64> {
+    async fn has_other_owner(&mut self, workspace: WorkspaceId, person: PersonId) -> Result<bool> {
         let ws = self.workspace_number(workspace)?;
-        let owners: i64 = self.prepare(COUNT_OWNERS)?.query_row([ws], |row| row.get(0))?;
-        Ok(owners.unsigned_abs())
+        Ok(self.prepare(OTHER_OWNER)?.exists(params![ws, person.0])?)
     }
 
     async fn write_people(

@@ -39,6 +39,7 @@ impl ApplyChange {
         let last = effects.len().saturating_sub(1);
         set.check_default_statuses().map_err(|error| at_index(error, last))?;
         set.update_budgets().await?;
+        set.increment_versions();
         let outcomes = effects.into_iter().map(|effect| set.outcome(effect)).collect();
         set.write(&webhooks).await?;
         Ok(outcomes)

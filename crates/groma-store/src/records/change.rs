@@ -49,8 +49,8 @@ pub enum Command {
     },
     /// Creates or updates a status.
     SaveStatus {
-        /// Which status; `None` for the one of the input's kind and name, or a new one.
-        target: Option<StatusRef>,
+        /// Which status.
+        target: StatusTarget,
         /// Its new values.
         input: StatusInput,
     },
@@ -91,6 +91,19 @@ pub enum SaveTarget {
     },
     /// The record with the draft's reference, or a new one.
     ByReference,
+    /// The record with the draft's external ID, or a new one.
+    ByExternalId,
+}
+
+/// The status that an input is for.
+#[derive(Clone, Debug)]
+pub enum StatusTarget {
+    /// A new status.
+    New,
+    /// An existing status.
+    Existing(StatusRef),
+    /// The status of the input's kind and name, or a new one.
+    ByName,
 }
 
 /// References that other parts of a large change will set. None of them is generated.

@@ -4,6 +4,7 @@ use super::{
     Link, RecordCounters, RecordRow, RecordTx, RecordWrite, StoredRecord,
     change::{Change, Command, CommandOutcome, ReservedReferences},
     page_index::BUCKET_SIZE,
+    unlinked_features::{DeletedLinks, unlink_features},
 };
 use crate::{
     Error, Result,
@@ -16,7 +17,8 @@ use crate::{
 };
 use groma_domain::{
     DomainError, Event, Kind, Person, PersonId, Record, RecordId, Reference, Status, StatusId,
-    Timestamp, Violation, WorkspaceId, event,
+    Timestamp, Violation, WorkspaceId,
+    event::{self, EventScope},
     person::{PersonRef, name_from_email},
     record::{self, LabelField, PersonDirectory},
     reference::Key,
@@ -46,8 +48,14 @@ struct Entry {
 #[derive(Clone, Copy)]
 pub(super) enum Effect {
     Record(RecordId),
-    Deleted { with: usize },
-    Status { changed: bool, created: bool },
+    Deleted { id: RecordId, with: usize },
+    Status { id: StatusId, changed: bool, created: bool },
+}
+
+/// What a command that fails must leave as it was.
+pub(super) struct Checkpoint {
+    new_people: usize,
+    counters: BTreeMap<Kind, RecordCounters>,
 }
 
 pub(super) struct ChangeSet<'t, T> {
@@ -107,6 +115,10 @@ impl<'t, T: RecordTx> ChangeSet<'t, T> {
         &self.locked.workspace
     }
 
+    pub(super) fn tx(&mut self) -> &mut T {
+        self.tx
+    }
+
     fn id(&self) -> WorkspaceId {
         self.locked.workspace.id
     }
@@ -126,6 +138,43 @@ impl<'t, T: RecordTx> ChangeSet<'t, T> {
         };
         // The stored record may have another key by now, or be deleted.
         Ok(self.entries[index].after.clone().filter(|record| matches(record, kind, key)))
+    }
+
+    /// The record of this external ID, after the change so far.
+    pub(super) async fn find_by_external_id(
+        &mut self,
+        kind: Kind,
+        external_id: &str,
+    ) -> Result<Option<Record>> {
+        // More than two, because those of the set may have another external ID by now.
+        let limit = self.entries.len() + 2;
+        for stored in self.tx.by_external_id(self.id(), kind, external_id, limit).await? {
+            self.load(kind, stored);
+        }
+        let records = self.entries.iter().filter(|entry| entry.kind == kind);
+        let mut found = records
+            .filter_map(|entry| entry.after.as_ref())
+            .filter(|record| record.external_id() == Some(external_id));
+        let first = found.next().cloned();
+        if found.next().is_some() {
+            let several = Violation::SeveralMatch { value: external_id.to_owned() };
+            return Err(DomainError::invalid("externalId", several).into());
+        }
+        Ok(first)
+    }
+
+    /// The state to return to if the next command fails.
+    pub(super) fn checkpoint(&self) -> Checkpoint {
+        Checkpoint { new_people: self.new_people.len(), counters: self.counters.clone() }
+    }
+
+    /// Undoes what a failed command did besides changing records, which commands do last.
+    pub(super) fn roll_back(&mut self, to: Checkpoint) {
+        for person in self.new_people.drain(to.new_people..) {
+            self.people.remove(&person.id);
+            self.by_email.remove(&person.email.key());
+        }
+        self.counters = to.counters;
     }
 
     /// The records of a kind that refer to `id`, after the change so far.
@@ -323,11 +372,39 @@ impl<'t, T: RecordTx> ChangeSet<'t, T> {
         Ok(())
     }
 
+    /// Gives every record that differs its next version.
+    pub(super) fn increment_versions(&mut self) {
+        for entry in &mut self.entries {
+            if let (Some(before), Some(after)) = (&entry.before, &mut entry.after)
+                && before != after
+            {
+                after.increment_version(self.now);
+            }
+        }
+    }
+
+    /// The state of a record after the change; of a deleted one before it.
+    pub(super) fn record(&self, id: RecordId) -> Option<&Record> {
+        let entry = &self.entries[*self.by_id.get(&id)?];
+        entry.after.as_ref().or(entry.before.as_ref())
+    }
+
+    /// The public document of a record.
+    pub(super) async fn document(&mut self, record: &Record) -> Result<String> {
+        let mut book = PersonDirectory::default();
+        for id in record.people() {
+            if let Some(person) = self.person(id).await? {
+                book.insert(&person);
+            }
+        }
+        Ok(public_document(record, &book))
+    }
+
     /// The outcome of a command.
     pub(super) fn outcome(&self, effect: Effect) -> CommandOutcome {
         let id = match effect {
-            Effect::Deleted { with } => return CommandOutcome::Deleted { with },
-            Effect::Status { changed, created } => {
+            Effect::Deleted { with, .. } => return CommandOutcome::Deleted { with },
+            Effect::Status { changed, created, .. } => {
                 return CommandOutcome::Status { changed, created };
             }
             Effect::Record(id) => id,
@@ -358,6 +435,7 @@ impl<'t, T: RecordTx> ChangeSet<'t, T> {
         write_labels(&self.entries, &mut writes);
         let mut bucket_changes: BTreeMap<(Kind, u64), i64> = BTreeMap::new();
         let mut events = Vec::new();
+        let mut deleted = DeletedLinks::default();
         for entry in std::mem::take(&mut self.entries) {
             let event = Event::from_change(entry.before.as_ref(), entry.after.as_ref());
             let Some(event) = event else { continue };
@@ -378,8 +456,16 @@ impl<'t, T: RecordTx> ChangeSet<'t, T> {
                 let bucket = (entry.kind, position / BUCKET_SIZE);
                 *bucket_changes.entry(bucket).or_default() += difference;
             }
+            match (&entry.before, entry.after.is_some()) {
+                (Some(Record::Folder(folder)), false) => deleted.folders.push(folder.id),
+                (Some(Record::Assignment(gone)), false) => deleted.assignments.push(gone.id),
+                _ => {}
+            }
+            let states = [&entry.before, &entry.after].into_iter().flatten();
+            let folders: Vec<RecordId> = states.filter_map(Record::scope_folder).collect();
             let audit_entry = self.write_record(entry, event, position, &book, &mut writes);
-            events.push(webhooks.event(audit_entry, event, &targets));
+            let scope = EventScope { folders: &folders, ..EventScope::default() };
+            events.push(webhooks.event(audit_entry, event, &scope, &targets));
         }
         self.write_counters(bucket_changes, &mut writes).await?;
         if !writes.is_empty() {
@@ -388,6 +474,10 @@ impl<'t, T: RecordTx> ChangeSet<'t, T> {
         for entry in status_entries {
             self.tx.log(workspace, entry).await?;
         }
+        let (actor, now) = (self.actor.into(), self.now);
+        let unlinked =
+            unlink_features(self.tx, workspace, &deleted, actor, now, webhooks, &targets).await?;
+        events.extend(unlinked);
         if !events.is_empty() {
             self.tx.log_events(workspace, events, webhooks).await?;
         }
@@ -420,7 +510,7 @@ impl<'t, T: RecordTx> ChangeSet<'t, T> {
         let Entry { kind, before, after, .. } = entry;
         let mut audit_entry = NewAuditEntry {
             at: self.now,
-            actor: self.actor.person,
+            actor: self.actor.into(),
             action: event.name(),
             subject: before.as_ref().or(after.as_ref()).map_or(Uuid::nil(), |r| r.id().0),
             before: before.as_ref().map(|before| public_document(before, book)),
@@ -429,14 +519,8 @@ impl<'t, T: RecordTx> ChangeSet<'t, T> {
         match after {
             None => {
                 writes.push(RecordWrite::Delete { kind, position });
-                if let (Kind::Folder | Kind::Assignment, Some(deleted)) = (kind, &before) {
-                    writes.push(RecordWrite::UnlinkFeatures { kind, id: deleted.id() });
-                }
             }
-            Some(mut record) => {
-                if before.is_some() {
-                    record.increment_version(self.now);
-                }
+            Some(record) => {
                 let document = public_document(&record, book);
                 audit_entry.before = audit_entry.before.map(|before| {
                     let changed = record::changed_fields(before.as_bytes(), document.as_bytes());
@@ -447,7 +531,9 @@ impl<'t, T: RecordTx> ChangeSet<'t, T> {
                 let search_changed =
                     before.as_ref().is_none_or(|before| before.search_text() != search_text);
                 let document = record.document();
-                let row = RecordRow { position, document, record, title, search_text };
+                let reference_key = fold(record.reference().as_str());
+                let row =
+                    RecordRow { position, document, record, title, reference_key, search_text };
                 writes.push(match before {
                     None => RecordWrite::Insert(row),
                     Some(_) => RecordWrite::Update { row, search_changed },
@@ -502,7 +588,7 @@ impl<'t, T: RecordTx> ChangeSet<'t, T> {
     /// Writes the statuses that differ; returns their audit entries.
     fn write_statuses(&mut self, writes: &mut Vec<RecordWrite>) -> Vec<NewAuditEntry> {
         let Some(Statuses { before, after }) = self.statuses.take() else { return Vec::new() };
-        let (at, actor) = (self.now, self.actor.person);
+        let (at, actor) = (self.now, self.actor.into());
         let entry = |action, id: StatusId, before: Option<&Status>, after: Option<&Status>| {
             let (before, after) = (before.map(Status::document), after.map(Status::document));
             NewAuditEntry { at, actor, action, subject: id.0, before, after }

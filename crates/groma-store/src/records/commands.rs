@@ -6,9 +6,10 @@ use super::{
     change::{Command, SaveTarget},
     change_set::{ChangeSet, Effect},
 };
-use crate::{Result, engine::random};
+use crate::{Error, Result, engine::random};
 use groma_domain::{
-    DomainError, Kind, Permission, PersonId, Record, RecordId, Status, StatusId, Violation,
+    DomainError, FieldErrors, Kind, Permission, PersonId, Record, RecordId, Status, StatusId,
+    Violation,
     input::{Field, StatusRef},
     person::PersonRef,
     record::{
@@ -16,7 +17,6 @@ use groma_domain::{
         ExpenseInput, ExpenseLinks, Folder, FolderInput, FolderLinks, RecordInput, RecordMetadata,
     },
     reference::Key,
-    status::{StatusGroup, StatusInput},
 };
 
 impl<T: RecordTx> ChangeSet<'_, T> {
@@ -58,20 +58,26 @@ impl<T: RecordTx> ChangeSet<'_, T> {
                 Some(reference) => self.find(kind, &Key::Reference(reference.clone())).await?,
                 None => None,
             },
+            SaveTarget::ByExternalId => match draft.external_id() {
+                Some(external_id) => self.find_by_external_id(kind, external_id).await?,
+                None => None,
+            },
         };
-        let identity = self.identity(kind, prior.as_ref(), &draft).await?;
+        // Links that do not resolve are reported together with the other problems.
+        let mut errors = FieldErrors::default();
+        let identity = self.identity(kind, prior.as_ref(), &draft, &mut errors).await?;
         let record = match draft {
             RecordInput::Folder(input) => {
-                Record::Folder(self.folder(prior, identity, input).await?)
+                Record::Folder(self.folder(prior, identity, input, errors).await?)
             }
             RecordInput::Assignment(input) => {
-                Record::Assignment(self.assignment(prior, identity, input).await?)
+                Record::Assignment(self.assignment(prior, identity, input, errors).await?)
             }
             RecordInput::Expense(input) => {
-                Record::Expense(self.expense(prior, identity, input).await?)
+                Record::Expense(self.expense(prior, identity, input, errors).await?)
             }
             RecordInput::Budget(input) => {
-                Record::Budget(self.budget(prior, identity, input).await?)
+                Record::Budget(self.budget(prior, identity, input, errors).await?)
             }
         };
         let id = record.id();
@@ -99,14 +105,14 @@ impl<T: RecordTx> ChangeSet<'_, T> {
         kind: Kind,
         prior: Option<&Record>,
         draft: &RecordInput,
+        errors: &mut FieldErrors,
     ) -> Result<RecordMetadata> {
         let given = draft.reference().cloned();
         if let Some(given) = &given
             && prior.map(Record::reference) != Some(given)
             && self.find(kind, &Key::Reference(given.clone())).await?.is_some()
         {
-            let taken = Violation::Taken { value: given.to_string() };
-            return Err(DomainError::invalid("reference", taken).into());
+            errors.add("reference", Violation::Taken { value: given.to_string() });
         }
         if let Some(prior) = prior {
             let identity = prior.metadata();
@@ -133,16 +139,19 @@ impl<T: RecordTx> ChangeSet<'_, T> {
         prior: Option<Record>,
         identity: RecordMetadata,
         input: FolderInput,
+        mut errors: FieldErrors,
     ) -> Result<Folder> {
         let prior = prior.and_then(Record::into_folder);
         let prior = prior.as_ref();
         let status = prior.map(|prior| prior.status_id);
+        let chosen = self.choose_status_id(Kind::Folder, status, &input.status).await;
+        let owner = self.choose_person("owner", prior.and_then(|p| p.owner), &input.owner).await;
         let links = FolderLinks {
-            status: self.choose_status_id(Kind::Folder, status, &input.status).await?,
-            owner: self.choose_person("owner", prior.and_then(|p| p.owner), &input.owner).await?,
+            status: collect(&mut errors, chosen)?,
+            owner: collect(&mut errors, owner)?,
             default_currency: self.workspace().currency,
         };
-        Ok(Folder::from_input(prior, identity, input, &links)?)
+        Ok(errors.merge(Folder::from_input(prior, identity, input, &links))?)
     }
 
     async fn assignment(
@@ -150,30 +159,35 @@ impl<T: RecordTx> ChangeSet<'_, T> {
         prior: Option<Record>,
         identity: RecordMetadata,
         input: AssignmentInput,
+        mut errors: FieldErrors,
     ) -> Result<Assignment> {
         let prior = prior.and_then(Record::into_assignment);
         let prior = prior.as_ref();
-        let folder = self.choose_folder(prior.map(|p| p.folder_id), &input.folder).await?;
+        let folder = self.choose_folder(prior.map(|p| p.folder_id), &input.folder).await;
+        let folder = collect(&mut errors, folder)?;
         if let (Some(prior), Some(folder)) = (prior, &folder)
             && prior.folder_id != folder.id
             && self.is_linked(Kind::Expense, Link::Assignment, prior.id.0).await?
         {
-            return Err(DomainError::invalid("folder", Violation::AssignmentInUse).into());
+            errors.add("folder", Violation::AssignmentInUse);
         }
         let status = prior.map(|prior| prior.status_id);
-        let status = self.choose_status(Kind::Assignment, status, &input.status).await?;
+        let status = self.choose_status(Kind::Assignment, status, &input.status).await;
+        let status = collect(&mut errors, status)?;
         let mut assignees = prior.map(|p| p.assignees.clone()).unwrap_or_default();
         if let Field::Set(named) = &input.assignees {
             assignees.clear();
             for named in named {
-                let person = self.resolve_person("assignees", named).await?;
-                if !assignees.contains(&person) {
+                let person = self.resolve_person("assignees", named).await.map(Some);
+                if let Some(person) = collect(&mut errors, person)?
+                    && !assignees.contains(&person)
+                {
                     assignees.push(person);
                 }
             }
         }
         let links = AssignmentLinks { folder: folder.as_ref(), status: status.as_ref(), assignees };
-        Ok(Assignment::from_input(prior, identity, input, links, self.now)?)
+        Ok(errors.merge(Assignment::from_input(prior, identity, input, links, self.now))?)
     }
 
     async fn expense(
@@ -181,30 +195,32 @@ impl<T: RecordTx> ChangeSet<'_, T> {
         prior: Option<Record>,
         identity: RecordMetadata,
         input: ExpenseInput,
+        mut errors: FieldErrors,
     ) -> Result<Expense> {
         let prior = prior.and_then(Record::into_expense);
         let prior = prior.as_ref();
-        let folder = self.choose_folder(prior.map(|p| p.folder_id), &input.folder).await?;
+        let folder = self.choose_folder(prior.map(|p| p.folder_id), &input.folder).await;
+        let folder = collect(&mut errors, folder)?;
         let assignment = prior.and_then(|p| p.assignment_id);
         let assignment =
-            self.choose_link(Kind::Assignment, "assignment", assignment, &input.assignment).await?;
-        let assignment = assignment.and_then(Record::into_assignment);
+            self.choose_link(Kind::Assignment, "assignment", assignment, &input.assignment).await;
+        let assignment = collect(&mut errors, assignment)?.and_then(Record::into_assignment);
         let budget = prior.and_then(|p| p.budget_id);
-        let budget = self.choose_link(Kind::Budget, "budget", budget, &input.budget).await?;
-        let budget = budget.and_then(Record::into_budget);
+        let budget = self.choose_link(Kind::Budget, "budget", budget, &input.budget).await;
+        let budget = collect(&mut errors, budget)?.and_then(Record::into_budget);
         let status = prior.map(|p| p.status_id);
-        let status = self.choose_status_id(Kind::Expense, status, &input.status).await?;
+        let status = self.choose_status_id(Kind::Expense, status, &input.status).await;
         let submitted_by = prior.and_then(|p| p.submitted_by);
+        let submitted_by =
+            self.choose_person("submittedBy", submitted_by, &input.submitted_by).await;
         let links = ExpenseLinks {
             folder: folder.as_ref(),
             assignment: assignment.as_ref(),
             budget: budget.as_ref(),
-            status,
-            submitted_by: self
-                .choose_person("submittedBy", submitted_by, &input.submitted_by)
-                .await?,
+            status: collect(&mut errors, status)?,
+            submitted_by: collect(&mut errors, submitted_by)?,
         };
-        Ok(Expense::from_input(prior, identity, input, &links)?)
+        Ok(errors.merge(Expense::from_input(prior, identity, input, &links))?)
     }
 
     async fn budget(
@@ -212,18 +228,21 @@ impl<T: RecordTx> ChangeSet<'_, T> {
         prior: Option<Record>,
         identity: RecordMetadata,
         input: BudgetInput,
+        mut errors: FieldErrors,
     ) -> Result<Budget> {
         let prior = prior.and_then(Record::into_budget);
         let prior = prior.as_ref();
-        let folder = self.choose_folder(prior.map(|p| p.folder_id), &input.folder).await?;
+        let folder = self.choose_folder(prior.map(|p| p.folder_id), &input.folder).await;
+        let folder = collect(&mut errors, folder)?;
         let status = prior.map(|p| p.status_id);
-        let status = self.choose_status_id(Kind::Budget, status, &input.status).await?;
+        let status = self.choose_status_id(Kind::Budget, status, &input.status).await;
+        let status = collect(&mut errors, status)?;
         let has_expenses = match prior {
             Some(prior) => self.is_linked(Kind::Expense, Link::Budget, prior.id.0).await?,
             None => false,
         };
         let links = BudgetLinks { folder: folder.as_ref(), status, has_expenses };
-        Ok(Budget::from_input(prior, identity, input, &links)?)
+        Ok(errors.merge(Budget::from_input(prior, identity, input, &links))?)
     }
 
     async fn choose_folder(
@@ -293,7 +312,12 @@ impl<T: RecordTx> ChangeSet<'_, T> {
         }
     }
 
-    async fn named_status(&mut self, kind: Kind, field: &str, named: &StatusRef) -> Result<Status> {
+    pub(super) async fn named_status(
+        &mut self,
+        kind: Kind,
+        field: &str,
+        named: &StatusRef,
+    ) -> Result<Status> {
         let mut statuses = self.statuses().await?.iter();
         let found = statuses.find(|status| status.applies_to == kind && status.matches(named));
         found.cloned().ok_or_else(|| {
@@ -316,7 +340,8 @@ impl<T: RecordTx> ChangeSet<'_, T> {
     }
 
     async fn delete(&mut self, kind: Kind, key: &Key, version: Option<u64>) -> Result<Effect> {
-        let id = self.existing(kind, key, version).await?.id();
+        let deleted = self.existing(kind, key, version).await?;
+        let id = deleted.id();
         let mut contained = 0;
         match kind {
             Kind::Folder => {
@@ -336,7 +361,7 @@ impl<T: RecordTx> ChangeSet<'_, T> {
             Kind::Expense => {}
         }
         self.remove(id);
-        Ok(Effect::Deleted { with: contained })
+        Ok(Effect::Deleted { id, with: contained })
     }
 
     async fn unlink_expenses(
@@ -354,130 +379,15 @@ impl<T: RecordTx> ChangeSet<'_, T> {
         }
         Ok(())
     }
-
-    async fn save_status(
-        &mut self,
-        target: Option<StatusRef>,
-        input: StatusInput,
-    ) -> Result<Effect> {
-        let now = self.now;
-        let statuses = self.statuses().await?;
-        let index = find_status(statuses, target, &input)?;
-        let prior = index.map(|index| statuses[index].clone());
-        let id = prior.as_ref().map_or_else(|| StatusId::new(now, random()), |prior| prior.id);
-        let next_position = statuses.iter().map(|status| status.position + 1).max().unwrap_or(0);
-        let status = Status::from_input(prior.as_ref(), id, input, next_position, now)?;
-        let named = StatusRef::Name(status.name.clone());
-        let beside = |other: &Status| other.applies_to == status.applies_to && other.id != id;
-        if statuses.iter().any(|other| beside(other) && other.matches(&named)) {
-            let taken = Violation::Taken { value: status.name };
-            return Err(DomainError::invalid("name", taken).into());
-        }
-        if status.is_default {
-            for other in statuses.iter_mut().filter(|other| beside(other) && other.is_default) {
-                other.is_default = false;
-                other.updated_at = now;
-            }
-        }
-        match index {
-            Some(index) => statuses[index] = status.clone(),
-            None => statuses.push(status.clone()),
-        }
-        // Assignments complete with a status of group done, and cancelled expenses do not count against
-        // their budgets.
-        let decisive_group = match status.applies_to {
-            Kind::Assignment => Some(StatusGroup::Done),
-            Kind::Expense => Some(StatusGroup::Cancelled),
-            Kind::Folder | Kind::Budget => None,
-        };
-        let is_decisive = |status: &Status| Some(status.group) == decisive_group;
-        if prior.as_ref().is_some_and(|prior| is_decisive(prior) != is_decisive(&status)) {
-            self.replace_status(status.applies_to, id, &status).await?;
-        }
-        let changed = prior.as_ref() != Some(&status);
-        Ok(Effect::Status { changed, created: prior.is_none() })
-    }
-
-    async fn delete_status(
-        &mut self,
-        kind: Kind,
-        status: &StatusRef,
-        replacement: Option<&StatusRef>,
-    ) -> Result<Effect> {
-        let deleted = self.named_status(kind, "status", status).await?;
-        let successor = match replacement {
-            Some(named) => Some(self.named_status(kind, "replacement", named).await?),
-            None => None,
-        };
-        let reject = |violation| Err(DomainError::invalid("replacement", violation).into());
-        match &successor {
-            Some(successor) if successor.id == deleted.id => {
-                return reject(Violation::SameStatus);
-            }
-            Some(successor) => self.replace_status(kind, deleted.id, successor).await?,
-            None if deleted.is_default => return reject(Violation::DefaultStatus),
-            None if self.is_linked(kind, Link::Status, deleted.id.0).await? => {
-                return reject(Violation::StatusInUse);
-            }
-            None => {}
-        }
-        let now = self.now;
-        let statuses = self.statuses().await?;
-        statuses.retain(|status| status.id != deleted.id);
-        if let Some(successor) = successor.filter(|_| deleted.is_default)
-            && let Some(successor) = statuses.iter_mut().find(|status| status.id == successor.id)
-        {
-            successor.is_default = true;
-            successor.updated_at = now;
-        }
-        Ok(Effect::Status { changed: true, created: false })
-    }
-
-    /// Rejects a change that leaves a kind without a default status. Checked after the last command, so
-    /// that commands can move the default in any order.
-    pub(super) fn check_default_statuses(&self) -> Result<()> {
-        let Some(statuses) = self.loaded_statuses() else { return Ok(()) };
-        for kind in Kind::ALL {
-            let mut of_kind = statuses.iter().filter(|status| status.applies_to == kind).peekable();
-            if of_kind.peek().is_some() && !of_kind.any(|status| status.is_default) {
-                let message = format!("is required: no status of a {kind} would be the default");
-                return Err(DomainError::invalid("isDefault", message).into());
-            }
-        }
-        Ok(())
-    }
-
-    /// Gives every record of one status another.
-    async fn replace_status(&mut self, kind: Kind, from: StatusId, status: &Status) -> Result<()> {
-        let now = self.now;
-        for id in self.linked(kind, Link::Status, from.0).await? {
-            self.update(id, |record| record.set_status(Some(status), now));
-        }
-        Ok(())
-    }
 }
 
-/// The index of a status: the named one, else the one of the input's kind and name.
-fn find_status(
-    statuses: &[Status],
-    target: Option<StatusRef>,
-    input: &StatusInput,
-) -> Result<Option<usize>> {
-    let kind = input.applies_to.clone().into_option();
-    let is = |status: &Status, named: &StatusRef| {
-        status.matches(named) && kind.is_none_or(|kind| kind == status.applies_to)
-    };
-    match (target, &input.name) {
-        (Some(named), _) => match statuses.iter().position(|status| is(status, &named)) {
-            Some(index) => Ok(Some(index)),
-            None => {
-                Err(DomainError::NotFound { resource: "status", key: named.to_string() }.into())
-            }
-        },
-        (None, Field::Set(name)) if kind.is_some() => {
-            let named = StatusRef::Name(name.clone());
-            Ok(statuses.iter().position(|status| is(status, &named)))
+/// Keeps the problems of a field, to report them with those of the others.
+fn collect<V: Default>(errors: &mut FieldErrors, result: Result<V>) -> Result<V> {
+    match result {
+        Err(Error::Domain { error: DomainError::Invalid(problems), .. }) => {
+            errors.extend_fields(problems);
+            Ok(V::default())
         }
-        (None, _) => Ok(None),
+        other => other,
     }
 }

@@ -2,24 +2,34 @@
 //!
 //! Counting stops at [`COUNT_LIMIT`]. A list with more records than that is read along the index of its
 //! order instead of being sorted, and paging into it is limited. [`plan`] writes the statements for both
-//! engines.
+//! engines. [`exact`] writes those of the API, whose pages, order and counts are always exact.
 
+mod conditions;
+mod cursor;
 mod dialect;
 #[cfg(test)]
 mod every_statement;
+mod exact;
+mod exact_page;
 mod plan;
 mod sort;
 
+pub(super) use conditions::{Filter, Parameter};
+pub(crate) use cursor::ListCursors;
+pub(super) use cursor::{Cursor, SortKey, SortValue};
 pub(crate) use dialect::Dialect;
 #[cfg(test)]
 pub(crate) use every_statement::every_statement;
-pub(super) use plan::{COMMON_TAG, Parameter, Plan};
+pub(super) use exact::{ExactOrder, ExactPlan, FEW, Reading, candidates};
+pub(super) use exact_page::{ExactPage, FoundRecord};
+pub(super) use plan::{COMMON_TAG, Plan};
 pub use sort::{Sort, SortColumn};
 
 use groma_domain::{
-    Kind, PersonId, RecordId, SearchTerm, StatusId, record::Priority, text::FIELD_SEPARATOR,
-    time::Date,
+    Kind, PersonId, RecordId, SearchTerm, StatusId, Timestamp, record::Priority,
+    text::FIELD_SEPARATOR, time::Date,
 };
+use groma_geo::Bbox;
 use rust_decimal::Decimal;
 
 /// Up to this number records are counted and sorted; beyond it there are "more than" this many.
@@ -32,6 +42,14 @@ pub struct RecordQuery {
     pub kind: Kind,
     /// The text they contain.
     pub term: Option<SearchTerm>,
+    /// Their reference.
+    pub reference: Option<String>,
+    /// Their external id.
+    pub external_id: Option<String>,
+    /// Created at this time or later.
+    pub created_since: Option<Timestamp>,
+    /// Changed at this time or later.
+    pub updated_since: Option<Timestamp>,
     /// Whether they are archived (folders) or completed (assignments).
     pub closed: Option<bool>,
     /// Their status.
@@ -48,6 +66,8 @@ pub struct RecordQuery {
     pub from: Option<Date>,
     /// Due or incurred on this day or earlier.
     pub until: Option<Date>,
+    /// Only folders and assignments that are due on no day.
+    pub is_undated: bool,
     /// A tag of a folder.
     pub tag: Option<String>,
     /// The client of a folder, in any spelling that folds to the same text.
@@ -66,6 +86,9 @@ pub struct RecordQuery {
     pub is_overspent: bool,
     /// Only folders that have geometries.
     pub has_bbox: bool,
+    /// Only folders whose bounding box meets this one. It can cross the antimeridian: west is then greater
+    /// than east.
+    pub bbox: Option<Bbox>,
     /// The order.
     pub sort: Sort,
     /// How many to skip.
@@ -81,6 +104,10 @@ impl RecordQuery {
         Self {
             kind,
             term: None,
+            reference: None,
+            external_id: None,
+            created_since: None,
+            updated_since: None,
             closed: None,
             status: StatusFilter::Any,
             person: None,
@@ -89,6 +116,7 @@ impl RecordQuery {
             budget: None,
             from: None,
             until: None,
+            is_undated: false,
             tag: None,
             client: None,
             category: None,
@@ -98,6 +126,7 @@ impl RecordQuery {
             max_amount: None,
             is_overspent: false,
             has_bbox: false,
+            bbox: None,
             sort: Sort::NEWEST,
             skip: 0,
             limit: 50,

@@ -7,18 +7,26 @@ mod change_set;
 mod commands;
 mod dashboard_queries;
 mod list_queries;
+mod operations;
 mod page_index;
 pub(crate) mod postgres;
 pub(crate) mod sqlite;
+mod status_commands;
+mod unlinked_features;
 
 pub(crate) use apply::ApplyChange;
-pub use change::{Change, Command, CommandOutcome, ReservedReferences, SaveTarget};
+pub use change::{Change, Command, CommandOutcome, ReservedReferences, SaveTarget, StatusTarget};
 pub use dashboard_queries::{MonthHours, PersonWorkload, WORK_LIMIT, Workload};
 pub use list_queries::{
     COUNT_LIMIT, RecordCount, RecordPage, RecordQuery, Sort, SortColumn, StatusFilter,
 };
 #[cfg(test)]
 pub(crate) use list_queries::{Dialect, every_statement};
+pub use operations::{
+    BatchOutcome, Operation, OperationBatch, OperationEffect, OperationOutcome, OperationResult,
+    Responder,
+};
+pub(crate) use unlinked_features::{DeletedLinks, UnlinkedFeatures};
 
 use crate::{
     Result,
@@ -29,11 +37,13 @@ use crate::{
 use apply::CheckChange;
 use bytes::Bytes;
 use groma_domain::{
-    DomainError, Kind, ListParams, Record, RecordId, Status, StatusId, WorkspaceId,
+    DomainError, Kind, ListParams, Record, RecordId, Status, StatusId, Timestamp, WorkspaceId,
     record::{LabelField, StoredDocument},
     reference::Key,
     time::Date,
 };
+use list_queries::{ExactPage, ListCursors, SortKey};
+use operations::ExecuteBatch;
 use page_index::PageIndexCache;
 use std::sync::Arc;
 use uuid::Uuid;
@@ -44,18 +54,56 @@ pub struct Page {
     pub documents: Vec<Vec<u8>>,
     /// How many items the whole list has.
     pub total: u64,
+    /// Where the pages around it are, if it was found by a cursor.
+    pub cursors: Option<PageCursors>,
+}
+
+/// The cursors of the pages around a page.
+pub struct PageCursors {
+    /// The page before, if there may be one.
+    pub previous: Option<String>,
+    /// The next page, if there may be one.
+    pub next: Option<String>,
+    /// The last page.
+    pub last: String,
 }
 
 impl Page {
-    /// The page of a list that was read whole; `document` renders an item.
-    pub(crate) fn of<T>(
-        items: &[T],
+    pub(crate) fn new(documents: Vec<Vec<u8>>, total: u64) -> Self {
+        Self { documents, total, cursors: None }
+    }
+
+    /// The page of a list that was read whole. Each item has a number, by which the list is sorted, and
+    /// `document` renders it. `list` names the list.
+    pub fn of<T>(
+        workspace: WorkspaceId,
+        list: &str,
+        items: &[(u64, T)],
         params: &ListParams,
         document: impl Fn(&T) -> Vec<u8>,
-    ) -> Self {
-        let skip = usize::try_from(params.offset()).unwrap_or(usize::MAX);
-        let documents = items.iter().skip(skip).take(params.limit as usize).map(document);
-        Self { documents: documents.collect(), total: items.len() as u64 }
+    ) -> Result<Self> {
+        let render = |(_, item): &(u64, T)| document(item);
+        let (limit, total) = (params.limit as usize, items.len() as u64);
+        let Some(cursor) = &params.cursor else {
+            let skip = usize::try_from(params.offset()).unwrap_or(usize::MAX);
+            return Ok(Self::new(items.iter().skip(skip).take(limit).map(render).collect(), total));
+        };
+        let cursors = ListCursors::new(workspace, list);
+        let cursor = cursors.decode(cursor, |value| value.is_none())?;
+        let beside = cursor.beside.as_ref().map(|key| key.position);
+        let found: Vec<_> = match cursor.is_backward {
+            true => {
+                let before = |(number, _): &&(u64, T)| beside.is_none_or(|key| *number < key);
+                items.iter().rev().filter(before).take(limit + 1).collect()
+            }
+            false => {
+                let after = |(number, _): &&(u64, T)| beside.is_none_or(|key| *number > key);
+                items.iter().filter(after).take(limit + 1).collect()
+            }
+        };
+        let keys = found.iter().map(|(position, _)| SortKey { value: None, position: *position });
+        let documents = found.iter().map(|item| render(item)).collect();
+        Ok(cursors.page(&cursor, params.limit, total, keys.collect(), documents))
     }
 }
 
@@ -127,6 +175,18 @@ impl Records {
         dispatch!(&self.engine, query(&self.caches, workspace, query))
     }
 
+    /// A page of the records that match a query, with the exact number of them: at the cursor, or after those
+    /// that the query skips.
+    pub(crate) async fn find(
+        &self,
+        workspace: WorkspaceId,
+        query: RecordQuery,
+        cursor: Option<&str>,
+    ) -> Result<Page> {
+        let page = ExactPage::new(workspace, query, cursor)?;
+        dispatch!(&self.engine, find(&self.caches, workspace, page))
+    }
+
     /// The number of records of each kind, in the order of [`Kind::ALL`].
     pub(crate) async fn totals(&self, workspace: WorkspaceId) -> Result<[u64; Kind::ALL.len()]> {
         dispatch!(&self.engine, totals(workspace))
@@ -173,14 +233,14 @@ impl Records {
         // There are few: they are read whole, and searched and paged here for both engines.
         let documents = dispatch!(&self.engine, statuses(workspace))?;
         let mut matching = Vec::with_capacity(documents.len());
-        for document in documents {
+        for (number, document) in documents {
             let status: Status = serde_json::from_slice(&document)?;
             let name = groma_domain::text::fold(&status.name);
             if params.term.as_ref().is_none_or(|term| name.contains(term.as_str())) {
-                matching.push(document);
+                matching.push((number, document));
             }
         }
-        Ok(Page::of(&matching, params, Clone::clone))
+        Page::of(workspace, "statuses", &matching, params, Clone::clone)
     }
 
     /// Up to `limit` records of a kind after a position, in the order of creation.
@@ -201,6 +261,17 @@ impl Records {
         match &self.engine {
             Engine::Sqlite(engine) => engine.transact(work).await,
             Engine::Postgres(engine) => engine.transact_grouped(workspace, work).await,
+        }
+    }
+
+    /// Executes the operations of a request.
+    pub(crate) async fn execute(&self, batch: OperationBatch) -> Result<BatchOutcome> {
+        let (workspace, is_small) = (batch.workspace, batch.operations.len() == 1);
+        let work = ExecuteBatch { batch, webhooks: self.webhooks.clone() };
+        match &self.engine {
+            // Large batches do not share their transaction: the others would wait for them.
+            Engine::Postgres(engine) if is_small => engine.transact_grouped(workspace, work).await,
+            engine => engine.transact(work).await,
         }
     }
 
@@ -236,6 +307,15 @@ pub(crate) trait RecordTx: WebhookTx {
         key: &Key,
     ) -> impl Future<Output = Result<Option<StoredRecord>>> + Send;
 
+    /// Up to `limit` records of a kind with an external ID, in the order of creation.
+    fn by_external_id(
+        &mut self,
+        workspace: WorkspaceId,
+        kind: Kind,
+        external_id: &str,
+        limit: usize,
+    ) -> impl Future<Output = Result<Vec<StoredRecord>>> + Send;
+
     /// The records of a kind that refer to `id`, in the order of creation.
     fn linked(
         &mut self,
@@ -265,6 +345,14 @@ pub(crate) trait RecordTx: WebhookTx {
         workspace: WorkspaceId,
         kind: Kind,
     ) -> impl Future<Output = Result<RecordCounters>> + Send;
+
+    /// Removes the links of features to deleted folders and assignments.
+    fn unlink_features(
+        &mut self,
+        workspace: WorkspaceId,
+        deleted: &DeletedLinks,
+        now: Timestamp,
+    ) -> impl Future<Output = Result<Vec<UnlinkedFeatures>>> + Send;
 
     /// Executes writes in their order.
     fn write_records(
@@ -342,8 +430,9 @@ pub(crate) struct RecordRow {
     position: u64,
     record: Record,
     document: StoredDocument,
-    /// The folded text that lists are sorted by.
+    /// The folded texts that lists are sorted by.
     title: String,
+    reference_key: String,
     search_text: String,
 }
 
@@ -385,10 +474,5 @@ pub(crate) enum RecordWrite {
         field: LabelField,
         value: String,
         difference: i64,
-    },
-    /// Features of a deleted folder or assignment keep their shapes and lose the link.
-    UnlinkFeatures {
-        kind: Kind,
-        id: RecordId,
     },
 }

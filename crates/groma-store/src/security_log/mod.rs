@@ -10,7 +10,9 @@ use crate::{
     engine::{Engine, dispatch, impl_work},
     people::PeopleTx,
 };
-use groma_domain::{PersonId, SecurityEntryId, Timestamp, UserId, WorkspaceId};
+use groma_domain::{
+    PersonId, SecurityEntryId, Timestamp, UserId, WorkspaceId, person::is_erased_address,
+};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -104,10 +106,33 @@ pub struct SecurityEntry {
     pub subject: Option<Uuid>,
     /// The email address of whom it was done to.
     pub subject_email: Option<String>,
+    /// Whether who did it was deleted or erased.
+    pub is_by_former: bool,
+    /// Whether whom it was done to was deleted or erased.
+    pub is_about_former: bool,
     /// The address of the client.
     pub address: Option<String>,
     /// More about it, a JSON object.
     pub details: Option<String>,
+}
+
+impl SecurityEntry {
+    /// Replaces the addresses of people who were erased by the fact that they were.
+    fn without_erased(self, has_subject_user: bool) -> Self {
+        let is_former = |email: &Option<String>, has_user: bool| match email {
+            Some(email) => is_erased_address(email),
+            None => has_user,
+        };
+        let is_by_former = is_former(&self.email, self.user.is_some());
+        let is_about_former = is_former(&self.subject_email, has_subject_user);
+        Self {
+            email: self.email.filter(|_| !is_by_former),
+            subject_email: self.subject_email.filter(|_| !is_about_former),
+            is_by_former,
+            is_about_former,
+            ..self
+        }
+    }
 }
 
 /// Which entries are read.

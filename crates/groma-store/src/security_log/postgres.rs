@@ -26,14 +26,15 @@ statements! {
             (SELECT user_id FROM people WHERE workspace_id = $5 AND id = $4),
             (SELECT user_id FROM people WHERE workspace_id = $5 AND id = $6))";
     RECENT_ENTRIES = "SELECT s.id, s.at, s.action, s.user_id, coalesce(u.email, p.email), s.workspace_id, w.name,
-            s.subject, coalesce(su.email, sp.email), s.address, s.details
+            s.subject, coalesce(su.email, sp.email), s.address, s.details, s.subject_user_id IS NOT NULL
         FROM security_log s
         LEFT JOIN users u ON u.id = s.user_id
         LEFT JOIN users su ON su.id = s.subject_user_id
         LEFT JOIN workspaces w ON w.id = s.workspace_id
         LEFT JOIN people p ON p.workspace_id = s.workspace_id AND p.id = s.person_id
         LEFT JOIN people sp ON sp.workspace_id = s.workspace_id AND sp.id = s.subject
-        WHERE ($1::uuid IS NULL OR s.workspace_id = $1 OR s.workspace_id IS NULL AND s.user_id IN
+        WHERE ($1::uuid IS NULL OR s.workspace_id = $1
+                OR s.workspace_id IS NULL AND coalesce(s.user_id, s.subject_user_id) IN
                 (SELECT m.user_id FROM people m WHERE m.workspace_id = $1 AND m.role IS NOT NULL))
             AND ($2::uuid IS NULL OR s.user_id = $2 OR s.subject_user_id = $2)
             AND ($3::text IS NULL OR starts_with(s.action, $3))
@@ -97,7 +98,7 @@ pub(super) async fn delete_older(engine: &Arc<Postgres>, before: Timestamp) -> R
 }
 
 fn read_entry(row: &Row) -> Result<SecurityEntry> {
-    Ok(SecurityEntry {
+    let entry = SecurityEntry {
         id: SecurityEntryId(row.try_get(0)?),
         at: Timestamp::from_millis(row.try_get(1)?),
         action: row.try_get(2)?,
@@ -109,5 +110,8 @@ fn read_entry(row: &Row) -> Result<SecurityEntry> {
         subject_email: row.try_get(8)?,
         address: row.try_get(9)?,
         details: row.try_get(10)?,
-    })
+        is_by_former: false,
+        is_about_former: false,
+    };
+    Ok(entry.without_erased(row.try_get(11)?))
 }

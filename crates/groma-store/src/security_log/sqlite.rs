@@ -28,14 +28,15 @@ statements! {
             (SELECT user_id FROM people WHERE ws = ?8 AND id = ?6))";
     INSERT_BACKUP = "INSERT INTO security_log (id, at, action) VALUES (?1, ?2, 'backup.started')";
     RECENT_ENTRIES = "SELECT s.id, s.at, s.action, s.user_id, coalesce(u.email, p.email), s.workspace_id, w.name,
-            s.subject, coalesce(su.email, sp.email), s.address, s.details
+            s.subject, coalesce(su.email, sp.email), s.address, s.details, s.subject_user_id IS NOT NULL
         FROM security_log s
         LEFT JOIN users u ON u.id = s.user_id
         LEFT JOIN users su ON su.id = s.subject_user_id
         LEFT JOIN workspaces w ON w.id = s.workspace_id
         LEFT JOIN people p ON p.ws = w.no AND p.id = s.person_id
         LEFT JOIN people sp ON sp.ws = w.no AND sp.id = s.subject
-        WHERE (?1 IS NULL OR s.workspace_id = ?1 OR s.workspace_id IS NULL AND s.user_id IN
+        WHERE (?1 IS NULL OR s.workspace_id = ?1
+                OR s.workspace_id IS NULL AND coalesce(s.user_id, s.subject_user_id) IN
                 (SELECT m.user_id FROM people m JOIN workspaces mw ON mw.no = m.ws
                  WHERE mw.id = ?1 AND m.role IS NOT NULL))
             AND (?2 IS NULL OR s.user_id = ?2 OR s.subject_user_id = ?2)
@@ -121,7 +122,7 @@ pub(super) async fn delete_older(engine: &Arc<Sqlite>, before: Timestamp) -> Res
 }
 
 fn read_entry(row: &Row<'_>) -> rusqlite::Result<SecurityEntry> {
-    Ok(SecurityEntry {
+    let entry = SecurityEntry {
         id: SecurityEntryId(row.get(0)?),
         at: Timestamp::from_millis(row.get(1)?),
         action: row.get(2)?,
@@ -133,5 +134,8 @@ fn read_entry(row: &Row<'_>) -> rusqlite::Result<SecurityEntry> {
         subject_email: row.get(8)?,
         address: row.get(9)?,
         details: row.get(10)?,
-    })
+        is_by_former: false,
+        is_about_former: false,
+    };
+    Ok(entry.without_erased(row.get(11)?))
 }

@@ -2,8 +2,12 @@
 
 use super::{StoredEndpoint, WebhookTarget};
 use crate::secret_encryption::{SecretCipher, is_encrypted};
-use groma_domain::{DeliveryId, EndpointId, Event, Timestamp, WorkspaceId, webhook::Endpoint};
+use groma_domain::{
+    DeliveryId, EndpointId, Event, Timestamp, WorkspaceId,
+    webhook::{DeliveryDocument, DeliveryStatus, Endpoint},
+};
 use std::{collections::HashMap, sync::Arc};
+use uuid::Uuid;
 
 /// An endpoint and its health.
 #[derive(Clone, Debug)]
@@ -40,21 +44,35 @@ pub enum DeliveryState {
     Delivered,
     /// The last attempt failed.
     Failed,
+    /// It is not sent, because personal data was erased from its event.
+    Cancelled,
 }
 
 impl DeliveryState {
     /// Every state with its name.
-    pub const NAMES: [(&'static str, Self); 4] = [
+    pub const NAMES: [(&'static str, Self); 5] = [
         ("waiting", Self::Waiting),
         ("sending", Self::Sending),
         ("delivered", Self::Delivered),
         ("failed", Self::Failed),
+        ("cancelled", Self::Cancelled),
     ];
 
     /// Its name.
     #[must_use]
     pub fn name(self) -> &'static str {
         Self::NAMES[self as usize].0
+    }
+
+    /// The status that the API shows.
+    #[must_use]
+    pub fn status(self) -> DeliveryStatus {
+        match self {
+            Self::Waiting | Self::Sending => DeliveryStatus::Waiting,
+            Self::Delivered => DeliveryStatus::Delivered,
+            Self::Failed => DeliveryStatus::Failed,
+            Self::Cancelled => DeliveryStatus::Cancelled,
+        }
     }
 
     pub(crate) fn number(self) -> i16 {
@@ -66,6 +84,7 @@ impl DeliveryState {
             0 => Self::Waiting,
             1 => Self::Sending,
             2 => Self::Delivered,
+            4 => Self::Cancelled,
             _ => Self::Failed,
         }
     }
@@ -78,6 +97,8 @@ pub struct DeliveryFilter {
     pub endpoint: EndpointId,
     /// In this state.
     pub state: Option<DeliveryState>,
+    /// With this status.
+    pub status: Option<DeliveryStatus>,
     /// Of this event.
     pub event: Option<Event>,
     /// Created at this time or later.
@@ -88,22 +109,46 @@ pub struct DeliveryFilter {
     pub before: Option<DeliveryId>,
     /// How many at most.
     pub limit: u32,
+    /// How many to leave out first.
+    pub offset: u64,
 }
 
 impl DeliveryFilter {
     /// All deliveries of an endpoint, page by page.
     #[must_use]
     pub fn of(endpoint: EndpointId) -> Self {
-        let (state, event, since, until, before) = (None, None, None, None, None);
-        Self { endpoint, state, event, since, until, before, limit: 50 }
+        Self {
+            endpoint,
+            state: None,
+            status: None,
+            event: None,
+            since: None,
+            until: None,
+            before: None,
+            limit: 50,
+            offset: 0,
+        }
+    }
+
+    /// The numbers of the first and the last state, both included.
+    pub(crate) fn states(&self) -> (i16, i16) {
+        let of_status = self.status.map(|status| {
+            let states = DeliveryState::NAMES.map(|(_, state)| state).into_iter();
+            let numbers = states.filter(|state| state.status() == status);
+            let numbers: Vec<i16> = numbers.map(DeliveryState::number).collect();
+            let first = numbers.first().copied().unwrap_or_default();
+            (first, numbers.last().copied().unwrap_or_default())
+        });
+        let of_state = self.state.map(|state| (state.number(), state.number()));
+        of_state.or(of_status).unwrap_or((0, i16::MAX))
     }
 
     /// The first and the last id in the range, both included. Ids rise with time.
-    pub(crate) fn bounds(&self) -> (uuid::Uuid, uuid::Uuid) {
-        let least = self.since.map_or(uuid::Uuid::nil(), |since| first_id(since).0);
-        let most = self.until.map_or(uuid::Uuid::max(), |until| first_id(until).0);
+    pub(crate) fn bounds(&self) -> (Uuid, Uuid) {
+        let least = self.since.map_or(Uuid::nil(), |since| first_id(since).0);
+        let most = self.until.map_or(Uuid::max(), |until| first_id(until).0);
         let most = match self.before {
-            Some(before) => most.min(uuid::Uuid::from_u128(before.0.as_u128().saturating_sub(1))),
+            Some(before) => most.min(Uuid::from_u128(before.0.as_u128().saturating_sub(1))),
             None => most,
         };
         (least, most)
@@ -113,7 +158,7 @@ impl DeliveryFilter {
 /// The lowest id that a delivery created at this time can have.
 pub(super) fn first_id(time: Timestamp) -> DeliveryId {
     let millis = u128::from(u64::try_from(time.as_millis()).unwrap_or_default());
-    DeliveryId(uuid::Uuid::from_u128(millis << 80))
+    DeliveryId(Uuid::from_u128(millis << 80))
 }
 
 /// A delivery in a list.
@@ -125,6 +170,8 @@ pub struct DeliveryRow {
     pub endpoint: EndpointId,
     /// Its event.
     pub event: Event,
+    /// The record, feature or layer that the event is about. For a test, the endpoint.
+    pub subject: Uuid,
     /// Whether it only tests the endpoint.
     pub is_test: bool,
     /// Its state.
@@ -141,6 +188,26 @@ pub struct DeliveryRow {
     pub last_status: Option<u16>,
     /// The last error.
     pub last_error: Option<String>,
+    /// When personal data was erased from its event. It is not sent again: its body has changed.
+    pub erased_at: Option<Timestamp>,
+}
+
+impl DeliveryRow {
+    /// The delivery as the API shows it.
+    #[must_use]
+    pub fn document(&self) -> DeliveryDocument {
+        let status = self.state.status();
+        DeliveryDocument {
+            id: self.id,
+            event: self.event.name(),
+            record_id: (!self.is_test).then_some(self.subject),
+            status,
+            attempts: self.attempts,
+            next_attempt_at: self.due_at,
+            created_at: self.created_at,
+            delivered_at: self.finished_at.filter(|_| status == DeliveryStatus::Delivered),
+        }
+    }
 }
 
 /// An attempt in the log.
@@ -171,6 +238,15 @@ pub struct DeliveryDetail {
     pub attempts: Vec<AttemptRow>,
 }
 
+/// A step of sending deliveries again.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RedeliveryStep {
+    pub(super) endpoint: EndpointId,
+    pub(super) status: DeliveryStatus,
+    /// The first and the last id, both included.
+    pub(super) ids: (Uuid, Uuid),
+}
+
 /// The event of a delivery, from which its body is made.
 pub(super) struct EventData {
     pub(super) at: Timestamp,
@@ -192,7 +268,7 @@ pub struct SecretsState {
 
 impl SecretsState {
     /// Adds one stored secret.
-    pub(super) fn count(&mut self, cipher: &SecretCipher, endpoint: uuid::Uuid, secret: &[u8]) {
+    pub(super) fn count(&mut self, cipher: &SecretCipher, endpoint: Uuid, secret: &[u8]) {
         if !is_encrypted(secret) {
             self.plain += 1;
         } else if cipher.decrypt(endpoint.as_bytes(), secret).is_ok() {

@@ -1,29 +1,36 @@
 //! Endpoints and deliveries as members see them, and redelivery.
 
 use super::{
-    DeliveryDetail, DeliveryFilter, DeliveryRow, EndpointHealth, PastDelivery, SecretsState,
-    WebhookTx, Webhooks,
+    DeliveryDetail, DeliveryFilter, DeliveryRow, DeliveryState, EndpointHealth, PastDelivery,
+    SecretsState, WebhookContext, WebhookRequest, WebhookTx, Webhooks,
+    deliveries::{RedeliveryStep, first_id},
     endpoints::{authorize, endpoint_not_found},
     postgres, sqlite,
 };
 use crate::{
-    Actor, Result,
+    Result,
+    actor::AuthorizedActor,
     audit_log::NewAuditEntry,
     engine::{dispatch, impl_work},
+    idempotency::{self, Outcome},
     secret_encryption::SecretsToEncrypt,
 };
 use groma_domain::{
-    DeliveryId, DomainError, EndpointId, Timestamp, WorkspaceId,
-    webhook::{self},
+    DeliveryId, DomainError, EndpointId, Timestamp, Violation, WorkspaceId,
+    webhook::{self, DeliveryDocument, DeliveryStatus},
 };
+use std::sync::Arc;
+use uuid::Uuid;
 
-/// Which deliveries to send again.
+/// Which deliveries of an endpoint to send again: all in this state that were created at this time or later.
 #[derive(Clone, Copy, Debug)]
-pub enum Redeliver {
-    /// This one. If it waits, it is due now; if it has ended, its schedule starts over.
-    One(DeliveryId),
-    /// Every failed delivery of an endpoint that was created at this time or later.
-    FailedSince(EndpointId, Timestamp),
+pub struct RedeliverySince {
+    /// The endpoint.
+    pub endpoint: EndpointId,
+    /// The status. Waiting ones are due now; the schedule of others starts over.
+    pub status: DeliveryStatus,
+    /// When they were created, at the earliest.
+    pub since: Timestamp,
 }
 
 fn delivery_not_found(delivery: DeliveryId) -> DomainError {
@@ -31,7 +38,9 @@ fn delivery_not_found(delivery: DeliveryId) -> DomainError {
 }
 
 impl_work! {
-    LogRedelivery => ();
+    RedeliverOne => Outcome<DeliveryDocument>;
+    BeginRedelivery => Outcome<()>;
+    EndRedelivery => ();
 }
 
 impl Webhooks {
@@ -62,6 +71,15 @@ impl Webhooks {
         dispatch!(&self.engine, deliveries(workspace, filter))
     }
 
+    /// How many deliveries of an endpoint there are, whatever the limit of the filter.
+    pub(crate) async fn count_deliveries(
+        &self,
+        workspace: WorkspaceId,
+        filter: DeliveryFilter,
+    ) -> Result<u64> {
+        dispatch!(&self.engine, count_deliveries(workspace, filter))
+    }
+
     /// One delivery with its body and every attempt.
     pub(crate) async fn delivery(
         &self,
@@ -75,41 +93,44 @@ impl Webhooks {
         Ok(DeliveryDetail { delivery: row, body, attempts })
     }
 
-    /// Sends deliveries again; returns how many.
+    /// Sends a delivery again: if it waits, it is due now; if it has ended, its schedule starts over.
     pub(crate) async fn redeliver(
         &self,
-        workspace: WorkspaceId,
-        actor: Actor,
-        which: Redeliver,
-        now: Timestamp,
-    ) -> Result<u64> {
-        let endpoint = match which {
-            Redeliver::One(delivery) => self.delivery(workspace, delivery).await?.delivery.endpoint,
-            Redeliver::FailedSince(endpoint, _) => {
-                self.endpoint(workspace, endpoint).await?;
-                endpoint
-            }
-        };
-        self.engine.transact(LogRedelivery { workspace, actor, endpoint, which, now }).await?;
-        match which {
-            Redeliver::One(delivery) => {
-                dispatch!(&self.engine, redeliver_one(&self.context, workspace, delivery, now))
-            }
-            Redeliver::FailedSince(endpoint, since) => {
-                let mut sent = 0;
-                loop {
-                    // In small steps, so that others can write in between.
-                    let step = dispatch!(
-                        &self.engine,
-                        redeliver_failed(&self.context, workspace, endpoint, since, now)
-                    )?;
-                    sent += step;
-                    if step == 0 {
-                        return Ok(sent);
-                    }
-                }
-            }
+        request: WebhookRequest,
+        delivery: DeliveryId,
+    ) -> Result<Outcome<DeliveryDocument>> {
+        let context = self.context.clone();
+        self.engine.transact(RedeliverOne { request, delivery, context }).await
+    }
+
+    /// Sends deliveries of an endpoint again; returns how many.
+    pub(crate) async fn redeliver_since(
+        &self,
+        request: WebhookRequest,
+        which: RedeliverySince,
+    ) -> Result<Outcome<u64>> {
+        let (workspace, now) = (request.workspace, request.now);
+        self.endpoint(workspace, which.endpoint).await?;
+        let context = self.context.clone();
+        let begin = BeginRedelivery { request: request.clone(), which, context: context.clone() };
+        if let Outcome::Replayed(response) = self.engine.transact(begin).await? {
+            return Ok(Outcome::Replayed(response));
         }
+        // Those that are created from now on are sent anyway.
+        let last = first_id(now.plus_millis(1)).0;
+        let mut first = first_id(which.since).0;
+        let mut sent = 0;
+        loop {
+            // In small steps, so that others can write in between.
+            let RedeliverySince { endpoint, status, .. } = which;
+            let step = RedeliveryStep { endpoint, status, ids: (first, last) };
+            let ids = dispatch!(&self.engine, redeliver(&self.context, workspace, step, now))?;
+            let Some(max) = ids.iter().max() else { break };
+            sent += ids.len() as u64;
+            first = Uuid::from_u128(max.as_u128().saturating_add(1));
+        }
+        self.engine.transact(EndRedelivery { request, sent, context }).await?;
+        Ok(Outcome::First(sent))
     }
 
     /// Writes past deliveries of an endpoint into the log.
@@ -128,43 +149,109 @@ impl Webhooks {
         dispatch!(&self.engine, secrets_state(&self.context))
     }
 
-    /// Encrypts every unencrypted secret; returns how many there were.
-    pub(crate) async fn encrypt_secrets(&self) -> Result<u64> {
-        dispatch!(&self.engine, encrypt_secrets(&self.context, SecretsToEncrypt::Plain))
-    }
-
-    /// Encrypts every secret again, with the current key; returns how many.
-    pub(crate) async fn reencrypt_secrets(&self) -> Result<u64> {
-        dispatch!(&self.engine, encrypt_secrets(&self.context, SecretsToEncrypt::All))
+    /// Encrypts secrets: the unencrypted ones, or all with the current key. Returns how many.
+    pub(crate) async fn encrypt_secrets(&self, which: SecretsToEncrypt) -> Result<u64> {
+        dispatch!(&self.engine, encrypt_secrets(&self.context, which))
     }
 }
 
-/// Logs who sent deliveries again.
 #[derive(Clone)]
-struct LogRedelivery {
-    workspace: WorkspaceId,
-    actor: Actor,
-    endpoint: EndpointId,
-    which: Redeliver,
-    now: Timestamp,
+struct RedeliverOne {
+    request: WebhookRequest,
+    delivery: DeliveryId,
+    context: Arc<WebhookContext>,
 }
 
-impl LogRedelivery {
-    async fn run<T: WebhookTx>(self, tx: &mut T) -> Result<()> {
-        let Self { workspace, actor, endpoint, which, now } = self;
+impl RedeliverOne {
+    async fn run<T: WebhookTx>(self, tx: &mut T) -> Result<Outcome<DeliveryDocument>> {
+        let Self { request, delivery, context } = self;
+        let WebhookRequest { workspace, actor, now, idempotent } = request;
+        let cipher = context.cipher();
         let (_, actor) = authorize(tx, workspace, actor, now).await?;
-        let what = match which {
-            Redeliver::One(delivery) => serde_json::json!({ "delivery": delivery }),
-            Redeliver::FailedSince(_, since) => serde_json::json!({ "failedSince": since }),
-        };
-        let entry = NewAuditEntry {
-            at: now,
-            actor: actor.person,
-            action: "webhook.redelivered",
-            subject: endpoint.0,
-            before: None,
-            after: Some(what.to_string()),
-        };
-        tx.log(workspace, entry).await
+        let replayed = idempotency::find(tx, workspace, idempotent.as_ref(), cipher, now).await?;
+        if let Some(response) = replayed {
+            return Ok(Outcome::Replayed(response));
+        }
+        let find = tx.delivery(workspace, delivery).await?;
+        let row = find.ok_or_else(|| delivery_not_found(delivery))?;
+        if row.erased_at.is_some() {
+            return Err(DomainError::invalid("delivery", Violation::EventErased).into());
+        }
+        let what = serde_json::json!({ "delivery": delivery });
+        tx.log(workspace, entry(actor, now, row.endpoint, &what)).await?;
+        let mut document = row.document();
+        if row.state != DeliveryState::Sending {
+            tx.redeliver(workspace, delivery, now, &context).await?;
+            document.status = DeliveryStatus::Waiting;
+            document.next_attempt_at = Some(now);
+            document.delivered_at = None;
+        }
+        let response = serde_json::to_vec(&document)?;
+        idempotency::save(tx, workspace, idempotent, &response, cipher, now).await?;
+        Ok(Outcome::First(document))
+    }
+}
+
+/// Logs who sends deliveries again, unless the same request was handled before.
+#[derive(Clone)]
+struct BeginRedelivery {
+    request: WebhookRequest,
+    which: RedeliverySince,
+    context: Arc<WebhookContext>,
+}
+
+impl BeginRedelivery {
+    async fn run<T: WebhookTx>(self, tx: &mut T) -> Result<Outcome<()>> {
+        let Self { request, which, context } = self;
+        let WebhookRequest { workspace, actor, now, idempotent } = request;
+        let cipher = context.cipher();
+        let (_, actor) = authorize(tx, workspace, actor, now).await?;
+        let replayed = idempotency::find(tx, workspace, idempotent.as_ref(), cipher, now).await?;
+        if let Some(response) = replayed {
+            return Ok(Outcome::Replayed(response));
+        }
+        let what = serde_json::json!({ "status": which.status, "since": which.since });
+        tx.log(workspace, entry(actor, now, which.endpoint, &what)).await?;
+        Ok(Outcome::First(()))
+    }
+}
+
+/// Keeps the response of a request that sent deliveries again. A request that is repeated before that finds
+/// nothing left to send.
+#[derive(Clone)]
+struct EndRedelivery {
+    request: WebhookRequest,
+    sent: u64,
+    context: Arc<WebhookContext>,
+}
+
+impl EndRedelivery {
+    async fn run<T: WebhookTx>(self, tx: &mut T) -> Result<()> {
+        let Self { request, sent, context } = self;
+        let WebhookRequest { workspace, now, idempotent, .. } = request;
+        let response = redelivered(sent).to_string();
+        let cipher = context.cipher();
+        idempotency::save(tx, workspace, idempotent, response.as_bytes(), cipher, now).await
+    }
+}
+
+/// How many deliveries are sent again, as JSON.
+pub fn redelivered(count: u64) -> serde_json::Value {
+    serde_json::json!({ "redelivered": count })
+}
+
+fn entry(
+    actor: AuthorizedActor,
+    at: Timestamp,
+    endpoint: EndpointId,
+    what: &serde_json::Value,
+) -> NewAuditEntry {
+    NewAuditEntry {
+        at,
+        actor: actor.into(),
+        action: "webhook.redelivered",
+        subject: endpoint.0,
+        before: None,
+        after: Some(what.to_string()),
     }
 }

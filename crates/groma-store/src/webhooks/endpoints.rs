@@ -1,22 +1,31 @@
 //! Creating, changing and deleting endpoints.
 
 use super::{
-    NewDelivery, NewEvent, StoredEndpoint, WebhookContext, WebhookTx, WebhookWrite, Webhooks,
-    decrypt, encrypt,
+    NewDelivery, NewEvent, StoredEndpoint, WebhookContext, WebhookRequest, WebhookTx, WebhookWrite,
+    Webhooks, decrypt, encrypt,
 };
 use crate::{
-    Actor, Result,
+    Actor, Precondition, Result,
     actor::AuthorizedActor,
     audit_log::NewAuditEntry,
     engine::{impl_work, random},
-    idempotency::{self, IdempotentRequest},
+    idempotency::{self, IdempotentRequest, Outcome},
     workspaces::{self, LockedWorkspace},
 };
 use groma_domain::{
-    DeliveryId, DomainError, EndpointId, Permission, RecordId, Timestamp, WorkspaceId,
-    webhook::{self, Endpoint, EndpointInput, EventFilter, MAX_ENDPOINTS, SigningSecret},
+    DeliveryId, DomainError, EndpointId, FieldErrors, Permission, RecordId, Timestamp, Violation,
+    WorkspaceId,
+    input::Field,
+    webhook::{
+        self, DeliveryDocument, DeliveryStatus, Endpoint, EndpointFilter, EndpointInput,
+        EventFilter, MAX_ENDPOINTS, SigningSecret,
+    },
 };
 use std::sync::Arc;
+use uuid::Uuid;
+
+/// What messages call an endpoint.
+const ENDPOINT: &str = "webhook endpoint";
 
 /// An endpoint to be created.
 #[derive(Clone)]
@@ -37,7 +46,7 @@ pub struct NewEndpoint {
 #[derive(Debug)]
 pub enum EndpointOutcome {
     /// The endpoint was created with this secret.
-    Created(Endpoint, SigningSecret),
+    Created(Box<Endpoint>, SigningSecret),
     /// The same request was handled before; this was the response.
     Replayed(Vec<u8>),
 }
@@ -45,17 +54,27 @@ pub enum EndpointOutcome {
 /// A secret that replaces another.
 #[derive(Debug)]
 pub struct RotatedSecret {
+    /// The endpoint.
+    pub endpoint: Endpoint,
     /// The new secret.
     pub secret: SigningSecret,
     /// Until when deliveries are signed with the previous secret too.
     pub previous_until: Timestamp,
 }
 
+/// The reason for an endpoint that a client of the API has disabled.
+pub const DISABLED_BY_API: &str = "Disabled through the API";
+
 /// A change to an endpoint.
 #[derive(Clone, Debug)]
 pub enum EndpointChange {
-    /// Changes address, events or description. `None` keeps a field; an empty description removes it.
-    Edit(EndpointInput),
+    /// Changes the fields that are given.
+    Edit {
+        /// The new values.
+        input: Box<EndpointInput>,
+        /// What the endpoint must be before.
+        precondition: Option<Precondition>,
+    },
     /// Enables it; waiting deliveries resume.
     Enable,
     /// Disables it for this reason.
@@ -94,16 +113,13 @@ impl Webhooks {
     /// Gives an endpoint a new secret. For a while, deliveries are signed with the previous one too.
     pub(crate) async fn rotate_secret(
         &self,
-        workspace: WorkspaceId,
-        actor: Actor,
+        request: WebhookRequest,
         endpoint: EndpointId,
         secret: Option<SigningSecret>,
         overlap_millis: i64,
-        now: Timestamp,
-    ) -> Result<RotatedSecret> {
+    ) -> Result<Outcome<RotatedSecret>> {
         let context = self.context.clone();
-        let rotate =
-            RotateSecret { workspace, actor, endpoint, secret, overlap_millis, now, context };
+        let rotate = RotateSecret { request, endpoint, secret, overlap_millis, context };
         self.engine.transact(rotate).await
     }
 
@@ -129,22 +145,20 @@ impl Webhooks {
     /// Queues a test event for an endpoint.
     pub(crate) async fn test(
         &self,
-        workspace: WorkspaceId,
-        actor: Actor,
+        request: WebhookRequest,
         endpoint: EndpointId,
-        now: Timestamp,
-    ) -> Result<DeliveryId> {
+    ) -> Result<Outcome<DeliveryDocument>> {
         let context = self.context.clone();
-        self.engine.transact(Test { workspace, actor, endpoint, now, context }).await
+        self.engine.transact(Test { request, endpoint, context }).await
     }
 }
 
 impl_work! {
     Create => EndpointOutcome;
     Update => Endpoint;
-    RotateSecret => RotatedSecret;
+    RotateSecret => Outcome<RotatedSecret>;
     Delete => ();
-    Test => DeliveryId;
+    Test => Outcome<DeliveryDocument>;
 }
 
 #[derive(Clone)]
@@ -166,13 +180,16 @@ impl Create {
             let full = format!("a workspace can have at most {MAX_ENDPOINTS} endpoints");
             return Err(DomainError::invalid("url", format!("cannot be added: {full}")).into());
         }
-        let url = draft.url.ok_or_else(|| DomainError::invalid("url", "is required"))?;
+        let url = draft.url.ok_or_else(|| DomainError::invalid("url", Violation::Required))?;
+        let filter = draft.filter.into_option().flatten().and_then(|filter| filter.apply(None));
+        require_existing(tx, workspace, filter.as_ref(), None).await?;
         let secret = draft.secret.unwrap_or_else(|| SigningSecret::new(random()));
         let endpoint = Endpoint {
             id: EndpointId::new(now, random()),
             url,
-            description: draft.description,
+            description: draft.description.into_option().flatten(),
             events: draft.events.unwrap_or_else(EventFilter::all),
+            filter,
             enabled: true,
             disabled_reason: None,
             created_at: now,
@@ -189,13 +206,9 @@ impl Create {
         let entry = entry(actor, now, "webhook.created", endpoint.id, None, Some(&endpoint))?;
         tx.write_endpoint(workspace, WebhookWrite::Insert(stored), &context).await?;
         tx.log(workspace, entry).await?;
-        if let Some(request) = request {
-            let response = endpoint_with_secret(&endpoint, &secret).to_string();
-            let owner = request.key.owner();
-            let response = cipher.encrypt(owner.as_bytes(), response.as_bytes())?;
-            tx.save_response(workspace, request, response, now).await?;
-        }
-        Ok(EndpointOutcome::Created(endpoint, secret))
+        let response = endpoint_with_secret(&endpoint, &secret).to_string();
+        idempotency::save(tx, workspace, request, response.as_bytes(), cipher, now).await?;
+        Ok(EndpointOutcome::Created(Box::new(endpoint), secret))
     }
 }
 
@@ -217,13 +230,17 @@ impl Update {
         let before = stored.endpoint.clone();
         let after = &mut stored.endpoint;
         let action = match change {
-            EndpointChange::Edit(draft) => {
-                after.url = draft.url.unwrap_or_else(|| before.url.clone());
-                after.events = draft.events.unwrap_or_else(|| before.events.clone());
-                if let Some(description) = draft.description {
-                    after.description = Some(description).filter(|text| !text.is_empty());
+            EndpointChange::Edit { input, precondition } => {
+                if let Some(precondition) = precondition
+                    && !precondition.is_met(&serde_json::to_vec(&before)?)
+                {
+                    let (resource, key) = (ENDPOINT, endpoint.to_string());
+                    return Err(DomainError::PreconditionFailed { resource, key }.into());
                 }
-                "webhook.updated"
+                let action = edit(&mut stored, *input);
+                let (new, old) = (stored.endpoint.filter.as_ref(), before.filter.as_ref());
+                require_existing(tx, workspace, new, old).await?;
+                action
             }
             EndpointChange::Enable => {
                 (after.enabled, after.disabled_reason) = (true, None);
@@ -253,22 +270,84 @@ impl Update {
     }
 }
 
+/// Sets the fields that are given; returns the name of the change.
+fn edit(stored: &mut StoredEndpoint, input: EndpointInput) -> &'static str {
+    let endpoint = &mut stored.endpoint;
+    let was_enabled = endpoint.enabled;
+    let EndpointInput { url, events, description, filter, enabled, secret: _ } = input;
+    if let Some(enabled) = enabled.filter(|enabled| *enabled != was_enabled) {
+        endpoint.enabled = enabled;
+        endpoint.disabled_reason = (!enabled).then(|| DISABLED_BY_API.to_owned());
+        // The five days of failing start over.
+        stored.failing_since = None;
+    }
+    let toggled = endpoint.clone();
+    endpoint.url = url.unwrap_or_else(|| toggled.url.clone());
+    endpoint.events = events.unwrap_or_else(|| toggled.events.clone());
+    endpoint.description = description.or(toggled.description.clone());
+    if let Field::Set(filter) = filter {
+        endpoint.filter = filter.and_then(|filter| filter.apply(toggled.filter.clone()));
+    }
+    match (*endpoint == toggled, was_enabled, endpoint.enabled) {
+        (true, false, true) => "webhook.enabled",
+        (true, true, false) => "webhook.disabled",
+        _ => "webhook.updated",
+    }
+}
+
+/// Rejects folders and layers of a filter that do not exist. Those that the previous filter has may have
+/// been deleted since.
+async fn require_existing<T: WebhookTx>(
+    tx: &mut T,
+    workspace: WorkspaceId,
+    filter: Option<&EndpointFilter>,
+    previous: Option<&EndpointFilter>,
+) -> Result<()> {
+    let ids = |filter: Option<&EndpointFilter>| -> [Vec<Uuid>; 2] {
+        let folders = filter.and_then(|filter| filter.folder_ids.as_ref());
+        let layers = filter.and_then(|filter| filter.layer_ids.as_ref());
+        [
+            folders.into_iter().flatten().map(|id| id.0).collect(),
+            layers.into_iter().flatten().map(|id| id.0).collect(),
+        ]
+    };
+    let ([folders, layers], known) = (ids(filter), ids(previous));
+    if [&folders, &layers] == [&known[0], &known[1]] {
+        return Ok(());
+    }
+    let existing = tx.existing_ids(workspace, folders.clone(), layers.clone()).await?;
+    let mut errors = FieldErrors::default();
+    for (name, ids, known) in [("folderIds", &folders, &known[0]), ("layerIds", &layers, &known[1])]
+    {
+        for (index, id) in ids.iter().enumerate() {
+            if !existing.contains(id) && !known.contains(id) {
+                let key = id.to_string();
+                errors.add(&format!("filter/{name}/{index}"), Violation::NotFound { key });
+            }
+        }
+    }
+    Ok(errors.finish(Some(()))?)
+}
+
 #[derive(Clone)]
 struct RotateSecret {
-    workspace: WorkspaceId,
-    actor: Actor,
+    request: WebhookRequest,
     endpoint: EndpointId,
     secret: Option<SigningSecret>,
     overlap_millis: i64,
-    now: Timestamp,
     context: Arc<WebhookContext>,
 }
 
 impl RotateSecret {
-    async fn run<T: WebhookTx>(self, tx: &mut T) -> Result<RotatedSecret> {
-        let Self { workspace, actor, endpoint, secret, overlap_millis, now, context } = self;
+    async fn run<T: WebhookTx>(self, tx: &mut T) -> Result<Outcome<RotatedSecret>> {
+        let Self { request, endpoint, secret, overlap_millis, context } = self;
+        let WebhookRequest { workspace, actor, now, idempotent } = request;
         let cipher = context.cipher();
         let (_, actor) = authorize(tx, workspace, actor, now).await?;
+        let replayed = idempotency::find(tx, workspace, idempotent.as_ref(), cipher, now).await?;
+        if let Some(response) = replayed {
+            return Ok(Outcome::Replayed(response));
+        }
         let mut stored = find(tx, workspace, endpoint).await?;
         let secret = secret.unwrap_or_else(|| SigningSecret::new(random()));
         let previous_until = now.plus_millis(overlap_millis.max(0));
@@ -283,7 +362,9 @@ impl RotateSecret {
         let entry = entry(actor, now, "webhook.secretRotated", endpoint, None, Some(&after))?;
         tx.write_endpoint(workspace, WebhookWrite::Update(stored), &context).await?;
         tx.log(workspace, entry).await?;
-        Ok(RotatedSecret { secret, previous_until })
+        let response = endpoint_with_secret(&after, &secret).to_string();
+        idempotency::save(tx, workspace, idempotent, response.as_bytes(), cipher, now).await?;
+        Ok(Outcome::First(RotatedSecret { endpoint: after, secret, previous_until }))
     }
 }
 
@@ -310,27 +391,31 @@ impl Delete {
 
 #[derive(Clone)]
 struct Test {
-    workspace: WorkspaceId,
-    actor: Actor,
+    request: WebhookRequest,
     endpoint: EndpointId,
-    now: Timestamp,
     context: Arc<WebhookContext>,
 }
 
 impl Test {
-    async fn run<T: WebhookTx>(self, tx: &mut T) -> Result<DeliveryId> {
-        let Self { workspace, actor, endpoint, now, context } = self;
+    async fn run<T: WebhookTx>(self, tx: &mut T) -> Result<Outcome<DeliveryDocument>> {
+        let Self { request, endpoint, context } = self;
+        let WebhookRequest { workspace, actor, now, idempotent } = request;
+        let cipher = context.cipher();
         let (locked, actor) = authorize(tx, workspace, actor, now).await?;
+        let replayed = idempotency::find(tx, workspace, idempotent.as_ref(), cipher, now).await?;
+        if let Some(response) = replayed {
+            return Ok(Outcome::Replayed(response));
+        }
         find(tx, workspace, endpoint).await?;
         let targets = context.targets(tx, workspace, locked.endpoints_version).await?;
         let target = targets.iter().find(|target| target.endpoint == endpoint);
-        let disabled = || DomainError::invalid("endpoint", "is disabled; enable it first");
+        let disabled = || DomainError::invalid(ENDPOINT, Violation::EndpointDisabled);
         let target = Arc::clone(target.ok_or_else(disabled)?);
         let id = DeliveryId::new(now, random());
         let sample = webhook::sample_document(workspace, RecordId::new(now, random()), now);
         let entry = NewAuditEntry {
             at: now,
-            actor: actor.person,
+            actor: actor.into(),
             action: "webhook.tested",
             subject: endpoint.0,
             before: None,
@@ -344,7 +429,19 @@ impl Test {
             deliveries: vec![NewDelivery { id, target, slot }],
         };
         tx.log_events(workspace, vec![event], &context).await?;
-        Ok(id)
+        let document = DeliveryDocument {
+            id,
+            event: webhook::TEST_EVENT.name(),
+            record_id: None,
+            status: DeliveryStatus::Waiting,
+            attempts: 0,
+            next_attempt_at: Some(now),
+            created_at: now,
+            delivered_at: None,
+        };
+        let response = serde_json::to_vec(&document)?;
+        idempotency::save(tx, workspace, idempotent, &response, cipher, now).await?;
+        Ok(Outcome::First(document))
     }
 }
 
@@ -381,7 +478,7 @@ fn entry(
     let json = |endpoint: Option<&Endpoint>| endpoint.map(serde_json::to_string).transpose();
     Ok(NewAuditEntry {
         at,
-        actor: actor.person,
+        actor: actor.into(),
         action,
         subject: endpoint.0,
         before: json(before)?,
@@ -390,5 +487,5 @@ fn entry(
 }
 
 pub(super) fn endpoint_not_found(endpoint: EndpointId) -> DomainError {
-    DomainError::NotFound { resource: "webhook endpoint", key: endpoint.to_string() }
+    DomainError::NotFound { resource: ENDPOINT, key: endpoint.to_string() }
 }

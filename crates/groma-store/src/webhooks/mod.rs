@@ -7,6 +7,7 @@ mod delivery_queue;
 mod endpoints;
 mod outbox;
 pub(crate) mod postgres;
+mod request;
 pub(crate) mod sqlite;
 
 pub use deliveries::{
@@ -14,29 +15,35 @@ pub use deliveries::{
     DeliveryState, DueEndpoint, EndpointHealth, LeaseRequest, NextStep, PastAttempt, PastDelivery,
     SecretsState,
 };
-pub use delivery_log::Redeliver;
+pub use delivery_log::{RedeliverySince, redelivered};
 pub use delivery_queue::{DeliveryFeed, FAILING, FeedMessage, GONE, HTTP_NOT_ALLOWED};
 pub use endpoints::{
-    EndpointChange, EndpointOutcome, NewEndpoint, RotatedSecret, endpoint_with_secret,
+    DISABLED_BY_API, EndpointChange, EndpointOutcome, NewEndpoint, RotatedSecret,
+    endpoint_with_secret,
 };
 pub use outbox::{MAX_HELD, MAX_HELD_PER_ENDPOINT};
+pub use request::WebhookRequest;
 
 use crate::{
     Error, Result,
-    audit_log::NewAuditEntry,
+    audit_log::{EventSignal, NewAuditEntry},
     engine::{Engine, random},
     idempotency::IdempotencyTx,
     secret_encryption::{EncryptionKeys, SecretCipher},
 };
 use groma_domain::{
     DeliveryId, EndpointId, Event, Timestamp, WorkspaceId,
-    webhook::{self, Endpoint, EventFilter, SigningSecret},
+    event::EventScope,
+    webhook::{self, Endpoint, EndpointFilter, EventFilter, SigningSecret},
 };
 use outbox::{Outbox, OutboxSlot};
+use parking_lot::RwLock;
 use std::{
+    collections::HashSet,
     sync::{Arc, OnceLock},
     time::{Duration, Instant},
 };
+use uuid::Uuid;
 
 /// Webhook endpoints and deliveries of a database.
 #[derive(Clone)]
@@ -64,6 +71,11 @@ impl Webhooks {
     pub(crate) fn set_encryption_keys(&self, keys: EncryptionKeys) {
         let _ = self.context.cipher.set(SecretCipher::new(keys));
     }
+
+    /// Sets the public URL of the Geo API.
+    pub(crate) fn set_geo_url(&self, url: String) {
+        *self.context.geo_url.write() = url;
+    }
 }
 
 /// A write to webhook endpoints.
@@ -81,12 +93,36 @@ pub(crate) trait WebhookTx: IdempotencyTx {
         workspace: WorkspaceId,
     ) -> impl Future<Output = Result<Vec<StoredEndpoint>>> + Send;
 
+    /// Those of these folders and layers that exist.
+    fn existing_ids(
+        &mut self,
+        workspace: WorkspaceId,
+        folders: Vec<Uuid>,
+        layers: Vec<Uuid>,
+    ) -> impl Future<Output = Result<HashSet<Uuid>>> + Send;
+
     /// Writes an endpoint, gives the workspace a new version of its endpoints, and wakes the delivery
     /// loops after the commit.
     fn write_endpoint(
         &mut self,
         workspace: WorkspaceId,
         write: WebhookWrite,
+        context: &Arc<WebhookContext>,
+    ) -> impl Future<Output = Result<()>> + Send;
+
+    /// One delivery.
+    fn delivery(
+        &mut self,
+        workspace: WorkspaceId,
+        delivery: DeliveryId,
+    ) -> impl Future<Output = Result<Option<DeliveryRow>>> + Send;
+
+    /// Makes a delivery due now, unless it is being sent. If it has ended, its schedule starts over.
+    fn redeliver(
+        &mut self,
+        workspace: WorkspaceId,
+        delivery: DeliveryId,
+        now: Timestamp,
         context: &Arc<WebhookContext>,
     ) -> impl Future<Output = Result<()>> + Send;
 
@@ -129,6 +165,8 @@ pub struct WebhookTarget {
     pub url: String,
     /// The events it subscribes to.
     pub events: EventFilter,
+    /// Which of these events it receives; `None` for all.
+    pub filter: Option<EndpointFilter>,
     /// Its secret; `None` when it does not decrypt with this program's key.
     pub secret: Option<SigningSecret>,
     /// The previous secret, and until when deliveries are signed with it too.
@@ -151,6 +189,7 @@ impl WebhookTarget {
             endpoint: id,
             url: stored.endpoint.url.as_str().to_owned(),
             events: stored.endpoint.events,
+            filter: stored.endpoint.filter,
             secret: decrypt(cipher, id, &stored.secret).ok(),
             previous,
         }
@@ -168,7 +207,7 @@ fn encrypt(cipher: &SecretCipher, endpoint: EndpointId, secret: &SigningSecret) 
 }
 
 /// The enabled endpoints of a workspace.
-type WebhookTargets = Arc<[Arc<WebhookTarget>]>;
+pub(crate) type WebhookTargets = Arc<[Arc<WebhookTarget>]>;
 
 /// What the changes of a program share about webhooks.
 #[derive(Default)]
@@ -176,9 +215,17 @@ pub(crate) struct WebhookContext {
     targets: TargetCache,
     outbox: Outbox,
     cipher: OnceLock<SecretCipher>,
+    /// The public URL of the Geo API, which documents of layers contain.
+    geo_url: RwLock<String>,
+    /// Notified of committed events.
+    pub(crate) signal: EventSignal,
 }
 
 impl WebhookContext {
+    pub(crate) fn geo_url(&self) -> String {
+        self.geo_url.read().clone()
+    }
+
     pub(crate) fn cipher(&self) -> &SecretCipher {
         self.cipher.get_or_init(SecretCipher::default)
     }
@@ -201,14 +248,19 @@ impl WebhookContext {
         Ok(targets)
     }
 
-    /// The event of an audit entry, with a delivery to each of `targets` that subscribes to it.
+    /// The event of an audit entry, with a delivery to each of `targets` that subscribes to it and whose
+    /// filter it passes.
     pub(crate) fn event(
         &self,
         entry: NewAuditEntry,
         event: Event,
+        scope: &EventScope<'_>,
         targets: &[Arc<WebhookTarget>],
     ) -> NewEvent {
-        let subscribed = targets.iter().filter(|target| target.events.matches(event));
+        let subscribed = targets.iter().filter(|target| {
+            let passes = |filter: &EndpointFilter| filter.matches(event, scope);
+            target.events.matches(event) && target.filter.as_ref().is_none_or(passes)
+        });
         let bytes = entry.document().map_or(0, str::len);
         let deliveries = subscribed
             .map(|target| NewDelivery {
@@ -312,6 +364,11 @@ impl NewDelivery {
 }
 
 impl NewEvent {
+    /// The event that the audit log and the change feed show; a test is none.
+    fn logged_event(&self) -> Option<Event> {
+        (!self.is_test).then_some(self.event)
+    }
+
     /// What goes to the outbox once the event is committed.
     fn into_deliveries(self) -> NewDeliveries {
         let Self { entry, event, is_test, deliveries } = self;
@@ -347,16 +404,4 @@ struct NewDeliveries {
     leased: Vec<Delivery>,
     /// The endpoints of deliveries that wait for a sweep.
     waiting: Vec<EndpointId>,
-}
-
-/// The number that stands for an event in the database.
-fn event_number(event: Event) -> i16 {
-    let index = Event::all().position(|known| known == event).unwrap_or_default();
-    i16::try_from(index).unwrap_or_default()
-}
-
-/// The event that a number in the database stands for.
-fn event_of_number(number: i16) -> Result<Event> {
-    let index = usize::try_from(number).unwrap_or(usize::MAX);
-    Event::all().nth(index).ok_or_else(|| Error::Damaged(format!("no event {number}")))
 }

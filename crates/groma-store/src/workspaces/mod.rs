@@ -38,6 +38,7 @@ pub(crate) enum WorkspaceWrite {
     Insert(Workspace),
     Update(Workspace),
     SetMaxTokenDays(WorkspaceId, Option<u32>),
+    RequireSecondFactor(WorkspaceId, bool),
 }
 
 /// Operations of a transaction on workspaces.
@@ -111,6 +112,11 @@ impl Workspaces {
     /// How many days new tokens of a workspace are valid at most; `None` for no limit.
     pub(crate) async fn max_token_days(&self, workspace: WorkspaceId) -> Result<Option<u32>> {
         dispatch!(&self.engine, max_token_days(workspace))
+    }
+
+    /// Whether only sessions with a second factor may use a workspace.
+    pub(crate) async fn requires_second_factor(&self, workspace: WorkspaceId) -> Result<bool> {
+        dispatch!(&self.engine, requires_second_factor(workspace))
     }
 
     /// The workspace of this key or name.

@@ -25,8 +25,10 @@ statements! {
         FROM workspaces WHERE id = $1";
     RIGHTS_OF_MEMBER = "SELECT id, role, NULL, FALSE FROM people WHERE workspace_id = $1 AND id = $2";
     RIGHTS_OF_SESSION = "SELECT p.id, p.role, NULL, FALSE
-        FROM sessions s LEFT JOIN people p ON p.workspace_id = $1 AND p.user_id = s.user_id
-        WHERE s.id = $2 AND s.ends_at > $3";
+        FROM sessions s JOIN users u ON u.id = s.user_id AND u.disabled_at IS NULL
+        LEFT JOIN people p ON p.workspace_id = $1 AND p.user_id = s.user_id
+        WHERE s.id = $2 AND s.ends_at > $3
+            AND (s.has_second_factor OR NOT (SELECT requires_second_factor FROM workspaces WHERE id = $1))";
     KEEP_SESSION = "SELECT 1 FROM sessions WHERE id = $1 FOR KEY SHARE";
     RIGHTS_OF_TOKEN = "SELECT p.id, p.role, t.scopes, t.read_only
         FROM tokens t LEFT JOIN people p ON p.workspace_id = t.workspace_id AND p.id = t.person_id
@@ -37,6 +39,8 @@ statements! {
         VALUES ($1, $2, $3, $4, 1, $5)";
     UPDATE_WORKSPACE = "UPDATE workspaces SET name = $2, name_key = $3, currency = $4 WHERE id = $1";
     SET_MAX_TOKEN_DAYS = "UPDATE workspaces SET max_token_days = $2 WHERE id = $1";
+    SET_SECOND_FACTOR = "UPDATE workspaces SET requires_second_factor = $2 WHERE id = $1";
+    REQUIRES_SECOND_FACTOR = "SELECT requires_second_factor FROM workspaces WHERE id = $1";
     MAX_TOKEN_DAYS = "SELECT max_token_days FROM workspaces WHERE id = $1";
     DELETE_WORKSPACE = "DELETE FROM workspaces WHERE id = $1";
 }
@@ -108,6 +112,9 @@ impl WorkspaceTx for PostgresTransaction<'_> {
                 let days = days.and_then(|days| i32::try_from(days).ok());
                 (SET_MAX_TOKEN_DAYS, params![workspace.0, days])
             }
+            WorkspaceWrite::RequireSecondFactor(workspace, required) => {
+                (SET_SECOND_FACTOR, params![workspace.0, required])
+            }
             WorkspaceWrite::Update(w) => (
                 UPDATE_WORKSPACE,
                 params![w.id.0, w.name.as_str().to_owned(), w.name.key(), w.currency.code()],
@@ -133,6 +140,14 @@ pub(super) async fn max_token_days(
 ) -> Result<Option<u32>> {
     let rows = engine.rows(MAX_TOKEN_DAYS, &[&workspace.0]).await?;
     rows.first().map_or(Ok(None), |row| read_days(row, 0))
+}
+
+pub(super) async fn requires_second_factor(
+    engine: &Postgres,
+    workspace: WorkspaceId,
+) -> Result<bool> {
+    let rows = engine.rows(REQUIRES_SECOND_FACTOR, &[&workspace.0]).await?;
+    rows.first().map_or(Ok(false), |row| Ok(row.try_get(0)?))
 }
 
 pub(super) async fn all(engine: &Postgres) -> Result<Vec<Workspace>> {

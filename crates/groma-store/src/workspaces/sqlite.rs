@@ -22,8 +22,10 @@ statements! {
         FROM workspaces WHERE id = ?1";
     RIGHTS_OF_MEMBER = "SELECT id, role, NULL, 0 FROM people WHERE ws = ?1 AND id = ?2";
     RIGHTS_OF_SESSION = "SELECT p.id, p.role, NULL, 0
-        FROM sessions s LEFT JOIN people p ON p.ws = ?1 AND p.user_id = s.user_id
-        WHERE s.id = ?2 AND s.ends_at > ?3";
+        FROM sessions s JOIN users u ON u.id = s.user_id AND u.disabled_at IS NULL
+        LEFT JOIN people p ON p.ws = ?1 AND p.user_id = s.user_id
+        WHERE s.id = ?2 AND s.ends_at > ?3
+            AND (s.has_second_factor OR NOT (SELECT requires_second_factor FROM workspaces WHERE no = ?1))";
     RIGHTS_OF_TOKEN = "SELECT p.id, p.role, t.scopes, t.read_only
         FROM tokens t LEFT JOIN people p ON p.ws = t.ws AND p.id = t.person_id
         WHERE t.ws = ?1 AND t.id = ?2 AND t.revoked_at IS NULL AND coalesce(t.expires_at > ?3, TRUE)";
@@ -33,6 +35,8 @@ statements! {
         VALUES (?1, ?2, ?3, ?4, 1, ?5)";
     UPDATE_WORKSPACE = "UPDATE workspaces SET name = ?2, name_key = ?3, currency = ?4 WHERE id = ?1";
     SET_MAX_TOKEN_DAYS = "UPDATE workspaces SET max_token_days = ?2 WHERE id = ?1";
+    SET_SECOND_FACTOR = "UPDATE workspaces SET requires_second_factor = ?2 WHERE id = ?1";
+    REQUIRES_SECOND_FACTOR = "SELECT requires_second_factor FROM workspaces WHERE id = ?1";
     MAX_TOKEN_DAYS = "SELECT max_token_days FROM workspaces WHERE id = ?1";
     DELETE_WORKSPACE = "DELETE FROM workspaces WHERE no = ?1";
 }
@@ -92,6 +96,9 @@ impl WorkspaceTx for SqliteTransaction<'_> {
             WorkspaceWrite::SetMaxTokenDays(workspace, days) => {
                 self.execute(SET_MAX_TOKEN_DAYS, params![workspace.0, days])
             }
+            WorkspaceWrite::RequireSecondFactor(workspace, required) => {
+                self.execute(SET_SECOND_FACTOR, params![workspace.0, required])
+            }
             WorkspaceWrite::Update(w) => self.execute(
                 UPDATE_WORKSPACE,
                 params![w.id.0, w.name.as_str(), w.name.key(), w.currency.code()],
@@ -105,6 +112,17 @@ pub(super) async fn max_token_days(engine: &Sqlite, workspace: WorkspaceId) -> R
         let mut statement = snapshot.prepare_cached(MAX_TOKEN_DAYS)?;
         let found = statement.query_row([workspace.0], |row| row.get(0));
         Ok(found.optional()?.flatten())
+    })
+}
+
+pub(super) async fn requires_second_factor(
+    engine: &Sqlite,
+    workspace: WorkspaceId,
+) -> Result<bool> {
+    engine.read(|snapshot| {
+        let mut statement = snapshot.prepare_cached(REQUIRES_SECOND_FACTOR)?;
+        let found = statement.query_row([workspace.0], |row| row.get(0));
+        Ok(found.optional()?.unwrap_or(false))
     })
 }
 

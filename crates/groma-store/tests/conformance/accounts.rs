@@ -6,13 +6,13 @@ use crate::{
     on_both_engines,
 };
 use groma_domain::{
-    Currency, DomainError, Email, Kind, Role, Scope, Timestamp,
+    Currency, DomainError, Email, Kind, Role, Scope, SessionId, Timestamp, UserId,
     secret::{Secret, SecretHash},
     workspace::WorkspaceName,
 };
 use groma_store::{
-    Actor, AuthOutcome, LOGIN_ATTEMPT_WINDOW_MILLIS, NewInvitation, NewSession, NewToken,
-    Preferences, ThrottleBucket,
+    Actor, AuthOutcome, LoginAttemptOutcome, NewInvitation, NewSession, NewToken, PasswordChange,
+    Preferences, ThrottleBucket, ThrottleRule,
 };
 use serde_json::json;
 
@@ -21,6 +21,7 @@ on_both_engines! {
     session_is_found_by_its_secret_until_it_expires
     password_change_ends_the_other_sessions
     login_attempts_are_counted_before_they_are_checked
+    failed_logins_delay_the_next_one
     invitation_adds_one_member_with_its_role
     invitation_is_limited_by_the_current_role_of_its_creator
     removed_members_tokens_are_revoked_permanently
@@ -36,17 +37,25 @@ fn email(text: &str) -> Email {
     Email::parse(text).unwrap()
 }
 
-async fn open(fixture: &Fixture, number: u8, ends_at: Timestamp) -> groma_domain::SessionId {
+async fn open(fixture: &Fixture, number: u8, ends_at: Timestamp) -> SessionId {
     let account = fixture.store.account(&email(OWNER)).await.unwrap().unwrap();
     let session = NewSession {
         hash: secret(number).hash(),
         user: account.user,
         user_agent: "Browser".to_owned(),
         address: "192.0.2.1".to_owned(),
+        has_second_factor: false,
+        provider: None,
         now: fixture.tick(),
         ends_at,
     };
     fixture.store.create_session(session, Some(secret(200).hash())).await.unwrap()
+}
+
+/// The password of a user becomes `hash`, and their tokens stay.
+fn password_change(user: UserId, session: SessionId, now: Timestamp) -> PasswordChange {
+    let (hash, address) = ("hash".to_owned(), "192.0.2.1".to_owned());
+    PasswordChange { session, user, hash, revoke_tokens: false, address, now }
 }
 
 async fn setup_is_rejected_if_a_user_exists(fixture: Fixture) {
@@ -103,45 +112,91 @@ async fn password_change_ends_the_other_sessions(fixture: Fixture) {
     let account = fixture.store.account(&email(OWNER)).await.unwrap().unwrap();
     fixture
         .store
-        .change_password(kept, "hash".to_owned(), "192.0.2.1", fixture.now())
+        .change_password(password_change(account.user, kept, fixture.now()))
         .await
         .unwrap();
     let count = async || fixture.store.sessions(account.user, fixture.now()).await.unwrap().len();
     assert_eq!(count().await, 1);
     let account = fixture.store.account(&email(OWNER)).await.unwrap().unwrap();
     assert_eq!(account.password_hash.as_deref(), Some("hash"));
-    fixture.store.set_password(email(OWNER), "other".to_owned(), fixture.now()).await.unwrap();
+    fixture
+        .store
+        .set_password(email(OWNER), "other".to_owned(), false, fixture.now())
+        .await
+        .unwrap();
     assert_eq!(count().await, 0);
 }
 
 async fn login_attempts_are_counted_before_they_are_checked(fixture: Fixture) {
-    let buckets = |names: &[&str]| -> Vec<ThrottleBucket> {
-        names.iter().map(|name| ThrottleBucket { name: (*name).to_owned(), limit: 3 }).collect()
-    };
     let begin = async |names: &[&str], now| {
-        fixture.store.begin_login_attempt(buckets(names), now).await.unwrap()
+        let buckets = buckets(names, ThrottleRule::Limit(3));
+        fixture.store.begin_login_attempt(buckets, now).await.unwrap()
     };
     let now = fixture.tick();
     // Of many concurrent attempts only the allowed number passes.
     let tasks = (0..8).map(|_| {
-        let (store, buckets) = (fixture.store.clone(), buckets(&["both", "account"]));
+        let buckets = buckets(&["both", "account"], ThrottleRule::Limit(3));
+        let store = fixture.store.clone();
         tokio::spawn(async move { store.begin_login_attempt(buckets, now).await.unwrap() })
     });
     let mut passed = 0;
     for task in tasks.collect::<Vec<_>>() {
-        passed += usize::from(task.await.unwrap());
+        passed += usize::from(task.await.unwrap() == LoginAttemptOutcome::Accepted);
     }
     assert_eq!(passed, 3);
-    assert!(!begin(&["other", "account"], now).await, "any full bucket rejects the attempt");
+    let end = now.plus_millis(15 * MINUTE);
+    let rejected = begin(&["other", "account"], now).await;
+    let expected = LoginAttemptOutcome::Rejected { retry_at: end };
+    assert_eq!(rejected, expected, "any full bucket rejects the attempt");
     let later = now.plus_millis(1);
-    assert!(begin(&["other"], later).await);
+    assert_eq!(begin(&["other"], later).await, LoginAttemptOutcome::Accepted);
     // A successful attempt is not counted and clears the first bucket.
-    fixture.store.clear_login_attempt(buckets(&["both", "account"]), now).await.unwrap();
-    assert!(begin(&["both", "account"], later).await);
-    let after = now.plus_millis(LOGIN_ATTEMPT_WINDOW_MILLIS + 2);
+    let succeeded = buckets(&["both", "account"], ThrottleRule::Limit(3));
+    fixture.store.clear_login_attempt(succeeded, now).await.unwrap();
+    assert_eq!(begin(&["both", "account"], later).await, LoginAttemptOutcome::Accepted);
+    let after = end.plus_millis(2);
     for _ in 0..3 {
-        assert!(begin(&["both", "account", "other"], after).await, "old attempts do not count");
+        let outcome = begin(&["both", "account", "other"], after).await;
+        assert_eq!(outcome, LoginAttemptOutcome::Accepted, "old attempts do not count");
     }
+}
+
+async fn failed_logins_delay_the_next_one(fixture: Fixture) {
+    let rule = ThrottleRule::Backoff { after: 10 };
+    let begin = async |now| {
+        fixture.store.begin_login_attempt(buckets(&["account"], rule), now).await.unwrap()
+    };
+    let start = fixture.tick();
+    let mut now = start;
+    for _ in 0..10 {
+        assert_eq!(begin(now).await, LoginAttemptOutcome::Accepted);
+    }
+    for seconds in [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900, 900] {
+        let retry_at = now.plus_millis(seconds * 1_000);
+        // Attempts within the delay do not count, or one who tries all the time would never come in.
+        for early in [0, seconds * 1_000 - 1] {
+            let outcome = begin(now.plus_millis(early)).await;
+            assert_eq!(outcome, LoginAttemptOutcome::Rejected { retry_at });
+        }
+        assert_eq!(begin(retry_at).await, LoginAttemptOutcome::Accepted);
+        now = retry_at;
+    }
+    let other = fixture.store.begin_login_attempt(buckets(&["other"], rule), now).await.unwrap();
+    assert_eq!(other, LoginAttemptOutcome::Accepted, "other accounts are not delayed");
+    // After a day without failures, and after a success, there is no delay.
+    let next_day = now.plus_millis(24 * 60 * MINUTE);
+    for _ in 0..10 {
+        assert_eq!(begin(next_day).await, LoginAttemptOutcome::Accepted);
+    }
+    assert_ne!(begin(next_day).await, LoginAttemptOutcome::Accepted);
+    fixture.store.clear_login_attempt(buckets(&["account"], rule), next_day).await.unwrap();
+    assert_eq!(begin(next_day).await, LoginAttemptOutcome::Accepted);
+}
+
+const MINUTE: i64 = 60 * 1_000;
+
+fn buckets(names: &[&str], rule: ThrottleRule) -> Vec<ThrottleBucket> {
+    names.iter().map(|name| ThrottleBucket { name: (*name).to_owned(), rule }).collect()
 }
 
 fn invitation(number: u8, role: Role, ends_at: Timestamp) -> NewInvitation {

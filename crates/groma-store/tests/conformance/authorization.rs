@@ -16,10 +16,11 @@ use groma_domain::{
     workspace::WorkspaceName,
 };
 use groma_store::{
-    Actor, BaseMapChange, Error, NewEndpoint, NewInvitation, NewLayer, NewSavedView, NewSession,
-    NewToken, Preferences,
+    Actor, BaseMapChange, BatchOutcome, Error, NewEndpoint, NewInvitation, NewLayer, NewSavedView,
+    NewSession, NewToken, Operation, OperationBatch, PasswordChange, Preferences,
 };
 use serde_json::json;
+use std::sync::Arc;
 
 on_both_engines! {
     open_session_and_valid_token_are_accepted
@@ -48,6 +49,8 @@ async fn session(fixture: &TestWorkspace) -> SessionId {
         user: account.user,
         user_agent: "Browser".to_owned(),
         address: "192.0.2.1".to_owned(),
+        has_second_factor: false,
+        provider: None,
         now: fixture.tick(),
         ends_at: fixture.now().plus_millis(HOUR),
     };
@@ -90,6 +93,25 @@ async fn try_all(
     let mut change = acting.change(vec![new(Kind::Folder, json!({ "name": "x" }))]);
     change.now = now;
     record("record", store.apply(change).await.map(drop));
+    let batch = OperationBatch {
+        workspace: id,
+        actor,
+        now,
+        operations: vec![Operation {
+            command: new(Kind::Folder, json!({ "name": "x" })),
+            scope: Scope::ManageWebhook,
+            precondition: None,
+        }],
+        is_atomic: true,
+        with_documents: false,
+        request: None,
+        respond: Arc::new(|_| Vec::new()),
+    };
+    let executed = match store.execute(batch).await {
+        Ok(BatchOutcome::Rejected(mut errors)) => Err(errors.remove(0).1.into()),
+        outcome => outcome.map(drop),
+    };
+    record("operations", executed);
     let point = json!({ "type": "Point", "coordinates": [1, 2] });
     let mut geometries = acting.geometries(None, &point);
     geometries.now = now;
@@ -273,8 +295,10 @@ async fn ended_session_cannot_change_its_user(fixture: Fixture) {
     let preferences = Preferences { language: Some("fr".to_owned()), theme: None };
     let changed = fixture.store.set_preferences(session, preferences, later).await;
     assert_eq!(domain_error(changed).0, DomainError::AccessEnded);
-    let changed =
-        fixture.store.change_password(session, "hash".to_owned(), "192.0.2.1", later).await;
+    let user = fixture.store.account(&email()).await.unwrap().unwrap().user;
+    let (hash, address) = ("hash".to_owned(), "192.0.2.1".to_owned());
+    let change = PasswordChange { session, user, hash, revoke_tokens: true, address, now: later };
+    let changed = fixture.store.change_password(change).await;
     assert_eq!(domain_error(changed).0, DomainError::AccessEnded);
     let account = fixture.store.account(&email()).await.unwrap().unwrap();
     assert_eq!(account.password_hash, None);

@@ -2,7 +2,7 @@
 //! methods.
 
 use groma_domain::{
-    Currency, DomainError, Email, Kind, ListParams, Role, Timestamp, WorkspaceId,
+    Currency, DomainError, Email, Event, Kind, ListParams, Role, Timestamp, WorkspaceId,
     input::StatusRef,
     record::RecordInput,
     reference::Key,
@@ -12,7 +12,7 @@ use groma_domain::{
 };
 use groma_store::{
     Actor, AuditEntry, Change, Command, CommandOutcome, DatabaseUrl, Error, NewUser, SaveTarget,
-    Store,
+    StatusTarget, Store,
 };
 use groma_testkit::{
     Engine,
@@ -282,10 +282,10 @@ impl TestWorkspace {
         self.audit_log(0).await.last().map_or(0, |row| row.id)
     }
 
-    /// The events after a position, each with the reference of its record.
+    /// The events about records after a position, each with the reference of its record.
     pub(crate) async fn events(&self, position: i64) -> Vec<String> {
         let is_event =
-            |row: &AuditEntry| groma_domain::Event::all().any(|e| e.name() == row.action);
+            |row: &AuditEntry| Event::from_name(&row.action).is_some_and(Event::is_of_record);
         let rows = self.audit_log(position).await;
         rows.iter().filter(|row| is_event(row)).map(event_line).collect()
     }
@@ -368,12 +368,15 @@ pub(crate) fn delete(kind: Kind, key: &str) -> Command {
 
 /// A command that creates or updates a status by kind and name.
 pub(crate) fn save_status(values: Value) -> Command {
-    Command::SaveStatus { target: None, input: StatusInput::read(&object(values)).unwrap() }
+    Command::SaveStatus {
+        target: StatusTarget::ByName,
+        input: StatusInput::read(&object(values)).unwrap(),
+    }
 }
 
 /// A command that changes a status by id.
 pub(crate) fn change_status(status: &Value, values: Value) -> Command {
-    let target = Some(StatusRef::Id(text(status, "id").parse().unwrap()));
+    let target = StatusTarget::Existing(StatusRef::Id(text(status, "id").parse().unwrap()));
     Command::SaveStatus { target, input: StatusInput::read(&object(values)).unwrap() }
 }
 

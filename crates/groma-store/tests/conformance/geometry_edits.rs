@@ -292,7 +292,7 @@ async fn split_and_join_are_one_change(fixture: Fixture) {
     assert_eq!(fixture.layer("submissions").await.revision, revision + 1);
     let actions = |entries: Vec<AuditEntry>| -> Vec<String> {
         let entries = entries.into_iter().map(|entry| entry.action.to_string());
-        entries.filter(|action| action.starts_with("geometr")).collect()
+        entries.filter(|action| action.starts_with("geometries.")).collect()
     };
     assert_eq!(actions(fixture.audit_log(position).await), ["geometries.posted"]);
     assert_eq!(reported_stats(&fixture.layer("submissions").await), expected_stats(&parts));
@@ -318,5 +318,5 @@ async fn split_and_join_are_one_change(fixture: Fixture) {
     assert_eq!(fixture.layer("submissions").await.revision, revision + 2);
     assert_eq!(reported_stats(&fixture.layer("submissions").await), expected_stats(&joined));
     let logged = actions(fixture.audit_log(position).await);
-    assert_eq!(logged, ["geometry.deleted", "geometries.posted"]);
+    assert_eq!(logged, ["geometries.deleted", "geometries.posted"]);
 }

@@ -190,11 +190,13 @@ async fn layer_changes_are_in_the_audit_log(fixture: Fixture) {
     let mark = fixture.audit_position().await;
     let layer = create(&fixture, "Parcels").await.unwrap();
     remove(&fixture, "parcels").await.unwrap();
-    let trail = fixture.audit_log(mark).await;
-    let lines: Vec<_> = trail.iter().map(|row| (row.action.as_str(), row.subject)).collect();
-    assert_eq!(lines, [("layer.created", layer.id.0), ("layer.deleted", layer.id.0)]);
-    assert!(trail[0].before.is_none() && trail[0].after.is_some());
-    assert!(trail[1].before.is_some() && trail[1].after.is_none());
+    let entries = fixture.audit_log(mark).await;
+    let lines: Vec<_> = entries.iter().map(|row| (row.action.as_str(), row.subject)).collect();
+    let (created, deleted) = (("layer.created", layer.id.0), ("layer.deleted", layer.id.0));
+    // Each is an entry for members, and an event.
+    assert_eq!(lines, [created, created, deleted, deleted]);
+    assert!(entries[..2].iter().all(|row| row.before.is_none() && row.after.is_some()));
+    assert!(entries[2..].iter().all(|row| row.before.is_some() && row.after.is_none()));
 }
 
 async fn another_connection_sees_a_new_layer_and_its_features(fixture: Fixture) {

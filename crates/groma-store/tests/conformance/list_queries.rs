@@ -20,7 +20,7 @@ on_both_engines! {
     audit_log_is_read_from_its_end
 }
 
-async fn fill(fixture: &Fixture) {
+pub(crate) async fn fill(fixture: &Fixture) {
     let people = ["lead@office.test", "crew@office.test"];
     for n in 0_usize..40 {
         let folder = json!({
@@ -81,7 +81,7 @@ async fn fill(fixture: &Fixture) {
 }
 
 /// All records of a kind, oldest first.
-async fn all(fixture: &Fixture, kind: Kind) -> Vec<Value> {
+pub(crate) async fn all(fixture: &Fixture, kind: Kind) -> Vec<Value> {
     let (mut records, mut page) = (Vec::new(), 1);
     loop {
         let (some, total) =
@@ -273,6 +273,7 @@ fn expected(records: &[Value], query: &RecordQuery, model: &Model) -> Vec<String
                 && is(record, "assignmentId", query.assignment)
                 && query.from.is_none_or(|from| day(record) >= from.to_string())
                 && query.until.is_none_or(|until| day(record) <= until.to_string())
+                && (!query.is_undated || day(record) == "9999")
                 && (!query.is_overspent || used(record) > 100.0)
                 && has_values(record, query)
         })
@@ -354,6 +355,7 @@ async fn every_filter_and_order_matches_a_simple_model(fixture: Fixture) {
                     assignment: (bit(6) && bit(5) && kind == Kind::Expense).then_some(assignment),
                     from: (bit(5) && has_day).then(|| "2026-02-01".parse().unwrap()),
                     until: (bit(5) && bit(6) && has_day).then(|| "2026-04-11".parse().unwrap()),
+                    is_undated: bit(3) && bit(6) && matches!(kind, Kind::Folder | Kind::Assignment),
                     is_overspent: bit(5) && kind == Kind::Budget,
                     tag: (bit(2) && bit(5) && kind == Kind::Folder).then(|| "OURS".to_owned()),
                     client: (bit(4) && kind == Kind::Folder).then(|| "ville de chêne".to_owned()),

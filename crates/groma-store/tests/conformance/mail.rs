@@ -9,8 +9,8 @@ use groma_domain::{
     DomainError, Email, InvitationId, Role, Scope, Timestamp, UserId, secret::Secret,
 };
 use groma_store::{
-    Actor, AuthOutcome, DatabaseUrl, LinkPurpose, MAIL_LEASE_MILLIS, Mail, MailKind, MailOutcome,
-    NewEmailLink, NewInvitation, NewMail, NewToken, PasswordReset,
+    Actor, AuthOutcome, DatabaseUrl, EncryptionKey, EncryptionKeys, LinkPurpose, MAIL_LEASE_MILLIS,
+    Mail, MailKind, MailOutcome, NewEmailLink, NewInvitation, NewMail, NewToken, PasswordReset,
 };
 
 on_both_engines! {
@@ -24,6 +24,7 @@ on_both_engines! {
     mails_of_a_deleted_workspace_are_deleted
     reset_link_works_once_and_ends_sessions_and_tokens
     verification_link_verifies_the_address
+    link_in_a_mail_is_encrypted_and_follows_the_key
 }
 
 fn email(text: &str) -> Email {
@@ -275,4 +276,34 @@ async fn verification_link_verifies_the_address(fixture: Fixture) {
     let account = fixture.store.account(&email(OWNER)).await.unwrap().unwrap();
     assert_eq!(account.email_verified_at, Some(now));
     assert!(fixture.store.verify_email(hash, fixture.tick()).await.is_err(), "it works once");
+}
+
+async fn link_in_a_mail_is_encrypted_and_follows_the_key(fixture: Fixture) {
+    let key = |byte: u8| EncryptionKey::new([byte; 32]);
+    let keys = |current, previous: &[u8]| EncryptionKeys {
+        current: Some(key(current)),
+        previous: previous.iter().map(|byte| key(*byte)).collect(),
+    };
+    fixture.store.set_encryption_keys(keys(1, &[]));
+    let owner = fixture.store.account(&email(OWNER)).await.unwrap().unwrap();
+    let link = NewEmailLink {
+        hash: Secret::new([1; 32]).hash(),
+        user: owner.user,
+        purpose: LinkPurpose::ResetPassword,
+        expires_at: far_future(),
+        mail: mail(OWNER, MailKind::PasswordReset),
+    };
+    assert!(fixture.store.send_email_link(link, fixture.tick()).await.unwrap());
+    execute(&fixture, "DELETE FROM mails WHERE body LIKE '%secret%'").await;
+    assert!(fixture.reopen().await.store.claim_mails(10, fixture.now()).await.unwrap().is_empty());
+    assert_eq!(fixture.store.count_waiting_mails().await.unwrap(), 1, "it waits for the key");
+    let rekeyed = fixture.reopen().await;
+    rekeyed.store.set_encryption_keys(keys(2, &[1]));
+    rekeyed.store.reencrypt_secrets().await.unwrap();
+    execute(&fixture, "UPDATE mails SET due_at = due_at - 120000").await;
+    let after = fixture.reopen().await;
+    after.store.set_encryption_keys(keys(2, &[]));
+    wait_for_other_connections().await;
+    let mails = after.store.claim_mails(10, fixture.now()).await.unwrap();
+    assert_eq!(mails[0].body, "A secret text");
 }

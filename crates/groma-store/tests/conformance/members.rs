@@ -329,11 +329,13 @@ async fn user_is_found_by_address_and_has_a_password(fixture: Fixture) {
     assert!(!fixture.store.has_user(&email("x@office.test")).await.unwrap());
     fixture
         .store
-        .set_password(email("Lead@office.test"), "hash".into(), fixture.now())
+        .set_password(email("Lead@office.test"), "hash".into(), false, fixture.now())
         .await
         .unwrap();
-    let unknown =
-        fixture.store.set_password(email("x@office.test"), "hash".into(), fixture.now()).await;
+    let unknown = fixture
+        .store
+        .set_password(email("x@office.test"), "hash".into(), false, fixture.now())
+        .await;
     let not_found = DomainError::NotFound { resource: "user", key: "x@office.test".into() };
     assert_eq!(domain_error(unknown).0, not_found);
 }

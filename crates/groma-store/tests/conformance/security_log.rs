@@ -63,20 +63,25 @@ async fn entries_are_found_by_workspace_user_action_and_time(fixture: Fixture) {
     let later = fixture.tick();
     let failed = NewSecurityEntry::new("login.failed", later).from_address("192.0.2.8");
     fixture.store.log_security(failed).await.unwrap();
+    let wrong = NewSecurityEntry::new("login.failed", fixture.tick()).about(user_id);
+    fixture.store.log_security(wrong).await.unwrap();
     let export = NewSecurityEntry::new("export.created", fixture.tick());
     let export = export.in_workspace(fixture.workspace_id);
     fixture.store.log_security(export).await.unwrap();
     let none = SecurityLogFilter { since: Some(start), ..SecurityLogFilter::default() };
     assert_eq!(
         actions(&fixture, none.clone()).await,
-        ["export.created", "login.failed", "login.succeeded"]
+        ["export.created", "login.failed", "login.failed", "login.succeeded"]
     );
     let workspace = SecurityLogFilter { workspace: Some(fixture.workspace_id), ..none.clone() };
-    assert_eq!(actions(&fixture, workspace).await, ["export.created", "login.succeeded"]);
+    // The failed login of a member is theirs, that of a stranger nobody's.
+    let found = actions(&fixture, workspace).await;
+    assert_eq!(found, ["export.created", "login.failed", "login.succeeded"]);
     let by_user = SecurityLogFilter { user: Some(user_id), ..none.clone() };
-    assert_eq!(actions(&fixture, by_user).await, ["login.succeeded"]);
+    assert_eq!(actions(&fixture, by_user).await, ["login.failed", "login.succeeded"]);
     let logins = SecurityLogFilter { action: Some("login.".to_owned()), ..none.clone() };
-    assert_eq!(actions(&fixture, logins).await, ["login.failed", "login.succeeded"]);
+    let found = actions(&fixture, logins).await;
+    assert_eq!(found, ["login.failed", "login.failed", "login.succeeded"]);
     let first = SecurityLogFilter { until: Some(later), ..none };
     assert_eq!(actions(&fixture, first).await, ["login.succeeded"]);
     // A neighbour sees nothing of it.

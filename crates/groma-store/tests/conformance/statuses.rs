@@ -8,7 +8,7 @@ use crate::{
     on_both_engines,
 };
 use groma_domain::{DomainError, Kind, input::StatusRef, status::StatusInput};
-use groma_store::{Command, CommandOutcome};
+use groma_store::{Command, CommandOutcome, StatusTarget};
 use serde_json::{Value, json};
 
 on_both_engines! {
@@ -84,7 +84,10 @@ async fn status_can_be_created_and_changed(fixture: Fixture) {
     assert_eq!(fixture.status(Kind::Folder, "Paid").await, expected);
 
     let nowhere = StatusRef::Name("Nowhere".into());
-    let unknown = Command::SaveStatus { target: Some(nowhere), input: StatusInput::default() };
+    let unknown = Command::SaveStatus {
+        target: StatusTarget::Existing(nowhere),
+        input: StatusInput::default(),
+    };
     let not_found = DomainError::NotFound { resource: "status", key: "Nowhere".into() };
     assert_eq!(fixture.domain_error(unknown).await, not_found);
     let incomplete = save_status(json!({ "name": "x" }));

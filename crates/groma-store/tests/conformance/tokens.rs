@@ -32,6 +32,7 @@ on_both_engines! {
     each_token_has_its_own_rate_window
     batched_requests_are_counted_individually
     rejected_expired_and_unknown_requests_do_not_count
+    released_request_does_not_count
     nothing_is_counted_without_a_limit
     token_revoked_by_another_connection_is_rejected
     role_changed_by_another_connection_takes_effect
@@ -356,6 +357,21 @@ async fn batched_requests_are_counted_individually(fixture: Fixture) {
     }
     let unknown = answers.iter().filter(|(of, _)| *of == 4);
     assert!(unknown.into_iter().all(|(_, admission)| matches!(admission, AuthOutcome::Unknown)));
+}
+
+async fn released_request_does_not_count(fixture: Fixture) {
+    let id = create(&fixture, 1).await;
+    let (first, second) = (rate(&fixture, 1, 2).await, rate(&fixture, 1, 2).await);
+    assert!(first.accepted && second.accepted && !rate(&fixture, 1, 2).await.accepted);
+    for _ in 0..2 {
+        // The second time, there is nothing left to release.
+        fixture.store.release_request(id, first).await.unwrap();
+    }
+    assert!(rate(&fixture, 1, 2).await.accepted);
+    assert!(!rate(&fixture, 1, 2).await.accepted);
+    fixture.store.release_request(id, second).await.unwrap();
+    assert_eq!(rate(&fixture, 1, 2).await.remaining, 0);
+    assert!(!rate(&fixture, 1, 2).await.accepted);
 }
 
 async fn rejected_expired_and_unknown_requests_do_not_count(fixture: Fixture) {

@@ -101,6 +101,8 @@ impl Response {
             401 => "Unauthorized",
             403 => "Forbidden",
             404 => "Not Found",
+            409 => "Conflict",
+            412 => "Precondition Failed",
             429 => "Too Many Requests",
             500 => "Internal Server Error",
             _ => panic!("the contract has no status {status}"),
@@ -108,6 +110,13 @@ impl Response {
         assert_eq!(body, json!({ "statusCode": status, "message": message, "error": reason }));
         assert!(!message.is_empty());
         message
+    }
+
+    /// Asserts an error that may have `details`, and returns its message.
+    #[track_caller]
+    pub fn error_message(&self, status: u16) -> String {
+        assert_eq!(self.status, status, "{}", self.text());
+        self.json()["message"].as_str().expect("a message").to_owned()
     }
 
     /// Asserts an error with this message.
@@ -119,11 +128,17 @@ impl Response {
     /// Asserts a 400 with `details`, and returns their JSON pointers.
     #[track_caller]
     pub fn error_pointers(&self) -> Vec<String> {
-        assert_eq!(self.status, 400, "{}", self.text());
+        self.error_pointers_with(400)
+    }
+
+    /// Asserts an error with `details`, and returns their JSON pointers.
+    #[track_caller]
+    pub fn error_pointers_with(&self, status: u16) -> Vec<String> {
+        assert_eq!(self.status, status, "{}", self.text());
         let mut body = self.json();
         let details = body["details"].take();
         body.as_object_mut().unwrap().remove("details");
-        Self { body: body.to_string().into_bytes(), ..self.clone() }.error(400);
+        Self { body: body.to_string().into_bytes(), ..self.clone() }.error(status);
         let details = details.as_array().expect("details").clone();
         let pointer = |detail: &Value| {
             let [pointer, message] = ["pointer", "message"].map(|name| detail[name].as_str());
@@ -132,7 +147,7 @@ impl Response {
             pointer.expect("a pointer").to_owned()
         };
         let pointers: Vec<_> = details.iter().map(pointer).collect();
-        assert!((1..=20).contains(&pointers.len()), "{pointers:?}");
+        assert!((1..=100).contains(&pointers.len()), "{pointers:?}");
         pointers
     }
 }

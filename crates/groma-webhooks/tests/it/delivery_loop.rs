@@ -116,15 +116,7 @@ impl Fixture {
 
     /// The deliveries, the newest first.
     async fn deliveries(&self) -> Vec<DeliveryRow> {
-        let filter = DeliveryFilter {
-            endpoint: self.endpoint,
-            state: None,
-            event: None,
-            since: None,
-            until: None,
-            before: None,
-            limit: 100,
-        };
+        let filter = DeliveryFilter { limit: 100, ..DeliveryFilter::of(self.endpoint) };
         self.store.deliveries(self.workspace, filter).await.unwrap()
     }
 

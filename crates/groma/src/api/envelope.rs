@@ -13,8 +13,8 @@ pub(super) struct Envelope<T: ToSchema> {
     /// Total number of items.
     #[schema(minimum = 0)]
     total: u64,
-    /// Current page number.
-    #[schema(minimum = 1)]
+    /// Current page number; 0 if the page was requested with `cursor`.
+    #[schema(minimum = 0)]
     page: u32,
     /// Page size.
     #[schema(minimum = 1, maximum = 100)]
@@ -26,8 +26,9 @@ pub(super) struct Envelope<T: ToSchema> {
 
 /// The envelope of a page, around documents that are JSON already.
 pub(super) fn envelope(page: &Page, params: &ListParams) -> Vec<u8> {
-    let Page { documents, total } = page;
+    let Page { documents, total, cursors } = page;
     let ListParams { page, limit, .. } = params;
+    let page = if cursors.is_some() { 0 } else { *page };
     let pages = total.div_ceil(u64::from(*limit));
     let end = format!("],\"total\":{total},\"page\":{page},\"size\":{limit},\"pages\":{pages}}}");
     let mut body = b"{\"content\":[".to_vec();

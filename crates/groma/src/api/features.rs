@@ -2,12 +2,13 @@
 
 use super::{
     ApiState,
-    auth::Caller,
+    lookup::find_record,
     params::{FeaturePath, KeyPath, LayerPath, parse_query},
 };
 use crate::{
     clock,
     http::{HttpError, ResponseOptions},
+    token_auth::Caller,
 };
 use axum::{
     Extension,
@@ -15,16 +16,9 @@ use axum::{
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use groma_domain::{
-    FieldError, Kind, LayerId, Permission, RecordId, Timestamp, WorkspaceId, reference::Key,
-};
-use groma_geo::{
-    Bbox,
-    geojson::{GEOJSON, write_geometry},
-    wkb,
-};
+use groma_domain::{FieldError, Kind, LayerId, Permission, Timestamp, WorkspaceId};
+use groma_geo::{Bbox, geojson::GEOJSON};
 use groma_store::{FeatureQuery, LayerFeature};
-use serde::{Deserialize, Serialize};
 
 /// The default and the largest number of features of a page.
 pub(super) const DEFAULT_LIMIT: u32 = 100;
@@ -164,14 +158,14 @@ async fn parse_feature_query(
         after,
         limit,
         bbox: bbox.map(|text| parse_bbox(&text)).transpose()?,
-        folder: find_record(api, workspace, Kind::Folder, folder).await?,
-        assignment: find_record(api, workspace, Kind::Assignment, assignment).await?,
+        folder: find_record(api, workspace, Kind::Folder, folder.as_deref()).await?,
+        assignment: find_record(api, workspace, Kind::Assignment, assignment.as_deref()).await?,
         updated_since: updated_since.transpose()?,
     })
 }
 
 /// West, south, east and north, or the same with heights, which are ignored.
-fn parse_bbox(text: &str) -> Result<Bbox, HttpError> {
+pub(super) fn parse_bbox(text: &str) -> Result<Bbox, HttpError> {
     let invalid = |message: &str| HttpError::bad_parameter(&FieldError::new("bbox", message));
     let numbers: Result<Vec<f64>, _> = text.split(',').map(|part| part.trim().parse()).collect();
     let numbers = numbers.ok().filter(|numbers| numbers.iter().all(|number| number.is_finite()));
@@ -189,32 +183,6 @@ fn parse_bbox(text: &str) -> Result<Bbox, HttpError> {
     }
 }
 
-/// The part of a record's document that a filter needs.
-#[derive(Deserialize)]
-struct Document {
-    id: RecordId,
-}
-
-async fn find_record(
-    api: &ApiState,
-    workspace: WorkspaceId,
-    kind: Kind,
-    key: Option<String>,
-) -> Result<Option<RecordId>, HttpError> {
-    let Some(text) = key else { return Ok(None) };
-    let found = match Key::parse(&text) {
-        Some(key) => api.store.get(workspace, kind, &key).await?,
-        None => None,
-    };
-    let not_found = || {
-        let message = "does not exist in this workspace";
-        HttpError::bad_parameter(&FieldError::new(kind.name(), message))
-    };
-    let document = serde_json::from_slice(&found.ok_or_else(not_found)?);
-    let Document { id } = document.map_err(|error| HttpError::internal(error.to_string()))?;
-    Ok(Some(id))
-}
-
 /// The link to the next page: the same query with another cursor.
 fn next_link(url: &str, query: &str, next: u64) -> Result<HeaderValue, HttpError> {
     let mut pairs = form_urlencoded::Serializer::new(String::new());
@@ -224,44 +192,10 @@ fn next_link(url: &str, query: &str, next: u64) -> Result<HeaderValue, HttpError
     HeaderValue::try_from(link).map_err(|error| HttpError::internal(error.to_string()))
 }
 
-/// The members of a Feature besides its geometry and its properties.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Members<'a> {
-    layer_id: LayerId,
-    external_id: Option<&'a str>,
-    folder_id: Option<RecordId>,
-    assignment_id: Option<RecordId>,
-    created_at: Timestamp,
-    updated_at: Timestamp,
-}
-
 fn write_feature(
     feature: &LayerFeature,
-    layer_id: LayerId,
+    layer: LayerId,
     out: &mut Vec<u8>,
 ) -> Result<(), HttpError> {
-    out.extend_from_slice(format!("{{\"type\":\"Feature\",\"id\":\"{}\",", feature.id).as_bytes());
-    out.extend_from_slice(b"\"geometry\":");
-    match &feature.geometry {
-        Some(bytes) => {
-            let geometry = wkb::from_wkb(bytes);
-            write_geometry(&geometry.map_err(|error| HttpError::internal(error.to_string()))?, out);
-        }
-        None => out.extend_from_slice(b"null"),
-    }
-    out.extend_from_slice(b",\"properties\":");
-    out.extend_from_slice(feature.properties.as_bytes());
-    let members = serde_json::to_vec(&Members {
-        layer_id,
-        external_id: feature.external_id.as_deref(),
-        folder_id: feature.folder,
-        assignment_id: feature.assignment,
-        created_at: feature.created_at,
-        updated_at: feature.updated_at,
-    })
-    .map_err(|error| HttpError::internal(error.to_string()))?;
-    out.push(b',');
-    out.extend_from_slice(&members[1..]);
-    Ok(())
+    feature.document(layer).write(out).map_err(|error| HttpError::internal(error.to_string()))
 }

@@ -2,7 +2,6 @@
 
 use super::{
     ApiState,
-    auth::Caller,
     idempotency::{KeyHeader, first_response, replayed_response},
     params::parse_query,
 };
@@ -12,6 +11,7 @@ use crate::{
         ErrorDetail, HttpError, ResponseOptions,
         body::{self, RewindableBody},
     },
+    token_auth::Caller,
 };
 use axum::{
     Extension,

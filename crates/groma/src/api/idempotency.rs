@@ -1,7 +1,6 @@
 //! Idempotency keys: a POST that is repeated with the same key gets the first response again.
 
-use super::auth::Caller;
-use crate::http::HttpError;
+use crate::{http::HttpError, token_auth::Caller};
 use axum::{
     body::Body,
     http::{HeaderMap, HeaderName, HeaderValue, header, request::Parts},
@@ -10,7 +9,7 @@ use axum::{
 use groma_store::{IdempotencyKey, IdempotentRequest};
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
-const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
+pub(super) const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 
 /// The `Idempotency-Key` of a request, checked before its body is read.
 pub(super) struct KeyHeader(Option<String>);

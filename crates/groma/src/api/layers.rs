@@ -2,11 +2,13 @@
 
 use super::{
     ApiState,
-    auth::Caller,
-    envelope::{Envelope, envelope},
+    envelope::Envelope,
     params::{LayerPath, ListQuery},
 };
-use crate::http::{HttpError, ResponseOptions, escape_html};
+use crate::{
+    http::{HttpError, ResponseOptions, escape_html},
+    token_auth::Caller,
+};
 use axum::{Extension, extract::State, response::Response};
 use groma_domain::{
     Layer,
@@ -24,14 +26,14 @@ use utoipa::ToSchema;
 pub(super) async fn list_layers(
     State(api): State<ApiState>,
     Extension(caller): Extension<Caller>,
-    ListQuery(params): ListQuery,
+    list: ListQuery,
     options: ResponseOptions,
 ) -> Result<Response, HttpError> {
     // Plain data always serializes.
     let render =
         |layer: &Layer| serde_json::to_vec(&layer.document(&api.geo_url)).unwrap_or_default();
-    let page = api.store.layers(caller.token.workspace, &params, render).await?;
-    Ok(options.json(envelope(&page, &params)))
+    let page = api.store.layers(caller.token.workspace, &list.params, render).await?;
+    list.respond(&api.geo_url, &page, options)
 }
 
 /// Get one layer.

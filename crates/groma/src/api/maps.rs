@@ -1,14 +1,11 @@
 //! Map tiles for clients that display maps: the tiles of the API, at shorter addresses, with Basic
 //! authentication and a rate limit of their own.
 
-use super::{
-    ApiState,
-    auth::{Access, Authenticated, Caller},
-    layers,
-    params::MapPath,
-    tiles,
+use super::{ApiState, layers, params::MapPath, tiles};
+use crate::{
+    http::{HttpError, ResponseOptions},
+    token_auth::{Access, Authenticated, Caller},
 };
-use crate::http::{HttpError, ResponseOptions};
 use axum::{Extension, Router, extract::State, response::Response, routing::get};
 
 pub(super) fn router() -> Router<ApiState> {

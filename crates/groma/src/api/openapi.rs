@@ -1,8 +1,10 @@
 //! The OpenAPI document, generated from the list of routes and completed with what they share.
 
+mod lists;
 mod webhooks;
+mod writes;
 
-use super::{ApiState, features, geo_routes, main_routes};
+use super::{ApiState, changes, features, geo_routes, main_routes};
 use crate::{
     http::{ErrorBody, ErrorDetail, ResponseOptions},
     settings::Settings,
@@ -20,10 +22,10 @@ use utoipa::{
     openapi::{ComponentsBuilder, InfoBuilder, OpenApi, Paths},
 };
 
-const DESCRIPTION: &str = "Read the records of a workspace, post geometries, and manage webhook endpoints. \
+const DESCRIPTION: &str = "Read and write the records of a workspace, post geometries, and manage webhook endpoints. \
     Every request needs a personal access token: `Authorization: Bearer <token>`. To create a token, open \
-    Settings > API Tokens in the web application, or run `groma token create`. Lists take `page`, `limit` \
-    and `term`, and return an envelope.";
+    Settings > API Tokens in the web application, or run `groma token create`. Lists take `page` or `cursor`, \
+    `limit` and `term`, and return an envelope; lists of records also have filters and `sort`.";
 
 /// The document of the public API with these settings.
 pub(crate) fn document(settings: &Settings) -> Value {
@@ -67,6 +69,7 @@ pub(crate) fn document(settings: &Settings) -> Value {
     components["responses"] = shared_responses(requests_per_minute);
     components["headers"] = shared_headers();
     components["parameters"] = shared_parameters();
+    writes::add_parameters(&mut components["parameters"]);
     for (name, schema) in components["schemas"].as_object_mut().into_iter().flatten() {
         require_fields(name, schema);
         if let Some(item) = name.strip_prefix("Envelope_") {
@@ -74,6 +77,8 @@ pub(crate) fn document(settings: &Settings) -> Value {
             schema["properties"]["content"]["items"] = json!({ "$ref": item });
         }
     }
+    writes::add_schemas(&mut components["schemas"]);
+    webhooks::add_request_schemas(&mut components["schemas"]);
     for (path, method, scope, is_geo) in routes {
         complete_operation(&mut document["paths"][&path][method], method, &path, scope);
         if is_geo {
@@ -86,7 +91,7 @@ pub(crate) fn document(settings: &Settings) -> Value {
 }
 
 /// The fields that may be missing. All others are always present.
-const OPTIONAL_FIELDS: [(&str, &str); 11] = [
+const OPTIONAL_FIELDS: [(&str, &str); 12] = [
     ("Error", "details"),
     ("TileJson", "description"),
     ("TileJson", "bounds"),
@@ -98,6 +103,7 @@ const OPTIONAL_FIELDS: [(&str, &str); 11] = [
     ("NewWebhookEndpoint", "events"),
     ("NewWebhookEndpoint", "description"),
     ("NewWebhookEndpoint", "secret"),
+    ("NewWebhookEndpoint", "filter"),
 ];
 
 fn require_fields(name: &str, schema: &mut Value) {
@@ -113,29 +119,41 @@ fn complete_operation(operation: &mut Value, method: &str, path: &str, scope: Op
     operation["parameters"] = parameters(method, path);
     operation["security"] =
         json!([{ "token": scope.iter().map(|scope| scope.name()).collect::<Vec<_>>() }]);
+    if path.contains("/changes") {
+        operation["description"] = json!(
+            "Requires the scope to read one of the kinds; kinds that the token \
+            may not read are left out. Geometries and layers need no scope."
+        );
+    }
     if let Some(scope) = scope {
         operation["description"] = json!(format!("Requires the scope `{scope}`."));
     }
-    if method == "post" {
-        let body = if path.contains("/webhooks/") { "NewWebhookEndpoint" } else { "GeoJson" };
+    let write = writes::route(method, path);
+    let is_webhook = path.contains("/webhooks/");
+    if method == "post" && write.is_none() && !is_webhook {
         let content = operation.pointer_mut("/requestBody/content").and_then(Value::as_object_mut);
         for (_, content) in content.into_iter().flatten() {
-            *content = json!({ "schema": reference("schemas", body) });
+            *content = json!({ "schema": reference("schemas", "GeoJson") });
         }
         operation["requestBody"]["required"] = json!(true);
     }
     complete_success(operation, method, path);
+    if let Some((write, resource)) = write {
+        writes::complete(operation, write, resource);
+    }
+    webhooks::complete(operation, method, path);
     let mut add =
         |status: &str, name: &str| operation["responses"][status] = reference("responses", name);
-    if method == "get" {
+    if method == "get" && !path.ends_with("/stream") {
         add("304", "NotModified");
     }
     add("400", "BadRequest");
     add("401", "Unauthorized");
-    if scope.is_some() || method != "get" {
+    let is_feed = path.contains("/changes");
+    if scope.is_some() || method != "get" || is_feed {
         add("403", "Forbidden");
     }
-    if path.contains('{') {
+    if path.contains('{') || path.ends_with("/bulk") {
         add("404", "NotFound");
     }
     if method == "delete" && path.contains("/geometries/") {
@@ -150,8 +168,22 @@ fn reference(group: &str, name: &str) -> Value {
 }
 
 fn parameters(method: &str, path: &str) -> Value {
-    let names: &[&str] = if path.ends_with("{key}") {
-        return json!([key_parameter(path)]);
+    if let Some(parameters) = webhooks::parameters(method, path) {
+        return parameters;
+    }
+    let write = writes::route(method, path);
+    let names: &[&str] = if path.contains("{key}") {
+        let shared = write.map_or(&[][..], |(write, resource)| writes::parameters(write, resource));
+        let shared = shared.iter().map(|name| reference("parameters", name));
+        return std::iter::once(key_parameter(path)).chain(shared).collect();
+    } else if let Some((write, resource)) = write {
+        writes::parameters(write, resource)
+    } else if path.ends_with("/me") {
+        &[]
+    } else if path.ends_with("/changes") {
+        &["after", "kinds", "changeLimit", "wait"]
+    } else if path.ends_with("/changes/stream") {
+        &["after", "kinds", "lastEventId"]
     } else if path.contains("/mvt/") {
         &["layer", "z", "x", "y"]
     } else if path.ends_with("/features") {
@@ -160,12 +192,10 @@ fn parameters(method: &str, path: &str) -> Value {
         &["layer", "feature"]
     } else if path.contains("{id}") {
         &["layer"]
-    } else if path.contains("/webhooks/") {
-        &["idempotencyKey"]
     } else if method == "post" {
         &["intoLayer", "folder", "assignment", "idempotencyKey"]
     } else {
-        &["page", "limit", "term"]
+        return lists::parameters(path).into();
     };
     names.iter().map(|name| reference("parameters", name)).collect()
 }
@@ -174,10 +204,6 @@ fn parameters(method: &str, path: &str) -> Value {
 fn complete_success(operation: &mut Value, method: &str, path: &str) {
     let status = if method == "delete" { "204" } else { "200" };
     let success = &mut operation["responses"][status];
-    if method == "post" && path.contains("/webhooks/") {
-        success["content"]["application/json"] =
-            json!({ "schema": reference("schemas", "CreatedWebhookEndpoint") });
-    }
     let content = success.get_mut("content").and_then(Value::as_object_mut);
     for (media_type, content) in content.into_iter().flatten() {
         *content = match media_type.as_str() {
@@ -188,9 +214,12 @@ fn complete_success(operation: &mut Value, method: &str, path: &str) {
         };
     }
     let own: &[&str] = match method {
-        "get" if path.ends_with("/features") => &["ETag", "Link"],
+        "get" if path.ends_with("/features") => &["ETag", "NextLink"],
+        "get" if is_list(path) => &["ETag", "Link"],
+        "get" if path.ends_with("/stream") => &[],
         "get" => &["ETag"],
         "post" => &["Idempotent-Replayed"],
+        "patch" => &[],
         _ => &[],
     };
     let shared =
@@ -198,9 +227,15 @@ fn complete_success(operation: &mut Value, method: &str, path: &str) {
     success["headers"] = own
         .iter()
         .chain(&shared)
-        .map(|name| ((*name).to_owned(), reference("headers", name)))
+        .map(|name| (name.replace("NextLink", "Link"), reference("headers", name)))
         .collect::<Map<_, _>>()
         .into();
+}
+
+/// Whether a route returns an envelope.
+fn is_list(path: &str) -> bool {
+    let lists = ["folders", "assignments", "expenses", "budgets", "statuses", "layers", "members"];
+    path.rsplit('/').next().is_some_and(|name| lists.contains(&name))
 }
 
 /// The outline of a GeoJSON body; RFC 7946 has the rest.
@@ -254,6 +289,9 @@ fn shared_responses(limit: u32) -> Value {
         "Unauthorized": unauthorized,
         "Forbidden": error("The token does not have the required scope, or its owner does not have the required role", 403, "Forbidden", "Token missing required scope: READ_FOLDER"),
         "NotFound": error("Not found in this workspace", 404, "Not Found", "folder `F-000123` not found"),
+        "Conflict": error("A unique value is taken, several records match, or the state of other records forbids the change", 409, "Conflict", "/reference: `F-000123` is already in use"),
+        "PreconditionFailed": error("`If-Match` does not match, or `ifVersion` is another version", 412, "Precondition Failed", "folder `F-000123` has changed since it was read"),
+        "WebhookConflict": error("The state of the endpoint or delivery forbids the request", 409, "Conflict", "webhook endpoint is disabled; enable it first"),
         "LayerLocked": error("The layer is locked", 409, "Conflict", "layer `parcels` is locked; unlock it to change its features"),
         "TooManyRequests": too_many,
         "InternalServerError": error("An internal error; the log has its cause under the request id", 500, "Internal Server Error", "Internal server error"),
@@ -264,7 +302,9 @@ fn shared_headers() -> Value {
     let header = |description: &str, kind: &str| json!({ "description": description, "schema": { "type": kind } });
     json!({
         "Idempotent-Replayed": header("`true` if this is the stored response to an earlier request with the same key", "string"),
-        "Link": header("The next page, with `rel=\"next\"`; missing on the last page", "string"),
+        "Link": header("The first, previous, next and last page, with `rel=\"first\"`, `prev`, `next` and `last`", "string"),
+        "NextLink": header("The next page, with `rel=\"next\"`; missing on the last page", "string"),
+        "X-Groma-Result": header("`created`, `updated` or `unchanged`; only with `match`", "string"),
         "ETag": header("Hash of the response; send it in `If-None-Match`", "string"),
         "X-Request-Id": header("Identifies this request in the log", "string"),
         "X-RateLimit-Limit": header("Requests accepted in any 60 seconds", "integer"),
@@ -286,6 +326,20 @@ fn shared_parameters() -> Value {
             json!({ "type": "string", "example": "2.08,47.65,2.09,47.66" })),
         "updatedSince": query("updatedSince", "Only features that changed at this time or later",
             json!({ "type": "string", "format": "date-time" })),
+        "deliveryStatus": query("status", "Only deliveries with this status",
+            json!({ "type": "string", "enum": groma_domain::webhook::DeliveryStatus::ALL })),
+        "event": query("event", "Only deliveries of this event", json!({ "type": "string", "example": "folder.updated" })),
+        "after": query("after", "Cursor to continue after, or `now`. Default: from the oldest change",
+            json!({ "type": "string" })),
+        "kinds": query("kinds", "What to read, separated by commas: `folder`, `assignment`, `expense`, `budget`, `geometry`, `layer`. Default: the first four",
+            json!({ "type": "string", "example": "folder,geometry" })),
+        "changeLimit": query("limit", "Changes per page",
+            json!({ "type": "integer", "minimum": 1, "maximum": changes::MAX_LIMIT, "default": changes::DEFAULT_LIMIT })),
+        "wait": query("wait", "Seconds to wait for a change if there is none",
+            json!({ "type": "integer", "minimum": 0, "maximum": changes::MAX_WAIT, "default": 0 })),
+        "lastEventId": { "name": "Last-Event-ID", "in": "header", "required": false,
+            "description": "Cursor to continue after, as browsers send it when they connect again. Replaces `after`",
+            "schema": { "type": "string" } },
         "z": path("z", "Zoom level", json!({ "type": "integer", "minimum": 0, "maximum": TileId::MAX_ZOOM })),
         "x": path("x", "Tile column, 0 to 2^z − 1", json!({ "type": "integer", "minimum": 0 })),
         "y": path("y", "Tile row, 0 to 2^z − 1, from north to south", json!({ "type": "integer", "minimum": 0 })),
@@ -297,6 +351,7 @@ fn shared_parameters() -> Value {
         "idempotencyKey": { "name": "Idempotency-Key", "in": "header", "required": false,
             "description": "Makes a retry safe: a request with the same key and body within 24 hours returns the first response again",
             "schema": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$" } },
+        "listCursor": lists::cursor(),
         "page": query("page", "Page number",
             json!({ "type": "integer", "minimum": 1, "maximum": MAX_PAGE, "default": 1 })),
         "limit": query("limit", "Items per page",
@@ -308,8 +363,11 @@ fn shared_parameters() -> Value {
 
 /// The `{key}` of a route, with a reference of the right kind as the example.
 fn key_parameter(path: &str) -> Value {
-    let of = if path.contains("/webhooks/") { "endpoint" } else { "geometry" };
-    if path.contains("/webhooks/") || path.contains("/geometries/") {
+    let of = match path.split('/').nth(4) {
+        Some("statuses") => "status",
+        _ => "geometry",
+    };
+    if path.contains("/geometries/") || path.contains("/statuses/") {
         return json!({ "name": "key", "in": "path", "required": true,
             "description": format!("Id of the {of}"), "schema": { "type": "string", "format": "uuid" } });
     }

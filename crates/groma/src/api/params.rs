@@ -1,23 +1,52 @@
 //! Path and query parameters, parsed once.
 
-use crate::http::HttpError;
+use super::{envelope::envelope, links};
+use crate::http::{HttpError, ResponseOptions};
 use axum::{
     extract::{FromRequestParts, RawPathParams},
-    http::request::Parts,
+    http::{Uri, header, request::Parts},
+    response::Response,
 };
 use groma_domain::{FieldError, ListParams, layer::LayerKey, list::MAX_TERM, reference::Key};
 use groma_geo::grid::TileId;
+use groma_store::Page;
 
-/// The `page`, `limit` and `term` of a list.
-pub(super) struct ListQuery(pub(super) ListParams);
+/// The request of a list.
+pub(super) struct ListQuery {
+    pub(super) params: ListParams,
+    uri: Uri,
+}
+
+impl ListQuery {
+    /// The parameters as they were sent.
+    pub(super) fn query(&self) -> &str {
+        self.uri.query().unwrap_or_default()
+    }
+
+    /// The response with a page, and links to those around it. `base` is the public address of the listener.
+    pub(super) fn respond(
+        &self,
+        base: &str,
+        page: &Page,
+        options: ResponseOptions,
+    ) -> Result<Response, HttpError> {
+        let mut response = options.json(envelope(page, &self.params));
+        let url = format!("{base}{}", self.uri.path());
+        if let Some(links) = links::header(&url, self.query(), &self.params, page)? {
+            response.headers_mut().insert(header::LINK, links);
+        }
+        Ok(response)
+    }
+}
 
 impl<S: Sync> FromRequestParts<S> for ListQuery {
     type Rejection = HttpError;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, HttpError> {
-        parse_list_query(parts.uri.query().unwrap_or_default())
-            .map(Self)
-            .map_err(|problem| HttpError::bad_parameter(&problem))
+        let uri = parts.uri.clone();
+        let params = parse_list_query(uri.query().unwrap_or_default());
+        let params = params.map_err(|problem| HttpError::bad_parameter(&problem))?;
+        Ok(Self { params, uri })
     }
 }
 
@@ -69,6 +98,25 @@ impl<S: Send + Sync> FromRequestParts<S> for KeyPath {
         let params = path_params(parts, state, "key").await?;
         let text = params.iter().next().map(|(_, value)| value.to_owned()).unwrap_or_default();
         Ok(Self { key: Key::parse(&text), text })
+    }
+}
+
+/// The `:key` of an endpoint and the `:id` of one of its deliveries.
+pub(super) struct DeliveryPath {
+    pub(super) endpoint: KeyPath,
+    /// As sent by the client.
+    pub(super) delivery: String,
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for DeliveryPath {
+    type Rejection = HttpError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, HttpError> {
+        let params = path_params(parts, state, "id").await?;
+        let mut values = params.iter().map(|(_, value)| value.to_owned());
+        let text = values.next().unwrap_or_default();
+        let endpoint = KeyPath { key: Key::parse(&text), text };
+        Ok(Self { endpoint, delivery: values.next().unwrap_or_default() })
     }
 }
 

@@ -1,142 +1,17 @@
-//! Folders, assignments, expenses and budgets: lists and single records.
+//! Folders, assignments, expenses and budgets: the same routes for each kind.
 
-use super::{
-    ApiState,
-    auth::Caller,
-    envelope::{Envelope, envelope},
-    params::{KeyPath, ListQuery},
-};
-use crate::http::{HttpError, ResponseOptions};
-use axum::{Extension, extract::State, response::Response};
-use groma_domain::{
-    Kind, ListParams,
-    record::{Assignment, Budget, Expense, Folder},
-};
+mod archive;
+mod bulk;
+mod filters;
+mod problems;
+mod read;
+mod request;
+mod write;
 
-async fn list(
-    api: ApiState,
-    caller: Caller,
-    kind: Kind,
-    params: ListParams,
-    options: ResponseOptions,
-) -> Result<Response, HttpError> {
-    let (workspace, person) = (caller.token.workspace, caller.token.person);
-    let _slot = match params.term {
-        Some(_) => {
-            let slot = Box::pin(api.search_slots.acquire(workspace, person)).await;
-            Some(slot.ok_or_else(HttpError::too_many_searches)?)
-        }
-        None => None,
-    };
-    let page = api.store.list(workspace, kind, &params).await?;
-    Ok(options.json(envelope(&page, &params)))
-}
-
-async fn get(
-    api: ApiState,
-    caller: Caller,
-    kind: Kind,
-    path: KeyPath,
-    options: ResponseOptions,
-) -> Result<Response, HttpError> {
-    let not_found = || HttpError::not_found(kind.name(), &path.text);
-    let key = path.key.as_ref().ok_or_else(not_found)?;
-    let document = api.store.get(caller.token.workspace, kind, key).await?.ok_or_else(not_found)?;
-    Ok(options.json(document))
-}
-
-/// List folders.
-#[utoipa::path(get, path = "/api/public/v1/folders", tag = "Folders",
-    responses((status = 200, description = "A page of folders, oldest first", body = Envelope<Folder>)))]
-pub(super) async fn list_folders(
-    State(api): State<ApiState>,
-    Extension(caller): Extension<Caller>,
-    ListQuery(params): ListQuery,
-    options: ResponseOptions,
-) -> Result<Response, HttpError> {
-    list(api, caller, Kind::Folder, params, options).await
-}
-
-/// Get one folder by id or reference.
-#[utoipa::path(get, path = "/api/public/v1/folders/{key}", tag = "Folders",
-    responses((status = 200, description = "The folder", body = Folder)))]
-pub(super) async fn get_folder(
-    State(api): State<ApiState>,
-    Extension(caller): Extension<Caller>,
-    path: KeyPath,
-    options: ResponseOptions,
-) -> Result<Response, HttpError> {
-    get(api, caller, Kind::Folder, path, options).await
-}
-
-/// List assignments.
-#[utoipa::path(get, path = "/api/public/v1/assignments", tag = "Assignments",
-    responses((status = 200, description = "A page of assignments, oldest first", body = Envelope<Assignment>)))]
-pub(super) async fn list_assignments(
-    State(api): State<ApiState>,
-    Extension(caller): Extension<Caller>,
-    ListQuery(params): ListQuery,
-    options: ResponseOptions,
-) -> Result<Response, HttpError> {
-    list(api, caller, Kind::Assignment, params, options).await
-}
-
-/// Get one assignment by id or reference.
-#[utoipa::path(get, path = "/api/public/v1/assignments/{key}", tag = "Assignments",
-    responses((status = 200, description = "The assignment", body = Assignment)))]
-pub(super) async fn get_assignment(
-    State(api): State<ApiState>,
-    Extension(caller): Extension<Caller>,
-    path: KeyPath,
-    options: ResponseOptions,
-) -> Result<Response, HttpError> {
-    get(api, caller, Kind::Assignment, path, options).await
-}
-
-/// List expenses.
-#[utoipa::path(get, path = "/api/public/v1/expenses", tag = "Expenses",
-    responses((status = 200, description = "A page of expenses, oldest first", body = Envelope<Expense>)))]
-pub(super) async fn list_expenses(
-    State(api): State<ApiState>,
-    Extension(caller): Extension<Caller>,
-    ListQuery(params): ListQuery,
-    options: ResponseOptions,
-) -> Result<Response, HttpError> {
-    list(api, caller, Kind::Expense, params, options).await
-}
-
-/// Get one expense by id or reference.
-#[utoipa::path(get, path = "/api/public/v1/expenses/{key}", tag = "Expenses",
-    responses((status = 200, description = "The expense", body = Expense)))]
-pub(super) async fn get_expense(
-    State(api): State<ApiState>,
-    Extension(caller): Extension<Caller>,
-    path: KeyPath,
-    options: ResponseOptions,
-) -> Result<Response, HttpError> {
-    get(api, caller, Kind::Expense, path, options).await
-}
-
-/// List budgets.
-#[utoipa::path(get, path = "/api/public/v1/budgets", tag = "Budgets",
-    responses((status = 200, description = "A page of budgets, oldest first", body = Envelope<Budget>)))]
-pub(super) async fn list_budgets(
-    State(api): State<ApiState>,
-    Extension(caller): Extension<Caller>,
-    ListQuery(params): ListQuery,
-    options: ResponseOptions,
-) -> Result<Response, HttpError> {
-    list(api, caller, Kind::Budget, params, options).await
-}
-
-/// Get one budget by id or reference.
-#[utoipa::path(get, path = "/api/public/v1/budgets/{key}", tag = "Budgets",
-    responses((status = 200, description = "The budget", body = Budget)))]
-pub(super) async fn get_budget(
-    State(api): State<ApiState>,
-    Extension(caller): Extension<Caller>,
-    path: KeyPath,
-    options: ResponseOptions,
-) -> Result<Response, HttpError> {
-    get(api, caller, Kind::Budget, path, options).await
-}
+pub(super) use archive::*;
+pub(super) use bulk::*;
+pub(super) use filters::{filters, sort_columns};
+use problems::rejection;
+pub(super) use read::*;
+pub(super) use request::{JsonRequest, Received, execute, precondition, receive, require_role};
+pub(super) use write::*;

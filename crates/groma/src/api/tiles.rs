@@ -1,9 +1,10 @@
 //! Vector tiles of a layer.
 
-use super::{ApiState, auth::Caller, layers, params::TilePath};
+use super::{ApiState, layers, params::TilePath};
 use crate::{
     http::{HttpError, ResponseOptions},
     tiles::MEDIA_TYPE,
+    token_auth::Caller,
 };
 use axum::{Extension, extract::State, response::Response};
 use groma_domain::layer::LayerKey;

@@ -1,14 +1,18 @@
-//! Webhook endpoints: create and delete. Only the response that creates an endpoint contains its secret.
+//! Webhook endpoints and their deliveries. Only the responses that create an endpoint or rotate its secret
+//! contain the secret.
+
+pub(super) mod deliveries;
+pub(super) mod manage;
 
 use super::{
     ApiState,
-    auth::Caller,
     idempotency::{KeyHeader, first_response, replayed_response},
     params::KeyPath,
 };
 use crate::{
     clock,
     http::{ErrorDetail, HttpError, NO_STORE, ResponseOptions, body},
+    token_auth::Caller,
 };
 use axum::{
     Extension,
@@ -17,7 +21,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use groma_domain::{
-    DomainError, FieldError, Permission,
+    DomainError, EndpointId, FieldError, Permission, Violation,
     webhook::{Endpoint, EndpointInput},
 };
 use groma_store::{Actor, EndpointOutcome, NewEndpoint, endpoint_with_secret};
@@ -59,7 +63,7 @@ async fn create(api: ApiState, caller: Caller, request: Request) -> Result<Respo
         draft: parse_draft(&bytes, &api.endpoint_policy)?,
         request: key.with_body(&parts, &caller, hash),
     });
-    let mut response = match outcome.await? {
+    let mut response = match outcome.await.map_err(store_error)? {
         EndpointOutcome::Created(endpoint, secret) => {
             first_response(serde_json::to_vec(&endpoint_with_secret(&endpoint, &secret)))?
         }
@@ -79,8 +83,7 @@ pub(super) async fn delete_webhook_endpoint(
     path: KeyPath,
 ) -> Result<Response, HttpError> {
     let actor = administrator(&caller)?;
-    let not_found = |_| HttpError::not_found("webhook endpoint", &path.text);
-    let endpoint = path.text.parse().map_err(not_found)?;
+    let endpoint = endpoint_id(&path)?;
     api.store.delete_endpoint(caller.token.workspace, actor, endpoint, clock::now()).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
@@ -106,15 +109,40 @@ fn parse_draft(body: &[u8], policy: &EndpointPolicy) -> Result<EndpointInput, Ht
         Ok(_) => return Err(invalid_body("The body must be a JSON object".to_owned())),
         Err(error) => return Err(invalid_body(format!("The body must be valid JSON: {error}"))),
     };
-    EndpointInput::read(&values, |url| policy.parse_url(url)).map_err(|error| match error {
-        DomainError::Invalid(problems) => {
-            let problems = problems.into_iter().take(20);
-            let details = problems.map(|FieldError { field, violation }| ErrorDetail {
-                pointer: format!("/{field}"),
-                message: violation.to_string(),
-            });
-            HttpError::bad_body(details.collect())
-        }
-        other => HttpError::bad_request(other.to_string()),
-    })
+    EndpointInput::read(&values, |url| policy.parse_url(url)).map_err(rejection)
+}
+
+fn endpoint_id(path: &KeyPath) -> Result<EndpointId, HttpError> {
+    path.text.parse().map_err(|_| HttpError::not_found("webhook endpoint", &path.text))
+}
+
+/// The response to a body with invalid values: pointers to them.
+fn rejection(error: DomainError) -> HttpError {
+    let DomainError::Invalid(problems) = error else {
+        return groma_store::Error::from(error).into();
+    };
+    let details = problems.into_iter().take(20);
+    let details = details.map(|FieldError { field, violation }| ErrorDetail {
+        pointer: format!("/{field}"),
+        message: violation.to_string(),
+    });
+    HttpError::bad_body(details.collect())
+}
+
+/// The response to an error of the store.
+fn store_error(error: groma_store::Error) -> HttpError {
+    match error.domain_error() {
+        Some(DomainError::Invalid(problems)) => match &problems[..] {
+            [
+                FieldError {
+                    violation: Violation::EndpointDisabled | Violation::EventErased, ..
+                },
+            ] => HttpError::conflict(error.to_string()),
+            [FieldError { field, .. }, ..] if field.starts_with("filter/") => {
+                rejection(DomainError::Invalid(problems.clone()))
+            }
+            _ => error.into(),
+        },
+        _ => error.into(),
+    }
 }

@@ -14,7 +14,7 @@ pub(crate) enum WebhookCommand {
         url: String,
         #[command(flatten)]
         workspace: WorkspaceArg,
-        /// Comma-separated events, for example folder.created,expense.*. Default: all events.
+        /// Comma-separated events, for example folder.created,geometry.*. Default: all events of records.
         #[arg(long, value_delimiter = ',')]
         events: Vec<String>,
         /// Description of the endpoint.
@@ -146,7 +146,7 @@ pub(crate) struct DeliveriesArgs {
     /// Show this delivery with its body and all attempts.
     #[arg(long, value_name = "ID", conflicts_with_all = ["endpoint", "state", "event", "since", "until"])]
     pub(crate) delivery: Option<DeliveryId>,
-    /// Only deliveries in this state: waiting, sending, delivered or failed.
+    /// Only deliveries in this state: waiting, sending, delivered, failed or cancelled.
     #[arg(long, value_parser = parse_state)]
     pub(crate) state: Option<DeliveryState>,
     /// Only deliveries of this event, for example folder.created.
@@ -170,7 +170,7 @@ fn parse_state(text: &str) -> Result<DeliveryState, String> {
     let found = DeliveryState::NAMES.iter().find(|(word, _)| *word == text);
     found
         .map(|(_, state)| *state)
-        .ok_or_else(|| "must be waiting, sending, delivered or failed".to_owned())
+        .ok_or_else(|| "must be waiting, sending, delivered, failed or cancelled".to_owned())
 }
 
 fn parse_event(text: &str) -> Result<Event, String> {

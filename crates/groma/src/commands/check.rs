@@ -4,6 +4,7 @@
 mod database;
 mod listeners;
 mod mail;
+mod providers;
 mod settings;
 
 use super::{CommandError, print};
@@ -71,6 +72,7 @@ pub(super) async fn run(
     let mut findings = settings::inspect(settings, file);
     let database = database::inspect(settings, &mut findings).await;
     findings.extend(listeners::inspect(settings).await);
+    findings.extend(providers::inspect(settings).await);
     let mail = mail::inspect(settings, send_test, &mut findings).await;
     if as_json {
         print(&json_report(settings, &database, mail.as_deref(), &findings).to_string())?;

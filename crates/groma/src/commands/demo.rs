@@ -29,7 +29,7 @@ pub(super) async fn seed_if_empty(
     }
     tracing::info!("seeding the empty database with the demo office");
     let password = password::generate()?;
-    let hash = password::hash(Password::new(&password).map_err(CommandError::new)?).await?;
+    let hash = password::hash(Password::new(&password, &[]).map_err(CommandError::new)?).await?;
     let seeded =
         groma_demo::seed(store, hash, clock::now(), cancelled).await.map_err(CommandError::new)?;
     let Some(summary) = seeded else { return Ok(false) };

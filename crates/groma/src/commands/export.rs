@@ -82,7 +82,7 @@ async fn statuses(
 ) -> Result<Vec<Map<String, Value>>, CommandError> {
     let mut statuses: Vec<Map<String, Value>> = Vec::new();
     for page in 1.. {
-        let params = ListParams { page, limit: MAX_LIMIT, term: None };
+        let params = ListParams { page, limit: MAX_LIMIT, ..ListParams::default() };
         let page = store.statuses(workspace, &params).await?;
         if page.documents.is_empty() {
             break;

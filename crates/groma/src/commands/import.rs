@@ -4,6 +4,7 @@
 use super::{
     CommandError, find_workspace, print, progress,
     record_file::{RecordFile, Row},
+    rejected_rows,
 };
 use crate::{
     cli::{ImportRecords, RecordFileKind},
@@ -13,7 +14,9 @@ use groma_domain::{
     DomainError, Kind, Reference, Violation, WorkspaceId, input::Field, record::RecordInput,
     status::StatusInput, text::fold,
 };
-use groma_store::{Actor, Change, Command, CommandOutcome, ReservedReferences, SaveTarget, Store};
+use groma_store::{
+    Actor, Change, Command, CommandOutcome, ReservedReferences, SaveTarget, StatusTarget, Store,
+};
 use serde_json::{Map, Value, json};
 use std::{
     collections::{HashMap, HashSet},
@@ -39,8 +42,9 @@ pub(super) async fn run(store: &Store, import: ImportRecords) -> Result<(), Comm
         job.write(total, Arc::new(reserved)).await?;
     }
     let report = job.report;
-    for rejected in &report.rejected {
-        eprintln!("{}:{}: {}", import.file.display(), rejected.line, rejected.message);
+    let rejected = report.rejected.iter().map(|row| (row.line, row.message.as_str()));
+    for line in rejected_rows::lines(&import.file, rejected) {
+        eprintln!("{line}");
     }
     if import.json {
         print(&report.to_json().to_string())?;
@@ -303,7 +307,10 @@ fn parse_command(
             let draft = Box::new(RecordInput::read(kind, values)?);
             Ok(Command::Save { target: SaveTarget::ByReference, draft })
         }
-        None => Ok(Command::SaveStatus { target: None, input: StatusInput::read(values)? }),
+        None => Ok(Command::SaveStatus {
+            target: StatusTarget::ByName,
+            input: StatusInput::read(values)?,
+        }),
     }
 }
 

@@ -6,8 +6,8 @@ use groma_domain::password::Password;
 use std::io::{BufRead, IsTerminal};
 
 /// Reads a new password: twice from a prompt on a terminal, otherwise the first line of standard
-/// input. `None` if it is empty.
-pub(super) fn read_new_password() -> Result<Option<Password>, CommandError> {
+/// input. `None` if it is empty. It must not be easy to guess from `context`.
+pub(super) fn read_new_password(context: &[&str]) -> Result<Option<Password>, CommandError> {
     let text = if std::io::stdin().is_terminal() {
         let first = rpassword::prompt_password("Password: ")?;
         if rpassword::prompt_password("Repeat password: ")? != first {
@@ -20,7 +20,7 @@ pub(super) fn read_new_password() -> Result<Option<Password>, CommandError> {
     if text.is_empty() {
         return Ok(None);
     }
-    Password::new(&text)
+    Password::new(&text, context)
         .map(Some)
         .map_err(|reason| CommandError::new(format!("the password {reason}")))
 }

@@ -54,13 +54,17 @@ pub(super) async fn run(store: &Store, arguments: SecurityLogArgs) -> Result<(),
 
 fn row(entry: SecurityEntry) -> Vec<String> {
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+    let former = |is_former: bool| is_former.then(|| "Former member".to_owned());
     vec![
         entry.at.to_string(),
         entry.action,
-        entry.email.unwrap_or_else(|| or_dash(entry.user.map(|user| user.to_string()))),
-        entry
-            .subject_email
-            .unwrap_or_else(|| or_dash(entry.subject.map(|subject| subject.to_string()))),
+        or_dash(entry.email.or_else(|| former(entry.is_by_former))),
+        or_dash(
+            entry
+                .subject_email
+                .or_else(|| former(entry.is_about_former))
+                .or_else(|| entry.subject.map(|subject| subject.to_string())),
+        ),
         entry.workspace_name.unwrap_or_else(|| or_dash(entry.workspace.map(|key| key.to_string()))),
         or_dash(entry.address),
         or_dash(entry.details),

@@ -1,10 +1,13 @@
 //! `groma serve`: runs the server until SIGTERM or SIGINT.
 
 use super::{CommandError, demo, key_file::KeyFile, print};
-use crate::{clock, roles::ServerRole, server::Server, settings::Settings};
+use crate::{
+    clock, roles::ServerRole, server::Server, settings::Settings, setup_link::SetupLinkFile,
+};
 use groma_store::{
     Actor, EndpointChange, EndpointHealth, Store, disabled_reason::HTTP_NOT_ALLOWED,
 };
+use std::io::IsTerminal;
 use tokio::signal::unix::{SignalKind, signal};
 
 pub(super) async fn run(
@@ -21,10 +24,38 @@ pub(super) async fn run(
     if server.settings().server.roles.has(ServerRole::Deliver) {
         apply_http_setting(&store, server.settings().webhooks.allow_http).await?;
     }
-    if let Some(url) = server.setup_url().await.map_err(CommandError::new)? {
-        print(&format!("There are no users yet. To set up Groma, open:\n\n  {url}\n"))?;
-    }
+    let url = server.setup_url().await.map_err(CommandError::new)?;
+    show_setup_link(server.settings(), url.as_deref())?;
     server.run(shutdown).await.map_err(CommandError::new)
+}
+
+/// Prints the setup link on a terminal. What a service prints ends up in a journal, so otherwise the link is
+/// written into a file that only the owner can read. Without a link, a file of an earlier start is deleted.
+fn show_setup_link(settings: &Settings, link: Option<&str>) -> Result<(), CommandError> {
+    let file = SetupLinkFile::of(&settings.database);
+    let Some(link) = link else {
+        // The file may belong to another process, which serves the pages.
+        if settings.server.roles.has(ServerRole::Web) {
+            file.remove();
+        }
+        return Ok(());
+    };
+    if std::io::stdout().is_terminal() {
+        return print(&format!("There are no users yet. To set up Groma, open:\n\n  {link}\n"));
+    }
+    let path = file.path().display();
+    match file.write(link) {
+        Ok(()) => print(&format!(
+            "There are no users yet. To set up Groma, open the link in this file:\n\n  {path}\n"
+        )),
+        Err(error) => {
+            tracing::error!(
+                %error, %path,
+                "cannot write the setup link; run `groma workspace create` to create the first workspace"
+            );
+            Ok(())
+        }
+    }
 }
 
 /// Encrypts the secrets of a SQLite database that had no key yet, and warns if there is no key.

@@ -12,11 +12,13 @@ use crate::{
 };
 use groma_domain::{
     DeliveryId, EndpointId, FieldError, WorkspaceId,
-    webhook::{self, EndpointInput, EventFilter, SigningSecret},
+    input::Field,
+    webhook::{self, DeliveryStatus, EndpointInput, EventFilter, SigningSecret},
 };
 use groma_store::{
     Actor, AttemptRow, DeliveryFilter, DeliveryRow, EndpointChange, EndpointHealth,
-    EndpointOutcome, NewEndpoint, Redeliver, Store, endpoint_with_secret,
+    EndpointOutcome, NewEndpoint, RedeliverySince, Store, WebhookRequest, endpoint_with_secret,
+    redelivered,
 };
 use serde_json::{Value, json};
 
@@ -49,13 +51,9 @@ pub(super) async fn run(
             print_endpoints(&store.endpoints(workspace).await?, json)
         }
         WebhookCommand::Update { id, workspace, url, events, description } => {
-            let has_description = description.is_some();
-            let mut draft = read_draft(settings, url, &events, description)?;
-            // An empty description removes the current one.
-            if has_description {
-                draft.description.get_or_insert_default();
-            }
-            change(store, &workspace, id, EndpointChange::Edit(draft)).await
+            let input = Box::new(read_draft(settings, url, &events, description)?);
+            let edit = EndpointChange::Edit { input, precondition: None };
+            change(store, &workspace, id, edit).await
         }
         WebhookCommand::Delete { id, workspace } => {
             let workspace = find_workspace(store, &workspace).await?.id;
@@ -80,7 +78,7 @@ pub(super) async fn run(
             let secret = read_secret(secret_from_stdin)?;
             let workspace = find_workspace(store, &workspace).await?.id;
             let rotated =
-                store.rotate_secret(workspace, OPERATOR, id, secret, overlap, clock::now()).await?;
+                store.rotate_secret(request(workspace), id, secret, overlap).await?.first()?;
             if !json {
                 return print(rotated.secret.reveal());
             }
@@ -95,24 +93,25 @@ pub(super) async fn run(
             }
         }
         WebhookCommand::Redeliver { delivery, endpoint, failed_since, workspace, json } => {
-            let target = match (delivery, endpoint.zip(failed_since)) {
-                (Some(delivery), _) => Redeliver::One(delivery),
-                (None, Some((endpoint, since))) => Redeliver::FailedSince(endpoint, since),
+            let request = request(find_workspace(store, &workspace).await?.id);
+            let count = match (delivery, endpoint.zip(failed_since)) {
+                (Some(delivery), _) => {
+                    store.redeliver(request, delivery).await?.first()?;
+                    1
+                }
+                (None, Some((endpoint, since))) => {
+                    let which = RedeliverySince { endpoint, status: DeliveryStatus::Failed, since };
+                    store.redeliver_since(request, which).await?.first()?
+                }
                 (None, None) => {
                     return Err(CommandError::usage("a delivery or --endpoint is required"));
                 }
             };
-            let workspace = find_workspace(store, &workspace).await?.id;
-            let count = store.redeliver(workspace, OPERATOR, target, clock::now()).await?;
-            if json {
-                print(&json!({ "redelivered": count }).to_string())
-            } else {
-                print(&count.to_string())
-            }
+            if json { print(&redelivered(count).to_string()) } else { print(&count.to_string()) }
         }
         WebhookCommand::Test { id, workspace, json } => {
             let workspace = find_workspace(store, &workspace).await?.id;
-            let delivery = store.test_endpoint(workspace, OPERATOR, id, clock::now()).await?;
+            let delivery = store.test_endpoint(request(workspace), id).await?.first()?.id;
             if json {
                 print(&json!({ "id": delivery }).to_string())
             } else {
@@ -125,6 +124,10 @@ pub(super) async fn run(
         }
         WebhookCommand::Rekey { json } => rekey(settings, store, json).await,
     }
+}
+
+fn request(workspace: WorkspaceId) -> WebhookRequest {
+    WebhookRequest::new(workspace, OPERATOR, clock::now())
 }
 
 /// Changes the key. The store must not have one yet.
@@ -191,7 +194,9 @@ fn read_draft(
         .map(|text| webhook::parse_description(&text))
         .transpose()
         .map_err(|reason| CommandError::usage(format!("--description {reason}")))?;
-    Ok(EndpointInput { url, events, description: description.flatten(), secret: None })
+    // An empty description removes the current one.
+    let description = description.map_or(Field::Keep, Field::Set);
+    Ok(EndpointInput { url, events, description, ..EndpointInput::default() })
 }
 
 fn read_secret(from_stdin: bool) -> Result<Option<SigningSecret>, CommandError> {
@@ -233,12 +238,13 @@ fn print_endpoints(endpoints: &[EndpointHealth], as_json: bool) -> Result<(), Co
                 endpoint.id.to_string(),
                 endpoint.url.as_str().to_owned(),
                 endpoint.events.to_string(),
+                endpoint.filter.as_ref().map_or("-".to_owned(), |filter| json!(filter).to_string()),
                 time_cell(health.last_success_at),
                 state,
             ]
         })
         .collect();
-    print_table(&["ID", "URL", "EVENTS", "LAST SUCCESS", "STATE"], &rows)
+    print_table(&["ID", "URL", "EVENTS", "FILTER", "LAST SUCCESS", "STATE"], &rows)
 }
 
 /// An endpoint as in the API, with its name and health.
@@ -267,13 +273,12 @@ async fn print_deliveries(
     let mut deliveries = Vec::new();
     for endpoint in endpoints {
         let filter = DeliveryFilter {
-            endpoint,
             state: args.state,
             event: args.event,
             since: args.since,
             until: args.until,
-            before: None,
             limit: args.limit,
+            ..DeliveryFilter::of(endpoint)
         };
         deliveries.extend(store.deliveries(workspace, filter).await?);
     }

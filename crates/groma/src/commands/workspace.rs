@@ -1,18 +1,25 @@
 //! `groma workspace create|list|delete`
 
 use super::{CommandError, print, print_table, prompt::read_new_password, workspace_filter};
-use crate::{cli::WorkspaceCommand, clock, password};
+use crate::{
+    cli::WorkspaceCommand, clock, password, settings::Settings, setup_link::SetupLinkFile,
+};
 use groma_domain::workspace::Workspace;
 use groma_store::{Actor, NewUser, Store};
 use serde_json::{Value, json};
 
-pub(super) async fn run(store: &Store, command: WorkspaceCommand) -> Result<(), CommandError> {
+pub(super) async fn run(
+    settings: &Settings,
+    store: &Store,
+    command: WorkspaceCommand,
+) -> Result<(), CommandError> {
+    let service = settings.service.display_name();
     match command {
         WorkspaceCommand::Create { name, owner, currency, json } => {
             let password_hash = if store.has_user(&owner).await? {
                 None
             } else {
-                let password = read_new_password()?.ok_or_else(|| {
+                let password = read_new_password(&[owner.as_str(), service])?.ok_or_else(|| {
                     CommandError::new(
                         "a new owner needs a password; write it to the first line of standard input",
                     )
@@ -21,6 +28,7 @@ pub(super) async fn run(store: &Store, command: WorkspaceCommand) -> Result<(), 
             };
             let owner = NewUser { email: owner, name: None, password_hash };
             let workspace = store.create_workspace(name, currency, owner, clock::now()).await?;
+            SetupLinkFile::of(&settings.database).remove();
             if json {
                 print(&to_json(&workspace).to_string())
             } else {

@@ -11,10 +11,10 @@ use axum::{
 };
 use bytes::Bytes;
 use futures_util::StreamExt;
+use ipnet::IpNet;
 use std::{
     fs::File,
     io::{self, Read, Seek, Write},
-    net::IpAddr,
     time::Duration,
 };
 use tempfile::SpooledTempFile;
@@ -242,7 +242,7 @@ pub(crate) async fn read_stranger_form(
     body: Body,
     limit: usize,
     pace: Pace,
-    admit: impl FnOnce() -> Option<Share<IpAddr>>,
+    admit: impl FnOnce() -> Option<Share<IpNet>>,
 ) -> Result<Vec<u8>, FormError> {
     let mut body = Incoming::new(body, pace, limit as u64);
     if let Ok(received) = tokio::time::timeout(FREE_FORM_TIME, body.fill(usize::MAX)).await {

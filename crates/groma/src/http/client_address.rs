@@ -7,8 +7,8 @@
 //! present they must agree; otherwise both are ignored.
 
 use axum::http::{HeaderMap, HeaderName, header};
-use ipnet::IpNet;
-use std::net::{IpAddr, SocketAddr};
+use ipnet::{IpNet, Ipv6Net};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 const FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
@@ -81,6 +81,27 @@ impl Proxies {
         }
         client
     }
+}
+
+/// The network that usually belongs to one client: an IPv4 address, or a /64 network of IPv6.
+pub(crate) fn subnet(address: IpAddr) -> IpNet {
+    match address.to_canonical() {
+        IpAddr::V4(address) => IpNet::from(IpAddr::V4(address)),
+        IpAddr::V6(address) => network(address, 64),
+    }
+}
+
+/// The network that one client can have at most: a /48 network of IPv6; `None` for IPv4.
+pub(crate) fn site(address: IpAddr) -> Option<IpNet> {
+    match address.to_canonical() {
+        IpAddr::V4(_) => None,
+        IpAddr::V6(address) => Some(network(address, 48)),
+    }
+}
+
+fn network(address: Ipv6Addr, prefix: u8) -> IpNet {
+    let network = Ipv6Net::new(address, prefix).unwrap_or_else(|_| address.into());
+    IpNet::V6(network.trunc())
 }
 
 /// One entry of a forwarding header: what a proxy says about its peer.

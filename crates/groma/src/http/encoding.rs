@@ -6,7 +6,11 @@ use axum::{
     response::Response,
 };
 use bytes::Bytes;
-use std::io::Write;
+use futures_util::{Stream, TryStreamExt, stream};
+use std::{
+    io::{self, Write},
+    mem,
+};
 
 /// Text below this size is sent uncompressed.
 const MIN_TEXT_BYTES: usize = 1024;
@@ -21,6 +25,9 @@ pub(crate) enum Encoding {
 }
 
 impl Encoding {
+    /// Every encoding.
+    pub(crate) const ALL: [Self; 4] = [Self::Identity, Self::Gzip, Self::Brotli, Self::Zstd];
+
     /// The supported encodings, cheapest first: the order decides between equal preferences.
     const SUPPORTED: [Self; 3] = [Self::Zstd, Self::Brotli, Self::Gzip];
 
@@ -92,6 +99,77 @@ impl Encoding {
         // Writing to a vector cannot fail.
         debug_assert!(written.is_ok());
         out.into()
+    }
+}
+
+/// Encodes a body that is sent in parts. What was encoded of a part is sent with it.
+pub(super) fn encode_stream(
+    encoding: Encoding,
+    parts: impl Stream<Item = io::Result<Bytes>> + Send + 'static,
+) -> impl Stream<Item = io::Result<Bytes>> + Send + 'static {
+    let start = (Box::pin(parts), Some(Encoder::new(encoding)));
+    stream::try_unfold(start, async |(mut parts, encoder)| {
+        let Some(encoder) = encoder else { return Ok(None) };
+        let mut encoder = encoder?;
+        Ok(match parts.try_next().await? {
+            Some(part) => Some((encoder.write(part)?, (parts, Some(Ok(encoder))))),
+            None => Some((encoder.finish()?, (parts, None))),
+        })
+    })
+}
+
+/// Encodes a body part by part.
+enum Encoder {
+    Identity,
+    Gzip(flate2::write::GzEncoder<Vec<u8>>),
+    Brotli(Box<brotli::CompressorWriter<Vec<u8>>>),
+    Zstd(zstd::stream::write::Encoder<'static, Vec<u8>>),
+}
+
+impl Encoder {
+    fn new(encoding: Encoding) -> io::Result<Self> {
+        let out = Vec::new();
+        Ok(match encoding {
+            Encoding::Gzip => {
+                Self::Gzip(flate2::write::GzEncoder::new(out, flate2::Compression::fast()))
+            }
+            Encoding::Brotli => {
+                Self::Brotli(Box::new(brotli::CompressorWriter::new(out, 4096, 2, 20)))
+            }
+            Encoding::Zstd => Self::Zstd(zstd::stream::write::Encoder::new(out, 1)?),
+            Encoding::Identity => Self::Identity,
+        })
+    }
+
+    fn write(&mut self, part: Bytes) -> io::Result<Bytes> {
+        let out = match self {
+            Self::Identity => return Ok(part),
+            Self::Gzip(encoder) => {
+                encoder.write_all(&part)?;
+                encoder.flush()?;
+                encoder.get_mut()
+            }
+            Self::Brotli(encoder) => {
+                encoder.write_all(&part)?;
+                encoder.flush()?;
+                encoder.get_mut()
+            }
+            Self::Zstd(encoder) => {
+                encoder.write_all(&part)?;
+                encoder.flush()?;
+                encoder.get_mut()
+            }
+        };
+        Ok(mem::take(out).into())
+    }
+
+    fn finish(self) -> io::Result<Bytes> {
+        Ok(match self {
+            Self::Identity => Bytes::new(),
+            Self::Gzip(encoder) => encoder.finish()?.into(),
+            Self::Brotli(encoder) => encoder.into_inner().into(),
+            Self::Zstd(encoder) => encoder.finish()?.into(),
+        })
     }
 }
 

@@ -9,26 +9,26 @@ use groma_domain::{DomainError, FieldError, PropertyError};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// The body of every error of the API.
-#[derive(Debug, Serialize, ToSchema)]
+/// The body of every error of the API. The response also has it as an extension.
+#[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = Error)]
 pub(crate) struct ErrorBody {
     /// HTTP status code.
     #[schema(example = 404)]
-    status_code: u16,
+    pub(super) status_code: u16,
     /// Human-readable message.
-    message: String,
+    pub(super) message: String,
     /// Reason phrase of the status.
     #[schema(example = "Not Found")]
-    error: &'static str,
+    pub(super) error: &'static str,
     /// The errors in the body.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     details: Vec<ErrorDetail>,
 }
 
 /// An error in the body.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = ErrorDetail)]
 pub(crate) struct ErrorDetail {
     /// JSON pointer to the invalid value.
@@ -52,6 +52,9 @@ pub(crate) struct HttpError {
 #[derive(Clone)]
 pub(crate) struct ErrorCause(pub(crate) String);
 
+/// The number of problems that a response lists.
+const MAX_DETAILS: usize = 100;
+
 impl HttpError {
     fn new(status: StatusCode, message: impl Into<String>) -> Self {
         Self { status, message: message.into(), details: Vec::new(), header: None, cause: None }
@@ -59,6 +62,11 @@ impl HttpError {
 
     pub(crate) fn route_not_found() -> Self {
         Self::new(StatusCode::NOT_FOUND, "No such route")
+    }
+
+    /// A route of the OGC API without this method.
+    pub(super) fn method_not_allowed() -> Self {
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, "The method is not allowed here")
     }
 
     /// The error for a status set by the framework. A status that the API does not use becomes the
@@ -84,16 +92,56 @@ impl HttpError {
         Self::new(StatusCode::BAD_REQUEST, message)
     }
 
-    /// An invalid body. The message repeats the first detail.
+    /// An invalid body.
     pub(crate) fn bad_body(details: Vec<ErrorDetail>) -> Self {
-        let first = details.first().map_or_else(String::new, |ErrorDetail { pointer, message }| {
-            if pointer.is_empty() { message.clone() } else { format!("{pointer}: {message}") }
-        });
-        let message = match details.len() {
-            0 | 1 => first,
-            count => format!("{first} (and {} more, see details)", count - 1),
-        };
-        Self { details, ..Self::bad_request(message) }
+        Self::with_details(StatusCode::BAD_REQUEST, details)
+    }
+
+    /// A valid body that contradicts other data.
+    pub(crate) fn conflict_in_body(details: Vec<ErrorDetail>) -> Self {
+        Self::with_details(StatusCode::CONFLICT, details)
+    }
+
+    /// An error with details. The message repeats the first one.
+    fn with_details(status: StatusCode, mut details: Vec<ErrorDetail>) -> Self {
+        let message = summary(&details);
+        details.truncate(MAX_DETAILS);
+        Self { details, ..Self::new(status, message) }
+    }
+
+    /// The same error about a part of the body.
+    pub(crate) fn within(mut self, pointer: &str) -> Self {
+        if self.details.is_empty() {
+            let message = self.message.clone();
+            self.details = vec![ErrorDetail { pointer: pointer.to_owned(), message }];
+            return self;
+        }
+        for detail in &mut self.details {
+            detail.pointer.insert_str(0, pointer);
+        }
+        self.message = summary(&self.details);
+        self
+    }
+
+    /// This error with the details of another. The status is that of the first.
+    pub(crate) fn and(mut self, other: Self) -> Self {
+        // The message for a missing scope or role stands alone.
+        if self.status != StatusCode::FORBIDDEN {
+            self.details.extend(other.details);
+            self.message = summary(&self.details);
+            self.details.truncate(MAX_DETAILS);
+        }
+        self
+    }
+
+    /// The body of the response.
+    pub(crate) fn into_body(self) -> ErrorBody {
+        ErrorBody {
+            status_code: self.status.as_u16(),
+            message: self.message,
+            error: self.status.canonical_reason().unwrap_or_default(),
+            details: self.details,
+        }
     }
 
     pub(crate) fn unauthorized(message: impl Into<String>) -> Self {
@@ -125,6 +173,13 @@ impl HttpError {
         Self { header: Some(Box::new(header)), ..Self::new(StatusCode::TOO_MANY_REQUESTS, message) }
     }
 
+    /// The token has as many change streams as it may.
+    pub(crate) fn too_many_streams() -> Self {
+        let message = "Too many change streams of this token; close one of them";
+        let header = (header::RETRY_AFTER, HeaderValue::from(1));
+        Self { header: Some(Box::new(header)), ..Self::new(StatusCode::TOO_MANY_REQUESTS, message) }
+    }
+
     pub(crate) fn too_many_requests(limit: u32, retry_after: u64) -> Self {
         let message = format!("Rate limit exceeded: {limit} requests per minute");
         let header = (header::RETRY_AFTER, HeaderValue::from(retry_after));
@@ -143,6 +198,17 @@ impl HttpError {
     }
 }
 
+/// A message that repeats the first detail.
+fn summary(details: &[ErrorDetail]) -> String {
+    let first = details.first().map_or_else(String::new, |ErrorDetail { pointer, message }| {
+        if pointer.is_empty() { message.clone() } else { format!("{pointer}: {message}") }
+    });
+    match details.len() {
+        0 | 1 => first,
+        count => format!("{first} (and {} more, see details)", count - 1),
+    }
+}
+
 impl From<groma_store::Error> for HttpError {
     fn from(error: groma_store::Error) -> Self {
         match error.domain_error() {
@@ -150,7 +216,11 @@ impl From<groma_store::Error> for HttpError {
             Some(DomainError::InvalidProperties(problems)) => Self::bad_properties(problems),
             Some(error @ DomainError::Locked { .. }) => Self::conflict(error.to_string()),
             Some(
+                error @ (DomainError::PreconditionFailed { .. } | DomainError::Conflict { .. }),
+            ) => Self::new(StatusCode::PRECONDITION_FAILED, error.to_string()),
+            Some(
                 error @ (DomainError::Forbidden { .. }
+                | DomainError::AccountDisabled
                 | DomainError::MissingScope(_)
                 | DomainError::ReadOnlyToken),
             ) => Self::forbidden(error.to_string()),
@@ -167,22 +237,20 @@ impl From<groma_store::Error> for HttpError {
 
 impl IntoResponse for HttpError {
     fn into_response(self) -> Response {
-        let body = ErrorBody {
-            status_code: self.status.as_u16(),
-            message: self.message,
-            error: self.status.canonical_reason().unwrap_or_default(),
-            details: self.details,
-        };
+        let (status, header, cause) = (self.status, self.header.clone(), self.cause.clone());
+        let document = self.into_body();
         // A struct of a number and strings always serializes.
-        let mut response = Response::new(Body::from(serde_json::to_vec(&body).unwrap_or_default()));
-        *response.status_mut() = self.status;
-        if let Some(header) = self.header {
+        let body = serde_json::to_vec(&document).unwrap_or_default();
+        let mut response = Response::new(Body::from(body));
+        response.extensions_mut().insert(document);
+        *response.status_mut() = status;
+        if let Some(header) = header {
             response.headers_mut().insert(header.0, header.1);
         }
         response
             .headers_mut()
             .insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        if let Some(cause) = self.cause {
+        if let Some(cause) = cause {
             response.extensions_mut().insert(ErrorCause(cause));
         }
         response

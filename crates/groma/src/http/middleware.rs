@@ -5,6 +5,7 @@ use super::{
     client_address::Client,
     drain_body::UnreadBody,
     error::{ErrorCause, HttpError},
+    problem,
 };
 use axum::{
     Router,
@@ -31,7 +32,8 @@ pub(crate) struct RequestId(pub(crate) HeaderValue);
 pub(crate) async fn respond(mut router: Router, client: Client, mut request: Request) -> Response {
     let request_id = request_id(&request);
     let path = request.uri().path();
-    let is_api = path.starts_with("/api/public/") || path.starts_with("/maps/");
+    let is_ogc = path == "/ogc" || path.starts_with("/ogc/");
+    let is_api = is_ogc || path.starts_with("/api/public/") || path.starts_with("/maps/");
     let address = client.address;
     request.extensions_mut().insert(client);
     if !is_api {
@@ -50,7 +52,14 @@ pub(crate) async fn respond(mut router: Router, client: Client, mut request: Req
         // No route handles OPTIONS, so "method not allowed" means that the route exists.
         response = preflight();
     } else if is_framework_error(&response) {
-        response = HttpError::from_status(response.status()).into_response();
+        let has_wrong_method = is_ogc && response.status() == StatusCode::METHOD_NOT_ALLOWED;
+        response = match has_wrong_method {
+            true => method_not_allowed(&response),
+            false => HttpError::from_status(response.status()).into_response(),
+        };
+    }
+    if is_ogc {
+        response = problem::with_problem_details(response);
     }
     if let Some(ErrorCause(cause)) = response.extensions_mut().remove::<ErrorCause>() {
         let (request_id, path) = (request_id.to_str().unwrap_or("-"), loggable_path(uri.path()));
@@ -73,7 +82,7 @@ pub(crate) async fn respond(mut router: Router, client: Client, mut request: Req
     headers.insert(REQUEST_ID, request_id);
     // Stored texts and files must not become pages.
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    if is_client_error {
+    if is_client_error && !is_ogc {
         // The framework sets it for a wrong method, which the API reports as an unknown route.
         headers.remove(header::ALLOW);
     }
@@ -84,6 +93,14 @@ pub(crate) async fn respond(mut router: Router, client: Client, mut request: Req
             HeaderValue::from_static(EXPOSED_HEADERS),
         );
     }
+    response
+}
+
+/// The error for a method that a route of the OGC API does not have.
+fn method_not_allowed(response: &Response) -> Response {
+    let allowed = response.headers().get(header::ALLOW).cloned();
+    let mut response = HttpError::method_not_allowed().into_response();
+    response.headers_mut().extend(allowed.map(|allowed| (header::ALLOW, allowed)));
     response
 }
 
@@ -100,7 +117,7 @@ fn is_framework_error(response: &Response) -> bool {
 /// The headers that scripts of other origins may read.
 const EXPOSED_HEADERS: &str = "ETag, X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, \
                                X-RateLimit-Reset, RateLimit, RateLimit-Policy, Retry-After, \
-                               Idempotent-Replayed, Link";
+                               Idempotent-Replayed, Link, Location, X-Groma-Result";
 
 /// The response to a CORS preflight request. Not by tower-http, whose CORS layer accepts OPTIONS on
 /// unknown routes as well; the contract asks for a 404 there.
@@ -109,11 +126,13 @@ fn preflight() -> Response {
     let headers = response.headers_mut();
     headers.insert(
         header::ACCESS_CONTROL_ALLOW_METHODS,
-        HeaderValue::from_static("GET, HEAD, POST, DELETE, OPTIONS"),
+        HeaderValue::from_static("GET, HEAD, POST, PATCH, DELETE, OPTIONS"),
     );
     headers.insert(
         header::ACCESS_CONTROL_ALLOW_HEADERS,
-        HeaderValue::from_static("Authorization, Content-Type, If-None-Match, Idempotency-Key"),
+        HeaderValue::from_static(
+            "Authorization, Content-Type, If-Match, If-None-Match, Idempotency-Key, Last-Event-ID",
+        ),
     );
     headers.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("86400"));
     response

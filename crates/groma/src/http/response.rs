@@ -4,11 +4,12 @@ use super::encoding::{self, Encoding};
 use axum::{
     body::Body,
     extract::FromRequestParts,
-    http::{HeaderValue, StatusCode, header, request::Parts},
+    http::{HeaderMap, HeaderValue, StatusCode, header, request::Parts},
     response::Response,
 };
 use bytes::Bytes;
-use std::convert::Infallible;
+use futures_util::Stream;
+use std::{convert::Infallible, io};
 use twox_hash::XxHash3_128;
 
 const JSON: &str = "application/json";
@@ -43,6 +44,13 @@ impl ResponseOptions {
         self.text(JSON, body)
     }
 
+    /// The response to a write: a JSON resource with its new ETag.
+    pub(crate) fn written(self, body: impl Into<Bytes>) -> Response {
+        let body = body.into();
+        let encoding = self.encoding.for_text(&body);
+        ok(JSON, encoding, etag(&body, encoding), encoding.encode(body))
+    }
+
     /// A response that is worth compressing, or 304.
     pub(crate) fn text(self, content_type: &'static str, body: impl Into<Bytes>) -> Response {
         let body = body.into();
@@ -60,6 +68,30 @@ impl ResponseOptions {
             return not_modified(body.etag.clone());
         }
         ok(content_type, body.encoding, body.etag.clone(), body.bytes.clone())
+    }
+
+    /// 304 if the client has the version with this ETag.
+    pub(crate) fn if_current(&self, etag: &HeaderValue) -> Option<Response> {
+        self.matches(etag).then(|| not_modified(etag.clone()))
+    }
+
+    /// A response whose body is sent in parts.
+    pub(crate) fn stream(
+        self,
+        content_type: &'static str,
+        etag: Option<HeaderValue>,
+        parts: impl Stream<Item = io::Result<Bytes>> + Send + 'static,
+    ) -> Response {
+        let encoding = self.encoding;
+        let body = Body::from_stream(encoding::encode_stream(encoding, parts));
+        let mut response = revalidated(body);
+        let headers = response.headers_mut();
+        headers.extend(etag.map(|etag| (header::ETAG, etag)));
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+        if let Some(name) = encoding.name() {
+            headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static(name));
+        }
+        response
     }
 
     /// Compresses a response that has no ETag.
@@ -110,9 +142,15 @@ fn not_modified(etag: HeaderValue) -> Response {
 }
 
 fn with_etag(etag: HeaderValue, body: Body) -> Response {
+    let mut response = revalidated(body);
+    response.headers_mut().insert(header::ETAG, etag);
+    response
+}
+
+/// A response that caches must not use without asking again.
+fn revalidated(body: Body) -> Response {
     let mut response = Response::new(body);
     let headers = response.headers_mut();
-    headers.insert(header::ETAG, etag);
     headers.insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
     response
@@ -129,17 +167,60 @@ fn etag(body: &[u8], encoding: Encoding) -> HeaderValue {
     HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static("\"\""))
 }
 
+/// The `If-Match` header of a request.
+pub(crate) struct IfMatch(Vec<String>);
+
+impl IfMatch {
+    /// The header; `None` if there is none.
+    pub(crate) fn parse(headers: &HeaderMap) -> Option<Self> {
+        let values = headers.get_all(header::IF_MATCH).iter();
+        let items = values.flat_map(|value| value.to_str().unwrap_or_default().split(','));
+        let items: Vec<String> = items.map(|item| item.trim().to_owned()).collect();
+        (!items.is_empty()).then_some(Self(items))
+    }
+
+    /// Whether it names this body in any encoding, by the strong comparison that RFC 9110 asks for.
+    pub(crate) fn matches(&self, body: &[u8]) -> bool {
+        let etags = Encoding::ALL.map(|encoding| etag(body, encoding));
+        let is_current = |item: &String| etags.iter().any(|etag| etag == item.as_str());
+        self.0.iter().any(|item| item == "*" || is_current(item))
+    }
+}
+
 /// Whether an `If-None-Match` value contains this ETag, by the weak comparison that RFC 9110 asks for.
 fn matches_etag(if_none_match: &HeaderValue, etag: &HeaderValue) -> bool {
     let Ok(value) = if_none_match.to_str() else { return false };
-    value.split(',').map(str::trim).any(|item| {
-        item == "*" || item.strip_prefix("W/").unwrap_or(item).as_bytes() == etag.as_bytes()
-    })
+    value
+        .split(',')
+        .map(str::trim)
+        .any(|item| item == "*" || strip_weak(item.as_bytes()) == strip_weak(etag.as_bytes()))
+}
+
+/// An ETag without the mark of a weak one.
+fn strip_weak(etag: &[u8]) -> &[u8] {
+    etag.strip_prefix(b"W/").unwrap_or(etag)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn if_match_names_a_body_in_any_encoding() {
+        let matches = |value: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::IF_MATCH, HeaderValue::try_from(value).unwrap());
+            IfMatch::parse(&headers).unwrap().matches(b"{}")
+        };
+        for encoding in Encoding::ALL {
+            let etag = etag(b"{}", encoding);
+            assert!(matches(etag.to_str().unwrap()), "{encoding:?}");
+            assert!(matches(&format!("\"x\", {}", etag.to_str().unwrap())));
+            assert!(!matches(&format!("W/{}", etag.to_str().unwrap())));
+        }
+        assert!(matches("*") && !matches("\"x\"") && !matches("") && !matches("abc"));
+        assert!(IfMatch::parse(&HeaderMap::new()).is_none());
+    }
 
     #[test]
     fn if_none_match_is_a_list_of_weak_or_strong_etags() {

@@ -1,10 +1,11 @@
-//! Limits on open connections: in all, and from one address.
+//! Limits on open connections: in all, and from one address, or /64 network of IPv6.
 
 use crate::{
-    http::client_address::Proxies,
+    http::client_address::{Proxies, subnet},
     quota::{Quota, Share},
     settings::Limits,
 };
+use ipnet::IpNet;
 use std::{net::IpAddr, sync::Arc};
 
 /// The limits of the public listeners together.
@@ -12,7 +13,7 @@ use std::{net::IpAddr, sync::Arc};
 pub(super) struct ConnectionLimits(Option<Arc<Inner>>);
 
 struct Inner {
-    quota: Arc<Quota<IpAddr>>,
+    quota: Arc<Quota<IpNet>>,
     proxies: Arc<Proxies>,
 }
 
@@ -32,14 +33,14 @@ impl ConnectionLimits {
         let Some(inner) = &self.0 else { return Some(Place(None)) };
         let peer = peer.to_canonical();
         let is_limited = !peer.is_loopback() && !inner.proxies.trusts(peer);
-        let share = inner.quota.take(is_limited.then_some(peer), 1)?;
+        let share = inner.quota.take(is_limited.then(|| subnet(peer)), 1)?;
         Some(Place(Some(share)))
     }
 }
 
 /// The place of an open connection.
 pub(super) struct Place(
-    #[expect(dead_code, reason = "counts until it is dropped")] Option<Share<IpAddr>>,
+    #[expect(dead_code, reason = "counts until it is dropped")] Option<Share<IpNet>>,
 );
 
 #[cfg(test)]

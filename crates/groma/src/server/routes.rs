@@ -3,6 +3,7 @@
 use crate::{
     api::{self, ApiState},
     http::HttpError,
+    ogc::{self, OgcState},
     roles::{Roles, ServerRole},
     settings::{Server, Settings},
     web,
@@ -30,8 +31,8 @@ pub(super) fn main_router(api: &ApiState, web: &web::Shared, roles: &Roles) -> R
 }
 
 /// The router of the geo listener.
-pub(super) fn geo_router(api: &ApiState) -> Router {
-    api::geo_router(api).fallback(async || HttpError::route_not_found())
+pub(super) fn geo_router(api: &ApiState, ogc: &OgcState) -> Router {
+    api::geo_router(api).merge(ogc::router(ogc)).fallback(async || HttpError::route_not_found())
 }
 
 /// The router that redirects every http request to the public URL of the main listener. The new URL does

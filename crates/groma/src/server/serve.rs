@@ -6,6 +6,7 @@ use super::{
     listen,
     routes::{self, geo_router, main_router},
     tls::Certificate,
+    token_expiry::{self, ExpiryNotices},
 };
 use crate::{
     api::Api,
@@ -13,11 +14,13 @@ use crate::{
     http::client_address::Proxies,
     mail::{self, MailError, Mailer},
     metrics,
+    ogc::Ogc,
     roles::{Roles, ServerRole},
     search_slots::SearchSlots,
     settings::{Settings, SettingsError, Webhooks},
     tiles::TileCache,
-    web::Web,
+    token_auth::TokenAuth,
+    web::{Web, WebSetupError},
 };
 use axum::Router;
 use groma_store::{DatabaseUrl, Store};
@@ -49,9 +52,9 @@ pub(crate) enum ServeError {
     /// The mail server cannot be used.
     #[error(transparent)]
     Mail(#[from] MailError),
-    /// The operating system provides no random numbers.
-    #[error("cannot generate secrets: {0}")]
-    Random(getrandom::Error),
+    /// The web application cannot start.
+    #[error(transparent)]
+    Web(#[from] WebSetupError),
     /// Metrics cannot be recorded.
     #[error("cannot record metrics: {0}")]
     Metrics(#[from] metrics_exporter_prometheus::BuildError),
@@ -68,7 +71,9 @@ pub(crate) struct Server {
     mailer: Option<Mailer>,
     tiles: Arc<TileCache>,
     api: Arc<Api>,
+    ogc: Arc<Ogc>,
     web: Arc<Web>,
+    stop: watch::Sender<bool>,
 }
 
 impl Server {
@@ -78,6 +83,7 @@ impl Server {
         store.claim()?;
         let listeners = Listeners::bind(&settings).await?;
         let settings = settings.bound(address(&listeners.main)?, address(&listeners.geo)?);
+        store.set_geo_url(settings.server.geo_public_url());
         let deliveries = if settings.server.roles.has(ServerRole::Deliver) {
             Some(DeliveryLoop::new(store.clone(), webhook_sender(&settings)?, clock::now))
         } else {
@@ -92,10 +98,31 @@ impl Server {
             store.limit_searches(timeout);
         }
         let slots = SearchSlots::new(limits.searches_per_member, limits.searches_per_workspace);
-        let api = Arc::new(Api::new(&settings, store.clone(), tiles.clone(), slots.clone()));
-        let web = Web::new(&settings, store.clone(), tiles.clone(), slots);
-        let web = Arc::new(web.map_err(ServeError::Random)?);
-        Ok(Self { settings, store, listeners, certificate, deliveries, mailer, tiles, api, web })
+        let stop = watch::Sender::new(false);
+        let token_auth = Arc::new(TokenAuth::new(&settings, store.clone()));
+        let ogc = Arc::new(Ogc::new(&settings, store.clone(), token_auth.clone()));
+        let api = Arc::new(Api::new(
+            &settings,
+            store.clone(),
+            token_auth,
+            tiles.clone(),
+            slots.clone(),
+            stop.subscribe(),
+        ));
+        let web = Arc::new(Web::new(&settings, store.clone(), tiles.clone(), slots)?);
+        Ok(Self {
+            settings,
+            store,
+            listeners,
+            certificate,
+            deliveries,
+            mailer,
+            tiles,
+            api,
+            ogc,
+            web,
+            stop,
+        })
     }
 
     pub(crate) fn settings(&self) -> &Settings {
@@ -123,9 +150,22 @@ impl Server {
         let limits = self.settings.limits.clone();
         let log_retention = self.settings.security.log_retention;
         let redirect = routes::redirect_router(&self.settings.server);
-        let Self { store, listeners, certificate, deliveries, mailer, tiles, api, web, .. } = self;
+        let notices = ExpiryNotices::new(&self.settings);
+        let Self {
+            store,
+            listeners,
+            certificate,
+            deliveries,
+            mailer,
+            tiles,
+            api,
+            ogc,
+            web,
+            stop,
+            ..
+        } = self;
         let tls = certificate.as_ref().map(Certificate::acceptor).transpose()?;
-        let (stop, stopping) = watch::channel(false);
+        let stopping = stop.subscribe();
         let stopped = || {
             let mut stopping = stopping.clone();
             async move {
@@ -158,7 +198,7 @@ impl Server {
         let serving = async {
             tokio::join!(
                 serve(listeners.main, main_router(&api, &web, &roles), &tls),
-                serve(listeners.geo, geo_router(&api), &tls),
+                serve(listeners.geo, geo_router(&api, &ogc), &tls),
                 serve(listeners.redirect, redirect, &None),
             );
             Ok::<_, ServeError>(())
@@ -172,7 +212,12 @@ impl Server {
         };
         let mailing = async {
             match mailer {
-                Some(mailer) => mail::queue::run(&store, &mailer, stopped()).await,
+                Some(mailer) => {
+                    tokio::join!(
+                        mail::queue::run(&store, &mailer, stopped()),
+                        token_expiry::run(&store, &notices, stopped()),
+                    );
+                }
                 None => stopped().await,
             }
             Ok(())

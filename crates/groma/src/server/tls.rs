@@ -2,6 +2,7 @@
 //! change; if the new ones are invalid, the old ones stay in use.
 
 use crate::settings::{SettingsError, Tls};
+use groma_domain::Timestamp;
 use parking_lot::RwLock;
 use rustls::{
     ServerConfig,
@@ -82,9 +83,14 @@ impl Certificate {
     }
 }
 
-/// Checks that certificate and key can be used.
-pub(crate) fn check_certificate(files: &Tls) -> Result<(), SettingsError> {
-    load(files).map(drop)
+/// Checks that HTTPS can be served. Returns when the certificate expires.
+pub(crate) fn check_certificate(files: &Tls) -> Result<Timestamp, SettingsError> {
+    let loaded = load(files)?;
+    let invalid = |reason: String| SettingsError::new(CERTIFICATE, reason);
+    let certificate = loaded.end_entity_cert().map_err(|error| invalid(error.to_string()))?;
+    let (_, certificate) = x509_parser::parse_x509_certificate(certificate)
+        .map_err(|error| invalid(error.to_string()))?;
+    Ok(Timestamp::from_millis(certificate.validity().not_after.timestamp().saturating_mul(1_000)))
 }
 
 fn load(files: &Tls) -> Result<CertifiedKey, SettingsError> {

@@ -1,5 +1,6 @@
 //! The sources of settings, merged into one table. The defaults contain every setting, so they also
-//! decide which names exist and which type each has.
+//! decide which names exist and which type each has. Only identity providers have names of their own: the
+//! defaults of `oidc.NAME` are those of each of them.
 
 use super::SettingsError;
 use std::path::Path;
@@ -8,6 +9,9 @@ use toml::{Table, Value};
 const DEFAULTS: &str = include_str!("../settings.toml");
 const DEFAULT_FILE: &str = "groma.toml";
 const ENVIRONMENT_PREFIX: &str = "GROMA_";
+/// The group of tables with names of their own, and the name that the defaults have there.
+const NAMED_GROUP: &str = "oidc";
+const ANY_NAME: &str = "NAME";
 
 /// The defaults, overridden by the file, the environment and flags.
 pub(super) fn merged(
@@ -34,6 +38,9 @@ pub(super) fn merged(
     for (dotted, value) in flags {
         set(&mut settings, dotted, value, dotted)?;
     }
+    if let Some(Value::Table(named)) = settings.get_mut(NAMED_GROUP) {
+        named.remove(ANY_NAME);
+    }
     Ok(settings)
 }
 
@@ -48,6 +55,9 @@ fn parse(path: &str, text: &str) -> Result<Table, SettingsError> {
 fn merge(base: &mut Table, overrides: Table, prefix: &str) -> Result<(), SettingsError> {
     for (name, value) in overrides {
         let dotted = format!("{prefix}{name}");
+        if prefix.strip_suffix('.') == Some(NAMED_GROUP) {
+            add_named(base, &name);
+        }
         match (base.get_mut(&name), value) {
             (None, _) => return Err(unknown(&dotted)),
             (Some(Value::Table(base)), Value::Table(overrides)) => {
@@ -63,6 +73,11 @@ fn merge(base: &mut Table, overrides: Table, prefix: &str) -> Result<(), Setting
 /// Sets one value from text, by the type of the default. `name` is how the source calls the setting.
 fn set(settings: &mut Table, dotted: &str, text: &str, name: &str) -> Result<(), SettingsError> {
     let (groups, key) = dotted.rsplit_once('.').ok_or_else(|| unknown(name))?;
+    if let Some((NAMED_GROUP, added)) = groups.split_once('.')
+        && let Some(Value::Table(named)) = settings.get_mut(NAMED_GROUP)
+    {
+        add_named(named, added);
+    }
     let table =
         groups.split('.').try_fold(settings, |table, group| table.get_mut(group)?.as_table_mut());
     let value = table.and_then(|table| table.get_mut(key)).filter(|value| !value.is_table());
@@ -78,6 +93,18 @@ fn set(settings: &mut Table, dotted: &str, text: &str, name: &str) -> Result<(),
     };
     *value = parsed.ok_or_else(|| wrong_type(name, value))?;
     Ok(())
+}
+
+/// Adds the defaults of a table with a name of its own, unless it exists or the name is malformed.
+fn add_named(group: &mut Table, name: &str) {
+    let is_valid = (1..=32).contains(&name.len())
+        && name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-'));
+    if is_valid
+        && !group.contains_key(name)
+        && let Some(defaults) = group.get(ANY_NAME).cloned()
+    {
+        group.insert(name.to_owned(), defaults);
+    }
 }
 
 fn unknown(name: &str) -> SettingsError {

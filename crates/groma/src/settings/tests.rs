@@ -212,3 +212,83 @@ fn service_name_has_a_default_for_headers_and_one_for_users() {
     assert_eq!(names("Service"), ("Service".to_owned(), "Service".to_owned()));
     assert_eq!(names("Cadastre"), ("Cadastre".to_owned(), "Cadastre".to_owned()));
 }
+
+/// A complete provider, with changes.
+fn provider(changes: &[(&str, &str)]) -> Result<Settings, String> {
+    let mut values = vec![
+        ("GROMA_OIDC__COMPANY__ISSUER", "https://login.example.test/realms/office"),
+        ("GROMA_OIDC__COMPANY__CLIENT_ID", "groma"),
+    ];
+    values.extend(changes);
+    load(&values, &[])
+}
+
+#[test]
+fn identity_providers_have_names_of_their_own() {
+    assert!(load(&[], &[]).unwrap().oidc.is_empty());
+    let settings = provider(&[
+        ("GROMA_OIDC__COMPANY__CLIENT_SECRET", "hidden"),
+        ("GROMA_OIDC__PARTNER__ISSUER", "http://127.0.0.1:9000"),
+        ("GROMA_OIDC__PARTNER__CLIENT_ID", "x"),
+        ("GROMA_OIDC__PARTNER__LABEL", "Partner office"),
+    ])
+    .unwrap();
+    let labels: Vec<_> = settings.oidc.iter().map(|provider| provider.label.as_str()).collect();
+    assert_eq!(labels, ["company", "Partner office"]);
+    assert!(!format!("{settings:?}").contains("hidden"));
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("groma.toml");
+    let text = "[oidc.office]\nissuer = \"https://a.test\"\nclient_id = \"b\"\n";
+    std::fs::write(&file, text).unwrap();
+    let settings = Settings::load(Some(&file), [], &[]).unwrap();
+    assert_eq!(settings.oidc[0].name, "office");
+}
+
+#[test]
+fn contradictory_settings_of_an_identity_provider_are_rejected() {
+    for (name, value, message) in [
+        ("ISSUER", "login.example.test", "issuer: must be a URL, for example"),
+        ("ISSUER", "http://login.example.test", "issuer: must start with https://"),
+        ("CLIENT_ID", "", "client_id: is required by the issuer"),
+        ("DOMAINS", "example.test", "workspace: is required by domains"),
+        ("GROUPS", "gis=admin", "workspace: is required by groups"),
+        ("WORKSPACE", "Office", "domains: is required by workspace, unless groups are given"),
+    ] {
+        let variable = format!("GROMA_OIDC__COMPANY__{name}");
+        let error = provider(&[(variable.as_str(), value)]).unwrap_err();
+        assert!(error.starts_with(&format!("oidc.company.{message}")), "{error}");
+    }
+    for (name, value, message) in
+        [("GROUPS", "gis", "groups: `gis` must be a group and a role"), ("ROLE", "chief", "role: ")]
+    {
+        let variable = format!("GROMA_OIDC__COMPANY__{name}");
+        let error = provider(&[
+            ("GROMA_OIDC__COMPANY__WORKSPACE", "Office"),
+            ("GROMA_OIDC__COMPANY__DOMAINS", "example.test"),
+            (variable.as_str(), value),
+        ])
+        .unwrap_err();
+        assert!(error.starts_with(&format!("oidc.company.{message}")), "{error}");
+    }
+    let error = load(&[("GROMA_OIDC__COMPANY__SECRET", "x")], &[]).unwrap_err();
+    assert_eq!(error, "GROMA_OIDC__COMPANY__SECRET: is not a setting; check the spelling");
+}
+
+#[test]
+fn provider_gives_the_highest_role_of_its_rules() {
+    let rule = |changes: &[(&str, &str)]| {
+        let mut values = vec![("GROMA_OIDC__COMPANY__WORKSPACE", "Office")];
+        values.extend(changes);
+        provider(&values).unwrap().oidc.remove(0).membership.unwrap()
+    };
+    let groups = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let by_domain = rule(&[("GROMA_OIDC__COMPANY__DOMAINS", "@Example.test, other.test")]);
+    assert_eq!(by_domain.role_of("a@EXAMPLE.test", &[]), Some(groma_domain::Role::Viewer));
+    assert_eq!(by_domain.role_of("a@sub.example.test", &[]), None);
+    assert!(!by_domain.is_managed());
+    let by_group = rule(&[("GROMA_OIDC__COMPANY__GROUPS", "field=editor,gis-admins=admin")]);
+    let both = groups(&["field", "gis-admins", "others"]);
+    assert_eq!(by_group.role_of("a@b.test", &both), Some(groma_domain::Role::Admin));
+    assert_eq!(by_group.role_of("a@b.test", &groups(&["others"])), None);
+    assert!(by_group.is_managed());
+}

@@ -1,7 +1,9 @@
 //! Validation: from the merged table to typed settings.
 
 use super::{
-    Geo, Limits, LogFormat, Map, Security, Server, Service, Settings, SettingsError, Tls, Webhooks,
+    Changes, Geo, Limits, LogFormat, Map, Security, Server, Service, Settings, SettingsError, Tls,
+    Webhooks,
+    oidc::{self, RawProvider},
     smtp::{self, RawSmtp},
 };
 use crate::roles::Roles;
@@ -11,6 +13,7 @@ use groma_store::EncryptionKey;
 use ipnet::IpNet;
 use serde::Deserialize;
 use std::{
+    collections::BTreeMap,
     fmt,
     net::{SocketAddr, ToSocketAddrs},
     path::PathBuf,
@@ -30,7 +33,9 @@ struct Raw {
     database: RawDatabase,
     limits: RawLimits,
     webhooks: RawWebhooks,
+    changes: RawChanges,
     security: RawSecurity,
+    oidc: BTreeMap<String, RawProvider>,
     smtp: RawSmtp,
     geo: RawGeo,
     map: RawMap,
@@ -98,6 +103,12 @@ struct RawWebhooks {
     extra_roots: String,
     encryption_key: String,
     previous_encryption_key: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawChanges {
+    feed_days: i64,
 }
 
 #[derive(Deserialize)]
@@ -232,11 +243,13 @@ pub(super) fn validate(merged: Table) -> Result<Settings, SettingsError> {
             )?,
             previous_encryption_key: previous_encryption_key(&raw.webhooks)?,
         },
+        changes: Changes { feed_days: days("changes.feed_days", raw.changes.feed_days)? },
         security: Security {
             log_retention: days("security.log_days", raw.security.log_days)?
                 .map(|days| Duration::from_secs(u64::from(days) * 86_400)),
             max_token_days: days("security.max_token_days", raw.security.max_token_days)?,
         },
+        oidc: oidc::validate(raw.oidc)?,
         smtp: smtp::validate(raw.smtp)?,
         geo: Geo { grids: non_empty(&raw.geo.grids).map(PathBuf::from) },
         map: map(&raw.map)?,

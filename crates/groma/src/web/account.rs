@@ -1,4 +1,9 @@
-//! The account page: name, email address, language, theme, password, sessions, workspaces.
+//! The account page: name, email address, language, theme, password, sessions, workspaces, and deleting
+//! the account. The folder has the pages about second factors.
+
+pub(super) mod authenticator;
+pub(super) mod passkeys;
+pub(super) mod security;
 
 use super::{
     Shared, WebError,
@@ -6,10 +11,12 @@ use super::{
     flash::Flash,
     form::{Form, local_path},
     format::Moment,
-    i18n::{Localizer, Message, id},
+    i18n::{Localizer, Message},
     login::{check_password, hash_password},
+    login_throttle::{Attempt, AttemptKind},
     mail::Notice,
     page::{self, Meta, Nav, WorkspaceOption},
+    password_reset::revoke_tokens_field,
     request_context::{MemberContext, RequestContext},
     user_agent::browser_name,
 };
@@ -19,8 +26,8 @@ use axum::{
     http::{HeaderMap, StatusCode},
     response::{IntoResponse, Redirect, Response},
 };
-use groma_domain::{DomainError, FieldError, WorkspaceId, password::Password};
-use groma_store::{Actor, Membership, Preferences, Session};
+use groma_domain::{DomainError, Email, FieldError, WorkspaceId, password::Password};
+use groma_store::{AccountAuthority, Actor, Membership, PasswordChange, Preferences, Session};
 use std::sync::Arc;
 
 #[derive(Template)]
@@ -37,11 +44,14 @@ struct AccountPage {
     name: Option<Field>,
     /// Language and theme.
     preferences: Vec<Field>,
+    /// The form that changes the password; empty for users without one.
     fields: Vec<Field>,
     problems: Vec<String>,
     sessions: Vec<SessionView>,
     workspaces: Vec<WorkspaceOption>,
     zone: String,
+    /// The address, typed to confirm that the account is deleted.
+    confirm: Vec<Field>,
 }
 
 struct SessionView {
@@ -83,18 +93,14 @@ async fn show(
         last_used: moment(row.last_seen_at),
         is_current: row.id == session.id,
     });
-    let mut fields = vec![
-        Field::new("current", t.msg("account-current-password"), Input::Password)
-            .required()
-            .autocomplete("current-password"),
-        Field::new("password", t.msg("account-new-password"), Input::Password)
-            .required()
-            .autocomplete("new-password")
-            .hint(t.msg("account-password-hint")),
-    ];
+    let has_password = account.as_ref().is_some_and(|account| account.password_hash.is_some());
+    let mut fields = if has_password { password_fields(t) } else { Vec::new() };
+    let mut confirm = vec![confirm_field(t)];
+    attach_errors(t, &mut confirm, errors);
     let mut name: Vec<_> = request.member.iter().map(|member| name_field(t, member)).collect();
     attach_errors(t, &mut name, errors);
-    let errors: Vec<_> = errors.iter().filter(|error| error.field != "name").cloned().collect();
+    let is_elsewhere = |error: &&FieldError| matches!(error.field.as_str(), "name" | "confirm");
+    let errors: Vec<_> = errors.iter().filter(|error| !is_elsewhere(error)).cloned().collect();
     let problems = attach_errors(t, &mut fields, &errors);
     let content = AccountPage {
         t,
@@ -109,6 +115,7 @@ async fn show(
         sessions: sessions.collect(),
         workspaces: WorkspaceOption::list(&request),
         zone: request.zone.iana_name().unwrap_or("UTC").to_owned(),
+        confirm,
     };
     match request.member.clone() {
         Some(member) => {
@@ -118,6 +125,25 @@ async fn show(
         }
         None => page::auth_page(&web, &request, status, t.msg("account-title"), &content),
     }
+}
+
+fn password_fields(t: Localizer) -> Vec<Field> {
+    vec![
+        Field::new("current", t.msg("account-current-password"), Input::Password)
+            .required()
+            .autocomplete("current-password"),
+        Field::new("password", t.msg("account-new-password"), Input::Password)
+            .required()
+            .autocomplete("new-password")
+            .hint(t.msg("account-password-hint")),
+        revoke_tokens_field(t),
+    ]
+}
+
+fn confirm_field(t: Localizer) -> Field {
+    Field::new("confirm", t.msg("account-delete-confirm"), Input::Email)
+        .required()
+        .autocomplete("off")
 }
 
 fn name_field(t: Localizer, member: &Membership) -> Field {
@@ -196,26 +222,31 @@ pub(super) async fn change_password(
     let session = session_of(&request)?;
     let turn = web.passwords.enter(&request.address).await?;
     let account = web.store.account(&session.email).await?.ok_or_else(WebError::not_found)?;
-    let bucket =
-        groma_store::ThrottleBucket { name: format!("password {}", session.user), limit: 10 };
-    if !web.store.begin_login_attempt(vec![bucket.clone()], request.now).await? {
-        return Err(WebError::too_many(id("login-too-many")));
-    }
+    let attempt = AttemptKind::CurrentPassword(session.user);
+    let attempt = Attempt::begin(&web, &request, attempt).await??;
     let mut errors = Vec::new();
     if !check_password(&turn, account.password_hash.clone(), form.get("current")).await? {
         errors
             .push(FieldError::new("current", request.t.msg("account-password-wrong").to_string()));
     } else {
-        web.store.clear_login_attempt(vec![bucket], request.now).await?;
+        attempt.succeeded(&web).await?;
     }
-    let new = Password::new(form.get("password"));
+    let new = Password::new(form.get("password"), &[session.email.as_str(), &web.title]);
     let new = new.map_err(|reason| errors.push(FieldError::new("password", reason))).ok();
     let Some(new) = new.filter(|_| errors.is_empty()) else {
         drop(turn);
         return show(web, request, StatusCode::BAD_REQUEST, &errors).await;
     };
     let hash = hash_password(&turn, new).await?;
-    web.store.change_password(session.id, hash, &request.address, request.now).await?;
+    let change = PasswordChange {
+        session: session.id,
+        user: session.user,
+        hash,
+        revoke_tokens: form.has("revoke_tokens"),
+        address: request.address.clone(),
+        now: request.now,
+    };
+    web.store.change_password(change).await?;
     drop(turn);
     let at = request.exact_now();
     web.send_notice(account.user, &session.email, request.t, &Notice::PasswordChanged { at: &at })
@@ -250,6 +281,50 @@ pub(super) async fn end_others(
     web.store.log_security(request.security_entry("session.othersEnded")).await?;
     let flash = Flash::new(request.t.msg("account-other-sessions-ended"));
     Ok(page::redirect_with_flash(&request, web.is_secure, "/account", &flash))
+}
+
+/// Ends all sessions of the user, also this one.
+pub(super) async fn end_all(
+    State(web): State<Shared>,
+    request: RequestContext,
+) -> Result<Response, WebError> {
+    let session = session_of(&request)?;
+    for open in web.store.sessions(session.user, request.now).await? {
+        web.store.end_session(session.user, open.id).await?;
+    }
+    web.store.log_security(request.security_entry("session.allEnded")).await?;
+    let flash = Flash::new(request.t.msg("account-all-sessions-ended"));
+    Ok(page::redirect_with_flash(&request, web.is_secure, "/login", &flash))
+}
+
+/// Deletes the account of the user, who typed its address to confirm.
+pub(super) async fn delete(
+    State(web): State<Shared>,
+    request: RequestContext,
+    form: Form,
+) -> Result<Response, WebError> {
+    let session = session_of(&request)?;
+    if Email::parse(form.get("confirm")).ok().as_ref() != Some(&session.email) {
+        let wrong = request.t.msg("account-delete-wrong").to_string();
+        let errors = [FieldError::new("confirm", wrong)];
+        return show(web, request, StatusCode::BAD_REQUEST, &errors).await;
+    }
+    let authority = AccountAuthority::Own(session.id);
+    match web.store.delete_user(session.user, authority, request.now).await {
+        Ok(()) => {
+            let flash = Flash::new(request.t.msg("account-deleted"));
+            Ok(page::redirect_with_flash(&request, web.is_secure, "/login", &flash))
+        }
+        Err(error) => {
+            let Some(rule @ DomainError::Invalid(_)) = error.domain_error() else {
+                return Err(error.into());
+            };
+            let rules = problems(rule).into_iter();
+            let errors: Vec<_> =
+                rules.map(|problem| FieldError::new("confirm", problem.violation)).collect();
+            show(web, request, StatusCode::BAD_REQUEST, &errors).await
+        }
+    }
 }
 
 pub(super) async fn enter_workspace(

@@ -10,12 +10,13 @@ use super::{
     page::{FlashConsumed, MapOrigins},
     request_context::RequestContext,
     secrets_match,
+    session_times::{confirmation_path, is_recent_login, session_end},
 };
 use crate::{
     http::{
         Encoding,
         body::{self, FormError, Pace},
-        client_address::Client,
+        client_address::{Client, subnet},
         compress, security_headers,
     },
     metrics,
@@ -28,7 +29,7 @@ use axum::{
     response::{IntoResponse, Redirect, Response},
 };
 use futures_util::FutureExt;
-use groma_domain::{Permission, Timestamp};
+use groma_domain::Permission;
 use std::panic::AssertUnwindSafe;
 
 /// The maximum size of a form.
@@ -44,8 +45,26 @@ pub(super) enum Access {
     Public,
     /// A logged-in user, with or without a workspace.
     LoggedIn,
+    /// A user who proved recently who they are.
+    RecentlyLoggedIn,
     /// A member of the workspace with this permission.
     Member(Permission),
+    /// A member of the workspace with this permission, who proved recently who they are.
+    RecentMember(Permission),
+}
+
+impl Access {
+    /// The permission that a member needs; `None` if the route needs no workspace.
+    pub(super) fn permission(self) -> Option<Permission> {
+        match self {
+            Self::Public | Self::LoggedIn | Self::RecentlyLoggedIn => None,
+            Self::Member(permission) | Self::RecentMember(permission) => Some(permission),
+        }
+    }
+
+    fn requires_recent_login(self) -> bool {
+        matches!(self, Self::RecentlyLoggedIn | Self::RecentMember(_))
+    }
 }
 
 /// The access check of one route.
@@ -57,15 +76,8 @@ pub(super) struct AccessCheck {
     pub(super) max_body: usize,
 }
 
-const SESSION_IDLE_MILLIS: i64 = 14 * 24 * 60 * 60 * 1_000;
-const SESSION_MAX_MILLIS: i64 = 90 * 24 * 60 * 60 * 1_000;
 /// How often the last use of a session is recorded.
 const TOUCH_INTERVAL_MILLIS: i64 = 5 * 60 * 1_000;
-
-/// When a session expires: 14 days after its last use, at the latest 90 days after the login.
-pub(super) fn session_end(opened: Timestamp, used: Timestamp) -> Timestamp {
-    used.plus_millis(SESSION_IDLE_MILLIS).min(opened.plus_millis(SESSION_MAX_MILLIS))
-}
 
 /// Passes an authorized request to its handler and turns errors into pages.
 pub(super) async fn authorize(
@@ -109,7 +121,7 @@ impl AccessCheck {
         } else {
             self.read_form(&mut parts, body, &request).await?
         };
-        if let (Access::Member(permission), Some(member)) = (self.access, &request.member) {
+        if let (Some(permission), Some(member)) = (self.access.permission(), &request.member) {
             member.role.require(permission).map_err(|error| WebError::from(&error))?;
         }
         self.touch_session(&request);
@@ -144,7 +156,7 @@ impl AccessCheck {
         }
     }
 
-    /// Where a user goes who is not logged in, or not a member of any workspace.
+    /// Where a user goes who is not logged in, or not as the route requires.
     async fn redirect_to_login(
         &self,
         request: &RequestContext,
@@ -164,8 +176,15 @@ impl AccessCheck {
             };
             return Ok(Some(redirect(request, &to)));
         };
-        if matches!(self.access, Access::Member(_)) && session.memberships.is_empty() {
-            return Ok(Some(redirect(request, "/account")));
+        if self.access.permission().is_some() && request.member.is_none() {
+            let needs_factor = !session.memberships.is_empty();
+            let to = if needs_factor { "/account/security?required=1" } else { "/account" };
+            return Ok(Some(redirect(request, to)));
+        }
+        let is_recent = is_recent_login(session, request.now, !is_read);
+        if self.access.requires_recent_login() && !is_recent {
+            let path = if is_read && !request.is_fragment { &request.path } else { form_page };
+            return Ok(Some(redirect(request, &confirmation_path(path))));
         }
         Ok(None)
     }
@@ -211,7 +230,8 @@ impl AccessCheck {
             Some(_) => body::read_form(body, self.max_body, pace).await,
             None => {
                 let limit = self.max_body.min(STRANGER_MAX_BYTES);
-                let client = parts.extensions.get::<Client>().map(|client| client.address);
+                let client = parts.extensions.get::<Client>();
+                let client = client.map(|client| subnet(client.address));
                 let memory = || self.web.form_memory.take(client, REQUEST_MEMORY);
                 body::read_stranger_form(body, limit, pace, memory).await
             }

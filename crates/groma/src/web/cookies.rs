@@ -13,6 +13,10 @@ pub(crate) enum Cookie {
     Session,
     /// The secret of a browser that has been used to log in.
     Device,
+    /// The secret of a login that waits for its next step.
+    PendingLogin,
+    /// The secret of a request for a passkey.
+    PasskeyRequest,
     /// The secret of a link that sets a new password.
     Reset,
     /// The message for the next page.
@@ -28,6 +32,10 @@ impl Cookie {
             (Self::Session, false) => "groma",
             (Self::Device, true) => "__Host-groma-device",
             (Self::Device, false) => "groma-device",
+            (Self::PendingLogin, true) => "__Host-groma-login",
+            (Self::PendingLogin, false) => "groma-login",
+            (Self::PasskeyRequest, true) => "__Host-groma-passkey",
+            (Self::PasskeyRequest, false) => "groma-passkey",
             (Self::Reset, true) => "__Host-groma-reset",
             (Self::Reset, false) => "groma-reset",
             (Self::Flash, true) => "__Host-groma-flash",
@@ -41,6 +49,7 @@ impl Cookie {
         match self {
             Self::Session => 90 * DAY_SECONDS,
             Self::Device | Self::Columns => 400 * DAY_SECONDS,
+            Self::PendingLogin | Self::PasskeyRequest => 10 * 60,
             Self::Reset => 60 * 60,
             Self::Flash => 60,
         }

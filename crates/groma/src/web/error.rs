@@ -30,6 +30,10 @@ pub(super) enum Text {
     Properties(Vec<PropertyError>),
     /// A reason of another crate, in English.
     Reason(String),
+    /// Too many attempts to log in have failed.
+    TooManyAttempts {
+        retry_after_seconds: u64,
+    },
     /// The server failed: what to say depends on the request.
     Internal,
 }
@@ -83,7 +87,7 @@ impl From<&DomainError> for WebError {
     fn from(error: &DomainError) -> Self {
         let (status, text) = match error {
             DomainError::NotFound { .. } => return Self::not_found(),
-            DomainError::Conflict { .. } => {
+            DomainError::Conflict { .. } | DomainError::PreconditionFailed { .. } => {
                 (StatusCode::CONFLICT, Text::Message(id("error-conflict")))
             }
             DomainError::Forbidden { required_role } => {
@@ -94,6 +98,9 @@ impl From<&DomainError> for WebError {
             | DomainError::MissingScope(_)
             | DomainError::ReadOnlyToken => {
                 (StatusCode::UNAUTHORIZED, Text::Message(id("error-session-ended")))
+            }
+            DomainError::AccountDisabled => {
+                (StatusCode::FORBIDDEN, Text::Message(id("login-disabled")))
             }
             DomainError::Invalid(problems) => {
                 (StatusCode::BAD_REQUEST, Text::Problems(problems.clone()))

@@ -57,6 +57,9 @@ impl ErrorContext {
                 problems.iter().map(sentence).collect::<Vec<_>>().join(" ")
             }
             Text::Reason(reason) => t.msg("error-reason").arg("reason", reason).into(),
+            Text::TooManyAttempts { retry_after_seconds } => {
+                t.too_many_attempts(*retry_after_seconds)
+            }
             Text::Internal if self.is_read => t.msg("error-internal-read").into(),
             // The commit may have succeeded before the error.
             Text::Internal => t.msg("error-internal-change").into(),
@@ -120,6 +123,9 @@ pub(super) async fn render(
     } else {
         page(web, context, status, message).await
     };
+    if let Text::TooManyAttempts { retry_after_seconds } = text {
+        response.headers_mut().insert(header::RETRY_AFTER, retry_after_seconds.into());
+    }
     if let Some(cause) = cause {
         response.extensions_mut().insert(ErrorCause(cause));
     }

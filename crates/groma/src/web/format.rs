@@ -7,6 +7,15 @@ use jiff::{Zoned, tz::TimeZone};
 use serde_json::Value;
 
 impl Localizer {
+    /// That there were too many attempts, and when to try again.
+    pub(super) fn too_many_attempts(self, retry_after_seconds: u64) -> String {
+        let (unit, count) = match retry_after_seconds {
+            seconds if seconds < 60 => ("second", seconds),
+            seconds => ("minute", seconds.div_ceil(60)),
+        };
+        self.msg("too-many-attempts").arg("unit", unit).arg("count", count).to_string()
+    }
+
     /// A whole number with separators: `1,204`.
     pub(crate) fn number(self, number: u64) -> String {
         group_digits(&number.to_string(), self.group_separator())
@@ -67,6 +76,7 @@ impl Localizer {
             (disabled_reason::FAILING, _) => message.arg("reason", "failing").into(),
             (disabled_reason::COPIED, _) => message.arg("reason", "copied").into(),
             (disabled_reason::HTTP_NOT_ALLOWED, _) => message.arg("reason", "http").into(),
+            (disabled_reason::DISABLED_BY_API, _) => message.arg("reason", "api").into(),
             (_, Some(name)) => message.arg("reason", "by").arg("name", name).into(),
             (text, None) => text.to_owned(),
         }

@@ -5,9 +5,12 @@ use super::{
     fields::{Field, attach_errors, focus_first},
     flash::Flash,
     form::Form,
-    i18n::Localizer,
-    login::open_session,
-    page,
+    i18n::{Localizer, Message},
+    login::{
+        complete::{Login, open_session},
+        provider::ProviderLink,
+    },
+    page::{self, AuthPage},
     request_context::RequestContext,
     setup::{new_user_fields, read_new_user, validation_problems, with_password_hash},
 };
@@ -28,6 +31,8 @@ struct InvitationPage {
     secret: String,
     /// `None` when the invitation is not valid.
     invitation: Option<InvitationView>,
+    /// The providers that a new user can log in with.
+    providers: Vec<ProviderLink>,
     fields: Vec<Field>,
     problems: Vec<String>,
 }
@@ -54,6 +59,7 @@ impl InvitationPage {
             csrf: request.csrf_token(),
             secret: String::new(),
             invitation: None,
+            providers: Vec::new(),
             fields: Vec::new(),
             problems: Vec::new(),
         };
@@ -64,6 +70,7 @@ impl InvitationPage {
         let people = web.store.people(workspace.id).await?;
         let inviter = people.into_iter().find(|known| Some(known.person.id) == invited_by);
         page.secret = secret.reveal().to_owned();
+        page.providers = ProviderLink::all(web, &format!("?invitation={}", page.secret));
         page.invitation = Some(InvitationView {
             workspace: workspace.name.as_str().to_owned(),
             inviter: inviter.map(|inviter| inviter.person.name).unwrap_or_default(),
@@ -76,14 +83,11 @@ impl InvitationPage {
         page.fields = new_user_fields(t, &email).into();
         Ok(page)
     }
+}
 
-    fn show(
-        &self,
-        web: &Web,
-        request: &RequestContext,
-        status: StatusCode,
-    ) -> Result<Response, WebError> {
-        page::auth_page(web, request, status, self.t.msg("invitation-page-title"), self)
+impl AuthPage for InvitationPage {
+    fn title(&self) -> Message {
+        self.t.msg("invitation-page-title")
     }
 }
 
@@ -126,7 +130,7 @@ pub(super) async fn join(
             for field in page.fields.iter_mut().filter(|field| field.name != "password") {
                 field.value = form.get(field.name).to_owned();
             }
-            match read_new_user(&form, &mut errors) {
+            match read_new_user(&form, &web.title, &mut errors) {
                 Some((user, password)) => {
                     let turn = web.passwords.enter(&request.address).await?;
                     Some(with_password_hash(&turn, user, password).await?)
@@ -147,7 +151,8 @@ pub(super) async fn join(
             }
             (Ok(_), None) => {
                 let account = web.store.account(&email).await?.ok_or_else(WebError::not_found)?;
-                return open_session(&web, &request, &headers, account.user, None, "/").await;
+                let login = Login::of_new_user(account.user);
+                return open_session(&web, &request, &headers, login, None, "/").await;
             }
             (Err(error), _) => errors.extend(validation_problems(error)?),
         }

@@ -28,8 +28,12 @@ pub(crate) enum Notice<'a> {
     NewSignIn { browser: &'a str, address: &'a str, at: &'a str },
     /// A new access token.
     NewToken { name: &'a str, workspace: &'a str, at: &'a str },
+    /// A token that expires soon.
+    TokenExpires { name: &'a str, workspace: &'a str, at: &'a str },
     /// A new password.
     PasswordChanged { at: &'a str },
+    /// A change of second factors, passkeys or connected accounts.
+    FactorChanged { at: &'a str },
 }
 
 /// An invitation to be sent.
@@ -66,8 +70,19 @@ impl MailWriter<'_> {
                     .arg("workspace", *workspace)
                     .arg("at", *at),
             ),
+            Notice::TokenExpires { name, workspace, at } => (
+                t.msg("mail-token-expires-subject").arg("name", *name),
+                t.msg("mail-token-expires-body")
+                    .arg("name", *name)
+                    .arg("workspace", *workspace)
+                    .arg("at", *at)
+                    .arg("tokens", format!("{}/settings/tokens", self.public_url)),
+            ),
             Notice::PasswordChanged { at } => {
                 (t.msg("mail-password-subject"), t.msg("mail-password-body").arg("at", *at))
+            }
+            Notice::FactorChanged { at } => {
+                (t.msg("mail-factor-subject"), t.msg("mail-factor-body").arg("at", *at))
             }
         };
         let account = format!("{}/account", self.public_url);

@@ -249,6 +249,20 @@ pub(super) fn forbid_storing(response: &mut Response) {
     response.headers_mut().insert(header::CACHE_CONTROL, NO_STORE);
 }
 
+/// A page of a login, or of a step before it.
+pub(super) trait AuthPage: Template + Sized {
+    fn title(&self) -> Message;
+
+    fn show(
+        &self,
+        web: &super::Web,
+        request: &RequestContext,
+        status: StatusCode,
+    ) -> Result<Response, WebError> {
+        auth_page(web, request, status, self.title(), self)
+    }
+}
+
 /// A page for a user who is not logged in.
 pub(crate) fn auth_page(
     web: &super::Web,

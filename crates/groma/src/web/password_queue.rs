@@ -2,11 +2,15 @@
 //! at a time, and a flood of logins neither delays the pages nor uses their database connections.
 
 use super::{WebError, i18n::id};
-use crate::quota::{Quota, Share};
+use crate::{
+    http::client_address::subnet,
+    quota::{Quota, Share},
+};
 use std::{sync::Arc, thread::available_parallelism, time::Duration};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-/// How many requests can wait or be processed, and how many of them from one address.
+/// How many requests can wait or be processed, and how many of them from one address (or /64 network of
+/// IPv6).
 const MAX: u64 = 64;
 const MAX_PER_ADDRESS: u64 = 16;
 /// The longest wait, within the patience of a user.
@@ -38,7 +42,9 @@ impl PasswordQueue {
     /// Waits for a turn. Rejects the request at once if too many are waiting.
     pub(crate) async fn enter(&self, address: &str) -> Result<Turn<'_>, WebError> {
         let busy = || WebError::too_many(id("error-busy"));
-        let place = self.places.take(Some(address.to_owned()), 1).ok_or_else(busy)?;
+        let client =
+            address.parse().map_or_else(|_| address.to_owned(), |ip| subnet(ip).to_string());
+        let place = self.places.take(Some(client), 1).ok_or_else(busy)?;
         let turn = tokio::time::timeout(self.max_wait, self.turns.acquire()).await;
         let turn = turn.map_err(|_| busy())?;
         let turn = turn.map_err(|error| WebError::internal(error.to_string()))?;

@@ -8,10 +8,12 @@ use super::{
     fields::{Field, Input, attach_errors, focus_first},
     flash::Flash,
     form::Form,
-    i18n::Localizer,
+    i18n::{Localizer, Message},
     login::hash_password,
+    login_throttle::{Attempt, AttemptKind},
     mail::{Notice, NoticeRecipient},
-    new_secret, page,
+    new_secret,
+    page::{self, AuthPage},
     request_context::RequestContext,
 };
 use askama::Template;
@@ -21,13 +23,10 @@ use axum::{
     response::{IntoResponse, Redirect, Response},
 };
 use groma_domain::{DomainError, Email, FieldError, Timestamp, password::Password, secret::Secret};
-use groma_store::{Account, LinkPurpose, NewEmailLink, PasswordReset, ThrottleBucket};
+use groma_store::{Account, LinkPurpose, NewEmailLink, PasswordReset};
 
 /// How long a link is valid.
 const LINK_MILLIS: i64 = 60 * 60 * 1_000;
-/// How many links can be requested within 15 minutes. The store also limits the mails to an address.
-const MAX_PER_CLIENT: u32 = 20;
-const MAX_PER_EMAIL: u32 = 5;
 
 #[derive(Template)]
 #[template(path = "forgot_password.html")]
@@ -52,14 +51,11 @@ impl RequestPage {
             problems: Vec::new(),
         }
     }
+}
 
-    fn show(
-        &self,
-        web: &Web,
-        request: &RequestContext,
-        status: StatusCode,
-    ) -> Result<Response, WebError> {
-        page::auth_page(web, request, status, self.t.msg("reset-request-title"), self)
+impl AuthPage for RequestPage {
+    fn title(&self) -> Message {
+        self.t.msg("reset-request-title")
     }
 }
 
@@ -88,15 +84,12 @@ pub(super) async fn request(
             return page.show(&web, &request, StatusCode::BAD_REQUEST);
         }
     };
-    let bucket = |name: String, limit| ThrottleBucket { name, limit };
-    let buckets = vec![
-        bucket(format!("reset address {}", request.address), MAX_PER_CLIENT),
-        bucket(format!("reset account {}", email.key()), MAX_PER_EMAIL),
-    ];
-    if !web.store.begin_login_attempt(buckets, request.now).await? {
+    let attempt = Attempt::begin(&web, &request, AttemptKind::PasswordReset(&email)).await?;
+    if let Err(throttled) = attempt {
         tracing::warn!(client = request.address, "password reset rejected: too many requests");
-        page.problems.push(request.t.msg("reset-too-many").into());
-        return page.show(&web, &request, StatusCode::TOO_MANY_REQUESTS);
+        page.problems.push(request.t.too_many_attempts(throttled.retry_after_seconds));
+        let response = page.show(&web, &request, StatusCode::TOO_MANY_REQUESTS)?;
+        return Ok(throttled.add_header(response));
     }
     page.sent_to = Some(email.to_string());
     let (sender, t, now) = (web.clone(), request.t, request.now);
@@ -118,9 +111,15 @@ async fn send_link(
     t: Localizer,
     now: Timestamp,
 ) -> groma_store::Result<()> {
-    let Some(Account { user, email, language, .. }) = web.store.account(email).await? else {
+    let account = web.store.account(email).await?;
+    let account = account.filter(|account| account.disabled_at.is_none());
+    let Some(Account { user, email, language, password_hash, .. }) = account else {
         return Ok(());
     };
+    // Whoever logs in at an identity provider only must not get around it with a password.
+    if password_hash.is_none() && !web.store.identities(user).await?.is_empty() {
+        return Ok(());
+    }
     let Ok(secret) = new_secret() else {
         tracing::error!("the system provides no random numbers");
         return Ok(());
@@ -175,8 +174,7 @@ impl ResetPage {
                 .required()
                 .autocomplete("new-password")
                 .hint(t.msg("account-password-hint")),
-            Field::new("revoke_tokens", t.msg("reset-revoke-tokens"), Input::Checkbox)
-                .hint(t.msg("reset-revoke-tokens-hint")),
+            revoke_tokens_field(t),
         ];
         Self {
             t,
@@ -187,15 +185,18 @@ impl ResetPage {
             problems: Vec::new(),
         }
     }
+}
 
-    fn show(
-        &self,
-        web: &Web,
-        request: &RequestContext,
-        status: StatusCode,
-    ) -> Result<Response, WebError> {
-        page::auth_page(web, request, status, self.t.msg("reset-title"), self)
+impl AuthPage for ResetPage {
+    fn title(&self) -> Message {
+        self.t.msg("reset-title")
     }
+}
+
+/// Whether to revoke the tokens of the user with the old password.
+pub(super) fn revoke_tokens_field(t: Localizer) -> Field {
+    Field::new("revoke_tokens", t.msg("reset-revoke-tokens"), Input::Checkbox)
+        .hint(t.msg("reset-revoke-tokens-hint"))
 }
 
 /// The link that the browser opened, and its account.
@@ -232,7 +233,7 @@ pub(super) async fn reset(
         let page = ResetPage::new(&web, &request, None);
         return page.show(&web, &request, StatusCode::NOT_FOUND);
     };
-    let new = match Password::new(form.get("password")) {
+    let new = match Password::new(form.get("password"), &[account.email.as_str(), &web.title]) {
         Ok(new) => new,
         Err(reason) => {
             let mut page = ResetPage::new(&web, &request, Some(&account));

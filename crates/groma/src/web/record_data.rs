@@ -117,7 +117,7 @@ pub(super) struct Statuses(pub(super) Vec<Status>);
 
 impl Statuses {
     pub(super) async fn read(ctx: &MemberContext) -> Result<Self, WebError> {
-        let all = ListParams { page: 1, limit: 10_000, term: None };
+        let all = ListParams { limit: 10_000, ..ListParams::default() };
         let page = ctx.store().statuses(ctx.workspace_id(), &all).await?;
         let parse = |document: &Vec<u8>| serde_json::from_slice(document);
         let statuses: Result<Vec<Status>, _> = page.documents.iter().map(parse).collect();

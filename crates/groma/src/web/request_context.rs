@@ -108,10 +108,14 @@ impl RequestContext {
     }
 }
 
-/// The workspace that the user chose last, or the first one.
+/// The workspace that the user chose last, or the first one. A workspace that requires a second factor is left
+/// out unless the user logged in with one.
 fn current_membership(session: &Session) -> Option<&Membership> {
+    let is_open =
+        |member: &&Membership| session.has_second_factor || !member.requires_second_factor;
     let chosen = |member: &&Membership| Some(member.workspace.id) == session.workspace;
-    session.memberships.iter().find(chosen).or_else(|| session.memberships.first())
+    let chosen = session.memberships.iter().find(chosen);
+    chosen.or_else(|| session.memberships.first()).filter(is_open)
 }
 
 /// A request of a member of a workspace.

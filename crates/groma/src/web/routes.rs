@@ -55,12 +55,24 @@ const fn member(permission: groma_domain::Permission) -> Access {
     Access::Member(permission)
 }
 
+const fn recent_member(permission: groma_domain::Permission) -> Access {
+    Access::RecentMember(permission)
+}
+
 pub(super) fn all() -> Vec<Route> {
-    use Access::{LoggedIn, Public};
+    use Access::{LoggedIn, Public, RecentlyLoggedIn};
     routes! {
         get  "/login" Public => login::login_page;
         post "/login" Public => login::login;
         post "/logout" Public => login::logout;
+        get  "/login/second-factor" Public => login::second_factor::second_factor_page;
+        post "/login/second-factor" Public => login::second_factor::check_code;
+        post "/login/passkey/start" Public => login::passkey::start;
+        post "/login/passkey/finish" Public => login::passkey::finish;
+        get  "/login/with/{provider}" Public => login::provider::start;
+        get  "/login/with/{provider}/callback" Public => login::provider::callback;
+        get  "/login/confirm" LoggedIn => login::confirm::confirm_page;
+        post "/login/confirm" LoggedIn => login::confirm::confirm;
         get  "/setup" Public => setup::setup_page;
         post "/setup" Public => setup::setup;
         get  "/join/{secret}" Public => invitation::invitation_page;
@@ -80,6 +92,19 @@ pub(super) fn all() -> Vec<Route> {
         post "/account/verify-email" LoggedIn => verification::send;
         post "/account/sessions/{id}/end" LoggedIn => account::end_session;
         post "/account/sessions/end-others" LoggedIn => account::end_others;
+        get  "/account/security" LoggedIn => account::security::page;
+        get  "/account/authenticator" RecentlyLoggedIn => account::authenticator::page;
+        post "/account/authenticator" RecentlyLoggedIn => account::authenticator::add;
+        post "/account/authenticator/remove" RecentlyLoggedIn => account::authenticator::remove;
+        post "/account/passkeys/start" RecentlyLoggedIn => account::passkeys::start;
+        post "/account/passkeys/finish" RecentlyLoggedIn => account::passkeys::finish;
+        post "/account/passkeys/{id}/remove" RecentlyLoggedIn => account::passkeys::remove;
+        post "/account/recovery-codes" RecentlyLoggedIn => account::security::replace_recovery_codes;
+        post "/account/password/remove" RecentlyLoggedIn => account::security::remove_password;
+        post "/account/connect/{provider}" RecentlyLoggedIn => login::provider::connect;
+        post "/account/disconnect/{provider}" RecentlyLoggedIn => account::security::disconnect;
+        post "/account/sessions/end-all" LoggedIn => account::end_all;
+        post "/account/delete" RecentlyLoggedIn => account::delete;
         post "/workspaces/enter" LoggedIn => account::enter_workspace;
 
         get  "/" member(Read) => dashboard::page;
@@ -150,8 +175,8 @@ pub(super) fn all() -> Vec<Route> {
 
         get  "/settings" member(Read) => settings::index;
         get  "/settings/tokens" member(Read) => tokens::page;
-        get  "/settings/tokens/new" member(Read) => tokens::new_page;
-        post "/settings/tokens/new" member(Read) => tokens::create;
+        get  "/settings/tokens/new" recent_member(Read) => tokens::new_page;
+        post "/settings/tokens/new" recent_member(Read) => tokens::create;
         get  "/settings/tokens/{id}/revoke" member(Read) => tokens::revoke_page;
         post "/settings/tokens/{id}/revoke" member(Read) => tokens::revoke;
         get  "/settings/webhooks" member(Administer) => webhooks::page;
@@ -172,6 +197,13 @@ pub(super) fn all() -> Vec<Route> {
         post "/settings/webhooks/{id}/delete" member(Administer) => webhooks::delete;
         get  "/settings/members" member(Read) => members::page;
         post "/settings/members/{id}/role" member(Administer) => members::set_role;
+        get  "/settings/members/{id}" member(Administer) => members::member::page;
+        post "/settings/members/{id}/disable" recent_member(Own) => members::member::disable;
+        post "/settings/members/{id}/enable" member(Own) => members::member::enable;
+        get  "/settings/members/{id}/delete" recent_member(Own) => members::member::delete_page;
+        post "/settings/members/{id}/delete" recent_member(Own) => members::member::delete;
+        get  "/settings/people/{id}/erase" recent_member(Own) => members::erasure::page;
+        post "/settings/people/{id}/erase" recent_member(Own) => members::erasure::erase;
         get  "/settings/members/{id}/remove" member(Read) => members::remove_page;
         post "/settings/members/{id}/remove" member(Read) => members::remove;
         post "/settings/invitations" member(Administer) => members::invite;
@@ -179,8 +211,8 @@ pub(super) fn all() -> Vec<Route> {
         post "/settings/invitations/{id}/cancel" member(Administer) => members::cancel_invitation;
         get  "/settings/workspace" member(Administer) => workspace::page;
         post "/settings/workspace" member(Administer) => workspace::save;
-        get  "/settings/workspace/delete" member(Own) => workspace::delete_page;
-        post "/settings/workspace/delete" member(Own) => workspace::delete;
+        get  "/settings/workspace/delete" recent_member(Own) => workspace::delete_page;
+        post "/settings/workspace/delete" recent_member(Own) => workspace::delete;
         get  "/settings/statuses" member(Administer) => statuses::page;
         get  "/settings/statuses/new" member(Administer) => statuses::new_page;
         post "/settings/statuses/new" member(Administer) => statuses::create;

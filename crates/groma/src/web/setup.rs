@@ -4,9 +4,12 @@ use super::{
     Shared, Web, WebError,
     fields::{Choice, Field, Input, attach_errors, focus_first, problems},
     form::{Form, Query},
-    i18n::{Localizer, id},
-    login::{hash_password, open_session},
-    page,
+    i18n::{Localizer, Message, id},
+    login::{
+        complete::{Login, open_session},
+        hash_password,
+    },
+    page::AuthPage,
     password_queue::Turn,
     request_context::RequestContext,
     secrets_match,
@@ -62,14 +65,11 @@ impl<'a> SetupPage<'a> {
             problems: Vec::new(),
         }
     }
+}
 
-    fn show(
-        &self,
-        web: &Web,
-        request: &RequestContext,
-        status: StatusCode,
-    ) -> Result<Response, WebError> {
-        page::auth_page(web, request, status, self.t.msg("setup-page-title"), self)
+impl AuthPage for SetupPage<'_> {
+    fn title(&self) -> Message {
+        self.t.msg("setup-page-title")
     }
 }
 
@@ -132,7 +132,7 @@ pub(super) async fn setup(
     let name = name.map_err(|error| errors.extend(problems(&error))).ok();
     let currency: Result<Currency, _> = form.get("currency").parse();
     let currency = currency.map_err(|reason| errors.push(FieldError::new("currency", reason))).ok();
-    let owner = read_new_user(&form, &mut errors);
+    let owner = read_new_user(&form, &web.title, &mut errors);
     if let (Some(name), Some(currency), Some((owner, password)), true) =
         (name, currency, owner, errors.is_empty())
     {
@@ -141,8 +141,10 @@ pub(super) async fn setup(
         let email = owner.email.clone();
         match web.store.set_up(name, currency, owner, request.now).await {
             Ok(_) => {
+                web.setup_link_file.remove();
                 let account = web.store.account(&email).await?.ok_or_else(WebError::not_found)?;
-                return open_session(&web, &request, &headers, account.user, None, "/").await;
+                let login = Login::of_new_user(account.user);
+                return open_session(&web, &request, &headers, login, None, "/").await;
             }
             Err(error) => errors.extend(validation_problems(error)?),
         }
@@ -160,16 +162,18 @@ pub(super) fn validation_problems(error: groma_store::Error) -> Result<Vec<Field
     }
 }
 
-/// Reads the fields of a new user.
+/// Reads the fields of a new user of this service.
 pub(super) fn read_new_user(
     form: &Form,
+    service: &str,
     errors: &mut Vec<FieldError>,
 ) -> Option<(NewUser, Password)> {
     let name = groma_domain::person::parse_name(form.get("person"));
     let name = name.map_err(|reason| errors.push(FieldError::new("person", reason))).ok();
     let email = Email::parse(form.get("email"));
     let email = email.map_err(|reason| errors.push(FieldError::new("email", reason))).ok();
-    let password = Password::new(form.get("password"));
+    let context = [form.get("email"), form.get("person"), service];
+    let password = Password::new(form.get("password"), &context);
     let password = password.map_err(|reason| errors.push(FieldError::new("password", reason))).ok();
     let user = NewUser { email: email?, name: Some(name?), password_hash: None };
     Some((user, password?))

@@ -25,7 +25,7 @@ fn unknown_route_is_reported_before_a_missing_token(engine: Engine) {
         "/api/public/v1/folders/",
         "/api/public/v1/folders/a/b",
         "/api/public/v1/Folders",
-        "/api/public/v1/statuses/x",
+        "/api/public/v1/statuses/x/y",
         "/api/public/v1/layer",
         "/api/public/v1//folders",
         "/api/public/v1/%66olders/",
@@ -44,17 +44,18 @@ fn unknown_route_is_reported_before_a_missing_token(engine: Engine) {
 fn wrong_method_is_an_unknown_route(engine: Engine) {
     let server = TestServer::start(engine);
     let token = server.create_full_token();
-    let paths = [
-        "folders",
-        "folders/x",
-        "assignments",
-        "expenses/x",
-        "budgets",
-        "statuses",
-        "openapi.json",
+    let wrong = [
+        ("folders", vec!["PUT", "PATCH", "DELETE", "TRACE"]),
+        ("folders/x", vec!["POST", "PUT", "TRACE"]),
+        ("folders/x/archive", vec!["PUT", "PATCH", "DELETE"]),
+        ("statuses", vec!["PUT", "PATCH", "DELETE"]),
+        ("bulk", vec!["PUT", "PATCH", "DELETE"]),
+        ("me", vec!["POST", "PATCH", "DELETE"]),
+        ("members", vec!["POST", "PATCH", "DELETE"]),
+        ("openapi.json", vec!["POST", "PUT", "PATCH", "DELETE", "TRACE"]),
     ];
-    for path in paths {
-        for method in ["POST", "PUT", "PATCH", "DELETE", "TRACE"] {
+    for (path, methods) in wrong {
+        for method in methods {
             let request = format!(
                 "{method} {API}/{path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 0\r\n"
             );

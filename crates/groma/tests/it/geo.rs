@@ -1,4 +1,4 @@
-//! The Geo API, which has its own address: layers, tiles and posted geometries.
+//! The Geo API, which has its own address: layers, tiles and posted geometries, and the OGC API.
 
 mod features;
 mod folder_bounds;
@@ -7,6 +7,7 @@ mod idempotency;
 mod invalid_geojson;
 mod layers;
 mod maps;
+mod ogc;
 mod request_bodies;
 mod routes;
 mod tiles;

@@ -4,7 +4,7 @@ use crate::on_both_engines;
 use groma_testkit::{
     API, Engine, TestServer,
     http::Request,
-    tls::{IssuedCertificate, TlsClient, issue_certificate},
+    tls::{IssuedCertificate, TlsClient, issue_certificate, issue_certificate_until},
     wait::{PATIENCE, wait_until},
 };
 use std::{
@@ -117,6 +117,16 @@ fn new_certificate_is_used_without_a_restart_and_a_broken_one_is_not() {
             .ok_or_else(|| server.process().log())
     });
     assert!(!is_trusted(server.geo().address(), &first.authority_pem));
+}
+
+#[test]
+fn check_names_an_expired_certificate() {
+    let (server, _) = start(Engine::Sqlite, &[]);
+    let check = server.run(&["check"]).stdout;
+    assert!(!check.contains("server.tls.certificate"), "{check}");
+    write(&server, &issue_certificate_until("localhost", 2020));
+    let check = server.run(&["check"]).expect_failure();
+    assert!(check.contains("server.tls.certificate: expired on 2020-01-01"), "{check}");
 }
 
 #[test]

@@ -12,8 +12,11 @@
 
 mod sample_records;
 
+mod accounts;
+mod api_writes;
 mod backup;
 mod caching;
+mod changes;
 mod check_command;
 mod check_order;
 mod command_line;
@@ -29,6 +32,7 @@ mod import_rules;
 mod layer_commands;
 mod layer_crs;
 mod layer_setup;
+mod list_filters;
 mod lists;
 mod middleware;
 mod monitoring;

@@ -207,7 +207,7 @@ fn preflight_request_needs_no_token(engine: Engine) {
         for name in ["Authorization", "Content-Type", "If-None-Match", "Idempotency-Key"] {
             assert!(allowed("access-control-allow-headers", name), "{name}");
         }
-        for method in ["GET", "POST", "DELETE"] {
+        for method in ["GET", "POST", "PATCH", "DELETE"] {
             assert!(allowed("access-control-allow-methods", method), "{method}");
         }
     }

@@ -48,29 +48,18 @@ fn document_lists_the_responses_of_every_operation() {
     let scheme = &document["components"]["securitySchemes"]["token"];
     assert_eq!((&scheme["type"], &scheme["scheme"]), (&json!("http"), &json!("bearer")));
     let paths = document["paths"].as_object().unwrap();
-    assert_eq!(paths.len(), 19);
-    for (path, operations) in paths {
-        let method = ["get", "post", "delete"].into_iter().find(|m| operations.get(m).is_some());
-        let operation = &operations[method.unwrap()];
-        let posts = method == Some("post");
-        let is_detail = path.contains('{');
+    assert_eq!(paths.len(), 33);
+    let operations = paths.iter().flat_map(|(path, item)| {
+        let methods = ["get", "post", "patch", "delete"].into_iter();
+        methods.filter_map(move |method| Some((path, method, item.get(method)?)))
+    });
+    for (path, method, operation) in operations {
         let mut statuses: Vec<_> =
-            operation["responses"].as_object().unwrap().keys().cloned().collect();
-        statuses.sort();
-        let success = if method == Some("delete") { "204" } else { "200" };
-        let mut expected = vec![success, "400", "401", "429", "500"];
-        if method == Some("get") {
-            expected.push("304");
-        }
-        let is_geometry = path.ends_with("/geometries/{key}");
-        if !path.ends_with("/statuses") && !path.contains("/layers") && !is_geometry {
-            expected.push("403");
-        }
-        if is_detail {
-            expected.push("404");
-        }
+            operation["responses"].as_object().unwrap().keys().map(String::as_str).collect();
+        statuses.sort_unstable();
+        let mut expected = expected_statuses(path, method);
         expected.sort_unstable();
-        assert_eq!(statuses, expected, "{path}");
+        assert_eq!(statuses, expected, "{method} {path}");
         let parameters: Vec<_> = operation["parameters"]
             .as_array()
             .unwrap()
@@ -80,23 +69,16 @@ fn document_lists_the_responses_of_every_operation() {
                 None => parameter["name"].as_str().unwrap(),
             })
             .collect();
-        let expected: &[&str] = match path {
-            path if posts && path.contains("/webhooks/") => &["idempotencyKey"],
-            _ if posts => &["intoLayer", "folder", "assignment", "idempotencyKey"],
-            path if path.ends_with("/features") => {
-                &["layer", "featureLimit", "cursor", "bbox", "folder", "assignment", "updatedSince"]
-            }
-            path if path.contains("/features/") => &["layer", "feature"],
-            path if path.contains("/mvt/") => &["layer", "z", "x", "y"],
-            path if path.contains("{id}") => &["layer"],
-            path if path.ends_with("{key}") => &["key"],
-            _ => &["page", "limit", "term"],
-        };
-        assert_eq!(parameters, expected, "{path}");
+        let expected = expected_parameters(path, method);
+        match expected.ends_with(&["term"]) {
+            // Lists of records have filters too.
+            true => assert!(parameters.starts_with(expected), "{method} {path}: {parameters:?}"),
+            false => assert_eq!(parameters, expected, "{method} {path}"),
+        }
     }
     let webhooks = document["webhooks"].as_object().unwrap();
     let events: Vec<_> = webhooks.keys().map(String::as_str).collect();
-    assert_eq!(events.len(), 13);
+    assert_eq!(events.len(), 19);
     assert!(events.contains(&"folder.archived") && events.contains(&"budget.deleted"));
     for (event, operations) in webhooks {
         let schema = "/post/requestBody/content/application~1json/schema/$ref";
@@ -107,6 +89,89 @@ fn document_lists_the_responses_of_every_operation() {
         assert!(payload["properties"]["event"]["enum"].as_array().unwrap().contains(&json!(event)));
     }
     check_references(&document, &document);
+}
+
+/// Whether a route writes records or statuses.
+fn is_write(path: &str, method: &str) -> bool {
+    let roots = ["/folders", "/assignments", "/expenses", "/budgets", "/statuses", "/bulk"];
+    let path = path.strip_prefix(API).unwrap();
+    method != "get" && roots.iter().any(|root| path.starts_with(root))
+}
+
+fn is_webhook_patch(path: &str, method: &str) -> bool {
+    method == "patch" && path.contains("/webhooks/")
+}
+
+fn expected_statuses(path: &str, method: &str) -> Vec<&'static str> {
+    let success = if method == "delete" { "204" } else { "200" };
+    let mut expected = vec![success, "400", "401", "429", "500"];
+    if method == "get" && !path.ends_with("/stream") {
+        expected.push("304");
+    }
+    let is_open = ["/statuses", "/layers", "/geometries/"];
+    let is_open = path.ends_with("/me") || is_open.iter().any(|open| path.contains(open));
+    if method != "get" || !is_open {
+        expected.push("403");
+    }
+    if path.contains('{') {
+        expected.push("404");
+    }
+    let is_geometry = path.contains("/geometries/") && method == "delete";
+    if is_write(path, method) || is_geometry {
+        expected.push("409");
+    }
+    let is_create = method == "post" && !path.ends_with("archive") && !path.ends_with("/bulk");
+    if is_write(path, method) && !is_create {
+        expected.push("412");
+    }
+    if path.ends_with("/bulk") {
+        expected.push("404");
+    }
+    if is_webhook_patch(path, method) {
+        expected.extend(["409", "412"]);
+    }
+    if path.ends_with("/{key}/test") || path.ends_with("/{id}/redeliver") {
+        expected.push("409");
+    }
+    expected
+}
+
+fn expected_parameters(path: &str, method: &str) -> &'static [&'static str] {
+    let is_status = path.contains("/statuses");
+    if is_write(path, method) {
+        return match method {
+            "post" if path.ends_with("/bulk") => &["atomic", "idempotencyKey"],
+            "post" if path.ends_with("archive") => &["key", "ifMatch", "idempotencyKey"],
+            "post" if is_status => &["idempotencyKey"],
+            "post" => &["match", "idempotencyKey"],
+            "delete" if is_status => &["key", "replacement", "ifMatch"],
+            _ => &["key", "ifMatch"],
+        };
+    }
+    match path {
+        path if is_webhook_patch(path, method) => &["key", "ifMatch"],
+        path if method == "post" && path.ends_with("/webhooks/endpoints") => &["idempotencyKey"],
+        path if method == "post" && path.contains("/deliveries/{id}") => {
+            &["key", "id", "idempotencyKey"]
+        }
+        path if method == "post" && path.contains("/webhooks/") => &["key", "idempotencyKey"],
+        path if path.ends_with("/deliveries") => {
+            &["key", "page", "limit", "deliveryStatus", "event"]
+        }
+        path if path.ends_with("/deliveries/{id}") => &["key", "id"],
+        _ if method == "post" => &["intoLayer", "folder", "assignment", "idempotencyKey"],
+        path if path.ends_with("/features") => {
+            &["layer", "featureLimit", "cursor", "bbox", "folder", "assignment", "updatedSince"]
+        }
+        path if path.contains("/features/") => &["layer", "feature"],
+        path if path.contains("/mvt/") => &["layer", "z", "x", "y"],
+        path if path.contains("{id}") => &["layer"],
+        path if path.ends_with("{key}") => &["key"],
+        path if path.ends_with("/me") => &[],
+        path if path.ends_with("/changes") => &["after", "kinds", "changeLimit", "wait"],
+        path if path.ends_with("/stream") => &["after", "kinds", "lastEventId"],
+        _ => &["page", "listCursor", "limit", "term"],
+    }
 }
 
 /// Asserts that every reference resolves.
@@ -207,7 +272,10 @@ fn documentation_page_shows_every_operation_schema_and_event() {
     let html = server.main().request("GET", "/docs/").send().text();
     assert!(html.contains("<html lang=\"en\"") && french.contains("<html lang=\"fr\""));
     assert!(french.contains("Documentation de l’API"));
-    assert!(french.contains("<p lang=\"en\">Read the records of a workspace"), "{french}");
+    assert!(
+        french.contains("<p lang=\"en\">Read and write the records of a workspace"),
+        "{french}"
+    );
     let document: Value = serde_json::from_str(&printed()).unwrap();
     for (path, item) in document["paths"].as_object().unwrap() {
         for method in ["get", "post", "delete"] {

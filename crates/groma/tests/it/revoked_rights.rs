@@ -116,7 +116,7 @@ fn webhook_of_a_member_demoted_meanwhile_is_rejected(engine: Engine) {
     let admin = "admin@office.test";
     let set_role = |role: &str| {
         let add = ["user", "add", admin, "--workspace", WORKSPACE, "--role", role];
-        server.run_with_input("a password of the admin\n", &add).expect_success();
+        server.run_with_input("plumb line of the admin 71\n", &add).expect_success();
     };
     set_role("admin");
     let token = server.create_token_for(WORKSPACE, admin, &SCOPES);
@@ -165,8 +165,8 @@ fn form_of_a_member_removed_meanwhile_is_rejected(engine: Engine) {
     let server = start(engine);
     let email = "editor@office.test";
     let add = ["user", "add", email, "--workspace", WORKSPACE, "--role", "editor"];
-    server.run_with_input("a password of the editor\n", &add).expect_success();
-    let browser = Browser::logged_in(&server, email, "a password of the editor");
+    server.run_with_input("plumb line of the editor 71\n", &add).expect_success();
+    let browser = Browser::logged_in(&server, email, "plumb line of the editor 71");
     let started = start_form(&server, &browser);
     let owner = Browser::of_owner(&server);
     let members = owner.page("/settings/members");

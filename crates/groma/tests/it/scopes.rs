@@ -4,8 +4,9 @@ use crate::{on_both_engines, sample_records, sample_records::KINDS};
 use groma_testkit::{API, Engine, TestServer, server::NO_RATE_LIMIT, server::SCOPES};
 use serde_json::Value;
 
-/// The contract's table of endpoints, the two routes that link to tiles, and those of single features.
-const TABLE: [(&str, &str, Option<&str>); 20] = [
+/// The contract's table of endpoints, the two routes that link to tiles, those of single features, and those
+/// that write.
+const TABLE: [(&str, &str, Option<&str>); 52] = [
     ("GET", "/folders", Some("READ_FOLDER")),
     ("GET", "/folders/{key}", Some("READ_FOLDER")),
     ("GET", "/assignments", Some("READ_ASSIGNMENT")),
@@ -15,8 +16,41 @@ const TABLE: [(&str, &str, Option<&str>); 20] = [
     ("GET", "/budgets", Some("READ_BUDGET")),
     ("GET", "/budgets/{key}", Some("READ_BUDGET")),
     ("GET", "/statuses", None),
+    ("GET", "/statuses/{key}", None),
+    ("POST", "/folders", Some("WRITE_FOLDER")),
+    ("PATCH", "/folders/{key}", Some("WRITE_FOLDER")),
+    ("DELETE", "/folders/{key}", Some("WRITE_FOLDER")),
+    ("POST", "/folders/{key}/archive", Some("WRITE_FOLDER")),
+    ("POST", "/folders/{key}/unarchive", Some("WRITE_FOLDER")),
+    ("POST", "/assignments", Some("WRITE_ASSIGNMENT")),
+    ("PATCH", "/assignments/{key}", Some("WRITE_ASSIGNMENT")),
+    ("DELETE", "/assignments/{key}", Some("WRITE_ASSIGNMENT")),
+    ("POST", "/expenses", Some("WRITE_EXPENSE")),
+    ("PATCH", "/expenses/{key}", Some("WRITE_EXPENSE")),
+    ("DELETE", "/expenses/{key}", Some("WRITE_EXPENSE")),
+    ("POST", "/budgets", Some("WRITE_BUDGET")),
+    ("PATCH", "/budgets/{key}", Some("WRITE_BUDGET")),
+    ("DELETE", "/budgets/{key}", Some("WRITE_BUDGET")),
+    ("POST", "/statuses", Some("MANAGE_STATUS")),
+    ("PATCH", "/statuses/{key}", Some("MANAGE_STATUS")),
+    ("DELETE", "/statuses/{key}", Some("MANAGE_STATUS")),
+    ("POST", "/bulk", None),
+    // The scopes of the feed depend on its parameters.
+    ("GET", "/changes", None),
+    ("GET", "/changes/stream", None),
+    ("GET", "/me", None),
+    ("GET", "/members", Some("READ_MEMBER")),
     ("POST", "/webhooks/endpoints", Some("MANAGE_WEBHOOK")),
     ("DELETE", "/webhooks/endpoints/{key}", Some("MANAGE_WEBHOOK")),
+    ("GET", "/webhooks/endpoints", Some("MANAGE_WEBHOOK")),
+    ("GET", "/webhooks/endpoints/{key}", Some("MANAGE_WEBHOOK")),
+    ("PATCH", "/webhooks/endpoints/{key}", Some("MANAGE_WEBHOOK")),
+    ("POST", "/webhooks/endpoints/{key}/rotate", Some("MANAGE_WEBHOOK")),
+    ("POST", "/webhooks/endpoints/{key}/test", Some("MANAGE_WEBHOOK")),
+    ("GET", "/webhooks/endpoints/{key}/deliveries", Some("MANAGE_WEBHOOK")),
+    ("GET", "/webhooks/endpoints/{key}/deliveries/{id}", Some("MANAGE_WEBHOOK")),
+    ("POST", "/webhooks/endpoints/{key}/deliveries/{id}/redeliver", Some("MANAGE_WEBHOOK")),
+    ("POST", "/webhooks/endpoints/{key}/redeliver", Some("MANAGE_WEBHOOK")),
     ("GET", "/layers", None),
     ("GET", "/layers/{id}", None),
     ("GET", "/layers/{id}/tilejson", None),
@@ -54,6 +88,15 @@ fn real_path(path: &str) -> String {
     path.replace("{key}", reference)
 }
 
+/// The id of a status, which has no reference.
+fn with_status(server: &TestServer, path: String) -> String {
+    if !path.starts_with("/statuses/") {
+        return path;
+    }
+    let token = server.create_token(&[]);
+    format!("/statuses/{}", server.get("/statuses", &token).column("id")[0])
+}
+
 on_both_engines! {
     document_has_the_scopes_of_the_contract
     each_route_accepts_its_scope_and_no_other
@@ -85,10 +128,13 @@ fn each_route_accepts_its_scope_and_no_other(engine: Engine) {
         })
         .collect();
     let bare = server.create_token(&[]);
-    // `geo::routes` tests the Geo API, which needs no scope; `webhooks::endpoints` tests routes that
-    // write.
-    let is_geo = |path: &str| path.starts_with("/layers") || path.starts_with("/geometries");
-    let reads_on_main = |(method, path, _): &(String, String, _)| method == "GET" && !is_geo(path);
+    let real_path = |path: &str| with_status(&server, real_path(path));
+    // `geo::routes` tests the Geo API, which needs no scope; `webhooks` tests routes that write, and those
+    // of one endpoint; `changes` tests the feed.
+    let elsewhere = ["/layers", "/geometries", "/webhooks/endpoints/", "/changes"];
+    let is_elsewhere = |path: &str| elsewhere.iter().any(|prefix| path.starts_with(prefix));
+    let reads_on_main =
+        |(method, path, _): &(String, String, _)| method == "GET" && !is_elsewhere(path);
     for (method, path, scope) in documented(&server).into_iter().filter(reads_on_main) {
         let full_path = format!("{API}{}", real_path(&path));
         let request = |token: &str| server.main().request(&method, &full_path).token(token).send();

@@ -84,11 +84,17 @@ fn page_shows_the_log_to_owners_only(engine: Engine) {
     let page = browser.page("/settings/security-log");
     page.shows("Logged in");
     page.shows("Member added");
+    server.create_token(&["READ_FOLDER", "READ_BUDGET"]);
+    let page = browser.page("/settings/security-log?topic=token");
+    page.shows("READ_FOLDER, READ_BUDGET");
+    page.hides(", null");
     browser.page("/settings/security-log?topic=token").hides("Logged in");
+    Browser::new(server.main()).log_in(OWNER, "not the password");
+    browser.page("/settings/security-log?topic=login").shows("Login failed");
     let admin = "admin@office.test";
     let add = ["user", "add", admin, "--workspace", WORKSPACE, "--role", "admin"];
-    server.run_with_input("a password of the admin\n", &add).expect_success();
-    let browser = Browser::logged_in(&server, admin, "a password of the admin");
+    server.run_with_input("plumb line of the admin 71\n", &add).expect_success();
+    let browser = Browser::logged_in(&server, admin, "plumb line of the admin 71");
     assert_eq!(browser.get("/settings/security-log").response.status, 403);
     browser.page("/settings/tokens").hides("Security log");
 }

@@ -1,5 +1,6 @@
 //! The web application in a browser without scripts: cookies, pages, forms.
 
+mod accounts;
 mod base_maps;
 mod browser;
 mod feature_table;

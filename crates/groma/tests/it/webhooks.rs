@@ -2,6 +2,7 @@
 
 mod endpoints;
 mod events;
+mod management;
 mod operations;
 mod receiver_failures;
 mod retries;

@@ -9,23 +9,21 @@ use crate::{
         statements,
     },
 };
-use groma_domain::{Timestamp, TokenId, UserId, WorkspaceId, secret::SecretHash};
+use groma_domain::{Timestamp, secret::SecretHash};
 use std::sync::Arc;
-use tokio_postgres::{Row, types::ToSql};
+use tokio_postgres::types::ToSql;
 
 statements! {
-    EMAIL_LINK = "SELECT u.id, u.password_hash, u.email, u.language, u.email_verified_at
+    EMAIL_LINK = "SELECT u.id, u.password_hash, u.email, u.language, u.email_verified_at, u.disabled_at
         FROM email_links l JOIN users u ON u.id = l.user_id
-        WHERE l.hash = $1 AND l.purpose = $2 AND l.expires_at > $3";
+        WHERE l.hash = $1 AND l.purpose = $2 AND l.expires_at > $3
+            AND u.disabled_at IS NULL";
     // Locked, so that only the first of two who use a link succeeds.
     LOCK_EMAIL_LINK = "SELECT 1 FROM email_links WHERE hash = $1 FOR UPDATE";
     INSERT_EMAIL_LINK = "INSERT INTO email_links (hash, user_id, purpose, expires_at) VALUES ($1, $2, $3, $4)";
     DELETE_EMAIL_LINKS = "DELETE FROM email_links WHERE user_id = $1 AND purpose = $2";
     DELETE_EXPIRED_LINKS = "DELETE FROM email_links WHERE expires_at <= $1";
     FORGET_DEVICES = "DELETE FROM devices WHERE user_id = $1";
-    TOKENS_OF_USER = "SELECT t.workspace_id, t.id FROM tokens t
-        JOIN people p ON p.workspace_id = t.workspace_id AND p.id = t.person_id
-        WHERE p.user_id = $1 AND t.revoked_at IS NULL ORDER BY t.workspace_id, t.id";
 }
 
 pub(crate) async fn email_link(
@@ -50,12 +48,6 @@ impl EmailLinkTx for PostgresTransaction<'_> {
         let values: [&(dyn ToSql + Sync); 3] = [&&hash.0[..], &purpose.name(), &now.as_millis()];
         let row = self.row(EMAIL_LINK, &values).await?;
         row.as_ref().map(read_account).transpose()
-    }
-
-    async fn tokens_of_user(&mut self, user: UserId) -> Result<Vec<(WorkspaceId, TokenId)>> {
-        let rows = self.rows(TOKENS_OF_USER, &[&user.0]).await?;
-        let read = |row: &Row| Ok((WorkspaceId(row.try_get(0)?), TokenId(row.try_get(1)?)));
-        rows.iter().map(read).collect()
     }
 
     async fn write_email_link(&mut self, write: EmailLinkWrite) -> Result<()> {

@@ -9,20 +9,19 @@ use crate::{
         statements,
     },
 };
-use groma_domain::{Timestamp, TokenId, UserId, WorkspaceId, secret::SecretHash};
+use groma_domain::{Timestamp, secret::SecretHash};
 use rusqlite::{Connection, OptionalExtension, params};
 use std::sync::Arc;
 
 statements! {
-    EMAIL_LINK = "SELECT u.id, u.password_hash, u.email, u.language, u.email_verified_at
+    EMAIL_LINK = "SELECT u.id, u.password_hash, u.email, u.language, u.email_verified_at, u.disabled_at
         FROM email_links l JOIN users u ON u.id = l.user_id
-        WHERE l.hash = ?1 AND l.purpose = ?2 AND l.expires_at > ?3";
+        WHERE l.hash = ?1 AND l.purpose = ?2 AND l.expires_at > ?3
+            AND u.disabled_at IS NULL";
     INSERT_EMAIL_LINK = "INSERT INTO email_links (hash, user_id, purpose, expires_at) VALUES (?1, ?2, ?3, ?4)";
     DELETE_EMAIL_LINKS = "DELETE FROM email_links WHERE user_id = ?1 AND purpose = ?2";
     DELETE_EXPIRED_LINKS = "DELETE FROM email_links WHERE expires_at <= ?1";
     FORGET_DEVICES = "DELETE FROM devices WHERE user_id = ?1";
-    TOKENS_OF_USER = "SELECT w.id, t.id FROM tokens t JOIN people p ON p.ws = t.ws AND p.id = t.person_id
-        JOIN workspaces w ON w.no = t.ws WHERE p.user_id = ?1 AND t.revoked_at IS NULL ORDER BY w.id, t.id";
 }
 
 pub(crate) async fn email_link(
@@ -53,13 +52,6 @@ impl EmailLinkTx for SqliteTransaction<'_> {
         now: Timestamp,
     ) -> Result<Option<Account>> {
         read_link(self.connection(), hash, purpose, now)
-    }
-
-    async fn tokens_of_user(&mut self, user: UserId) -> Result<Vec<(WorkspaceId, TokenId)>> {
-        let mut statement = self.prepare(TOKENS_OF_USER)?;
-        let rows = statement
-            .query_map([user.0], |row| Ok((WorkspaceId(row.get(0)?), TokenId(row.get(1)?))))?;
-        Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
     async fn write_email_link(&mut self, write: EmailLinkWrite) -> Result<()> {

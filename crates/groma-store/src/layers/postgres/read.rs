@@ -22,7 +22,7 @@ use crate::{
     },
 };
 use deadpool_postgres::Client;
-use groma_domain::{GeometryId, Layer, LayerId, RecordId, Timestamp, WorkspaceId, layer::LayerKey};
+use groma_domain::{GeometryId, LayerId, RecordId, Timestamp, WorkspaceId, layer::LayerKey};
 use groma_geo::grid::{GridBox, TileId};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -37,11 +37,11 @@ const MAX_GAP: MaxGap = MaxGap(8);
 pub(in crate::layers) async fn layers(
     engine: &Arc<Postgres>,
     workspace: WorkspaceId,
-) -> Result<Vec<Layer>> {
+) -> Result<Vec<StoredLayer>> {
     let client = engine.client().await?;
     let statement = client.prepare_cached(sql::LAYERS).await?;
     let rows = client.query(&statement, &[&workspace.0]).await?;
-    rows.iter().map(|row| read_layer(row).map(|row| row.layer)).collect()
+    rows.iter().map(read_layer).collect()
 }
 
 pub(in crate::layers) async fn layer(

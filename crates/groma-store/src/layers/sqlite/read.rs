@@ -18,7 +18,7 @@ use crate::{
         },
     },
 };
-use groma_domain::{GeometryId, Layer, LayerId, RecordId, Timestamp, WorkspaceId, layer::LayerKey};
+use groma_domain::{GeometryId, LayerId, RecordId, Timestamp, WorkspaceId, layer::LayerKey};
 use groma_geo::{
     grid::{GridBox, TileId},
     tile_block::TierKey,
@@ -37,11 +37,11 @@ const MAX_GAP: MaxGap = MaxGap(2);
 pub(in crate::layers) async fn layers(
     engine: &Arc<Sqlite>,
     workspace: WorkspaceId,
-) -> Result<Vec<Layer>> {
+) -> Result<Vec<StoredLayer>> {
     engine.read(|connection| {
         let Some(ws) = connection.workspace_number(workspace)? else { return Ok(Vec::new()) };
         let mut statement = connection.prepare_cached(sql::LAYERS)?;
-        let layers = statement.query_map([ws], |row| read_layer(row).map(|row| row.layer))?;
+        let layers = statement.query_map([ws], read_layer)?;
         Ok(layers.collect::<rusqlite::Result<_>>()?)
     })
 }

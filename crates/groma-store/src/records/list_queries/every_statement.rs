@@ -1,7 +1,13 @@
 //! Every statement that a list query can produce, for a test to prepare.
 
-use super::{Dialect, Plan, RecordQuery, Sort, SortColumn, StatusFilter};
-use groma_domain::{Kind, PersonId, RecordId, SearchTerm, StatusId, record::Priority, time::Date};
+use super::{
+    Cursor, Dialect, ExactOrder, ExactPlan, Plan, Reading, RecordQuery, Sort, SortColumn, SortKey,
+    SortValue, StatusFilter, candidates,
+};
+use groma_domain::{
+    Kind, PersonId, RecordId, SearchTerm, StatusId, Timestamp, record::Priority, time::Date,
+};
+use groma_geo::Bbox;
 use rust_decimal::Decimal;
 use std::collections::BTreeSet;
 use uuid::Uuid;
@@ -32,6 +38,7 @@ pub(crate) fn every_statement(dialect: Dialect) -> BTreeSet<String> {
                     budget: (bit(8) && kind == Kind::Expense).then_some(RecordId(id)),
                     from: (bit(7) && has_day).then_some(day),
                     until: (bit(8) && has_day).then_some(day),
+                    is_undated: bit(6) && matches!(kind, Kind::Folder | Kind::Assignment),
                     tag: (bit(3) && kind == Kind::Folder).then(|| "a".to_owned()),
                     client: (bit(4) && kind == Kind::Folder).then(|| "a".to_owned()),
                     category: (bit(3) && has_amount).then(|| "a".to_owned()),
@@ -49,6 +56,108 @@ pub(crate) fn every_statement(dialect: Dialect) -> BTreeSet<String> {
                 let Plan { matches, count, complement, few, many, .. } = plan;
                 all.extend([count, few, many]);
                 all.extend(matches.map(|(sql, ..)| sql).into_iter().chain(complement));
+            }
+        }
+        all.extend(exact_statements(dialect, kind));
+    }
+    all
+}
+
+/// The statements of exact lists of a kind: each filter alone, and all together, in every order.
+fn exact_statements(dialect: Dialect, kind: Kind) -> BTreeSet<String> {
+    let mut all = BTreeSet::new();
+    for bbox in [[1.0, 2.0, 3.0, 4.0], [3.0, 2.0, 1.0, 4.0]] {
+        for priority in [Priority::Normal, Priority::Urgent] {
+            let full = every_filter(kind, Bbox(bbox), priority);
+            let mut queries = vec![full.clone(), RecordQuery::all(kind)];
+            let only = candidates(&full);
+            let drivers: Vec<_> = only.iter().map(|candidate| Some(candidate.filter)).collect();
+            queries.extend(only.into_iter().map(|candidate| candidate.query));
+            for query in queries {
+                for driver in drivers.iter().copied().chain([None]) {
+                    let is_given = driver.is_none_or(|driver| {
+                        candidates(&query).iter().any(|candidate| candidate.filter == driver)
+                    });
+                    // PostgreSQL chooses for itself.
+                    if is_given && (dialect == Dialect::Sqlite || driver.is_none()) {
+                        all.insert(ExactPlan::count(&query, dialect, Some("abc"), driver).sql);
+                        for (reading, query, cursor) in readings(dialect, &query) {
+                            let cursor = cursor.as_ref();
+                            let pattern = Some("abc");
+                            let plan =
+                                ExactPlan::page(&query, dialect, pattern, driver, reading, cursor);
+                            all.insert(plan.sql);
+                        }
+                    }
+                }
+            }
+        }
+    }
+    all
+}
+
+/// A query with every filter that records of a kind have.
+fn every_filter(kind: Kind, bbox: Bbox, priority: Priority) -> RecordQuery {
+    let id = Uuid::nil();
+    let text = || Some("a".to_owned());
+    let day = (kind != Kind::Budget).then(|| Date::constant(2026, 1, 1));
+    let is = |of: Kind| kind == of;
+    let has_category = is(Kind::Expense) || is(Kind::Budget);
+    RecordQuery {
+        term: SearchTerm::parse("abc").unwrap(),
+        reference: text(),
+        external_id: text(),
+        created_since: Some(Timestamp::from_millis(0)),
+        updated_since: Some(Timestamp::from_millis(0)),
+        status: StatusFilter::AnyOf(vec![StatusId(id)]),
+        person: (!is(Kind::Budget)).then_some(PersonId(id)),
+        folder: (!is(Kind::Folder)).then_some(RecordId(id)),
+        assignment: is(Kind::Expense).then_some(RecordId(id)),
+        budget: is(Kind::Expense).then_some(RecordId(id)),
+        from: day,
+        until: day,
+        closed: is(Kind::Folder).then_some(true),
+        tag: is(Kind::Folder).then(|| "a".to_owned()),
+        client: is(Kind::Folder).then(|| "a".to_owned()),
+        bbox: is(Kind::Folder).then_some(bbox),
+        category: has_category.then(|| "a".to_owned()),
+        priority: is(Kind::Assignment).then_some(priority),
+        billable: is(Kind::Expense).then_some(priority == Priority::Urgent),
+        ..RecordQuery::all(kind)
+    }
+}
+
+/// All ways to read a query.
+fn readings(dialect: Dialect, query: &RecordQuery) -> Vec<(Reading, RecordQuery, Option<Cursor>)> {
+    let mut all = Vec::new();
+    let columns = [
+        (SortColumn::Created, None),
+        (SortColumn::Updated, Some(SortValue::Integer(1))),
+        (SortColumn::Reference, Some(SortValue::Text("a".to_owned()))),
+        (SortColumn::Title, Some(SortValue::Text("a".to_owned()))),
+        (SortColumn::Date, Some(SortValue::Text("a".to_owned()))),
+        (SortColumn::Amount, Some(SortValue::Number(1.0))),
+    ];
+    let has_amount = matches!(query.kind, Kind::Expense | Kind::Budget);
+    let exists = |by: SortColumn| match by {
+        SortColumn::Date => query.kind != Kind::Budget,
+        SortColumn::Amount => has_amount,
+        _ => true,
+    };
+    for (by, value) in columns.into_iter().filter(|(by, _)| exists(*by)) {
+        for (is_descending, is_backward) in
+            [(false, false), (false, true), (true, false), (true, true)]
+        {
+            let query = RecordQuery { sort: Sort { by, is_descending }, ..query.clone() };
+            let keys = [value.clone(), None].map(|value| Some(SortKey { value, position: 1 }));
+            let has_null = ExactOrder::of(&query).has_value(None);
+            let keys = keys.into_iter().take(1 + usize::from(has_null)).chain([None]);
+            let cursors: Vec<_> = keys.map(|beside| Some(Cursor { beside, is_backward })).collect();
+            for cursor in cursors.into_iter().chain([None]) {
+                all.push((Reading::Collected, query.clone(), cursor.clone()));
+                if ExactOrder::of(&query).index(dialect, &query).is_some() {
+                    all.push((Reading::Ordered, query.clone(), cursor));
+                }
             }
         }
     }

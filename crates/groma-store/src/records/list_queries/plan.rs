@@ -1,9 +1,11 @@
 //! The statements of a list query for both engines, assembled from a few fixed parts.
 
-use super::{COUNT_LIMIT, Dialect, RecordCount, RecordQuery, Sort, SortColumn, StatusFilter};
-use groma_domain::{Kind, SearchTerm, text::fold};
-use rust_decimal::prelude::ToPrimitive;
-use uuid::Uuid;
+use super::{
+    COUNT_LIMIT, RecordCount, RecordQuery, Sort, SortColumn, StatusFilter,
+    conditions::{Builder, Filter, Parameter},
+    dialect::Dialect,
+};
+use groma_domain::{Kind, SearchTerm};
 
 /// A tag is common if more folders than this have it.
 pub(in crate::records) const COMMON_TAG: u64 = 20_000;
@@ -13,17 +15,6 @@ const MATCH_LIMIT: u64 = 20_000;
 const FILTERED_PAGING_LIMIT: u64 = 2_000;
 /// How far one can page into an unfiltered list of more than [`COUNT_LIMIT`].
 const PAGING_LIMIT: u64 = 100_000;
-
-/// A parameter. The workspace is always the first one.
-#[derive(Clone, Debug)]
-pub(in crate::records) enum Parameter {
-    Id(Uuid),
-    Ids(Vec<Uuid>),
-    Text(String),
-    Number(f64),
-    /// Texts in an order, to sort by.
-    Ranking(Vec<String>),
-}
 
 /// The statements of a query.
 pub(in crate::records) struct Plan {
@@ -58,8 +49,8 @@ impl Plan {
         people: Vec<String>,
         is_tag_common: bool,
     ) -> Self {
-        let builder = Builder { is_tag_common, ..Builder::new(query, dialect) };
-        builder.plan(query, pattern, people)
+        let driver = (!is_tag_common).then_some(Filter::Tag);
+        Builder::new(query.kind, dialect, driver).plan(query, pattern, people)
     }
 
     /// How far one can page.
@@ -76,40 +67,7 @@ impl Plan {
     }
 }
 
-struct Builder {
-    dialect: Dialect,
-    table: &'static str,
-    parameters: Vec<Parameter>,
-    conditions: Vec<String>,
-    is_tag_common: bool,
-}
-
 impl Builder {
-    fn new(query: &RecordQuery, dialect: Dialect) -> Self {
-        let table = query.kind.plural();
-        Self {
-            dialect,
-            table,
-            parameters: Vec::new(),
-            conditions: Vec::new(),
-            is_tag_common: false,
-        }
-    }
-
-    fn ws(&self) -> &'static str {
-        self.dialect.ws()
-    }
-
-    fn placeholder(&self, number: usize) -> String {
-        if self.dialect == Dialect::Sqlite { format!("?{number}") } else { format!("${number}") }
-    }
-
-    /// Adds a parameter; returns its placeholder.
-    fn bind(&mut self, parameter: Parameter) -> String {
-        self.parameters.push(parameter);
-        self.placeholder(self.parameters.len() + 1)
-    }
-
     fn plan(mut self, query: &RecordQuery, pattern: Option<String>, people: Vec<String>) -> Plan {
         let (ws, one) = (self.ws(), self.placeholder(1));
         let t = self.table;
@@ -234,125 +192,6 @@ impl Builder {
         }
     }
 
-    fn filter(&mut self, query: &RecordQuery, day_of: &str) {
-        if let Some(closed) = query.closed {
-            self.conditions.push(format!("{day_of}.closed = {}", i32::from(closed)));
-        }
-        match &query.status {
-            StatusFilter::Any => {}
-            StatusFilter::Is(status) => self.equals("r.status_id", Parameter::Id(status.0)),
-            StatusFilter::AnyOf(any) => {
-                let any = any.iter().map(|status| status.0).collect();
-                let placeholder = self.bind(Parameter::Ids(any));
-                self.conditions.push(match self.dialect {
-                    Dialect::Sqlite => {
-                        format!(
-                            "r.status_id IN (SELECT unhex(value) FROM json_each({placeholder}))"
-                        )
-                    }
-                    Dialect::Postgres => format!("r.status_id = ANY ({placeholder})"),
-                });
-            }
-            StatusFilter::NoneOf(none) => {
-                let none = none.iter().map(|status| status.0).collect();
-                let placeholder = self.bind(Parameter::Ids(none));
-                self.conditions.push(match self.dialect {
-                    Dialect::Sqlite => format!(
-                        "(r.status_id IS NULL OR r.status_id NOT IN (SELECT unhex(value) FROM json_each({placeholder})))"
-                    ),
-                    Dialect::Postgres => {
-                        format!("(r.status_id IS NULL OR r.status_id <> ALL ({placeholder}))")
-                    }
-                });
-            }
-        }
-        if let Some(person) = query.person {
-            let person = Parameter::Text(person.to_string());
-            if query.kind == Kind::Assignment && day_of == "r" {
-                let placeholder = self.bind(person);
-                let ws = self.ws();
-                self.conditions.push(format!(
-                    "EXISTS (SELECT 1 FROM assignment_people p WHERE p.{ws} = r.{ws} AND p.position = r.position AND p.person = {placeholder})"
-                ));
-            } else {
-                self.equals(&format!("{day_of}.person"), person);
-            }
-        }
-        for (column, link) in [
-            ("r.folder_id", query.folder),
-            ("r.assignment_id", query.assignment),
-            ("r.budget_id", query.budget),
-        ] {
-            if let Some(id) = link {
-                self.equals(column, Parameter::Id(id.0));
-            }
-        }
-        for (operator, day) in [(">=", query.from), ("<=", query.until)] {
-            if let Some(day) = day {
-                let placeholder = self.bind(Parameter::Text(day.to_string()));
-                self.conditions.push(format!("{day_of}.day {operator} {placeholder}"));
-            }
-        }
-        self.filter_values(query);
-        if query.is_overspent {
-            self.conditions.push("r.used > 100".to_owned());
-        }
-        if query.has_bbox {
-            let is_true = if self.dialect == Dialect::Sqlite { "" } else { " = 1" };
-            self.conditions.push(format!("r.has_bbox{is_true}"));
-        }
-    }
-
-    fn equals(&mut self, column: &str, value: Parameter) {
-        let placeholder = self.bind(value);
-        self.conditions.push(format!("{column} = {placeholder}"));
-    }
-
-    /// Filters by tag, client, category, priority, billing and amount.
-    fn filter_values(&mut self, query: &RecordQuery) {
-        let (ws, one) = (self.ws(), self.placeholder(1));
-        if let Some(tag) = &query.tag {
-            let tag = self.bind(Parameter::Text(fold(tag)));
-            let tagged = format!(
-                "SELECT t.position FROM labels l JOIN folder_tags t ON t.{ws} = l.{ws} AND t.tag = l.value
-                 WHERE l.{ws} = {one} AND l.field = 'tag' AND l.folded = {tag}"
-            );
-            // SQLite would collect all positions first. If most folders match, it is faster to read them
-            // in the order of the list and to look for the tag of each.
-            self.conditions.push(match self.is_tag_common {
-                true => format!("EXISTS ({tagged} AND t.position = r.position)"),
-                false => format!("r.position IN ({tagged})"),
-            });
-        }
-        for (field, value) in [("client", &query.client), ("category", &query.category)] {
-            if let Some(value) = value {
-                let value = self.bind(Parameter::Text(fold(value)));
-                self.conditions.push(format!(
-                    "r.{field} IN (SELECT l.value FROM labels l
-                     WHERE l.{ws} = {one} AND l.field = '{field}' AND l.folded = {value})"
-                ));
-            }
-        }
-        if let Some(priority) = query.priority {
-            let field = self.dialect.field("r", "priority");
-            self.equals(&field, Parameter::Text(priority.as_str().to_owned()));
-        }
-        if let Some(billable) = query.billable {
-            let field = self.dialect.field("r", "billable");
-            let value = match self.dialect {
-                Dialect::Sqlite => i32::from(billable).to_string(),
-                Dialect::Postgres => format!("'{billable}'"),
-            };
-            self.conditions.push(format!("{field} = {value}"));
-        }
-        for (operator, amount) in [(">=", query.min_amount), ("<=", query.max_amount)] {
-            if let Some(amount) = amount.and_then(|amount| amount.to_f64()) {
-                let amount = self.bind(Parameter::Number(amount));
-                self.conditions.push(format!("r.amount {operator} {amount}"));
-            }
-        }
-    }
-
     /// The index in the order of the list, and a condition that it needs. Only for SQLite: PostgreSQL
     /// chooses by its statistics.
     fn ordered_index(&self, query: &RecordQuery, sort: Sort) -> Option<(String, &'static str)> {
@@ -394,6 +233,7 @@ fn is_narrowed(query: &RecordQuery) -> bool {
         || query.budget.is_some()
         || query.from.is_some()
         || query.until.is_some()
+        || query.is_undated
         || query.tag.is_some()
         || query.client.is_some()
         || query.category.is_some()
@@ -403,4 +243,9 @@ fn is_narrowed(query: &RecordQuery) -> bool {
         || query.max_amount.is_some()
         || query.is_overspent
         || query.has_bbox
+        || query.bbox.is_some()
+        || query.reference.is_some()
+        || query.external_id.is_some()
+        || query.created_since.is_some()
+        || query.updated_since.is_some()
 }

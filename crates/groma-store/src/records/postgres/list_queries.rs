@@ -17,7 +17,7 @@ use crate::{
     },
 };
 use groma_domain::{
-    Kind, WorkspaceId,
+    Kind, SearchTerm, WorkspaceId,
     record::{self, LabelField, PersonDirectory},
 };
 use std::sync::Arc;
@@ -30,12 +30,10 @@ pub(in crate::records) async fn query(
     query: RecordQuery,
 ) -> Result<RecordPage> {
     let nothing = RecordPage::empty();
-    let pattern = match &query.term {
-        None => None,
-        Some(term) if !can_match(term) => return Ok(nothing),
-        Some(term) if term.as_str().chars().count() < 3 => Some(term.as_str().to_owned()),
-        Some(term) => Some(format!("%{}%", escape_like(term.as_str()))),
-    };
+    if query.term.as_ref().is_some_and(|term| !can_match(term)) {
+        return Ok(nothing);
+    }
+    let pattern = query.term.as_ref().map(pattern);
     let people = match query.sort.by {
         SortColumn::Person => current_book(engine, caches, workspace).await?.ids_by_name(),
         _ => Vec::new(),
@@ -81,7 +79,16 @@ pub(in crate::records) async fn query(
     Ok(RecordPage { documents, count, reachable, is_sorted: is_few || plan.is_many_sorted })
 }
 
-async fn current_book(
+/// What a statement takes for a term.
+pub(super) fn pattern(term: &SearchTerm) -> String {
+    // Below three characters the text itself is looked for.
+    match term.as_str().chars().count() < 3 {
+        true => term.as_str().to_owned(),
+        false => format!("%{}%", escape_like(term.as_str())),
+    }
+}
+
+pub(super) async fn current_book(
     engine: &Arc<Postgres>,
     caches: &RecordCaches,
     workspace: WorkspaceId,
@@ -106,7 +113,7 @@ pub(in crate::records) async fn labels(
         .collect()
 }
 
-async fn number(
+pub(super) async fn number(
     engine: &Postgres,
     sql: &str,
     workspace: WorkspaceId,
@@ -136,7 +143,7 @@ pub(in crate::records) async fn totals(
 }
 
 /// The values of parameters, the workspace first.
-fn values(workspace: WorkspaceId, parameters: &[Parameter]) -> Vec<Param> {
+pub(super) fn values(workspace: WorkspaceId, parameters: &[Parameter]) -> Vec<Param> {
     let first: Param = Box::new(workspace.0);
     std::iter::once(first).chain(parameters.iter().map(value)).collect()
 }
@@ -146,11 +153,12 @@ fn value(parameter: &Parameter) -> Param {
         Parameter::Id(id) => Box::new(*id),
         Parameter::Ids(ids) => Box::new(ids.clone()),
         Parameter::Text(text) => Box::new(text.clone()),
+        Parameter::Integer(number) => Box::new(*number),
         Parameter::Number(number) => Box::new(*number),
         Parameter::Ranking(ranking) => Box::new(ranking.clone()),
     }
 }
 
-fn references(values: &[Param]) -> Vec<&(dyn ToSql + Sync)> {
+pub(super) fn references(values: &[Param]) -> Vec<&(dyn ToSql + Sync)> {
     values.iter().map(|value| &**value as &(dyn ToSql + Sync)).collect()
 }

@@ -2,16 +2,22 @@
 
 mod counters;
 mod dashboard_queries;
+mod exact_lists;
 mod list_queries;
 mod read;
 pub(crate) mod sql;
+mod unlinked_features;
 
 pub(super) use dashboard_queries::{hours_by_due_month, workload};
+pub(super) use exact_lists::find;
 pub(super) use list_queries::{labels, query, totals};
 pub(crate) use read::delete_records;
 pub(super) use read::{export, get, list, statuses};
 
-use super::{Link, RecordCounters, RecordRow, RecordTx, RecordWrite, StoredRecord};
+use super::{
+    DeletedLinks, Link, RecordCounters, RecordRow, RecordTx, RecordWrite, StoredRecord,
+    UnlinkedFeatures,
+};
 use crate::{
     Result,
     engine::{
@@ -22,10 +28,10 @@ use crate::{
 };
 use counters::PendingCounters;
 use groma_domain::{
-    Kind, Record, Status, WorkspaceId, record::LabelField, reference::Key, text::fold,
+    Kind, Record, Status, Timestamp, WorkspaceId, record::LabelField, reference::Key, text::fold,
 };
 use sql::KindSql;
-use tokio_postgres::Row;
+use tokio_postgres::{Row, types::ToSql};
 use uuid::Uuid;
 
 /// The statuses of the workspace that the transaction has locked: no other transaction changes them, so
@@ -47,6 +53,19 @@ impl RecordTx for PostgresTransaction<'_> {
             }
         };
         row.as_ref().map(|row| read_record(kind, row)).transpose()
+    }
+
+    async fn by_external_id(
+        &mut self,
+        workspace: WorkspaceId,
+        kind: Kind,
+        external_id: &str,
+        limit: usize,
+    ) -> Result<Vec<StoredRecord>> {
+        let sql = &KindSql::of(kind).by_external_id;
+        let params: [&(dyn ToSql + Sync); 3] = [&workspace.0, &external_id, &int(limit as u64)];
+        let rows = self.rows(sql, &params).await?;
+        rows.iter().map(|row| read_record(kind, row)).collect()
     }
 
     async fn linked(
@@ -104,6 +123,15 @@ impl RecordTx for PostgresTransaction<'_> {
             self.extensions.insert(pending);
         }
         Ok(counters)
+    }
+
+    async fn unlink_features(
+        &mut self,
+        workspace: WorkspaceId,
+        deleted: &DeletedLinks,
+        now: Timestamp,
+    ) -> Result<Vec<UnlinkedFeatures>> {
+        unlinked_features::unlink_features(self, workspace, deleted, now).await
     }
 
     async fn write_records(
@@ -199,15 +227,11 @@ fn statement(
             ],
         ),
         RecordWrite::DeleteStatus(id) => (sql::DELETE_STATUS, params![ws, id.0]),
-        RecordWrite::UnlinkFeatures { kind: Kind::Folder, id } => {
-            (sql::UNLINK_FOLDER, params![ws, id.0])
-        }
-        RecordWrite::UnlinkFeatures { id, .. } => (sql::UNLINK_ASSIGNMENT, params![ws, id.0]),
     })
 }
 
 fn row_params(ws: Uuid, row: RecordRow) -> Vec<Param> {
-    let RecordRow { position, record, document, title, search_text } = row;
+    let RecordRow { position, record, document, title, reference_key, search_text } = row;
     let mut params = params![
         ws,
         int(position),
@@ -216,7 +240,10 @@ fn row_params(ws: Uuid, row: RecordRow) -> Vec<Param> {
         document.json.into_bytes(),
         document.person_offsets,
         search_text,
-        title
+        title,
+        record.external_id().map(str::to_owned),
+        record.updated_at().as_millis(),
+        reference_key
     ];
     for link in Link::of(record.kind()) {
         params.push(Box::new(link.target(&record)));

@@ -94,12 +94,12 @@ async fn page(
             false => engine.pipelined_rows(sql, &params).await?,
         };
         let Some(row) = rows.first() else {
-            return Ok(Page { documents: Vec::new(), total: 0 });
+            return Ok(Page::new(Vec::new(), 0));
         };
         if unsigned(row, 1)? == known || without_index {
             let book = book(engine, caches, workspace, unsigned(row, 2)?).await?;
             let documents = read_documents(&rows, 3, &book)?;
-            return Ok(Page { documents, total: unsigned(row, 0)? });
+            return Ok(Page::new(documents, unsigned(row, 0)?));
         }
         update_index(engine, caches, workspace, kind, known).await?;
     }
@@ -145,7 +145,7 @@ async fn search(
     term: &SearchTerm,
     (skip, limit): (u64, u32),
 ) -> Result<Page> {
-    let nothing = Page { documents: Vec::new(), total: 0 };
+    let nothing = Page::new(Vec::new(), 0);
     if !term.can_match() {
         return Ok(nothing);
     }
@@ -159,15 +159,15 @@ async fn search(
     let rows = engine.search_rows(sql, &params).await?;
     let Some(row) = rows.first() else { return Ok(nothing) };
     let book = book(engine, caches, workspace, unsigned(row, 1)?).await?;
-    Ok(Page { documents: read_documents(&rows, 2, &book)?, total: unsigned(row, 0)? })
+    Ok(Page::new(read_documents(&rows, 2, &book)?, unsigned(row, 0)?))
 }
 
 pub(in crate::records) async fn statuses(
     engine: &Arc<Postgres>,
     workspace: WorkspaceId,
-) -> Result<Vec<Vec<u8>>> {
+) -> Result<Vec<(u64, Vec<u8>)>> {
     let rows = engine.rows(sql::STATUSES, &[&workspace.0]).await?;
-    rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
+    rows.iter().map(|row| Ok((unsigned(row, 1)?, row.try_get(0)?))).collect()
 }
 
 pub(in crate::records) async fn export(

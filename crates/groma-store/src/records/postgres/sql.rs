@@ -28,16 +28,28 @@ statements! {
         AND (status_id IS NULL OR status_id <> ALL ($2)) ORDER BY day, position LIMIT $3";
     COMPLETED_WORK = "SELECT doc FROM assignments WHERE workspace_id = $1 AND closed = 1
         AND day BETWEEN $2 AND $3 ORDER BY day DESC, position DESC LIMIT $4";
-    STATUSES = "SELECT doc FROM statuses WHERE workspace_id = $1 ORDER BY seq";
+    STATUSES = "SELECT doc, seq FROM statuses WHERE workspace_id = $1 ORDER BY seq";
     SAVE_STATUS = "INSERT INTO statuses (workspace_id, id, seq, kind, name_key, doc)
         VALUES ($1, $2, (SELECT coalesce(max(seq), 0) + 1 FROM statuses WHERE workspace_id = $1), $3, $4, $5)
         ON CONFLICT (workspace_id, id) DO UPDATE SET name_key = excluded.name_key, doc = excluded.doc";
     RELEASE_STATUS_NAME = "UPDATE statuses SET name_key = $3 WHERE workspace_id = $1 AND id = $2";
     DELETE_STATUS = "DELETE FROM statuses WHERE workspace_id = $1 AND id = $2";
     DELETE_STATUSES = "DELETE FROM statuses WHERE workspace_id = $1";
-    UNLINK_FOLDER = "UPDATE features SET folder_id = NULL, assignment_id = NULL
-        WHERE workspace_id = $1 AND folder_id = $2";
-    UNLINK_ASSIGNMENT = "UPDATE features SET assignment_id = NULL WHERE workspace_id = $1 AND assignment_id = $2";
+    LINKED_FEATURES = "SELECT l.id, l.revision, f.id, f.external_id, f.folder_id,
+            coalesce(f.heights, ST_AsBinary(f.geom, 'NDR')), f.properties, f.created_at
+        FROM features f JOIN layers l ON l.workspace_id = f.workspace_id AND l.no = f.layer
+        WHERE f.workspace_id = $1 AND (f.folder_id = ANY ($2) OR f.assignment_id = ANY ($3))
+        ORDER BY f.layer, f.position";
+    LAYERS_OF_LINKED_FEATURES = "SELECT l.id, l.revision, count(*),
+            min(ST_XMin(f.geom)), min(ST_YMin(f.geom)), max(ST_XMax(f.geom)), max(ST_YMax(f.geom)),
+            coalesce(array_agg(DISTINCT f.folder_id) FILTER (WHERE f.folder_id IS NOT NULL), '{}')
+        FROM features f JOIN layers l ON l.workspace_id = f.workspace_id AND l.no = f.layer
+        WHERE f.workspace_id = $1 AND (f.folder_id = ANY ($2) OR f.assignment_id = ANY ($3))
+        GROUP BY l.no, l.id, l.revision ORDER BY l.no";
+    UNLINK_FOLDERS = "UPDATE features SET folder_id = NULL, assignment_id = NULL, updated_at = $3
+        WHERE workspace_id = $1 AND folder_id = ANY ($2)";
+    UNLINK_ASSIGNMENTS = "UPDATE features SET assignment_id = NULL, updated_at = $3
+        WHERE workspace_id = $1 AND assignment_id = ANY ($2)";
     ADD_LABEL = "INSERT INTO labels AS l (workspace_id, field, value, folded, records) VALUES ($1, $2, $3, $4, $5)
         ON CONFLICT (workspace_id, field, value) DO UPDATE SET records = l.records + excluded.records";
     DELETE_UNUSED_LABEL = "DELETE FROM labels WHERE workspace_id = $1 AND field = $2 AND value = $3 AND records <= 0";
@@ -55,6 +67,7 @@ pub(crate) struct KindSql {
     pub(crate) release_reference: String,
     pub(crate) by_id: String,
     pub(crate) by_reference: String,
+    pub(crate) by_external_id: String,
     pub(crate) document_by_id: String,
     pub(crate) document_by_reference: String,
     pub(crate) page: String,
@@ -81,10 +94,10 @@ impl KindSql {
         let number = kind_number(kind);
         let links: Vec<_> = Link::of(kind).iter().map(|link| link.column()).collect();
         let columns = links.join(", ");
-        let parameters: Vec<_> = (9..9 + links.len()).map(|n| format!("${n}")).collect();
+        let parameters: Vec<_> = (12..12 + links.len()).map(|n| format!("${n}")).collect();
         let parameters = parameters.join(", ");
         let sets: Vec<_> =
-            links.iter().zip(9..).map(|(link, n)| format!("{link} = ${n}")).collect();
+            links.iter().zip(12..).map(|(link, n)| format!("{link} = ${n}")).collect();
         let sets = sets.join(", ");
         let by_link = |select: &str, tail: &str| -> Vec<(Link, String)> {
             let sql = |link: &Link| {
@@ -113,11 +126,13 @@ impl KindSql {
         };
         Self {
             insert: format!(
-                "INSERT INTO {t} (workspace_id, position, id, reference, doc, people, search, title, {columns})
-                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, {parameters})"
+                "INSERT INTO {t} (workspace_id, position, id, reference, doc, people, search, title, external_id, updated_at,
+                    reference_key, {columns})
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, {parameters})"
             ),
             update: format!(
-                "UPDATE {t} SET reference = $4, doc = $5, people = $6, search = $7, title = $8, {sets}
+                "UPDATE {t} SET reference = $4, doc = $5, people = $6, search = $7, title = $8, external_id = $9,
+                    updated_at = $10, reference_key = $11, {sets}
                  WHERE workspace_id = $1 AND position = $2 AND id = $3"
             ),
             delete: format!("DELETE FROM {t} WHERE workspace_id = $1 AND position = $2"),
@@ -127,6 +142,9 @@ impl KindSql {
             by_id: format!("SELECT position, doc FROM {t} WHERE workspace_id = $1 AND id = $2"),
             by_reference: format!(
                 "SELECT position, doc FROM {t} WHERE workspace_id = $1 AND reference = $2"
+            ),
+            by_external_id: format!(
+                "SELECT position, doc FROM {t} WHERE workspace_id = $1 AND external_id = $2 ORDER BY position LIMIT $3"
             ),
             document_by_id: document("id"),
             document_by_reference: document("reference"),
@@ -178,6 +196,7 @@ impl KindSql {
             release_reference,
             by_id,
             by_reference,
+            by_external_id,
             document_by_id,
             document_by_reference,
             page,
@@ -197,6 +216,7 @@ impl KindSql {
             release_reference,
             by_id,
             by_reference,
+            by_external_id,
             document_by_id,
             document_by_reference,
             page,

@@ -154,7 +154,7 @@ fn read_totals(connection: &Connection, ws: i64) -> Result<[u64; 4]> {
 }
 
 /// The values of parameters, the workspace first.
-fn values(ws: i64, parameters: &[Parameter]) -> Vec<Value> {
+pub(super) fn values(ws: i64, parameters: &[Parameter]) -> Vec<Value> {
     std::iter::once(Value::Integer(ws)).chain(parameters.iter().map(value)).collect()
 }
 
@@ -163,6 +163,7 @@ fn value(parameter: &Parameter) -> Value {
         Parameter::Id(id) => Value::Blob(id.as_bytes().to_vec()),
         Parameter::Ids(ids) => Value::Text(hex_array(ids)),
         Parameter::Text(text) => Value::Text(text.clone()),
+        Parameter::Integer(number) => Value::Integer(*number),
         Parameter::Number(number) => Value::Real(*number),
         Parameter::Ranking(ranking) => {
             let ranks =

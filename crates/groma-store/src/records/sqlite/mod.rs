@@ -1,16 +1,22 @@
 //! Records on SQLite.
 
 mod dashboard_queries;
+mod exact_lists;
 mod list_queries;
 mod read;
 pub(crate) mod sql;
+mod unlinked_features;
 
 pub(super) use dashboard_queries::{hours_by_due_month, workload};
+pub(super) use exact_lists::find;
 pub(super) use list_queries::{labels, query, totals};
 pub(crate) use read::delete_records;
 pub(super) use read::{export, get, list, statuses};
 
-use super::{Link, RecordCounters, RecordRow, RecordTx, RecordWrite, StoredRecord};
+use super::{
+    DeletedLinks, Link, RecordCounters, RecordRow, RecordTx, RecordWrite, StoredRecord,
+    UnlinkedFeatures,
+};
 use crate::{
     Result,
     engine::{
@@ -19,7 +25,7 @@ use crate::{
     },
 };
 use groma_domain::{
-    Kind, Record, Status, WorkspaceId,
+    Kind, Record, Status, Timestamp, WorkspaceId,
     reference::Key,
     text::{FIELD_SEPARATOR, fold},
 };
@@ -44,6 +50,20 @@ impl RecordTx for SqliteTransaction<'_> {
             }
         };
         Ok(found.optional()?)
+    }
+
+    async fn by_external_id(
+        &mut self,
+        workspace: WorkspaceId,
+        kind: Kind,
+        external_id: &str,
+        limit: usize,
+    ) -> Result<Vec<StoredRecord>> {
+        let ws = self.workspace_number(workspace)?;
+        let mut statement = self.prepare(&KindSql::of(kind).by_external_id)?;
+        let params = params![ws, external_id, int(limit as u64)];
+        let rows = statement.query_map(params, |row| read_record(kind, row))?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
     async fn linked(
@@ -101,6 +121,15 @@ impl RecordTx for SqliteTransaction<'_> {
             })
         });
         Ok(found.optional()?.unwrap_or_default())
+    }
+
+    async fn unlink_features(
+        &mut self,
+        _: WorkspaceId,
+        deleted: &DeletedLinks,
+        now: Timestamp,
+    ) -> Result<Vec<UnlinkedFeatures>> {
+        unlinked_features::unlink_features(self, deleted, now)
     }
 
     async fn write_records(
@@ -175,10 +204,6 @@ fn execute(tx: &mut SqliteTransaction<'_>, ws: i64, write: RecordWrite) -> Resul
             }
             Ok(())
         }
-        RecordWrite::UnlinkFeatures { kind: Kind::Folder, id } => {
-            tx.execute(sql::UNLINK_FOLDER, params![id.0])
-        }
-        RecordWrite::UnlinkFeatures { id, .. } => tx.execute(sql::UNLINK_ASSIGNMENT, params![id.0]),
     }
 }
 
@@ -187,6 +212,7 @@ fn write_row(tx: &SqliteTransaction<'_>, sql: &str, ws: i64, row: &RecordRow) ->
     let (key, id) = (row_key(ws, row.position), record.id().0);
     let links: Vec<_> = Link::of(record.kind()).iter().map(|link| link.target(record)).collect();
     let reference = record.reference().as_str();
+    let (external_id, updated_at) = (record.external_id(), record.updated_at().as_millis());
     let mut values: Vec<&dyn ToSql> = vec![
         &key,
         &ws,
@@ -195,6 +221,9 @@ fn write_row(tx: &SqliteTransaction<'_>, sql: &str, ws: i64, row: &RecordRow) ->
         &row.document.json,
         &row.document.person_offsets,
         &row.title,
+        &external_id,
+        &updated_at,
+        &row.reference_key,
     ];
     values.extend(links.iter().map(|link| link as &dyn ToSql));
     tx.execute(sql, &values)

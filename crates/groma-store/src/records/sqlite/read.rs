@@ -83,7 +83,7 @@ fn page(
 ) -> Result<Page> {
     loop {
         let page = engine.read(|snapshot| {
-            let empty = |total| Ok(Some(Page { documents: Vec::new(), total }));
+            let empty = |total| Ok(Some(Page::new(Vec::new(), total)));
             let Some(ws) = snapshot.workspace_number(workspace)? else { return empty(0) };
             let Some((total, generation)) = total_and_generation(snapshot, ws, kind)? else {
                 return empty(0);
@@ -111,7 +111,7 @@ fn page(
             let last = key_range(ws).1;
             let rows = statement.query(params![row_key(ws, position), last, limit, int(skip)])?;
             let documents = read_documents(rows, 1, &book)?;
-            Ok(Some(Page { documents, total }))
+            Ok(Some(Page::new(documents, total)))
         })?;
         // `None`: the index is of a newer snapshot, so read a newer one, too.
         if let Some(page) = page {
@@ -141,7 +141,7 @@ fn search(
     term: &SearchTerm,
     (skip, limit): (u64, u32),
 ) -> Result<Page> {
-    let nothing = Page { documents: Vec::new(), total: 0 };
+    let nothing = Page::new(Vec::new(), 0);
     let Some(ws) = snapshot.workspace_number(workspace)? else { return Ok(nothing) };
     let Some(expression) = match_expression(snapshot, kind, term)? else { return Ok(nothing) };
     let sql = KindSql::of(kind);
@@ -153,25 +153,25 @@ fn search(
     let found = documents.len() as u64;
     // When the matches end on this page, there is nothing to count.
     if found <= u64::from(limit) && (found > 0 || skip == 0) {
-        return Ok(Page { documents, total: skip + found });
+        return Ok(Page::new(documents, skip + found));
     }
     documents.truncate(limit as usize);
     let mut statement = snapshot.prepare_cached(&sql.matches)?;
     let total: i64 = statement.query_row(params![expression, first, last], |row| row.get(0))?;
-    Ok(Page { documents, total: total.unsigned_abs() })
+    Ok(Page::new(documents, total.unsigned_abs()))
 }
 
 pub(in crate::records) async fn statuses(
     engine: &Arc<Sqlite>,
     workspace: WorkspaceId,
-) -> Result<Vec<Vec<u8>>> {
+) -> Result<Vec<(u64, Vec<u8>)>> {
     engine.read(|snapshot| {
         let Some(ws) = snapshot.workspace_number(workspace)? else { return Ok(Vec::new()) };
         let mut statement = snapshot.prepare_cached(sql::STATUSES)?;
         let mut rows = statement.query([ws])?;
         let mut documents = Vec::new();
         while let Some(row) = rows.next()? {
-            documents.push(bytes(row, 0)?.to_vec());
+            documents.push((row.get::<_, i64>(1)?.unsigned_abs(), bytes(row, 0)?.to_vec()));
         }
         Ok(documents)
     })

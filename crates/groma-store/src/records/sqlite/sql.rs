@@ -23,15 +23,22 @@ statements! {
         AND (status_id IS NULL OR status_id NOT IN (SELECT unhex(value) FROM json_each(?2))) ORDER BY day, position LIMIT ?3";
     COMPLETED_WORK = "SELECT doc FROM assignments INDEXED BY assignments_by_day WHERE ws = ?1 AND closed = 1
         AND day BETWEEN ?2 AND ?3 ORDER BY day DESC, position DESC LIMIT ?4";
-    STATUSES = "SELECT doc FROM statuses WHERE ws = ?1 ORDER BY seq";
+    STATUSES = "SELECT doc, seq FROM statuses WHERE ws = ?1 ORDER BY seq";
     SAVE_STATUS = "INSERT INTO statuses (ws, id, seq, kind, name_key, doc)
         VALUES (?1, ?2, (SELECT coalesce(max(seq), 0) + 1 FROM statuses WHERE ws = ?1), ?3, ?4, ?5)
         ON CONFLICT (ws, id) DO UPDATE SET name_key = excluded.name_key, doc = excluded.doc";
     RELEASE_STATUS_NAME = "UPDATE statuses SET name_key = ?3 WHERE ws = ?1 AND id = ?2";
     DELETE_STATUS = "DELETE FROM statuses WHERE ws = ?1 AND id = ?2";
     DELETE_STATUSES = "DELETE FROM statuses WHERE ws = ?1";
-    UNLINK_FOLDER = "UPDATE features SET folder_id = NULL, assignment_id = NULL WHERE folder_id = ?1";
-    UNLINK_ASSIGNMENT = "UPDATE features SET assignment_id = NULL WHERE assignment_id = ?1";
+    LINKED_FEATURES = "SELECT l.id, l.revision, f.id, f.external_id, f.folder_id, f.geometry, f.properties, f.created_at
+        FROM features f JOIN layers l ON l.no = f.position >> 40
+        WHERE f.folder_id IN (SELECT unhex(value) FROM json_each(?1))
+            OR f.assignment_id IN (SELECT unhex(value) FROM json_each(?2))
+        ORDER BY f.position";
+    UNLINK_FOLDERS = "UPDATE features SET folder_id = NULL, assignment_id = NULL, updated_at = ?2
+        WHERE folder_id IN (SELECT unhex(value) FROM json_each(?1))";
+    UNLINK_ASSIGNMENTS = "UPDATE features SET assignment_id = NULL, updated_at = ?2
+        WHERE assignment_id IN (SELECT unhex(value) FROM json_each(?1))";
     ADD_LABEL = "INSERT INTO labels (ws, field, value, folded, records) VALUES (?1, ?2, ?3, ?4, ?5)
         ON CONFLICT (ws, field, value) DO UPDATE SET records = records + excluded.records";
     DELETE_UNUSED_LABEL = "DELETE FROM labels WHERE ws = ?1 AND field = ?2 AND value = ?3 AND records <= 0";
@@ -52,6 +59,7 @@ pub(crate) struct KindSql {
     pub(crate) delete_text: String,
     pub(crate) by_id: String,
     pub(crate) by_reference: String,
+    pub(crate) by_external_id: String,
     pub(crate) document_by_id: String,
     pub(crate) document_by_reference: String,
     pub(crate) page: String,
@@ -75,10 +83,10 @@ impl KindSql {
         let t = kind.plural();
         let links: Vec<_> = Link::of(kind).iter().map(|link| link.column()).collect();
         let columns = links.join(", ");
-        let parameters: Vec<_> = (8..8 + links.len()).map(|n| format!("?{n}")).collect();
+        let parameters: Vec<_> = (11..11 + links.len()).map(|n| format!("?{n}")).collect();
         let parameters = parameters.join(", ");
         let sets: Vec<_> =
-            links.iter().zip(8..).map(|(link, n)| format!("{link} = ?{n}")).collect();
+            links.iter().zip(11..).map(|(link, n)| format!("{link} = ?{n}")).collect();
         let sets = sets.join(", ");
         let by_link = |select: &str, order: &str| -> Vec<(Link, String)> {
             let links = Link::of(kind).iter();
@@ -96,11 +104,13 @@ impl KindSql {
         };
         Self {
             insert: format!(
-                "INSERT INTO {t} (position, ws, id, reference, doc, people, title, {columns})
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, {parameters})"
+                "INSERT INTO {t} (position, ws, id, reference, doc, people, title, external_id, updated_at, reference_key, {columns})
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, {parameters})"
             ),
             update: format!(
-                "UPDATE {t} SET reference = ?4, doc = ?5, people = ?6, title = ?7, {sets} WHERE position = ?1 AND ws = ?2 AND id = ?3"
+                "UPDATE {t} SET reference = ?4, doc = ?5, people = ?6, title = ?7, external_id = ?8, updated_at = ?9,
+                    reference_key = ?10, {sets}
+                 WHERE position = ?1 AND ws = ?2 AND id = ?3"
             ),
             delete: format!("DELETE FROM {t} WHERE position = ?1"),
             release_reference: format!("UPDATE {t} SET reference = ?2 WHERE position = ?1"),
@@ -108,6 +118,9 @@ impl KindSql {
             delete_text: format!("DELETE FROM {t}_search WHERE rowid = ?1"),
             by_id: format!("SELECT position, doc FROM {t} WHERE ws = ?1 AND id = ?2"),
             by_reference: format!("SELECT position, doc FROM {t} WHERE ws = ?1 AND reference = ?2"),
+            by_external_id: format!(
+                "SELECT position, doc FROM {t} WHERE ws = ?1 AND external_id = ?2 ORDER BY position LIMIT ?3"
+            ),
             document_by_id: format!("SELECT doc, people FROM {t} WHERE ws = ?1 AND id = ?2"),
             document_by_reference: format!("SELECT doc, people FROM {t} WHERE ws = ?1 AND reference = ?2"),
             page: format!(
@@ -148,6 +161,7 @@ impl KindSql {
             delete_text,
             by_id,
             by_reference,
+            by_external_id,
             document_by_id,
             document_by_reference,
             page,
@@ -167,6 +181,7 @@ impl KindSql {
             delete_text,
             by_id,
             by_reference,
+            by_external_id,
             document_by_id,
             document_by_reference,
             page,

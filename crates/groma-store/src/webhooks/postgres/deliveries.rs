@@ -5,9 +5,10 @@
 use super::sql;
 use crate::{
     Error, Result,
+    audit_log::{event_number, event_of_number},
     engine::{
         int,
-        postgres::{Postgres, Server},
+        postgres::{Postgres, Server, unsigned},
         random,
     },
     idempotency,
@@ -16,15 +17,14 @@ use crate::{
         Attempt, AttemptRow, Delivery, DeliveryCounts, DeliveryFilter, DeliveryRow, DeliveryState,
         DueEndpoint, LEASE, LeaseRequest, PastDelivery, SecretsState, StoredEndpoint,
         WebhookContext, WebhookTarget,
-        deliveries::{EventData, Listener, first_id, outcomes},
-        event_number, event_of_number,
+        deliveries::{EventData, Listener, RedeliveryStep, first_id, outcomes},
         outbox::Outbox,
     },
 };
 use futures_util::StreamExt;
 use groma_domain::{
     DeliveryId, EndpointId, Timestamp, WorkspaceId,
-    webhook::{Endpoint, EndpointUrl, EventFilter},
+    webhook::{DeliveryStatus, Endpoint, EndpointUrl, EventFilter},
 };
 use std::{
     collections::HashMap,
@@ -33,6 +33,9 @@ use std::{
 };
 use tokio_postgres::{AsyncMessage, Row, types::ToSql};
 use uuid::Uuid;
+
+/// The state of failed deliveries.
+const FAILED: i16 = DeliveryState::Failed as i16;
 
 /// The pause before a lost connection for notifications is replaced.
 const RECONNECT_DELAY: Duration = Duration::from_secs(1);
@@ -124,7 +127,7 @@ pub(in crate::webhooks) async fn enabled_targets(
         endpoints.iter().map(|(workspace, endpoint)| (workspace.0, endpoint.0)).unzip();
     let rows = engine.rows(sql::ENABLED_ENDPOINTS, &[&workspaces, &ids]).await?;
     let read = |row: &Row| {
-        let workspace = WorkspaceId(row.try_get(13)?);
+        let workspace = WorkspaceId(row.try_get(14)?);
         Ok(Arc::new(WebhookTarget::new(workspace, read_endpoint(row)?, context.cipher())))
     };
     rows.iter().map(read).collect()
@@ -241,20 +244,43 @@ pub(in crate::webhooks) async fn deliveries(
     workspace: WorkspaceId,
     filter: DeliveryFilter,
 ) -> Result<Vec<DeliveryRow>> {
-    let (least, most) = filter.bounds();
+    let ((least, most), states) = (filter.bounds(), filter.states());
     // The few that failed have an index of their own.
-    let failed = filter.state == Some(DeliveryState::Failed);
-    let sql = if failed { sql::FAILED_DELIVERIES } else { sql::DELIVERIES };
+    let is_failed = states == (FAILED, FAILED);
+    let sql = if is_failed { sql::FAILED_DELIVERIES } else { sql::DELIVERIES };
+    let params: [&(dyn ToSql + Sync); 9] = [
+        &workspace.0,
+        &filter.endpoint.0,
+        &least,
+        &most,
+        &states.0,
+        &states.1,
+        &filter.event.map(event_number),
+        &i64::from(filter.limit),
+        &int(filter.offset),
+    ];
+    engine.rows(sql, &params).await?.iter().map(read_delivery).collect()
+}
+
+pub(in crate::webhooks) async fn count_deliveries(
+    engine: &Arc<Postgres>,
+    workspace: WorkspaceId,
+    filter: DeliveryFilter,
+) -> Result<u64> {
+    let ((least, most), states) = (filter.bounds(), filter.states());
+    let is_failed = states == (FAILED, FAILED);
+    let sql = if is_failed { sql::COUNT_FAILED_DELIVERIES } else { sql::COUNT_FILTERED_DELIVERIES };
     let params: [&(dyn ToSql + Sync); 7] = [
         &workspace.0,
         &filter.endpoint.0,
         &least,
         &most,
-        &filter.state.map(DeliveryState::number),
+        &states.0,
+        &states.1,
         &filter.event.map(event_number),
-        &i64::from(filter.limit),
     ];
-    engine.rows(sql, &params).await?.iter().map(read_delivery).collect()
+    let rows = engine.rows(sql, &params).await?;
+    rows.first().map_or(Ok(0), |row| unsigned(row, 0))
 }
 
 pub(in crate::webhooks) async fn delivery(
@@ -283,30 +309,24 @@ pub(in crate::webhooks) async fn delivery(
     Ok(Some((read_delivery(found)?, event, attempts)))
 }
 
-pub(in crate::webhooks) async fn redeliver_one(
+/// Sends some deliveries again; returns their ids.
+pub(in crate::webhooks) async fn redeliver(
     engine: &Arc<Postgres>,
     _: &Arc<WebhookContext>,
     workspace: WorkspaceId,
-    delivery: DeliveryId,
+    step: RedeliveryStep,
     _: Timestamp,
-) -> Result<u64> {
-    let sent = engine.execute(sql::REDELIVER, &[&workspace.0, &delivery.0]).await?;
+) -> Result<Vec<Uuid>> {
+    let sql = match step.status {
+        DeliveryStatus::Waiting => sql::REDELIVER_WAITING,
+        DeliveryStatus::Delivered => sql::REDELIVER_DELIVERED,
+        DeliveryStatus::Failed => sql::REDELIVER_FAILED,
+        DeliveryStatus::Cancelled => return Ok(Vec::new()),
+    };
+    let (first, last) = step.ids;
+    let rows = engine.rows(sql, &[&workspace.0, &step.endpoint.0, &first, &last]).await?;
     engine.execute(sql::NOTIFY, &[]).await?;
-    Ok(sent)
-}
-
-pub(in crate::webhooks) async fn redeliver_failed(
-    engine: &Arc<Postgres>,
-    _: &Arc<WebhookContext>,
-    workspace: WorkspaceId,
-    endpoint: EndpointId,
-    since: Timestamp,
-    _: Timestamp,
-) -> Result<u64> {
-    let params: [&(dyn ToSql + Sync); 3] = [&workspace.0, &endpoint.0, &first_id(since).0];
-    let sent = engine.execute(sql::REDELIVER_FAILED, &params).await?;
-    engine.execute(sql::NOTIFY, &[]).await?;
-    Ok(sent)
+    rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
 }
 
 pub(in crate::webhooks) async fn insert_past_deliveries(
@@ -453,7 +473,7 @@ fn status(row: &Row, column: usize) -> Result<Option<u16>> {
     Ok(row.try_get::<_, Option<i16>>(column)?.map(i16::unsigned_abs))
 }
 
-fn read_delivery(row: &Row) -> Result<DeliveryRow> {
+pub(super) fn read_delivery(row: &Row) -> Result<DeliveryRow> {
     let moment = |column: usize| -> Result<Option<Timestamp>> {
         Ok(row.try_get::<_, Option<i64>>(column)?.map(Timestamp::from_millis))
     };
@@ -462,6 +482,7 @@ fn read_delivery(row: &Row) -> Result<DeliveryRow> {
         id: DeliveryId(row.try_get(0)?),
         endpoint: EndpointId(row.try_get(1)?),
         event: event_of_number(row.try_get(2)?)?,
+        subject: row.try_get::<_, Option<Uuid>>(12)?.unwrap_or_default(),
         is_test: row.try_get(3)?,
         state,
         attempts: row.try_get::<_, i32>(5)?.unsigned_abs(),
@@ -470,6 +491,7 @@ fn read_delivery(row: &Row) -> Result<DeliveryRow> {
         finished_at: moment(8)?,
         last_status: status(row, 9)?,
         last_error: row.try_get(10)?,
+        erased_at: row.try_get::<_, Option<i64>>(11)?.map(Timestamp::from_millis),
     })
 }
 
@@ -479,6 +501,7 @@ pub(super) fn read_endpoint(row: &Row) -> Result<StoredEndpoint> {
     };
     let events: &str = row.try_get(3)?;
     let unreadable = |_| Error::Damaged(format!("not a list of events: {events}"));
+    let filter: Option<&str> = row.try_get(13)?;
     let previous: Option<Vec<u8>> = row.try_get(9)?;
     Ok(StoredEndpoint {
         no: 0,
@@ -487,6 +510,7 @@ pub(super) fn read_endpoint(row: &Row) -> Result<StoredEndpoint> {
             url: EndpointUrl::from_stored(row.try_get(1)?),
             description: row.try_get(2)?,
             events: EventFilter::from_stored(events).map_err(unreadable)?,
+            filter: filter.map(serde_json::from_str).transpose()?,
             enabled: row.try_get(4)?,
             disabled_reason: row.try_get(5)?,
             created_at: Timestamp::from_millis(row.try_get(11)?),

@@ -5,13 +5,13 @@ pub(crate) mod sql;
 
 pub(crate) use deliveries::purge_deleted_endpoints;
 pub(super) use deliveries::{
-    delete_old_deliveries, deliveries, delivery, delivery_counts, due_endpoints, enabled_targets,
-    encrypt_secrets, endpoints, insert_past_deliveries, lease, listen, record_attempts,
-    redeliver_failed, redeliver_one, release, secrets_state,
+    count_deliveries, delete_old_deliveries, deliveries, delivery, delivery_counts, due_endpoints,
+    enabled_targets, encrypt_secrets, endpoints, insert_past_deliveries, lease, listen,
+    record_attempts, redeliver, release, secrets_state,
 };
 
 use super::{
-    NewEvent, StoredEndpoint, WebhookContext, WebhookTx, WebhookWrite, event_number,
+    DeliveryRow, NewEvent, StoredEndpoint, WebhookContext, WebhookTx, WebhookWrite,
     new_endpoints_version,
 };
 use crate::{
@@ -21,9 +21,10 @@ use crate::{
         postgres::{Param, PostgresTransaction, Statement, params},
     },
 };
-use deliveries::read_endpoint;
-use groma_domain::{Timestamp, WorkspaceId};
-use std::sync::Arc;
+use deliveries::{read_delivery, read_endpoint};
+use groma_domain::{DeliveryId, Timestamp, WorkspaceId};
+use std::{collections::HashSet, sync::Arc};
+use uuid::Uuid;
 
 impl WebhookTx for PostgresTransaction<'_> {
     async fn endpoints(&mut self, workspace: WorkspaceId) -> Result<Vec<StoredEndpoint>> {
@@ -38,14 +39,47 @@ impl WebhookTx for PostgresTransaction<'_> {
     ) -> Result<()> {
         let ws = workspace.0;
         let statement = match write {
-            WebhookWrite::Insert(stored) => (sql::INSERT_ENDPOINT, endpoint_params(ws, stored)),
-            WebhookWrite::Update(stored) => (sql::UPDATE_ENDPOINT, endpoint_params(ws, stored)),
+            WebhookWrite::Insert(stored) => (sql::INSERT_ENDPOINT, endpoint_params(ws, stored)?),
+            WebhookWrite::Update(stored) => (sql::UPDATE_ENDPOINT, endpoint_params(ws, stored)?),
             WebhookWrite::Delete { endpoint, at } => {
                 (sql::MARK_ENDPOINT_DELETED, params![ws, endpoint.0, at.as_millis()])
             }
         };
         let version = (sql::SET_ENDPOINTS_VERSION, params![ws, new_endpoints_version()]);
         self.send(vec![statement, version]).await?;
+        self.before_commit(notify);
+        let context = context.clone();
+        self.after_commit(move |_| context.outbox.wake());
+        Ok(())
+    }
+
+    async fn existing_ids(
+        &mut self,
+        workspace: WorkspaceId,
+        folders: Vec<Uuid>,
+        layers: Vec<Uuid>,
+    ) -> Result<HashSet<Uuid>> {
+        let rows = self.rows(sql::EXISTING_IDS, &[&workspace.0, &folders, &layers]).await?;
+        rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
+    }
+
+    async fn delivery(
+        &mut self,
+        workspace: WorkspaceId,
+        delivery: DeliveryId,
+    ) -> Result<Option<DeliveryRow>> {
+        let row = self.row(sql::DELIVERY, &[&workspace.0, &delivery.0]).await?;
+        row.as_ref().map(read_delivery).transpose()
+    }
+
+    async fn redeliver(
+        &mut self,
+        workspace: WorkspaceId,
+        delivery: DeliveryId,
+        _: Timestamp,
+        context: &Arc<WebhookContext>,
+    ) -> Result<()> {
+        self.send(vec![(sql::REDELIVER, params![workspace.0, delivery.0])]).await?;
         self.before_commit(notify);
         let context = context.clone();
         self.after_commit(move |_| context.outbox.wake());
@@ -60,6 +94,8 @@ impl WebhookTx for PostgresTransaction<'_> {
     ) -> Result<()> {
         let statements = events.iter().map(|event| event_statement(workspace, event)).collect();
         self.send(statements).await?;
+        let signal = context.signal.clone();
+        self.after_commit(move |_| signal.notify());
         for event in events {
             let deliveries = event.into_deliveries();
             // The loop of another program delivers what waits if this one has none.
@@ -80,13 +116,14 @@ fn notify(_: &mut Extensions) -> Vec<Statement> {
 
 /// An audit entry and its deliveries, in one statement.
 fn event_statement(workspace: WorkspaceId, event: &NewEvent) -> Statement {
-    let mut params = audit_log::postgres::entry_params(workspace, event.entry.clone());
+    let mut params =
+        audit_log::postgres::entry_params(workspace, event.entry.clone(), event.logged_event());
     let deliveries = &event.deliveries;
     if deliveries.is_empty() {
         return (audit_log::postgres::INSERT_ENTRY, params);
     }
     params.extend(params![
-        event_number(event.event),
+        audit_log::event_number(event.event),
         event.is_test,
         deliveries.iter().map(|delivery| delivery.id.0).collect::<Vec<_>>(),
         deliveries.iter().map(|delivery| delivery.target.endpoint.0).collect::<Vec<_>>(),
@@ -95,10 +132,11 @@ fn event_statement(workspace: WorkspaceId, event: &NewEvent) -> Statement {
     (sql::LOG_EVENT, params)
 }
 
-fn endpoint_params(ws: uuid::Uuid, stored: StoredEndpoint) -> Vec<Param> {
+fn endpoint_params(ws: Uuid, stored: StoredEndpoint) -> Result<Vec<Param>> {
     let endpoint = stored.endpoint;
     let (previous, until) = stored.previous.unzip();
-    params![
+    let filter = endpoint.filter.as_ref().map(serde_json::to_string).transpose()?;
+    Ok(params![
         ws,
         endpoint.id.0,
         endpoint.url.as_str().to_owned(),
@@ -112,6 +150,7 @@ fn endpoint_params(ws: uuid::Uuid, stored: StoredEndpoint) -> Vec<Param> {
         previous,
         until.map(Timestamp::as_millis),
         endpoint.created_at.as_millis(),
-        endpoint.updated_at.as_millis()
-    ]
+        endpoint.updated_at.as_millis(),
+        filter
+    ])
 }

@@ -6,7 +6,7 @@ use crate::engine::{postgres::now_millis, statements};
 macro_rules! endpoint_columns {
     () => {
         "e.id, e.url, e.description, e.events, e.enabled, e.disabled_reason, e.failing_since, e.last_success_at,
-            e.secret, e.previous_secret, e.previous_until, e.created_at, e.updated_at"
+            e.secret, e.previous_secret, e.previous_until, e.created_at, e.updated_at, e.filter"
     };
 }
 
@@ -14,18 +14,50 @@ macro_rules! endpoint_columns {
 macro_rules! delivery_columns {
     () => {
         "d.id, d.endpoint_id, d.event, d.is_test, d.state, d.attempts, d.created_at, d.due_at, d.finished_at,
-            a.status, a.error FROM deliveries d
-            LEFT JOIN attempts a ON a.workspace_id = d.workspace_id AND a.delivery_id = d.id AND a.no = d.attempts"
+            a.status, a.error, d.erased_at,
+            (SELECT c.subject FROM audit_log c WHERE c.workspace_id = d.workspace_id AND c.id = d.audit_entry_id)
+            FROM deliveries d LEFT JOIN attempts a ON a.workspace_id = d.workspace_id AND a.delivery_id = d.id AND a.no = d.attempts"
+    };
+}
+
+/// The condition of a filtered list of deliveries. A state in plain numbers lets PostgreSQL use the index of
+/// that state.
+macro_rules! delivery_filter {
+    ($states:literal) => {
+        concat!(
+            " WHERE d.workspace_id = $1 AND d.endpoint_id = $2 AND d.id BETWEEN $3 AND $4 AND ",
+            $states,
+            " AND ($7::smallint IS NULL OR d.event = $7)"
+        )
+    };
+}
+
+/// Sends some deliveries in a state again, from the first id on.
+macro_rules! redeliver {
+    ($state:literal) => {
+        concat!(
+            "UPDATE deliveries SET tries = CASE WHEN state = 0 THEN tries ELSE 0 END, state = 0, due_at = ",
+            now_millis!(),
+            ", finished_at = NULL WHERE workspace_id = $1 AND state = ",
+            $state,
+            " AND id = ANY (ARRAY (SELECT d.id FROM deliveries d WHERE d.workspace_id = $1 AND d.endpoint_id = $2
+                AND d.state = ",
+            $state,
+            " AND d.id BETWEEN $3 AND $4 AND d.erased_at IS NULL ORDER BY d.id LIMIT 500)) RETURNING id"
+        )
     };
 }
 
 statements! {
-    LOG_EVENT = concat!("WITH c AS (INSERT INTO audit_log (workspace_id, at, actor, action, subject, before, after)
-            VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id)
+    EXISTING_IDS = "SELECT id FROM folders WHERE workspace_id = $1 AND id = ANY ($2)
+        UNION ALL SELECT id FROM layers WHERE workspace_id = $1 AND id = ANY ($3)";
+    LOG_EVENT = concat!("WITH c AS (
+            INSERT INTO audit_log (workspace_id, at, actor, token, action, event, subject, before, after)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING id)
         INSERT INTO deliveries (workspace_id, id, endpoint_id, audit_entry_id, event, is_test, state, attempts, tries,
             due_at, created_at)
-        SELECT $1, d.id, d.endpoint, c.id, $8, $9, d.state, 0, 0, ", now_millis!(), " + d.state * 20000, $2
-        FROM c CROSS JOIN unnest($10::uuid[], $11::uuid[], $12::smallint[]) AS d (id, endpoint, state)");
+        SELECT $1, d.id, d.endpoint, c.id, $10, $11, d.state, 0, 0, ", now_millis!(), " + d.state * 20000, $2
+        FROM c CROSS JOIN unnest($12::uuid[], $13::uuid[], $14::smallint[]) AS d (id, endpoint, state)");
     LISTEN = "LISTEN groma_webhooks";
     NOTIFY = "SELECT pg_notify('groma_webhooks', '')";
     ENDPOINTS = concat!("SELECT ", endpoint_columns!(), " FROM webhook_endpoints e
@@ -41,11 +73,11 @@ statements! {
         WHERE workspace_id = $1 AND id = $2";
     INSERT_ENDPOINT = "INSERT INTO webhook_endpoints (workspace_id, id, url, description, events, enabled,
             disabled_reason, failing_since, last_success_at, secret, previous_secret, previous_until, created_at,
-            updated_at)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)";
+            updated_at, filter)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)";
     UPDATE_ENDPOINT = "UPDATE webhook_endpoints SET url = $3, description = $4, events = $5, enabled = $6,
             disabled_reason = $7, failing_since = $8, last_success_at = $9, secret = $10, previous_secret = $11,
-            previous_until = $12, created_at = $13, updated_at = $14 WHERE workspace_id = $1 AND id = $2";
+            previous_until = $12, created_at = $13, updated_at = $14, filter = $15 WHERE workspace_id = $1 AND id = $2";
     MARK_ENDPOINT_DELETED = "UPDATE webhook_endpoints SET deleted_at = $3, enabled = false, secret = '',
         previous_secret = NULL WHERE workspace_id = $1 AND id = $2";
     MARK_ENDPOINTS_DELETED = "UPDATE webhook_endpoints SET deleted_at = 0, enabled = false WHERE workspace_id = $1";
@@ -90,9 +122,11 @@ statements! {
         u AS (UPDATE deliveries d SET state = r.state, due_at = ", now_millis!(), " + r.after,
                 finished_at = CASE WHEN r.state >= 2 THEN r.at END, attempts = d.attempts + 1, tries = d.tries + 1
             FROM r WHERE d.workspace_id = r.workspace_id AND d.id = r.id AND (r.state = 2 OR d.state IN (0, 1))
-            RETURNING d.workspace_id, d.id, d.attempts)
+            RETURNING d.workspace_id, d.id, d.attempts, d.erased_at)
         INSERT INTO attempts (workspace_id, delivery_id, no, at, millis, status, error, response)
-        SELECT u.workspace_id, u.id, u.attempts, r.at, r.millis, r.status, r.error, r.response
+        SELECT u.workspace_id, u.id, u.attempts, r.at, r.millis, r.status, r.error,
+            -- It may repeat what was erased.
+            CASE WHEN u.erased_at IS NULL THEN r.response ELSE '' END
         FROM u JOIN r ON r.id = u.id");
     COUNT_DELIVERIES = concat!("WITH now AS (SELECT ", now_millis!(), " AS at),
         due AS (SELECT count(*) AS number, min(d.due_at) AS first FROM webhook_endpoints e
@@ -106,12 +140,15 @@ statements! {
     NEXT_WORKSPACE = "SELECT workspace_id FROM deliveries WHERE workspace_id > $1 ORDER BY workspace_id LIMIT 1";
     DELETE_DELIVERIES = "WITH tried AS (DELETE FROM attempts WHERE workspace_id = $1 AND delivery_id = ANY ($2))
         DELETE FROM deliveries WHERE workspace_id = $1 AND id = ANY ($2)";
-    DELIVERIES = concat!("SELECT ", delivery_columns!(), " WHERE d.workspace_id = $1 AND d.endpoint_id = $2
-        AND d.id BETWEEN $3 AND $4 AND ($5::smallint IS NULL OR d.state = $5)
-        AND ($6::smallint IS NULL OR d.event = $6) ORDER BY d.id DESC LIMIT $7");
-    FAILED_DELIVERIES = concat!("SELECT ", delivery_columns!(), " WHERE d.workspace_id = $1 AND d.endpoint_id = $2
-        AND d.id BETWEEN $3 AND $4 AND d.state = 3 AND $5::smallint = 3
-        AND ($6::smallint IS NULL OR d.event = $6) ORDER BY d.id DESC LIMIT $7");
+    DELIVERIES = concat!("SELECT ", delivery_columns!(), delivery_filter!("d.state BETWEEN $5 AND $6"),
+        " ORDER BY d.id DESC LIMIT $8 OFFSET $9");
+    FAILED_DELIVERIES = concat!("SELECT ", delivery_columns!(),
+        delivery_filter!("d.state = 3 AND 3 BETWEEN $5::smallint AND $6::smallint"),
+        " ORDER BY d.id DESC LIMIT $8 OFFSET $9");
+    COUNT_FILTERED_DELIVERIES = concat!("SELECT count(*) FROM deliveries d",
+        delivery_filter!("d.state BETWEEN $5 AND $6"));
+    COUNT_FAILED_DELIVERIES = concat!("SELECT count(*) FROM deliveries d",
+        delivery_filter!("d.state = 3 AND 3 BETWEEN $5::smallint AND $6::smallint"));
     DELIVERY = concat!("SELECT ", delivery_columns!(), " WHERE d.workspace_id = $1 AND d.id = $2");
     DELIVERY_EVENT = "SELECT c.at, coalesce(c.after, c.before) FROM deliveries d
         JOIN audit_log c ON c.workspace_id = d.workspace_id AND c.id = d.audit_entry_id
@@ -119,11 +156,11 @@ statements! {
     ATTEMPTS = "SELECT no, at, millis, status, error, response FROM attempts
         WHERE workspace_id = $1 AND delivery_id = $2 ORDER BY no";
     REDELIVER = concat!("UPDATE deliveries SET tries = CASE WHEN state = 0 THEN tries ELSE 0 END, state = 0,
-        due_at = ", now_millis!(), ", finished_at = NULL WHERE workspace_id = $1 AND id = $2 AND state <> 1");
-    REDELIVER_FAILED = concat!("UPDATE deliveries SET tries = 0, state = 0, due_at = ", now_millis!(), ",
-        finished_at = NULL WHERE workspace_id = $1 AND id = ANY (ARRAY
-        (SELECT d.id FROM deliveries d WHERE d.workspace_id = $1 AND d.endpoint_id = $2 AND d.state = 3 AND d.id >= $3
-            ORDER BY d.id LIMIT 500))");
+        due_at = ", now_millis!(), ", finished_at = NULL WHERE workspace_id = $1 AND id = $2 AND state <> 1
+        AND erased_at IS NULL");
+    REDELIVER_WAITING = redeliver!("0");
+    REDELIVER_DELIVERED = redeliver!("2");
+    REDELIVER_FAILED = redeliver!("3");
     INSERT_PAST_DELIVERY = "INSERT INTO deliveries (workspace_id, id, endpoint_id, audit_entry_id, event, is_test, state,
             attempts, tries, due_at, created_at, finished_at)
         VALUES ($1, $2, $3, $4, $5, false, $6, $7, 0, $8, $8, $9)";

@@ -3,6 +3,7 @@
 use super::sql;
 use crate::{
     Error, Result,
+    audit_log::{event_number, event_of_number},
     engine::{
         int, random,
         sqlite::{Sqlite, damaged, workspace_number},
@@ -13,13 +14,12 @@ use crate::{
         Attempt, AttemptRow, Delivery, DeliveryCounts, DeliveryFilter, DeliveryRow, DeliveryState,
         DueEndpoint, LEASE, LEASE_MILLIS, LeaseRequest, PastDelivery, SecretsState, StoredEndpoint,
         WebhookContext, WebhookTarget,
-        deliveries::{EventData, first_id, outcomes},
-        event_number, event_of_number,
+        deliveries::{EventData, RedeliveryStep, first_id, outcomes},
     },
 };
 use groma_domain::{
     DeliveryId, EndpointId, Timestamp, WorkspaceId,
-    webhook::{Endpoint, EndpointUrl, EventFilter},
+    webhook::{DeliveryStatus, Endpoint, EndpointUrl, EventFilter},
 };
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use std::{
@@ -27,6 +27,9 @@ use std::{
     time::{Instant, SystemTime, UNIX_EPOCH},
 };
 use uuid::Uuid;
+
+/// The state of failed deliveries.
+const FAILED: i16 = DeliveryState::Failed as i16;
 
 /// The number of rows deleted in one step.
 const BATCH: u32 = 500;
@@ -291,18 +294,39 @@ pub(in crate::webhooks) async fn deliveries(
     engine
         .read_blocking(move |connection| {
             let Some(ws) = connection.workspace_number(workspace)? else { return Ok(Vec::new()) };
-            let (least, most) = filter.bounds();
+            let ((least, most), states) = (filter.bounds(), filter.states());
             // The few that failed have an index of their own.
-            let failed = filter.state == Some(DeliveryState::Failed);
-            let sql = if failed { sql::FAILED_DELIVERIES } else { sql::DELIVERIES };
+            let is_failed = states == (FAILED, FAILED);
+            let sql = if is_failed { sql::FAILED_DELIVERIES } else { sql::DELIVERIES };
             let mut statement = connection.prepare_cached(sql)?;
-            let state = filter.state.map(DeliveryState::number);
-            let event = filter.event.map(event_number);
+            let (endpoint, event) = (filter.endpoint.0, filter.event.map(event_number));
+            let (limit, offset) = (filter.limit, int(filter.offset));
             let rows = statement.query_map(
-                params![ws, filter.endpoint.0, least, most, state, event, filter.limit],
+                params![ws, endpoint, least, most, states.0, states.1, event, limit, offset],
                 read_delivery,
             )?;
             Ok(rows.collect::<rusqlite::Result<_>>()?)
+        })
+        .await
+}
+
+pub(in crate::webhooks) async fn count_deliveries(
+    engine: &Arc<Sqlite>,
+    workspace: WorkspaceId,
+    filter: DeliveryFilter,
+) -> Result<u64> {
+    engine
+        .read_blocking(move |connection| {
+            let Some(ws) = connection.workspace_number(workspace)? else { return Ok(0) };
+            let ((least, most), states) = (filter.bounds(), filter.states());
+            let is_failed = states == (FAILED, FAILED);
+            let sql = if is_failed { sql::COUNT_FAILED_DELIVERIES } else { sql::COUNT_DELIVERIES };
+            let (endpoint, event) = (filter.endpoint.0, filter.event.map(event_number));
+            let count: i64 = connection.prepare_cached(sql)?.query_row(
+                params![ws, endpoint, least, most, states.0, states.1, event],
+                |row| row.get(0),
+            )?;
+            Ok(count.unsigned_abs())
         })
         .await
 }
@@ -334,38 +358,29 @@ pub(in crate::webhooks) async fn delivery(
     })
 }
 
-pub(in crate::webhooks) async fn redeliver_one(
+/// Sends some deliveries again; returns their ids.
+pub(in crate::webhooks) async fn redeliver(
     engine: &Arc<Sqlite>,
     context: &Arc<WebhookContext>,
     workspace: WorkspaceId,
-    delivery: DeliveryId,
+    step: RedeliveryStep,
     now: Timestamp,
-) -> Result<u64> {
+) -> Result<Vec<Uuid>> {
     let Some(ws) = engine.read(|connection| connection.workspace_number(workspace))? else {
-        return Ok(0);
+        return Ok(Vec::new());
+    };
+    let sql = match step.status {
+        DeliveryStatus::Waiting => sql::REDELIVER_WAITING,
+        DeliveryStatus::Delivered => sql::REDELIVER_DELIVERED,
+        DeliveryStatus::Failed => sql::REDELIVER_FAILED,
+        DeliveryStatus::Cancelled => return Ok(Vec::new()),
     };
     let again = move |connection: &Connection| {
-        let mut statement = connection.prepare_cached(sql::REDELIVER)?;
-        Ok(statement.execute(params![ws, delivery.0, now.as_millis()])? as u64)
-    };
-    write_and_wake(engine, context, again).await
-}
-
-pub(in crate::webhooks) async fn redeliver_failed(
-    engine: &Arc<Sqlite>,
-    context: &Arc<WebhookContext>,
-    workspace: WorkspaceId,
-    endpoint: EndpointId,
-    since: Timestamp,
-    now: Timestamp,
-) -> Result<u64> {
-    let Some(ws) = engine.read(|connection| connection.workspace_number(workspace))? else {
-        return Ok(0);
-    };
-    let again = move |connection: &Connection| {
-        let mut statement = connection.prepare_cached(sql::REDELIVER_FAILED)?;
-        let params = params![ws, endpoint.0, first_id(since).0, now.as_millis()];
-        Ok(statement.execute(params)? as u64)
+        let mut statement = connection.prepare_cached(sql)?;
+        let (first, last) = step.ids;
+        let values = params![ws, step.endpoint.0, first, last, now.as_millis()];
+        let ids = statement.query_map(values, |row| row.get(0))?;
+        Ok(ids.collect::<rusqlite::Result<_>>()?)
     };
     write_and_wake(engine, context, again).await
 }
@@ -495,12 +510,15 @@ fn record(connection: &Connection, attempt: &Attempt) -> Result<()> {
     let finished_at = (state >= 2).then_some(at);
     let due_at = attempt.ended.as_millis() + after;
     let mut statement = connection.prepare_cached(sql::UPDATE_AFTER_ATTEMPT)?;
-    let no = statement
-        .query_row(params![attempt.delivery.0, state, due_at, finished_at], |row| row.get(0))
+    let updated = statement
+        .query_row(params![attempt.delivery.0, state, due_at, finished_at], |row| {
+            Ok((row.get::<_, u32>(0)?, row.get::<_, bool>(1)?))
+        })
         .optional()?;
-    // Deleted with its endpoint, or delivered by another attempt.
-    let Some(no) = no else { return Ok(()) };
-    let no: u32 = no;
+    // Deleted with its endpoint, cancelled, or delivered by another attempt.
+    let Some((no, is_erased)) = updated else { return Ok(()) };
+    // The response may repeat what was erased.
+    let response = if is_erased { &[][..] } else { &attempt.response };
     connection.prepare_cached(sql::INSERT_ATTEMPT)?.execute(params![
         attempt.delivery.0,
         no,
@@ -508,7 +526,7 @@ fn record(connection: &Connection, attempt: &Attempt) -> Result<()> {
         int(attempt.millis),
         attempt.status,
         attempt.error,
-        attempt.response
+        response
     ])?;
     Ok(())
 }
@@ -523,13 +541,14 @@ fn read_event(row: &Row<'_>) -> rusqlite::Result<EventData> {
     Ok(EventData { at: Timestamp::from_millis(row.get(0)?), document: row.get(1)? })
 }
 
-fn read_delivery(row: &Row<'_>) -> rusqlite::Result<DeliveryRow> {
+pub(super) fn read_delivery(row: &Row<'_>) -> rusqlite::Result<DeliveryRow> {
     let moment = |millis: i64| Timestamp::from_millis(millis);
     let state = DeliveryState::from_number(row.get(4)?);
     Ok(DeliveryRow {
         id: DeliveryId(row.get(0)?),
         endpoint: EndpointId(row.get(1)?),
         event: event_of_number(row.get(2)?).map_err(|error| damaged(2, error))?,
+        subject: row.get::<_, Option<Uuid>>(12)?.unwrap_or_default(),
         is_test: row.get(3)?,
         state,
         attempts: row.get(5)?,
@@ -538,6 +557,7 @@ fn read_delivery(row: &Row<'_>) -> rusqlite::Result<DeliveryRow> {
         finished_at: row.get::<_, Option<i64>>(8)?.map(moment),
         last_status: row.get(9)?,
         last_error: row.get(10)?,
+        erased_at: row.get::<_, Option<i64>>(11)?.map(moment),
     })
 }
 
@@ -547,6 +567,8 @@ pub(super) fn read_endpoint(row: &Row<'_>) -> rusqlite::Result<StoredEndpoint> {
     };
     let events: String = row.get(4)?;
     let unreadable = |_| damaged(4, Error::Damaged(format!("not a list of events: {events}")));
+    let filter: Option<String> = row.get(14)?;
+    let not_filter = |error: serde_json::Error| damaged(14, error);
     let previous: Option<Vec<u8>> = row.get(10)?;
     Ok(StoredEndpoint {
         no: row.get(0)?,
@@ -555,6 +577,7 @@ pub(super) fn read_endpoint(row: &Row<'_>) -> rusqlite::Result<StoredEndpoint> {
             url: EndpointUrl::from_stored(row.get(2)?),
             description: row.get(3)?,
             events: EventFilter::from_stored(&events).map_err(unreadable)?,
+            filter: filter.as_deref().map(serde_json::from_str).transpose().map_err(not_filter)?,
             enabled: row.get(5)?,
             disabled_reason: row.get(6)?,
             created_at: Timestamp::from_millis(row.get(12)?),

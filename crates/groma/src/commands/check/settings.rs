@@ -2,12 +2,17 @@
 
 use super::Finding;
 use crate::{
+    clock,
     roles::ServerRole,
     server::{check_certificate, webhook_sender},
     settings::{Server, Settings},
 };
+use groma_domain::Timestamp;
 use groma_store::DatabaseUrl;
 use std::{net::IpAddr, os::unix::fs::MetadataExt, path::Path};
+
+/// How long before its end a certificate is reported.
+const EXPIRES_SOON_MILLIS: i64 = 14 * 24 * 60 * 60 * 1_000;
 
 pub(super) fn inspect(settings: &Settings, file: Option<&Path>) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -101,9 +106,25 @@ fn trusted_proxies(server: &Server) -> Option<Finding> {
 
 /// A running server keeps its old certificate if the new one is invalid, but cannot start again.
 fn certificate(server: &Server) -> Option<Finding> {
-    let error = check_certificate(server.tls.as_ref()?).err()?;
-    let remedy = "store the certificate and its key in PEM format where the server can read them";
-    Some(Finding::error(error.to_string(), remedy))
+    match check_certificate(server.tls.as_ref()?) {
+        Ok(expires_at) => expiry(expires_at, clock::now()),
+        Err(error) => {
+            let remedy =
+                "store the certificate and its key in PEM format where the server can read them";
+            Some(Finding::error(error.to_string(), remedy))
+        }
+    }
+}
+
+fn expiry(expires_at: Timestamp, now: Timestamp) -> Option<Finding> {
+    let remedy = "replace the files by a renewed certificate; a running server uses them at once";
+    let day = expires_at.date();
+    if expires_at <= now {
+        let problem = format!("server.tls.certificate: expired on {day}; browsers reject it");
+        return Some(Finding::error(problem, remedy));
+    }
+    let is_soon = expires_at <= now.plus_millis(EXPIRES_SOON_MILLIS);
+    is_soon.then(|| Finding::warning(format!("server.tls.certificate: expires on {day}"), remedy))
 }
 
 fn admin_listener(server: &Server) -> Option<Finding> {

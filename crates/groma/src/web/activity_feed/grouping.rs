@@ -137,6 +137,7 @@ mod tests {
             id: minutes,
             at: Timestamp::from_millis(minutes * 60_000),
             actor: None,
+            token: None,
             action: action.to_owned(),
             subject: Uuid::nil(),
             before: Some(before.to_string()),

@@ -50,12 +50,14 @@ pub(super) struct Reply {
 }
 
 /// The order of the groups; others follow by name.
-const ORDER: [&str; 8] = [
+const ORDER: [&str; 10] = [
     "Folders",
     "Assignments",
     "Expenses",
     "Budgets",
     "Statuses",
+    "Bulk",
+    "Account",
     "Layers",
     "Geometries",
     "Webhooks",

@@ -63,6 +63,11 @@ impl TestApp {
 
     /// Opens a session.
     async fn session(&self, address: &str) -> Secret {
+        self.session_since(address, now()).await
+    }
+
+    /// Opens a session at an earlier time.
+    async fn session_since(&self, address: &str, since: Timestamp) -> Secret {
         let email = Email::parse(address).unwrap();
         let account = self.store.account(&email).await.unwrap().unwrap();
         let secret = crate::web::new_secret().unwrap();
@@ -71,7 +76,9 @@ impl TestApp {
             user: account.user,
             user_agent: "test".to_owned(),
             address: "127.0.0.1".to_owned(),
-            now: now(),
+            has_second_factor: false,
+            provider: None,
+            now: since,
             ends_at: now().plus_millis(3_600_000),
         };
         self.store.create_session(session, None).await.unwrap();
@@ -137,7 +144,7 @@ fn user(address: &str) -> NewUser {
 fn fill(path: &str) -> String {
     let nil = uuid::Uuid::nil().to_string();
     let mut filled = path.replace("{z}", "0").replace("{x}", "0").replace("{y}", "0");
-    for name in ["{key}", "{id}", "{layer}", "{feature}", "{secret}"] {
+    for name in ["{key}", "{id}", "{layer}", "{feature}", "{secret}", "{provider}"] {
         filled = filled.replace(name, &nil);
     }
     filled
@@ -145,8 +152,8 @@ fn fill(path: &str) -> String {
 
 fn allows(access: Access, role: Role) -> bool {
     match access {
-        Access::Public | Access::LoggedIn => true,
-        Access::Member(permission) => role.can(permission),
+        Access::Public | Access::LoggedIn | Access::RecentlyLoggedIn => true,
+        Access::Member(permission) | Access::RecentMember(permission) => role.can(permission),
     }
 }
 
@@ -157,7 +164,7 @@ async fn each_route_admits_exactly_its_roles() {
     for role in Role::ALL {
         for route in all() {
             // These would end the sessions of the following requests.
-            if matches!(route.path, "/logout" | "/account/sessions/end-others") {
+            if route.path == "/logout" || route.path.starts_with("/account/sessions/end-") {
                 continue;
             }
             let secret = &app.members[role.name()];
@@ -210,7 +217,13 @@ async fn each_route_requires_the_permission_of_the_contract() {
             {
                 Some(Permission::Administer)
             }
-            "/settings/members/{id}/role" => Some(Permission::Administer),
+            "/settings/members/{id}" | "/settings/members/{id}/role" => {
+                Some(Permission::Administer)
+            }
+            "/settings/members/{id}/disable"
+            | "/settings/members/{id}/enable"
+            | "/settings/members/{id}/delete"
+            | "/settings/people/{id}/erase" => Some(Permission::Own),
             // Members manage their own tokens and membership; the store checks the owner.
             path if path.starts_with("/settings") => Some(Permission::Read),
             path if path.starts_with("/login")
@@ -239,10 +252,7 @@ async fn each_route_requires_the_permission_of_the_contract() {
             }
             _ => Some(Permission::Read),
         };
-        let required = match route.access {
-            Access::Member(permission) => Some(permission),
-            Access::LoggedIn | Access::Public => None,
-        };
+        let required = route.access.permission();
         assert_eq!(required, expected, "{} {}", route.method, route.path);
     }
 }
@@ -259,6 +269,31 @@ async fn pages_without_a_session_redirect_to_the_login() {
             assert_eq!(response.status, StatusCode::SEE_OTHER, "{} {}", route.method, route.path);
             let to = response.headers[header::LOCATION].to_str().unwrap();
             assert!(to.starts_with("/login"), "{to}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn sensitive_pages_ask_an_old_session_to_confirm_the_login() {
+    let app = TestApp::new().await;
+    let minutes_ago = |minutes: i64| now().plus_millis(-minutes * 60_000);
+    let sensitive =
+        |route: &Route| matches!(route.access, Access::RecentlyLoggedIn | Access::RecentMember(_));
+    let routes: Vec<_> = all().into_iter().filter(sensitive).collect();
+    for path in ["/settings/tokens/new", "/settings/workspace/delete", "/account/authenticator"] {
+        assert!(routes.iter().any(|route| route.path == path), "{path}");
+    }
+    for (age, is_asked) in [(9, [false, false]), (11, [true, false]), (21, [true, true])] {
+        let secret = app.session_since("owner@office.test", minutes_ago(age)).await;
+        let token = app.token(&secret);
+        for route in &routes {
+            let sent =
+                Credentials { session: Some(&secret), token: Some(&token), origin: Some(ORIGIN) };
+            let response = app.send(route, sent).await;
+            let to = response.headers.get(header::LOCATION).and_then(|to| to.to_str().ok());
+            let asked = to.is_some_and(|to| to.starts_with("/login/confirm"));
+            let expected = is_asked[usize::from(route.method == Method::POST)];
+            assert_eq!(asked, expected, "{} {} after {age} min", route.method, route.path);
         }
     }
 }
@@ -306,7 +341,7 @@ async fn every_response_has_the_security_headers() {
     for route in all() {
         for session in [None, Some(viewer), Some(owner)] {
             for origin in [None, Some(ORIGIN)] {
-                if route.path.starts_with("/logout") || route.path.contains("end-others") {
+                if route.path.starts_with("/logout") || route.path.contains("/sessions/end-") {
                     continue;
                 }
                 let token = session.map(|secret| app.token(secret)).unwrap_or_default();

@@ -1,5 +1,8 @@
 //! Settings > Members: members with their roles, and invitations by mail or by link.
 
+pub(in crate::web) mod erasure;
+pub(in crate::web) mod member;
+
 use super::{Confirm, SettingsNav};
 use crate::web::{
     WebError,
@@ -12,14 +15,19 @@ use crate::web::{
     new_secret,
     page::{Meta, Nav, forbid_storing},
     request_context::MemberContext,
+    session_times::{confirmation_path, is_recent_login},
 };
 use askama::Template;
-use axum::{extract::Path, http::StatusCode, response::Response};
+use axum::{
+    extract::Path,
+    http::StatusCode,
+    response::{IntoResponse, Redirect, Response},
+};
 use groma_domain::{
     DomainError, Email, InvitationId, Permission, PersonId, Role, Timestamp, Violation,
     secret::Secret,
 };
-use groma_store::{KnownPerson, NewInvitation, NewMail, NewUser};
+use groma_store::{KnownPerson, NewInvitation, NewMail, NewUser, UserFilter};
 
 const PATH: &str = "/settings/members";
 /// How long an invitation is valid.
@@ -43,6 +51,15 @@ struct MembersPage {
     roles: Vec<Choice>,
     /// The roles of a new service account.
     service_roles: Vec<Choice>,
+    /// Former members and people without login, for owners, who can erase them.
+    others: Vec<OtherView>,
+}
+
+struct OtherView {
+    id: String,
+    name: String,
+    email: String,
+    is_former: bool,
 }
 
 struct MemberView {
@@ -52,6 +69,7 @@ struct MemberView {
     role: String,
     is_me: bool,
     is_service_account: bool,
+    is_disabled: bool,
     /// The roles to choose from; empty when the user may not change this member's role.
     roles: Vec<Choice>,
     can_remove: bool,
@@ -95,6 +113,18 @@ async fn show(
             });
         }
     }
+    let users = ctx.store().users(UserFilter::Workspace(ctx.workspace_id())).await?;
+    let is_disabled = |known: &KnownPerson| {
+        users.iter().any(|user| Some(user.id) == known.user && user.disabled_at.is_some())
+    };
+    let others = people.iter().filter(|known| can_own && erasure::can_be_erased(known));
+    let others = others.map(|known| OtherView {
+        id: known.person.id.to_string(),
+        name: known.person.name.clone(),
+        email: known.person.email.to_string(),
+        is_former: known.is_removed,
+    });
+    let others = others.collect();
     let members = people.iter().filter_map(|known| {
         let KnownPerson { person, role, is_service_account, .. } = known;
         let role = (*role)?;
@@ -109,6 +139,7 @@ async fn show(
             role: t.role(role),
             is_me,
             is_service_account: *is_service_account,
+            is_disabled: is_disabled(known),
             roles,
             can_remove: is_me || can_edit,
         })
@@ -125,6 +156,7 @@ async fn show(
         invitations,
         roles: role_choices(t, Role::Editor, can_own),
         service_roles: role_choices(t, Role::Viewer, false),
+        others,
         link,
     };
     let meta = Meta::new(t.msg("members-title"), Nav::Settings);
@@ -149,6 +181,9 @@ fn role_choices(t: Localizer, chosen: Role, can_own: bool) -> Vec<Choice> {
 /// at the address; unless the inviter asks for a link to pass on.
 pub(in crate::web) async fn invite(ctx: MemberContext, form: Form) -> Result<Response, WebError> {
     let role: Role = form.get("role").parse().map_err(WebError::invalid)?;
+    if let Some(confirm) = confirm_owner(&ctx, role) {
+        return Ok(confirm);
+    }
     let email = match Email::parse(form.get("email")) {
         Ok(email) => email,
         Err(reason) => return show_invalid_email(&ctx, &reason).await,
@@ -244,6 +279,13 @@ pub(in crate::web) async fn cancel_invitation(
     Ok(ctx.redirect_with_flash(PATH, &Flash::new(ctx.t().msg("members-invitation-revoked"))))
 }
 
+/// Naming an owner requires a recent login.
+fn confirm_owner(ctx: &MemberContext, role: Role) -> Option<Response> {
+    let is_recent = is_recent_login(&ctx.session, ctx.now(), true);
+    let needs_login = role == Role::Owner && !is_recent;
+    needs_login.then(|| Redirect::to(&confirmation_path(PATH)).into_response())
+}
+
 async fn member(ctx: &MemberContext, id: &str) -> Result<KnownPerson, WebError> {
     let id: PersonId = id.parse().map_err(|_| WebError::not_found())?;
     let mut people = ctx.people().await?.into_iter();
@@ -262,6 +304,9 @@ pub(in crate::web) async fn set_role(
     let is_undo = query.has("role");
     let sent = if is_undo { query.get("role") } else { form.get("role") };
     let role: Role = sent.parse().map_err(WebError::invalid)?;
+    if let Some(confirm) = confirm_owner(&ctx, role) {
+        return Ok(confirm);
+    }
     let user = NewUser { email: known.person.email.clone(), name: None, password_hash: None };
     match ctx.store().add_member(ctx.workspace_id(), ctx.actor(), user, role, ctx.now()).await {
         Ok(_) => {
@@ -333,8 +378,7 @@ async fn show_rejection(
 ) -> Result<Response, WebError> {
     match error.domain_error() {
         Some(error @ DomainError::Invalid(_)) => {
-            let problems = problems(error);
-            let text = problems.iter().map(|problem| format!("The {problem}.")).collect();
+            let text = problems(error).iter().map(|problem| ctx.t().problem(problem)).collect();
             show(ctx, StatusCode::BAD_REQUEST, None, text).await
         }
         _ => Err(error.into()),

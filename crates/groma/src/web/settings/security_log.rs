@@ -12,14 +12,27 @@ use crate::web::{
 };
 use askama::Template;
 use axum::response::Response;
+use groma_domain::Timestamp;
 use groma_store::{SecurityEntry, SecurityLogFilter};
 use serde_json::{Map, Value};
 
 pub(super) const PATH: &str = "/settings/security-log";
 const PAGE_SIZE: u32 = 50;
 /// The topics to choose from: how the actions begin.
-const TOPICS: [&str; 8] =
-    ["login", "password", "user", "member", "invitation", "token", "webhook", "workspace"];
+const TOPICS: [&str; 12] = [
+    "login",
+    "session",
+    "password",
+    "factor",
+    "identity",
+    "user",
+    "member",
+    "invitation",
+    "token",
+    "webhook",
+    "export",
+    "workspace",
+];
 
 #[derive(Template)]
 #[template(path = "security_log.html")]
@@ -75,15 +88,20 @@ pub(in crate::web) async fn page(ctx: MemberContext, query: Query) -> Result<Res
 fn row(ctx: &MemberContext, entry: SecurityEntry) -> Row {
     let t = ctx.t();
     let unnamed = match entry.action.as_str() {
-        "login.failed" => t.msg("security-log-stranger"),
-        _ if entry.user.is_some() => t.msg("security-log-former-member"),
+        "login.failed" | "login.secondFactorFailed" if !entry.is_by_former => {
+            t.msg("security-log-stranger")
+        }
+        _ if entry.is_by_former => t.msg("security-log-former-member"),
         _ => t.msg("activity-operator"),
     };
     Row {
         at: ctx.moment(entry.at),
         action: t.msg("security-log-action").arg("action", entry.action.replace('.', "-")).into(),
         actor: entry.email.unwrap_or_else(|| unnamed.into()),
-        subject: entry.subject_email.unwrap_or_default(),
+        subject: entry.subject_email.unwrap_or_else(|| match entry.is_about_former {
+            true => t.msg("security-log-former-member").into(),
+            false => String::new(),
+        }),
         address: entry.address.unwrap_or_default(),
         details: entry.details.map(|details| describe(t, &details)).unwrap_or_default(),
     }
@@ -93,13 +111,24 @@ fn row(ctx: &MemberContext, entry: SecurityEntry) -> Row {
 fn describe(t: Localizer, details: &str) -> String {
     let details: Map<String, Value> = serde_json::from_str(details).unwrap_or_default();
     let side = |name: &str| details.get(name).and_then(Value::as_object);
-    let text = |name: &str, value: &Value| match (name, value) {
-        ("role", Value::String(role)) => t.msg("role-name").arg("role", role).to_string(),
-        (_, Value::String(text)) => text.clone(),
-        (_, value) => value.to_string(),
+    let text = |(name, value): (&String, &Value)| match (name.as_str(), value) {
+        (_, Value::Null) | ("readOnly", Value::Bool(false)) => None,
+        ("readOnly", Value::Bool(true)) => Some(t.msg("token-read-only").to_string()),
+        ("role", Value::String(role)) => Some(t.msg("role-name").arg("role", role).to_string()),
+        ("scopes", Value::String(scopes)) => Some(scopes.replace(',', ", ")),
+        ("expiresAt", Value::String(at)) => Some(match Timestamp::parse(at) {
+            Ok(at) => t.full_day(at.date()),
+            Err(_) => at.clone(),
+        }),
+        (_, Value::String(text)) => Some(text.clone()),
+        (_, Value::Array(items)) => {
+            let texts: Vec<_> = items.iter().filter_map(Value::as_str).collect();
+            Some(texts.join(", "))
+        }
+        (_, value) => Some(value.to_string()),
     };
     let list = |values: &Map<String, Value>| {
-        let values: Vec<_> = values.iter().map(|(name, value)| text(name, value)).collect();
+        let values: Vec<_> = values.iter().filter_map(text).collect();
         values.join(", ")
     };
     match (side("before"), side("after")) {

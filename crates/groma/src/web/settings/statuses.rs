@@ -18,7 +18,7 @@ use groma_domain::{
     input::StatusRef,
     status::{StatusGroup, StatusInput},
 };
-use groma_store::{Command, RecordCount, RecordQuery, StatusFilter};
+use groma_store::{Command, RecordCount, RecordQuery, StatusFilter, StatusTarget};
 use serde_json::{Map, Value};
 
 const PATH: &str = "/settings/statuses";
@@ -212,7 +212,9 @@ async fn save(
         let taken = t.msg("status-name-taken").arg("name", name).to_string();
         return show_form(ctx, None, form, Some(&DomainError::invalid("name", taken))).await;
     }
-    let target = existing.as_ref().map(|status| StatusRef::Id(status.id));
+    let target = existing
+        .as_ref()
+        .map_or(StatusTarget::New, |status| StatusTarget::Existing(StatusRef::Id(status.id)));
     match ctx.apply(Command::SaveStatus { target, input }).await {
         Ok(_) => {
             let flash = Flash::new(t.msg("status-saved").arg("name", name));
@@ -253,7 +255,7 @@ pub(in crate::web) async fn move_status(
     let moved = (0_u32..).zip(order).filter(|(position, status)| status.position != *position);
     let commands: Vec<Command> = moved
         .map(|(position, status)| Command::SaveStatus {
-            target: Some(StatusRef::Id(status.id)),
+            target: StatusTarget::Existing(StatusRef::Id(status.id)),
             input: StatusInput {
                 position: groma_domain::input::Field::Set(position),
                 ..StatusInput::default()

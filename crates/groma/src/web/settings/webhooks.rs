@@ -16,12 +16,16 @@ use crate::web::{
 use askama::Template;
 use axum::{extract::Path, http::StatusCode, response::Response};
 use groma_domain::{
-    DomainError, EndpointId, Event, FieldError, Kind, Violation,
-    webhook::{self, Endpoint, EndpointInput, EventFilter, SigningSecret},
+    DomainError, EndpointId, Event, FieldError, Violation,
+    event::Topic,
+    input::Field as FieldInput,
+    webhook::{
+        self, DeliveryDocument, Endpoint, EndpointFilter, EndpointInput, EventFilter, SigningSecret,
+    },
 };
 use groma_store::{
     DeliveryFilter, DeliveryRow, DeliveryState, EndpointChange, EndpointHealth, EndpointOutcome,
-    NewEndpoint,
+    NewEndpoint, Outcome, WebhookRequest,
 };
 
 const PATH: &str = "/settings/webhooks";
@@ -110,6 +114,7 @@ fn delivery_state(delivery: &DeliveryRow) -> (&'static str, &'static str) {
     match delivery.state {
         DeliveryState::Delivered => ("delivered", "ok"),
         DeliveryState::Failed => ("failed", "failed"),
+        DeliveryState::Cancelled => ("cancelled", "waiting"),
         DeliveryState::Waiting if delivery.attempts > 0 => ("retrying", "failed"),
         other => (other.name(), "waiting"),
     }
@@ -120,6 +125,20 @@ fn event_names(t: Localizer, events: &EventFilter) -> String {
         [one] if one == "*" => t.msg("webhook-all-events").into(),
         names => names.join(", "),
     }
+}
+
+/// The conditions of a filter, as texts.
+fn filter_conditions(t: Localizer, filter: Option<&EndpointFilter>) -> Vec<String> {
+    let Some(filter) = filter else { return Vec::new() };
+    let area = filter.bbox.map(|bbox| {
+        let sides: Vec<_> = bbox.0.iter().map(ToString::to_string).collect();
+        t.msg("webhook-filter-area").arg("box", sides.join(", ")).into()
+    });
+    let folders = filter.folder_ids.as_ref();
+    let folders = folders.map(|ids| t.msg("webhook-filter-folders").arg("count", ids.len()).into());
+    let layers = filter.layer_ids.as_ref();
+    let layers = layers.map(|ids| t.msg("webhook-filter-layers").arg("count", ids.len()).into());
+    [folders, layers, area].into_iter().flatten().collect()
 }
 
 #[derive(Template)]
@@ -135,9 +154,11 @@ struct EndpointForm {
     /// URL and description; for a new endpoint also the secret.
     fields: Vec<Field>,
     wants_all: bool,
-    /// The events of each kind of record.
+    /// The events of each topic.
     event_groups: Vec<Vec<Choice>>,
     events_error: String,
+    /// The conditions of its filter.
+    filter: Vec<String>,
     problems: Vec<String>,
 }
 
@@ -145,12 +166,11 @@ impl EndpointForm {
     fn new(ctx: &MemberContext, existing: Option<&Endpoint>, typed: &Pairs) -> Self {
         let t = ctx.t();
         let chosen: Vec<&str> = typed.all("event").collect();
-        let group = |kind: Kind| {
-            let events = Event::all().filter(|event| event.kind == kind);
+        let group = |topic: Topic| {
             let choice = |event: Event| {
                 Choice::new(event.name(), event.name(), chosen.contains(&event.name()))
             };
-            events.map(choice).collect()
+            topic.events().map(choice).collect()
         };
         let mut fields = vec![
             Field::line("url", t.msg("webhook-url")).value(typed.get("url")).required().hint(
@@ -180,8 +200,9 @@ impl EndpointForm {
             cancel: path.unwrap_or(PATH.to_owned()),
             fields,
             wants_all: chosen.contains(&"*"),
-            event_groups: Kind::ALL.into_iter().map(group).collect(),
+            event_groups: Topic::ALL.into_iter().map(group).collect(),
             events_error: String::new(),
+            filter: filter_conditions(t, existing.and_then(|endpoint| endpoint.filter.as_ref())),
             problems: Vec::new(),
         }
     }
@@ -223,10 +244,10 @@ fn read(ctx: &MemberContext, form: &Form) -> Result<EndpointInput, Vec<FieldErro
     let names = if chosen.contains(&"*") { vec!["*"] } else { chosen };
     let events = EventFilter::parse(&names);
     let events = events.map_err(|problems| errors.extend(problems)).ok();
-    // An empty description removes the old one.
-    let description = Some(description.flatten().unwrap_or_default());
     if errors.is_empty() {
-        Ok(EndpointInput { url, events, description, secret })
+        let description = FieldInput::Set(description.flatten());
+        // The form keeps the filter of an endpoint.
+        Ok(EndpointInput { url, events, description, secret, ..EndpointInput::default() })
     } else {
         Err(errors)
     }
@@ -243,7 +264,6 @@ pub(in crate::web) async fn create(ctx: MemberContext, form: Form) -> Result<Res
         Ok(draft) => draft,
         Err(errors) => return page.show(&ctx, &errors).await,
     };
-    let draft = EndpointInput { description: draft.description.filter(|d| !d.is_empty()), ..draft };
     let (workspace, actor, now) = (ctx.workspace_id(), ctx.actor(), ctx.now());
     let new = NewEndpoint { workspace, actor, now, draft, request: None };
     match ctx.store().create_endpoint(new).await {
@@ -302,7 +322,12 @@ pub(in crate::web) async fn update(
         Event::all().all(|event| events.matches(event) == endpoint.events.matches(event))
     };
     draft.events = draft.events.filter(|events| !is_same(events));
-    change(&ctx, endpoint.id, EndpointChange::Edit(draft), ctx.t().msg("webhook-saved")).await
+    let edit = EndpointChange::Edit { input: Box::new(draft), precondition: None };
+    change(&ctx, endpoint.id, edit, ctx.t().msg("webhook-saved")).await
+}
+
+fn request(ctx: &MemberContext) -> WebhookRequest {
+    WebhookRequest::new(ctx.workspace_id(), ctx.actor(), ctx.now())
 }
 
 async fn change(
@@ -340,9 +365,9 @@ pub(in crate::web) async fn test(
     Path(id): Path<String>,
 ) -> Result<Response, WebError> {
     let id = existing(&ctx, &id).await?.endpoint.id;
-    let sent = ctx.store().test_endpoint(ctx.workspace_id(), ctx.actor(), id, ctx.now()).await;
-    match sent {
-        Ok(delivery) => {
+    let sent = ctx.store().test_endpoint(request(&ctx), id).await;
+    match sent.and_then(Outcome::first) {
+        Ok(DeliveryDocument { id: delivery, .. }) => {
             let flash = Flash::new(ctx.t().msg("webhook-test-sent"));
             Ok(ctx.redirect_with_flash(&format!("{PATH}/{id}/deliveries/{delivery}"), &flash))
         }
@@ -402,9 +427,7 @@ pub(in crate::web) async fn rotate(
     let id = existing(&ctx, &id).await?.endpoint.id;
     let hours = form.get("overlap").parse().unwrap_or(24).clamp(0, 24 * 7);
     let overlap = HOUR_MILLIS * hours;
-    let (store, actor) = (ctx.store(), ctx.actor());
-    let rotated =
-        store.rotate_secret(ctx.workspace_id(), actor, id, None, overlap, ctx.now()).await?;
+    let rotated = ctx.store().rotate_secret(request(&ctx), id, None, overlap).await?.first()?;
     let flash = Flash::new(ctx.t().msg("webhook-rotated")).with_secret(rotated.secret.reveal());
     Ok(ctx.redirect_with_flash(&format!("{PATH}/{id}"), &flash))
 }

@@ -37,6 +37,7 @@ fn content(
     name: &str,
     currency: Currency,
     max_token_days: &str,
+    requires_second_factor: bool,
 ) -> WorkspacePage {
     let t = ctx.t();
     let workspace = ctx.workspace();
@@ -56,6 +57,13 @@ fn content(
             Field::line("maxTokenDays", t.msg("workspace-max-token-days"))
                 .value(max_token_days)
                 .hint(t.msg("workspace-max-token-days-hint")),
+            Field::new(
+                "requiresSecondFactor",
+                t.msg("workspace-require-second-factor"),
+                Input::Checkbox,
+            )
+            .value(if requires_second_factor { "true" } else { "" })
+            .hint(t.msg("workspace-require-second-factor-hint")),
         ],
         problems: Vec::new(),
         key: workspace.id.to_string(),
@@ -68,7 +76,8 @@ pub(in crate::web) async fn page(ctx: MemberContext) -> Result<Response, WebErro
     let workspace = ctx.workspace();
     let days = ctx.store().max_token_days(workspace.id).await?;
     let days = days.map(|days| days.to_string()).unwrap_or_default();
-    let content = content(&ctx, workspace.name.as_str(), workspace.currency, &days);
+    let required = ctx.member.requires_second_factor;
+    let content = content(&ctx, workspace.name.as_str(), workspace.currency, &days, required);
     ctx.page(Meta::new(ctx.t().msg("workspace-title"), Nav::Settings), &content).await
 }
 
@@ -88,11 +97,13 @@ pub(in crate::web) async fn save(ctx: MemberContext, form: Form) -> Result<Respo
             None
         }
     };
+    let required = form.has("requiresSecondFactor");
     if let (Some(name), Some(currency), Some(days)) = (name, currency, days) {
         let (store, id, actor, now) = (ctx.store(), ctx.workspace_id(), ctx.actor(), ctx.now());
         let changed = async {
             store.change_workspace(id, actor, name, currency, now).await?;
-            store.set_max_token_days(id, actor, days, now).await
+            store.set_max_token_days(id, actor, days, now).await?;
+            store.require_second_factor(id, actor, required, now).await
         };
         match changed.await {
             Ok(()) => {
@@ -105,7 +116,8 @@ pub(in crate::web) async fn save(ctx: MemberContext, form: Form) -> Result<Respo
         }
     }
     let currency = currency.unwrap_or(ctx.workspace().currency);
-    let mut content = content(&ctx, form.get("name"), currency, form.get("maxTokenDays"));
+    let days = form.get("maxTokenDays");
+    let mut content = content(&ctx, form.get("name"), currency, days, required);
     content.problems = attach_errors(t, &mut content.fields, &errors);
     focus_first(&mut content.fields);
     let meta = Meta::new(t.msg("workspace-title"), Nav::Settings);

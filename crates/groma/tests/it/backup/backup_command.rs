@@ -93,9 +93,9 @@ fn large_database_can_be_backed_up_during_writes() {
     let connection = Connection::open(sqlite_path(&server)).unwrap();
     connection.busy_timeout(Duration::from_secs(30)).unwrap();
     let fill = "WITH RECURSIVE n (n) AS (SELECT 1000 UNION ALL SELECT n + 1 FROM n WHERE n < 100999)
-        INSERT INTO folders (position, ws, id, reference, status_id, doc, people, title)
-        SELECT f.ws << 40 | n, f.ws, unhex(printf('%032x', n)), 'X-' || n, f.status_id,
-            json_set(f.doc, '$.reference', 'X-' || n), x'', f.title FROM n, (SELECT * FROM folders ORDER BY position DESC LIMIT 1) f";
+        INSERT INTO folders (position, ws, id, reference, reference_key, status_id, doc, people, title, updated_at)
+        SELECT f.ws << 40 | n, f.ws, unhex(printf('%032x', n)), 'X-' || n, 'x-' || n, f.status_id,
+            json_set(f.doc, '$.reference', 'X-' || n), x'', f.title, f.updated_at FROM n, (SELECT * FROM folders ORDER BY position DESC LIMIT 1) f";
     assert_eq!(connection.execute(fill, []).unwrap(), 100_000);
     drop(connection);
     let file = folder.join("groma.db");

@@ -1,11 +1,13 @@
 //! A server with rows in every table, and all its responses.
 
+use super::sqlite_path;
 use crate::{sample_records, web::Browser};
 use groma_testkit::{
-    API, Engine, Receiver, Response, TestServer, http::percent_encode, receiver::Reply,
+    API, Engine, Receiver, Response, TestServer, http::percent_encode, postgres, receiver::Reply,
     server::OWNER, server::WORKSPACE,
 };
 use serde_json::{Value, json};
+use std::time::Duration;
 
 /// Allows local webhooks, encrypts secrets, fixes the public addresses, and sets a rate limit that no
 /// test reaches.
@@ -134,8 +136,8 @@ pub(crate) fn add_webhooks(server: &TestServer, receiver: &Receiver) {
     webhook(&["disable", &rotated]);
 }
 
-/// Creates a session, a saved view, a failed login, an invitation, and a link that waits to be sent. Returns
-/// the session cookie.
+/// Creates a session, a saved view, a failed login, an invitation, a link that waits to be sent, and second
+/// factors. Returns the session cookie.
 pub(crate) fn add_sessions(server: &TestServer) -> String {
     let owner = Browser::of_owner(server);
     let view = [("name", "Late"), ("query", "?due=overdue"), ("shared", "1")];
@@ -146,7 +148,35 @@ pub(crate) fn add_sessions(server: &TestServer) -> String {
     owner.submit("/account", "/account/verify-email", &[]);
     let stranger = Browser::new(server.main());
     assert_eq!(stranger.log_in(OWNER, "a guess that is wrong").response.status, 400);
+    add_factors(server);
     owner.cookie("groma").unwrap()
+}
+
+/// Inserts second factors and an identity of a user who does not exist, so that no login asks for them.
+fn add_factors(server: &TestServer) {
+    let is_sqlite = server.database_url().starts_with("sqlite:");
+    let id = uuid::Uuid::now_v7();
+    let (user, bytes) = match is_sqlite {
+        true => (format!("X'{}'", id.simple()), "X'00FF'"),
+        false => (format!("'{id}'"), "'\\x00ff'"),
+    };
+    let rows = [
+        format!(
+            "identities VALUES ('https://login.example.test', 'é', {user}, 'a@b.test', 1, NULL)"
+        ),
+        format!("authenticator_apps VALUES ({user}, {bytes}, 57000000, 2)"),
+        format!("passkeys VALUES ({user}, {user}, {bytes}, '{{}}', 'Laptop', 3, 4)"),
+        format!("recovery_codes VALUES ({user}, {bytes})"),
+        format!("pending_logins VALUES ({bytes}, 'passkey', NULL, '{{}}', 4102444800000)"),
+    ];
+    let statements: String = rows.iter().map(|row| format!("INSERT INTO {row};\n")).collect();
+    if is_sqlite {
+        let connection = rusqlite::Connection::open(sqlite_path(server)).unwrap();
+        connection.busy_timeout(Duration::from_secs(10)).unwrap();
+        connection.execute_batch(&statements).unwrap();
+    } else {
+        postgres::execute(server.database_url(), &statements).unwrap();
+    }
 }
 
 fn post(server: &TestServer, token: &str) -> Response {

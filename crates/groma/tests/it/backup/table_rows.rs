@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, path::Path};
 /// The sorted rows of each table, as text.
 pub(crate) type TableRows = BTreeMap<String, Vec<String>>;
 
-/// All rows of a server's database.
+/// All rows of a server's database, except for its identity, which no other database has.
 pub(crate) fn of(server: &TestServer) -> TableRows {
     match server.database_url().strip_prefix("sqlite:") {
         Some(path) => of_sqlite(Path::new(path)),
@@ -24,7 +24,7 @@ pub(crate) fn of_sqlite(path: &Path) -> TableRows {
     };
     let tables = texts(
         "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table'
-        AND name NOT IN ('sqlite_schema', 'refinery_schema_history')",
+        AND name NOT IN ('sqlite_schema', 'refinery_schema_history', 'database_identity')",
     );
     let rows = tables.into_iter().map(|table| {
         let columns = texts(&format!("SELECT name FROM pragma_table_xinfo('{table}')"));
@@ -45,7 +45,7 @@ pub(crate) fn of_postgres(url: &str) -> TableRows {
     let tables = postgres::query_texts(
         url,
         "SELECT tablename::text FROM pg_tables WHERE schemaname = 'public'
-            AND tablename NOT IN ('refinery_schema_history', 'spatial_ref_sys')",
+            AND tablename NOT IN ('refinery_schema_history', 'spatial_ref_sys', 'database_identity')",
     )
     .unwrap();
     let mut rows: TableRows = tables

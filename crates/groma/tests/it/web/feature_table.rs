@@ -75,8 +75,8 @@ on_both_engines! {
         assert_eq!(hits("parcel", ""), json!([]));
         assert_eq!(hits("p", layer), json!([]));
         // A viewer reads the table; without a session there is none.
-        server.run_with_input("a viewer password\n", &["user", "add", "viewer@example.test", "--workspace", WORKSPACE, "--role", "viewer"]).expect_success();
-        let viewer = Browser::logged_in(&server, "viewer@example.test", "a viewer password");
+        server.run_with_input("tripod and prism 71\n", &["user", "add", "viewer@example.test", "--workspace", WORKSPACE, "--role", "viewer"]).expect_success();
+        let viewer = Browser::logged_in(&server, "viewer@example.test", "tripod and prism 71");
         assert_eq!(names(&viewer.page(&path).text).len(), 3);
         assert_ne!(Browser::new(server.main()).get(&path).response.status, 200);
     }

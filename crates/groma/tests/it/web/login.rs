@@ -2,8 +2,10 @@
 
 use super::{Browser, password};
 use crate::on_both_engines;
-use groma_testkit::{Engine, TestServer, server::OWNER, server::WORKSPACE, wait_until};
-use std::time::Duration;
+use groma_testkit::{
+    Engine, TestServer, server::OWNER, server::WORKSPACE, wait::PATIENCE, wait_until,
+};
+use std::{os::unix::fs::PermissionsExt, path::PathBuf, time::Duration};
 
 const CREW: &str = "crew@example.test";
 
@@ -20,6 +22,15 @@ fn setup(code: &str, email: &str) -> Vec<(&'static str, String)> {
     .to_vec()
 }
 
+/// The file with the setup link, whose path the server prints.
+fn setup_link_file(server: &TestServer) -> PathBuf {
+    wait_until(PATIENCE, || {
+        let printed = server.process().stdout();
+        let path = printed.lines().find(|line| line.ends_with("setup-link"));
+        path.map(|path| PathBuf::from(path.trim())).ok_or(printed)
+    })
+}
+
 fn fields<'a>(owned: &'a [(&'static str, String)]) -> Vec<(&'a str, &'a str)> {
     owned.iter().map(|(name, value)| (*name, value.as_str())).collect()
 }
@@ -28,11 +39,11 @@ on_both_engines! {
     fn setup_requires_the_printed_code_and_works_once(engine: Engine) {
         let mut server = TestServer::stopped(engine, &[]);
         server.serve();
-        let printed = wait_until(Duration::from_secs(10), || {
-            let printed = server.process().stdout();
-            printed.contains("/setup?code=").then_some(printed.clone()).ok_or(printed)
-        });
-        let code = printed.split("code=").nth(1).unwrap().split_whitespace().next().unwrap();
+        let file = setup_link_file(&server);
+        assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+        let link = std::fs::read_to_string(&file).unwrap();
+        assert_eq!(server.run(&["setup-link"]).expect_success(), link.trim_end());
+        let code = link.trim_end().split("code=").nth(1).unwrap();
         let browser = Browser::new(server.main());
         assert_eq!(browser.get("/").location(), "/setup");
         browser.page("/setup").hides("name=\"password\"");
@@ -45,8 +56,13 @@ on_both_engines! {
         let mut short = setup(code, OWNER);
         short[5].1 = "short".to_owned();
         let rejected = browser.send_form(&page, "/setup", &fields(&short));
-        assert_eq!(rejected.error_of("password"), Some("Must have at least 8 characters"));
+        assert_eq!(rejected.error_of("password"), Some("Must have at least 10 characters"));
         rejected.shows("value=\"Survey office\"");
+        let mut common = setup(code, OWNER);
+        common[5].1 = "password123".to_owned();
+        let rejected = browser.send_form(&page, "/setup", &fields(&common));
+        let reason = rejected.error_of("password").unwrap();
+        assert!(reason.starts_with("Is too common"), "{reason}");
         assert_eq!(browser.submit(&page, "/setup", &fields(&setup(code, OWNER))), "/");
         browser.page("/").shows("Survey office");
         // The code works only once.
@@ -58,12 +74,18 @@ on_both_engines! {
         let again = late.post("/setup", &fields(&again));
         assert_eq!(again.response.status, 400);
         again.shows("Code is no longer valid: the service is set up.");
-        assert!(!server.process().log().contains(code), "the code is for the operator alone");
-        // The next start prints no code.
+        // The code is for the operator alone.
+        assert!(!server.process().log().contains(code));
+        assert!(!server.process().stdout().contains(code));
+        assert!(!file.exists());
+        server.run(&["setup-link"]).expect_error("Groma is set up: there are users");
+        // The next start makes no code, and deletes a file that remained.
         server.stop();
+        std::fs::write(&file, "old").unwrap();
         server.serve();
         Browser::logged_in(&server, OWNER, "a long password");
         assert!(!server.process().stdout().contains("setup"));
+        assert!(!file.exists());
     }
 
     fn login_opens_a_new_session_and_logout_ends_it_immediately(engine: Engine) {
@@ -160,7 +182,7 @@ on_both_engines! {
         let crew = Browser::new(server.main());
         crew.page(&link).shows("as <b>editor</b>");
         assert_eq!(crew.page(&link).response.header("cache-control"), Some("no-store"));
-        let fields = [("person", "Field crew"), ("email", CREW), ("password", "a crew password")];
+        let fields = [("person", "Field crew"), ("email", CREW), ("password", "levels and rods 24")];
         assert_eq!(crew.submit(&link, &link, &fields), "/");
         crew.page("/folders/new");
         assert_eq!(crew.get("/settings/statuses").response.status, 403);
@@ -169,7 +191,7 @@ on_both_engines! {
         assert_eq!(late.get(&link).response.status, 404);
         // Invitations for another address, and revoked ones, are rejected.
         let named = invite("viewer", "someone@example.test");
-        let fields = [("person", "Someone"), ("email", "other@example.test"), ("password", "some password")];
+        let fields = [("person", "Someone"), ("email", "other@example.test"), ("password", "plumb line and chain")];
         let rejected = late.send_form(&named, &named, &fields);
         rejected.shows("the address that the invitation is for");
         let back = invite("viewer", "back@example.test");

@@ -62,7 +62,7 @@ on_both_engines! {
         let refused = owner.send_form("/settings/members", &link, &[]);
         assert_eq!(refused.response.status, 400);
         let crew = Browser::new(server.main());
-        let mut fields = [("person", "Field crew"), ("email", "other@example.test"), ("password", "a crew password")];
+        let mut fields = [("person", "Field crew"), ("email", "other@example.test"), ("password", "levels and rods 24")];
         crew.send_form(&link, &link, &fields).shows("the address that the invitation is for");
         fields[1].1 = CREW;
         assert_eq!(crew.submit(&link, &link, &fields), "/");
@@ -78,7 +78,7 @@ on_both_engines! {
         let link = page.between("<code id=\"link\">", "</code>").unwrap().to_owned();
         let link = &link[link.find("/join/").unwrap()..];
         let guest = Browser::new(server.main());
-        let fields = [("person", "Guest"), ("email", "guest@example.test"), ("password", "a guest password")];
+        let fields = [("person", "Guest"), ("email", "guest@example.test"), ("password", "rods and levels 42")];
         guest.submit(link, link, &fields);
         guest.page("/account").shows("not verified");
         guest.submit("/account", "/account/verify-email", &[]);
@@ -111,7 +111,7 @@ on_both_engines! {
         page.shows(OWNER);
         page.hides(secret);
         let short = browser.send_form("/reset-password", "/reset-password", &[("password", "short")]);
-        assert_eq!(short.error_of("password"), Some("Must have at least 8 characters"));
+        assert_eq!(short.error_of("password"), Some("Must have at least 10 characters"));
         let fields = [("password", "a password after the reset"), ("revoke_tokens", "true")];
         assert_eq!(browser.submit("/reset-password", "/reset-password", &fields), "/login");
         assert_eq!(owner.get("/").response.status, 303, "all sessions have ended");

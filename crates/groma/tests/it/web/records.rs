@@ -177,8 +177,8 @@ on_both_engines! {
         let server = TestServer::start(engine);
         server.create_workspace("Branch");
         server.import_into("Branch", "folders", &[json!({ "name": "Secret" })]);
-        server.run_with_input("a crew password\n", &["user", "add", "crew@example.test", "--workspace", WORKSPACE, "--role", "owner"]).expect_success();
-        let crew = Browser::logged_in(&server, "crew@example.test", "a crew password");
+        server.run_with_input("levels and rods 24\n", &["user", "add", "crew@example.test", "--workspace", WORKSPACE, "--role", "owner"]).expect_success();
+        let crew = Browser::logged_in(&server, "crew@example.test", "levels and rods 24");
         for path in ["/folders/F-000001", "/folders/F-000001/edit", "/folders/F-000001/geometries.geojson"] {
             assert_eq!(crew.get(path).response.status, 404, "{path}");
         }

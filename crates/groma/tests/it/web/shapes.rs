@@ -89,8 +89,8 @@ on_both_engines! {
         let rejected = browser.post_json("/map/geometries", &json!({ "folder": "nowhere", "feature": square(1.0) }));
         assert_eq!(rejected.response.status, 400);
         // A viewer cannot draw.
-        server.run_with_input("a viewer password\n", &["user", "add", "viewer@example.test", "--workspace", WORKSPACE, "--role", "viewer"]).expect_success();
-        let viewer = Browser::logged_in(&server, "viewer@example.test", "a viewer password");
+        server.run_with_input("tripod and prism 71\n", &["user", "add", "viewer@example.test", "--workspace", WORKSPACE, "--role", "viewer"]).expect_success();
+        let viewer = Browser::logged_in(&server, "viewer@example.test", "tripod and prism 71");
         viewer.page("/map").shows("&#34;canEdit&#34;:false");
         let rejected = viewer.post_json("/map/geometries", &json!({ "feature": square(1.0) }));
         assert_eq!(rejected.response.status, 403);

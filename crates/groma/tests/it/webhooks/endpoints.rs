@@ -51,6 +51,7 @@ fn created_endpoint_has_the_fields_of_the_contract_and_its_secret(engine: Engine
             "url",
             "description",
             "events",
+            "filter",
             "enabled",
             "disabledReason",
             "createdAt",

@@ -173,7 +173,7 @@ fn test_event_is_a_marked_folder_update(engine: Engine) {
     assert_eq!(fields(&request.json()["data"]), fields(&folder));
     webhook(&server, &["disable", id(&endpoint)]).expect_success();
     webhook(&server, &["test", id(&endpoint)])
-        .expect_error("endpoint is disabled; enable it first");
+        .expect_error("webhook endpoint is disabled; enable it first");
 }
 
 fn unchanged_records_and_renamed_people_send_no_event(engine: Engine) {

@@ -175,15 +175,11 @@ fn read_dates(records: &mut RecordQuery, query: &Pairs, today: Date) {
         (_, Some(days)) => {
             (records.from, records.until) = (Some(today), Some(days_after(today, days)));
         }
-        ("none", _) => records.from = "9999-01-01".parse().ok(),
+        ("none", _) => records.is_undated = true,
         _ => {}
     }
     // A record without a date has the last one.
-    if records.kind != Kind::Expense
-        && records.from.is_some()
-        && records.until.is_none()
-        && due != "none"
-    {
+    if records.kind != Kind::Expense && records.from.is_some() && records.until.is_none() {
         records.until = "9998-12-31".parse().ok();
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{
     super::SettingsNav, HOUR_MILLIS, Health, PATH, delivery_state, event_names, existing,
-    signature_header,
+    filter_conditions, request, signature_header,
 };
 use crate::web::{
     WebError,
@@ -18,9 +18,9 @@ use askama::Template;
 use axum::{extract::Path, response::Response};
 use groma_domain::{
     DeliveryId, Event, RecordId,
-    webhook::{self, Endpoint},
+    webhook::{self, DeliveryStatus, Endpoint},
 };
-use groma_store::{AttemptRow, DeliveryFilter, DeliveryRow, DeliveryState, Redeliver};
+use groma_store::{AttemptRow, DeliveryFilter, DeliveryRow, DeliveryState, RedeliverySince};
 
 /// How many deliveries a page shows.
 const PAGE_SIZE: u32 = 50;
@@ -35,6 +35,7 @@ struct EndpointPage {
     url: String,
     description: String,
     events: String,
+    filter: Vec<String>,
     is_enabled: bool,
     health: Health,
     created: Moment,
@@ -134,6 +135,7 @@ pub(in crate::web) async fn page(
         url: endpoint.url.as_str().to_owned(),
         description: endpoint.description.clone().unwrap_or_default(),
         events: event_names(t, &endpoint.events),
+        filter: filter_conditions(t, endpoint.filter.as_ref()),
         is_enabled: endpoint.enabled,
         health: Health::of(&ctx, &health),
         created: ctx.moment(endpoint.created_at),
@@ -182,8 +184,8 @@ pub(in crate::web) async fn redeliver_failed(
     let id = existing(&ctx, &id).await?.endpoint.id;
     let hours: i64 = form.get("hours").parse().unwrap_or(24);
     let since = ctx.now().plus_millis(-HOUR_MILLIS * hours.clamp(1, 24 * 30));
-    let which = Redeliver::FailedSince(id, since);
-    let sent = ctx.store().redeliver(ctx.workspace_id(), ctx.actor(), which, ctx.now()).await?;
+    let which = RedeliverySince { endpoint: id, status: DeliveryStatus::Failed, since };
+    let sent = ctx.store().redeliver_since(request(&ctx), which).await?.first()?;
     let message = ctx.t().msg("deliveries-resent").arg("count", sent);
     Ok(ctx.redirect_with_flash(&format!("{PATH}/{id}"), &Flash::new(message)))
 }
@@ -198,6 +200,8 @@ struct DeliveryPage {
     endpoint_url: String,
     row: DeliveryView,
     can_resend: bool,
+    /// Whether personal data was erased from the event.
+    is_erased: bool,
     body: String,
     attempts: Vec<AttemptView>,
 }
@@ -266,7 +270,9 @@ pub(in crate::web) async fn delivery(
         endpoint: health.endpoint.id.to_string(),
         endpoint_url: health.endpoint.url.as_str().to_owned(),
         row: DeliveryView::new(&ctx, &detail.delivery),
-        can_resend: detail.delivery.state != DeliveryState::Sending,
+        can_resend: detail.delivery.state != DeliveryState::Sending
+            && detail.delivery.erased_at.is_none(),
+        is_erased: detail.delivery.erased_at.is_some(),
         body: pretty(&detail.body),
         attempts,
     };
@@ -285,8 +291,7 @@ pub(in crate::web) async fn redeliver(
     Path((endpoint, delivery)): Path<(String, String)>,
 ) -> Result<Response, WebError> {
     let (health, detail) = find_delivery(&ctx, &endpoint, &delivery).await?;
-    let which = Redeliver::One(detail.delivery.id);
-    ctx.store().redeliver(ctx.workspace_id(), ctx.actor(), which, ctx.now()).await?;
+    ctx.store().redeliver(request(&ctx), detail.delivery.id).await?.first()?;
     let to = format!("{PATH}/{}/deliveries/{}", health.endpoint.id, detail.delivery.id);
     Ok(ctx.redirect_with_flash(&to, &Flash::new(ctx.t().msg("delivery-resent"))))
 }

@@ -1,10 +1,11 @@
-//! Authentication of API requests: token, rate limit and scope, in this order, before the handler.
+//! Authentication of requests with a token: token, rate limit and scope, in this order, before the handler.
 
-use super::ApiState;
 use crate::{
     clock,
     http::{HttpError, client_address::Client},
     metrics,
+    rate_windows::RateWindows,
+    settings::Settings,
 };
 use axum::{
     extract::Request,
@@ -14,49 +15,93 @@ use axum::{
 };
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use futures_util::future::BoxFuture;
-use groma_domain::{DomainError, Scope, rate_limit::RateLimitStatus, token::PresentedToken};
-use groma_store::{Actor, AuthOutcome, AuthenticatedToken};
+use groma_domain::{
+    DomainError, Scope, TokenId,
+    rate_limit::RateLimitStatus,
+    token::{PresentedToken, TokenPrefix},
+};
+use groma_store::{Actor, AuthOutcome, AuthenticatedToken, Store};
 use std::{net::IpAddr, sync::Arc};
 
 /// A handler that requires a token, and the scope if its route has one.
 #[derive(Clone)]
-pub(super) struct Authenticated<H> {
-    pub(super) scope: Option<Scope>,
-    pub(super) access: Access,
-    pub(super) handler: H,
+pub(crate) struct Authenticated<H> {
+    pub(crate) scope: Option<Scope>,
+    pub(crate) access: Access,
+    pub(crate) handler: H,
 }
 
 /// How a route is accessed.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Access {
+pub(crate) enum Access {
     /// With a bearer token, within the rate limit.
     Api,
     /// Also with HTTP Basic authentication, where the token is the password: many map clients have
     /// nothing else. Within a rate limit of its own.
     Map,
+    /// As for maps, but within the rate limit of the API.
+    MapRecords,
+}
+
+impl Access {
+    fn allows_basic(self) -> bool {
+        self != Self::Api
+    }
+}
+
+/// What the authentication of requests needs.
+pub(crate) struct TokenAuth {
+    store: Store,
+    token_prefix: TokenPrefix,
+    requests_per_minute: u32,
+    rate_limit_headers: RateLimitHeaders,
+    map_windows: RateWindows<TokenId>,
+    map_rate_limit_headers: RateLimitHeaders,
+}
+
+impl TokenAuth {
+    pub(crate) fn new(settings: &Settings, store: Store) -> Self {
+        let limits = &settings.limits;
+        Self {
+            store,
+            token_prefix: settings.service.token_prefix.clone(),
+            requests_per_minute: limits.requests_per_minute,
+            rate_limit_headers: RateLimitHeaders::new(limits.requests_per_minute),
+            map_windows: RateWindows::new(limits.map_requests_per_minute),
+            map_rate_limit_headers: RateLimitHeaders::new(limits.map_requests_per_minute),
+        }
+    }
+}
+
+/// The state of a router whose handlers require a token.
+pub(crate) trait TokenAuthState: Clone + Send + Sync + 'static {
+    fn token_auth(&self) -> &TokenAuth;
 }
 
 /// The token of a request, and the scope of its route.
 #[derive(Clone)]
-pub(super) struct Caller {
-    pub(super) token: Arc<AuthenticatedToken>,
+pub(crate) struct Caller {
+    pub(crate) token: Arc<AuthenticatedToken>,
+    /// The state of its rate limit; `None` if there is no limit.
+    pub(crate) rate: Option<RateLimitStatus>,
     scope: Option<Scope>,
 }
 
 impl Caller {
-    pub(super) fn actor(&self) -> Actor {
+    pub(crate) fn actor(&self) -> Actor {
         Actor::Token { token: self.token.token, scope: self.scope }
     }
 }
 
-impl<T, H: Handler<T, ApiState>> Handler<T, ApiState> for Authenticated<H> {
+impl<T, S: TokenAuthState, H: Handler<T, S>> Handler<T, S> for Authenticated<H> {
     type Future = BoxFuture<'static, Response>;
 
-    fn call(self, mut request: Request, api: ApiState) -> Self::Future {
+    fn call(self, mut request: Request, state: S) -> Self::Future {
         Box::pin(async move {
+            let auth = state.token_auth();
             let client = request.extensions().get::<Client>().map(|client| client.address);
-            let authenticated = authenticate(&api, self.access, request.headers(), client).await;
-            let (token, rate) = match authenticated {
+            let authenticated = authenticate(auth, self.access, request.headers(), client).await;
+            let (token, mut rate) = match authenticated {
                 Ok(authenticated) => authenticated,
                 Err(error) => return rejected(error, self.access, request.headers()),
             };
@@ -74,14 +119,19 @@ impl<T, H: Handler<T, ApiState>> Handler<T, ApiState> for Authenticated<H> {
                     HttpError::forbidden(DomainError::ReadOnlyToken.to_string()).into_response()
                 }
                 _ => {
-                    request.extensions_mut().insert(Caller { token, scope: self.scope });
-                    self.handler.call(request, api.clone()).await
+                    let id = token.token;
+                    request.extensions_mut().insert(Caller { token, rate, scope: self.scope });
+                    let response = self.handler.call(request, state.clone()).await;
+                    if response.status() == StatusCode::TOO_MANY_REQUESTS {
+                        rate = release(auth, self.access, id, rate).await;
+                    }
+                    response
                 }
             };
             if let Some(rate) = rate {
                 let headers = match self.access {
-                    Access::Api => &api.rate_limit_headers,
-                    Access::Map => &api.map_rate_limit_headers,
+                    Access::Api | Access::MapRecords => &auth.rate_limit_headers,
+                    Access::Map => &auth.map_rate_limit_headers,
                 };
                 headers.write(response.headers_mut(), rate);
             }
@@ -90,25 +140,66 @@ impl<T, H: Handler<T, ApiState>> Handler<T, ApiState> for Authenticated<H> {
     }
 }
 
+/// Authenticates the token of a request again, which took long. This does not count against the rate limit.
+pub(crate) async fn reauthenticate(
+    auth: &TokenAuth,
+    headers: &HeaderMap,
+) -> Result<Arc<AuthenticatedToken>, HttpError> {
+    let token = parse_token(headers, Access::Api)?;
+    let presented = PresentedToken::parse(&auth.token_prefix, &token).ok_or_else(malformed)?;
+    let outcome = auth.store.authenticate(presented, 0, None, clock::now()).await?;
+    valid_token(outcome).map(|(token, _)| token)
+}
+
+/// The token and the state of its rate limit, or why it is rejected.
+fn valid_token(
+    outcome: AuthOutcome,
+) -> Result<(Arc<AuthenticatedToken>, Option<RateLimitStatus>), HttpError> {
+    match outcome {
+        AuthOutcome::Valid { token, rate } => Ok((token, rate)),
+        AuthOutcome::Unknown => Err(HttpError::unauthorized("Unknown or revoked token")),
+        AuthOutcome::Expired => Err(HttpError::unauthorized("Token has expired")),
+    }
+}
+
+/// Takes back a request that another limit rejected: the client has to send it again.
+async fn release(
+    auth: &TokenAuth,
+    access: Access,
+    token: TokenId,
+    rate: Option<RateLimitStatus>,
+) -> Option<RateLimitStatus> {
+    let rate = rate?;
+    let released = match access {
+        Access::Api | Access::MapRecords => auth.store.release_request(token, rate).await,
+        Access::Map => {
+            auth.map_windows.release(&token, rate);
+            Ok(())
+        }
+    };
+    match released {
+        Ok(()) => Some(rate.released()),
+        Err(error) => {
+            tracing::warn!(%error, "a rejected request counts against the rate limit");
+            Some(rate)
+        }
+    }
+}
+
 /// The token of a request and the state of its rate limit; `None` if there is no limit.
 async fn authenticate(
-    api: &ApiState,
+    auth: &TokenAuth,
     access: Access,
     headers: &HeaderMap,
     client: Option<IpAddr>,
 ) -> Result<(Arc<AuthenticatedToken>, Option<RateLimitStatus>), HttpError> {
     let token = parse_token(headers, access)?;
-    let presented = PresentedToken::parse(&api.token_prefix, &token).ok_or_else(malformed)?;
-    let limit = if access == Access::Api { api.requests_per_minute } else { 0 };
-    match api.store.authenticate(presented, limit, client, clock::now()).await? {
-        AuthOutcome::Valid { token, .. } if access == Access::Map => {
-            let rate = api.map_windows.count(token.token);
-            Ok((token, rate))
-        }
-        AuthOutcome::Valid { token, rate } => Ok((token, rate)),
-        AuthOutcome::Unknown => Err(HttpError::unauthorized("Unknown or revoked token")),
-        AuthOutcome::Expired => Err(HttpError::unauthorized("Token has expired")),
-    }
+    let presented = PresentedToken::parse(&auth.token_prefix, &token).ok_or_else(malformed)?;
+    let limit = if access == Access::Map { 0 } else { auth.requests_per_minute };
+    let outcome = auth.store.authenticate(presented, limit, client, clock::now()).await?;
+    let (token, rate) = valid_token(outcome)?;
+    let rate = if access == Access::Map { auth.map_windows.count(token.token) } else { rate };
+    Ok((token, rate))
 }
 
 /// The response to a request without a valid token. On map routes it also offers Basic authentication,
@@ -116,7 +207,7 @@ async fn authenticate(
 fn rejected(error: HttpError, access: Access, headers: &HeaderMap) -> Response {
     let mut response = error.into_response();
     let is_script = headers.get("sec-fetch-mode").is_some_and(|mode| mode == "cors");
-    if access == Access::Map && response.status() == StatusCode::UNAUTHORIZED && !is_script {
+    if access.allows_basic() && response.status() == StatusCode::UNAUTHORIZED && !is_script {
         let basic = HeaderValue::from_static("Basic realm=\"Groma\", charset=\"UTF-8\"");
         response.headers_mut().append(header::WWW_AUTHENTICATE, basic);
     }
@@ -138,7 +229,7 @@ fn parse_token(headers: &HeaderMap, access: Access) -> Result<String, HttpError>
     if scheme.eq_ignore_ascii_case("bearer") {
         return Ok(credentials.trim().to_owned());
     }
-    if access == Access::Map && scheme.eq_ignore_ascii_case("basic") {
+    if access.allows_basic() && scheme.eq_ignore_ascii_case("basic") {
         let decoded = BASE64_STANDARD.decode(credentials.trim()).map_err(|_| malformed())?;
         let decoded = String::from_utf8(decoded).map_err(|_| malformed())?;
         // Any user name will do.
@@ -156,22 +247,19 @@ const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy"
 
 /// The rate limit headers: the conventional `X-RateLimit-*` and those of the IETF draft. The values that
 /// are the same for every token are kept here.
-pub(super) struct RateLimitHeaders {
+struct RateLimitHeaders {
     limit: HeaderValue,
     policy: HeaderValue,
 }
 
 impl RateLimitHeaders {
-    pub(super) fn new(limit: u32) -> Self {
+    fn new(limit: u32) -> Self {
         let policy = header_value(format!("\"default\";q={limit};w=60"));
         Self { limit: limit.into(), policy }
     }
 
     fn write(&self, headers: &mut HeaderMap, rate: RateLimitStatus) {
-        // The clock is read after the rate was checked: a reset time in the past would make a client
-        // come back too early and be rejected.
-        let now = u64::try_from(jiff::Timestamp::now().as_microsecond()).unwrap_or_default();
-        let reset = (now + rate.reset_micros).div_ceil(1_000_000);
+        let reset = reset_seconds(rate);
         let (remaining, seconds) = (rate.remaining, seconds_until_reset(rate));
         headers.insert(LIMIT, self.limit.clone());
         headers.insert(REMAINING, remaining.into());
@@ -179,6 +267,14 @@ impl RateLimitHeaders {
         headers.insert(RATE_LIMIT_POLICY, self.policy.clone());
         headers.insert(RATE_LIMIT, header_value(format!("\"default\";r={remaining};t={seconds}")));
     }
+}
+
+/// Unix time in seconds when one more request is accepted.
+pub(crate) fn reset_seconds(rate: RateLimitStatus) -> u64 {
+    // The clock is read after the rate was checked: a reset time in the past would make a client come
+    // back too early and be rejected.
+    let now = u64::try_from(jiff::Timestamp::now().as_microsecond()).unwrap_or_default();
+    (now + rate.reset_micros).div_ceil(1_000_000)
 }
 
 /// A header value from ASCII text.

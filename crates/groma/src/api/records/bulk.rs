@@ -1,0 +1,376 @@
+//! Many operations in one request: all or nothing, or each on its own.
+
+use super::{
+    archive,
+    problems::rejection,
+    request::{Received, effect_name, invalid_body, receive},
+    write::Match,
+};
+use crate::{
+    api::{ApiState, idempotency::REPLAYED, params::parse_query},
+    clock,
+    http::{ErrorDetail, HttpError, ResponseOptions, body},
+    token_auth::Caller,
+};
+use axum::{
+    Extension,
+    body::Body,
+    extract::{Request, State},
+    http::{HeaderMap, HeaderValue, header},
+    response::Response,
+};
+use groma_domain::{
+    DomainError, FieldError, Kind, Scope, Timestamp, Violation,
+    input::ParsedInput,
+    json::{self, JsonError, pointer_segment},
+    record::RecordInput,
+    reference::Key,
+};
+use groma_store::{
+    BatchOutcome, Command, Operation, OperationBatch, OperationEffect, OperationResult, SaveTarget,
+};
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+pub(in crate::api) const MAX_OPERATIONS: usize = 1_000;
+const MAX_BYTES: u64 = 16 << 20;
+
+const JSON: &str = "application/json";
+pub(in crate::api) const NDJSON: &str = "application/x-ndjson";
+
+/// Create, change, archive and delete up to 1,000 records.
+#[utoipa::path(post, path = "/api/public/v1/bulk", tag = "Bulk",
+    request_body(content((serde_json::Value = "application/json"), (serde_json::Value = "application/x-ndjson"))),
+    responses((status = 200, description = "The result of each operation", body = serde_json::Value)))]
+pub(in crate::api) async fn execute_bulk(
+    State(api): State<ApiState>,
+    Extension(caller): Extension<Caller>,
+    options: ResponseOptions,
+    request: Request,
+) -> Result<Response, HttpError> {
+    let (parts, body) = request.into_parts();
+    let is_atomic = parse_atomic(parts.uri.query().unwrap_or_default())?;
+    body::require_media_type(&parts.headers, &[JSON, NDJSON])?;
+    let is_ndjson = body::require_media_type(&parts.headers, &[NDJSON]).is_ok();
+    let now = clock::now();
+    let parse = move |bytes: &[u8]| parse_operations(bytes, is_ndjson, now);
+    let Received { parsed, idempotent } =
+        receive(&api, &caller, &parts, body, MAX_BYTES, parse).await?;
+    let (operations, entries) = split(parsed.map_err(invalid_body)?);
+    if is_atomic {
+        reject_invalid(&entries)?;
+    }
+    let entries = Arc::new(entries);
+    let respond = {
+        let entries = entries.clone();
+        Arc::new(move |results: &[OperationResult]| render(&entries, results))
+    };
+    let batch = OperationBatch {
+        workspace: caller.token.workspace,
+        actor: caller.actor(),
+        now,
+        operations,
+        is_atomic,
+        with_documents: false,
+        request: idempotent,
+        respond,
+    };
+    let (lines, is_replayed) = match api.store.execute(batch).await? {
+        BatchOutcome::Executed { response, .. } => (response, false),
+        BatchOutcome::Replayed(response) => (response, true),
+        BatchOutcome::Rejected(errors) => return Err(all_errors(&entries, errors)),
+    };
+    let mut response = response(&parts.headers, &lines);
+    if is_replayed {
+        response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
+    }
+    Ok(options.compress(response).await)
+}
+
+fn parse_atomic(query: &str) -> Result<bool, HttpError> {
+    let [atomic] =
+        parse_query(query, ["atomic"]).map_err(|problem| HttpError::bad_parameter(&problem))?;
+    match atomic.as_deref() {
+        None | Some("true") => Ok(true),
+        Some("false") => Ok(false),
+        Some(_) => Err(HttpError::bad_parameter(&FieldError::new("atomic", Violation::NotBoolean))),
+    }
+}
+
+/// An operation that can be read, with its data; or its problems.
+type ParsedOperation = Result<(Operation, Map<String, Value>), Vec<ErrorDetail>>;
+/// The data of an operation, to which problems point; or its problems.
+type Entry = Result<Map<String, Value>, Vec<ErrorDetail>>;
+
+fn parse_operations(
+    bytes: &[u8],
+    is_ndjson: bool,
+    now: Timestamp,
+) -> Result<Vec<ParsedOperation>, Vec<JsonError>> {
+    let invalid = |message: String| vec![JsonError { pointer: String::new(), message }];
+    let too_many = || invalid(format!("must have at most {MAX_OPERATIONS} operations"));
+    if is_ndjson {
+        let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
+        let lines: Vec<_> = lines.take(MAX_OPERATIONS + 1).collect();
+        if lines.len() > MAX_OPERATIONS {
+            return Err(too_many());
+        }
+        let parse = |line: &[u8]| match json::parse(line) {
+            Ok(value) => parse_operation(value, now),
+            Err(errors) => Err(errors.into_iter().map(line_problem).collect()),
+        };
+        return Ok(lines.into_iter().map(parse).collect());
+    }
+    match json::parse(bytes)? {
+        Value::Array(items) if items.len() > MAX_OPERATIONS => Err(too_many()),
+        Value::Array(items) => {
+            Ok(items.into_iter().map(|item| parse_operation(item, now)).collect())
+        }
+        _ => Err(invalid("must be a JSON array of operations".to_owned())),
+    }
+}
+
+fn line_problem(JsonError { pointer, message }: JsonError) -> ErrorDetail {
+    ErrorDetail { pointer, message }
+}
+
+const OPS: [&str; 6] = ["create", "update", "upsert", "delete", "archive", "unarchive"];
+const MEMBERS: [&str; 6] = ["op", "kind", "key", "match", "ifVersion", "data"];
+
+/// Reads the members of an operation and collects their problems.
+struct Reader {
+    members: Map<String, Value>,
+    problems: Vec<ErrorDetail>,
+}
+
+impl Reader {
+    fn problem(&mut self, member: &str, violation: &Violation) {
+        let pointer = format!("/{}", pointer_segment(member));
+        self.problems.push(ErrorDetail { pointer, message: violation.to_string() });
+    }
+
+    fn one_of<T: Copy>(&mut self, member: &str, names: &[(&str, T)]) -> Option<T> {
+        let text = self.members.get(member).and_then(Value::as_str);
+        let found = names.iter().find(|(name, _)| Some(*name) == text).map(|(_, value)| *value);
+        if found.is_none() {
+            let values = names.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+            self.problem(member, &Violation::NotOneOf { values });
+        }
+        found
+    }
+
+    /// The key, which these operations need.
+    fn key(&mut self) -> Option<Key> {
+        let key = match self.members.get("key") {
+            None => Err(Violation::Required),
+            Some(value) => value.as_str().and_then(Key::parse).ok_or(Violation::NotKey),
+        };
+        key.map_err(|violation| self.problem("key", &violation)).ok()
+    }
+
+    fn version(&mut self) -> Option<u64> {
+        let value = self.members.get("ifVersion")?;
+        let version = value.as_u64().filter(|version| *version > 0);
+        if version.is_none() {
+            self.problem("ifVersion", &Violation::NotInteger { min: 1, max: u32::MAX });
+        }
+        version
+    }
+
+    /// The values of a record, with their problems.
+    fn data(&mut self, kind: Option<Kind>, found_by: Option<Match>) -> Option<RecordInput> {
+        let Some(Value::Object(data)) = self.members.get("data") else {
+            let is_missing = !self.members.contains_key("data");
+            let violation = if is_missing { Violation::Required } else { Violation::NotObject };
+            self.problem("data", &violation);
+            return None;
+        };
+        let ParsedInput { input, mut errors } = RecordInput::read_json(kind?, data);
+        if let Some(found_by) = found_by {
+            found_by.require_value(&input, &mut errors);
+        }
+        for FieldError { field, violation } in errors.into_vec() {
+            let (pointer, message) = (format!("/data/{field}"), violation.to_string());
+            self.problems.push(ErrorDetail { pointer, message });
+        }
+        Some(input)
+    }
+}
+
+fn parse_operation(value: Value, now: Timestamp) -> ParsedOperation {
+    let Value::Object(members) = value else {
+        let message = Violation::NotObject.to_string();
+        return Err(vec![ErrorDetail { pointer: String::new(), message }]);
+    };
+    let mut reader = Reader { members, problems: Vec::new() };
+    let op = reader.one_of("op", &OPS.map(|op| (op, op)));
+    let kind = match op {
+        Some("archive" | "unarchive") => reader.one_of("kind", &Kind::NAMES[..1]),
+        _ => reader.one_of("kind", &Kind::NAMES),
+    };
+    let command = command(&mut reader, op, kind, now);
+    let accepted: &[&str] = match op {
+        Some("create") => &["data"],
+        Some("update") => &["key", "ifVersion", "data"],
+        Some("upsert") => &["match", "data"],
+        Some(_) => &["key", "ifVersion"],
+        None => &MEMBERS,
+    };
+    let names: Vec<String> = reader.members.keys().cloned().collect();
+    for name in names {
+        if !MEMBERS.contains(&name.as_str()) {
+            reader.problem(&name, &Violation::UnknownField);
+        } else if !["op", "kind"].contains(&name.as_str()) && !accepted.contains(&name.as_str()) {
+            let op = op.unwrap_or_default();
+            reader.problem(&name, &Violation::Other(format!("is not possible with {op}")));
+        }
+    }
+    match (command, kind) {
+        (Some(command), Some(kind)) if reader.problems.is_empty() => {
+            let data = match reader.members.remove("data") {
+                Some(Value::Object(data)) => data,
+                _ => Map::new(),
+            };
+            Ok((Operation { command, scope: Scope::write(kind), precondition: None }, data))
+        }
+        _ => Err(reader.problems),
+    }
+}
+
+/// The command of an operation; `None` if it has problems.
+fn command(
+    reader: &mut Reader,
+    op: Option<&str>,
+    kind: Option<Kind>,
+    now: Timestamp,
+) -> Option<Command> {
+    let save = |target, input| Command::Save { target, draft: Box::new(input) };
+    match op? {
+        "create" => Some(save(SaveTarget::New, reader.data(kind, None)?)),
+        "upsert" => {
+            let found_by = reader.one_of("match", &Match::NAMES);
+            let input = reader.data(kind, found_by);
+            Some(save(found_by?.target(), input?))
+        }
+        "update" => {
+            let (key, version) = (reader.key(), reader.version());
+            let input = reader.data(kind, None);
+            Some(save(SaveTarget::Existing { key: key?, version }, input?))
+        }
+        op => {
+            let (key, version) = (reader.key(), reader.version());
+            Some(match op {
+                "archive" => archive::command(key?, version, Some(now)),
+                "unarchive" => archive::command(key?, version, None),
+                _ => Command::Delete { kind: kind?, key: key?, version },
+            })
+        }
+    }
+}
+
+fn split(parsed: Vec<ParsedOperation>) -> (Vec<Operation>, Vec<Entry>) {
+    let mut operations = Vec::with_capacity(parsed.len());
+    let entries = parsed.into_iter().map(|parsed| {
+        let (operation, data) = parsed?;
+        operations.push(operation);
+        Ok(data)
+    });
+    let entries = entries.collect();
+    (operations, entries)
+}
+
+/// Rejects a request if one of its operations cannot be read.
+fn reject_invalid(entries: &[Entry]) -> Result<(), HttpError> {
+    let invalid = entries.iter().enumerate().filter_map(|(index, entry)| {
+        let problems = entry.as_ref().err()?;
+        Some(HttpError::bad_body(problems.clone()).within(&format!("/{index}")))
+    });
+    invalid.reduce(HttpError::and).map_or(Ok(()), Err)
+}
+
+/// The error of an operation, with pointers into the body.
+fn operation_error(index: usize, error: DomainError, data: &Map<String, Value>) -> HttpError {
+    let place = match &error {
+        DomainError::Invalid(_) => "/data",
+        DomainError::NotFound { .. } => "/key",
+        DomainError::Conflict { .. } => "/ifVersion",
+        _ => "",
+    };
+    rejection(error, data).within(&format!("/{index}{place}"))
+}
+
+/// The response to an atomic request of which operations failed. All of them were readable.
+fn all_errors(entries: &[Entry], errors: Vec<(usize, DomainError)>) -> HttpError {
+    let empty = Map::new();
+    let errors = errors.into_iter().map(|(index, error)| {
+        let data = entries.get(index).and_then(|entry| entry.as_ref().ok()).unwrap_or(&empty);
+        operation_error(index, error, data)
+    });
+    let first = errors.reduce(HttpError::and);
+    first.unwrap_or_else(|| HttpError::internal("rejected without an error"))
+}
+
+/// The results as they are kept for a repeated request: the counts, then a line for each.
+fn render(entries: &[Entry], results: &[OperationResult]) -> Vec<u8> {
+    let mut results = results.iter();
+    let (mut applied, mut failed) = (0, 0);
+    let mut lines = Vec::with_capacity(entries.len() * 160);
+    for (index, entry) in entries.iter().enumerate() {
+        let result = match entry {
+            Ok(data) => match results.next() {
+                Some(Ok(outcome)) => Ok(outcome),
+                Some(Err(error)) => Err(operation_error(index, error.clone(), data)),
+                None => break,
+            },
+            Err(problems) => {
+                Err(HttpError::bad_body(problems.clone()).within(&format!("/{index}")))
+            }
+        };
+        let line = match result {
+            Ok(outcome) => {
+                applied += 1;
+                json!({
+                    "index": index,
+                    "status": effect_name(outcome.effect),
+                    "id": outcome.id,
+                    "reference": outcome.reference,
+                    "version": match outcome.effect {
+                        OperationEffect::Deleted => None,
+                        _ => outcome.version,
+                    },
+                })
+            }
+            Err(error) => {
+                failed += 1;
+                json!({ "index": index, "status": "failed", "id": null, "reference": null,
+                    "version": null, "error": error.into_body() })
+            }
+        };
+        lines.extend_from_slice(line.to_string().as_bytes());
+        lines.push(b'\n');
+    }
+    let mut kept = format!("\"applied\":{applied},\"failed\":{failed}\n").into_bytes();
+    kept.append(&mut lines);
+    kept
+}
+
+/// The results as JSON, or as NDJSON if the client accepts that.
+fn response(headers: &HeaderMap, kept: &[u8]) -> Response {
+    let end = kept.iter().position(|byte| *byte == b'\n').unwrap_or(kept.len());
+    let (counts, lines) = kept.split_at(end);
+    let lines = lines.get(1..).unwrap_or_default();
+    let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
+    if accept.is_some_and(|accept| accept.contains(NDJSON)) {
+        return with_type(NDJSON, lines.to_vec());
+    }
+    let lines: Vec<&[u8]> = lines.split(|byte| *byte == b'\n').filter(|l| !l.is_empty()).collect();
+    let body = [b"{", counts, b",\"results\":[", &lines.join(&b','), b"]}"].concat();
+    with_type(JSON, body)
+}
+
+fn with_type(media_type: &'static str, body: Vec<u8>) -> Response {
+    let mut response = Response::new(Body::from(body));
+    let media_type = HeaderValue::from_static(media_type);
+    response.headers_mut().insert(header::CONTENT_TYPE, media_type);
+    response
+}

@@ -1,0 +1,33 @@
+//! Errors as problem details (RFC 9457), which the OGC API uses instead of the body of the API.
+
+use super::error::ErrorBody;
+use axum::{
+    body::Body,
+    http::{HeaderValue, header},
+    response::Response,
+};
+use serde::Serialize;
+
+/// The media type of problem details.
+const PROBLEM: HeaderValue = HeaderValue::from_static("application/problem+json");
+
+#[derive(Serialize)]
+struct Problem<'a> {
+    title: &'a str,
+    status: u16,
+    detail: &'a str,
+}
+
+/// The same response, with problem details if it is an error with the body of the API.
+pub(super) fn with_problem_details(mut response: Response) -> Response {
+    let Some(document) = response.extensions_mut().remove::<ErrorBody>() else { return response };
+    let problem =
+        Problem { title: document.error, status: document.status_code, detail: &document.message };
+    // A struct of a number and strings always serializes.
+    *response.body_mut() = Body::from(serde_json::to_vec(&problem).unwrap_or_default());
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, PROBLEM);
+    // That of the other body.
+    headers.remove(header::CONTENT_LENGTH);
+    response
+}

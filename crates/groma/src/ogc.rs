@@ -1,0 +1,102 @@
+//! The OGC API at `/ogc` on the Geo API's listener: layers and, read-only, records as collections of
+//! features, for GIS clients.
+//!
+//! Collections of layers count against the rate limit of maps, those of records against that of the API.
+
+mod bbox;
+mod collections;
+mod crs;
+mod item_query;
+mod items;
+mod landing;
+mod layer_items;
+mod links;
+mod openapi;
+mod page;
+mod parameters;
+mod record_items;
+mod time_range;
+
+use crate::{
+    settings::Settings,
+    token_auth::{Access, Authenticated, Caller, TokenAuth, TokenAuthState},
+};
+use axum::{
+    Extension, Router,
+    extract::{Path, RawQuery, State},
+    routing::get,
+};
+use groma_domain::{Kind, Scope};
+use groma_store::Store;
+use std::sync::Arc;
+
+/// What the handlers share.
+pub(crate) struct Ogc {
+    store: Store,
+    token_auth: Arc<TokenAuth>,
+    /// The URL of the landing page.
+    url: String,
+}
+
+pub(crate) type OgcState = Arc<Ogc>;
+
+impl Ogc {
+    pub(crate) fn new(settings: &Settings, store: Store, token_auth: Arc<TokenAuth>) -> Self {
+        let url = format!("{}/ogc", settings.server.geo_public_url().trim_end_matches('/'));
+        Self { store, token_auth, url }
+    }
+}
+
+impl TokenAuthState for OgcState {
+    fn token_auth(&self) -> &TokenAuth {
+        &self.token_auth
+    }
+}
+
+/// A handler on a route within the rate limit of maps.
+fn map_route<H>(handler: H) -> Authenticated<H> {
+    Authenticated { scope: None, access: Access::Map, handler }
+}
+
+pub(crate) fn router(ogc: &OgcState) -> Router {
+    let mut router = Router::new()
+        .route("/ogc", get(map_route(landing::get_landing_page)))
+        .route("/ogc/", get(map_route(landing::get_landing_page)))
+        .route("/ogc/conformance", get(map_route(landing::get_conformance)))
+        .route("/ogc/api", get(openapi::get_document))
+        .route("/ogc/collections", get(map_route(collections::list_collections)))
+        .route("/ogc/collections/{collection}", get(map_route(collections::get_layer)))
+        .route("/ogc/collections/{collection}/items", get(map_route(layer_items::list_items)))
+        .route("/ogc/collections/{collection}/items/{item}", get(map_route(layer_items::get_item)));
+    for kind in Kind::ALL {
+        router = record_routes(router, kind);
+    }
+    router.with_state(ogc.clone())
+}
+
+/// The routes of a collection of records. They take precedence over those of layers.
+fn record_routes(router: Router<OgcState>, kind: Kind) -> Router<OgcState> {
+    let path = format!("/ogc/collections/{}", kind.plural());
+    let collection = move |State(ogc): State<OgcState>, RawQuery(query): RawQuery, options| async move {
+        collections::get_records(&ogc, kind, query.as_deref(), options)
+    };
+    let items =
+        move |State(ogc), Extension(caller): Extension<Caller>, RawQuery(query), options| {
+            record_items::list_items(ogc, caller, kind, query, options)
+        };
+    let item =
+        move |State(ogc),
+              Extension(caller): Extension<Caller>,
+              Path(item),
+              RawQuery(query),
+              options| { record_items::get_item(ogc, caller, kind, item, query, options) };
+    let scope = Some(Scope::read(kind));
+    let access = Access::MapRecords;
+    router
+        .route(&path, get(Authenticated { scope, access, handler: collection }))
+        .route(&format!("{path}/items"), get(Authenticated { scope, access, handler: items }))
+        .route(
+            &format!("{path}/items/{{item}}"),
+            get(Authenticated { scope, access, handler: item }),
+        )
+}

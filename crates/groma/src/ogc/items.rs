@@ -1,0 +1,169 @@
+//! Responses with items: pages, which are sent while they are read, and single items.
+
+use super::{
+    Ogc,
+    crs::{CONTENT_CRS, ItemCrs},
+    item_query::ItemQuery,
+    links::{JSON, Link},
+    page::PageWriter,
+};
+use crate::{
+    clock,
+    http::{HttpError, ResponseOptions},
+};
+use axum::{http::HeaderValue, response::Response};
+use bytes::Bytes;
+use futures_util::{StreamExt, stream};
+use groma_geo::geojson::GEOJSON;
+use serde::Serialize;
+use std::{future::Future, io};
+
+/// What the items of a page are read from.
+pub(super) trait ItemSource: Send + 'static {
+    /// Adds the next items to the page; false at the end of the collection.
+    fn advance(
+        &mut self,
+        page: PageWriter,
+    ) -> impl Future<Output = Result<(PageWriter, bool), HttpError>> + Send;
+
+    /// The number of all items.
+    fn total(&self) -> u64;
+}
+
+/// Sends a page of items.
+pub(super) async fn respond_page<S: ItemSource>(
+    ogc: &Ogc,
+    collection: &str,
+    source: S,
+    query: ItemQuery,
+    etag: Option<HeaderValue>,
+    options: ResponseOptions,
+) -> Result<Response, HttpError> {
+    let page = PageWriter::new(query.after, query.limit, query.is_filtered());
+    let content_crs = query.crs.header();
+    let url = format!("{}/collections/{collection}", ogc.url);
+    let mut body = Some(PageBody { source, page: Some(page), is_at_end: false, url, query });
+    // Before the response begins, an error still has a status.
+    let first = match body.as_mut() {
+        Some(body) => body.next().await?,
+        None => None,
+    };
+    let rest = stream::try_unfold(body.take(), async |body| {
+        let Some(mut body) = body else { return Ok(None) };
+        let part = body.next().await.map_err(|error| {
+            tracing::error!(?error, "a page of items ends early");
+            io::Error::other("the items cannot be read")
+        })?;
+        Ok(part.map(|part| (part, Some(body))))
+    });
+    let parts = stream::iter(first.map(Ok)).chain(rest);
+    let mut response = options.stream(GEOJSON, etag, parts);
+    response.headers_mut().insert(CONTENT_CRS, content_crs);
+    Ok(response)
+}
+
+/// The body of a page.
+struct PageBody<S> {
+    source: S,
+    /// `None` when everything is written.
+    page: Option<PageWriter>,
+    is_at_end: bool,
+    /// The URL of the collection.
+    url: String,
+    query: ItemQuery,
+}
+
+/// The members of a page after its features.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PageEnd {
+    number_returned: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    number_matched: Option<u64>,
+    time_stamp: String,
+    links: Vec<Link>,
+}
+
+impl<S: ItemSource> PageBody<S> {
+    /// The next part; `None` at the end.
+    async fn next(&mut self) -> Result<Option<Bytes>, HttpError> {
+        loop {
+            let Some(mut page) = self.page.take() else { return Ok(None) };
+            if self.is_at_end || page.is_complete() {
+                self.write_end(&mut page)?;
+                return Ok(Some(page.take()));
+            }
+            let returned = page.returned;
+            let (mut page, has_more) = self.source.advance(page).await?;
+            self.is_at_end = !has_more;
+            let is_last = self.is_at_end || page.is_complete();
+            let part = (page.returned > returned && !is_last).then(|| page.take());
+            self.page = Some(page);
+            if part.is_some() {
+                return Ok(part);
+            }
+        }
+    }
+
+    fn write_end(&self, page: &mut PageWriter) -> Result<(), HttpError> {
+        let items = format!("{}/items", self.url);
+        let address = |cursor: u64| match self
+            .query
+            .parameters
+            .query_string(Some(cursor).filter(|cursor| *cursor > 0))
+        {
+            query if query.is_empty() => items.clone(),
+            query => format!("{items}?{query}"),
+        };
+        let mut links = vec![
+            Link::new("self", GEOJSON, address(page.after), "This page"),
+            Link::new("collection", JSON, &self.url, "The collection"),
+        ];
+        if page.has_more {
+            links.push(Link::new("next", GEOJSON, address(page.last), "The next page"));
+        }
+        let end = PageEnd {
+            number_returned: page.returned,
+            number_matched: page.number_matched(self.source.total()),
+            time_stamp: clock::now().to_string(),
+            links,
+        };
+        page.append(b"],");
+        page.append(&members(&end)?);
+        Ok(())
+    }
+}
+
+/// Sends one item. `feature` is its GeoJSON Feature, which gets links.
+pub(super) fn respond_item(
+    ogc: &Ogc,
+    collection: &str,
+    (id, mut feature): (&str, Vec<u8>),
+    crs: &ItemCrs,
+    options: ResponseOptions,
+) -> Result<Response, HttpError> {
+    #[derive(Serialize)]
+    struct ItemEnd {
+        links: [Link; 2],
+    }
+    let url = format!("{}/collections/{collection}", ogc.url);
+    let links = [
+        Link::new("self", GEOJSON, format!("{url}/items/{id}"), "This item"),
+        Link::new("collection", JSON, url, "The collection"),
+    ];
+    // The closing brace.
+    feature.pop();
+    feature.push(b',');
+    feature.extend_from_slice(&members(&ItemEnd { links })?);
+    let mut response = options.text(GEOJSON, feature);
+    response.headers_mut().insert(CONTENT_CRS, crs.header());
+    Ok(response)
+}
+
+/// The members of an object as JSON, with its closing brace but without the opening one.
+fn members(object: &impl Serialize) -> Result<Vec<u8>, HttpError> {
+    let mut json =
+        serde_json::to_vec(object).map_err(|error| HttpError::internal(error.to_string()))?;
+    json.remove(0);
+    Ok(json)
+}

@@ -1,0 +1,57 @@
+//! The landing page and the declaration of conformance.
+
+use super::{
+    OgcState,
+    links::{JSON, Link, OPENAPI},
+    parameters::Parameters,
+};
+use crate::http::{HttpError, ResponseOptions};
+use axum::{
+    extract::{RawQuery, State},
+    response::Response,
+};
+use serde_json::{Value, json};
+
+/// The conformance classes that this API fulfils, all of them completely.
+const CONFORMANCE_CLASSES: [&str; 4] = [
+    "http://www.opengis.net/spec/ogcapi-features-1/1.0/conf/core",
+    "http://www.opengis.net/spec/ogcapi-features-1/1.0/conf/oas30",
+    "http://www.opengis.net/spec/ogcapi-features-1/1.0/conf/geojson",
+    "http://www.opengis.net/spec/ogcapi-features-2/1.0/conf/crs",
+];
+
+/// `/ogc`
+pub(super) async fn get_landing_page(
+    State(ogc): State<OgcState>,
+    RawQuery(query): RawQuery,
+    options: ResponseOptions,
+) -> Result<Response, HttpError> {
+    Parameters::parse(query.as_deref(), &["f"])?;
+    let url = &ogc.url;
+    let links = [
+        Link::new("self", JSON, url, "This page"),
+        Link::new("service-desc", OPENAPI, format!("{url}/api"), "The API as OpenAPI document"),
+        Link::new("conformance", JSON, format!("{url}/conformance"), "Conformance classes"),
+        Link::new("data", JSON, format!("{url}/collections"), "Collections"),
+    ];
+    let description = "Layers and records of a workspace as collections of features";
+    json_response(&json!({ "title": "Groma", "description": description, "links": links }), options)
+}
+
+/// `/ogc/conformance`
+pub(super) async fn get_conformance(
+    RawQuery(query): RawQuery,
+    options: ResponseOptions,
+) -> Result<Response, HttpError> {
+    Parameters::parse(query.as_deref(), &["f"])?;
+    json_response(&json!({ "conformsTo": CONFORMANCE_CLASSES }), options)
+}
+
+/// A response with a small document.
+pub(super) fn json_response(
+    document: &Value,
+    options: ResponseOptions,
+) -> Result<Response, HttpError> {
+    let body = serde_json::to_vec(document);
+    Ok(options.json(body.map_err(|error| HttpError::internal(error.to_string()))?))
+}

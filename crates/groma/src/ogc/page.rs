@@ -1,0 +1,104 @@
+//! A page of items, written while they are read.
+
+use bytes::Bytes;
+use std::mem;
+
+/// Up to this number, the matches of a filter are counted.
+pub(super) const COUNT_LIMIT: u64 = 10_000;
+
+/// The features of a page as far as they are written.
+pub(super) struct PageWriter {
+    /// The page begins after this position.
+    pub(super) after: u64,
+    limit: u32,
+    is_filtered: bool,
+    /// The matching items that were read.
+    pub(super) matched: u64,
+    pub(super) returned: u32,
+    /// The position of the last item of the page.
+    pub(super) last: u64,
+    /// Whether there are items after the page.
+    pub(super) has_more: bool,
+    out: Vec<u8>,
+}
+
+impl PageWriter {
+    pub(super) fn new(after: u64, limit: u32, is_filtered: bool) -> Self {
+        let out = b"{\"type\":\"FeatureCollection\",\"features\":[".to_vec();
+        Self {
+            after,
+            limit,
+            is_filtered,
+            matched: 0,
+            returned: 0,
+            last: after,
+            has_more: false,
+            out,
+        }
+    }
+
+    /// The position after which to read. A filtered collection is read from its beginning, to count matches.
+    pub(super) fn start(&self) -> u64 {
+        if self.is_filtered { 0 } else { self.after }
+    }
+
+    /// How many items to read next, at most `chunk`.
+    pub(super) fn wanted(&self, chunk: u32) -> u32 {
+        match self.is_filtered {
+            true => chunk,
+            // One more shows whether there is another page.
+            false => (self.limit - self.returned + 1).min(chunk),
+        }
+    }
+
+    /// Adds the next item that matches.
+    pub(super) fn add<E>(
+        &mut self,
+        position: u64,
+        write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.matched += 1;
+        if position <= self.after {
+            return Ok(());
+        }
+        if self.returned == self.limit {
+            self.has_more = true;
+            return Ok(());
+        }
+        if self.returned > 0 {
+            self.out.push(b',');
+        }
+        write(&mut self.out)?;
+        self.returned += 1;
+        self.last = position;
+        Ok(())
+    }
+
+    /// Whether the items before the page need not be read any more.
+    pub(super) fn has_counted(&self) -> bool {
+        self.matched > COUNT_LIMIT
+    }
+
+    /// Whether the items that were not read do not matter.
+    pub(super) fn is_complete(&self) -> bool {
+        self.has_more && (!self.is_filtered || self.has_counted())
+    }
+
+    /// The number of all matches, if it is known at the end; `total` is the number of all items.
+    pub(super) fn number_matched(&self, total: u64) -> Option<u64> {
+        match self.is_filtered {
+            true => (!self.has_counted()).then_some(self.matched),
+            false => Some(total.max(self.returned.into())),
+        }
+    }
+
+    /// Appends bytes that are not an item.
+    pub(super) fn append(&mut self, bytes: &[u8]) {
+        self.out.extend_from_slice(bytes);
+    }
+
+    /// What was written since the last call.
+    pub(super) fn take(&mut self) -> Bytes {
+        mem::take(&mut self.out).into()
+    }
+}
