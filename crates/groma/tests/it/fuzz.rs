@@ -8,6 +8,7 @@
 //! Inputs come from proptest, which also minimizes failures. A coverage-guided fuzzer would need an
 //! instrumented build and so a nightly toolchain.
 
+mod automation;
 mod harness;
 mod writes;
 
@@ -38,6 +39,19 @@ fn is_accepted(response: &Response, errors: &[u16]) -> bool {
         response.error(response.status);
     }
     false
+}
+
+/// A query with the characters that a URL cannot contain percent-encoded, as every client does; `None` if it is
+/// too long for a request target.
+fn percent_encode_query(query: &[u8]) -> Option<String> {
+    let encode = |byte: &u8| match byte {
+        b'!' | b'$'..=b';' | b'=' | b'?'..=b'_' | b'a'..=b'z' | b'~' => {
+            char::from(*byte).to_string()
+        }
+        byte => format!("%{byte:02X}"),
+    };
+    let sent: String = query.iter().map(encode).collect();
+    (sent.len() <= 8_000).then_some(sent)
 }
 
 fn post_geojson(server: &TestServer, token: &str, body: &[u8]) -> Response {
@@ -262,20 +276,7 @@ fn list_parameters_and_tile_paths_break_nothing() {
         400,
         |corpus| changed(corpus, &words),
         |query| {
-            // Characters that a URL cannot contain are percent-encoded, as every client does.
-            let sent: String = query
-                .iter()
-                .map(|byte| match byte {
-                    b'!' | b'$'..=b';' | b'=' | b'?'..=b'_' | b'a'..=b'z' | b'~' => {
-                        char::from(*byte).to_string()
-                    }
-                    byte => format!("%{byte:02X}"),
-                })
-                .collect();
-            // HTTP accepts no longer request target.
-            if sent.len() > 8_000 {
-                return;
-            }
+            let Some(sent) = percent_encode_query(query) else { return };
             for list in ["folders", "statuses"] {
                 let response =
                     server.main().get_raw(format!("{API}/{list}?{sent}").as_bytes(), &token);
