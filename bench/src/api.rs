@@ -1,6 +1,7 @@
 //! The public API as programs use it: writes, bulk writes and the change feed, over HTTP on both engines.
 
 mod feed;
+mod lists;
 mod stream;
 mod writes;
 
@@ -34,7 +35,8 @@ pub(crate) async fn run(profile: &Profile) -> Result<Part> {
          at a time. fdatasync: sequential appends of 4 KB with a sync each. Streams: {} clients of {} tokens \
          follow {} changes per round at 100 per second, timed from the moment the PATCH is sent to the arrival of \
          the event at each client. Feed: one consumer reads the changes of the loaded records in pages of 1,000 and \
-         parses the JSON.",
+         parses the JSON. Lists: one request at a time for a page of 50 of the loaded folders, of which at most \
+         10,000 match.",
         number(profile.tokens as f64),
         number(FOLDERS as f64),
         number(writes::OPERATIONS as f64),
@@ -75,9 +77,10 @@ async fn write(profile: &Profile, part: &mut Part, engine: &Engine, database: &s
     stream::measure(profile, part, engine, &server, &tokens).await
 }
 
-/// Reads a database with this number of changes.
+/// Reads the feed and lists of a database with this number of changes.
 fn read(part: &mut Part, engine: &Engine, database: &str, changes: u64) -> Result {
     let server = Server::start(database)?;
     let token = server.create_token()?;
-    feed::measure(part, engine, &server, &token, changes)
+    feed::measure(part, engine, &server, &token, changes)?;
+    lists::measure(part, engine, &server, &token)
 }

@@ -243,7 +243,7 @@ const PLACES: [&str; 12] = [
     "Beaulieu",
     "Orgelet",
 ];
-const JOB_TYPES: [&str; 8] = [
+pub(crate) const JOB_TYPES: [&str; 8] = [
     "boundary survey",
     "as-built plan",
     "topographic survey",
