@@ -21,9 +21,8 @@ pub(super) fn measure(part: &mut Part, engine: &Engine, server: &Server, token: 
     let owner_and_tag = |n: usize| {
         format!("owner=field.crew.{}@example.test&tag={}&sort=name", n % 40, tag(n / 40))
     };
-    let term_and_client = |n: usize| {
-        format!("term={}&clientName=Town%20council&sort=-updatedAt", 100 + n * 37 % 900)
-    };
+    let term_and_client =
+        |n: usize| format!("term={}&clientName=Town%20council&sort=-updatedAt", 100 + n * 37 % 900);
     for (name, query) in [
         ("owner and tag, by name", &owner_and_tag as &dyn Fn(usize) -> String),
         ("term and client, last changed first", &term_and_client),

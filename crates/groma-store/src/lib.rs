@@ -12,6 +12,7 @@
 mod actor;
 mod engine;
 mod error;
+mod list_pages;
 mod precondition;
 mod secret_encryption;
 mod security_log;
@@ -64,13 +65,14 @@ pub use layers::{
     FeatureTablePage, FeatureTableQuery, GeometryEdit, LayerFeature, NewGeometries, NewLayer,
     PostOutcome, PropertyCondition, Tile,
 };
+pub use list_pages::{Page, PageCursors};
 pub use mail::{MAIL_LEASE_MILLIS, Mail, MailKind, MailOutcome, NewMail};
 pub use precondition::Precondition;
 pub use records::{
     BatchOutcome, COUNT_LIMIT, Change, Command, CommandOutcome, ExportedRecord, Label, MonthHours,
-    Operation, OperationBatch, OperationEffect, OperationOutcome, OperationResult, Page,
-    PageCursors, PersonWorkload, RecordCount, RecordPage, RecordQuery, ReservedReferences,
-    Responder, SaveTarget, Sort, SortColumn, StatusFilter, StatusTarget, WORK_LIMIT, Workload,
+    Operation, OperationBatch, OperationEffect, OperationOutcome, OperationResult, PersonWorkload,
+    RecordCount, RecordPage, RecordQuery, ReservedReferences, Responder, SaveTarget, Sort,
+    SortColumn, StatusFilter, StatusTarget, WORK_LIMIT, Workload,
 };
 pub use saved_views::{NewSavedView, SavedView};
 pub use secret_encryption::{EncryptionKey, EncryptionKeys};

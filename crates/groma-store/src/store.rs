@@ -586,8 +586,8 @@ impl Store {
             pub async fn endpoint(&self, workspace: WorkspaceId, endpoint: EndpointId) -> Result<EndpointHealth>;
             /// Deliveries of an endpoint, newest first.
             pub async fn deliveries(&self, workspace: WorkspaceId, filter: DeliveryFilter) -> Result<Vec<DeliveryRow>>;
-            /// How many deliveries of an endpoint there are, whatever the limit of the filter.
-            pub async fn count_deliveries(&self, workspace: WorkspaceId, filter: DeliveryFilter) -> Result<u64>;
+            /// A page of the deliveries of an endpoint, newest first; without a cursor, the one that the filter names.
+            pub async fn delivery_page(&self, workspace: WorkspaceId, filter: DeliveryFilter, cursor: Option<&str>, now: Timestamp) -> Result<Page>;
             /// One delivery with its body and every attempt.
             pub async fn delivery(&self, workspace: WorkspaceId, delivery: DeliveryId) -> Result<DeliveryDetail>;
             /// Sends a delivery again: if it waits, it is due now; if it has ended, its schedule starts over.

@@ -5,7 +5,6 @@
 //! engines. [`exact`] writes those of the API, whose pages, order and counts are always exact.
 
 mod conditions;
-mod cursor;
 mod dialect;
 #[cfg(test)]
 mod every_statement;
@@ -15,8 +14,6 @@ mod plan;
 mod sort;
 
 pub(super) use conditions::{Filter, Parameter};
-pub(crate) use cursor::ListCursors;
-pub(super) use cursor::{Cursor, SortKey, SortValue};
 pub(crate) use dialect::Dialect;
 #[cfg(test)]
 pub(crate) use every_statement::every_statement;

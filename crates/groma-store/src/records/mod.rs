@@ -31,6 +31,7 @@ pub(crate) use unlinked_features::{DeletedLinks, UnlinkedFeatures};
 use crate::{
     Result,
     engine::{Engine, dispatch},
+    list_pages::Page,
     people::PeopleCache,
     webhooks::{WebhookContext, WebhookTx},
 };
@@ -42,70 +43,11 @@ use groma_domain::{
     reference::Key,
     time::Date,
 };
-use list_queries::{ExactPage, ListCursors, SortKey};
+use list_queries::ExactPage;
 use operations::ExecuteBatch;
 use page_index::PageIndexCache;
 use std::sync::Arc;
 use uuid::Uuid;
-
-/// Documents of a page of a list.
-pub struct Page {
-    /// The public documents.
-    pub documents: Vec<Vec<u8>>,
-    /// How many items the whole list has.
-    pub total: u64,
-    /// Where the pages around it are, if it was found by a cursor.
-    pub cursors: Option<PageCursors>,
-}
-
-/// The cursors of the pages around a page.
-pub struct PageCursors {
-    /// The page before, if there may be one.
-    pub previous: Option<String>,
-    /// The next page, if there may be one.
-    pub next: Option<String>,
-    /// The last page.
-    pub last: String,
-}
-
-impl Page {
-    pub(crate) fn new(documents: Vec<Vec<u8>>, total: u64) -> Self {
-        Self { documents, total, cursors: None }
-    }
-
-    /// The page of a list that was read whole. Each item has a number, by which the list is sorted, and
-    /// `document` renders it. `list` names the list.
-    pub fn of<T>(
-        workspace: WorkspaceId,
-        list: &str,
-        items: &[(u64, T)],
-        params: &ListParams,
-        document: impl Fn(&T) -> Vec<u8>,
-    ) -> Result<Self> {
-        let render = |(_, item): &(u64, T)| document(item);
-        let (limit, total) = (params.limit as usize, items.len() as u64);
-        let Some(cursor) = &params.cursor else {
-            let skip = usize::try_from(params.offset()).unwrap_or(usize::MAX);
-            return Ok(Self::new(items.iter().skip(skip).take(limit).map(render).collect(), total));
-        };
-        let cursors = ListCursors::new(workspace, list);
-        let cursor = cursors.decode(cursor, |value| value.is_none())?;
-        let beside = cursor.beside.as_ref().map(|key| key.position);
-        let found: Vec<_> = match cursor.is_backward {
-            true => {
-                let before = |(number, _): &&(u64, T)| beside.is_none_or(|key| *number < key);
-                items.iter().rev().filter(before).take(limit + 1).collect()
-            }
-            false => {
-                let after = |(number, _): &&(u64, T)| beside.is_none_or(|key| *number > key);
-                items.iter().filter(after).take(limit + 1).collect()
-            }
-        };
-        let keys = found.iter().map(|(position, _)| SortKey { value: None, position: *position });
-        let documents = found.iter().map(|item| render(item)).collect();
-        Ok(cursors.page(&cursor, params.limit, total, keys.collect(), documents))
-    }
-}
 
 /// A value that records share, such as a client or a tag.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -107,6 +107,8 @@ pub struct DeliveryFilter {
     pub until: Option<Timestamp>,
     /// Before this one, to continue a list.
     pub before: Option<DeliveryId>,
+    /// After this one.
+    pub after: Option<DeliveryId>,
     /// How many at most.
     pub limit: u32,
     /// How many to leave out first.
@@ -125,6 +127,7 @@ impl DeliveryFilter {
             since: None,
             until: None,
             before: None,
+            after: None,
             limit: 50,
             offset: 0,
         }
@@ -146,6 +149,10 @@ impl DeliveryFilter {
     /// The first and the last id in the range, both included. Ids rise with time.
     pub(crate) fn bounds(&self) -> (Uuid, Uuid) {
         let least = self.since.map_or(Uuid::nil(), |since| first_id(since).0);
+        let least = match self.after {
+            Some(after) => least.max(Uuid::from_u128(after.0.as_u128().saturating_add(1))),
+            None => least,
+        };
         let most = self.until.map_or(Uuid::max(), |until| first_id(until).0);
         let most = match self.before {
             Some(before) => most.min(Uuid::from_u128(before.0.as_u128().saturating_sub(1))),

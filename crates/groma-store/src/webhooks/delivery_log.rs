@@ -13,6 +13,7 @@ use crate::{
     audit_log::NewAuditEntry,
     engine::{dispatch, impl_work},
     idempotency::{self, Outcome},
+    list_pages::{ListCursors, Page, SortKey, SortValue},
     secret_encryption::SecretsToEncrypt,
 };
 use groma_domain::{
@@ -31,6 +32,14 @@ pub struct RedeliverySince {
     pub status: DeliveryStatus,
     /// When they were created, at the earliest.
     pub since: Timestamp,
+}
+
+/// The delivery that a cursor is beside.
+fn delivery_of(value: Option<&SortValue>) -> Option<DeliveryId> {
+    match value {
+        Some(SortValue::Text(id)) => id.parse().ok(),
+        _ => None,
+    }
 }
 
 fn delivery_not_found(delivery: DeliveryId) -> DomainError {
@@ -71,8 +80,46 @@ impl Webhooks {
         dispatch!(&self.engine, deliveries(workspace, filter))
     }
 
+    /// A page of the deliveries of an endpoint, newest first; without a cursor, the one that the filter names.
+    pub(crate) async fn delivery_page(
+        &self,
+        workspace: WorkspaceId,
+        mut filter: DeliveryFilter,
+        cursor: Option<&str>,
+        now: Timestamp,
+    ) -> Result<Page> {
+        let total = self.count_deliveries(workspace, filter.clone()).await?;
+        let cursors = ListCursors::new(workspace, &format!("deliveries {}", filter.endpoint));
+        let place = cursor.map(|text| cursors.decode(text, |value| delivery_of(value).is_some()));
+        let (place, limit) = (place.transpose()?, filter.limit);
+        if let Some(place) = &place {
+            let beside = place.beside.as_ref().and_then(|key| delivery_of(key.value.as_ref()));
+            // One more shows whether there is another page.
+            (filter.limit, filter.offset) = (limit + 1, 0);
+            if place.is_backward {
+                // The page ends at the cursor. What is created from now on does not move it.
+                (filter.after, filter.until) = (beside, Some(now));
+                let newer = self.count_deliveries(workspace, filter.clone()).await?;
+                filter.offset = newer.saturating_sub(u64::from(filter.limit));
+            } else {
+                filter.before = beside;
+            }
+        }
+        let mut rows = self.deliveries(workspace, filter).await?;
+        if place.as_ref().is_some_and(|place| place.is_backward) {
+            rows.reverse();
+        }
+        let documents = rows.iter().map(|row| serde_json::to_vec(&row.document()));
+        let documents = documents.collect::<serde_json::Result<_>>()?;
+        let Some(place) = place else { return Ok(Page::new(documents, total)) };
+        let keys = rows
+            .iter()
+            .map(|row| SortKey { value: Some(SortValue::Text(row.id.to_string())), position: 0 });
+        Ok(cursors.page(&place, limit, total, keys.collect(), documents))
+    }
+
     /// How many deliveries of an endpoint there are, whatever the limit of the filter.
-    pub(crate) async fn count_deliveries(
+    async fn count_deliveries(
         &self,
         workspace: WorkspaceId,
         filter: DeliveryFilter,

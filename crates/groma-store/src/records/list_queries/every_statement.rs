@@ -1,9 +1,10 @@
 //! Every statement that a list query can produce, for a test to prepare.
 
 use super::{
-    Cursor, Dialect, ExactOrder, ExactPlan, Plan, Reading, RecordQuery, Sort, SortColumn, SortKey,
-    SortValue, StatusFilter, candidates,
+    Dialect, ExactOrder, ExactPlan, Plan, Reading, RecordQuery, Sort, SortColumn, StatusFilter,
+    candidates,
 };
+use crate::list_pages::{Cursor, SortKey, SortValue};
 use groma_domain::{
     Kind, PersonId, RecordId, SearchTerm, StatusId, Timestamp, record::Priority, time::Date,
 };

@@ -6,10 +6,12 @@
 use super::{
     RecordQuery, Sort, SortColumn, StatusFilter,
     conditions::{Builder, Filter, Parameter},
-    cursor::{Cursor, SortKey, SortValue},
     dialect::Dialect,
 };
-use crate::engine::kind_number;
+use crate::{
+    engine::kind_number,
+    list_pages::{Cursor, SortKey, SortValue},
+};
 use groma_domain::{Kind, record::Priority};
 
 /// Up to this many matches are collected and sorted.

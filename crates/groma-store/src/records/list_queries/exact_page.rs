@@ -1,13 +1,9 @@
 //! A page of an exact list, and the cursors of the pages around it.
 
-use super::{
-    RecordQuery,
-    cursor::{Cursor, ListCursors, SortKey},
-    exact::ExactOrder,
-};
+use super::{RecordQuery, exact::ExactOrder};
 use crate::{
     Result,
-    records::{Page, PageCursors},
+    list_pages::{Cursor, ListCursors, Page, SortKey},
 };
 use groma_domain::WorkspaceId;
 
@@ -55,44 +51,5 @@ impl ExactPage {
             None => Page { documents, total, cursors: None },
             Some(cursor) => self.cursors.page(cursor, self.query.limit, total, keys, documents),
         }
-    }
-}
-
-impl ListCursors {
-    /// The page at a cursor, from the items read in its direction: up to one more than `limit`.
-    pub(in crate::records) fn page(
-        &self,
-        cursor: &Cursor,
-        limit: u32,
-        total: u64,
-        mut keys: Vec<SortKey>,
-        mut documents: Vec<Vec<u8>>,
-    ) -> Page {
-        let has_more = keys.len() > limit as usize;
-        keys.truncate(limit as usize);
-        documents.truncate(limit as usize);
-        if cursor.is_backward {
-            keys.reverse();
-            documents.reverse();
-        }
-        let encode = |beside, is_backward| self.encode(&Cursor { beside, is_backward });
-        // What lies behind a cursor beside a record is that record, at least.
-        let is_beside = cursor.beside.is_some();
-        let (has_previous, has_next) = match cursor.is_backward {
-            true => (has_more, is_beside),
-            false => (is_beside, has_more),
-        };
-        let mut keys = keys.into_iter();
-        let (first, last) = (keys.next(), keys.next_back());
-        let last = last.or_else(|| first.clone());
-        let cursors = PageCursors {
-            previous: has_previous.then(|| encode(first, true)),
-            next: has_next.then(|| match last {
-                Some(last) => encode(Some(last), false),
-                None => String::new(),
-            }),
-            last: encode(None, true),
-        };
-        Page { documents, total, cursors: Some(cursors) }
     }
 }

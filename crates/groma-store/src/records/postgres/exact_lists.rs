@@ -7,11 +7,12 @@ use crate::{
         int,
         postgres::{Param, Postgres, unsigned},
     },
+    list_pages::{Page, SortKey, SortValue},
     records::{
-        Page, RecordCaches, SortColumn,
+        RecordCaches, SortColumn,
         list_queries::{
-            Dialect, ExactOrder, ExactPage, ExactPlan, FEW, FoundRecord, Reading, SortKey,
-            SortValue, can_match, candidates,
+            Dialect, ExactOrder, ExactPage, ExactPlan, FEW, FoundRecord, Reading, can_match,
+            candidates,
         },
     },
 };

@@ -7,8 +7,9 @@ use crate::{
         int, kind_number,
         postgres::{Postgres, escape_like, unsigned},
     },
+    list_pages::Page,
     people,
-    records::{ExportedRecord, Page, RecordCaches},
+    records::{ExportedRecord, RecordCaches},
 };
 use bytes::Bytes;
 use groma_domain::{

@@ -7,12 +7,13 @@ use crate::{
         int,
         sqlite::{Snapshot, Sqlite, bytes, position_of, row_key},
     },
+    list_pages::{Cursor, Page, SortKey, SortValue},
     people,
     records::{
-        Page, RecordCaches,
+        RecordCaches,
         list_queries::{
-            Cursor, Dialect, ExactOrder, ExactPage, ExactPlan, FEW, Filter, FoundRecord, Reading,
-            RecordQuery, SortKey, SortValue, can_match, candidates,
+            Dialect, ExactOrder, ExactPage, ExactPlan, FEW, Filter, FoundRecord, Reading,
+            RecordQuery, can_match, candidates,
         },
     },
 };

@@ -7,8 +7,9 @@ use crate::{
         int, kind_number,
         sqlite::{Snapshot, Sqlite, bytes, key_range, position_of, row_key},
     },
+    list_pages::Page,
     people,
-    records::{ExportedRecord, Page, RecordCaches},
+    records::{ExportedRecord, RecordCaches},
 };
 use bytes::Bytes;
 use groma_domain::{

@@ -13,6 +13,7 @@ use crate::{
         params::{DeliveryPath, KeyPath, ListQuery, parse_query},
         records::JsonRequest,
     },
+    clock,
     http::{HttpError, ResponseOptions},
     token_auth::Caller,
 };
@@ -28,7 +29,7 @@ use groma_domain::{
     webhook::{DeliveryDocument, DeliveryStatus},
 };
 use groma_store::{
-    AttemptRow, DeliveryDetail, DeliveryFilter, Outcome, Page, RedeliverySince, redelivered,
+    AttemptRow, DeliveryDetail, DeliveryFilter, Outcome, RedeliverySince, redelivered,
 };
 use serde::Serialize;
 use serde_json::{Map, Value, value::RawValue};
@@ -74,10 +75,6 @@ pub(in crate::api) async fn list_webhook_deliveries(
     administrator(&caller)?;
     let parsed = parse_filters(list.query());
     let (status, event) = parsed.map_err(|problem| HttpError::bad_parameter(&problem))?;
-    if list.params.cursor.is_some() {
-        let problem = FieldError::new("cursor", "is not available for deliveries; use page");
-        return Err(HttpError::bad_parameter(&problem));
-    }
     let filter = DeliveryFilter {
         status,
         event,
@@ -85,12 +82,9 @@ pub(in crate::api) async fn list_webhook_deliveries(
         offset: list.params.offset(),
         ..DeliveryFilter::of(endpoint_id(&path)?)
     };
-    let workspace = caller.token.workspace;
-    let rows = api.store.deliveries(workspace, filter.clone()).await?;
-    let total = api.store.count_deliveries(workspace, filter).await?;
-    let documents = rows.iter().map(|row| serde_json::to_vec(&row.document()));
-    let documents = documents.collect::<Result<_, _>>().map_err(not_json)?;
-    list.respond(&api.public_url, &Page { documents, total, cursors: None }, options)
+    let (workspace, cursor) = (caller.token.workspace, list.params.cursor.as_deref());
+    let page = api.store.delivery_page(workspace, filter, cursor, clock::now()).await?;
+    list.respond(&api.public_url, &page, options)
 }
 
 fn parse_filters(query: &str) -> Result<(Option<DeliveryStatus>, Option<Event>), FieldError> {

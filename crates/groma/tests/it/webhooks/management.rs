@@ -309,7 +309,38 @@ fn deliveries_are_filtered_by_status_and_event_in_pages(engine: Engine) {
         "status must be one of waiting, delivered, failed, cancelled"
     );
     list("?event=folder.moved").error(400);
+    let ids: Vec<_> = all["content"].as_array().unwrap().iter().map(|d| d["id"].clone()).collect();
+    let follow = |relation: &str| {
+        let (mut found, mut query) = (Vec::new(), "?limit=2&cursor=".to_owned());
+        if relation == "prev" {
+            query = link(&list(&query), "last").unwrap();
+        }
+        loop {
+            let page = list(&query);
+            found.push(page.column("id"));
+            match link(&page, relation) {
+                Some(next) => query = next,
+                None => return found,
+            }
+        }
+    };
+    let [first, second, third] = &ids[..] else { panic!("{ids:?}") };
+    assert_eq!(follow("next"), [[first, second].to_vec(), vec![third]].map(texts));
+    assert_eq!(follow("prev"), [[second, third].to_vec(), vec![first]].map(texts));
+    list("?cursor=x").error(400);
     list("?event=folder.created&event=folder.created").error(400);
+}
+
+fn texts(values: Vec<&Value>) -> Vec<String> {
+    values.into_iter().map(|value| value.as_str().unwrap().to_owned()).collect()
+}
+
+/// The query of the link with a relation.
+fn link(page: &Response, relation: &str) -> Option<String> {
+    let links = page.header("link").unwrap();
+    let found = links.split(", ").find(|link| link.ends_with(&format!("rel=\"{relation}\"")))?;
+    let url = found.split(['<', '>']).nth(1).unwrap();
+    Some(url[url.find('?').unwrap()..].to_owned())
 }
 
 fn one_delivery_is_sent_again(engine: Engine) {

@@ -12,24 +12,24 @@ const MAX_POSITION: u64 = i64::MAX as u64;
 
 /// A place in a list.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
-pub(in crate::records) struct Cursor {
+pub(crate) struct Cursor {
     /// The record beside it; `None` at the beginning or the end of the list.
-    pub(in crate::records) beside: Option<SortKey>,
+    pub(crate) beside: Option<SortKey>,
     /// Whether the page ends here, instead of beginning here.
-    pub(in crate::records) is_backward: bool,
+    pub(crate) is_backward: bool,
 }
 
 /// What decides the order of a record.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-pub(in crate::records) struct SortKey {
+pub(crate) struct SortKey {
     /// Its value in the column of the order. `None` if it has none, and in the order of creation.
-    pub(in crate::records) value: Option<SortValue>,
-    pub(in crate::records) position: u64,
+    pub(crate) value: Option<SortValue>,
+    pub(crate) position: u64,
 }
 
 /// A value that records are sorted by.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-pub(in crate::records) enum SortValue {
+pub(crate) enum SortValue {
     Integer(i64),
     #[serde(with = "bits")]
     Number(f64),
@@ -63,7 +63,7 @@ impl ListCursors {
         Self { tag }
     }
 
-    pub(in crate::records) fn encode(&self, cursor: &Cursor) -> String {
+    pub(crate) fn encode(&self, cursor: &Cursor) -> String {
         let mut bytes = self.tag.to_vec();
         // Plain data always serializes.
         bytes.extend(serde_json::to_vec(cursor).unwrap_or_default());
@@ -72,7 +72,7 @@ impl ListCursors {
 
     /// The place that a client sent; empty is the beginning. `is_value` tells whether the column of the order
     /// can have a value.
-    pub(in crate::records) fn decode(
+    pub(crate) fn decode(
         &self,
         text: &str,
         is_value: impl Fn(Option<&SortValue>) -> bool,
