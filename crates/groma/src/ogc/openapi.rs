@@ -4,9 +4,13 @@ use super::{
     OgcState,
     item_query::{DEFAULT_LIMIT, MAX_LIMIT},
     links::OPENAPI,
+    openapi_writes,
     parameters::Parameters,
 };
-use crate::http::{HttpError, ResponseOptions};
+use crate::{
+    http::{HttpError, ResponseOptions},
+    tiles::MEDIA_TYPE,
+};
 use axum::{
     extract::{RawQuery, State},
     response::Response,
@@ -39,6 +43,8 @@ fn document(url: &str) -> Value {
         "tags": [
             { "name": "Capabilities", "description": "What this API offers" },
             { "name": "Data", "description": "Features" },
+            { "name": "Tiles", "description": "Vector tiles of layers" },
+            { "name": "Styles", "description": "Styles of layers" },
         ],
         "paths": paths(),
         "components": {
@@ -78,12 +84,47 @@ fn paths() -> Value {
             "FeatureCollection",
             &["f", "limit", "cursor", "bbox", "bbox-crs", "crs", "datetime"],
         ),
+        "/tileMatrixSets":
+            get("getTileMatrixSets", "Tiles", "The tile matrix sets", json, "Document", &["f"]),
+        "/tileMatrixSets/WebMercatorQuad": get(
+            "getTileMatrixSet",
+            "Tiles",
+            "The tile matrix set WebMercatorQuad",
+            json,
+            "Document",
+            &["f"],
+        ),
+        "/collections/{collectionId}/tiles":
+            get("getTilesets", "Tiles", "The tilesets of a layer", json, "Document", &["f"]),
+        "/collections/{collectionId}/tiles/WebMercatorQuad":
+            get("getTileset", "Tiles", "The tileset of a layer", json, "Document", &["f"]),
+        "/collections/{collectionId}/tiles/WebMercatorQuad/{tileMatrix}/{tileRow}/{tileCol}":
+            get("getTile", "Tiles", "A vector tile", MEDIA_TYPE, "Tile", &[]),
+        "/collections/{collectionId}/styles":
+            get("getStyles", "Styles", "The styles of a layer", json, "Document", &[]),
+        "/collections/{collectionId}/styles/default": get(
+            "getStyle",
+            "Styles",
+            "A MapLibre style, or with `f=qml` a QGIS style",
+            "application/vnd.mapbox.style+json",
+            "Document",
+            &["styleFormat"],
+        ),
         "/collections/{collectionId}/items/{featureId}":
             get("getFeature", "Data", "A feature", GEOJSON, "Feature", &["f", "crs"]),
     });
     paths["/collections/{collectionId}"]["parameters"] = collection.clone();
     paths["/collections/{collectionId}/items"]["parameters"] = collection;
     paths["/collections/{collectionId}/items/{featureId}"]["parameters"] = item;
+    let tile = ["collectionId", "tileMatrix", "tileRow", "tileCol"].map(parameter);
+    for (path, item) in paths.as_object_mut().into_iter().flatten() {
+        if path.contains("{tileMatrix}") {
+            item["parameters"] = json!(tile);
+        } else if path.contains("/tiles") || path.contains("/styles") {
+            item["parameters"] = json!([parameter("collectionId")]);
+        }
+    }
+    openapi_writes::add_to(&mut paths);
     paths
 }
 
@@ -143,13 +184,17 @@ fn parameters() -> Value {
     let limit = json!({
         "type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT,
     });
-    json!({
+    let mut parameters = json!({
         "collectionId": in_path(
             "collectionId",
             "Slug or ID of a layer, or `folders`, `assignments`, `expenses` or `budgets`",
         ),
         "featureId": in_path("featureId", "ID of a feature"),
-        "f": in_query("f", "Format of the response", json!({ "type": "string", "enum": ["json", "geojson"] })),
+        "tileMatrix": in_path("tileMatrix", "Zoom"),
+        "tileRow": in_path("tileRow", "Row, from the north"),
+        "tileCol": in_path("tileCol", "Column, from the west"),
+        "styleFormat": in_query("f", "Format of the style", json!({ "type": "string", "enum": ["mapbox", "qml"] })),
+        "f": in_query("f", "Format of the response", json!({ "type": "string", "enum": ["json", "geojson", "html"] })),
         "limit": in_query("limit", "Most features of a page", limit),
         "cursor": in_query("cursor", "Where the page begins, from the link to the next page", json!({ "type": "string" })),
         "bbox": in_query("bbox", "Only features that meet this box", numbers),
@@ -160,14 +205,16 @@ fn parameters() -> Value {
             "Only features that last changed at this time or in this interval",
             json!({ "type": "string" }),
         ),
-    })
+    });
+    openapi_writes::add_parameters(&mut parameters);
+    parameters
 }
 
 fn schemas() -> Value {
     let links = json!({ "type": "array", "items": schema("Link") });
     let text = json!({ "type": "string" });
     let texts = json!({ "type": "array", "items": { "type": "string" } });
-    json!({
+    let mut schemas = json!({
         "Link": {
             "type": "object",
             "required": ["href", "rel"],
@@ -222,10 +269,20 @@ fn schemas() -> Value {
                 "links": links,
             },
         },
+        "Document": { "type": "object" },
+        "Tile": { "type": "string", "format": "binary" },
         "Problem": {
             "type": "object",
             "required": ["title", "status", "detail"],
-            "properties": { "title": text, "status": { "type": "integer" }, "detail": text },
+            "properties": {
+                "title": text, "status": { "type": "integer" }, "detail": text,
+                "errors": {
+                    "type": "array",
+                    "items": { "type": "object", "properties": { "detail": text, "pointer": text } },
+                },
+            },
         },
-    })
+    });
+    openapi_writes::add_schemas(&mut schemas);
+    schemas
 }

@@ -1,9 +1,13 @@
 //! The OGC API: its resources, pages of items, reference systems, and records as items.
 
 mod crs;
+mod editing;
 mod items;
+mod locking;
+mod pages;
 mod records;
 mod resources;
+mod tiles;
 
 use super::{Map, collection, feature, point, square};
 use groma_testkit::{Engine, Response};
