@@ -6,6 +6,9 @@
 mod bbox;
 mod collections;
 mod crs;
+mod cursor;
+mod fields;
+mod filter;
 mod item_query;
 mod items;
 mod landing;
@@ -15,6 +18,9 @@ mod openapi;
 mod page;
 mod parameters;
 mod record_items;
+mod schemas;
+mod sort;
+mod sorted_items;
 mod time_range;
 
 use crate::{
@@ -28,6 +34,7 @@ use axum::{
 };
 use groma_domain::{Kind, Scope};
 use groma_store::Store;
+use schemas::FieldSchema;
 use std::sync::Arc;
 
 /// What the handlers share.
@@ -68,6 +75,13 @@ pub(crate) fn router(ogc: &OgcState) -> Router {
         .route("/ogc/collections/{collection}", get(map_route(collections::get_layer)))
         .route("/ogc/collections/{collection}/items", get(map_route(layer_items::list_items)))
         .route("/ogc/collections/{collection}/items/{item}", get(map_route(layer_items::get_item)));
+    for schema in FieldSchema::ALL {
+        let handler = move |ogc, caller, collection, query, options| {
+            schemas::get_of_layer(schema, ogc, caller, collection, query, options)
+        };
+        let path = format!("/ogc/collections/{{collection}}/{}", schema.name());
+        router = router.route(&path, get(map_route(handler)));
+    }
     for kind in Kind::ALL {
         router = record_routes(router, kind);
     }
@@ -77,8 +91,12 @@ pub(crate) fn router(ogc: &OgcState) -> Router {
 /// The routes of a collection of records. They take precedence over those of layers.
 fn record_routes(router: Router<OgcState>, kind: Kind) -> Router<OgcState> {
     let path = format!("/ogc/collections/{}", kind.plural());
-    let collection = move |State(ogc): State<OgcState>, RawQuery(query): RawQuery, options| async move {
-        collections::get_records(&ogc, kind, query.as_deref(), options)
+    let collection = move |State(ogc): State<OgcState>,
+                           Extension(caller): Extension<Caller>,
+                           RawQuery(query): RawQuery,
+                           options| async move {
+        let workspace = caller.token.workspace;
+        collections::get_records(&ogc, workspace, kind, query.as_deref(), options).await
     };
     let items =
         move |State(ogc), Extension(caller): Extension<Caller>, RawQuery(query), options| {
@@ -92,6 +110,14 @@ fn record_routes(router: Router<OgcState>, kind: Kind) -> Router<OgcState> {
               options| { record_items::get_item(ogc, caller, kind, item, query, options) };
     let scope = Some(Scope::read(kind));
     let access = Access::MapRecords;
+    let mut router = router;
+    for schema in FieldSchema::ALL {
+        let handler = move |State(ogc): State<OgcState>, RawQuery(query): RawQuery, options| async move {
+            schemas::get_of_records(schema, &ogc, kind, query.as_deref(), options)
+        };
+        let path = format!("{path}/{}", schema.name());
+        router = router.route(&path, get(Authenticated { scope, access, handler }));
+    }
     router
         .route(&path, get(Authenticated { scope, access, handler: collection }))
         .route(&format!("{path}/items"), get(Authenticated { scope, access, handler: items }))

@@ -1,9 +1,9 @@
 //! The reference systems of coordinates in requests and responses, with the axis order of their authority.
 
-use super::parameters::invalid;
+use super::{Ogc, parameters::invalid};
 use crate::http::HttpError;
 use axum::http::{HeaderName, HeaderValue};
-use groma_domain::layer::LayerCrs;
+use groma_domain::{WorkspaceId, layer::LayerCrs, workspace::OfferedCrs};
 use groma_geo::{Bbox, Crs, Geometry};
 use std::borrow::Cow;
 
@@ -16,9 +16,31 @@ const COMMON_CODES: [u32; 2] = [4326, 3857];
 
 pub(super) const CONTENT_CRS: HeaderName = HeaderName::from_static("content-crs");
 
+/// The systems that a collection offers besides the common ones: its own, and those of the workspace.
+#[derive(Clone)]
+pub(super) struct CollectionCrs {
+    own: LayerCrs,
+    of_workspace: OfferedCrs,
+}
+
+impl CollectionCrs {
+    pub(super) async fn of(
+        ogc: &Ogc,
+        workspace: WorkspaceId,
+        own: LayerCrs,
+    ) -> Result<Self, HttpError> {
+        Ok(Self { own, of_workspace: ogc.store.offered_crs(workspace).await? })
+    }
+
+    /// Those of another collection of the workspace.
+    pub(super) fn with_own(&self, own: LayerCrs) -> Self {
+        Self { own, of_workspace: self.of_workspace.clone() }
+    }
+}
+
 /// The URIs of the systems that a collection offers.
-pub(super) fn offered(own: LayerCrs) -> Vec<String> {
-    let codes = own.code().into_iter().chain(COMMON_CODES);
+pub(super) fn offered(crs: &CollectionCrs) -> Vec<String> {
+    let codes = crs.own.code().into_iter().chain(COMMON_CODES).chain(crs.of_workspace.iter());
     let mut uris = vec![CRS84.to_owned()];
     for uri in codes.map(|code| format!("{EPSG}{code}")) {
         if !uris.contains(&uri) {
@@ -51,10 +73,10 @@ impl ItemCrs {
     pub(super) fn parse(
         parameter: &str,
         value: Option<&str>,
-        own: LayerCrs,
+        crs: &CollectionCrs,
     ) -> Result<Self, HttpError> {
         let Some(value) = value else { return Ok(Self::crs84()) };
-        let offered = offered(own);
+        let offered = offered(crs);
         let name =
             value.trim_matches(['[', ']']).to_ascii_lowercase().replacen("https:", "http:", 1);
         let is_named = |uri: &&String| {
@@ -77,6 +99,10 @@ impl ItemCrs {
     pub(super) fn header(&self) -> HeaderValue {
         // A URI is always a valid header value.
         HeaderValue::try_from(format!("<{}>", self.uri)).unwrap_or(HeaderValue::from_static(""))
+    }
+
+    pub(super) fn is_northing_first(&self) -> bool {
+        self.is_northing_first
     }
 
     pub(super) fn uri(&self) -> &str {

@@ -8,6 +8,7 @@
 //! Inputs come from proptest, which also minimizes failures. A coverage-guided fuzzer would need an
 //! instrumented build and so a nightly toolchain.
 
+mod filters;
 mod harness;
 mod writes;
 

@@ -1,9 +1,13 @@
 //! The OGC API: its resources, pages of items, reference systems, and records as items.
 
 mod crs;
+mod filter_oracle;
+mod filters;
 mod items;
 mod records;
 mod resources;
+mod schemas;
+mod sorting;
 
 use super::{Map, collection, feature, point, square};
 use groma_testkit::{Engine, Response};
