@@ -101,6 +101,12 @@ impl Parser {
 #[derive(Default)]
 pub(crate) struct RawFields<'a>(pub(crate) Vec<(Cow<'a, str>, &'a RawValue)>);
 
+impl<'a> RawFields<'a> {
+    pub(crate) fn get(&self, name: &str) -> Option<&'a RawValue> {
+        self.0.iter().find(|(other, _)| other == name).map(|(_, raw)| *raw)
+    }
+}
+
 impl<'de: 'a, 'a> Deserialize<'de> for RawFields<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct RawFieldsVisitor;

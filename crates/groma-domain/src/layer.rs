@@ -101,6 +101,11 @@ impl LayerCrs {
         }
     }
 
+    /// The system of an EPSG code, which need not be supported.
+    pub(crate) fn of_code(code: u32) -> Self {
+        Self(Some(code))
+    }
+
     /// The EPSG code; `None` for CRS84.
     #[must_use]
     pub fn code(self) -> Option<u32> {

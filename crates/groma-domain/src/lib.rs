@@ -7,6 +7,7 @@
 //! returns a [`DomainError`], which knows nothing of HTTP.
 
 pub mod base_map;
+pub mod cql2;
 pub mod email;
 pub mod error;
 pub mod event;

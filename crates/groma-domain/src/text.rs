@@ -18,6 +18,22 @@ pub fn fold(text: &str) -> String {
     case_folded.nfkd().filter(|c| !is_combining_mark(*c)).collect()
 }
 
+/// Folds case, but keeps accents.
+pub(crate) fn fold_case(text: &str) -> String {
+    match text.is_ascii() {
+        true => text.to_ascii_lowercase(),
+        false => caseless::default_case_fold_str(text),
+    }
+}
+
+/// Removes accents, but keeps case.
+pub(crate) fn fold_accents(text: &str) -> String {
+    match text.is_ascii() {
+        true => text.to_owned(),
+        false => text.nfkd().filter(|c| !is_combining_mark(*c)).collect(),
+    }
+}
+
 /// The search text of a record: its searchable fields, folded and separated.
 pub(crate) fn search_text<'a>(fields: impl IntoIterator<Item = Option<&'a str>>) -> String {
     let mut text = String::new();

@@ -27,6 +27,7 @@ use groma_domain::{
     BaseMap, BaseMaps, Currency, DeliveryId, DomainError, Email, EndpointId, GeometryId,
     InvitationId, Kind, Layer, LayerId, ListParams, PasskeyId, Person, PersonId, RecordId, Role,
     SavedViewId, SessionId, StatusId, Timestamp, TokenId, UserId, WorkspaceId,
+    cql2::Candidates,
     geometry::UploadResult,
     layer::{LayerEdit, LayerKey, LayerSetup},
     rate_limit::RateLimitStatus,
@@ -36,9 +37,9 @@ use groma_domain::{
     time::Date,
     token::PresentedToken,
     webhook::{DeliveryDocument, Endpoint, SigningSecret},
-    workspace::{Workspace, WorkspaceName},
+    workspace::{OfferedCrs, Workspace, WorkspaceName},
 };
-use groma_geo::{Bbox, grid::TileId};
+use groma_geo::grid::TileId;
 use serde_json::{Map, Value};
 use std::{net::IpAddr, path::Path, sync::Arc, time::Duration};
 use uuid::Uuid;
@@ -287,6 +288,8 @@ impl Store {
             pub async fn requires_second_factor(&self, workspace: WorkspaceId) -> Result<bool>;
             /// How many days new tokens of a workspace are valid at most; `None` for no limit.
             pub async fn max_token_days(&self, workspace: WorkspaceId) -> Result<Option<u32>>;
+            /// The reference systems that the OGC API offers for every collection of a workspace.
+            pub async fn offered_crs(&self, workspace: WorkspaceId) -> Result<OfferedCrs>;
         }
 
         to self.base_maps {
@@ -403,8 +406,8 @@ impl Store {
             pub async fn features(&self, workspace: WorkspaceId, key: &LayerKey, after: u64, limit: u32) -> Result<Vec<LayerFeature>>;
             /// A page of the features of a layer; `None` when there is no such layer.
             pub async fn find_features(&self, workspace: WorkspaceId, key: &LayerKey, query: &FeatureQuery) -> Result<Option<FeaturePage>>;
-            /// A reader of the features after a position; `None` when there is no such layer. With a box, features outside it can be left out.
-            pub async fn read_features(&self, workspace: WorkspaceId, key: &LayerKey, bbox: Option<Bbox>, after: u64) -> Result<Option<FeatureReader>>;
+            /// A reader of the features after a position; `None` when there is no such layer. Features that are no candidates can be left out.
+            pub async fn read_features(&self, workspace: WorkspaceId, key: &LayerKey, candidates: &Candidates, after: u64) -> Result<Option<FeatureReader>>;
             /// A page of the features of a layer, filtered and sorted; `None` when there is no such layer.
             pub async fn feature_table(&self, workspace: WorkspaceId, key: &LayerKey, query: &FeatureTableQuery) -> Result<Option<FeatureTablePage>>;
             /// One geometry, with its layer.
@@ -434,6 +437,8 @@ impl Store {
             pub async fn require_second_factor(&self, workspace: WorkspaceId, actor: Actor, required: bool, now: Timestamp) -> Result<()>;
             /// Sets how many days new tokens of a workspace are valid at most; `None` for no limit.
             pub async fn set_max_token_days(&self, workspace: WorkspaceId, actor: Actor, days: Option<u32>, now: Timestamp) -> Result<()>;
+            /// Sets the reference systems that the OGC API offers for every collection of a workspace.
+            pub async fn set_offered_crs(&self, workspace: WorkspaceId, actor: Actor, crs: OfferedCrs, now: Timestamp) -> Result<()>;
             /// Deletes a workspace and everything in it. Its tokens end at once; its records are deleted in
             /// small steps.
             pub async fn delete_workspace(&self, workspace: WorkspaceId, actor: Actor, now: Timestamp) -> Result<()>;

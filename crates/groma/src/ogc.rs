@@ -7,6 +7,9 @@ mod bbox;
 mod collections;
 mod conditions;
 mod crs;
+mod cursor;
+mod fields;
+mod filter;
 mod item_query;
 mod items;
 mod landing;
@@ -20,6 +23,9 @@ mod page;
 mod parameters;
 mod qgis_style;
 mod record_items;
+mod schemas;
+mod sort;
+mod sorted_items;
 mod styles;
 mod tile_matrix_set;
 mod tiles;
@@ -40,6 +46,7 @@ use axum::{
 };
 use groma_domain::{Kind, Scope};
 use groma_store::Store;
+use schemas::FieldSchema;
 use std::sync::Arc;
 
 /// What the handlers share.
@@ -100,6 +107,13 @@ pub(crate) fn router(ogc: &OgcState) -> Router {
         .route("/ogc/collections/{collection}/styles/default", get(map_route(styles::get_style)))
         .route("/ogc/collections/{collection}/items", items_route())
         .route("/ogc/collections/{collection}/items/{item}", item_route());
+    for schema in FieldSchema::ALL {
+        let handler = move |ogc, caller, collection, query, options| {
+            schemas::get_of_layer(schema, ogc, caller, collection, query, options)
+        };
+        let path = format!("/ogc/collections/{{collection}}/{}", schema.name());
+        router = router.route(&path, get(map_route(handler)));
+    }
     for kind in Kind::ALL {
         router = record_routes(router, kind);
     }
@@ -139,8 +153,12 @@ fn item_route() -> MethodRouter<OgcState> {
 /// The routes of a collection of records. They take precedence over those of layers.
 fn record_routes(router: Router<OgcState>, kind: Kind) -> Router<OgcState> {
     let path = format!("/ogc/collections/{}", kind.plural());
-    let collection = move |State(ogc): State<OgcState>, RawQuery(query): RawQuery, options| async move {
-        collections::get_records(&ogc, kind, query.as_deref(), options)
+    let collection = move |State(ogc): State<OgcState>,
+                           Extension(caller): Extension<Caller>,
+                           RawQuery(query): RawQuery,
+                           options| async move {
+        let workspace = caller.token.workspace;
+        collections::get_records(&ogc, workspace, kind, query.as_deref(), options).await
     };
     let items =
         move |State(ogc), Extension(caller): Extension<Caller>, RawQuery(query), options| {
@@ -155,6 +173,14 @@ fn record_routes(router: Router<OgcState>, kind: Kind) -> Router<OgcState> {
     let scope = Some(Scope::read(kind));
     let access = Access::MapRecords;
     let options = || methods::Options(Authenticated { scope, access, handler: methods::read_only });
+    let mut router = router;
+    for schema in FieldSchema::ALL {
+        let handler = move |State(ogc): State<OgcState>, RawQuery(query): RawQuery, options| async move {
+            schemas::get_of_records(schema, &ogc, kind, query.as_deref(), options)
+        };
+        let path = format!("{path}/{}", schema.name());
+        router = router.route(&path, get(Authenticated { scope, access, handler }));
+    }
     router
         .route(&path, get(Authenticated { scope, access, handler: collection }))
         .route(

@@ -19,6 +19,8 @@ CREATE TABLE workspaces (
     -- A new random value whenever a webhook endpoint of the workspace changes.
     endpoints_version bigint NOT NULL DEFAULT 0,
     created_at bigint NOT NULL,
+    -- The EPSG codes of reference systems that the OGC API offers, separated by commas.
+    offered_crs text NOT NULL DEFAULT '',
     -- A JSON list.
     base_maps text NOT NULL DEFAULT '[]',
     -- How many days new tokens are valid at most; null for no limit.
@@ -391,6 +393,17 @@ CREATE INDEX features_by_folder ON features (workspace_id, folder_id) WHERE fold
 CREATE INDEX features_by_assignment ON features (workspace_id, assignment_id)
     WHERE assignment_id IS NOT NULL;
 CREATE INDEX features_geom ON features USING gist (geom);
+
+-- The values of declared fields, by keys that sort like the values. `field` is the number of the field in the
+-- state of the layer.
+CREATE TABLE feature_values (
+    workspace_id uuid NOT NULL,
+    layer bigint NOT NULL,
+    field bigint NOT NULL,
+    value bytea NOT NULL,
+    position bigint NOT NULL,
+    PRIMARY KEY (workspace_id, layer, field, value, position)
+);
 
 -- The bounding box of each run of 1,024 features, from which a layer's bounds are recomputed when a feature
 -- is removed.

@@ -15,6 +15,8 @@ CREATE TABLE workspaces (
     -- A new random value whenever a webhook endpoint of the workspace changes.
     endpoints_version INTEGER NOT NULL DEFAULT 0,
     created_at INTEGER NOT NULL,
+    -- The EPSG codes of reference systems that the OGC API offers, separated by commas.
+    offered_crs TEXT NOT NULL DEFAULT '',
     -- A JSON list.
     base_maps TEXT NOT NULL DEFAULT '[]',
     -- How many days new tokens are valid at most; null for no limit.
@@ -316,6 +318,16 @@ CREATE TABLE feature_keys (
     external_id TEXT NOT NULL,
     position INTEGER NOT NULL,
     PRIMARY KEY (layer, external_id)
+) STRICT, WITHOUT ROWID;
+
+-- The values of declared fields, by keys that sort like the values. `field` is the number of the field in the
+-- state of the layer.
+CREATE TABLE feature_values (
+    layer INTEGER NOT NULL,
+    field INTEGER NOT NULL,
+    value BLOB NOT NULL,
+    position INTEGER NOT NULL,
+    PRIMARY KEY (layer, field, value, position)
 ) STRICT, WITHOUT ROWID;
 
 -- The bounding box of each run of 1,024 features, from which a layer's bounds are recomputed when a feature

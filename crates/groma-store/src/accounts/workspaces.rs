@@ -17,7 +17,7 @@ use groma_domain::{
     WorkspaceId,
     layer::LayerKey,
     status,
-    workspace::{Workspace, WorkspaceName},
+    workspace::{OfferedCrs, Workspace, WorkspaceName},
 };
 
 impl_work! {
@@ -26,6 +26,7 @@ impl_work! {
     ChangeWorkspace => Workspace;
     AuthorizeDeletion => ();
     SetMaxTokenDays => ();
+    SetOfferedCrs => ();
     RequireSecondFactor => ();
 }
 
@@ -73,6 +74,17 @@ impl Accounts {
         now: Timestamp,
     ) -> Result<()> {
         self.engine.transact(SetMaxTokenDays { workspace, actor, days, now }).await
+    }
+
+    /// Sets the reference systems that the OGC API offers for every collection of a workspace.
+    pub(crate) async fn set_offered_crs(
+        &self,
+        workspace: WorkspaceId,
+        actor: Actor,
+        crs: OfferedCrs,
+        now: Timestamp,
+    ) -> Result<()> {
+        self.engine.transact(SetOfferedCrs { workspace, actor, crs, now }).await
     }
 
     /// Sets whether only sessions with a second factor may use a workspace. Whoever requires one must have
@@ -263,6 +275,32 @@ impl SetMaxTokenDays {
         let (before, after) = (json(locked.max_token_days), json(days));
         let entry = entry(actor, now, "workspace.updated", workspace.0, before, after);
         tx.write_workspace(WorkspaceWrite::SetMaxTokenDays(workspace, days)).await?;
+        tx.log(workspace, entry).await
+    }
+}
+
+#[derive(Clone)]
+struct SetOfferedCrs {
+    workspace: WorkspaceId,
+    actor: Actor,
+    crs: OfferedCrs,
+    now: Timestamp,
+}
+
+impl SetOfferedCrs {
+    async fn run<T: AccountTx>(self, tx: &mut T) -> Result<()> {
+        let Self { workspace, actor, crs, now } = self;
+        let (locked, actor) = workspaces::authorize(tx, workspace, actor, now).await?;
+        actor.require(Permission::Administer)?;
+        if locked.offered_crs == crs {
+            return Ok(());
+        }
+        let json = |crs: &OfferedCrs| {
+            Some(serde_json::json!({ "offeredCrs": crs.to_string() }).to_string())
+        };
+        let (before, after) = (json(&locked.offered_crs), json(&crs));
+        let entry = entry(actor, now, "workspace.updated", workspace.0, before, after);
+        tx.write_workspace(WorkspaceWrite::SetOfferedCrs(workspace, crs)).await?;
         tx.log(workspace, entry).await
     }
 }

@@ -109,7 +109,7 @@ fn all() -> Vec<Table> {
             "workspaces",
             ids(&["id"])
                 + plain("no name name_key currency people_generation created_at endpoints_version")
-                + plain("base_maps max_token_days requires_second_factor"),
+                + plain("offered_crs base_maps max_token_days requires_second_factor"),
         ),
         Table::whole(
             "security_log",
@@ -178,6 +178,7 @@ fn all() -> Vec<Table> {
         ),
         Table::of_workspace("layers", plain("no") + ids(&["id"]) + plain("slug revision state")),
         features(),
+        Table::of_layer("feature_values", plain("field value position")),
         Table::of_layer("extents", plain("run west south east north")),
         Table::of_layer("tile_blocks", plain("tier centre position west north east south block")),
         Table::of_layer("large_tile_features", plain("position max_zoom shape")),

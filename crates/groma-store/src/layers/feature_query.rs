@@ -99,9 +99,24 @@ impl Layers {
         if let Some(folder) = query.folder {
             return Ok(Source::Link(Link::Folder(folder)));
         }
-        let Some(bbox) = query.bbox.filter(|bbox| is_small(*bbox, stored.layer.bounds)) else {
+        let Some(bbox) = query.bbox else { return Ok(Source::Layer) };
+        let Some(mut positions) = self.positions_in_box(workspace, stored, bbox).await? else {
             return Ok(Source::Layer);
         };
+        positions.retain(|position| *position > query.after);
+        Ok(Source::Positions(positions))
+    }
+
+    /// The positions of features that a box can contain, in order; `None` if the box is large.
+    pub(super) async fn positions_in_box(
+        &self,
+        workspace: WorkspaceId,
+        stored: &StoredLayer,
+        bbox: Bbox,
+    ) -> Result<Option<Vec<u64>>> {
+        if !is_small(bbox, stored.layer.bounds) {
+            return Ok(None);
+        }
         let mut positions = Vec::new();
         for area in grid_boxes(bbox) {
             let (no, ranges) = (stored.no, ranges_in_area(&stored.layer, area));
@@ -111,10 +126,9 @@ impl Layers {
                 positions.extend(found);
             }
         }
-        positions.retain(|position| *position > query.after);
         positions.sort_unstable();
         positions.dedup();
-        Ok(Source::Positions(positions))
+        Ok(Some(positions))
     }
 
     pub(super) async fn read_chunk(

@@ -2,7 +2,7 @@
 
 use super::{
     LayerTx, LayerWrite, NewLayer, StoredLayer, feature_events::EventWriter,
-    folder_boxes::update_folder_boxes,
+    folder_boxes::update_folder_boxes, value_index,
 };
 use crate::{
     Actor, Result,
@@ -90,6 +90,7 @@ impl ChangeLayer {
         let before = Some(&stored.layer);
         let entry = entry(actor, now, "layer.updated", layer.id, before, Some(&layer))?;
         tx.write_layers(workspace, vec![LayerWrite::Update(layer.clone())]).await?;
+        value_index::rebuild(tx, workspace, stored.no, (&stored.layer, &layer)).await?;
         tx.log(workspace, entry).await?;
         let events = EventWriter { locked: &locked, actor, now, webhooks: &webhooks };
         let change = LayerChange {

@@ -1,5 +1,6 @@
 //! Map layers: their features, the index that tiles are read from, and the tiles.
 
+mod candidates;
 mod declared_fields;
 mod feature_edit;
 mod feature_events;
@@ -20,6 +21,7 @@ mod property_filter;
 pub(crate) mod sqlite;
 mod tile_index;
 mod tiles;
+mod value_index;
 
 pub use feature_edit::GeometryEdit;
 pub use feature_query::{FeaturePage, FeatureQuery};
@@ -54,6 +56,7 @@ use posting::PostGeometries;
 use std::sync::Arc;
 use tile_index::TierRanges;
 use tiles::LayerCache;
+use value_index::IndexedValue;
 
 /// A feature of a layer.
 #[derive(Clone, Debug)]
@@ -375,6 +378,9 @@ pub(crate) enum LayerWrite {
     DeleteBlock { layer: u64, tier: u8, key: TierKey },
     SaveLargeFeature { layer: u64, position: u64, max_zoom: u8, shape: Vec<u8> },
     DeleteLargeFeature { layer: u64, position: u64 },
+    SaveValues { layer: u64, position: u64, values: Vec<IndexedValue> },
+    DeleteValues { layer: u64, position: u64, values: Vec<IndexedValue> },
+    DeleteFieldValues { layer: u64, field: u64 },
 }
 
 /// A layer as it is stored.

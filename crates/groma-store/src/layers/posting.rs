@@ -13,6 +13,7 @@ use super::{
     layer_stats::LayerStats,
     links::Links,
     tile_index::{IndexedShape, TileIndex},
+    value_index::ValueIndex,
 };
 use crate::{
     Actor, Error, Result,
@@ -137,6 +138,7 @@ pub(super) struct Posting<'t, T> {
     /// The layer's numbers of the spool's fields.
     fields: Vec<u32>,
     properties: PropertyCheck,
+    values: ValueIndex,
     /// How the boxes of folders grow; `None` if a geometry was removed and the box must be recomputed.
     folders: BTreeMap<RecordId, Option<Bbox>>,
     /// The stored features that were updated.
@@ -181,6 +183,7 @@ impl<'t, T: LayerTx> Posting<'t, T> {
                 notice_count: 0,
             },
             changes: FeatureChanges::default(),
+            values: ValueIndex::new(&stored.layer),
             stats: LayerStats::new(stored.layer),
             fields: Vec::new(),
             properties: PropertyCheck::default(),
@@ -202,6 +205,7 @@ impl<'t, T: LayerTx> Posting<'t, T> {
         let (mut names, reader) = features.read();
         self.properties = PropertyCheck::new(&self.stats.layer.declared_fields, &mut names);
         self.fields = names.iter().map(|name| self.stats.field_number(name) as u32).collect();
+        self.values.find_numbers(&self.stats.layer);
         reader
     }
 
@@ -256,10 +260,11 @@ impl<'t, T: LayerTx> Posting<'t, T> {
         }
         let (layer, position) = (self.layer, old.position);
         let external_id = old.external_id.clone();
-        let delete = LayerWrite::DeleteFeature { layer, position, external_id };
+        let mut writes = self.values.writes(layer, position, Some(&old.properties), None)?;
+        writes.push(LayerWrite::DeleteFeature { layer, position, external_id });
         let change =
             IndexChange { position, is_known: true, old: IndexedShape::of(geometry), new: None };
-        self.write_and_index(vec![delete], vec![change]).await
+        self.write_and_index(writes, vec![change]).await
     }
 
     async fn write_all(&mut self, features: FeatureSpool) -> Result<()> {
@@ -369,6 +374,9 @@ impl<'t, T: LayerTx> Posting<'t, T> {
             *grown = grown.map(|grown| grown.union(bbox));
         }
         let is_new = old.is_none();
+        let before = old.map(|old| old.properties.as_str());
+        let after = Some(feature.properties.as_str());
+        writes.extend(self.values.writes(self.layer, position, before, after)?);
         self.changes.add(FeatureChange {
             id,
             action: if is_new { EventAction::Created } else { EventAction::Updated },

@@ -11,7 +11,7 @@ use crate::{
 };
 use groma_domain::{
     DomainError, Timestamp, WorkspaceId,
-    workspace::{Workspace, WorkspaceName},
+    workspace::{OfferedCrs, Workspace, WorkspaceName},
 };
 
 /// How a command names a workspace.
@@ -31,6 +31,8 @@ pub(crate) struct LockedWorkspace {
     pub(crate) endpoints_version: i64,
     /// How many days new tokens are valid at most.
     pub(crate) max_token_days: Option<u32>,
+    /// The reference systems that the OGC API offers.
+    pub(crate) offered_crs: OfferedCrs,
 }
 
 /// A write to the workspaces table.
@@ -38,6 +40,7 @@ pub(crate) enum WorkspaceWrite {
     Insert(Workspace),
     Update(Workspace),
     SetMaxTokenDays(WorkspaceId, Option<u32>),
+    SetOfferedCrs(WorkspaceId, OfferedCrs),
     RequireSecondFactor(WorkspaceId, bool),
 }
 
@@ -112,6 +115,11 @@ impl Workspaces {
     /// How many days new tokens of a workspace are valid at most; `None` for no limit.
     pub(crate) async fn max_token_days(&self, workspace: WorkspaceId) -> Result<Option<u32>> {
         dispatch!(&self.engine, max_token_days(workspace))
+    }
+
+    /// The reference systems that the OGC API offers for every collection of a workspace.
+    pub(crate) async fn offered_crs(&self, workspace: WorkspaceId) -> Result<OfferedCrs> {
+        dispatch!(&self.engine, offered_crs(workspace))
     }
 
     /// Whether only sessions with a second factor may use a workspace.

@@ -12,16 +12,16 @@ use crate::{
 use groma_domain::{
     Currency, PersonId, Role, Timestamp, WorkspaceId,
     scope::Scopes,
-    workspace::{Workspace, WorkspaceName},
+    workspace::{OfferedCrs, Workspace, WorkspaceName},
 };
 use tokio_postgres::Row;
 use uuid::Uuid;
 
 statements! {
     LOCK_NAMES = "SELECT pg_advisory_xact_lock(7203012)";
-    LOCK_WORKSPACE = "SELECT id, name, currency, created_at, endpoints_version, max_token_days
+    LOCK_WORKSPACE = "SELECT id, name, currency, created_at, endpoints_version, max_token_days, offered_crs
         FROM workspaces WHERE id = $1 FOR UPDATE";
-    WORKSPACE = "SELECT id, name, currency, created_at, endpoints_version, max_token_days
+    WORKSPACE = "SELECT id, name, currency, created_at, endpoints_version, max_token_days, offered_crs
         FROM workspaces WHERE id = $1";
     RIGHTS_OF_MEMBER = "SELECT id, role, NULL, FALSE FROM people WHERE workspace_id = $1 AND id = $2";
     RIGHTS_OF_SESSION = "SELECT p.id, p.role, NULL, FALSE
@@ -41,6 +41,8 @@ statements! {
     SET_MAX_TOKEN_DAYS = "UPDATE workspaces SET max_token_days = $2 WHERE id = $1";
     SET_SECOND_FACTOR = "UPDATE workspaces SET requires_second_factor = $2 WHERE id = $1";
     REQUIRES_SECOND_FACTOR = "SELECT requires_second_factor FROM workspaces WHERE id = $1";
+    SET_OFFERED_CRS = "UPDATE workspaces SET offered_crs = $2 WHERE id = $1";
+    OFFERED_CRS = "SELECT offered_crs FROM workspaces WHERE id = $1";
     MAX_TOKEN_DAYS = "SELECT max_token_days FROM workspaces WHERE id = $1";
     DELETE_WORKSPACE = "DELETE FROM workspaces WHERE id = $1";
 }
@@ -59,6 +61,7 @@ impl WorkspaceTx for PostgresTransaction<'_> {
                 workspace: read_workspace(row)?,
                 endpoints_version: row.try_get(4)?,
                 max_token_days: read_days(row, 5)?,
+                offered_crs: OfferedCrs::from_codes(row.try_get(6)?),
             })
         };
         let found = row.as_ref().map(read).transpose()?;
@@ -112,6 +115,9 @@ impl WorkspaceTx for PostgresTransaction<'_> {
                 let days = days.and_then(|days| i32::try_from(days).ok());
                 (SET_MAX_TOKEN_DAYS, params![workspace.0, days])
             }
+            WorkspaceWrite::SetOfferedCrs(workspace, crs) => {
+                (SET_OFFERED_CRS, params![workspace.0, crs.codes()])
+            }
             WorkspaceWrite::RequireSecondFactor(workspace, required) => {
                 (SET_SECOND_FACTOR, params![workspace.0, required])
             }
@@ -140,6 +146,12 @@ pub(super) async fn max_token_days(
 ) -> Result<Option<u32>> {
     let rows = engine.rows(MAX_TOKEN_DAYS, &[&workspace.0]).await?;
     rows.first().map_or(Ok(None), |row| read_days(row, 0))
+}
+
+pub(super) async fn offered_crs(engine: &Postgres, workspace: WorkspaceId) -> Result<OfferedCrs> {
+    let rows = engine.rows(OFFERED_CRS, &[&workspace.0]).await?;
+    let read = |row: &Row| Ok(OfferedCrs::from_codes(row.try_get(0)?));
+    rows.first().map_or_else(|| Ok(OfferedCrs::default()), read)
 }
 
 pub(super) async fn requires_second_factor(

@@ -12,13 +12,13 @@ use crate::{
 use groma_domain::{
     Currency, PersonId, Role, Timestamp, WorkspaceId,
     scope::Scopes,
-    workspace::{Workspace, WorkspaceName},
+    workspace::{OfferedCrs, Workspace, WorkspaceName},
 };
 use rusqlite::{OptionalExtension, Row, params};
 use uuid::Uuid;
 
 statements! {
-    WORKSPACE = "SELECT id, name, currency, created_at, endpoints_version, max_token_days
+    WORKSPACE = "SELECT id, name, currency, created_at, endpoints_version, max_token_days, offered_crs
         FROM workspaces WHERE id = ?1";
     RIGHTS_OF_MEMBER = "SELECT id, role, NULL, 0 FROM people WHERE ws = ?1 AND id = ?2";
     RIGHTS_OF_SESSION = "SELECT p.id, p.role, NULL, 0
@@ -37,6 +37,8 @@ statements! {
     SET_MAX_TOKEN_DAYS = "UPDATE workspaces SET max_token_days = ?2 WHERE id = ?1";
     SET_SECOND_FACTOR = "UPDATE workspaces SET requires_second_factor = ?2 WHERE id = ?1";
     REQUIRES_SECOND_FACTOR = "SELECT requires_second_factor FROM workspaces WHERE id = ?1";
+    SET_OFFERED_CRS = "UPDATE workspaces SET offered_crs = ?2 WHERE id = ?1";
+    OFFERED_CRS = "SELECT offered_crs FROM workspaces WHERE id = ?1";
     MAX_TOKEN_DAYS = "SELECT max_token_days FROM workspaces WHERE id = ?1";
     DELETE_WORKSPACE = "DELETE FROM workspaces WHERE no = ?1";
 }
@@ -49,6 +51,7 @@ impl WorkspaceTx for SqliteTransaction<'_> {
                 workspace: read_workspace(row)?,
                 endpoints_version: row.get(4)?,
                 max_token_days: row.get(5)?,
+                offered_crs: OfferedCrs::from_codes(&row.get::<_, String>(6)?),
             })
         });
         Ok(found.optional()?)
@@ -96,6 +99,9 @@ impl WorkspaceTx for SqliteTransaction<'_> {
             WorkspaceWrite::SetMaxTokenDays(workspace, days) => {
                 self.execute(SET_MAX_TOKEN_DAYS, params![workspace.0, days])
             }
+            WorkspaceWrite::SetOfferedCrs(workspace, crs) => {
+                self.execute(SET_OFFERED_CRS, params![workspace.0, crs.codes()])
+            }
             WorkspaceWrite::RequireSecondFactor(workspace, required) => {
                 self.execute(SET_SECOND_FACTOR, params![workspace.0, required])
             }
@@ -112,6 +118,15 @@ pub(super) async fn max_token_days(engine: &Sqlite, workspace: WorkspaceId) -> R
         let mut statement = snapshot.prepare_cached(MAX_TOKEN_DAYS)?;
         let found = statement.query_row([workspace.0], |row| row.get(0));
         Ok(found.optional()?.flatten())
+    })
+}
+
+pub(super) async fn offered_crs(engine: &Sqlite, workspace: WorkspaceId) -> Result<OfferedCrs> {
+    engine.read(|snapshot| {
+        let mut statement = snapshot.prepare_cached(OFFERED_CRS)?;
+        let codes: Option<String> =
+            statement.query_row([workspace.0], |row| row.get(0)).optional()?;
+        Ok(codes.map(|codes| OfferedCrs::from_codes(&codes)).unwrap_or_default())
     })
 }
 

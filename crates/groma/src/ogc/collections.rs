@@ -1,11 +1,13 @@
 //! The list of collections, and single collections.
 
 use super::{
-    Ogc, OgcState, crs,
+    Ogc, OgcState,
+    crs::{self, CollectionCrs},
     landing::json_response,
     layer_items::layer_not_found,
-    links::{HTML, JSON, Link},
+    links::{HTML, JSON, Link, SCHEMA},
     parameters::Parameters,
+    schemas::FieldSchema,
     styles, tiles,
 };
 use crate::{
@@ -18,7 +20,7 @@ use axum::{
     response::Response,
 };
 use groma_domain::{
-    Kind, Layer, Scope,
+    Kind, Layer, Scope, WorkspaceId,
     layer::{LayerCrs, LayerKey},
 };
 use groma_geo::geojson::GEOJSON;
@@ -35,9 +37,10 @@ pub(super) async fn list_collections(
     let layers = ogc.store.all_layers(caller.token.workspace).await?;
     let scopes = caller.token.scopes;
     let kinds = Kind::ALL.into_iter().filter(|kind| scopes.contains(Scope::read(*kind)));
-    let layers = layers.iter().map(|layer| layer_document(&ogc, layer));
+    let crs = CollectionCrs::of(&ogc, caller.token.workspace, LayerCrs::CRS84).await?;
+    let layers = layers.iter().map(|layer| layer_document(&ogc, layer, &crs));
     let collections: Vec<Value> =
-        layers.chain(kinds.map(|kind| record_document(&ogc, kind))).collect();
+        layers.chain(kinds.map(|kind| record_document(&ogc, kind, &crs))).collect();
     let url = format!("{}/collections", ogc.url);
     let links = [Link::new("self", JSON, &url, "This list"), Link::page(&url)];
     json_response(&json!({ "links": links, "collections": collections }), options)
@@ -54,22 +57,26 @@ pub(super) async fn get_layer(
     let layer = ogc.store.layer(caller.token.workspace, &LayerKey::parse(&collection)).await?;
     let layer = layer.ok_or_else(|| layer_not_found(&collection))?;
     Parameters::parse(query.as_deref(), &["f"])?;
-    json_response(&layer_document(&ogc, &layer), options)
+    let crs = CollectionCrs::of(&ogc, caller.token.workspace, layer.crs).await?;
+    json_response(&layer_document(&ogc, &layer, &crs), options)
 }
 
 /// `/ogc/collections/{collection}` of records
-pub(super) fn get_records(
+pub(super) async fn get_records(
     ogc: &Ogc,
+    workspace: WorkspaceId,
     kind: Kind,
     query: Option<&str>,
     options: ResponseOptions,
 ) -> Result<Response, HttpError> {
     Parameters::parse(query, &["f"])?;
-    json_response(&record_document(ogc, kind), options)
+    let crs = CollectionCrs::of(ogc, workspace, LayerCrs::CRS84).await?;
+    json_response(&record_document(ogc, kind, &crs), options)
 }
 
-fn layer_document(ogc: &Ogc, layer: &Layer) -> Value {
-    let mut document = document(ogc, layer.slug.as_str(), &layer.name, layer.crs);
+fn layer_document(ogc: &Ogc, layer: &Layer, crs: &CollectionCrs) -> Value {
+    let crs = (layer.crs, crs.with_own(layer.crs));
+    let mut document = document(ogc, layer.slug.as_str(), &layer.name, &crs);
     let url = format!("{}/collections/{}", ogc.url, layer.slug.as_str());
     let links = [tiles::collection_link(&url), styles::collection_link(&url)];
     if let Some(list) = document["links"].as_array_mut() {
@@ -89,19 +96,19 @@ fn layer_document(ogc: &Ogc, layer: &Layer) -> Value {
     document
 }
 
-fn record_document(ogc: &Ogc, kind: Kind) -> Value {
+fn record_document(ogc: &Ogc, kind: Kind, crs: &CollectionCrs) -> Value {
     let (title, description) = match kind {
         Kind::Folder => ("Folders", "The folders, with the extent of their features"),
         Kind::Assignment => ("Assignments", "The assignments, with the extent of their folders"),
         Kind::Expense => ("Expenses", "The expenses, without geometries"),
         Kind::Budget => ("Budgets", "The budgets, without geometries"),
     };
-    let mut document = document(ogc, kind.plural(), title, LayerCrs::CRS84);
+    let mut document = document(ogc, kind.plural(), title, &(LayerCrs::CRS84, crs.clone()));
     document["description"] = json!(description);
     document
 }
 
-fn document(ogc: &Ogc, id: &str, title: &str, own: LayerCrs) -> Value {
+fn document(ogc: &Ogc, id: &str, title: &str, (own, crs): &(LayerCrs, CollectionCrs)) -> Value {
     let url = format!("{}/collections/{id}", ogc.url);
     let links = [
         Link::new("self", JSON, &url, "This collection"),
@@ -109,12 +116,16 @@ fn document(ogc: &Ogc, id: &str, title: &str, own: LayerCrs) -> Value {
         Link::new("items", GEOJSON, format!("{url}/items"), "The features of this collection"),
         Link::new("items", HTML, format!("{url}/items?f=html"), "The features as HTML"),
     ];
+    let schemas = FieldSchema::ALL.map(|schema| {
+        Link::new(schema.relation(), SCHEMA, format!("{url}/{}", schema.name()), schema.title())
+    });
+    let links: Vec<Link> = links.into_iter().chain(schemas).collect();
     json!({
         "id": id,
         "title": title,
         "itemType": "feature",
-        "crs": crs::offered(own),
-        "storageCrs": crs::storage_uri(own),
+        "crs": crs::offered(crs),
+        "storageCrs": crs::storage_uri(*own),
         "links": links,
     })
 }

@@ -1,6 +1,11 @@
 //! Conditions of changes, for optimistic locking: `If-Match` and `If-None-Match`.
 
-use super::{Ogc, crs, items::item_document, layer_items::feature_document};
+use super::{
+    Ogc,
+    crs::{self, CollectionCrs, ItemCrs},
+    items::item_document,
+    layer_items::feature_document,
+};
 use crate::http::{HttpError, IfMatch, IfNoneMatch};
 use axum::http::HeaderMap;
 use groma_domain::Layer;
@@ -10,6 +15,7 @@ use groma_store::{FeaturePrecondition, LayerFeature};
 /// reference system and encoding has its own.
 pub(super) fn precondition(
     ogc: &Ogc,
+    systems: &CollectionCrs,
     headers: &HeaderMap,
 ) -> Result<Option<FeaturePrecondition>, HttpError> {
     let if_match = IfMatch::parse(headers);
@@ -20,9 +26,9 @@ pub(super) fn precondition(
     if if_match.is_none() && if_none_match.is_none() {
         return Ok(None);
     }
-    let url = ogc.url.clone();
+    let (url, systems) = (ogc.url.clone(), systems.clone());
     Ok(Some(FeaturePrecondition::new(move |layer, feature| {
-        let current = representations(&url, layer, feature);
+        let current = representations(&url, &systems, layer, feature);
         let matches = |body: &Vec<u8>| if_match.as_ref().is_none_or(|one| one.matches(body));
         let excludes = |body: &Vec<u8>| if_none_match.as_ref().is_some_and(|one| one.matches(body));
         current.iter().any(matches) && !current.iter().any(excludes)
@@ -30,10 +36,15 @@ pub(super) fn precondition(
 }
 
 /// The representations of a feature, in every reference system that its layer offers.
-fn representations(url: &str, layer: &Layer, feature: &LayerFeature) -> Vec<Vec<u8>> {
-    let document = |crs: crs::ItemCrs| {
+fn representations(
+    url: &str,
+    systems: &CollectionCrs,
+    layer: &Layer,
+    feature: &LayerFeature,
+) -> Vec<Vec<u8>> {
+    let document = |crs: ItemCrs| {
         let document = feature_document(feature, layer, &crs).ok()?;
         item_document(url, layer.slug.as_str(), (&feature.id.to_string(), document)).ok()
     };
-    crs::all_offered(layer.crs).filter_map(document).collect()
+    crs::all_offered(systems).filter_map(document).collect()
 }

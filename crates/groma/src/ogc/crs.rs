@@ -1,9 +1,9 @@
 //! The reference systems of coordinates in requests and responses, with the axis order of their authority.
 
-use super::parameters::invalid;
+use super::{Ogc, parameters::invalid};
 use crate::http::HttpError;
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
-use groma_domain::layer::LayerCrs;
+use groma_domain::{WorkspaceId, layer::LayerCrs, workspace::OfferedCrs};
 use groma_geo::{Bbox, Crs, Geometry};
 use std::borrow::Cow;
 
@@ -16,9 +16,31 @@ const COMMON_CODES: [u32; 2] = [4326, 3857];
 
 pub(super) const CONTENT_CRS: HeaderName = HeaderName::from_static("content-crs");
 
+/// The systems that a collection offers besides the common ones: its own, and those of the workspace.
+#[derive(Clone)]
+pub(super) struct CollectionCrs {
+    own: LayerCrs,
+    of_workspace: OfferedCrs,
+}
+
+impl CollectionCrs {
+    pub(super) async fn of(
+        ogc: &Ogc,
+        workspace: WorkspaceId,
+        own: LayerCrs,
+    ) -> Result<Self, HttpError> {
+        Ok(Self { own, of_workspace: ogc.store.offered_crs(workspace).await? })
+    }
+
+    /// Those of another collection of the workspace.
+    pub(super) fn with_own(&self, own: LayerCrs) -> Self {
+        Self { own, of_workspace: self.of_workspace.clone() }
+    }
+}
+
 /// The URIs of the systems that a collection offers.
-pub(super) fn offered(own: LayerCrs) -> Vec<String> {
-    let codes = own.code().into_iter().chain(COMMON_CODES);
+pub(super) fn offered(crs: &CollectionCrs) -> Vec<String> {
+    let codes = crs.own.code().into_iter().chain(COMMON_CODES).chain(crs.of_workspace.iter());
     let mut uris = vec![CRS84.to_owned()];
     for uri in codes.map(|code| format!("{EPSG}{code}")) {
         if !uris.contains(&uri) {
@@ -29,8 +51,8 @@ pub(super) fn offered(own: LayerCrs) -> Vec<String> {
 }
 
 /// Every system that a collection offers.
-pub(super) fn all_offered(own: LayerCrs) -> impl Iterator<Item = ItemCrs> {
-    offered(own).into_iter().filter_map(move |uri| ItemCrs::parse("crs", Some(&uri), own).ok())
+pub(super) fn all_offered(crs: &CollectionCrs) -> impl Iterator<Item = ItemCrs> {
+    offered(crs).into_iter().filter_map(|uri| ItemCrs::parse("crs", Some(&uri), crs).ok())
 }
 
 /// The URI of the system in which a layer keeps its coordinates.
@@ -56,10 +78,10 @@ impl ItemCrs {
     pub(super) fn parse(
         parameter: &str,
         value: Option<&str>,
-        own: LayerCrs,
+        crs: &CollectionCrs,
     ) -> Result<Self, HttpError> {
         let Some(value) = value else { return Ok(Self::crs84()) };
-        let offered = offered(own);
+        let offered = offered(crs);
         let name =
             value.trim_matches(['[', ']']).to_ascii_lowercase().replacen("https:", "http:", 1);
         let is_named = |uri: &&String| {
@@ -87,11 +109,11 @@ impl ItemCrs {
     /// The system that the header `Content-Crs` of a request names; `None` if there is none.
     pub(super) fn of_content(
         headers: &HeaderMap,
-        own: LayerCrs,
+        crs: &CollectionCrs,
     ) -> Result<Option<Self>, HttpError> {
         let Some(value) = headers.get(CONTENT_CRS) else { return Ok(None) };
         let uri = value.to_str().unwrap_or_default().trim().trim_matches(['<', '>']);
-        Self::parse("Content-Crs", Some(uri), own).map(Some)
+        Self::parse("Content-Crs", Some(uri), crs).map(Some)
     }
 
     pub(super) fn is_northing_first(&self) -> bool {

@@ -3,15 +3,20 @@
 use super::{
     Ogc,
     crs::{CONTENT_CRS, ItemCrs},
+    cursor::Cursor,
     item_query::ItemQuery,
-    links::{JSON, Link},
+    links::{JSON, Link, SCHEMA},
     page::PageWriter,
+    schemas::FieldSchema,
 };
 use crate::{
     clock,
     http::{HttpError, ResponseOptions},
 };
-use axum::{http::HeaderValue, response::Response};
+use axum::{
+    http::{HeaderValue, header},
+    response::Response,
+};
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use groma_geo::geojson::GEOJSON;
@@ -39,9 +44,15 @@ pub(super) async fn respond_page<S: ItemSource>(
     etag: Option<HeaderValue>,
     options: ResponseOptions,
 ) -> Result<Response, HttpError> {
-    let page = PageWriter::new(query.after, query.limit, query.is_filtered());
+    let page = PageWriter::new(&query.cursor, query.limit, query.is_filtered());
     let content_crs = query.crs.header();
     let url = format!("{}/collections/{collection}", ogc.url);
+    let queryables = FieldSchema::Queryables;
+    let queryables = format!(
+        "<{url}/{}>; rel=\"{}\"; type=\"{SCHEMA}\"",
+        queryables.name(),
+        queryables.relation()
+    );
     let mut body = Some(PageBody { source, page: Some(page), is_at_end: false, url, query });
     // Before the response begins, an error still has a status.
     let first = match body.as_mut() {
@@ -59,6 +70,9 @@ pub(super) async fn respond_page<S: ItemSource>(
     let parts = stream::iter(first.map(Ok)).chain(rest);
     let mut response = options.stream(GEOJSON, etag, parts);
     response.headers_mut().insert(CONTENT_CRS, content_crs);
+    // Slugs and URLs of settings are always valid in headers.
+    let link = HeaderValue::try_from(queryables);
+    response.headers_mut().extend(link.ok().map(|link| (header::LINK, link)));
     Ok(response)
 }
 
@@ -107,21 +121,17 @@ impl<S: ItemSource> PageBody<S> {
 
     fn write_end(&self, page: &mut PageWriter) -> Result<(), HttpError> {
         let items = format!("{}/items", self.url);
-        let address = |cursor: u64| match self
-            .query
-            .parameters
-            .query_string(Some(cursor).filter(|cursor| *cursor > 0))
-        {
+        let address = |cursor: &Cursor| match self.query.parameters.query_string(cursor) {
             query if query.is_empty() => items.clone(),
             query => format!("{items}?{query}"),
         };
         let mut links = vec![
-            Link::new("self", GEOJSON, address(page.after), "This page"),
-            Link::page(&address(page.after)),
+            Link::new("self", GEOJSON, address(&self.query.cursor), "This page"),
+            Link::page(&address(&self.query.cursor)),
             Link::new("collection", JSON, &self.url, "The collection"),
         ];
         if page.has_more {
-            links.push(Link::new("next", GEOJSON, address(page.last), "The next page"));
+            links.push(Link::new("next", GEOJSON, address(&page.next_cursor()), "The next page"));
         }
         let end = PageEnd {
             number_returned: page.returned,

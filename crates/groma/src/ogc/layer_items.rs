@@ -3,11 +3,15 @@
 use super::{
     OgcState,
     bbox::BoxFilter,
-    crs::{CONTENT_CRS, ItemCrs},
+    crs::{CONTENT_CRS, CollectionCrs, ItemCrs},
+    fields::Fields,
+    filter::{ItemFilter, PreparedFilter},
     item_query::ItemQuery,
     items::{ItemSource, respond_item, respond_page},
     page::PageWriter,
     parameters::Parameters,
+    sort::{SortOrder, SortedItem, Sorter},
+    sorted_items::SortedLayerItems,
     time_range::TimeRange,
 };
 use crate::{
@@ -22,9 +26,10 @@ use axum::{
 };
 use groma_domain::{
     GeometryId, Layer, LayerId,
+    cql2::{Candidates, Properties, Value},
     layer::{LayerCrs, LayerKey},
 };
-use groma_geo::{Crs, Geometry, wkb};
+use groma_geo::{Bbox, Crs, Geometry, wkb};
 use groma_store::{FeatureReader, LayerFeature};
 use std::{borrow::Cow, sync::Arc};
 use twox_hash::XxHash3_128;
@@ -47,18 +52,26 @@ pub(super) async fn list_items(
     let (workspace, key) = (caller.token.workspace, LayerKey::parse(&collection));
     let layer = ogc.store.layer(workspace, &key).await?;
     let layer = layer.ok_or_else(|| layer_not_found(&collection))?;
-    let query = ItemQuery::parse(query.as_deref(), layer.crs)?;
+    let fields = Arc::new(Fields::of_layer(&layer));
+    let systems = CollectionCrs::of(&ogc, workspace, layer.crs).await?;
+    let query = ItemQuery::parse(query.as_deref(), &systems, &fields)?;
     let etag = page_etag(&layer, &query, &options);
     if let Some(mut response) = options.if_current(&etag) {
         response.headers_mut().insert(CONTENT_CRS, query.crs.header());
         return Ok(response);
     }
-    let page = PageWriter::new(query.after, query.limit, query.is_filtered());
-    let bounds = query.bbox.as_ref().and_then(BoxFilter::wgs84_bounds);
+    let page = PageWriter::new(&query.cursor, query.limit, query.is_filtered());
+    let start = if query.order.is_some() { 0 } else { page.start() };
     let key = LayerKey::Id(layer.id);
-    let reader = ogc.store.read_features(workspace, &key, bounds, page.start()).await?;
+    let candidates = candidates(&layer, &query);
+    let reader = ogc.store.read_features(workspace, &key, &candidates, start).await?;
     let reader = reader.ok_or_else(|| layer_not_found(&collection))?;
-    let features = Arc::new(FeatureWriter::new(&layer, &query));
+    let features = Arc::new(FeatureWriter::new(&layer, fields, &query));
+    if let Some(order) = query.order.clone() {
+        let sorter = Sorter::new(&query.cursor, query.limit);
+        let source = SortedLayerItems::new(reader, features, order, sorter);
+        return respond_page(&ogc, layer.slug.as_str(), source, query, Some(etag), options).await;
+    }
     let source = LayerItems { reader, features };
     respond_page(&ogc, layer.slug.as_str(), source, query, Some(etag), options).await
 }
@@ -75,7 +88,8 @@ pub(super) async fn get_item(
     let layer = ogc.store.layer(workspace, &LayerKey::parse(&collection)).await?;
     let layer = layer.ok_or_else(|| layer_not_found(&collection))?;
     let parameters = Parameters::parse(query.as_deref(), &["f", "crs"])?;
-    let crs = ItemCrs::parse("crs", parameters.get("crs"), layer.crs)?;
+    let systems = CollectionCrs::of(&ogc, workspace, layer.crs).await?;
+    let crs = ItemCrs::parse("crs", parameters.get("crs"), &systems)?;
     let not_found = || HttpError::not_found("item", &item);
     let id: GeometryId = item.parse().map_err(|_| not_found())?;
     let found = ogc.store.geometry(workspace, id).await?.filter(|(of, _)| of.id == layer.id);
@@ -95,9 +109,28 @@ pub(super) fn feature_document(
     Ok(out)
 }
 
+/// What the store can look up for a query.
+fn candidates(layer: &Layer, query: &ItemQuery) -> Candidates {
+    let is_declared = |name: &str| layer.declared_fields.iter().any(|field| field.name == name);
+    let mut candidates = match &query.filter {
+        None => Candidates::default(),
+        Some(filter) => {
+            let mut candidates = filter.candidates(is_declared);
+            let in_degrees = |bbox: &Bbox| match filter.crs.system.is_wgs84() {
+                true => Some(*bbox),
+                false => filter.crs.system.wgs84_bounds(*bbox),
+            };
+            candidates.boxes = candidates.boxes.iter().filter_map(in_degrees).collect();
+            candidates
+        }
+    };
+    candidates.boxes.extend(query.bbox.as_ref().and_then(BoxFilter::wgs84_bounds));
+    candidates
+}
+
 /// A weak ETag: the revision of the layer, and the query. The time in a page is not part of it.
 fn page_etag(layer: &Layer, query: &ItemQuery, options: &ResponseOptions) -> HeaderValue {
-    let query = query.parameters.query_string(Some(query.after));
+    let query = query.parameters.query_string(&query.cursor);
     let hash = XxHash3_128::oneshot(format!("{}?{query}", layer.id).as_bytes());
     let encoding = options.encoding().name().unwrap_or("identity");
     let text = format!("W/\"{}-{hash:032x}-{encoding}\"", layer.revision);
@@ -133,37 +166,102 @@ impl ItemSource for LayerItems {
 }
 
 /// Filters features and writes them.
-struct FeatureWriter {
+pub(super) struct FeatureWriter {
     layer: (LayerId, LayerCrs),
+    fields: Arc<Fields>,
     crs: ItemCrs,
     bbox: Option<BoxFilter>,
     datetime: Option<TimeRange>,
+    filter: Option<Arc<ItemFilter>>,
 }
 
 impl FeatureWriter {
-    fn new(layer: &Layer, query: &ItemQuery) -> Self {
+    fn new(layer: &Layer, fields: Arc<Fields>, query: &ItemQuery) -> Self {
         Self {
             layer: (layer.id, layer.crs),
+            fields,
             crs: query.crs.clone(),
             bbox: query.bbox.clone(),
             datetime: query.datetime,
+            filter: query.filter.clone(),
         }
     }
 
     fn add_all(&self, features: &[LayerFeature], page: &mut PageWriter) -> Result<(), HttpError> {
+        let filter = self.filter.as_deref().map(ItemFilter::prepare);
         for feature in features {
             if page.is_complete() {
                 break;
             }
             let item = Item::new(feature)?;
-            if self.matches(&item)? {
+            if self.matches(&item, filter.as_ref())? {
                 page.add(feature.position, |out| item.write(self.layer, &self.crs, out))?;
             }
         }
         Ok(())
     }
 
-    fn matches(&self, item: &Item<'_>) -> Result<bool, HttpError> {
+    /// Adds the keys of the features that match to an order.
+    pub(super) fn sort_all(
+        &self,
+        features: &[LayerFeature],
+        order: &SortOrder,
+        sorter: &mut Sorter<()>,
+    ) -> Result<(), HttpError> {
+        let filter = self.filter.as_deref().map(ItemFilter::prepare);
+        for feature in features {
+            if self.matches(&Item::new(feature)?, filter.as_ref())? {
+                let properties = read_properties(feature)?;
+                let key = order.key(&|name| self.value(feature, &properties, name));
+                sorter.add(SortedItem { key, position: feature.position, item: () });
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a feature.
+    pub(super) fn write(&self, feature: &LayerFeature, out: &mut Vec<u8>) -> Result<(), HttpError> {
+        Item::new(feature)?.write(self.layer, &self.crs, out)
+    }
+
+    fn value<'v>(
+        &self,
+        feature: &'v LayerFeature,
+        properties: &Properties<'v>,
+        name: &str,
+    ) -> Value<'v> {
+        let text = |text: Option<String>| text.map_or(Value::Null, |text| Value::Text(text.into()));
+        match name {
+            _ if !self.fields.is_member(name) => properties.get(name),
+            "id" => text(Some(feature.id.to_string())),
+            "externalId" => text(feature.external_id.clone()),
+            "folderId" => text(feature.folder.map(|id| id.to_string())),
+            "assignmentId" => text(feature.assignment.map(|id| id.to_string())),
+            "createdAt" => Value::Instant(feature.created_at.into()),
+            "updatedAt" => Value::Instant(feature.updated_at.into()),
+            _ => Value::Null,
+        }
+    }
+
+    fn matches(
+        &self,
+        item: &Item<'_>,
+        filter: Option<&PreparedFilter<'_>>,
+    ) -> Result<bool, HttpError> {
+        if !self.is_in_box_and_time(item)? {
+            return Ok(false);
+        }
+        let (Some(prepared), Some(filter)) = (filter, &self.filter) else { return Ok(true) };
+        let properties = read_properties(item.feature)?;
+        let value = |name: &str| self.value(item.feature, &properties, name);
+        let geometry = || {
+            let geometry = item.geometry_in(&filter.crs.system, self.layer.1)?;
+            Ok::<_, HttpError>(geometry.map(Cow::into_owned))
+        };
+        prepared.matches(&value, geometry)
+    }
+
+    fn is_in_box_and_time(&self, item: &Item<'_>) -> Result<bool, HttpError> {
         if self.datetime.is_some_and(|range| !range.contains(item.feature.updated_at)) {
             return Ok(false);
         }
@@ -217,6 +315,10 @@ impl<'a> Item<'a> {
         self.feature.document(layer).write_with(geometry.as_deref(), out);
         Ok(())
     }
+}
+
+fn read_properties(feature: &LayerFeature) -> Result<Properties<'_>, HttpError> {
+    Properties::read(&feature.properties).map_err(|error| HttpError::internal(error.to_string()))
 }
 
 fn read_wkb(bytes: impl AsRef<[u8]>) -> Result<Geometry, HttpError> {

@@ -5,6 +5,7 @@ use serde::Serialize;
 /// The media types of this API.
 pub(super) const HTML: &str = "text/html";
 pub(super) const JSON: &str = "application/json";
+pub(super) const SCHEMA: &str = "application/schema+json";
 pub(super) const OPENAPI: &str = "application/vnd.oai.openapi+json;version=3.0";
 
 /// A link to another resource.

@@ -3,9 +3,11 @@
 use super::{
     OgcState,
     item_query::{DEFAULT_LIMIT, MAX_LIMIT},
-    links::OPENAPI,
+    links::{OPENAPI, SCHEMA},
     openapi_writes,
     parameters::Parameters,
+    schemas::FieldSchema,
+    sort::MAX_KEYS,
 };
 use crate::{
     http::{HttpError, ResponseOptions},
@@ -79,10 +81,13 @@ fn paths() -> Value {
         "/collections/{collectionId}/items": get(
             "getFeatures",
             "Data",
-            "A page of features, oldest first",
+            "A page of features, oldest first or in the order of `sortby`",
             GEOJSON,
             "FeatureCollection",
-            &["f", "limit", "cursor", "bbox", "bbox-crs", "crs", "datetime"],
+            &[
+                "f", "limit", "cursor", "bbox", "bbox-crs", "crs", "datetime", "filter", "filter-lang",
+                "filter-crs", "sortby", "properties",
+            ],
         ),
         "/tileMatrixSets":
             get("getTileMatrixSets", "Tiles", "The tile matrix sets", json, "Document", &["f"]),
@@ -113,6 +118,13 @@ fn paths() -> Value {
         "/collections/{collectionId}/items/{featureId}":
             get("getFeature", "Data", "A feature", GEOJSON, "Feature", &["f", "crs"]),
     });
+    for schema in FieldSchema::ALL {
+        let (name, title) = (schema.name(), schema.title());
+        let operation = format!("get{}{}", name[..1].to_uppercase(), &name[1..]);
+        let path = format!("/collections/{{collectionId}}/{name}");
+        paths[&path] = get(&operation, "Data", title, SCHEMA, "JsonSchema", &["f"]);
+        paths[&path]["parameters"] = collection.clone();
+    }
     paths["/collections/{collectionId}"]["parameters"] = collection.clone();
     paths["/collections/{collectionId}/items"]["parameters"] = collection;
     paths["/collections/{collectionId}/items/{featureId}"]["parameters"] = item;
@@ -205,6 +217,27 @@ fn parameters() -> Value {
             "Only features that last changed at this time or in this interval",
             json!({ "type": "string" }),
         ),
+        "filter": in_query("filter", "Only features that match this CQL2 filter", json!({ "type": "string" })),
+        "filter-lang": in_query(
+            "filter-lang",
+            "Encoding of `filter`",
+            json!({ "type": "string", "enum": ["cql2-text", "cql2-json"], "default": "cql2-text" }),
+        ),
+        "filter-crs": in_query(
+            "filter-crs",
+            "Reference system of the coordinates in `filter`; CRS84 if left out",
+            json!({ "type": "string", "format": "uri" }),
+        ),
+        "sortby": in_query(
+            "sortby",
+            "Properties to sort by, a `-` before those in descending order",
+            json!({ "type": "array", "items": { "type": "string" }, "minItems": 1, "maxItems": MAX_KEYS }),
+        ),
+        "properties": {
+            "name": "properties", "in": "query", "required": false, "style": "form", "explode": true,
+            "description": "Only features in which these queryable properties have these values: a parameter for each",
+            "schema": { "type": "object", "additionalProperties": { "type": "string" } },
+        },
     });
     openapi_writes::add_parameters(&mut parameters);
     parameters
@@ -271,6 +304,7 @@ fn schemas() -> Value {
         },
         "Document": { "type": "object" },
         "Tile": { "type": "string", "format": "binary" },
+        "JsonSchema": { "type": "object", "required": ["properties"], "properties": { "properties": { "type": "object" } } },
         "Problem": {
             "type": "object",
             "required": ["title", "status", "detail"],

@@ -1,5 +1,6 @@
 //! The query parameters of a request.
 
+use super::cursor::Cursor;
 use crate::http::HttpError;
 use groma_domain::FieldError;
 
@@ -35,10 +36,10 @@ impl Parameters {
     }
 
     /// The query string with another cursor, or without one.
-    pub(super) fn query_string(&self, cursor: Option<u64>) -> String {
+    pub(super) fn query_string(&self, cursor: &Cursor) -> String {
         let mut query = form_urlencoded::Serializer::new(String::new());
         query.extend_pairs(self.0.iter().filter(|(name, _)| name != "cursor"));
-        if let Some(cursor) = cursor {
+        if !cursor.is_start() {
             query.append_pair("cursor", &cursor.to_string());
         }
         query.finish()

@@ -3,11 +3,15 @@
 use super::{
     OgcState,
     bbox::BoxFilter,
-    crs::ItemCrs,
+    crs::{CollectionCrs, ItemCrs},
+    fields::Fields,
+    filter::ItemFilter,
     item_query::ItemQuery,
     items::{ItemSource, respond_item, respond_page},
     page::PageWriter,
     parameters::Parameters,
+    sort::{SortOrder, SortedItem, Sorter},
+    sorted_items::SortedRecordItems,
     time_range::TimeRange,
 };
 use crate::{
@@ -15,11 +19,16 @@ use crate::{
     token_auth::Caller,
 };
 use axum::response::Response;
-use groma_domain::{Kind, RecordId, Timestamp, WorkspaceId, layer::LayerCrs, reference::Key};
+use groma_domain::{
+    Kind, RecordId, Timestamp, WorkspaceId,
+    cql2::{Properties, PropertyKind, Value},
+    layer::LayerCrs,
+    reference::Key,
+};
 use groma_geo::{Bbox, Geometry, Position, geojson::write_geometry};
 use groma_store::Store;
 use serde::Deserialize;
-use std::{borrow::Cow, collections::HashMap};
+use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
 /// The number of records that are read at a time.
 const CHUNK: u32 = 500;
@@ -32,17 +41,26 @@ pub(super) async fn list_items(
     options: ResponseOptions,
 ) -> Result<Response, HttpError> {
     let workspace = caller.token.workspace;
-    let query = ItemQuery::parse(query.as_deref(), LayerCrs::CRS84)?;
-    let page = PageWriter::new(query.after, query.limit, query.is_filtered());
+    let fields = Fields::of_records(kind);
+    let systems = CollectionCrs::of(&ogc, workspace, LayerCrs::CRS84).await?;
+    let query = ItemQuery::parse(query.as_deref(), &systems, &fields)?;
+    let page = PageWriter::new(&query.cursor, query.limit, query.is_filtered());
     let total = ogc.store.totals(workspace).await?[kind as usize];
     let source = RecordItems {
         geometries: RecordGeometries::new(ogc.store.clone(), workspace, kind),
-        after: page.start(),
+        after: if query.order.is_some() { 0 } else { page.start() },
         total,
+        fields,
         crs: query.crs.clone(),
         bbox: query.bbox.clone(),
         datetime: query.datetime,
+        filter: query.filter.clone(),
     };
+    if let Some(order) = query.order.clone() {
+        let sorter = Sorter::new(&query.cursor, query.limit);
+        let source = SortedRecordItems::new(source, order, sorter);
+        return respond_page(&ogc, kind.plural(), source, query, None, options).await;
+    }
     respond_page(&ogc, kind.plural(), source, query, None, options).await
 }
 
@@ -56,7 +74,8 @@ pub(super) async fn get_item(
 ) -> Result<Response, HttpError> {
     let workspace = caller.token.workspace;
     let parameters = Parameters::parse(query.as_deref(), &["f", "crs"])?;
-    let crs = ItemCrs::parse("crs", parameters.get("crs"), LayerCrs::CRS84)?;
+    let systems = CollectionCrs::of(&ogc, workspace, LayerCrs::CRS84).await?;
+    let crs = ItemCrs::parse("crs", parameters.get("crs"), &systems)?;
     let not_found = || HttpError::not_found("item", &item);
     let id: RecordId = item.parse().map_err(|_| not_found())?;
     let document = ogc.store.get(workspace, kind, &Key::Id(id)).await?.ok_or_else(not_found)?;
@@ -69,13 +88,15 @@ pub(super) async fn get_item(
 }
 
 /// The records of a kind.
-struct RecordItems {
+pub(super) struct RecordItems {
     geometries: RecordGeometries,
     after: u64,
     total: u64,
+    fields: Fields,
     crs: ItemCrs,
     bbox: Option<BoxFilter>,
     datetime: Option<TimeRange>,
+    filter: Option<Arc<ItemFilter>>,
 }
 
 impl ItemSource for RecordItems {
@@ -87,7 +108,7 @@ impl ItemSource for RecordItems {
         for exported in records {
             let record = Record::read(&exported.document)?;
             let geometry = self.geometries.of(&record).await?;
-            if self.matches(&record, geometry.as_ref()) {
+            if self.matches(&record, &exported.document, geometry.as_ref())? {
                 page.add(exported.position, |out| {
                     write_record(&record, &exported.document, geometry.as_ref(), &self.crs, out);
                     Ok::<_, HttpError>(())
@@ -106,15 +127,85 @@ impl ItemSource for RecordItems {
 }
 
 impl RecordItems {
-    fn matches(&self, record: &Record, geometry: Option<&Geometry>) -> bool {
+    fn matches(
+        &self,
+        record: &Record,
+        document: &[u8],
+        geometry: Option<&Geometry>,
+    ) -> Result<bool, HttpError> {
         if self.datetime.is_some_and(|range| !range.contains(record.updated_at)) {
-            return false;
+            return Ok(false);
         }
-        let Some(filter) = &self.bbox else { return true };
+        if let Some(BoxFilter { crs, bbox }) = &self.bbox {
+            let geometry =
+                geometry.and_then(|geometry| crs.system.geometry_from_wgs84(geometry, None));
+            if !geometry.is_some_and(|geometry| geometry.intersects_box(*bbox)) {
+                return Ok(false);
+            }
+        }
+        let Some(filter) = &self.filter else { return Ok(true) };
+        let document = read_document(document)?;
         let system = &filter.crs.system;
-        let geometry = geometry.and_then(|geometry| system.geometry_from_wgs84(geometry, None));
-        geometry.is_some_and(|geometry| geometry.intersects_box(filter.bbox))
+        let geometry =
+            || Ok(geometry.and_then(|geometry| system.geometry_from_wgs84(geometry, None)));
+        filter.prepare().matches(&|name| self.value(&document, name), geometry)
     }
+
+    /// The value of a field. Amounts are texts in documents.
+    fn value<'v>(&self, document: &Properties<'v>, name: &str) -> Value<'v> {
+        let value = match name.split_once('.') {
+            Some((person, member)) => document.get_within(person, member),
+            None => document.get(name),
+        };
+        match value {
+            Value::Text(text) if self.fields.kind(name) == Some(PropertyKind::Number) => {
+                text.parse().map_or(Value::Null, Value::Number)
+            }
+            value => value,
+        }
+    }
+
+    /// Adds the keys of the next records that match to an order; false at the end of the collection.
+    pub(super) async fn sort_next(
+        &mut self,
+        order: &SortOrder,
+        sorter: &mut Sorter<RecordId>,
+    ) -> Result<bool, HttpError> {
+        let RecordGeometries { store, workspace, kind, .. } = &self.geometries;
+        let records = store.export(*workspace, *kind, self.after, CHUNK).await?;
+        let Some(last) = records.last() else { return Ok(false) };
+        self.after = last.position;
+        for exported in records {
+            let record = Record::read(&exported.document)?;
+            let geometry = self.geometries.of(&record).await?;
+            if self.matches(&record, &exported.document, geometry.as_ref())? {
+                let document = read_document(&exported.document)?;
+                let key = order.key(&|name| self.value(&document, name));
+                let position = exported.position;
+                sorter.add(SortedItem { key, position, item: record.id });
+            }
+        }
+        Ok(true)
+    }
+
+    /// Writes a record; false if it is not there any more.
+    pub(super) async fn write(
+        &mut self,
+        id: RecordId,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, HttpError> {
+        let RecordGeometries { store, workspace, kind, .. } = &self.geometries;
+        let document = store.get(*workspace, *kind, &Key::Id(id)).await?;
+        let Some(document) = document else { return Ok(false) };
+        let record = Record::read(&document)?;
+        let geometry = self.geometries.of(&record).await?;
+        write_record(&record, &document, geometry.as_ref(), &self.crs, out);
+        Ok(true)
+    }
+}
+
+fn read_document(document: &[u8]) -> Result<Properties<'_>, HttpError> {
+    Properties::read_bytes(document).map_err(|error| HttpError::internal(error.to_string()))
 }
 
 /// The part of a record's document that this API needs.

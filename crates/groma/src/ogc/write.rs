@@ -3,7 +3,7 @@
 use super::{
     Ogc, OgcState,
     conditions::precondition,
-    crs::{CONTENT_CRS, ItemCrs},
+    crs::{CONTENT_CRS, CollectionCrs, ItemCrs},
     items::item_document,
     layer_items::{feature_document, layer_not_found},
     parameters::Parameters,
@@ -50,7 +50,7 @@ pub(super) async fn create_item(
         return Err(HttpError::bad_request("If-Match has no meaning for a new feature"));
     }
     let key = KeyHeader::parse(&parts.headers)?;
-    let sent = read_feature(&ogc, &target.caller, &target.layer, &parts.headers, body).await?;
+    let sent = read_feature(&ogc, &target.caller, &target.systems, &parts.headers, body).await?;
     let SentFeature { id, feature, hash } = sent;
     let request = key.with_body(&parts, &target.caller, hash);
     let operation = FeatureOperation::Create { id, feature };
@@ -69,8 +69,8 @@ pub(super) async fn replace_item(
     let (parts, body) = request.into_parts();
     let target = Target::find(&ogc, caller, &collection, &parts).await?;
     let id = parse_id(&item)?;
-    let condition = precondition(&ogc, &parts.headers)?;
-    let sent = read_feature(&ogc, &target.caller, &target.layer, &parts.headers, body).await?;
+    let condition = precondition(&ogc, &target.systems, &parts.headers)?;
+    let sent = read_feature(&ogc, &target.caller, &target.systems, &parts.headers, body).await?;
     // The feature keeps its ID, whatever the body says.
     let operation = FeatureOperation::Replace { id, feature: sent.feature };
     let outcome = target.write(&ogc, operation, condition, None).await?;
@@ -88,8 +88,8 @@ pub(super) async fn update_item(
     let (parts, body) = request.into_parts();
     let target = Target::find(&ogc, caller, &collection, &parts).await?;
     let id = parse_id(&item)?;
-    let condition = precondition(&ogc, &parts.headers)?;
-    let patch = read_patch(&ogc, &target.caller, &target.layer, &parts.headers, body).await?;
+    let condition = precondition(&ogc, &target.systems, &parts.headers)?;
+    let patch = read_patch(&ogc, &target.caller, &target.systems, &parts.headers, body).await?;
     if patch.feature.external_id.as_ref().is_some_and(|sent| sent.parse() != Ok(id)) {
         return Err(HttpError::bad_body(vec![ErrorDetail {
             pointer: "/id".to_owned(),
@@ -111,7 +111,7 @@ pub(super) async fn delete_item(
     let (parts, _) = request.into_parts();
     let target = Target::find(&ogc, caller, &collection, &parts).await?;
     let id = parse_id(&item)?;
-    let condition = precondition(&ogc, &parts.headers)?;
+    let condition = precondition(&ogc, &target.systems, &parts.headers)?;
     target.write(&ogc, FeatureOperation::Delete(id), condition, None).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
@@ -124,6 +124,8 @@ fn parse_id(item: &str) -> Result<GeometryId, HttpError> {
 struct Target {
     caller: Caller,
     layer: Layer,
+    /// The reference systems that the collection offers.
+    systems: CollectionCrs,
     /// The reference system of the response.
     crs: ItemCrs,
 }
@@ -147,8 +149,9 @@ impl Target {
         })?;
         layer.require_unlocked().map_err(|locked| HttpError::forbidden(locked.to_string()))?;
         let parameters = Parameters::parse(parts.uri.query(), &["crs"])?;
-        let crs = ItemCrs::parse("crs", parameters.get("crs"), layer.crs)?;
-        Ok(Self { caller, layer, crs })
+        let systems = CollectionCrs::of(ogc, token.workspace, layer.crs).await?;
+        let crs = ItemCrs::parse("crs", parameters.get("crs"), &systems)?;
+        Ok(Self { caller, layer, systems, crs })
     }
 
     async fn write(

@@ -1,12 +1,14 @@
 //! The bodies of requests that change a feature.
 
-use super::{Ogc, crs::ItemCrs};
+use super::{
+    Ogc,
+    crs::{CollectionCrs, ItemCrs},
+};
 use crate::{http::HttpError, token_auth::Caller, uploads::geojson_error};
 use axum::{
     body::Body,
     http::{HeaderMap, header},
 };
-use groma_domain::Layer;
 use groma_geo::geojson::{self, FeaturePatch, GEOJSON, ReadError};
 use groma_store::FeatureSpool;
 use std::{fmt::Display, io::Read};
@@ -29,12 +31,12 @@ pub(super) struct SentFeature {
 pub(super) async fn read_feature(
     ogc: &Ogc,
     caller: &Caller,
-    layer: &Layer,
+    systems: &CollectionCrs,
     headers: &HeaderMap,
     body: Body,
 ) -> Result<SentFeature, HttpError> {
     require_media_type(headers, &FEATURE_TYPES)?;
-    let options = options(headers, layer)?;
+    let options = options(headers, systems)?;
     let parse = move |body: &mut dyn Read| {
         let (mut feature, mut id) = (FeatureSpool::default(), None);
         geojson::read(body, &options, |one| {
@@ -51,12 +53,12 @@ pub(super) async fn read_feature(
 pub(super) async fn read_patch(
     ogc: &Ogc,
     caller: &Caller,
-    layer: &Layer,
+    systems: &CollectionCrs,
     headers: &HeaderMap,
     body: Body,
 ) -> Result<FeaturePatch, HttpError> {
     require_media_type(headers, &PATCH_TYPES)?;
-    let options = options(headers, layer)?;
+    let options = options(headers, systems)?;
     let parse = move |body: &mut dyn Read| geojson::read_patch(body, &options);
     read(ogc, caller, headers, body, parse).await.map(|(patch, _)| patch)
 }
@@ -75,9 +77,9 @@ async fn read<R: Send + 'static, E: Display + Send + 'static>(
 
 /// How to read coordinates: as the header `Content-Crs` says, otherwise in CRS84, unless the body names
 /// another system in the way of GeoJSON 2008.
-fn options(headers: &HeaderMap, layer: &Layer) -> Result<geojson::Options, HttpError> {
+fn options(headers: &HeaderMap, systems: &CollectionCrs) -> Result<geojson::Options, HttpError> {
     let options = geojson::Options { is_feature: true, ..geojson::Options::default() };
-    Ok(match ItemCrs::of_content(headers, layer.crs)? {
+    Ok(match ItemCrs::of_content(headers, systems)? {
         None => options,
         Some(crs) => geojson::Options {
             is_northing_first: crs.is_northing_first(),

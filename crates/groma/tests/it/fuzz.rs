@@ -9,6 +9,7 @@
 //! instrumented build and so a nightly toolchain.
 
 mod automation;
+mod filters;
 mod harness;
 mod writes;
 

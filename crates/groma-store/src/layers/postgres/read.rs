@@ -12,7 +12,9 @@ use crate::{
         postgres::{Postgres, unsigned},
     },
     layers::{
-        Link, StoredFeature, StoredLayer, morton_code,
+        Link, StoredFeature, StoredLayer,
+        candidates::KeyRange,
+        morton_code,
         property_filter::FeatureAttributes,
         tile_index::TierRanges,
         tiles::{
@@ -204,6 +206,58 @@ pub(in crate::layers) async fn features(
     client.query(&statement, &params).await?.iter().map(read_feature).collect()
 }
 
+/// Up to `limit` features after a position; less if they have more than `max_bytes`, but at least one.
+pub(in crate::layers) async fn feature_chunk(
+    engine: &Arc<Postgres>,
+    workspace: WorkspaceId,
+    layer: u64,
+    after: u64,
+    limit: u32,
+    max_bytes: usize,
+) -> Result<Vec<StoredFeature>> {
+    let max_bytes = int(max_bytes as u64);
+    let params: [&(dyn ToSql + Sync); 5] =
+        [&workspace.0, &int(layer), &int(after), &i64::from(limit), &max_bytes];
+    engine.rows(sql::FEATURE_CHUNK, &params).await?.iter().map(read_feature).collect()
+}
+
+/// The features at these positions, which are in order; less if they have more than `max_bytes`, but at least
+/// one.
+pub(in crate::layers) async fn feature_chunk_at(
+    engine: &Arc<Postgres>,
+    workspace: WorkspaceId,
+    layer: u64,
+    positions: &[u64],
+    max_bytes: usize,
+) -> Result<Vec<StoredFeature>> {
+    let positions: Vec<i64> = positions.iter().map(|position| int(*position)).collect();
+    let max_bytes = int(max_bytes as u64);
+    let params: [&(dyn ToSql + Sync); 4] = [&workspace.0, &int(layer), &positions, &max_bytes];
+    engine.rows(sql::FEATURE_CHUNK_AT, &params).await?.iter().map(read_feature).collect()
+}
+
+/// The positions of features with a value in one of these ranges, in any order; `None` if there are more than
+/// `limit`.
+pub(in crate::layers) async fn positions_of_values(
+    engine: &Arc<Postgres>,
+    workspace: WorkspaceId,
+    layer: u64,
+    ranges: Vec<KeyRange>,
+    limit: usize,
+) -> Result<Option<Vec<u64>>> {
+    let fields: Vec<i64> = ranges.iter().map(|range| int(range.field)).collect();
+    let first: Vec<&[u8]> = ranges.iter().map(|range| range.first.as_slice()).collect();
+    let last: Vec<&[u8]> = ranges.iter().map(|range| range.last.as_slice()).collect();
+    let most = int(limit as u64 + 1);
+    let params: [&(dyn ToSql + Sync); 6] =
+        [&workspace.0, &int(layer), &fields, &first, &last, &most];
+    let rows = engine.rows(sql::POSITIONS_OF_VALUES, &params).await?;
+    if rows.len() > limit {
+        return Ok(None);
+    }
+    rows.iter().map(|row| unsigned(row, 0)).collect::<Result<_>>().map(Some)
+}
+
 pub(in crate::layers) async fn feature_attributes(
     engine: &Arc<Postgres>,
     workspace: WorkspaceId,
@@ -310,6 +364,7 @@ pub(in crate::layers) async fn delete_features(
     let client = engine.client().await?;
     for statement in [
         sql::DELETE_SOME_FEATURES,
+        sql::DELETE_SOME_VALUES,
         sql::DELETE_SOME_EXTENTS,
         sql::DELETE_SOME_TILE_BLOCKS,
         sql::DELETE_SOME_LARGE_FEATURES,

@@ -128,6 +128,34 @@ statements! {
         VALUES ($1, $2, $3, $4, $5)
         ON CONFLICT (workspace_id, layer, position, max_zoom) DO UPDATE SET shape = excluded.shape";
     DELETE_LARGE_FEATURE = "DELETE FROM large_tile_features WHERE workspace_id = $1 AND layer = $2 AND position = $3";
+    // Both lists have one entry per value.
+    SAVE_VALUES = "INSERT INTO feature_values (workspace_id, layer, field, value, position)
+        SELECT $1::uuid, $2::bigint, v.field, v.value, $3::bigint FROM unnest($4::bigint[], $5::bytea[]) AS v (field, value)";
+    DELETE_VALUES = "DELETE FROM feature_values d USING unnest($4::bigint[], $5::bytea[]) AS v (field, value)
+        WHERE d.workspace_id = $1 AND d.layer = $2 AND d.field = v.field AND d.value = v.value AND d.position = $3";
+    DELETE_FIELD_VALUES = "DELETE FROM feature_values WHERE workspace_id = $1 AND layer = $2 AND field = $3";
+    POSITIONS_OF_VALUES = "SELECT d.position FROM unnest($3::bigint[], $4::bytea[], $5::bytea[]) AS r (field, first, last)
+        CROSS JOIN LATERAL (SELECT d.position FROM feature_values d
+            WHERE d.workspace_id = $1 AND d.layer = $2 AND d.field = r.field
+            AND d.value BETWEEN r.first AND r.last LIMIT $6) d LIMIT $6";
+    DELETE_SOME_VALUES = "DELETE FROM feature_values WHERE ctid = ANY (ARRAY
+        (SELECT ctid FROM feature_values WHERE workspace_id = $1 AND layer = $2 LIMIT $3))";
+    // Leaves out what goes beyond a number of bytes, except for the first feature.
+    FEATURE_CHUNK = "SELECT position, id, external_id, folder_id, assignment_id,
+            coalesce(heights, ST_AsBinary(geom, 'NDR')), original, properties, created_at, updated_at
+        FROM (SELECT f.*, sum(coalesce(pg_column_size(geom), 0) + coalesce(pg_column_size(heights), 0)
+                + coalesce(pg_column_size(original), 0) + pg_column_size(properties))
+                OVER (ORDER BY position ROWS UNBOUNDED PRECEDING) AS bytes, row_number() OVER (ORDER BY position) AS nth
+            FROM (SELECT * FROM features WHERE workspace_id = $1 AND layer = $2 AND position > $3
+                ORDER BY position LIMIT $4) f) f
+        WHERE bytes <= $5 OR nth = 1 ORDER BY position";
+    FEATURE_CHUNK_AT = "SELECT position, id, external_id, folder_id, assignment_id,
+            coalesce(heights, ST_AsBinary(geom, 'NDR')), original, properties, created_at, updated_at
+        FROM (SELECT f.*, sum(coalesce(pg_column_size(geom), 0) + coalesce(pg_column_size(heights), 0)
+                + coalesce(pg_column_size(original), 0) + pg_column_size(properties))
+                OVER (ORDER BY position ROWS UNBOUNDED PRECEDING) AS bytes, row_number() OVER (ORDER BY position) AS nth
+            FROM features f WHERE workspace_id = $1 AND layer = $2 AND position = ANY ($3)) f
+        WHERE bytes <= $4 OR nth = 1 ORDER BY position";
     DELETE_SOME_FEATURES = "DELETE FROM features WHERE ctid = ANY (ARRAY
         (SELECT ctid FROM features WHERE workspace_id = $1 AND layer = $2 LIMIT $3))";
     DELETE_SOME_EXTENTS = "DELETE FROM extents WHERE ctid = ANY (ARRAY

@@ -9,7 +9,7 @@ use crate::{
     },
     layers::{
         FeatureRow, LayerTx, LayerWrite, StoredBlock, StoredFeature, StoredLayer, morton_code,
-        sortable, tile_index::TierRanges,
+        sortable, tile_index::TierRanges, value_index::IndexedValue,
     },
 };
 use groma_domain::{GeometryId, Layer, RecordId, Timestamp, WorkspaceId, layer::LayerKey};
@@ -186,6 +186,17 @@ fn statement(ws: Uuid, write: LayerWrite) -> Statement {
             sql::SAVE_LARGE_FEATURE,
             params![ws, int(layer), int(position), i16::from(max_zoom), shape],
         ),
+        LayerWrite::SaveValues { layer, position, values } => {
+            let (fields, values) = value_arrays(values);
+            (sql::SAVE_VALUES, params![ws, int(layer), int(position), fields, values])
+        }
+        LayerWrite::DeleteValues { layer, position, values } => {
+            let (fields, values) = value_arrays(values);
+            (sql::DELETE_VALUES, params![ws, int(layer), int(position), fields, values])
+        }
+        LayerWrite::DeleteFieldValues { layer, field } => {
+            (sql::DELETE_FIELD_VALUES, params![ws, int(layer), int(field)])
+        }
         LayerWrite::DeleteLargeFeature { layer, position } => {
             (sql::DELETE_LARGE_FEATURE, params![ws, int(layer), int(position)])
         }
@@ -265,6 +276,11 @@ impl ToSql for Ewkb {
     }
 
     tokio_postgres::types::to_sql_checked!();
+}
+
+/// Indexed values as parallel arrays.
+fn value_arrays(values: Vec<IndexedValue>) -> (Vec<i64>, Vec<Vec<u8>>) {
+    values.into_iter().map(|(field, value)| (int(field), value)).unzip()
 }
 
 /// Ranges as parallel arrays.

@@ -8,7 +8,9 @@ use crate::{
         sqlite::{Snapshot, Sqlite, damaged, owner_of, position_of, row_key},
     },
     layers::{
-        Link, StoredFeature, StoredLayer, morton_code,
+        Link, StoredFeature, StoredLayer,
+        candidates::KeyRange,
+        morton_code,
         property_filter::FeatureAttributes,
         sortable,
         tile_index::TierRanges,
@@ -185,6 +187,91 @@ pub(in crate::layers) async fn features(
         .await
 }
 
+/// Up to `limit` features after a position; less if they have more than `max_bytes`, but at least one.
+pub(in crate::layers) async fn feature_chunk(
+    engine: &Arc<Sqlite>,
+    _: WorkspaceId,
+    layer: u64,
+    after: u64,
+    limit: u32,
+    max_bytes: usize,
+) -> Result<Vec<StoredFeature>> {
+    engine
+        .read_blocking(move |connection| {
+            let mut statement = connection.prepare_cached(sql::FEATURES_BETWEEN)?;
+            let (first, last) = (row_key(int(layer), after + 1), row_key(int(layer) + 1, 0) - 1);
+            let rows = statement.query_map(params![first, last, limit], read_feature)?;
+            let (mut found, mut bytes) = (Vec::new(), 0);
+            for row in rows {
+                let feature = row?;
+                bytes += feature.size();
+                found.push(feature);
+                if bytes >= max_bytes {
+                    break;
+                }
+            }
+            Ok(found)
+        })
+        .await
+}
+
+/// The features at these positions, which are in order; less if they have more than `max_bytes`, but at least
+/// one.
+pub(in crate::layers) async fn feature_chunk_at(
+    engine: &Arc<Sqlite>,
+    _: WorkspaceId,
+    layer: u64,
+    positions: &[u64],
+    max_bytes: usize,
+) -> Result<Vec<StoredFeature>> {
+    let positions = positions.to_vec();
+    engine
+        .read_blocking(move |connection| {
+            let mut statement = connection.prepare_cached(sql::FEATURES_BETWEEN)?;
+            let (mut found, mut bytes) = (Vec::new(), 0);
+            for position in positions {
+                let key = row_key(int(layer), position);
+                let feature = statement.query_row([key, key, 1], read_feature).optional()?;
+                bytes += feature.as_ref().map_or(0, StoredFeature::size);
+                found.extend(feature);
+                if bytes >= max_bytes {
+                    break;
+                }
+            }
+            Ok(found)
+        })
+        .await
+}
+
+/// The positions of features with a value in one of these ranges, in any order; `None` if there are more than
+/// `limit`.
+pub(in crate::layers) async fn positions_of_values(
+    engine: &Arc<Sqlite>,
+    _: WorkspaceId,
+    layer: u64,
+    ranges: Vec<KeyRange>,
+    limit: usize,
+) -> Result<Option<Vec<u64>>> {
+    engine
+        .read_blocking(move |connection| {
+            let mut statement = connection.prepare_cached(sql::POSITIONS_OF_VALUES)?;
+            let mut found: Vec<u64> = Vec::new();
+            for KeyRange { field, first, last } in ranges {
+                let rest = int((limit + 1 - found.len()) as u64);
+                let params = params![int(layer), int(field), first, last, rest];
+                let mut rows = statement.query(params)?;
+                while let Some(row) = rows.next()? {
+                    found.push(row.get::<_, i64>(0)?.unsigned_abs());
+                }
+                if found.len() > limit {
+                    return Ok(None);
+                }
+            }
+            Ok(Some(found))
+        })
+        .await
+}
+
 pub(in crate::layers) async fn feature_attributes(
     engine: &Arc<Sqlite>,
     _: WorkspaceId,
@@ -329,6 +416,7 @@ pub(in crate::layers) async fn delete_features(
     while engine.write(features).await? > 0 {}
     for statement in [
         sql::DELETE_SOME_FEATURE_KEYS,
+        sql::DELETE_SOME_VALUES,
         sql::DELETE_SOME_EXTENTS,
         sql::DELETE_SOME_TILE_BLOCKS,
         sql::DELETE_SOME_LARGE_FEATURES,

@@ -66,6 +66,13 @@ statements! {
     SAVE_LARGE_FEATURE = "INSERT INTO large_tile_features (layer, position, max_zoom, shape) VALUES (?1, ?2, ?3, ?4)
         ON CONFLICT (layer, position, max_zoom) DO UPDATE SET shape = excluded.shape";
     DELETE_LARGE_FEATURE = "DELETE FROM large_tile_features WHERE layer = ?1 AND position = ?2";
+    SAVE_VALUE = "INSERT INTO feature_values (layer, field, value, position) VALUES (?1, ?2, ?3, ?4)";
+    DELETE_VALUE = "DELETE FROM feature_values WHERE layer = ?1 AND field = ?2 AND value = ?3 AND position = ?4";
+    DELETE_FIELD_VALUES = "DELETE FROM feature_values WHERE layer = ?1 AND field = ?2";
+    POSITIONS_OF_VALUES = "SELECT position FROM feature_values
+        WHERE layer = ?1 AND field = ?2 AND value BETWEEN ?3 AND ?4 LIMIT ?5";
+    DELETE_SOME_VALUES = "DELETE FROM feature_values WHERE (layer, field, value, position) IN
+        (SELECT layer, field, value, position FROM feature_values WHERE layer = ?1 LIMIT ?2)";
     DELETE_SOME_FEATURES = "DELETE FROM features WHERE position IN
         (SELECT position FROM features WHERE position BETWEEN ?1 AND ?2 ORDER BY position LIMIT ?3)";
     DELETE_SOME_FEATURE_KEYS = "DELETE FROM feature_keys WHERE (layer, external_id) IN

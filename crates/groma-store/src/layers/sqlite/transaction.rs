@@ -213,6 +213,21 @@ fn execute(tx: &SqliteTransaction<'_>, ws: i64, write: LayerWrite) -> Result<()>
         LayerWrite::SaveLargeFeature { layer, position, max_zoom, shape } => {
             tx.execute(sql::SAVE_LARGE_FEATURE, params![int(layer), int(position), max_zoom, shape])
         }
+        LayerWrite::SaveValues { layer, position, values } => {
+            values.into_iter().try_for_each(|(field, value)| {
+                let params = params![int(layer), int(field), value, int(position)];
+                tx.execute(sql::SAVE_VALUE, params)
+            })
+        }
+        LayerWrite::DeleteValues { layer, position, values } => {
+            values.into_iter().try_for_each(|(field, value)| {
+                let params = params![int(layer), int(field), value, int(position)];
+                tx.execute(sql::DELETE_VALUE, params)
+            })
+        }
+        LayerWrite::DeleteFieldValues { layer, field } => {
+            tx.execute(sql::DELETE_FIELD_VALUES, params![int(layer), int(field)])
+        }
         LayerWrite::DeleteLargeFeature { layer, position } => {
             tx.execute(sql::DELETE_LARGE_FEATURE, params![int(layer), int(position)])
         }

@@ -14,7 +14,10 @@ use crate::web::{
 };
 use askama::Template;
 use axum::{http::StatusCode, response::Response};
-use groma_domain::{Currency, DomainError, FieldError, Kind, Permission, workspace::WorkspaceName};
+use groma_domain::{
+    Currency, DomainError, FieldError, Kind, Permission,
+    workspace::{OfferedCrs, WorkspaceName},
+};
 use groma_store::RecordCount;
 
 const PATH: &str = "/settings/workspace";
@@ -37,6 +40,7 @@ fn content(
     name: &str,
     currency: Currency,
     max_token_days: &str,
+    offered_crs: &str,
     requires_second_factor: bool,
 ) -> WorkspacePage {
     let t = ctx.t();
@@ -57,6 +61,9 @@ fn content(
             Field::line("maxTokenDays", t.msg("workspace-max-token-days"))
                 .value(max_token_days)
                 .hint(t.msg("workspace-max-token-days-hint")),
+            Field::line("crs", t.msg("workspace-offered-crs"))
+                .value(offered_crs)
+                .hint(t.msg("workspace-offered-crs-hint")),
             Field::new(
                 "requiresSecondFactor",
                 t.msg("workspace-require-second-factor"),
@@ -76,8 +83,10 @@ pub(in crate::web) async fn page(ctx: MemberContext) -> Result<Response, WebErro
     let workspace = ctx.workspace();
     let days = ctx.store().max_token_days(workspace.id).await?;
     let days = days.map(|days| days.to_string()).unwrap_or_default();
+    let crs = ctx.store().offered_crs(workspace.id).await?.to_string();
     let required = ctx.member.requires_second_factor;
-    let content = content(&ctx, workspace.name.as_str(), workspace.currency, &days, required);
+    let name = workspace.name.as_str();
+    let content = content(&ctx, name, workspace.currency, &days, &crs, required);
     ctx.page(Meta::new(ctx.t().msg("workspace-title"), Nav::Settings), &content).await
 }
 
@@ -97,12 +106,15 @@ pub(in crate::web) async fn save(ctx: MemberContext, form: Form) -> Result<Respo
             None
         }
     };
+    let crs = OfferedCrs::parse(form.get("crs"));
+    let crs = crs.map_err(|error| errors.extend(problems(&error))).ok();
     let required = form.has("requiresSecondFactor");
-    if let (Some(name), Some(currency), Some(days)) = (name, currency, days) {
+    if let (Some(name), Some(currency), Some(days), Some(crs)) = (name, currency, days, crs) {
         let (store, id, actor, now) = (ctx.store(), ctx.workspace_id(), ctx.actor(), ctx.now());
         let changed = async {
             store.change_workspace(id, actor, name, currency, now).await?;
             store.set_max_token_days(id, actor, days, now).await?;
+            store.set_offered_crs(id, actor, crs, now).await?;
             store.require_second_factor(id, actor, required, now).await
         };
         match changed.await {
@@ -117,7 +129,8 @@ pub(in crate::web) async fn save(ctx: MemberContext, form: Form) -> Result<Respo
     }
     let currency = currency.unwrap_or(ctx.workspace().currency);
     let days = form.get("maxTokenDays");
-    let mut content = content(&ctx, form.get("name"), currency, days, required);
+    let (name, crs) = (form.get("name"), form.get("crs"));
+    let mut content = content(&ctx, name, currency, days, crs, required);
     content.problems = attach_errors(t, &mut content.fields, &errors);
     focus_first(&mut content.fields);
     let meta = Meta::new(t.msg("workspace-title"), Nav::Settings);

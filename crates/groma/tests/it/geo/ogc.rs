@@ -2,11 +2,15 @@
 
 mod crs;
 mod editing;
+mod filter_oracle;
+mod filters;
 mod items;
 mod locking;
 mod pages;
 mod records;
 mod resources;
+mod schemas;
+mod sorting;
 mod tiles;
 
 use super::{Map, collection, feature, point, square};

@@ -2,7 +2,7 @@
 
 use super::{Map, assert_problem, features, open};
 use crate::on_both_engines;
-use groma_testkit::Engine;
+use groma_testkit::{Engine, server::WORKSPACE};
 use serde_json::{Value, json};
 
 on_both_engines! {
@@ -11,10 +11,38 @@ on_both_engines! {
     northing_comes_first_where_the_authority_says_so
     box_in_the_system_of_the_layer_finds_what_meets_it
     layer_in_another_system_is_read_in_all_offered_ones
+    systems_of_the_workspace_are_offered
 }
 
 const EPSG: &str = "http://www.opengis.net/def/crs/EPSG/0/";
 const CRS84: &str = "http://www.opengis.net/def/crs/OGC/1.3/CRS84";
+
+fn systems_of_the_workspace_are_offered(engine: Engine) {
+    let map = with_layer(engine, "OGC:CRS84", &[json!([2.25, 48.5])]);
+    let items = "/collections/own/items?crs=EPSG:2154";
+    assert_problem(&map.ogc(items), 400, "crs");
+    let browser = crate::web::Browser::of_owner(&map.server);
+    let path = "/settings/workspace";
+    let save = |crs: &'static str| [("name", WORKSPACE), ("currency", "EUR"), ("crs", crs)];
+    browser.submit(path, path, &save("EPSG:2154 EPSG:3035"));
+    browser.page(path).shows("EPSG:2154, EPSG:3035");
+    let (points, crs) = coordinates(&map, "crs=EPSG:2154");
+    assert_near(&points[0], [644_636.0, 6_822_486.0], 5_000.0);
+    assert_eq!(crs, format!("<{EPSG}2154>"));
+    let collection: Value = map.ogc("/collections/own").json();
+    let offered = json!([
+        CRS84,
+        format!("{EPSG}4326"),
+        format!("{EPSG}3857"),
+        format!("{EPSG}2154"),
+        format!("{EPSG}3035")
+    ]);
+    assert_eq!(collection["crs"], offered);
+    let rejected = browser.send_form(path, path, &save("EPSG:1"));
+    assert_eq!(rejected.response.status, 400);
+    browser.submit(path, path, &save(""));
+    assert_problem(&map.ogc(items), 400, "crs");
+}
 
 /// A server with a layer whose coordinates are kept in a system.
 fn with_layer(engine: Engine, crs: &str, coordinates: &[Value]) -> Map {
