@@ -7,6 +7,7 @@ mod bbox;
 mod collections;
 mod crs;
 mod cursor;
+mod field_schema;
 mod fields;
 mod filter;
 mod item_query;
@@ -32,9 +33,9 @@ use axum::{
     extract::{Path, RawQuery, State},
     routing::get,
 };
+use field_schema::FieldSchema;
 use groma_domain::{Kind, Scope};
 use groma_store::Store;
-use schemas::FieldSchema;
 use std::sync::Arc;
 
 /// What the handlers share.

@@ -2,10 +2,10 @@
 
 use super::{
     OgcState,
+    field_schema::FieldSchema,
     item_query::{DEFAULT_LIMIT, MAX_LIMIT},
     links::{OPENAPI, SCHEMA},
     parameters::Parameters,
-    schemas::FieldSchema,
     sort::MAX_KEYS,
 };
 use crate::http::{HttpError, ResponseOptions};
