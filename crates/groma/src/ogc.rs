@@ -8,6 +8,7 @@ mod collections;
 mod conditions;
 mod crs;
 mod cursor;
+mod field_schema;
 mod fields;
 mod filter;
 mod item_query;
@@ -44,9 +45,9 @@ use axum::{
     extract::{Path, RawQuery, State},
     routing::{MethodRouter, get},
 };
+use field_schema::FieldSchema;
 use groma_domain::{Kind, Scope};
 use groma_store::Store;
-use schemas::FieldSchema;
 use std::sync::Arc;
 
 /// What the handlers share.

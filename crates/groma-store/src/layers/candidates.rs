@@ -1,21 +1,23 @@
 //! Finds the features that a filter can match: by the values of declared fields, and by boxes.
 
-use super::{Layers, StoredLayer, feature_query::Source, postgres, sqlite, value_index};
+use super::{
+    Layers, StoredLayer,
+    feature_query::Source,
+    postgres, sqlite,
+    value_index::{self, KeyRange},
+};
 use crate::{Result, engine::dispatch};
-use groma_domain::{WorkspaceId, cql2::Candidates, cql2::ValueRange, layer::LayerKey};
+use groma_domain::{
+    WorkspaceId,
+    cql2::{Candidates, ValueRange},
+    layer::LayerKey,
+};
 use groma_geo::Bbox;
 
 /// From this number of features on, reading the layer in order is as fast.
 const MAX_POSITIONS: usize = 100_000;
 /// With this many features or less, it is not worth looking for fewer.
 const FEW: usize = 500;
-
-/// Values of an indexed field, by their keys.
-pub(super) struct KeyRange {
-    pub(super) field: u64,
-    pub(super) first: Vec<u8>,
-    pub(super) last: Vec<u8>,
-}
 
 impl Layers {
     /// Where to read the candidates after a position from.

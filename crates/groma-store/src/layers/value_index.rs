@@ -18,6 +18,13 @@ const BATCH: u64 = 1_000;
 /// A value of a feature: the number of its field, and its key.
 pub(crate) type IndexedValue = (u64, Vec<u8>);
 
+/// Values of an indexed field, by their keys.
+pub(super) struct KeyRange {
+    pub(super) field: u64,
+    pub(super) first: Vec<u8>,
+    pub(super) last: Vec<u8>,
+}
+
 /// The fields of a layer that are indexed.
 pub(super) struct ValueIndex {
     /// The names of the fields, and their numbers once they are known.

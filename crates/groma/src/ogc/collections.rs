@@ -3,11 +3,11 @@
 use super::{
     Ogc, OgcState,
     crs::{self, CollectionCrs},
+    field_schema::FieldSchema,
     landing::json_response,
     layer_items::layer_not_found,
     links::{HTML, JSON, Link, SCHEMA},
     parameters::Parameters,
-    schemas::FieldSchema,
     styles, tiles,
 };
 use crate::{

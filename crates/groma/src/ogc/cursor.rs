@@ -1,9 +1,10 @@
 //! The parameter `cursor`: where a page begins.
 
-use super::{page::COUNT_LIMIT, parameters::invalid};
-use crate::http::HttpError;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use std::fmt;
+
+/// Up to this number, the matches of a filter are counted.
+pub(super) const COUNT_LIMIT: u64 = 10_000;
 
 /// Where a page begins, and what the first page found out.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -17,23 +18,20 @@ pub(super) struct Cursor {
 }
 
 impl Cursor {
-    pub(super) fn parse(text: Option<&str>) -> Result<Self, HttpError> {
-        let Some(text) = text else { return Ok(Self::default()) };
-        let parse = || {
-            let mut parts = text.split('.');
-            let after = parts.next()?.parse().ok()?;
-            let matched: Option<u64> = match parts.next() {
-                None | Some("") => None,
-                Some(text) => Some(text.parse().ok()?),
-            };
-            let key = match parts.next() {
-                None => None,
-                Some(text) => Some(URL_SAFE_NO_PAD.decode(text).ok()?),
-            };
-            let matched = matched.map(|matched| matched.min(COUNT_LIMIT + 1));
-            parts.next().is_none().then_some(Self { after, matched, key })
+    /// Parses a cursor; `None` if it is invalid.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let mut parts = text.split('.');
+        let after = parts.next()?.parse().ok()?;
+        let matched: Option<u64> = match parts.next() {
+            None | Some("") => None,
+            Some(text) => Some(text.parse().ok()?),
         };
-        parse().ok_or_else(|| invalid("cursor", "must come from the link to the next page"))
+        let key = match parts.next() {
+            None => None,
+            Some(text) => Some(URL_SAFE_NO_PAD.decode(text).ok()?),
+        };
+        let matched = matched.map(|matched| matched.min(COUNT_LIMIT + 1));
+        parts.next().is_none().then_some(Self { after, matched, key })
     }
 
     /// Whether the page is the first one.
@@ -70,10 +68,10 @@ mod tests {
             Cursor { after: 7, matched: None, key: Some(vec![1, 255, 0]) },
             Cursor { after: 0, matched: Some(10_001), key: Some(Vec::new()) },
         ] {
-            assert_eq!(Cursor::parse(Some(&cursor.to_string())).unwrap(), cursor);
+            assert_eq!(Cursor::parse(&cursor.to_string()).unwrap(), cursor);
         }
         for text in ["", "x", "-1", "1.x", "1.2.*", "1.2.AA.3"] {
-            assert!(Cursor::parse(Some(text)).is_err(), "{text}");
+            assert!(Cursor::parse(text).is_none(), "{text}");
         }
     }
 }

@@ -56,7 +56,11 @@ impl ItemQuery {
         let properties = fields.simple().map(|property| property.name.as_str());
         known.extend(properties.filter(|name| !PARAMETERS.contains(name)));
         let parameters = Parameters::parse(query, &known)?;
-        let cursor = Cursor::parse(parameters.get("cursor"))?;
+        let cursor = match parameters.get("cursor") {
+            None => Cursor::default(),
+            Some(text) => Cursor::parse(text)
+                .ok_or_else(|| invalid("cursor", "must come from the link to the next page"))?,
+        };
         let order = parameters.get("sortby").map(|text| SortOrder::parse(text, fields));
         let order = order.transpose()?;
         if order.is_none() && cursor.key.is_some() {

@@ -4,10 +4,10 @@ use super::{
     Ogc,
     crs::{CONTENT_CRS, ItemCrs},
     cursor::Cursor,
+    field_schema::FieldSchema,
     item_query::ItemQuery,
     links::{JSON, Link, SCHEMA},
     page::PageWriter,
-    schemas::FieldSchema,
 };
 use crate::{
     clock,

@@ -11,7 +11,7 @@ use super::{
     page::PageWriter,
     parameters::Parameters,
     sort::{SortOrder, SortedItem, Sorter},
-    sorted_items::SortedLayerItems,
+    sorted_items::{SortableItems, SortedItems},
     time_range::TimeRange,
 };
 use crate::{
@@ -31,7 +31,7 @@ use groma_domain::{
 };
 use groma_geo::{Bbox, Crs, Geometry, wkb};
 use groma_store::{FeatureReader, LayerFeature};
-use std::{borrow::Cow, sync::Arc};
+use std::{borrow::Cow, collections::HashMap, sync::Arc};
 use twox_hash::XxHash3_128;
 
 /// The number of features that are read at a time.
@@ -69,7 +69,7 @@ pub(super) async fn list_items(
     let features = Arc::new(FeatureWriter::new(&layer, fields, &query));
     if let Some(order) = query.order.clone() {
         let sorter = Sorter::new(&query.cursor, query.limit);
-        let source = SortedLayerItems::new(reader, features, order, sorter);
+        let source = SortedItems::new(LayerItems { reader, features }, order, sorter);
         return respond_page(&ogc, layer.slug.as_str(), source, query, Some(etag), options).await;
     }
     let source = LayerItems { reader, features };
@@ -165,8 +165,49 @@ impl ItemSource for LayerItems {
     }
 }
 
+impl SortableItems for LayerItems {
+    type Id = ();
+
+    async fn sort_next(
+        &mut self,
+        order: &Arc<SortOrder>,
+        mut sorter: Sorter<()>,
+    ) -> Result<(Sorter<()>, bool), HttpError> {
+        let read = self.reader.next(CHUNK).await?;
+        if read.is_empty() {
+            return Ok((sorter, false));
+        }
+        let (features, order) = (self.features.clone(), order.clone());
+        let sort = move || features.sort_all(&read, &order, &mut sorter).map(|()| sorter);
+        let sorted = tokio::task::spawn_blocking(sort).await;
+        let sorter = sorted.map_err(|error| HttpError::internal(error.to_string()))??;
+        Ok((sorter, true))
+    }
+
+    async fn write(
+        &mut self,
+        items: Vec<SortedItem<()>>,
+        mut page: PageWriter,
+    ) -> Result<PageWriter, HttpError> {
+        let positions: Vec<u64> = items.iter().map(|item| item.position).collect();
+        let found = self.reader.read_at(&positions).await?;
+        let found: HashMap<u64, _> =
+            found.into_iter().map(|feature| (feature.position, feature)).collect();
+        for SortedItem { key, position, .. } in items {
+            if let Some(feature) = found.get(&position) {
+                page.add_sorted(position, key, |out| self.features.write(feature, out))?;
+            }
+        }
+        Ok(page)
+    }
+
+    fn total(&self) -> u64 {
+        ItemSource::total(self)
+    }
+}
+
 /// Filters features and writes them.
-pub(super) struct FeatureWriter {
+struct FeatureWriter {
     layer: (LayerId, LayerCrs),
     fields: Arc<Fields>,
     crs: ItemCrs,
@@ -202,7 +243,7 @@ impl FeatureWriter {
     }
 
     /// Adds the keys of the features that match to an order.
-    pub(super) fn sort_all(
+    fn sort_all(
         &self,
         features: &[LayerFeature],
         order: &SortOrder,
@@ -220,7 +261,7 @@ impl FeatureWriter {
     }
 
     /// Writes a feature.
-    pub(super) fn write(&self, feature: &LayerFeature, out: &mut Vec<u8>) -> Result<(), HttpError> {
+    fn write(&self, feature: &LayerFeature, out: &mut Vec<u8>) -> Result<(), HttpError> {
         Item::new(feature)?.write(self.layer, &self.crs, out)
     }
 

@@ -2,11 +2,11 @@
 
 use super::{
     OgcState,
+    field_schema::FieldSchema,
     item_query::{DEFAULT_LIMIT, MAX_LIMIT},
     links::{OPENAPI, SCHEMA},
     openapi_writes,
     parameters::Parameters,
-    schemas::FieldSchema,
     sort::MAX_KEYS,
 };
 use crate::{

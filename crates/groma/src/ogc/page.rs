@@ -1,11 +1,8 @@
 //! A page of items, written while they are read.
 
-use super::cursor::Cursor;
+use super::cursor::{COUNT_LIMIT, Cursor};
 use bytes::Bytes;
 use std::mem;
-
-/// Up to this number, the matches of a filter are counted.
-pub(super) const COUNT_LIMIT: u64 = 10_000;
 
 /// The features of a page as far as they are written.
 pub(super) struct PageWriter {

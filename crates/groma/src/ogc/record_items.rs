@@ -11,7 +11,7 @@ use super::{
     page::PageWriter,
     parameters::Parameters,
     sort::{SortOrder, SortedItem, Sorter},
-    sorted_items::SortedRecordItems,
+    sorted_items::{SortableItems, SortedItems},
     time_range::TimeRange,
 };
 use crate::{
@@ -58,7 +58,7 @@ pub(super) async fn list_items(
     };
     if let Some(order) = query.order.clone() {
         let sorter = Sorter::new(&query.cursor, query.limit);
-        let source = SortedRecordItems::new(source, order, sorter);
+        let source = SortedItems::new(source, order, sorter);
         return respond_page(&ogc, kind.plural(), source, query, None, options).await;
     }
     respond_page(&ogc, kind.plural(), source, query, None, options).await
@@ -88,7 +88,7 @@ pub(super) async fn get_item(
 }
 
 /// The records of a kind.
-pub(super) struct RecordItems {
+struct RecordItems {
     geometries: RecordGeometries,
     after: u64,
     total: u64,
@@ -164,16 +164,19 @@ impl RecordItems {
             value => value,
         }
     }
+}
 
-    /// Adds the keys of the next records that match to an order; false at the end of the collection.
-    pub(super) async fn sort_next(
+impl SortableItems for RecordItems {
+    type Id = RecordId;
+
+    async fn sort_next(
         &mut self,
-        order: &SortOrder,
-        sorter: &mut Sorter<RecordId>,
-    ) -> Result<bool, HttpError> {
+        order: &Arc<SortOrder>,
+        mut sorter: Sorter<RecordId>,
+    ) -> Result<(Sorter<RecordId>, bool), HttpError> {
         let RecordGeometries { store, workspace, kind, .. } = &self.geometries;
         let records = store.export(*workspace, *kind, self.after, CHUNK).await?;
-        let Some(last) = records.last() else { return Ok(false) };
+        let Some(last) = records.last() else { return Ok((sorter, false)) };
         self.after = last.position;
         for exported in records {
             let record = Record::read(&exported.document)?;
@@ -185,22 +188,30 @@ impl RecordItems {
                 sorter.add(SortedItem { key, position, item: record.id });
             }
         }
-        Ok(true)
+        Ok((sorter, true))
     }
 
-    /// Writes a record; false if it is not there any more.
-    pub(super) async fn write(
+    async fn write(
         &mut self,
-        id: RecordId,
-        out: &mut Vec<u8>,
-    ) -> Result<bool, HttpError> {
-        let RecordGeometries { store, workspace, kind, .. } = &self.geometries;
-        let document = store.get(*workspace, *kind, &Key::Id(id)).await?;
-        let Some(document) = document else { return Ok(false) };
-        let record = Record::read(&document)?;
-        let geometry = self.geometries.of(&record).await?;
-        write_record(&record, &document, geometry.as_ref(), &self.crs, out);
-        Ok(true)
+        items: Vec<SortedItem<RecordId>>,
+        mut page: PageWriter,
+    ) -> Result<PageWriter, HttpError> {
+        for SortedItem { key, position, item } in items {
+            let RecordGeometries { store, workspace, kind, .. } = &self.geometries;
+            let document = store.get(*workspace, *kind, &Key::Id(item)).await?;
+            let Some(document) = document else { continue };
+            let record = Record::read(&document)?;
+            let geometry = self.geometries.of(&record).await?;
+            page.add_sorted(position, key, |out| {
+                write_record(&record, &document, geometry.as_ref(), &self.crs, out);
+                Ok::<_, HttpError>(())
+            })?;
+        }
+        Ok(page)
+    }
+
+    fn total(&self) -> u64 {
+        self.total
     }
 }
 

@@ -12,15 +12,14 @@ use crate::{
         postgres::{Postgres, unsigned},
     },
     layers::{
-        Link, StoredFeature, StoredLayer,
-        candidates::KeyRange,
-        morton_code,
+        Link, StoredFeature, StoredLayer, morton_code,
         property_filter::FeatureAttributes,
         tile_index::TierRanges,
         tiles::{
             self, Encoded, LayerCache, LonePolygon, MAX_INLINE_BLOCKS, MaxGap, Missing, Pace,
             SeparateFeatures, Tile, TileContents, TilePlan,
         },
+        value_index::KeyRange,
     },
 };
 use deadpool_postgres::Client;

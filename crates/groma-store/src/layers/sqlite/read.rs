@@ -8,9 +8,7 @@ use crate::{
         sqlite::{Snapshot, Sqlite, damaged, owner_of, position_of, row_key},
     },
     layers::{
-        Link, StoredFeature, StoredLayer,
-        candidates::KeyRange,
-        morton_code,
+        Link, StoredFeature, StoredLayer, morton_code,
         property_filter::FeatureAttributes,
         sortable,
         tile_index::TierRanges,
@@ -18,6 +16,7 @@ use crate::{
             self, BlockBuffer, Encoded, LayerCache, LonePolygon, MaxGap, Pace, SeparateFeatures,
             Tile, TilePlan,
         },
+        value_index::KeyRange,
     },
 };
 use groma_domain::{GeometryId, LayerId, RecordId, Timestamp, WorkspaceId, layer::LayerKey};

@@ -115,6 +115,12 @@ pub(crate) fn add_layers(server: &TestServer, vertices: u32) {
     server.write_file("survey.geojson", file.to_string());
     let import = ["import", "layer", "survey.geojson", "--workspace", WORKSPACE];
     server.run(&[&import[..], &["--folder", sample_records::FOLDER]].concat()).expect_success();
+    let fields =
+        json!([{ "name": "name", "type": "text" }, { "name": "height", "type": "number" }]);
+    server.write_file("fields.json", fields.to_string());
+    let declare =
+        ["layer", "update", "survey", "--workspace", WORKSPACE, "--fields", "fields.json"];
+    server.run(&declare).expect_success();
 }
 
 /// Creates an endpoint with a waiting delivery, a disabled one, and one with a replaced secret.

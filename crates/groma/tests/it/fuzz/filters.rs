@@ -80,7 +80,7 @@ fn filters_break_nothing() {
                 return;
             }
             let path = format!("/ogc/collections/submissions/items?{sent}");
-            let response = server.geo().get_raw(path.as_bytes(), &token);
+            let response = server.geo().request("GET", &path).token(&token).send();
             assert!([200, 400].contains(&response.status), "{response:?}");
             if response.status == 200 {
                 let page = response.json();

@@ -217,7 +217,7 @@ fn invalid_filters_are_rejected(engine: Engine) {
         ("area = 'x'", "filter at character 1"),
         ("S_INTERSECTS(geometry, POINT(2 98))", "filter at character 24"),
         ("S_INTERSECTS(geometry, POLYGON((0 0, 1 1, 1 0, 0 1, 0 0)))", "filter at character 24"),
-        (deep.as_str(), "filter at character 65: is nested deeper than 64"),
+        (deep.as_str(), "filter at character 66: is nested deeper than 64"),
     ] {
         let response = map.ogc(&format!("{ITEMS}?filter={}", percent_encode(filter)));
         assert_problem(&response, 400, problem);
