@@ -27,7 +27,7 @@ impl Parameters {
         let parameters = Self(pairs);
         match parameters.get("f") {
             None | Some("json" | "geojson") => Ok(parameters),
-            Some(_) => Err(invalid("f", "must be json")),
+            Some(_) => Err(invalid("f", "must be json or html")),
         }
     }
 
