@@ -62,7 +62,7 @@ pub use idempotency::{IdempotencyKey, IdempotentRequest, Outcome};
 pub use layers::{
     Comparison, FeaturePage, FeatureQuery, FeatureReader, FeatureSort, FeatureSpool,
     FeatureTablePage, FeatureTableQuery, GeometryEdit, LayerFeature, NewGeometries, NewLayer,
-    PostOutcome, PropertyCondition, Tile,
+    PostMode, PostOutcome, PropertyCondition, Tile,
 };
 pub use mail::{MAIL_LEASE_MILLIS, Mail, MailKind, MailOutcome, NewMail};
 pub use precondition::Precondition;

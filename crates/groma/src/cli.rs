@@ -5,7 +5,7 @@ mod webhooks;
 
 pub(crate) use import_export::{
     ExportCommand, ExportLayer, ExportRecords, ImportCommand, ImportLayer, ImportRecords,
-    LayerFormat, RecordFileKind, RecordFormat,
+    ImportMode, RecordFileKind, RecordFormat,
 };
 pub(crate) use webhooks::{DeliveriesArgs, WebhookCommand};
 

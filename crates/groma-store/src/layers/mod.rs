@@ -1,5 +1,6 @@
 //! Map layers: their features, the index that tiles are read from, and the tiles.
 
+mod column_merge;
 mod declared_fields;
 mod feature_edit;
 mod feature_events;
@@ -25,7 +26,7 @@ pub use feature_query::{FeaturePage, FeatureQuery};
 pub use feature_reader::FeatureReader;
 pub use feature_spool::FeatureSpool;
 pub use feature_table::{FeatureSort, FeatureTablePage, FeatureTableQuery};
-pub use posting::{NewGeometries, PostOutcome};
+pub use posting::{NewGeometries, PostMode, PostOutcome};
 pub use property_filter::{Comparison, PropertyCondition};
 pub use tiles::Tile;
 

@@ -63,6 +63,7 @@ async fn post(api: ApiState, caller: Caller, request: Request) -> Result<Respons
         ReadError::Stopped(error) => HttpError::internal(error.to_string()),
     })?;
     let outcome = api.store.post_geometries(NewGeometries {
+        mode: groma_store::PostMode::default(),
         workspace: token.workspace,
         actor: caller.actor(),
         now: clock::now(),
