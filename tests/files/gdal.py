@@ -147,6 +147,9 @@ def test_reading():
     for name, features in LAYERS.items():
         Path("source.geojson").write_text(json.dumps(collection(features)))
         for number, (driver, extension, options, has_properties) in enumerate(FORMATS):
+            if driver == "DXF" and name == "multipoints":
+                # GDAL cannot write it.
+                continue
             path = Path(f"{name}.{extension}")
             for old in Path().glob(f"{name}.*"):
                 old.unlink()

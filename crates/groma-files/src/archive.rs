@@ -41,7 +41,8 @@ impl Archive {
     /// Whether a file begins as an archive does.
     pub(crate) fn is_archive(path: &Path) -> io::Result<bool> {
         let mut start = [0; 4];
-        Ok(File::open(path)?.read(&mut start)? == 4 && matches!(&start, b"PK\x03\x04" | b"PK\x05\x06"))
+        Ok(File::open(path)?.read(&mut start)? == 4
+            && matches!(&start, b"PK\x03\x04" | b"PK\x05\x06"))
     }
 
     /// The names of its files.
@@ -87,7 +88,9 @@ impl Archive {
         let copied = io::copy(&mut entry.take(limit.saturating_add(1)), &mut io::sink());
         let length = copied.map_err(|error| FileError::invalid(format!("the archive: {error}")))?;
         if length > limit {
-            return Err(FileError::invalid(format!("`{name}` in the archive unpacks to too many bytes")));
+            return Err(FileError::invalid(format!(
+                "`{name}` in the archive unpacks to too many bytes"
+            )));
         }
         self.budget -= length;
         Ok(())

@@ -49,8 +49,14 @@ pub struct LayerFile {
 
 enum Content {
     /// GeoJSON names its reference system within the document.
-    GeoJson { path: PathBuf },
-    Source { source: Box<dyn Source>, layer: usize, crs: Crs },
+    GeoJson {
+        path: PathBuf,
+    },
+    Source {
+        source: Box<dyn Source>,
+        layer: usize,
+        crs: Crs,
+    },
 }
 
 impl LayerFile {
@@ -148,7 +154,8 @@ impl LayerFile {
                 if let Some(id) = &feature.external_id
                     && !ids.insert(id.clone())
                 {
-                    let message = format!("`{id:.100}` is already the {field} of an earlier feature");
+                    let message =
+                        format!("`{id:.100}` is already the {field} of an earlier feature");
                     repeated.push(DocumentError::at(feature.line, message));
                     return Ok(());
                 }
@@ -179,7 +186,8 @@ impl LayerFile {
     ) -> std::result::Result<u64, ReadError<E>> {
         let mut builder = FeatureBuilder::new(crs.clone());
         let (mut count, mut errors, mut stopped) = (0, Vec::new(), None);
-        let (id_field, key) = (self.options.id_field.as_deref(), source.layers()[layer].key.as_deref());
+        let (id_field, key) =
+            (self.options.id_field.as_deref(), source.layers()[layer].key.as_deref());
         let result = source.read(layer, &mut |number, row| {
             let built = match row {
                 Ok(row) => build(&mut builder, number, row, id_field, key),
@@ -223,10 +231,9 @@ fn build(
     let SourceFeature { key: key_value, geometry, mut properties, has_measures, has_binary } = row;
     let id = take_id(&mut properties, id_field, key, key_value);
     let mut feature = builder.build(number, id, geometry, properties)?;
-    for (is_dropped, message) in [
-        (has_measures, "M values were dropped"),
-        (has_binary, "binary values were dropped"),
-    ] {
+    for (is_dropped, message) in
+        [(has_measures, "M values were dropped"), (has_binary, "binary values were dropped")]
+    {
         if is_dropped {
             feature.notices.push(Notice { pointer: String::new(), message: message.to_owned() });
         }
@@ -261,11 +268,9 @@ fn choose_layer(layers: &[SourceLayer], name: Option<&str>) -> Result<usize> {
             "the file contains several layers; choose one with --source-layer: {}",
             names()
         ))),
-        (Some(name), _) => {
-            layers.iter().position(|layer| layer.name == name).ok_or_else(|| {
-                FileError::invalid(format!("layer `{name}` is not in the file; it has {}", names()))
-            })
-        }
+        (Some(name), _) => layers.iter().position(|layer| layer.name == name).ok_or_else(|| {
+            FileError::invalid(format!("layer `{name}` is not in the file; it has {}", names()))
+        }),
     }
 }
 
@@ -277,7 +282,10 @@ fn check_id_field(layer: &SourceLayer, field: Option<&str>) -> Result<()> {
         return Ok(());
     }
     let names: Vec<_> = layer.fields.iter().map(|one| one.name.as_str()).collect();
-    Err(FileError::invalid(format!("there is no field `{field}`; the fields are {}", names.join(", "))))
+    Err(FileError::invalid(format!(
+        "there is no field `{field}`; the fields are {}",
+        names.join(", ")
+    )))
 }
 
 fn declared_crs(layer: &SourceLayer) -> Result<Crs> {

@@ -59,7 +59,8 @@ impl LayerWriter {
 
     /// Writes the file. Returns what the format could not hold.
     pub fn finish(self, out: &mut dyn Write) -> Result<Vec<String>> {
-        let mut file = self.spool.into_inner().map_err(|error| FileError::Io(error.into_error()))?;
+        let mut file =
+            self.spool.into_inner().map_err(|error| FileError::Io(error.into_error()))?;
         file.rewind()?;
         let spool = Spool(BufReader::with_capacity(1 << 18, file));
         formats::write(self.format, &self.layer, spool, out)
@@ -81,9 +82,9 @@ impl Spool {
             let id = String::from_utf8_lossy(&self.part()?).into_owned();
             let geometry = match self.part()? {
                 bytes if bytes.is_empty() => None,
-                bytes => {
-                    Some(wkb::from_wkb(&bytes).map_err(|error| FileError::invalid(error.to_string()))?)
-                }
+                bytes => Some(
+                    wkb::from_wkb(&bytes).map_err(|error| FileError::invalid(error.to_string()))?,
+                ),
             };
             let properties = parse(&String::from_utf8_lossy(&self.part()?))?;
             on_feature(&id, geometry, properties)?;

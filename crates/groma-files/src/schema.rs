@@ -95,7 +95,8 @@ impl Schema {
     /// A name for each column: its property, shortened and numbered where the format requires it. Names differ in
     /// more than case.
     pub(crate) fn names(&self, reserved: &[&str], max_bytes: usize) -> Vec<String> {
-        let mut taken: FxHashSet<String> = reserved.iter().map(|name| name.to_lowercase()).collect();
+        let mut taken: FxHashSet<String> =
+            reserved.iter().map(|name| name.to_lowercase()).collect();
         let unique = |column: &Column| {
             let base: String = column.property.chars().filter(|c| !c.is_control()).collect();
             let base = if base.trim().is_empty() { "unnamed".to_owned() } else { base };

@@ -1,7 +1,10 @@
 //! Files that are broken or hostile: each is rejected with a message, and memory does not follow what it claims.
 
 use crate::{FileError, LayerFile, LayerFormat, OpenOptions};
-use groma_geo::{Crs, geojson::{Feature, ReadError}};
+use groma_geo::{
+    Crs,
+    geojson::{Feature, ReadError},
+};
 use rusqlite::Connection;
 use std::{
     fs::File,
@@ -38,10 +41,13 @@ fn open(path: &Path) -> Result<LayerFile, FileError> {
 fn read(path: &Path) -> Result<Vec<Feature>, String> {
     let file = open(path).map_err(|error| error.to_string())?;
     let mut features = Vec::new();
-    let result = file.read(|_| {}, |feature| {
-        features.push(feature);
-        Ok::<(), String>(())
-    });
+    let result = file.read(
+        |_| {},
+        |feature| {
+            features.push(feature);
+            Ok::<(), String>(())
+        },
+    );
     match result {
         Ok(_) => Ok(features),
         Err(ReadError::Invalid(errors)) => Err(errors[0].message.clone()),
@@ -174,8 +180,12 @@ fn geopackage(directory: &TempDir, sql: &str) -> PathBuf {
 fn geopackage_runs_no_code_of_its_author() {
     let directory = TempDir::new().unwrap();
     let endless = "WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELECT n AS fid, NULL AS geom FROM t";
-    assert_rejected(&geopackage(&directory, &format!("CREATE VIEW lots AS {endless}")), "views are not read");
-    let view = format!("DROP TABLE gpkg_spatial_ref_sys; CREATE VIEW gpkg_spatial_ref_sys AS {endless}");
+    assert_rejected(
+        &geopackage(&directory, &format!("CREATE VIEW lots AS {endless}")),
+        "views are not read",
+    );
+    let view =
+        format!("DROP TABLE gpkg_spatial_ref_sys; CREATE VIEW gpkg_spatial_ref_sys AS {endless}");
     assert_rejected(&geopackage(&directory, &view), "`gpkg_spatial_ref_sys` must be a table");
     let virtual_table = "CREATE VIRTUAL TABLE lots USING fts5(geom)";
     assert_rejected(&geopackage(&directory, virtual_table), "views are not read");
@@ -193,9 +203,15 @@ fn geopackage_runs_no_code_of_its_author() {
 fn geopackage_with_too_many_columns_or_damage_is_rejected() {
     let directory = TempDir::new().unwrap();
     let columns: String = (0..1_500).map(|n| format!(", c{n} TEXT")).collect();
-    let path = geopackage(&directory, &format!("CREATE TABLE lots (fid INTEGER PRIMARY KEY, geom BLOB{columns})"));
+    let path = geopackage(
+        &directory,
+        &format!("CREATE TABLE lots (fid INTEGER PRIMARY KEY, geom BLOB{columns})"),
+    );
     assert_rejected(&path, "more than 1000 columns");
-    let path = geopackage(&directory, "ALTER TABLE stored RENAME TO lots; UPDATE lots SET geom = x'4750ff'");
+    let path = geopackage(
+        &directory,
+        "ALTER TABLE stored RENAME TO lots; UPDATE lots SET geom = x'4750ff'",
+    );
     assert_rejected(&path, "the geometry is not a GeoPackage geometry");
     let whole = std::fs::read(geopackage(&directory, "ALTER TABLE stored RENAME TO lots")).unwrap();
     for end in [0, 10, 100, 5_000, whole.len() / 2] {
@@ -207,12 +223,18 @@ fn geopackage_with_too_many_columns_or_damage_is_rejected() {
 fn csv_is_bounded() {
     let directory = TempDir::new().unwrap();
     let columns: String = (0..10_000_000).map(|_| ",").collect();
-    assert_rejected(&write(&directory, "a.csv", format!("lon,lat{columns}\n")), "more than 1000 cells");
+    assert_rejected(
+        &write(&directory, "a.csv", format!("lon,lat{columns}\n")),
+        "more than 1000 cells",
+    );
     let quoted = format!("lon,lat\n1,\"{}", "x".repeat(70 << 20));
     assert_rejected(&write(&directory, "a.csv", quoted), "a row has more than 64 MiB");
     let mixed = b"lon,lat,name\n1,2,caf\xc3\xa9\n1,2,caf\xe9\n";
     assert_rejected(&write(&directory, "a.csv", mixed), "the file mixes encodings");
-    assert_rejected(&write(&directory, "a.csv", "lon,lat\n1\n"), "has 1 cells, but the header has 2");
+    assert_rejected(
+        &write(&directory, "a.csv", "lon,lat\n1\n"),
+        "has 1 cells, but the header has 2",
+    );
     assert_rejected(&write(&directory, "a.csv", "lon,lat\n1,x\n"), "`x` is not a coordinate");
     assert_rejected(&write(&directory, "a.csv", "a,b\n1,x\n"), "no column has a geometry");
     assert_rejected(&write(&directory, "a.csv", ""), "the file is empty");
@@ -222,11 +244,20 @@ fn csv_is_bounded() {
 fn xml_has_no_entities_and_no_endless_elements() {
     let directory = TempDir::new().unwrap();
     let file = |text: &str| write(&directory, "a.kml", text);
-    assert_rejected(&file("<!DOCTYPE kml SYSTEM \"file:///etc/passwd\"><kml/>"), "are not accepted");
-    assert_rejected(&file("<kml><Placemark><name>&x;</name></Placemark></kml>"), "the entity `&x;` is unknown");
+    assert_rejected(
+        &file("<!DOCTYPE kml SYSTEM \"file:///etc/passwd\"><kml/>"),
+        "are not accepted",
+    );
+    assert_rejected(
+        &file("<kml><Placemark><name>&x;</name></Placemark></kml>"),
+        "the entity `&x;` is unknown",
+    );
     assert_rejected(&file("<kml><Placemark><name>"), "the file is truncated");
     assert_rejected(&file("<html></html>"), "the file is not KML");
-    assert_rejected(&file(&format!("<kml>{}", "<a>".repeat(200))), "nested more than 100 levels deep");
+    assert_rejected(
+        &file(&format!("<kml>{}", "<a>".repeat(200))),
+        "nested more than 100 levels deep",
+    );
     let long = format!("<kml><Placemark><name>{}", "x".repeat(70 << 20));
     assert_rejected(&file(&long), "an element has more than 64 MiB");
     assert_rejected(&write(&directory, "a.gpx", "<kml/>"), "the file is not GPX");
@@ -239,7 +270,10 @@ fn broken_drawings_are_rejected() {
     assert_rejected(&file("AutoCAD Binary DXF\r\n\x1a\0"), "binary DXF is not supported");
     assert_rejected(&file("hello\nworld\n"), "is not valid DXF");
     assert_rejected(&file("0\nSECTION\n2\nENTITIES\n0\nPOINT\n10\n1\n"), "the file is truncated");
-    assert_rejected(&file("0\nSECTION\n2\nENTITIES\n0\nPOINT\n10\n1\n0\nENDSEC\n0\nEOF\n"), "the POINT lacks coordinates");
+    assert_rejected(
+        &file("0\nSECTION\n2\nENTITIES\n0\nPOINT\n10\n1\n0\nENDSEC\n0\nEOF\n"),
+        "the POINT lacks coordinates",
+    );
     let long = format!("0\nSECTION\n2\nENTITIES\n0\nTEXT\n1\n{}", "x".repeat(2 << 20));
     assert_rejected(&file(&long), "is too long");
 }
@@ -300,9 +334,12 @@ fn workbook_is_bounded_and_errors_are_reported() {
     let path = directory.path().join("good.xlsx");
     writer.finish(&mut File::create(&path).unwrap()).unwrap();
     let cell = |text: &str| Some(text.to_owned());
-    assert_eq!(rows(&path).unwrap(), [
-        (1, Ok(vec![cell("name"), cell("n"), cell("date")])),
-        (2, Ok(vec![cell("=1+1"), cell("-1.25"), cell("2026-01-31")])),
-        (3, Ok(vec![None, cell("7"), cell("2026-13-01")])),
-    ]);
+    assert_eq!(
+        rows(&path).unwrap(),
+        [
+            (1, Ok(vec![cell("name"), cell("n"), cell("date")])),
+            (2, Ok(vec![cell("=1+1"), cell("-1.25"), cell("2026-01-31")])),
+            (3, Ok(vec![None, cell("7"), cell("2026-13-01")])),
+        ]
+    );
 }

@@ -37,7 +37,10 @@ pub fn read(file: &File, mut on_row: impl FnMut(u64, SheetRow) -> bool) -> Resul
             continue;
         }
         if column >= MAX_COLUMNS {
-            return Err(FileError::invalid(format!("row {} has more than {MAX_COLUMNS} cells", row + 1)));
+            return Err(FileError::invalid(format!(
+                "row {} has more than {MAX_COLUMNS} cells",
+                row + 1
+            )));
         }
         match &mut current {
             Some((number, _)) if *number == row => {}
@@ -99,7 +102,9 @@ fn text(cell: &DataRef<'_>) -> std::result::Result<Option<String>, String> {
         DataRef::SharedString(text) => (*text).to_owned(),
         DataRef::Bool(value) => value.to_string(),
         DataRef::DateTimeIso(text) | DataRef::DurationIso(text) => text.clone(),
-        DataRef::Error(error) => return Err(format!("a cell contains the error {}", Data::Error(error.clone()))),
+        DataRef::Error(error) => {
+            return Err(format!("a cell contains the error {}", Data::Error(error.clone())));
+        }
         DataRef::DateTime(value) if value.is_duration() => value.as_f64().to_string(),
         DataRef::DateTime(value) => {
             let (year, month, day, hour, minute, second, milli) = value.to_ymd_hms_milli();
@@ -201,9 +206,11 @@ fn date(text: &str) -> Option<ExcelDateTime> {
     if y.len() != 4 || y < b"1901".as_slice() {
         return None;
     }
-    let number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?;
+    let number =
+        |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?;
     let (month, day) = (number(&text[5..7])?, number(&text[8..])?);
-    ExcelDateTime::from_ymd(number(&text[..4])?, u8::try_from(month).ok()?, u8::try_from(day).ok()?).ok()
+    ExcelDateTime::from_ymd(number(&text[..4])?, u8::try_from(month).ok()?, u8::try_from(day).ok()?)
+        .ok()
 }
 
 fn not_written(error: rust_xlsxwriter::XlsxError) -> FileError {

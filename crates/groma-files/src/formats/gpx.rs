@@ -14,8 +14,11 @@ use std::{
 };
 
 /// The elements and the layers that they are in.
-const KINDS: [(&str, &str, &str); 3] =
-    [("wpt", "waypoints", "Point"), ("rte", "routes", "LineString"), ("trk", "tracks", "MultiLineString")];
+const KINDS: [(&str, &str, &str); 3] = [
+    ("wpt", "waypoints", "Point"),
+    ("rte", "routes", "LineString"),
+    ("trk", "tracks", "MultiLineString"),
+];
 const FIELDS: [&str; 7] = ["name", "desc", "cmt", "type", "sym", "src", "time"];
 
 /// An open file.

@@ -20,7 +20,8 @@ pub(crate) fn from_wkb(bytes: &[u8]) -> Result<(Geometry, bool), String> {
     let has_measures = code & EWKB_M != 0 || matches!(plain / 1000, 2 | 3);
     if (8..18).contains(&(plain % 1000)) {
         return Err(
-            "the geometry has curves; convert the file with `ogr2ogr -nlt CONVERT_TO_LINEAR`".to_owned()
+            "the geometry has curves; convert the file with `ogr2ogr -nlt CONVERT_TO_LINEAR`"
+                .to_owned(),
         );
     }
     let geometry = if code & EWKB_SRID != 0 {
@@ -116,7 +117,9 @@ impl<'a> Parser<'a> {
             "LINESTRING" => Geometry::LineString(self.line(layout)?),
             "POLYGON" => Geometry::Polygon(self.list(|parser| parser.line(layout))?),
             "MULTIPOINT" => Geometry::MultiPoint(self.list(|parser| parser.point(layout))?),
-            "MULTILINESTRING" => Geometry::MultiLineString(self.list(|parser| parser.line(layout))?),
+            "MULTILINESTRING" => {
+                Geometry::MultiLineString(self.list(|parser| parser.line(layout))?)
+            }
             "MULTIPOLYGON" => {
                 let rings = |parser: &mut Self| parser.list(|parser| parser.line(layout));
                 Geometry::MultiPolygon(self.list(rings)?)
@@ -212,7 +215,9 @@ fn write_geometry(geometry: &Geometry, has_z: bool, text: &mut String) {
         Geometry::MultiPoint(points) => write_list(points, text, |point, text| {
             write_line(std::slice::from_ref(point), has_z, text);
         }),
-        Geometry::Polygon(lines) | Geometry::MultiLineString(lines) => write_lines(lines, has_z, text),
+        Geometry::Polygon(lines) | Geometry::MultiLineString(lines) => {
+            write_lines(lines, has_z, text)
+        }
         Geometry::MultiPolygon(polygons) => {
             write_list(polygons, text, |rings: &Rings, text| write_lines(rings, has_z, text));
         }
@@ -287,7 +292,14 @@ mod tests {
 
     #[test]
     fn broken_wkt_is_rejected() {
-        for text in ["", "POINT", "POINT (1)", "POINT (1 2", "POINT (1 2) x", "CIRCULARSTRING (0 0,1 1,2 0)"] {
+        for text in [
+            "",
+            "POINT",
+            "POINT (1)",
+            "POINT (1 2",
+            "POINT (1 2) x",
+            "CIRCULARSTRING (0 0,1 1,2 0)",
+        ] {
             assert!(from_wkt(text).is_err(), "{text}");
         }
         assert!(from_wkt(&"GEOMETRYCOLLECTION (".repeat(100_000)).is_err());

@@ -81,10 +81,11 @@ impl XmlReader {
         loop {
             self.buffer.clear();
             let position = self.reader.buffer_position();
-            let event = self.reader.read_event_into(&mut self.buffer).map_err(|error| match error {
-                quick_xml::Error::Io(error) => FileError::invalid(error.to_string()),
-                error => FileError::invalid(format!("invalid XML at byte {position}: {error}")),
-            })?;
+            let event =
+                self.reader.read_event_into(&mut self.buffer).map_err(|error| match error {
+                    quick_xml::Error::Io(error) => FileError::invalid(error.to_string()),
+                    error => FileError::invalid(format!("invalid XML at byte {position}: {error}")),
+                })?;
             return Ok(match event {
                 Event::Start(start) => {
                     self.depth += 1;
@@ -114,13 +115,19 @@ impl XmlReader {
                         },
                         Err(_) => None,
                     };
-                    let unknown = || FileError::invalid(format!("the entity `&{:.40};` is unknown", &*reference));
+                    let unknown = || {
+                        FileError::invalid(format!("the entity `&{:.40};` is unknown", &*reference))
+                    };
                     Node::Text(found.ok_or_else(unknown)?.to_string())
                 }
                 Event::DocType(_) => {
-                    return Err(FileError::invalid("document type definitions and entities are not accepted"));
+                    return Err(FileError::invalid(
+                        "document type definitions and entities are not accepted",
+                    ));
                 }
-                Event::Eof if self.depth > 0 => return Err(FileError::invalid("the file is truncated")),
+                Event::Eof if self.depth > 0 => {
+                    return Err(FileError::invalid("the file is truncated"));
+                }
                 Event::Eof => Node::Eof,
                 _ => continue,
             });
@@ -148,7 +155,8 @@ impl XmlReader {
 fn element(start: &BytesStart<'_>) -> Result<Element> {
     let mut attributes = Vec::new();
     for attribute in start.attributes() {
-        let attribute = attribute.map_err(|error| FileError::invalid(format!("invalid XML: {error}")))?;
+        let attribute =
+            attribute.map_err(|error| FileError::invalid(format!("invalid XML: {error}")))?;
         let value = quick_xml::escape::unescape(&attribute.value)
             .map_err(|error| FileError::invalid(format!("invalid XML: {error}")))?;
         attributes.push((local(attribute.key.0).to_owned(), value.into_owned()));

@@ -155,11 +155,7 @@ impl CoordinateReader {
     }
 
     /// Counts the rings of a geometry of the current feature.
-    pub(super) fn count_rings(
-        &mut self,
-        geometry: &Geometry,
-        place: Place,
-    ) -> ParseResult<()> {
+    pub(super) fn count_rings(&mut self, geometry: &Geometry, place: Place) -> ParseResult<()> {
         let left = MAX_RINGS.saturating_sub(self.rings);
         let too_many =
             || place.invalid(format!("exceeds the limit of {MAX_RINGS} rings per feature"));

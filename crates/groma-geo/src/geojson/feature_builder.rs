@@ -110,7 +110,8 @@ impl Limits {
             Geometry::Collection(parts) => {
                 self.parts += parts.len();
                 if self.parts > MAX_PARTS {
-                    let message = format!("exceeds the limit of {MAX_PARTS} geometries per feature");
+                    let message =
+                        format!("exceeds the limit of {MAX_PARTS} geometries per feature");
                     return Err(place.invalid(message));
                 }
                 if depth == MAX_COLLECTION_DEPTH {

@@ -24,8 +24,7 @@ impl ColumnMerge {
         let merged = merged(before, serde_json::from_str(&feature.properties)?);
         feature.properties = serde_json::to_string(&merged)?;
         let numbered = merged.iter();
-        let numbered =
-            numbered.filter_map(|(name, value)| Some((*self.numbers.get(name)?, value)));
+        let numbered = numbered.filter_map(|(name, value)| Some((*self.numbers.get(name)?, value)));
         feature.attributes = attributes::encode(numbered);
         Ok(())
     }

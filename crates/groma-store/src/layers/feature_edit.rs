@@ -202,8 +202,7 @@ impl DeleteGeometries {
         stored.layer.require_unlocked()?;
         let features = tx.features_by_id(workspace, stored.no, &ids).await?;
         let layer = stored.layer.id;
-        let entries: Vec<_> =
-            features.iter().map(|old| deletion(actor, now, layer, old)).collect();
+        let entries: Vec<_> = features.iter().map(|old| deletion(actor, now, layer, old)).collect();
         let mut posting = Posting::new(tx, locked, now, Links::default(), stored, webhooks);
         posting.remove_all(features).await?;
         posting.finish_layer(actor).await?;

@@ -389,7 +389,8 @@ impl<'t, T: LayerTx> Posting<'t, T> {
             return Ok(None);
         }
         if self.mode.is_dry_run {
-            let count = if old.is_some() { &mut self.result.updated } else { &mut self.result.created };
+            let count =
+                if old.is_some() { &mut self.result.updated } else { &mut self.result.created };
             *count += 1;
             return Ok(None);
         }

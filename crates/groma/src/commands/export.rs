@@ -153,11 +153,23 @@ impl NameResolver<'_> {
 
 /// Writes rows in one of the formats.
 enum Output<W: Write> {
-    Csv { writer: Box<csv::Writer<W>>, has_header: bool },
-    Json { writer: W, rows: u64 },
-    Ndjson { writer: W },
+    Csv {
+        writer: Box<csv::Writer<W>>,
+        has_header: bool,
+    },
+    Json {
+        writer: W,
+        rows: u64,
+    },
+    Ndjson {
+        writer: W,
+    },
     /// The sheet is created with the first row, which has the names of the columns.
-    Xlsx { writer: W, name: &'static str, sheet: Option<Box<SheetWriter>> },
+    Xlsx {
+        writer: W,
+        name: &'static str,
+        sheet: Option<Box<SheetWriter>>,
+    },
 }
 
 impl<W: Write> Output<W> {

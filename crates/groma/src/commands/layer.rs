@@ -11,11 +11,7 @@ pub(super) use export::run as export;
 pub(super) use import::run as import;
 
 use super::{CommandError, find_workspace, print, print_table};
-use crate::{
-    cli::LayerCommand,
-    clock,
-    settings::Settings,
-};
+use crate::{cli::LayerCommand, clock, settings::Settings};
 use groma_domain::{
     Layer,
     layer::{GeometryType, LayerCrs, LayerKey},

@@ -257,9 +257,7 @@ fn header(reader: &mut csv::Reader<impl Read>) -> Result<Vec<String>, CommandErr
     unique_names(reader.headers().map_err(CommandError::new)?.iter())
 }
 
-fn unique_names(
-    names: impl Iterator<Item = impl AsRef<str>>,
-) -> Result<Vec<String>, CommandError> {
+fn unique_names(names: impl Iterator<Item = impl AsRef<str>>) -> Result<Vec<String>, CommandError> {
     let names: Vec<_> = names.map(|name| name.as_ref().trim().to_owned()).collect();
     let mut repeated = names.iter().enumerate().filter(|(i, name)| names[..*i].contains(name));
     match repeated.next() {

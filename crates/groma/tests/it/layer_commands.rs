@@ -343,7 +343,10 @@ fn dry_run_stores_nothing(engine: Engine) {
     let output = import(&server, "dry.geojson", &file, &["--dry-run"]);
     assert_eq!((output.code, counts(&output)), (Some(0), [2, 0, 0, 0]));
     let output = server.run(&["import", "layer", "dry.geojson", "--dry-run"]);
-    assert_eq!(output.expect_success(), "2 features checked, 0 rejected. The import would create 2, update 0 and delete 0; 0 are unchanged.");
+    assert_eq!(
+        output.expect_success(),
+        "2 features checked, 0 rejected. The import would create 2, update 0 and delete 0; 0 are unchanged."
+    );
     assert_eq!(layers(&server), [] as [Value; 0]);
     let bad = file.replace("[1.0,2.0]", "[1.0]");
     let output = import(&server, "dry.geojson", bad, &["--dry-run", "--keep-good"]);
@@ -513,7 +516,10 @@ fn options_of_another_kind_are_usage_errors() {
         &["import", "expenses", "a.csv", "--folder", "x"],
         &["import", "expenses", "a.csv", "--assignment", "x"],
         &["import", "folders", "a.csv", "--format", "geojson"],
-        &["import", "layer", "a.csv", "--format", "csv"],
+        &["import", "layer", "a.xlsx", "--format", "xlsx"],
+        &["import", "folders", "a.csv", "--mode", "replace"],
+        &["import", "folders", "a.csv", "--id-field", "x"],
+        &["import", "folders", "a.csv", "--source-layer", "x"],
         &["import", "layer", "-", "--format", "geojson"],
         &["import", "layers", "a.geojson"],
         &["export", "layer", "a.geojson"],

@@ -6,7 +6,8 @@ use crate::{
     source::{Field, FieldType},
 };
 
-const WKT: [&str; 8] = ["wkt", "geom", "geometry", "the_geom", "wkb", "wkb_geometry", "wkt_geom", "geometry_wkt"];
+const WKT: [&str; 8] =
+    ["wkt", "geom", "geometry", "the_geom", "wkb", "wkb_geometry", "wkt_geom", "geometry_wkt"];
 const LONGITUDE: [&str; 4] = ["lon", "lng", "long", "longitude"];
 const LATITUDE: [&str; 2] = ["lat", "latitude"];
 const X: [&str; 7] = ["x", "easting", "east", "e", "x_coord", "coord_x", "xcoord"];
@@ -18,13 +19,20 @@ const Z: [&str; 7] = ["z", "elevation", "height", "altitude", "alt", "ele", "h"]
 pub(super) enum GeometryColumns {
     /// WKT, or WKB in hexadecimal digits.
     Text(usize),
-    Position { x: usize, y: usize, z: Option<usize>, is_wgs84: bool },
+    Position {
+        x: usize,
+        y: usize,
+        z: Option<usize>,
+        is_wgs84: bool,
+    },
 }
 
 impl GeometryColumns {
     pub(super) fn find(names: &[String]) -> Result<Self> {
         let folded: Vec<String> = names.iter().map(|name| name.to_lowercase()).collect();
-        let find = |known: &[&str]| known.iter().find_map(|one| folded.iter().position(|name| name == one));
+        let find = |known: &[&str]| {
+            known.iter().find_map(|one| folded.iter().position(|name| name == one))
+        };
         if let Some(index) = find(&WKT) {
             return Ok(Self::Text(index));
         }
@@ -95,7 +103,8 @@ fn is_integer(cell: &str) -> bool {
 fn is_real(cell: &str) -> bool {
     let number = cell.strip_prefix('-').unwrap_or(cell);
     let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
-    let are_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let are_digits =
+        |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let (fraction, exponent) = fraction.split_once(['e', 'E']).unwrap_or((fraction, "0"));
     let exponent = exponent.trim_start_matches(['-', '+']);
     are_digits(whole)

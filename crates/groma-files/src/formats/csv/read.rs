@@ -49,15 +49,21 @@ impl Table {
         if !rows.next(&mut header)? {
             return Err(FileError::invalid("the file is empty"));
         }
-        let names: Vec<String> =
-            header.iter().map(|cell| decode(cell, true).unwrap_or_default().trim().to_owned()).collect();
-        if let Some((_, name)) = names.iter().enumerate().find(|(index, name)| names[..*index].contains(name)) {
+        let names: Vec<String> = header
+            .iter()
+            .map(|cell| decode(cell, true).unwrap_or_default().trim().to_owned())
+            .collect();
+        if let Some((_, name)) =
+            names.iter().enumerate().find(|(index, name)| names[..*index].contains(name))
+        {
             return Err(FileError::invalid(format!("column `{name}` appears twice")));
         }
         let geometry = GeometryColumns::find(&names)?;
         let scan = scan(&mut rows, geometry, names.len())?;
-        let columns: Vec<usize> = (0..names.len()).filter(|index| !geometry.contain(*index)).collect();
-        let fields = columns.iter().map(|index| scan.guesses[*index].field(&names[*index])).collect();
+        let columns: Vec<usize> =
+            (0..names.len()).filter(|index| !geometry.contain(*index)).collect();
+        let fields =
+            columns.iter().map(|index| scan.guesses[*index].field(&names[*index])).collect();
         let crs = match (geometry, scan.srid) {
             (GeometryColumns::Position { is_wgs84: true, .. }, _) => SourceCrs::Known(Crs::WGS84),
             (_, Some(code)) => prj::by_code(&code),
@@ -142,7 +148,8 @@ impl Table {
         if row.len() != self.width {
             return Err(format!("has {} cells, but the header has {}", row.len(), self.width));
         }
-        let cells: Option<Vec<_>> = row.iter().map(|cell| decode(cell, self.is_windows_1252)).collect();
+        let cells: Option<Vec<_>> =
+            row.iter().map(|cell| decode(cell, self.is_windows_1252)).collect();
         let cells = cells.ok_or("is not UTF-8, as other rows are: the file mixes encodings")?;
         let mut properties = Map::new();
         for (field, index) in self.layers[0].fields.iter().zip(&self.columns) {
@@ -152,7 +159,8 @@ impl Table {
             GeometryColumns::Text(index) => parse_geometry(cells[index].trim())?,
             GeometryColumns::Position { x, y, z, .. } => {
                 let number = |index: usize| coordinate(cells[index].trim(), has_decimal_commas);
-                let position = match (number(x)?, number(y)?, z.map(number).transpose()?.flatten()) {
+                let position = match (number(x)?, number(y)?, z.map(number).transpose()?.flatten())
+                {
                     (Some(x), Some(y), z) => Some(Geometry::Point(Position { x, y, z })),
                     (None, None, _) => None,
                     _ => return Err("has only one coordinate".to_owned()),

@@ -33,7 +33,8 @@ impl Rows {
         let left = Rc::new(Cell::new(MAX_ROW_BYTES));
         let limited = Limited { file, left: left.clone() };
         let mut builder = csv::ReaderBuilder::new();
-        let reader = builder.flexible(true).has_headers(false).delimiter(delimiter).from_reader(limited);
+        let reader =
+            builder.flexible(true).has_headers(false).delimiter(delimiter).from_reader(limited);
         Ok(Self { reader, left, delimiter })
     }
 
@@ -57,7 +58,9 @@ fn delimiter(start: &[u8]) -> u8 {
             b'"' => is_quoted = !is_quoted,
             b'\n' if !is_quoted => break,
             _ if is_quoted => {}
-            byte => counts.iter_mut().filter(|(one, _)| one == byte).for_each(|(_, count)| *count += 1),
+            byte => {
+                counts.iter_mut().filter(|(one, _)| one == byte).for_each(|(_, count)| *count += 1)
+            }
         }
     }
     // The first one wins a tie.

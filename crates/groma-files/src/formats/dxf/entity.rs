@@ -71,7 +71,8 @@ impl Entity {
         if let Some(color) = self.text(62).and_then(|text| text.parse::<i64>().ok()) {
             properties.insert("color".to_owned(), Value::from(color));
         }
-        let rotation = matches!(self.kind.as_str(), "TEXT" | "MTEXT" | "INSERT").then(|| self.number(50));
+        let rotation =
+            matches!(self.kind.as_str(), "TEXT" | "MTEXT" | "INSERT").then(|| self.number(50));
         if let Some(angle) = rotation.flatten() {
             properties.insert("rotation".to_owned(), crate::value::real(angle));
         }
@@ -88,9 +89,14 @@ impl Entity {
     pub(super) fn geometry(&self) -> Result<Option<Geometry>, String> {
         let missing = || format!("the {} lacks coordinates", self.kind);
         Ok(Some(match self.kind.as_str() {
-            "POINT" | "TEXT" | "MTEXT" | "INSERT" => Geometry::Point(self.position(10).ok_or_else(missing)?),
+            "POINT" | "TEXT" | "MTEXT" | "INSERT" => {
+                Geometry::Point(self.position(10).ok_or_else(missing)?)
+            }
             "LINE" => {
-                let (start, end) = (self.position(10).ok_or_else(missing)?, self.position(11).ok_or_else(missing)?);
+                let (start, end) = (
+                    self.position(10).ok_or_else(missing)?,
+                    self.position(11).ok_or_else(missing)?,
+                );
                 Geometry::LineString(level(vec![start, end]))
             }
             "LWPOLYLINE" => polyline(&self.light_vertices(), self.flags() & 1 != 0)?,
@@ -144,8 +150,10 @@ impl Entity {
     }
 
     fn vertices(&self) -> Vec<(Position, f64)> {
-        let vertices = self.parts.iter().filter(|part| part.kind == "VERTEX" && part.flags() & 16 == 0);
-        let vertex = |part: &Entity| Some((part.position(10)?, part.number(42).unwrap_or_default()));
+        let vertices =
+            self.parts.iter().filter(|part| part.kind == "VERTEX" && part.flags() & 16 == 0);
+        let vertex =
+            |part: &Entity| Some((part.position(10)?, part.number(42).unwrap_or_default()));
         let has_heights = self.flags() & 8 != 0;
         let mut vertices: Vec<_> = vertices.filter_map(vertex).collect();
         if has_heights && vertices.iter().any(|(at, _)| at.z.is_some()) {
@@ -166,7 +174,11 @@ impl Entity {
         let at = |step: usize| {
             let angle = start + sweep * step as f64 / steps as f64;
             let (a, b) = (angle.cos(), angle.sin() * ratio);
-            Position { x: centre.x + axis.x * a - axis.y * b, y: centre.y + axis.y * a + axis.x * b, z: centre.z }
+            Position {
+                x: centre.x + axis.x * a - axis.y * b,
+                y: centre.y + axis.y * a + axis.x * b,
+                z: centre.z,
+            }
         };
         Some((0..=steps).map(at).collect())
     }
@@ -223,7 +235,11 @@ fn bulge_arc(start: Position, end: Position, bulge: f64) -> Line {
     let steps = (sweep.abs() / ARC_STEP).ceil().clamp(1.0, 1_000.0) as usize;
     let at = |step: usize| {
         let angle = first + sweep * step as f64 / steps as f64;
-        Position { x: centre.0 + radius * angle.cos(), y: centre.1 + radius * angle.sin(), z: start.z }
+        Position {
+            x: centre.0 + radius * angle.cos(),
+            y: centre.1 + radius * angle.sin(),
+            z: start.z,
+        }
     };
     (1..steps).map(at).collect()
 }
@@ -232,8 +248,13 @@ fn arc(centre: Position, radius: f64, start: f64, sweep: f64) -> Line {
     let steps = (sweep / ARC_STEP).ceil().clamp(1.0, 1_000.0) as usize;
     let at = |step: usize| {
         // The last vertex of a circle is exactly the first.
-        let angle = start + if step == steps && sweep == TAU { 0.0 } else { sweep * step as f64 / steps as f64 };
-        Position { x: centre.x + radius * angle.cos(), y: centre.y + radius * angle.sin(), z: centre.z }
+        let angle = start
+            + if step == steps && sweep == TAU { 0.0 } else { sweep * step as f64 / steps as f64 };
+        Position {
+            x: centre.x + radius * angle.cos(),
+            y: centre.y + radius * angle.sin(),
+            z: centre.z,
+        }
     };
     (0..=steps).map(at).collect()
 }

@@ -59,7 +59,13 @@ impl Groups {
         let Some(code) = self.read_line()? else { return Ok(None) };
         let invalid = |line: u64| FileError::invalid(format!("line {line} is not valid DXF"));
         let code = match code.trim() {
-            "" => return if self.read_line()?.is_none() { Ok(None) } else { Err(invalid(self.line)) },
+            "" => {
+                return if self.read_line()?.is_none() {
+                    Ok(None)
+                } else {
+                    Err(invalid(self.line))
+                };
+            }
             code => code.parse().map_err(|_| invalid(self.line))?,
         };
         let value = self.read_line()?.ok_or_else(|| FileError::invalid("the file is truncated"))?;
@@ -80,7 +86,9 @@ impl Groups {
         // Programs also write the code page of their system without naming it.
         let text = match std::str::from_utf8(&bytes) {
             Ok(text) => text.to_owned(),
-            Err(_) if self.encoding == UTF_8 => WINDOWS_1252.decode_without_bom_handling(&bytes).0.into_owned(),
+            Err(_) if self.encoding == UTF_8 => {
+                WINDOWS_1252.decode_without_bom_handling(&bytes).0.into_owned()
+            }
             Err(_) => self.encoding.decode_without_bom_handling(&bytes).0.into_owned(),
         };
         Ok(Some(text))

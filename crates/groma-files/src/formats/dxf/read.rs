@@ -63,9 +63,11 @@ impl Source for Drawing {
             kind = next;
             let feature = match entity.geometry() {
                 Ok(None) => continue,
-                Ok(geometry) => {
-                    Ok(SourceFeature { geometry, properties: entity.properties(), ..SourceFeature::default() })
-                }
+                Ok(geometry) => Ok(SourceFeature {
+                    geometry,
+                    properties: entity.properties(),
+                    ..SourceFeature::default()
+                }),
                 Err(message) => Err(message),
             };
             number += 1;
@@ -135,7 +137,8 @@ impl Entities {
     /// Reads the pairs of an entity; returns the name of the next one.
     fn fill(&mut self, entity: &mut Entity) -> Result<Option<String>> {
         loop {
-            let group = self.groups.next()?.ok_or_else(|| FileError::invalid("the file is truncated"))?;
+            let group =
+                self.groups.next()?.ok_or_else(|| FileError::invalid("the file is truncated"))?;
             if group.code == 0 {
                 return Ok(start_of(group));
             }

@@ -17,7 +17,9 @@ pub(in crate::formats) fn write(
     out: &mut dyn Write,
 ) -> Result<Vec<String>> {
     let mut out = BufWriter::new(out);
-    out.write_all(b"0\nSECTION\n2\nHEADER\n9\n$ACADVER\n1\nAC1009\n0\nENDSEC\n0\nSECTION\n2\nENTITIES\n")?;
+    out.write_all(
+        b"0\nSECTION\n2\nHEADER\n9\n$ACADVER\n1\nAC1009\n0\nENDSEC\n0\nSECTION\n2\nENTITIES\n",
+    )?;
     let mut empty = 0_u64;
     features.each(layer.schema.count, |_, geometry, properties| {
         let name = match properties.get("layer") {
@@ -50,12 +52,16 @@ fn layer_name(name: &str) -> String {
 fn write_geometry(geometry: &Geometry, layer: &str, out: &mut impl Write) -> Result<()> {
     match geometry {
         Geometry::Point(at) => write_point(*at, layer, out),
-        Geometry::MultiPoint(points) => points.iter().try_for_each(|at| write_point(*at, layer, out)),
+        Geometry::MultiPoint(points) => {
+            points.iter().try_for_each(|at| write_point(*at, layer, out))
+        }
         Geometry::LineString(line) => write_line(line, false, layer, out),
         Geometry::MultiLineString(lines) => {
             lines.iter().try_for_each(|line| write_line(line, false, layer, out))
         }
-        Geometry::Polygon(rings) => rings.iter().try_for_each(|ring| write_line(ring, true, layer, out)),
+        Geometry::Polygon(rings) => {
+            rings.iter().try_for_each(|ring| write_line(ring, true, layer, out))
+        }
         Geometry::MultiPolygon(polygons) => {
             polygons.iter().flatten().try_for_each(|ring| write_line(ring, true, layer, out))
         }

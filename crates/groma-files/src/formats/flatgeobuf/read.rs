@@ -55,13 +55,18 @@ impl FlatGeobuf {
             _ => field.name.clone(),
         };
         let names = header.columns().into_iter().flatten();
-        let properties =
-            fields.iter().zip(names).map(|(field, column)| property(field, column.name())).collect();
+        let properties = fields
+            .iter()
+            .zip(names)
+            .map(|(field, column)| property(field, column.name()))
+            .collect();
         let count = header.features_count();
         let index = match (usize::try_from(count), header.index_node_size()) {
             (Ok(1..), 1) => return Err(not_valid()),
             // A larger number would overflow the size, and no file has it.
-            (Ok(count @ 1..0x1_0000_0000), size @ 2..) => PackedRTree::index_size(count, size) as u64,
+            (Ok(count @ 1..0x1_0000_0000), size @ 2..) => {
+                PackedRTree::index_size(count, size) as u64
+            }
             (Ok(0), _) | (_, 0) => 0,
             _ => return Err(not_valid()),
         };
@@ -98,7 +103,9 @@ fn read_buffer(file: &mut impl Read, max_bytes: usize) -> Result<Option<Vec<u8>>
     let prefix = buffer.as_slice().try_into().map_err(|_| truncated())?;
     let size = u32::from_le_bytes(prefix) as usize;
     if size > max_bytes {
-        return Err(FileError::invalid(format!("a part of {size} bytes exceeds the limit of {max_bytes}")));
+        return Err(FileError::invalid(format!(
+            "a part of {size} bytes exceeds the limit of {max_bytes}"
+        )));
     }
     // Smaller ones would be read beyond their end.
     if size < 8 || file.by_ref().take(size as u64).read_to_end(&mut buffer)? < size {
@@ -197,8 +204,9 @@ impl FlatGeobuf {
             .map(|(_, property)| (property.clone(), Value::Null))
             .collect();
         let bytes = feature.properties().map(|bytes| bytes.bytes()).unwrap_or_default();
-        found.has_binary = read_properties(bytes, &self.properties, &self.columns, &mut found.properties)
-            .ok_or("the properties are not valid FlatGeobuf")?;
+        found.has_binary =
+            read_properties(bytes, &self.properties, &self.columns, &mut found.properties)
+                .ok_or("the properties are not valid FlatGeobuf")?;
         Ok(found)
     }
 }

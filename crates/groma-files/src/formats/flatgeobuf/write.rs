@@ -55,8 +55,10 @@ pub(in crate::formats) fn write(
         builder.reset();
         let shape = geometry.as_ref().map(|geometry| shape(&mut builder, geometry, layer_type));
         let properties = Some(builder.create_vector(&bytes));
-        let feature =
-            Feature::create(&mut builder, &FeatureArgs { geometry: shape, properties, columns: None });
+        let feature = Feature::create(
+            &mut builder,
+            &FeatureArgs { geometry: shape, properties, columns: None },
+        );
         builder.finish_size_prefixed(feature, None);
         body.push(builder.finished_data(), geometry.as_ref())
     })?;
@@ -172,7 +174,10 @@ fn column<'b>(
     let title = renamed.map(|field| builder.create_string(&field.property));
     let description = renamed.map(|_| builder.create_string(PROPERTY));
     let name = Some(builder.create_string(name));
-    Column::create(builder, &ColumnArgs { name, type_, title, description, ..ColumnArgs::default() })
+    Column::create(
+        builder,
+        &ColumnArgs { name, type_, title, description, ..ColumnArgs::default() },
+    )
 }
 
 fn column_type(kind: FieldType) -> ColumnType {

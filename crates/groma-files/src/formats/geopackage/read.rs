@@ -78,14 +78,18 @@ fn connect(path: &Path) -> Result<Connection> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false)?;
     connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, MAX_LENGTH)?;
     connection.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0)?;
-    connection.execute_batch("PRAGMA query_only = ON; PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0")?;
+    connection.execute_batch(
+        "PRAGMA query_only = ON; PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0",
+    )?;
     Ok(connection)
 }
 
 /// Rejects a file whose own tables are anything but tables.
 fn check_tables(connection: &Connection) -> Result<()> {
     if !is_table(connection, "gpkg_contents")? {
-        return Err(FileError::invalid("the file is not a GeoPackage: it has no table gpkg_contents"));
+        return Err(FileError::invalid(
+            "the file is not a GeoPackage: it has no table gpkg_contents",
+        ));
     }
     for name in ["gpkg_spatial_ref_sys", "gpkg_geometry_columns", "gpkg_data_columns"] {
         if exists(connection, name)? && !is_table(connection, name)? {
@@ -113,8 +117,9 @@ fn aliases(connection: &Connection) -> Result<FxHashMap<(String, String), (Strin
     if !exists(connection, "gpkg_data_columns")? {
         return Ok(found);
     }
-    let mut statement = connection
-        .prepare("SELECT table_name, column_name, name, description, mime_type FROM gpkg_data_columns")?;
+    let mut statement = connection.prepare(
+        "SELECT table_name, column_name, name, description, mime_type FROM gpkg_data_columns",
+    )?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let text = |index| row.get::<_, Option<String>>(index).map(Option::unwrap_or_default);
@@ -165,7 +170,9 @@ fn list_tables(connection: &Connection) -> Result<Vec<(Table, SourceLayer)>> {
 
 fn declared_crs(organization: Option<String>, code: Option<i64>, wkt: Option<String>) -> SourceCrs {
     match (organization, code) {
-        (Some(name), Some(code)) if name.eq_ignore_ascii_case("EPSG") => prj::by_code(&code.to_string()),
+        (Some(name), Some(code)) if name.eq_ignore_ascii_case("EPSG") => {
+            prj::by_code(&code.to_string())
+        }
         (Some(name), Some(_)) if name.eq_ignore_ascii_case("NONE") => SourceCrs::Missing,
         _ => wkt.map_or(SourceCrs::Missing, |wkt| prj::read(&wkt)),
     }
@@ -182,13 +189,15 @@ fn describe(
         // Listed, but it cannot be read.
         return Ok((Table { columns: Vec::new(), ..table }, layer));
     }
-    let mut statement = connection.prepare(&format!("PRAGMA table_xinfo({})", quoted(&table.name)))?;
+    let mut statement =
+        connection.prepare(&format!("PRAGMA table_xinfo({})", quoted(&table.name)))?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let (name, declared): (String, String) = (row.get(1)?, row.get(2)?);
         let (key, hidden): (i64, i64) = (row.get(5)?, row.get(6)?);
         // Generated columns are computed by expressions of the file.
-        let is_geometry = table.geometry.as_ref().is_some_and(|one| one.eq_ignore_ascii_case(&name));
+        let is_geometry =
+            table.geometry.as_ref().is_some_and(|one| one.eq_ignore_ascii_case(&name));
         if hidden != 0 || is_geometry {
             continue;
         }
@@ -213,7 +222,8 @@ fn describe(
         )));
     }
     let count = format!("SELECT count(*) FROM {}", quoted(&table.name));
-    layer.feature_count = connection.query_row(&count, [], |row| row.get::<_, i64>(0)).ok().map(i64::unsigned_abs);
+    layer.feature_count =
+        connection.query_row(&count, [], |row| row.get::<_, i64>(0)).ok().map(i64::unsigned_abs);
     Ok((table, layer))
 }
 
@@ -315,7 +325,8 @@ fn geometry(blob: &[u8]) -> std::result::Result<(Option<Geometry>, bool), String
     if flags & 0x10 != 0 {
         return Ok((None, false));
     }
-    crate::formats::wkt::from_wkb(bytes).map(|(geometry, has_measures)| (Some(geometry), has_measures))
+    crate::formats::wkt::from_wkb(bytes)
+        .map(|(geometry, has_measures)| (Some(geometry), has_measures))
 }
 
 #[cfg(test)]
@@ -325,7 +336,8 @@ mod tests {
 
     #[test]
     fn broken_geometries_are_rejected() {
-        let point = wkb::to_iso_wkb(&Geometry::Point(groma_geo::Position { x: 1.0, y: 2.0, z: None }));
+        let point =
+            wkb::to_iso_wkb(&Geometry::Point(groma_geo::Position { x: 1.0, y: 2.0, z: None }));
         let blob = [&b"GP\0\x01\0\0\0\0"[..], &point].concat();
         assert!(matches!(geometry(&blob), Ok((Some(Geometry::Point(_)), false))));
         for end in 0..blob.len() {

@@ -79,15 +79,15 @@ fn write_layer(connection: &Connection, layer: &OutputLayer, features: Spool) ->
     let table = quoted(&layer.name);
     let srs_id = write_crs(connection, layer)?;
     let columns = names.iter().zip(&schema.columns);
-    let definitions: String =
-        columns.map(|(name, column)| format!(", {} {}", quoted(name), sql_type(column.kind()))).collect();
+    let definitions: String = columns
+        .map(|(name, column)| format!(", {} {}", quoted(name), sql_type(column.kind())))
+        .collect();
     let geometry_type = geometry_type(layer);
     connection.execute_batch(&format!(
         "CREATE TABLE {table} (fid INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL, geom {geometry_type},
             {ID_COLUMN} TEXT{definitions})"
     ))?;
-    let [min_x, min_y, max_x, max_y] =
-        schema.bbox.map_or([None; 4], |bbox| bbox.0.map(Some));
+    let [min_x, min_y, max_x, max_y] = schema.bbox.map_or([None; 4], |bbox| bbox.0.map(Some));
     connection.execute(
         "INSERT INTO gpkg_contents (table_name, data_type, identifier, min_x, min_y, max_x, max_y, srs_id)
         VALUES (?1, 'features', ?1, ?2, ?3, ?4, ?5, ?6)",
@@ -102,10 +102,8 @@ fn write_layer(connection: &Connection, layer: &OutputLayer, features: Spool) ->
     for (name, column) in names.iter().zip(&schema.columns) {
         write_alias(connection, &layer.name, name, column)?;
     }
-    let mut insert = connection.prepare(&format!(
-        "INSERT INTO {table} VALUES (NULL{})",
-        ", ?".repeat(2 + names.len())
-    ))?;
+    let mut insert = connection
+        .prepare(&format!("INSERT INTO {table} VALUES (NULL{})", ", ?".repeat(2 + names.len())))?;
     features.each(schema.count, |id, geometry, mut properties| {
         let geometry = geometry.map_or(Cell::Null, |geometry| Cell::Blob(blob(&geometry, srs_id)));
         let mut cells = vec![geometry, Cell::Text(id.to_owned())];

@@ -41,7 +41,8 @@ impl Kml {
                 let is_kml = |name: &&String| name.to_ascii_lowercase().ends_with(".kml");
                 // The first document at the top is the main one.
                 let main = names.iter().filter(is_kml).min_by_key(|name| name.matches('/').count());
-                let main = main.ok_or_else(|| FileError::invalid("the archive contains no KML document"))?;
+                let main =
+                    main.ok_or_else(|| FileError::invalid("the archive contains no KML document"))?;
                 Content::Unpacked(archive.unpack(main)?)
             }
         };
@@ -174,7 +175,9 @@ fn read_data(data: &Element, types: &Types, properties: &mut Map<String, Value>)
 fn typed(text: String, kind: Option<&str>) -> Value {
     let trimmed = text.trim();
     match kind {
-        Some("int" | "uint" | "short" | "ushort") => trimmed.parse::<i64>().map_or(Value::Null, Value::from),
+        Some("int" | "uint" | "short" | "ushort") => {
+            trimmed.parse::<i64>().map_or(Value::Null, Value::from)
+        }
         Some("float" | "double") => trimmed.parse().map_or(Value::Null, value::real),
         Some("bool") => Value::Bool(matches!(trimmed, "1" | "true")),
         _ => Value::String(text),
@@ -185,16 +188,22 @@ fn typed(text: String, kind: Option<&str>) -> Value {
 fn geometry(element: &Element, depth: usize) -> std::result::Result<Option<Geometry>, String> {
     Ok(match element.name.as_str() {
         "Point" => coordinates(element)?.first().copied().map(Geometry::Point),
-        "LineString" | "LinearRing" => Some(coordinates(element)?).filter(|line| !line.is_empty()).map(Geometry::LineString),
+        "LineString" | "LinearRing" => {
+            Some(coordinates(element)?).filter(|line| !line.is_empty()).map(Geometry::LineString)
+        }
         "Track" => {
-            let line: std::result::Result<Line, String> =
-                element.children("coord").map(|coord| position(coord.text.split_whitespace())).collect();
+            let line: std::result::Result<Line, String> = element
+                .children("coord")
+                .map(|coord| position(coord.text.split_whitespace()))
+                .collect();
             Some(line?).filter(|line| !line.is_empty()).map(Geometry::LineString)
         }
         "Polygon" => {
             let mut rings = Vec::new();
             for name in ["outerBoundaryIs", "innerBoundaryIs"] {
-                for ring in element.children(name).flat_map(|boundary| boundary.children("LinearRing")) {
+                for ring in
+                    element.children(name).flat_map(|boundary| boundary.children("LinearRing"))
+                {
                     rings.push(closed(coordinates(ring)?));
                 }
             }

@@ -56,7 +56,9 @@ impl CodePage {
 
     fn by_language_driver(code: u8) -> Self {
         let label = match code {
-            0x01 | 0x09 | 0x0B | 0x0D | 0x0F | 0x11 | 0x15 | 0x18 | 0x19 | 0x1B => return Self::Dos(CP437),
+            0x01 | 0x09 | 0x0B | 0x0D | 0x0F | 0x11 | 0x15 | 0x18 | 0x19 | 0x1B => {
+                return Self::Dos(CP437);
+            }
             0x02 | 0x08 | 0x0A | 0x0E | 0x10 | 0x12 | 0x14 | 0x16 | 0x1A | 0x1D | 0x25 | 0x37 => {
                 return Self::Dos(CP850);
             }
@@ -98,7 +100,9 @@ impl CodePage {
             }
             Self::Unknown => match std::str::from_utf8(bytes) {
                 Ok(text) => Some(text.to_owned()),
-                Err(_) => Some(encoding_rs::WINDOWS_1252.decode_without_bom_handling(bytes).0.into_owned()),
+                Err(_) => Some(
+                    encoding_rs::WINDOWS_1252.decode_without_bom_handling(bytes).0.into_owned(),
+                ),
             },
         }
     }
@@ -128,7 +132,11 @@ mod tests {
             (None, 0, b"\xc3\xa9", "é"),
             (None, 0, b"\xe9", "é"),
         ] {
-            assert_eq!(CodePage::find(name, driver).decode(bytes).as_deref(), Some(text), "{name:?} {driver}");
+            assert_eq!(
+                CodePage::find(name, driver).decode(bytes).as_deref(),
+                Some(text),
+                "{name:?} {driver}"
+            );
         }
     }
 

@@ -82,7 +82,8 @@ fn columns(descriptors: &[u8], code_page: CodePage) -> Result<(Vec<Field>, Vec<C
         }
         let name = descriptor[..11].split(|byte| *byte == 0).next().unwrap_or_default();
         let name = code_page.decode(name).unwrap_or_else(|| format!("field_{}", fields.len() + 1));
-        let (kind, mut length, decimals) = (descriptor[11], usize::from(descriptor[16]), descriptor[17]);
+        let (kind, mut length, decimals) =
+            (descriptor[11], usize::from(descriptor[16]), descriptor[17]);
         if kind == b'C' {
             // Long texts use the second byte, too.
             length += usize::from(decimals) << 8;
@@ -143,11 +144,20 @@ impl Rows<'_> {
             }
             let bytes = &self.buffer[column.start..column.start + column.length];
             let value = match column.kind {
-                b'I' | b'+' => bytes.try_into().map_or(Value::Null, |it| Value::from(i32::from_le_bytes(it))),
-                b'O' | b'B' => bytes.try_into().map_or(Value::Null, |it| value::real(f64::from_le_bytes(it))),
+                b'I' | b'+' => {
+                    bytes.try_into().map_or(Value::Null, |it| Value::from(i32::from_le_bytes(it)))
+                }
+                b'O' | b'B' => {
+                    bytes.try_into().map_or(Value::Null, |it| value::real(f64::from_le_bytes(it)))
+                }
                 kind => {
                     let text = self.table.code_page.decode(bytes);
-                    let text = text.ok_or_else(|| format!("`{}` is not in the encoding of the .dbf; correct the .cpg file", field.name))?;
+                    let text = text.ok_or_else(|| {
+                        format!(
+                            "`{}` is not in the encoding of the .dbf; correct the .cpg file",
+                            field.name
+                        )
+                    })?;
                     parse(kind, text.trim_end_matches([' ', '\0']), &field.name)?
                 }
             };
@@ -175,7 +185,9 @@ fn parse(kind: u8, text: &str, name: &str) -> std::result::Result<Value, String>
         },
         b'D' => match trimmed.as_bytes() {
             b"00000000" => Value::Null,
-            [y @ .., _, _, _, _] if y.len() == 4 && trimmed.bytes().all(|byte| byte.is_ascii_digit()) => {
+            [y @ .., _, _, _, _]
+                if y.len() == 4 && trimmed.bytes().all(|byte| byte.is_ascii_digit()) =>
+            {
                 Value::String(format!("{}-{}-{}", &trimmed[..4], &trimmed[4..6], &trimmed[6..]))
             }
             _ if is_missing => Value::Null,

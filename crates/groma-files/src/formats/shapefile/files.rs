@@ -60,7 +60,13 @@ pub(super) fn find(path: &Path) -> Result<Vec<ShapeFiles>> {
     // A pipe was copied to a file without an extension, which is then the `.shp` alone.
     if path.extension().is_none() {
         let shp = Stored::Path(path.to_owned());
-        return Ok(vec![ShapeFiles { name: "layer".to_owned(), shp, dbf: None, prj: None, cpg: None }]);
+        return Ok(vec![ShapeFiles {
+            name: "layer".to_owned(),
+            shp,
+            dbf: None,
+            prj: None,
+            cpg: None,
+        }]);
     }
     in_folder(folder, path.file_stem().and_then(|stem| stem.to_str()))
 }

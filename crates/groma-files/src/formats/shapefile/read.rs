@@ -60,12 +60,13 @@ impl Source for Shapefile {
         let mut number = 0;
         while let Some(shape) = shapes.next()? {
             number += 1;
-            let (properties, has_binary) = match rows.as_mut().map(super::dbf::Rows::next).transpose()? {
-                None => (Ok(Default::default()), false),
-                Some(None) => continue,
-                Some(Some(Ok((properties, has_binary)))) => (Ok(properties), has_binary),
-                Some(Some(Err(message))) => (Err(message), false),
-            };
+            let (properties, has_binary) =
+                match rows.as_mut().map(super::dbf::Rows::next).transpose()? {
+                    None => (Ok(Default::default()), false),
+                    Some(None) => continue,
+                    Some(Some(Ok((properties, has_binary)))) => (Ok(properties), has_binary),
+                    Some(Some(Err(message))) => (Err(message), false),
+                };
             let feature = shape.and_then(|(geometry, has_measures)| {
                 let properties = properties?;
                 Ok(SourceFeature { key: None, geometry, properties, has_measures, has_binary })

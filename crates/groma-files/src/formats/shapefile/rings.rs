@@ -7,7 +7,8 @@ pub(super) fn polygons(rings: Vec<Line>) -> Vec<Rings> {
     if rings.len() < 2 {
         return rings.into_iter().map(|ring| vec![ring]).collect();
     }
-    let (outer, holes): (Vec<Line>, Vec<Line>) = rings.into_iter().partition(|ring| area(ring) <= 0.0);
+    let (outer, holes): (Vec<Line>, Vec<Line>) =
+        rings.into_iter().partition(|ring| area(ring) <= 0.0);
     let mut polygons: Vec<(Rings, [f64; 4], f64)> =
         outer.into_iter().map(|ring| with_bounds(vec![ring])).collect();
     let mut orphans = Vec::new();
@@ -35,7 +36,8 @@ fn with_bounds(rings: Rings) -> (Rings, [f64; 4], f64) {
 }
 
 fn contains([west, south, east, north]: &[f64; 4], hole: &Line) -> bool {
-    let is_within = |at: &Position| *west <= at.x && at.x <= *east && *south <= at.y && at.y <= *north;
+    let is_within =
+        |at: &Position| *west <= at.x && at.x <= *east && *south <= at.y && at.y <= *north;
     hole.first().is_some_and(is_within) && hole.iter().all(is_within)
 }
 
@@ -78,7 +80,8 @@ mod tests {
 
     fn square(x: f64, y: f64, size: f64, clockwise: bool) -> Line {
         let corners = [(x, y), (x, y + size), (x + size, y + size), (x + size, y), (x, y)];
-        let mut ring: Line = corners.iter().map(|(x, y)| Position { x: *x, y: *y, z: None }).collect();
+        let mut ring: Line =
+            corners.iter().map(|(x, y)| Position { x: *x, y: *y, z: None }).collect();
         if !clockwise {
             ring.reverse();
         }

@@ -60,7 +60,10 @@ impl Shapes {
         // The length counts words of two bytes.
         let length = u32::from_be_bytes([a, b, c, d]) as usize * 2;
         if length > MAX_SHAPE_BYTES {
-            return Err(FileError::invalid(format!("shape {} exceeds the limit of {MAX_SHAPE_BYTES} bytes", self.count)));
+            return Err(FileError::invalid(format!(
+                "shape {} exceeds the limit of {MAX_SHAPE_BYTES} bytes",
+                self.count
+            )));
         }
         let mut content = Vec::new();
         if self.file.by_ref().take(length as u64).read_to_end(&mut content)? < length {
@@ -206,7 +209,12 @@ impl<'a> Bytes<'a> {
 
     /// As many items, if the shape has so many bytes.
     fn list(&mut self, count: u32, size: usize) -> std::result::Result<&'a [u8], String> {
-        self.take(usize::try_from(count).ok().and_then(|count| count.checked_mul(size)).unwrap_or(usize::MAX))
+        self.take(
+            usize::try_from(count)
+                .ok()
+                .and_then(|count| count.checked_mul(size))
+                .unwrap_or(usize::MAX),
+        )
     }
 
     fn skip(&mut self, count: usize) -> std::result::Result<(), String> {

@@ -145,7 +145,8 @@ struct DbfField<'l> {
 
 fn fields(layer: &OutputLayer) -> Result<Vec<DbfField<'_>>> {
     let schema = &layer.schema;
-    let id = DbfField { name: ID_COLUMN.to_owned(), column: None, kind: b'C', length: 36, decimals: 0 };
+    let id =
+        DbfField { name: ID_COLUMN.to_owned(), column: None, kind: b'C', length: 36, decimals: 0 };
     let mut fields = vec![DbfField { length: schema.id_width.clamp(1, MAX_TEXT), ..id }];
     for (name, column) in schema.names(&[ID_COLUMN], MAX_NAME).into_iter().zip(&schema.columns) {
         let (kind, length, decimals) = match column.kind() {
@@ -172,7 +173,9 @@ impl DbfField<'_> {
             (b'L', Value::Null) => "?".to_owned(),
             (_, Value::Null) => String::new(),
             (b'L', value) => if value == &Value::Bool(true) { "T" } else { "F" }.to_owned(),
-            (b'N', value) if self.decimals > 0 => real(value.as_f64().unwrap_or_default(), self.length),
+            (b'N', value) if self.decimals > 0 => {
+                real(value.as_f64().unwrap_or_default(), self.length)
+            }
             (_, value) => value::text(value).unwrap_or_default(),
         };
         let kept = shorten(&text, self.length);
@@ -210,7 +213,14 @@ impl ShapeSet {
     fn new(kind: ShapeType, has_heights: bool) -> io::Result<Self> {
         let file = || tempfile::tempfile().map(BufWriter::new);
         let (shp, shx, dbf) = (file()?, file()?, file()?);
-        let empty = [f64::INFINITY, f64::INFINITY, f64::INFINITY, f64::NEG_INFINITY, f64::NEG_INFINITY, f64::NEG_INFINITY];
+        let empty = [
+            f64::INFINITY,
+            f64::INFINITY,
+            f64::INFINITY,
+            f64::NEG_INFINITY,
+            f64::NEG_INFINITY,
+            f64::NEG_INFINITY,
+        ];
         Ok(Self { kind, has_heights, count: 0, shp, shx, dbf, length: 100, bounds: empty })
     }
 
@@ -278,7 +288,9 @@ impl ShapeSet {
             Geometry::MultiPoint(line) | Geometry::LineString(line) => vec![line.clone()],
             Geometry::MultiLineString(lines) => lines.clone(),
             Geometry::Polygon(rings) => oriented(rings),
-            Geometry::MultiPolygon(polygons) => polygons.iter().flat_map(|rings| oriented(rings)).collect(),
+            Geometry::MultiPolygon(polygons) => {
+                polygons.iter().flat_map(|rings| oriented(rings)).collect()
+            }
             Geometry::Point(_) | Geometry::Collection(_) => Vec::new(),
         };
         let positions: Vec<Position> = parts.concat();
@@ -303,7 +315,10 @@ impl ShapeSet {
     }
 
     /// The `.shp`, `.shx` and `.dbf` with their headers.
-    fn finish(self, fields: &[DbfField<'_>]) -> Result<(impl io::Read, impl io::Read, impl io::Read)> {
+    fn finish(
+        self,
+        fields: &[DbfField<'_>],
+    ) -> Result<(impl io::Read, impl io::Read, impl io::Read)> {
         let shx_length = 100 + 8 * u64::from(self.count);
         let headers = [self.header(self.length), self.header(shx_length)];
         let dbf_header = dbf_header(self.count, fields);

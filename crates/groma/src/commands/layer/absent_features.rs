@@ -58,7 +58,9 @@ impl AbsentFeatures<'_> {
                 false => {
                     let (workspace, key) = (self.workspace, key.clone());
                     let now = clock::now();
-                    self.store.delete_geometries(workspace, Actor::Operator, key, absent, now).await?
+                    self.store
+                        .delete_geometries(workspace, Actor::Operator, key, absent, now)
+                        .await?
                 }
             };
             match features.last() {

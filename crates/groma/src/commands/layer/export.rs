@@ -77,7 +77,8 @@ impl ExportJob<'_> {
     /// Writes a format in which all features have the same fields.
     async fn write_columns(&self, out: &mut impl Write) -> Result<io::Result<()>, CommandError> {
         let name = self.layer.name.as_str();
-        let mut writer = LayerWriter::new(self.format, name, self.crs.clone()).map_err(CommandError::new)?;
+        let mut writer =
+            LayerWriter::new(self.format, name, self.crs.clone()).map_err(CommandError::new)?;
         let key = LayerKey::Id(self.layer.id);
         let mut after = 0;
         loop {

@@ -54,8 +54,10 @@ pub(in crate::commands) async fn run(
     let mut checked = job.check(&file, &target).await?;
     if checked.rejected.iter().any(|spot| spot.suggests_other_crs) {
         let first = file.clone();
-        if let Some(reprojected) = run_blocking(move || first.with_declared_crs()).await?
-            .map_err(|error| with_path(&import.file, &error))? {
+        if let Some(reprojected) = run_blocking(move || first.with_declared_crs())
+            .await?
+            .map_err(|error| with_path(&import.file, &error))?
+        {
             file = Arc::new(reprojected);
             checked = job.check(&file, &target).await?;
         }
@@ -321,8 +323,7 @@ impl ImportJob<'_> {
                 return Ok(());
             }
             TargetLayer::New(name) => {
-                let crs =
-                    if self.import.keep_crs { checked.crs.clone() } else { LayerCrs::CRS84 };
+                let crs = if self.import.keep_crs { checked.crs.clone() } else { LayerCrs::CRS84 };
                 let (workspace, actor) = (self.workspace, Actor::Operator);
                 let layer = NewLayer { name, crs };
                 let layer = self.store.create_layer(workspace, actor, layer, clock::now()).await?;
@@ -446,9 +447,7 @@ fn rejected_features(
     match result {
         Ok(_) => Ok(Vec::new()),
         Err(ReadError::Invalid(spots)) => Ok(spots),
-        Err(ReadError::Input(error)) => {
-            Err(with_path(path, &error))
-        }
+        Err(ReadError::Input(error)) => Err(with_path(path, &error)),
         Err(ReadError::Stopped(error)) => Err(error),
     }
 }
