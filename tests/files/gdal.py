@@ -106,9 +106,17 @@ def canonical(geometry, digits=None):
 
 
 def compare(what, expected, found, names=(), digits=None):
+    def value(feature, name):
+        found = feature["properties"].get(name)
+        # GDAL writes dates as 2026/01/31 to CSV, and as times to FlatGeobuf.
+        if name == "day" and found:
+            return found[:10].replace("/", "-")
+        # CSV has no null, and KML no whole numbers beyond 32 bits.
+        return str(found) if found not in (None, "") else None
+
     def key(feature):
-        return (str(canonical(feature["geometry"], digits)),
-                str([feature["properties"].get(name) for name in names]))
+        return (str(canonical(feature["geometry"], digits)), str([value(feature, name) for name in names]))
+
     expected, found = sorted(map(key, expected)), sorted(map(key, found))
     if expected != found:
         failures.append(f"{what}\n  expected {expected}\n  found    {found}")
@@ -141,6 +149,12 @@ def as_drawing(features):
             parts += [{"geometry": {"type": kind, "coordinates": [ring] if kind == "Polygon" else ring},
                        "properties": {}} for ring in rings]
     return parts
+
+
+def without_heights(geometry):
+    def cut(coordinates):
+        return coordinates[:2] if isinstance(coordinates[0], (int, float)) else [cut(item) for item in coordinates]
+    return {**geometry, "coordinates": cut(geometry["coordinates"])}
 
 
 def test_reading():
@@ -201,10 +215,9 @@ def test_writing():
                     line = geometry["coordinates"]
                     if geometry["type"] == "LineString" and "polygon" in name and line[0] == line[-1]:
                         one["geometry"] = {"type": "Polygon", "coordinates": [line]}
-                for one in found:
-                    at = one["geometry"]["coordinates"]
-                    if one["geometry"]["type"] == "Point" and len(at) == 3 and at[2] == 0:
-                        one["geometry"]["coordinates"] = at[:2]
+                # A drawing always has heights.
+                for one in found if "high" not in name else []:
+                    one["geometry"] = without_heights(one["geometry"])
             compare(f"writing {extension} of {name}", expected, found, names, 9 if extension == "kml" else None)
             if extension in ("gpkg", "fgb", "zip"):
                 source = f"/vsizip/{path}" if extension == "zip" else path

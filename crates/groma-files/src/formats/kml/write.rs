@@ -48,7 +48,9 @@ fn schema(schema: &Schema) -> String {
     );
     for column in &schema.columns {
         let kind = match column.kind() {
-            ColumnType::Integer => "int",
+            // An int has 32 bits. The width includes two more letters.
+            ColumnType::Integer if column.width <= 11 => "int",
+            ColumnType::Integer => "string",
             ColumnType::Real => "double",
             ColumnType::Bool => "bool",
             ColumnType::Text | ColumnType::Json => "string",
