@@ -13,7 +13,7 @@ mod xml;
 use crate::{
     FileError, LayerFormat,
     error::Result,
-    layer_writer::{OutputLayer, Spool},
+    output::{OutputLayer, Spool},
     source::Source,
 };
 use std::{io::Write, path::Path};

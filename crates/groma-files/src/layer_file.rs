@@ -5,7 +5,7 @@ use crate::{
     FileError, LayerFormat, SourceCrs, SourceLayer,
     error::Result,
     formats,
-    source::{Source, SourceFeature},
+    source::{ID_COLUMN, ID_PROPERTY, Source, SourceFeature},
     value,
 };
 use groma_geo::{
@@ -19,13 +19,6 @@ use std::{
     io::Read,
     path::{Path, PathBuf},
 };
-
-/// The column in which exported files carry the id of each feature.
-pub(crate) const ID_COLUMN: &str = "groma_id";
-
-/// The property in which formats that tell the two apart pass on that column, because a layer can have a property of
-/// the same name.
-pub(crate) const ID_PROPERTY: &str = "\0groma_id";
 
 /// How to open a file.
 #[derive(Clone, Debug)]

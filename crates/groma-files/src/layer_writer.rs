@@ -1,12 +1,17 @@
 //! Writes features to a file in one of the formats. Features are collected in a temporary file first, because
 //! most formats begin with the fields and the type of the geometries of all features.
 
-use crate::{FileError, LayerFormat, error::Result, formats, schema::Schema};
+use crate::{
+    FileError, LayerFormat,
+    error::Result,
+    formats,
+    output::{OutputLayer, Spool, parse},
+    schema::Schema,
+};
 use groma_geo::{Crs, Geometry, wkb};
-use serde_json::{Map, Value};
 use std::{
     fs::File,
-    io::{BufReader, BufWriter, Read, Seek, Write},
+    io::{BufWriter, Seek, Write},
 };
 
 /// A feature to be written.
@@ -25,16 +30,6 @@ pub struct LayerWriter {
     layer: OutputLayer,
     spool: BufWriter<File>,
 }
-
-/// A layer whose features are collected.
-pub(crate) struct OutputLayer {
-    pub(crate) name: String,
-    pub(crate) crs: Crs,
-    pub(crate) schema: Schema,
-}
-
-/// Features that were collected.
-pub(crate) struct Spool(BufReader<File>);
 
 impl LayerWriter {
     /// A writer of a layer with this name, in this format and reference system.
@@ -62,41 +57,7 @@ impl LayerWriter {
         let mut file =
             self.spool.into_inner().map_err(|error| FileError::Io(error.into_error()))?;
         file.rewind()?;
-        let spool = Spool(BufReader::with_capacity(1 << 18, file));
+        let spool = Spool::new(file);
         formats::write(self.format, &self.layer, spool, out)
-    }
-}
-
-fn parse(properties: &str) -> Result<Map<String, Value>> {
-    serde_json::from_str(properties).map_err(|error| FileError::invalid(error.to_string()))
-}
-
-impl Spool {
-    /// Passes on every feature, with its id.
-    pub(crate) fn each(
-        mut self,
-        count: u64,
-        mut on_feature: impl FnMut(&str, Option<Geometry>, Map<String, Value>) -> Result<()>,
-    ) -> Result<()> {
-        for _ in 0..count {
-            let id = String::from_utf8_lossy(&self.part()?).into_owned();
-            let geometry = match self.part()? {
-                bytes if bytes.is_empty() => None,
-                bytes => Some(
-                    wkb::from_wkb(&bytes).map_err(|error| FileError::invalid(error.to_string()))?,
-                ),
-            };
-            let properties = parse(&String::from_utf8_lossy(&self.part()?))?;
-            on_feature(&id, geometry, properties)?;
-        }
-        Ok(())
-    }
-
-    fn part(&mut self) -> Result<Vec<u8>> {
-        let mut length = [0; 8];
-        self.0.read_exact(&mut length)?;
-        let mut part = vec![0; usize::try_from(u64::from_le_bytes(length)).unwrap_or(usize::MAX)];
-        self.0.read_exact(&mut part)?;
-        Ok(part)
     }
 }

@@ -11,6 +11,7 @@ mod format;
 mod formats;
 mod layer_file;
 mod layer_writer;
+mod output;
 mod prj;
 mod schema;
 mod source;

@@ -4,6 +4,13 @@ use crate::error::Result;
 use groma_geo::{Crs, Geometry};
 use serde_json::{Map, Value};
 
+/// The column in which exported files carry the id of each feature.
+pub(crate) const ID_COLUMN: &str = "groma_id";
+
+/// The property in which formats that tell the two apart pass on that column, because a layer can have a property of
+/// the same name.
+pub(crate) const ID_PROPERTY: &str = "\0groma_id";
+
 /// The reference system that a file names for a layer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SourceCrs {

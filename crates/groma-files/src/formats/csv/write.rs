@@ -4,8 +4,8 @@ use crate::{
     FileError, csv_cell,
     error::Result,
     formats::wkt,
-    layer_file::ID_COLUMN,
-    layer_writer::{OutputLayer, Spool},
+    output::{OutputLayer, Spool},
+    source::ID_COLUMN,
     value,
 };
 use std::io::Write;

@@ -4,7 +4,7 @@
 use super::groups::escape;
 use crate::{
     error::Result,
-    layer_writer::{OutputLayer, Spool},
+    output::{OutputLayer, Spool},
 };
 use groma_geo::{Geometry, Line, Position};
 use serde_json::Value;

@@ -4,9 +4,11 @@ use super::{MAGIC, PROPERTY};
 use crate::{
     FileError,
     error::Result,
-    layer_file::{ID_COLUMN, ID_PROPERTY},
     prj,
-    source::{Field, FieldType, OnFeature, Source, SourceCrs, SourceFeature, SourceLayer},
+    source::{
+        Field, FieldType, ID_COLUMN, ID_PROPERTY, OnFeature, Source, SourceCrs, SourceFeature,
+        SourceLayer,
+    },
     value,
 };
 use flatgeobuf::{

@@ -4,10 +4,10 @@ use super::{MAGIC, PROPERTY};
 use crate::{
     FileError,
     error::Result,
-    layer_file::ID_COLUMN,
-    layer_writer::{OutputLayer, Spool},
+    output::{OutputLayer, Spool},
     prj,
     schema::{Column as Field, ColumnType as FieldType},
+    source::ID_COLUMN,
     value,
 };
 use flatbuffers::{FlatBufferBuilder, WIPOffset};

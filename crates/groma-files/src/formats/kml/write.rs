@@ -4,9 +4,9 @@ use crate::{
     FileError,
     error::Result,
     formats::xml::escape,
-    layer_file::ID_COLUMN,
-    layer_writer::{OutputLayer, Spool},
+    output::{OutputLayer, Spool},
     schema::{ColumnType, Schema},
+    source::ID_COLUMN,
     value,
 };
 use groma_geo::{Geometry, Line, Position};

@@ -4,10 +4,10 @@ use super::rings::area;
 use crate::{
     FileError,
     error::Result,
-    layer_file::ID_COLUMN,
-    layer_writer::{OutputLayer, Spool},
+    output::{OutputLayer, Spool},
     prj,
     schema::{Column, ColumnType, shorten},
+    source::ID_COLUMN,
     value,
 };
 use groma_geo::{Geometry, Line, Position};
