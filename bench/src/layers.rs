@@ -138,6 +138,7 @@ async fn post(
     features: FeatureSpool,
 ) -> Result {
     let outcome = store.post_geometries(NewGeometries {
+        mode: groma_store::PostMode::default(),
         workspace,
         actor: Actor::Operator,
         now: Timestamp::from(jiff::Timestamp::now()),

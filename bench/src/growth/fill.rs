@@ -59,6 +59,7 @@ pub(crate) async fn dataset(file: &Path, size: u64) -> Result {
             features.push(&dataset.feature(Cover::Parcels, n, size))?;
         }
         let geometries = NewGeometries {
+            mode: groma_store::PostMode::default(),
             workspace,
             actor: Actor::Operator,
             now: now(),

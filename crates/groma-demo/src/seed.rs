@@ -143,6 +143,7 @@ impl Upload<'_> {
         let mut spool = FeatureSpool::default();
         features.iter().try_for_each(|feature| spool.push(feature))?;
         let geometries = NewGeometries {
+            mode: groma_store::PostMode::default(),
             workspace: self.workspace,
             actor: self.actor,
             now: self.now,

@@ -6,6 +6,8 @@
 //! follows.
 
 mod coordinates;
+mod feature_builder;
+mod finished_geometry;
 mod id;
 mod object_type;
 mod parse_error;
@@ -18,6 +20,7 @@ mod write;
 #[cfg(test)]
 mod tests;
 
+pub use feature_builder::FeatureBuilder;
 pub use write::write_geometry;
 
 use crate::{Crs, Geometry, Notice};

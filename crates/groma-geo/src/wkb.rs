@@ -8,6 +8,8 @@ use thiserror::Error;
 const HAS_Z: u32 = 0x8000_0000;
 const HAS_M: u32 = 0x4000_0000;
 const HAS_SRID: u32 = 0x2000_0000;
+/// What ISO WKB adds to the type code of a geometry with heights. It has no bits in common with any code.
+const ISO_Z: u32 = 1000;
 
 /// The SRID of WGS 84.
 const SRID: u32 = 4326;
@@ -25,13 +27,23 @@ pub fn to_ewkb(geometry: &Geometry) -> Vec<u8> {
     encode(geometry, Some(SRID))
 }
 
+/// The geometry as ISO WKB, as GeoPackage requires it.
+#[must_use]
+pub fn to_iso_wkb(geometry: &Geometry) -> Vec<u8> {
+    encode_with(geometry, None, ISO_Z)
+}
+
 fn encode(geometry: &Geometry, srid: Option<u32>) -> Vec<u8> {
+    encode_with(geometry, srid, HAS_Z)
+}
+
+fn encode_with(geometry: &Geometry, srid: Option<u32>, z_flag: u32) -> Vec<u8> {
     let (mut has_z, mut positions) = (false, 0);
     geometry.each_position(&mut |at| {
         has_z |= at.z.is_some();
         positions += 1;
     });
-    let mut writer = Writer { out: Vec::with_capacity(64 + positions * 24), has_z };
+    let mut writer = Writer { out: Vec::with_capacity(64 + positions * 24), has_z, z_flag };
     writer.geometry(geometry, srid);
     writer.out
 }
@@ -39,11 +51,13 @@ fn encode(geometry: &Geometry, srid: Option<u32>) -> Vec<u8> {
 struct Writer {
     out: Vec<u8>,
     has_z: bool,
+    /// What marks a type code as one with heights.
+    z_flag: u32,
 }
 
 impl Writer {
     fn geometry(&mut self, geometry: &Geometry, srid: Option<u32>) {
-        let flags = if self.has_z { HAS_Z } else { 0 } | srid.map_or(0, |_| HAS_SRID);
+        let flags = if self.has_z { self.z_flag } else { 0 } | srid.map_or(0, |_| HAS_SRID);
         let code = match geometry {
             Geometry::Point(_) => 1,
             Geometry::LineString(_) => 2,
@@ -57,7 +71,7 @@ impl Writer {
         if let Some(srid) = srid {
             self.out.extend_from_slice(&srid.to_le_bytes());
         }
-        let part = if self.has_z { HAS_Z } else { 0 };
+        let part = if self.has_z { self.z_flag } else { 0 };
         match geometry {
             Geometry::Point(position) => self.position(position),
             Geometry::LineString(line) => self.line(line),

@@ -63,8 +63,8 @@ pub use idempotency::{IdempotencyKey, IdempotentRequest, Outcome};
 pub use layers::{
     Comparison, FeatureOperation, FeaturePage, FeaturePrecondition, FeatureQuery, FeatureReader,
     FeatureSort, FeatureSpool, FeatureTablePage, FeatureTableQuery, FeatureWrite,
-    FeatureWriteOutcome, GeometryEdit, LayerFeature, NewGeometries, NewLayer, PostOutcome,
-    PropertyCondition, Tile, WrittenFeature,
+    FeatureWriteOutcome, GeometryEdit, LayerFeature, NewGeometries, NewLayer, PostMode,
+    PostOutcome, PropertyCondition, Tile, WrittenFeature,
 };
 pub use list_pages::{Page, PageCursors};
 pub use mail::{MAIL_LEASE_MILLIS, Mail, MailKind, MailOutcome, NewMail};

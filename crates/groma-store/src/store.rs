@@ -422,6 +422,8 @@ impl Store {
             pub async fn replace_geometry(&self, edit: GeometryEdit) -> Result<UploadResult>;
             /// Creates, replaces, updates or deletes one feature.
             pub async fn write_feature(&self, write: FeatureWrite) -> Result<FeatureWriteOutcome>;
+            /// Deletes geometries of a layer; those that are no longer there are left out.
+            pub async fn delete_geometries(&self, workspace: WorkspaceId, actor: Actor, layer: LayerKey, ids: Vec<GeometryId>, now: Timestamp) -> Result<u64>;
             /// Deletes a geometry.
             pub async fn delete_geometry(&self, workspace: WorkspaceId, actor: Actor, id: GeometryId, now: Timestamp) -> Result<()>;
         }

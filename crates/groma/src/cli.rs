@@ -4,8 +4,8 @@ mod import_export;
 mod webhooks;
 
 pub(crate) use import_export::{
-    ExportCommand, ExportLayer, ExportRecords, ImportCommand, ImportLayer, ImportRecords,
-    LayerFormat, RecordFileKind, RecordFormat,
+    ExportCommand, ExportLayer, ExportRecords, ImportCommand, ImportLayer, ImportMode,
+    ImportRecords, RecordFileKind, RecordFormat,
 };
 pub(crate) use webhooks::{DeliveriesArgs, WebhookCommand};
 

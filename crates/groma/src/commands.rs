@@ -4,7 +4,6 @@ mod backup;
 mod check;
 mod copy;
 mod crs;
-mod csv_cell;
 mod demo;
 mod export;
 mod health;

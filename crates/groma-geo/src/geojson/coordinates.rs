@@ -3,13 +3,13 @@
 
 use super::{
     MAX_RINGS, MAX_VERTICES,
-    parse_error::{ErrorPath, ParseError, ParseResult},
+    parse_error::{ErrorPath, ParseError, ParseResult, Place},
     scanner::{Scanner, ValueKind},
 };
 use crate::{Geometry, Line, Position, Rings};
 
 /// The largest number that is accepted as a coordinate, in any unit.
-const MAX_COORDINATE: f64 = 1e12;
+pub(super) const MAX_COORDINATE: f64 = 1e12;
 
 /// The geometry types that have coordinates: all but GeometryCollection.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -55,11 +55,11 @@ impl Coordinates {
         }
     }
 
-    /// The geometry of this type. `json` provides the line number of errors.
+    /// The geometry of this type.
     pub(super) fn into_geometry(
         self,
         geometry_type: GeometryType,
-        json: &Scanner<'_>,
+        place: Place,
     ) -> ParseResult<Geometry> {
         use GeometryType::{LineString, MultiLineString, MultiPoint, MultiPolygon, Point, Polygon};
         match (geometry_type, self) {
@@ -67,32 +67,32 @@ impl Coordinates {
             (MultiPoint, Self::Empty) => Ok(Geometry::MultiPoint(Vec::new())),
             (MultiPoint, Self::Line(positions)) => Ok(Geometry::MultiPoint(positions)),
             (LineString, Self::Line(line)) => {
-                check_line(&line, json)?;
+                check_line(&line, place)?;
                 Ok(Geometry::LineString(line))
             }
             (MultiLineString, Self::Empty) => Ok(Geometry::MultiLineString(Vec::new())),
             (MultiLineString, Self::Lines(lines)) => {
                 for (index, line) in lines.iter().enumerate() {
-                    check_line(line, json).at_index(index)?;
+                    check_line(line, place).at_index(index)?;
                 }
                 Ok(Geometry::MultiLineString(lines))
             }
             (Polygon, Self::Lines(mut rings)) => {
-                check_rings(&mut rings, json)?;
+                check_rings(&mut rings, place)?;
                 Ok(Geometry::Polygon(rings))
             }
             (MultiPolygon, Self::Empty) => Ok(Geometry::MultiPolygon(Vec::new())),
             (MultiPolygon, Self::Polygons(mut polygons)) => {
                 for (index, rings) in polygons.iter_mut().enumerate() {
-                    check_rings(rings, json).at_index(index)?;
+                    check_rings(rings, place).at_index(index)?;
                 }
                 Ok(Geometry::MultiPolygon(polygons))
             }
             (Point | LineString | Polygon, Self::Empty) => {
-                Err(json
+                Err(place
                     .invalid("must not be empty; for a missing geometry, set `geometry` to null"))
             }
-            (geometry_type, other) => Err(wrong_depth(&other, geometry_type, json)),
+            (geometry_type, other) => Err(wrong_depth(&other, geometry_type, place)),
         }
     }
 }
@@ -102,36 +102,36 @@ impl Coordinates {
 fn wrong_depth(
     coordinates: &Coordinates,
     geometry_type: GeometryType,
-    json: &Scanner<'_>,
+    place: Place,
 ) -> Box<ParseError> {
     let (found, expected) = (coordinates.depth(), geometry_type.depth());
     let message = if found > expected { "must be a number" } else { "must be an array" };
-    (0..found.min(expected)).fold(json.invalid(message), |error, _| error.at_index(0))
+    (0..found.min(expected)).fold(place.invalid(message), |error, _| error.at_index(0))
 }
 
-fn check_line(line: &Line, json: &Scanner<'_>) -> ParseResult<()> {
+pub(super) fn check_line(line: &Line, place: Place) -> ParseResult<()> {
     if line.len() < 2 {
-        return Err(json.invalid("a line needs at least two positions"));
+        return Err(place.invalid("a line needs at least two positions"));
     }
     Ok(())
 }
 
-fn check_rings(rings: &mut Rings, json: &Scanner<'_>) -> ParseResult<()> {
+pub(super) fn check_rings(rings: &mut Rings, place: Place) -> ParseResult<()> {
     for (index, ring) in rings.iter_mut().enumerate() {
-        check_ring(ring, json).at_index(index)?;
+        check_ring(ring, place).at_index(index)?;
     }
     Ok(())
 }
 
 /// Checks that a ring is closed. If only the heights of its ends differ, the first one is used.
-fn check_ring(ring: &mut Line, json: &Scanner<'_>) -> ParseResult<()> {
+fn check_ring(ring: &mut Line, place: Place) -> ParseResult<()> {
     if ring.len() < 4 {
-        return Err(json.invalid("a ring needs at least four positions"));
+        return Err(place.invalid("a ring needs at least four positions"));
     }
     if let [first, .., last] = ring.as_mut_slice() {
         if (first.x, first.y) != (last.x, last.y) {
             return Err(
-                json.invalid("a ring must be closed: its last position must equal its first")
+                place.invalid("a ring must be closed: its last position must equal its first")
             );
         }
         *last = *first;
@@ -155,14 +155,10 @@ impl CoordinateReader {
     }
 
     /// Counts the rings of a geometry of the current feature.
-    pub(super) fn count_rings(
-        &mut self,
-        geometry: &Geometry,
-        json: &Scanner<'_>,
-    ) -> ParseResult<()> {
+    pub(super) fn count_rings(&mut self, geometry: &Geometry, place: Place) -> ParseResult<()> {
         let left = MAX_RINGS.saturating_sub(self.rings);
         let too_many =
-            || json.invalid(format!("exceeds the limit of {MAX_RINGS} rings per feature"));
+            || place.invalid(format!("exceeds the limit of {MAX_RINGS} rings per feature"));
         match geometry {
             Geometry::Polygon(rings) => {
                 self.rings += rings.len();

@@ -15,13 +15,20 @@ pub(super) fn read_id(json: &mut Scanner<'_>) -> ParseResult<String> {
         ValueKind::Number => json.number(canonical_number)?,
         _ => return Err(json.invalid("must be a string or a number")),
     };
-    let message = match id.chars().count() {
-        0 => "must not be empty",
-        256.. => "must have at most 255 characters",
-        _ if id.chars().any(char::is_control) => "must not contain control characters",
-        _ => return Ok(id),
-    };
-    Err(json.invalid(message))
+    match check_id(&id) {
+        Ok(()) => Ok(id),
+        Err(message) => Err(json.invalid(message)),
+    }
+}
+
+/// Why a text cannot be an id.
+pub(super) fn check_id(id: &str) -> Result<(), &'static str> {
+    match id.chars().count() {
+        0 => Err("must not be empty"),
+        256.. => Err("must have at most 255 characters"),
+        _ if id.chars().any(char::is_control) => Err("must not contain control characters"),
+        _ => Ok(()),
+    }
 }
 
 /// A number without an exponent and without leading or trailing zeros.

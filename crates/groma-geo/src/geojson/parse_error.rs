@@ -64,6 +64,20 @@ impl ErrorDetail {
     }
 }
 
+/// Where a document or a file is being read.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    pub(super) line: u64,
+}
+
+impl Place {
+    /// An error at this place, after which reading can continue.
+    #[cold]
+    pub(super) fn invalid(self, message: impl Into<Cow<'static, str>>) -> Box<ParseError> {
+        Box::new(ParseError::Invalid(ErrorDetail::new(self.line, message)))
+    }
+}
+
 /// Adds a step to the JSON pointer of an error.
 pub(super) trait ErrorPath {
     /// The error occurred in this item of an array.

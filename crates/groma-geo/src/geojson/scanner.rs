@@ -8,7 +8,7 @@ mod numbers;
 mod skip;
 mod strings;
 
-use super::parse_error::{ErrorDetail, ParseError, ParseResult};
+use super::parse_error::{ErrorDetail, ParseError, ParseResult, Place};
 use std::{borrow::Cow, io, ops::Range, str};
 use strings::StringLocation;
 
@@ -337,7 +337,12 @@ impl<'a> Scanner<'a> {
     /// An error at the current position. The rest of the text can still be read.
     #[cold]
     pub(super) fn invalid(&self, message: impl Into<Cow<'static, str>>) -> Box<ParseError> {
-        Box::new(ParseError::Invalid(ErrorDetail::new(self.line, message)))
+        self.place().invalid(message)
+    }
+
+    /// The current position.
+    pub(super) fn place(&self) -> Place {
+        Place { line: self.line }
     }
 
     /// An error at the current position after which the text cannot be read on.

@@ -2,8 +2,7 @@
 
 use super::{
     object_type::Member,
-    parse_error::{ErrorPath, ParseError, ParseResult},
-    scanner::Scanner,
+    parse_error::{ErrorPath, ParseError, ParseResult, Place},
 };
 use crate::{Crs, Geometry, Line, Notice, Position, repair};
 use std::cell::Cell;
@@ -11,20 +10,19 @@ use std::cell::Cell;
 /// Beyond this, a number is certainly not meant in degrees.
 const MAX_PLAUSIBLE_DEGREES: f64 = 1000.0;
 
-pub(super) struct ToWgs84<'a, 'b> {
+pub(super) struct ToWgs84<'a> {
     /// The reference system of the positions.
     crs: &'a Crs,
     /// Whether the document has northing or latitude first. The positions have easting first.
     is_northing_first: bool,
-    /// Provides the line number of errors.
-    json: &'a Scanner<'b>,
+    place: Place,
     /// The first position outside the area of use, as it was sent.
     outside: Cell<Option<(f64, f64)>>,
 }
 
-impl<'a, 'b> ToWgs84<'a, 'b> {
-    pub(super) fn new(crs: &'a Crs, is_northing_first: bool, json: &'a Scanner<'b>) -> Self {
-        Self { crs, is_northing_first, json, outside: Cell::new(None) }
+impl<'a> ToWgs84<'a> {
+    pub(super) fn new(crs: &'a Crs, is_northing_first: bool, place: Place) -> Self {
+        Self { crs, is_northing_first, place, outside: Cell::new(None) }
     }
 
     /// Transforms a geometry; returns a notice if it lies outside the area of use.
@@ -77,7 +75,7 @@ impl<'a, 'b> ToWgs84<'a, 'b> {
             let (x, y) = (position.x, position.y);
             (position.x, position.y) = self.crs.to_wgs84(x, y).ok_or_else(|| {
                 let message = format!("is outside the area in which {} can be used", self.crs);
-                self.json.invalid(message + self.swapped_hint(x, y))
+                self.place.invalid(message + self.swapped_hint(x, y))
             })?;
             if self.outside.get().is_none() && !self.crs.is_in_area_of_use(position.x, position.y) {
                 self.outside.set(Some((x, y)));
@@ -101,7 +99,7 @@ impl<'a, 'b> ToWgs84<'a, 'b> {
             false => "",
         };
         let message = format!("a {name} must be between -{limit} and {limit} degrees{hint}");
-        self.json.invalid(message).suggesting_other_crs()
+        self.place.invalid(message).suggesting_other_crs()
     }
 }
 

@@ -46,6 +46,7 @@ pub struct GeometryEdit {
 impl_work! {
     ReplaceGeometry => PostOutcome;
     DeleteGeometry => ();
+    DeleteGeometries => u64;
 }
 
 impl Layers {
@@ -116,6 +117,19 @@ impl Layers {
         let webhooks = self.webhooks.clone();
         self.engine.transact(DeleteGeometry { workspace, actor, id, now, webhooks }).await
     }
+
+    /// Deletes geometries of a layer; those that are no longer there are left out. Returns their number.
+    pub(crate) async fn delete_geometries(
+        &self,
+        workspace: WorkspaceId,
+        actor: Actor,
+        layer: LayerKey,
+        ids: Vec<GeometryId>,
+        now: Timestamp,
+    ) -> Result<u64> {
+        let webhooks = self.webhooks.clone();
+        self.engine.transact(DeleteGeometries { workspace, actor, layer, ids, now, webhooks }).await
+    }
 }
 
 #[derive(Clone)]
@@ -165,6 +179,38 @@ impl DeleteGeometry {
         posting.remove(old).await?;
         posting.finish_layer(actor).await?;
         tx.log(workspace, entry).await
+    }
+}
+
+#[derive(Clone)]
+struct DeleteGeometries {
+    workspace: WorkspaceId,
+    actor: Actor,
+    layer: LayerKey,
+    ids: Vec<GeometryId>,
+    now: Timestamp,
+    webhooks: Arc<WebhookContext>,
+}
+
+impl DeleteGeometries {
+    async fn run<T: LayerTx>(self, tx: &mut T) -> Result<u64> {
+        let Self { workspace, actor, layer, ids, now, webhooks } = self;
+        let (locked, actor) = workspaces::authorize(tx, workspace, actor, now).await?;
+        actor.require(Permission::ChangeRecords)?;
+        let not_found = || DomainError::invalid("layer", "does not exist in this workspace");
+        let stored = tx.layer(workspace, &layer).await?.ok_or_else(not_found)?;
+        stored.layer.require_unlocked()?;
+        let features = tx.features_by_id(workspace, stored.no, &ids).await?;
+        let layer = stored.layer.id;
+        let entries: Vec<_> = features.iter().map(|old| deletion(actor, now, layer, old)).collect();
+        let mut posting = Posting::new(tx, locked, now, Links::default(), stored, webhooks);
+        posting.remove_all(features).await?;
+        posting.finish_layer(actor).await?;
+        let count = entries.len() as u64;
+        for entry in entries {
+            tx.log(workspace, entry).await?;
+        }
+        Ok(count)
     }
 }
 

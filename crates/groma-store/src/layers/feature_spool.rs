@@ -32,6 +32,8 @@ pub struct FeatureSpool {
     /// The first notices, and the number of all.
     notices: Vec<Notice>,
     notice_count: u64,
+    /// Whether all features have the same fields. See [`FeatureSpool::with_columns`].
+    has_columns: bool,
     buffer: Vec<u8>,
 }
 
@@ -130,12 +132,25 @@ impl Default for FeatureSpool {
             numbers: HashMap::new(),
             notices: Vec::new(),
             notice_count: 0,
+            has_columns: false,
             buffer: Vec::new(),
         }
     }
 }
 
 impl FeatureSpool {
+    /// A spool of features from a table, in which a null can stand for a property that a feature lacks, and the
+    /// order and the spelling of numbers say nothing.
+    #[must_use]
+    pub fn with_columns() -> Self {
+        Self { has_columns: true, ..Self::default() }
+    }
+
+    /// Whether the features are from a table.
+    pub(super) fn has_columns(&self) -> bool {
+        self.has_columns
+    }
+
     /// Adds a feature.
     pub fn push(&mut self, feature: &Feature) -> io::Result<()> {
         let mut numbered = Vec::with_capacity(feature.properties.len());

@@ -1,6 +1,7 @@
 //! Map layers: their features, the index that tiles are read from, and the tiles.
 
 mod candidates;
+mod column_merge;
 mod declared_fields;
 mod feature_edit;
 mod feature_events;
@@ -31,7 +32,7 @@ pub use feature_table::{FeatureSort, FeatureTablePage, FeatureTableQuery};
 pub use feature_write::{
     FeatureOperation, FeaturePrecondition, FeatureWrite, FeatureWriteOutcome, WrittenFeature,
 };
-pub use posting::{NewGeometries, PostOutcome};
+pub use posting::{NewGeometries, PostMode, PostOutcome};
 pub use property_filter::{Comparison, PropertyCondition};
 pub use tiles::Tile;
 

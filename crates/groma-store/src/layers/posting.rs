@@ -3,6 +3,7 @@
 
 use super::{
     FeatureRow, LayerTx, LayerWrite, StoredFeature, StoredLayer,
+    column_merge::ColumnMerge,
     declared_fields::PropertyCheck,
     feature_events::{EventWriter, FeatureChange, FeatureChanges, document},
     feature_spool::{FeatureSpool, PreparedFeature, PreparedGeometry, SpoolReader},
@@ -56,6 +57,17 @@ pub struct NewGeometries {
     pub features: FeatureSpool,
     /// The request, if it carried an idempotency key.
     pub request: Option<IdempotentRequest>,
+    /// What is written.
+    pub mode: PostMode,
+}
+
+/// What posting features does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PostMode {
+    /// Leaves stored features as they are.
+    pub is_add_only: bool,
+    /// Only tells what would be written.
+    pub is_dry_run: bool,
 }
 
 /// The outcome of posting geometries.
@@ -81,8 +93,17 @@ pub(super) struct PostGeometries {
 impl PostGeometries {
     async fn run<T: LayerTx>(self, tx: &mut T) -> Result<PostOutcome> {
         let Self { geometries, webhooks } = self;
-        let NewGeometries { workspace, actor, now, layer, folder, assignment, features, request } =
-            geometries;
+        let NewGeometries {
+            workspace,
+            actor,
+            now,
+            layer,
+            folder,
+            assignment,
+            features,
+            request,
+            mode,
+        } = geometries;
         let (locked, actor) = workspaces::authorize(tx, workspace, actor, now).await?;
         actor.require(Permission::ChangeRecords)?;
         let cipher = webhooks.cipher();
@@ -94,6 +115,7 @@ impl PostGeometries {
         let (stored, is_new) = find_layer(tx, workspace, layer, now).await?;
         let mut posting = Posting::new(tx, locked, now, links, stored, webhooks);
         posting.is_new_layer = is_new;
+        posting.mode = mode;
         posting.write_all(features).await?;
         posting.finish(actor, request).await
     }
@@ -131,6 +153,7 @@ pub(super) struct Posting<'t, T> {
     now: Timestamp,
     layer: u64,
     is_new_layer: bool,
+    mode: PostMode,
     links: Links,
     result: UploadResult,
     changes: FeatureChanges,
@@ -139,6 +162,8 @@ pub(super) struct Posting<'t, T> {
     fields: Vec<u32>,
     properties: PropertyCheck,
     values: ValueIndex,
+    /// For features from a table.
+    columns: Option<ColumnMerge>,
     /// How the boxes of folders grow; `None` if a geometry was removed and the box must be recomputed.
     folders: BTreeMap<RecordId, Option<Bbox>>,
     /// The stored features that were updated.
@@ -169,6 +194,7 @@ impl<'t, T: LayerTx> Posting<'t, T> {
             now,
             layer: stored.no,
             is_new_layer: false,
+            mode: PostMode::default(),
             links,
             result: UploadResult {
                 layer_id: stored.layer.id,
@@ -187,6 +213,7 @@ impl<'t, T: LayerTx> Posting<'t, T> {
             stats: LayerStats::new(stored.layer),
             fields: Vec::new(),
             properties: PropertyCheck::default(),
+            columns: None,
             folders: BTreeMap::new(),
             updated_positions: FxHashSet::default(),
             own_crs: None,
@@ -202,7 +229,9 @@ impl<'t, T: LayerTx> Posting<'t, T> {
         self.result.notice_count += notice_count;
         self.result.received += features.len();
         self.result.truncated = self.result.received > MAX_LISTED_GEOMETRIES as u64;
+        let has_columns = features.has_columns();
         let (mut names, reader) = features.read();
+        self.columns = has_columns.then(|| ColumnMerge::new(&names));
         self.properties = PropertyCheck::new(&self.stats.layer.declared_fields, &mut names);
         self.fields = names.iter().map(|name| self.stats.field_number(name) as u32).collect();
         self.values.find_numbers(&self.stats.layer);
@@ -247,24 +276,33 @@ impl<'t, T: LayerTx> Posting<'t, T> {
 
     /// Removes a feature.
     pub(super) async fn remove(&mut self, old: StoredFeature) -> Result<()> {
-        let geometry = self.stats.remove(&old)?;
-        self.changes.add(FeatureChange {
-            id: old.id,
-            action: EventAction::Deleted,
-            folders: [old.folder, None],
-            boxes: [geometry.as_ref().and_then(Geometry::bbox), None],
-            deleted: Some(document(old.clone(), self.result.layer_id)?),
-        });
-        if let (Some(folder), Some(_)) = (old.folder, &geometry) {
-            self.folders.insert(folder, None);
+        self.remove_all(vec![old]).await
+    }
+
+    /// Removes features.
+    pub(super) async fn remove_all(&mut self, features: Vec<StoredFeature>) -> Result<()> {
+        let (mut deletions, mut changes) = (Vec::new(), Vec::new());
+        for old in features {
+            let geometry = self.stats.remove(&old)?;
+            self.changes.add(FeatureChange {
+                id: old.id,
+                action: EventAction::Deleted,
+                folders: [old.folder, None],
+                boxes: [geometry.as_ref().and_then(Geometry::bbox), None],
+                deleted: Some(document(old.clone(), self.result.layer_id)?),
+            });
+            if let (Some(folder), Some(_)) = (old.folder, &geometry) {
+                self.folders.insert(folder, None);
+            }
+            let (layer, position) = (self.layer, old.position);
+            let properties = Some(old.properties.as_str());
+            deletions.extend(self.values.writes(layer, position, properties, None)?);
+            let external_id = old.external_id;
+            deletions.push(LayerWrite::DeleteFeature { layer, position, external_id });
+            let old = IndexedShape::of(geometry);
+            changes.push(IndexChange { position, is_known: true, old, new: None });
         }
-        let (layer, position) = (self.layer, old.position);
-        let external_id = old.external_id.clone();
-        let mut writes = self.values.writes(layer, position, Some(&old.properties), None)?;
-        writes.push(LayerWrite::DeleteFeature { layer, position, external_id });
-        let change =
-            IndexChange { position, is_known: true, old: IndexedShape::of(geometry), new: None };
-        self.write_and_index(writes, vec![change]).await
+        self.write_and_index(deletions, changes).await
     }
 
     async fn write_all(&mut self, features: FeatureSpool) -> Result<()> {
@@ -290,7 +328,14 @@ impl<'t, T: LayerTx> Posting<'t, T> {
                     let message = format!("names the feature {} for a second time", old.id);
                     return Err(DomainError::invalid("id", message).into());
                 }
+                if self.mode.is_add_only {
+                    self.result.unchanged += 1;
+                    continue;
+                }
                 prepared.external_id.clone_from(&old.external_id);
+                if let Some(columns) = &self.columns {
+                    columns.merge(&mut prepared, old)?;
+                }
             }
             self.properties.check(&mut prepared, old)?;
             // After a problem, the rest is only checked.
@@ -349,6 +394,12 @@ impl<'t, T: LayerTx> Posting<'t, T> {
         };
         if old.is_some_and(|old| old.is_same(&feature)) {
             self.result.unchanged += 1;
+            return Ok(None);
+        }
+        if self.mode.is_dry_run {
+            let count =
+                if old.is_some() { &mut self.result.updated } else { &mut self.result.created };
+            *count += 1;
             return Ok(None);
         }
         let attributes = attributes::renumber_fields(&attributes, &self.fields);

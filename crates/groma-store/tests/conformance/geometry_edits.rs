@@ -263,6 +263,7 @@ async fn split_and_join_are_one_change(fixture: Fixture) {
     };
     fixture.seed_folder().await;
     let post = NewGeometries {
+        mode: groma_store::PostMode::default(),
         workspace: fixture.workspace_id,
         actor: fixture.actor,
         now: fixture.tick(),

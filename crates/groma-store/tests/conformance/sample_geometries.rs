@@ -23,6 +23,7 @@ impl TestWorkspace {
         let take = |feature| features.push(&feature);
         geojson::read(body.to_string().as_bytes(), &Options::default(), take).unwrap();
         NewGeometries {
+            mode: groma_store::PostMode::default(),
             workspace: self.workspace_id,
             actor: self.actor,
             now: self.tick(),

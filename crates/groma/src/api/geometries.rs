@@ -57,6 +57,7 @@ async fn post(api: ApiState, caller: Caller, request: Request) -> Result<Respons
         api.read_body(&parts.headers, body, limit, &caller, read_features).await?;
     let features = features.map_err(|error| geojson_error(error, limit))?;
     let outcome = api.store.post_geometries(NewGeometries {
+        mode: groma_store::PostMode::default(),
         workspace: token.workspace,
         actor: caller.actor(),
         now: clock::now(),

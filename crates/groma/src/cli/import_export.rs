@@ -7,6 +7,7 @@ use clap::{
     error::ErrorKind,
 };
 use groma_domain::Kind;
+use groma_files::LayerFormat;
 use groma_geo::Crs;
 use std::path::PathBuf;
 
@@ -34,8 +35,14 @@ pub(crate) struct ImportLayer {
     pub(crate) format: Option<LayerFormat>,
     /// ID, slug or name; `None` for the name of the file.
     pub(crate) layer: Option<String>,
-    pub(crate) crs: Crs,
+    /// `None` for the one that the file names.
+    pub(crate) crs: Option<Crs>,
     pub(crate) keep_crs: bool,
+    /// The layer of the file, if it has several.
+    pub(crate) source_layer: Option<String>,
+    /// The field that identifies a feature; `None` for its id.
+    pub(crate) id_field: Option<String>,
+    pub(crate) mode: ImportMode,
     pub(crate) folder: Option<String>,
     pub(crate) assignment: Option<String>,
     pub(crate) dry_run: bool,
@@ -96,14 +103,18 @@ pub(crate) enum RecordFormat {
     Csv,
     Json,
     Ndjson,
+    Xlsx,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LayerFormat {
-    /// One object, usually a FeatureCollection.
-    GeoJson,
-    /// One object per line, or each after a record separator.
-    GeoJsonSeq,
+/// What an import does to the features that a layer has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ImportMode {
+    /// Update the features that are in the file, and add new ones.
+    AddAndUpdate,
+    /// The same, and delete the features that are not in the file.
+    Replace,
+    /// Add new features, and leave the others as they are.
+    AddOnly,
 }
 
 /// The arguments as clap parses them, before the kind is known.
@@ -111,7 +122,8 @@ pub(crate) enum LayerFormat {
 struct ImportArgs {
     /// What to import.
     kind: AnyKind,
-    /// The file, or `-` for standard input. Its extension determines the format.
+    /// The file, or `-` for standard input. Its extension determines the format. A Shapefile can be a folder or a
+    /// zip archive.
     file: PathBuf,
     #[command(flatten)]
     workspace: WorkspaceArg,
@@ -121,7 +133,16 @@ struct ImportArgs {
     /// ID, slug or name of the layer. Created if no layer has this name. Default: the file name.
     #[arg(long, value_name = "KEY")]
     layer: Option<String>,
-    /// Coordinate reference system of a layer, for example EPSG:2154. Default: WGS 84.
+    /// Layer of the file, if it has several.
+    #[arg(long, value_name = "NAME")]
+    source_layer: Option<String>,
+    /// Field of the file whose value identifies a feature. Default: the feature's id.
+    #[arg(long, value_name = "FIELD")]
+    id_field: Option<String>,
+    /// What to do with the features that the layer has. Default: add-and-update.
+    #[arg(long)]
+    mode: Option<ImportMode>,
+    /// Coordinate reference system of a layer, for example EPSG:2154. Default: the one that the file names.
     #[arg(long, value_parser = Crs::parse)]
     crs: Option<Crs>,
     /// Give a new layer the reference system of the file, and keep its coordinates exactly.
@@ -166,13 +187,20 @@ struct ExportArgs {
 impl ImportArgs {
     fn into_command(self) -> Result<ImportCommand, Error> {
         let Self { file, workspace, format, layer, crs, keep_crs, folder, assignment, .. } = self;
+        let (source_layer, id_field, mode) = (self.source_layer, self.id_field, self.mode);
         let (dry_run, keep_good, json) = (self.dry_run, self.keep_good, self.json);
         let AnyKind::Records(kind) = self.kind else {
             if layer.is_none() && file.as_os_str() == "-" {
                 let message = "Standard input has no file name: name the layer with --layer.";
                 return Err(usage_error(ErrorKind::MissingRequiredArgument, message));
             }
-            let (format, crs) = (layer_format(format)?, crs.unwrap_or(Crs::WGS84));
+            let format = layer_format(format)?;
+            let mode = mode.unwrap_or(ImportMode::AddAndUpdate);
+            if mode == ImportMode::Replace && keep_good {
+                let message = "--keep-good cannot be used with --mode replace, which would delete the stored \
+                               features of rejected ones.";
+                return Err(usage_error(ErrorKind::ArgumentConflict, message));
+            }
             return Ok(ImportCommand::Layer(ImportLayer {
                 file,
                 workspace,
@@ -180,6 +208,9 @@ impl ImportArgs {
                 layer,
                 crs,
                 keep_crs,
+                source_layer,
+                id_field,
+                mode,
                 folder,
                 assignment,
                 dry_run,
@@ -189,6 +220,9 @@ impl ImportArgs {
         };
         for (name, is_given) in [
             ("--layer", layer.is_some()),
+            ("--source-layer", source_layer.is_some()),
+            ("--id-field", id_field.is_some()),
+            ("--mode", mode.is_some()),
             ("--crs", crs.is_some()),
             ("--keep-crs", keep_crs),
             ("--folder", folder.is_some()),
@@ -273,11 +307,29 @@ enum AnyFormat {
     Csv,
     Json,
     Ndjson,
+    /// Records only.
+    Xlsx,
     /// Layers only.
     Geojson,
     /// Layers only: one object per line.
     #[value(alias = "geojsonl", alias = "geojsons")]
     Geojsonseq,
+    /// Layers only: GeoPackage.
+    #[value(alias = "geopackage")]
+    Gpkg,
+    /// Layers only.
+    #[value(alias = "shp")]
+    Shapefile,
+    /// Layers only.
+    #[value(alias = "fgb")]
+    Flatgeobuf,
+    /// Layers only: KML or KMZ.
+    #[value(alias = "kmz")]
+    Kml,
+    /// Layers only; cannot be exported.
+    Gpx,
+    /// Layers only.
+    Dxf,
 }
 
 fn record_format(format: Option<AnyFormat>) -> Result<Option<RecordFormat>, Error> {
@@ -286,23 +338,32 @@ fn record_format(format: Option<AnyFormat>) -> Result<Option<RecordFormat>, Erro
         Some(AnyFormat::Csv) => Ok(Some(RecordFormat::Csv)),
         Some(AnyFormat::Json) => Ok(Some(RecordFormat::Json)),
         Some(AnyFormat::Ndjson) => Ok(Some(RecordFormat::Ndjson)),
-        Some(AnyFormat::Geojson | AnyFormat::Geojsonseq) => Err(usage_error(
+        Some(AnyFormat::Xlsx) => Ok(Some(RecordFormat::Xlsx)),
+        Some(_) => Err(usage_error(
             ErrorKind::InvalidValue,
-            "The format of records must be csv, json or ndjson.",
+            "The format of records must be csv, xlsx, json or ndjson.",
         )),
     }
 }
 
 fn layer_format(format: Option<AnyFormat>) -> Result<Option<LayerFormat>, Error> {
-    match format {
-        None => Ok(None),
-        Some(AnyFormat::Json | AnyFormat::Geojson) => Ok(Some(LayerFormat::GeoJson)),
-        Some(AnyFormat::Ndjson | AnyFormat::Geojsonseq) => Ok(Some(LayerFormat::GeoJsonSeq)),
-        Some(AnyFormat::Csv) => Err(usage_error(
-            ErrorKind::InvalidValue,
-            "The format of a layer must be geojson or geojsonseq.",
-        )),
-    }
+    Ok(Some(match format {
+        None => return Ok(None),
+        Some(AnyFormat::Json | AnyFormat::Geojson) => LayerFormat::GeoJson,
+        Some(AnyFormat::Ndjson | AnyFormat::Geojsonseq) => LayerFormat::GeoJsonSeq,
+        Some(AnyFormat::Gpkg) => LayerFormat::GeoPackage,
+        Some(AnyFormat::Shapefile) => LayerFormat::Shapefile,
+        Some(AnyFormat::Flatgeobuf) => LayerFormat::FlatGeobuf,
+        Some(AnyFormat::Csv) => LayerFormat::Csv,
+        Some(AnyFormat::Kml) => LayerFormat::Kml,
+        Some(AnyFormat::Gpx) => LayerFormat::Gpx,
+        Some(AnyFormat::Dxf) => LayerFormat::Dxf,
+        Some(AnyFormat::Xlsx) => {
+            let names = LayerFormat::names(false);
+            let message = format!("The format of a layer must be one of {names}.");
+            return Err(usage_error(ErrorKind::InvalidValue, &message));
+        }
+    }))
 }
 
 /// Lets clap parse a command through its arguments.

@@ -2,12 +2,13 @@
 //! reference, statuses by name and people by email address, so that the file can be imported into
 //! another workspace.
 
-use super::{CommandError, csv_cell, find_workspace, private_file, record_file::file_format};
+use super::{CommandError, find_workspace, private_file, record_file::file_format};
 use crate::{
     cli::{ExportRecords, RecordFormat},
     clock,
 };
 use groma_domain::{Kind, ListParams, RecordId, WorkspaceId, list::MAX_LIMIT, reference::Key};
+use groma_files::{csv_cell, xlsx::SheetWriter};
 use groma_store::{NewSecurityEntry, Store};
 use serde_json::{Map, Value};
 use std::{
@@ -32,7 +33,7 @@ pub(super) async fn run(store: &Store, export: ExportRecords) -> Result<(), Comm
         format => file_format(&export.file, format)?,
     };
     if to_stdout {
-        let mut out = Output::new(format, std::io::stdout().lock());
+        let mut out = Output::new(format, kind, std::io::stdout().lock());
         return write(store, workspace, &export, &mut out).await.and_then(|()| out.finish());
     }
     // The file appears once it is complete.
@@ -40,7 +41,7 @@ pub(super) async fn run(store: &Store, export: ExportRecords) -> Result<(), Comm
     let with_path =
         |error: std::io::Error| CommandError::new(format!("{}: {error}", export.file.display()));
     let mut out =
-        Output::new(format, BufWriter::new(private_file::create(&part).map_err(with_path)?));
+        Output::new(format, kind, BufWriter::new(private_file::create(&part).map_err(with_path)?));
     write(store, workspace, &export, &mut out).await?;
     out.finish()?;
     std::fs::rename(&part, Path::new(&export.file)).map_err(with_path)
@@ -152,29 +153,41 @@ impl NameResolver<'_> {
 
 /// Writes rows in one of the formats.
 enum Output<W: Write> {
-    Csv { writer: Box<csv::Writer<W>>, has_header: bool },
-    Json { writer: W, rows: u64 },
-    Ndjson { writer: W },
+    Csv {
+        writer: Box<csv::Writer<W>>,
+        has_header: bool,
+    },
+    Json {
+        writer: W,
+        rows: u64,
+    },
+    Ndjson {
+        writer: W,
+    },
+    /// The sheet is created with the first row, which has the names of the columns.
+    Xlsx {
+        writer: W,
+        name: &'static str,
+        sheet: Option<Box<SheetWriter>>,
+    },
 }
 
 impl<W: Write> Output<W> {
-    fn new(format: RecordFormat, writer: W) -> Self {
+    fn new(format: RecordFormat, name: &'static str, writer: W) -> Self {
         match format {
             RecordFormat::Csv => {
                 Self::Csv { writer: Box::new(csv::Writer::from_writer(writer)), has_header: false }
             }
             RecordFormat::Json => Self::Json { writer, rows: 0 },
             RecordFormat::Ndjson => Self::Ndjson { writer },
+            RecordFormat::Xlsx => Self::Xlsx { writer, name, sheet: None },
         }
     }
 
     fn write_row(&mut self, mut fields: Map<String, Value>) -> Result<(), CommandError> {
         match self {
             Self::Csv { writer, has_header } => {
-                // A table names linked records and statuses by their reference and name only.
-                for id in ["statusId", "folderId", "assignmentId", "budgetId"] {
-                    fields.shift_remove(id);
-                }
+                remove_ids(&mut fields);
                 if !*has_header {
                     writer.write_record(fields.keys()).map_err(CommandError::new)?;
                     *has_header = true;
@@ -193,6 +206,20 @@ impl<W: Write> Output<W> {
                 Ok(())
             }
             Self::Ndjson { writer } => Ok(writeln!(writer, "{}", Value::Object(fields))?),
+            Self::Xlsx { name, sheet, .. } => {
+                remove_ids(&mut fields);
+                let sheet = match sheet {
+                    Some(sheet) => sheet,
+                    None => {
+                        let columns: Vec<_> = fields.keys().map(String::as_str).collect();
+                        let new = SheetWriter::new(name, &columns).map_err(CommandError::new)?;
+                        sheet.insert(Box::new(new))
+                    }
+                };
+                let cells: Vec<Value> =
+                    fields.iter().map(|(name, value)| sheet_cell(name, value)).collect();
+                sheet.write(&cells).map_err(CommandError::new)
+            }
         }
     }
 
@@ -204,7 +231,33 @@ impl<W: Write> Output<W> {
                 Ok(writer.flush()?)
             }
             Self::Ndjson { mut writer } => Ok(writer.flush()?),
+            Self::Xlsx { mut writer, name, sheet } => {
+                let sheet = match sheet {
+                    Some(sheet) => sheet,
+                    None => Box::new(SheetWriter::new(name, &[]).map_err(CommandError::new)?),
+                };
+                sheet.finish(&mut writer).map_err(CommandError::new)?;
+                Ok(writer.flush()?)
+            }
         }
+    }
+}
+
+/// A table names linked records and statuses by their reference and name only.
+fn remove_ids(fields: &mut Map<String, Value>) {
+    for id in ["statusId", "folderId", "assignmentId", "budgetId"] {
+        fields.shift_remove(id);
+    }
+}
+
+/// A value as a cell of a workbook: numbers stay numbers.
+fn sheet_cell(name: &str, value: &Value) -> Value {
+    match value {
+        Value::Number(_) | Value::Bool(_) | Value::Null => value.clone(),
+        other => match cell(name, other) {
+            text if text.is_empty() => Value::Null,
+            text => Value::String(text),
+        },
     }
 }
 

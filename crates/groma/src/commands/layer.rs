@@ -1,27 +1,28 @@
 //! `groma layer create|list|show|update|delete`, and the import and export of layers.
 
+mod absent_features;
 mod export;
-mod feature_file;
 mod field_check;
 mod import;
+mod import_report;
 mod setup;
 
 pub(super) use export::run as export;
 pub(super) use import::run as import;
 
 use super::{CommandError, find_workspace, print, print_table};
-use crate::{
-    cli::{LayerCommand, LayerFormat},
-    clock,
-    settings::Settings,
-};
+use crate::{cli::LayerCommand, clock, settings::Settings};
 use groma_domain::{
     Layer,
     layer::{GeometryType, LayerCrs, LayerKey},
 };
+use groma_files::LayerFormat;
 use groma_store::{Actor, NewLayer, Store};
 use serde_json::json;
 use std::path::Path;
+
+/// Reading a file stops after this many errors.
+const MAX_ERRORS: usize = 100_000;
 
 pub(super) async fn run(
     settings: &Settings,
@@ -89,18 +90,18 @@ fn row(layer: &Layer, geo_url: &str) -> Vec<String> {
 }
 
 /// The format of a file: the given one, or else that of its extension.
-fn file_format(path: &Path, format: Option<LayerFormat>) -> Result<LayerFormat, CommandError> {
-    let extension =
-        path.extension().and_then(|extension| extension.to_str()).map(str::to_ascii_lowercase);
-    match (format, extension.as_deref()) {
-        (Some(format), _) => Ok(format),
-        (None, Some("geojson" | "json")) => Ok(LayerFormat::GeoJson),
-        (None, Some("geojsonl" | "geojsons" | "geojsonseq" | "ndjson" | "jsonl")) => {
-            Ok(LayerFormat::GeoJsonSeq)
-        }
-        _ => Err(CommandError::new(format!(
-            "{}: unknown format; set --format to geojson or geojsonseq",
-            path.display()
+fn file_format(
+    path: &Path,
+    format: Option<LayerFormat>,
+    to_write: bool,
+) -> Result<LayerFormat, CommandError> {
+    let format = format.or_else(|| LayerFormat::of_path(path));
+    match format.filter(|format| !to_write || format.can_be_written()) {
+        Some(format) => Ok(format),
+        None => Err(CommandError::new(format!(
+            "{}: {}",
+            path.display(),
+            LayerFormat::unknown(path, to_write)
         ))),
     }
 }

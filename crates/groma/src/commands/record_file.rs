@@ -1,7 +1,8 @@
-//! Files of records in CSV, JSON or NDJSON, read row by row.
+//! Files of records in CSV, XLSX, JSON or NDJSON, read row by row.
 
-use super::{CommandError, csv_cell};
+use super::CommandError;
 use crate::cli::RecordFormat;
+use groma_files::{csv_cell, xlsx};
 use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 use std::{
@@ -38,8 +39,9 @@ pub(super) fn file_format(
         (None, Some("csv")) => Ok(RecordFormat::Csv),
         (None, Some("json")) => Ok(RecordFormat::Json),
         (None, Some("ndjson" | "jsonl")) => Ok(RecordFormat::Ndjson),
+        (None, Some("xlsx")) => Ok(RecordFormat::Xlsx),
         _ => Err(CommandError::new(format!(
-            "{}: unknown format; set --format to csv, json or ndjson",
+            "{}: unknown format; set --format to csv, xlsx, json or ndjson",
             path.display()
         ))),
     }
@@ -60,10 +62,12 @@ impl RecordFile {
         Ok(Self { path: path.to_owned(), format, file })
     }
 
-    /// The columns in the header of a CSV file; `None` for other formats.
+    /// The columns in the header of a CSV or XLSX file; `None` for other formats.
     pub(super) fn columns(&self) -> Result<Option<Vec<String>>, CommandError> {
-        if self.format != RecordFormat::Csv {
-            return Ok(None);
+        match self.format {
+            RecordFormat::Csv => {}
+            RecordFormat::Xlsx => return self.sheet_columns().map(Some),
+            RecordFormat::Json | RecordFormat::Ndjson => return Ok(None),
         }
         let mut file = self.reader()?;
         let delimiter = detect_delimiter(&mut file)?;
@@ -76,17 +80,27 @@ impl RecordFile {
         &self,
         on_row: &mut dyn FnMut(Row) -> Result<(), CommandError>,
     ) -> Result<(), CommandError> {
-        let file = self.reader()?;
         let mut indexes = 0..;
         let on_row: &mut OnRow<'_> = &mut |line, values| {
             on_row(Row { index: indexes.next().unwrap_or(u64::MAX), line, values })
         };
         let result = match self.format {
-            RecordFormat::Csv => read_csv(file, on_row),
-            RecordFormat::Ndjson => read_ndjson(file, on_row),
-            RecordFormat::Json => read_json_array(file, on_row),
+            RecordFormat::Csv => read_csv(self.reader()?, on_row),
+            RecordFormat::Ndjson => read_ndjson(self.reader()?, on_row),
+            RecordFormat::Json => read_json_array(self.reader()?, on_row),
+            RecordFormat::Xlsx => read_sheet(&self.file, on_row),
         };
         result.map_err(|error| with_path(&self.path, &error))
+    }
+
+    fn sheet_columns(&self) -> Result<Vec<String>, CommandError> {
+        let mut columns = Ok(Vec::new());
+        let on_header = |_, row| {
+            columns = sheet_header(row);
+            false
+        };
+        xlsx::read(&self.file, on_header).map_err(|error| with_path(&self.path, &error))?;
+        columns.map_err(|error| with_path(&self.path, &error))
     }
 
     /// A reader at the start of the file, after the byte order mark.
@@ -118,6 +132,38 @@ pub(super) fn open_rereadable(path: &Path) -> io::Result<File> {
     let mut copy = tempfile::tempfile()?;
     io::copy(&mut pipe, &mut copy)?;
     Ok(copy)
+}
+
+/// A file that can be opened by its path, more than once.
+pub(super) enum StoredInput {
+    Path(PathBuf),
+    /// A copy of a pipe.
+    Copy(tempfile::TempPath),
+}
+
+impl StoredInput {
+    pub(super) fn path(&self) -> &Path {
+        match self {
+            Self::Path(path) => path,
+            Self::Copy(path) => path,
+        }
+    }
+}
+
+/// The file or folder at a path, or a copy of standard input if it is `-`, or of another pipe.
+pub(super) fn stored_input(path: &Path) -> io::Result<StoredInput> {
+    let mut pipe: Box<dyn Read> = if path.as_os_str() == "-" {
+        Box::new(io::stdin().lock())
+    } else {
+        let metadata = path.metadata()?;
+        if metadata.is_file() || metadata.is_dir() {
+            return Ok(StoredInput::Path(path.to_owned()));
+        }
+        Box::new(File::open(path)?)
+    };
+    let mut copy = tempfile::NamedTempFile::new()?;
+    io::copy(&mut pipe, &mut copy)?;
+    Ok(StoredInput::Copy(copy.into_temp_path()))
 }
 
 fn with_path(path: &Path, error: &dyn fmt::Display) -> CommandError {
@@ -175,9 +221,44 @@ fn detect_delimiter(file: &mut impl BufRead) -> Result<u8, CommandError> {
     Ok(if semicolons > commas { b';' } else { b',' })
 }
 
+/// Reads the first sheet of a workbook.
+fn read_sheet(file: &File, on_row: &mut OnRow<'_>) -> Result<(), CommandError> {
+    let mut columns: Option<Vec<String>> = None;
+    let mut result = Ok(());
+    let read = xlsx::read(file, |line, row| {
+        result = match &columns {
+            None => sheet_header(row).map(|names| columns = Some(names)),
+            Some(columns) => on_row(line, row.and_then(|cells| sheet_values(columns, cells))),
+        };
+        result.is_ok()
+    });
+    result.and(read.map_err(CommandError::new))
+}
+
+fn sheet_header(row: xlsx::SheetRow) -> Result<Vec<String>, CommandError> {
+    let cells = row.map_err(CommandError::new)?;
+    unique_names(cells.into_iter().map(Option::unwrap_or_default))
+}
+
+fn sheet_values(
+    columns: &[String],
+    cells: Vec<Option<String>>,
+) -> Result<Map<String, Value>, String> {
+    if cells.len() > columns.len() {
+        return Err(format!("has {} cells, but the header has {}", cells.len(), columns.len()));
+    }
+    let missing = std::iter::repeat_n(None, columns.len() - cells.len());
+    let cells = cells.into_iter().chain(missing);
+    let value = |cell: Option<String>| cell.map_or(Value::Null, Value::String);
+    Ok(columns.iter().cloned().zip(cells.map(value)).collect())
+}
+
 fn header(reader: &mut csv::Reader<impl Read>) -> Result<Vec<String>, CommandError> {
-    let headers = reader.headers().map_err(CommandError::new)?;
-    let names: Vec<_> = headers.iter().map(|name| name.trim().to_owned()).collect();
+    unique_names(reader.headers().map_err(CommandError::new)?.iter())
+}
+
+fn unique_names(names: impl Iterator<Item = impl AsRef<str>>) -> Result<Vec<String>, CommandError> {
+    let names: Vec<_> = names.map(|name| name.as_ref().trim().to_owned()).collect();
     let mut repeated = names.iter().enumerate().filter(|(i, name)| names[..*i].contains(name));
     match repeated.next() {
         Some((_, name)) => Err(CommandError::new(format!("column `{name}` appears twice"))),

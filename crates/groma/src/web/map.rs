@@ -383,6 +383,7 @@ pub(super) async fn save(ctx: MemberContext, body: Bytes) -> Result<Response, We
         }
         None => {
             let new = NewGeometries {
+                mode: groma_store::PostMode::default(),
                 workspace,
                 actor,
                 now,

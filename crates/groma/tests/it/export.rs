@@ -91,7 +91,7 @@ on_both_engines! {
 
 fn importing_an_export_changes_nothing(engine: Engine) {
     let server = start_with_samples(engine);
-    for format in ["csv", "json", "ndjson"] {
+    for format in ["csv", "xlsx", "json", "ndjson"] {
         for kind in KINDS.into_iter().chain(["statuses"]) {
             let file = export(&server, WORKSPACE, kind, format);
             let report = server.run(&["import", kind, &file, "--json"]).json();
@@ -104,7 +104,7 @@ fn importing_an_export_changes_nothing(engine: Engine) {
 fn export_creates_equal_records_in_another_workspace(engine: Engine) {
     let server = start_with_samples(engine);
     let ours = server.create_full_token();
-    for format in ["csv", "json", "ndjson"] {
+    for format in ["csv", "xlsx", "json", "ndjson"] {
         server.create_workspace(format);
         let theirs = server.create_token_in(format, &SCOPES);
         for kind in ["statuses"].into_iter().chain(KINDS) {
@@ -128,7 +128,7 @@ fn line_breaks_survive_export_and_import(engine: Engine) {
     let token = server.create_token(&["READ_FOLDER"]);
     let text = "windows\r\nunix\nold\rmac";
     server.import("folders", &[json!({ "reference": "F", "name": "x", "description": text, "customFields": { "a": text } })]);
-    for format in ["csv", "json", "ndjson"] {
+    for format in ["csv", "xlsx", "json", "ndjson"] {
         let file = export(&server, WORKSPACE, "folders", format);
         let report = server.run(&["import", "folders", &file, "--json"]).json();
         assert_eq!(report["unchanged"], 1, "{format}");
@@ -245,7 +245,7 @@ fn exported_file_is_private(engine: Engine) {
 
 fn empty_export_is_a_valid_file(engine: Engine) {
     let server = TestServer::start(engine);
-    for format in ["csv", "json", "ndjson"] {
+    for format in ["csv", "xlsx", "json", "ndjson"] {
         let file = export(&server, WORKSPACE, "expenses", format);
         let report = server.run(&["import", "expenses", &file, "--json"]).json();
         assert_eq!(report["rejected"], json!([]), "{format}");
@@ -258,5 +258,5 @@ fn unwritable_file_is_a_one_line_error(engine: Engine) {
     assert!(message.starts_with("/nowhere/x.csv: "), "{message}");
     server
         .run(&["export", "folders", "x.txt"])
-        .expect_error("x.txt: unknown format; set --format to csv, json or ndjson");
+        .expect_error("x.txt: unknown format; set --format to csv, xlsx, json or ndjson");
 }

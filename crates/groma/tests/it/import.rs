@@ -158,7 +158,7 @@ fn generated_reference_skips_references_much_later_in_the_file(engine: Engine) {
 fn format_option_overrides_the_extension(engine: Engine) {
     let server = TestServer::start(engine);
     let output = server.import_file("folders", "rows.txt", "name\nx\n", &[]);
-    output.expect_error("rows.txt: unknown format; set --format to csv, json or ndjson");
+    output.expect_error("rows.txt: unknown format; set --format to csv, xlsx, json or ndjson");
     let report =
         server.import_file("folders", "rows.txt", "name\nx\n", &["--format", "csv"]).json();
     assert_eq!(counts(&report), [1, 0, 0]);
@@ -226,7 +226,7 @@ fn dash_imports_from_standard_input(engine: Engine) {
     let token = server.create_token(&["READ_FOLDER"]);
     let import = ["import", "folders", "-", "--workspace", WORKSPACE, "--json"];
     let output = server.run_with_input("name\nx\n", &import);
-    output.expect_error("-: unknown format; set --format to csv, json or ndjson");
+    output.expect_error("-: unknown format; set --format to csv, xlsx, json or ndjson");
     for (format, input) in
         [("csv", "name\nx\n"), ("json", "[{\"name\":\"x\"}]"), ("ndjson", "{\"name\":\"x\"}\n")]
     {

@@ -244,7 +244,7 @@ fn file_extension_selects_the_format(engine: Engine) {
         assert_eq!(counts(&output), [2, 0, 0, 0], "{name}");
     }
     let output = import(&server, "a.txt", &one, &[]);
-    output.expect_error("a.txt: unknown format; set --format to geojson or geojsonseq");
+    output.expect_error("a.txt: unknown format; supported are geojson, geojsonseq, gpkg, shapefile, flatgeobuf, csv, kml, gpx, dxf; convert the file with `ogr2ogr -f GPKG out.gpkg a.txt`");
     assert_eq!(counts(&import(&server, "a.txt", &one, &["--format", "geojson"])), [2, 0, 0, 0]);
     assert_eq!(counts(&import(&server, "a.txt", &many, &["--format", "geojsonseq"])), [0, 0, 2, 0]);
     import(&server, "nothing.geojson", collection(&[]), &[]).expect_success();
@@ -260,7 +260,7 @@ fn layer_can_be_imported_from_standard_input(engine: Engine) {
     assert_eq!(layer(&server, "piped")["featureCount"], 2);
     server
         .run_with_input(&file, &["import", "layer", "-", "--layer", "Piped"])
-        .expect_error("-: unknown format; set --format to geojson or geojsonseq");
+        .expect_error("-: unknown format; set --format to one of geojson, geojsonseq, gpkg, shapefile, flatgeobuf, csv, kml, gpx, dxf");
 }
 
 fn invalid_feature_is_reported_with_its_line_and_nothing_is_stored(engine: Engine) {
@@ -341,13 +341,16 @@ fn dry_run_stores_nothing(engine: Engine) {
     let server = TestServer::start(engine);
     let file = collection(&[point("a", 1.0, 2.0), point("b", 3.0, 4.0)]);
     let output = import(&server, "dry.geojson", &file, &["--dry-run"]);
-    assert_eq!((output.code, counts(&output)), (Some(0), [0, 0, 0, 0]));
+    assert_eq!((output.code, counts(&output)), (Some(0), [2, 0, 0, 0]));
     let output = server.run(&["import", "layer", "dry.geojson", "--dry-run"]);
-    assert_eq!(output.expect_success(), "2 features checked, 0 rejected.");
+    assert_eq!(
+        output.expect_success(),
+        "2 features checked, 0 rejected. The import would create 2, update 0 and delete 0; 0 are unchanged."
+    );
     assert_eq!(layers(&server), [] as [Value; 0]);
     let bad = file.replace("[1.0,2.0]", "[1.0]");
     let output = import(&server, "dry.geojson", bad, &["--dry-run", "--keep-good"]);
-    assert_eq!((output.code, counts(&output)), (Some(1), [0, 0, 0, 1]));
+    assert_eq!((output.code, counts(&output)), (Some(1), [1, 0, 0, 1]));
     assert_eq!(layers(&server), [] as [Value; 0]);
 }
 
@@ -444,7 +447,7 @@ fn empty_layer_can_be_exported(engine: Engine) {
         .expect_error("layer `nothing` not found");
     server
         .run(&["export", "layer", "x.txt", "--layer", "empty"])
-        .expect_error("x.txt: unknown format; set --format to geojson or geojsonseq");
+        .expect_error("x.txt: unknown format; set --format to one of geojson, geojsonseq, gpkg, shapefile, flatgeobuf, csv, kml, dxf");
 }
 
 fn large_file_is_imported_in_batches(engine: Engine) {
@@ -513,7 +516,10 @@ fn options_of_another_kind_are_usage_errors() {
         &["import", "expenses", "a.csv", "--folder", "x"],
         &["import", "expenses", "a.csv", "--assignment", "x"],
         &["import", "folders", "a.csv", "--format", "geojson"],
-        &["import", "layer", "a.csv", "--format", "csv"],
+        &["import", "layer", "a.xlsx", "--format", "xlsx"],
+        &["import", "folders", "a.csv", "--mode", "replace"],
+        &["import", "folders", "a.csv", "--id-field", "x"],
+        &["import", "folders", "a.csv", "--source-layer", "x"],
         &["import", "layer", "-", "--format", "geojson"],
         &["import", "layers", "a.geojson"],
         &["export", "layer", "a.geojson"],

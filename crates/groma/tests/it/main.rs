@@ -31,6 +31,7 @@ mod import;
 mod import_rules;
 mod layer_commands;
 mod layer_crs;
+mod layer_files;
 mod layer_setup;
 mod list_filters;
 mod lists;

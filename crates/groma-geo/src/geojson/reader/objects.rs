@@ -2,18 +2,17 @@
 
 use super::Reader;
 use crate::{
-    Crs, Geometry, Notice, check_geometry,
+    Crs, Geometry,
     geojson::{
-        Feature, MAX_COLLECTION_DEPTH, MAX_KEYS, MAX_PARTS, OriginalGeometry,
+        MAX_COLLECTION_DEPTH, MAX_KEYS, MAX_PARTS,
         coordinates::Coordinates,
+        finished_geometry::FinishedGeometry,
         id::read_id,
         object_type::{Member, MemberSet, ObjectType},
         parse_error::{ErrorPath, ParseError, ParseResult, excerpt},
         properties::{DUPLICATE_MEMBER, read_properties, read_value},
         scanner::{MAX_KEY_BYTES, ValueKind},
-        to_wgs84::ToWgs84,
     },
-    repair,
 };
 use serde_json::{Map, Value};
 use twox_hash::XxHash3_128;
@@ -34,28 +33,6 @@ pub(super) struct ReadGeometry {
     geometry: Geometry,
     /// The reference system that the geometry itself names.
     crs: Option<Crs>,
-}
-
-/// A geometry in WGS 84 and where it comes from.
-pub(super) struct FinishedGeometry {
-    geometry: Geometry,
-    original: Option<OriginalGeometry>,
-    /// Relative to the geometry.
-    notices: Vec<Notice>,
-}
-
-impl FinishedGeometry {
-    /// Adds the geometry to its feature, in which it is at `pointer`.
-    pub(super) fn add_to(self, feature: &mut Feature, pointer: &str) {
-        let pointer = feature.pointer() + pointer;
-        feature.notices.extend(
-            self.notices
-                .into_iter()
-                .map(|notice| Notice { pointer: format!("{pointer}{}", notice.pointer), ..notice }),
-        );
-        feature.geometry = Some(self.geometry);
-        feature.original = self.original;
-    }
 }
 
 /// The members of an object read so far.
@@ -327,9 +304,9 @@ impl Reader<'_> {
                 let Some(coordinates) = object.coordinates else {
                     return Err(self.missing(Member::Coordinates));
                 };
-                let geometry = coordinates.into_geometry(geometry_type, &self.json);
+                let geometry = coordinates.into_geometry(geometry_type, self.json.place());
                 let geometry = geometry.at_member(Member::Coordinates.name())?;
-                let counted = self.coordinates.count_rings(&geometry, &self.json);
+                let counted = self.coordinates.count_rings(&geometry, self.json.place());
                 counted.at_member(Member::Coordinates.name())?;
                 geometry
             }
@@ -353,13 +330,6 @@ impl Reader<'_> {
         if self.options.is_northing_first {
             geometry.each_position_mut(&mut |at| (at.x, at.y) = (at.y, at.x));
         }
-        let mut notices = check_geometry(&geometry);
-        let original = (!crs.is_wgs84())
-            .then(|| OriginalGeometry { crs: crs.clone(), geometry: geometry.clone() });
-        notices.extend(
-            ToWgs84::new(&crs, self.options.is_northing_first, &self.json)
-                .transform(&mut geometry)?,
-        );
-        Ok(FinishedGeometry { geometry: repair::repair_geometry(geometry), original, notices })
+        FinishedGeometry::new(geometry, &crs, self.options.is_northing_first, self.json.place())
     }
 }

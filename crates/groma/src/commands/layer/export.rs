@@ -3,7 +3,7 @@
 
 use super::file_format;
 use crate::{
-    cli::{ExportLayer, LayerFormat},
+    cli::ExportLayer,
     clock,
     commands::{CommandError, find_workspace, private_file},
 };
@@ -11,6 +11,7 @@ use groma_domain::{
     Layer, WorkspaceId,
     layer::{LayerCrs, LayerKey},
 };
+use groma_files::{FileError, LayerFormat, LayerWriter, OutputFeature};
 use groma_geo::{Crs, Geometry, geojson::write_geometry, wkb};
 use groma_store::{LayerFeature, NewSecurityEntry, Store};
 use std::io::{self, Write};
@@ -25,7 +26,7 @@ pub(in crate::commands) async fn run(
     let to_stdout = export.file.as_os_str() == "-";
     let format = match export.format {
         None if to_stdout => LayerFormat::GeoJson,
-        format => file_format(&export.file, format)?,
+        format => file_format(&export.file, format, true)?,
     };
     let workspace = find_workspace(store, &export.workspace).await?.id;
     let layer = store.layer(workspace, &LayerKey::parse(&export.layer)).await?;
@@ -33,6 +34,8 @@ pub(in crate::commands) async fn run(
     let layer = layer.ok_or_else(not_found)?;
     let crs = match export.crs {
         Some(crs) => crs,
+        // KML knows no other.
+        None if format == LayerFormat::Kml => Crs::WGS84,
         None => layer.crs.system().map_err(CommandError::new)?,
     };
     let entry = NewSecurityEntry::new("export.created", clock::now()).in_workspace(workspace);
@@ -65,12 +68,48 @@ struct ExportJob<'a> {
 
 impl ExportJob<'_> {
     async fn write(&self, out: &mut impl Write) -> Result<io::Result<()>, CommandError> {
+        match self.format {
+            LayerFormat::GeoJson | LayerFormat::GeoJsonSeq => self.write_geojson(out).await,
+            _ => self.write_columns(out).await,
+        }
+    }
+
+    /// Writes a format in which all features have the same fields.
+    async fn write_columns(&self, out: &mut impl Write) -> Result<io::Result<()>, CommandError> {
+        let name = self.layer.name.as_str();
+        let mut writer =
+            LayerWriter::new(self.format, name, self.crs.clone()).map_err(CommandError::new)?;
+        let key = LayerKey::Id(self.layer.id);
+        let mut after = 0;
+        loop {
+            let features = self.store.features(self.workspace, &key, after, CHUNK_SIZE).await?;
+            let Some(last) = features.last() else { break };
+            after = last.position;
+            for feature in &features {
+                let id = feature.external_id.clone().unwrap_or_else(|| feature.id.to_string());
+                let geometry = self.geometry(feature)?;
+                let (geometry, properties) = (geometry.as_ref(), feature.properties.as_str());
+                let feature = OutputFeature { id: &id, geometry, properties };
+                writer.write(&feature).map_err(CommandError::new)?;
+            }
+        }
+        match writer.finish(out) {
+            Ok(notices) => {
+                notices.iter().for_each(|notice| eprintln!("notice: {notice}"));
+                Ok(out.flush())
+            }
+            Err(FileError::Io(error)) => Ok(Err(error)),
+            Err(error) => Err(CommandError::new(error)),
+        }
+    }
+
+    async fn write_geojson(&self, out: &mut impl Write) -> Result<io::Result<()>, CommandError> {
         let crs = self.crs_member();
         let (prefix, separator, suffix) = match self.format {
             LayerFormat::GeoJson => {
                 (format!("{{\"type\":\"FeatureCollection\",{crs}\"features\":[\n"), ",\n", "\n]}\n")
             }
-            LayerFormat::GeoJsonSeq => (String::new(), "\n", "\n"),
+            _ => (String::new(), "\n", "\n"),
         };
         let key = LayerKey::Id(self.layer.id);
         let mut text = prefix.into_bytes();

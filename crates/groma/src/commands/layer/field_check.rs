@@ -1,7 +1,7 @@
 //! Finds the features of a file whose properties do not fit the declared fields of their layer, before any
 //! feature is written.
 
-use super::feature_file::MAX_ERRORS;
+use super::MAX_ERRORS;
 use crate::commands::CommandError;
 use groma_domain::{
     LayerId, PropertyError, Violation, WorkspaceId,

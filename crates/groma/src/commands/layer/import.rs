@@ -2,27 +2,30 @@
 //! not block other writers.
 
 use super::{
-    feature_file::{FeatureFile, MAX_ERRORS},
+    MAX_ERRORS,
+    absent_features::{AbsentFeatures, IdsInFile},
     field_check::{FieldCheck, Misfit},
     file_format,
+    import_report::Report,
 };
 use crate::{
-    cli::ImportLayer,
+    cli::{ImportLayer, ImportMode},
     clock,
-    commands::{CommandError, find_workspace, print, progress},
+    commands::{CommandError, find_workspace, progress, record_file::stored_input},
 };
 use groma_domain::{
     Kind, Layer, LayerId, WorkspaceId,
-    geometry::{MAX_LISTED_NOTICES, UploadResult},
+    geometry::MAX_LISTED_NOTICES,
     layer::{LayerCrs, LayerKey},
     reference::Key,
 };
+use groma_files::{LayerFile, OpenOptions};
 use groma_geo::{
     Notice,
     geojson::{DocumentError, Feature, ReadError},
 };
-use groma_store::{Actor, FeatureSpool, NewGeometries, NewLayer, PostOutcome, Store};
-use serde_json::{Value, json};
+use groma_store::{Actor, FeatureSpool, NewGeometries, NewLayer, PostMode, PostOutcome, Store};
+use indicatif::ProgressBar;
 use std::{collections::HashSet, path::Path, sync::Arc};
 use tokio::sync::mpsc;
 
@@ -34,7 +37,7 @@ pub(in crate::commands) async fn run(
     store: &Store,
     import: ImportLayer,
 ) -> Result<(), CommandError> {
-    let format = file_format(&import.file, import.format)?;
+    let format = file_format(&import.file, import.format, false)?;
     let workspace = find_workspace(store, &import.workspace).await?.id;
     let job = ImportJob { store, workspace, import: &import };
     let target = job.target().await?;
@@ -42,12 +45,19 @@ pub(in crate::commands) async fn run(
         layer.require_unlocked().map_err(CommandError::new)?;
     }
     job.check_links().await?;
-    let (path, crs) = (import.file.clone(), import.crs.clone());
-    let mut file = Arc::new(run_blocking(move || FeatureFile::open(&path, format, crs)).await??);
+    let path = import.file.clone();
+    let input = run_blocking(move || stored_input(&path)).await?;
+    let input = input.map_err(|error| with_path(&import.file, &error))?;
+    let (path, options) = (input.path().to_owned(), open_options(&import));
+    let opened = run_blocking(move || LayerFile::open(&path, format, options)).await?;
+    let mut file = Arc::new(opened.map_err(|error| with_path(&import.file, &error))?);
     let mut checked = job.check(&file, &target).await?;
     if checked.rejected.iter().any(|spot| spot.suggests_other_crs) {
         let first = file.clone();
-        if let Some(reprojected) = run_blocking(move || first.with_declared_crs()).await?? {
+        if let Some(reprojected) = run_blocking(move || first.with_declared_crs())
+            .await?
+            .map_err(|error| with_path(&import.file, &error))?
+        {
             file = Arc::new(reprojected);
             checked = job.check(&file, &target).await?;
         }
@@ -57,15 +67,15 @@ pub(in crate::commands) async fn run(
     rejected.sort_by_key(|error| error.line);
     let is_valid = rejected.is_empty();
     let mut report = Report {
+        counts_features: file.layer().is_some(),
         layer: target.id(),
         rejected,
         notices: std::mem::take(&mut checked.notices),
         notice_count: checked.notice_count,
         ..Report::default()
     };
-    if checked.is_complete && !import.dry_run && (is_valid || import.keep_good) {
-        let crs = if import.keep_crs { checked.crs } else { LayerCrs::CRS84 };
-        job.write(&file, target, crs, &checked, &mut report).await?;
+    if checked.is_complete && (is_valid || import.keep_good || import.dry_run) {
+        job.import(&file, target, &checked, &mut report).await?;
     }
     report.print(&import, checked.total)?;
     match report.rejected.len() {
@@ -80,6 +90,56 @@ pub(in crate::commands) async fn run(
             Err(CommandError::new(format!("{count} features were rejected; nothing was imported")))
         }
     }
+}
+
+fn open_options(import: &ImportLayer) -> OpenOptions {
+    OpenOptions {
+        crs: import.crs.clone(),
+        layer: import.source_layer.clone(),
+        id_field: import.id_field.clone(),
+        max_errors: MAX_ERRORS,
+    }
+}
+
+fn with_path(path: &Path, error: &dyn std::fmt::Display) -> CommandError {
+    CommandError::new(format!("{}: {error}", path.display()))
+}
+
+/// A bar for reading a file: of features, or of bytes if their number is unknown.
+fn progress_bar(file: &LayerFile, path: &Path, message: &'static str) -> ProgressBar {
+    match file.layer().map(|layer| layer.feature_count) {
+        None => {
+            let bar = progress::byte_bar(message);
+            bar.set_length(path.metadata().map_or(0, |metadata| metadata.len()));
+            bar
+        }
+        Some(None) => progress::counter(message, "features"),
+        Some(Some(count)) => {
+            let bar = progress::bar(message, "features");
+            bar.set_length(count);
+            bar
+        }
+    }
+}
+
+/// Reads a file and moves its bar.
+fn read<E>(
+    file: &LayerFile,
+    bar: &ProgressBar,
+    mut on_feature: impl FnMut(Feature) -> Result<(), E>,
+) -> Result<u64, ReadError<E>> {
+    let has_bytes = file.layer().is_none();
+    let result = file.read(
+        |bytes| bar.inc(bytes),
+        |feature| {
+            if !has_bytes {
+                bar.inc(1);
+            }
+            on_feature(feature)
+        },
+    );
+    bar.finish_and_clear();
+    result
 }
 
 struct ImportJob<'a> {
@@ -118,6 +178,8 @@ struct CheckResult {
     notice_count: u64,
     /// The reference system of the first feature.
     crs: LayerCrs,
+    /// The ids of all features, if those that are not in the file are deleted.
+    ids: Option<IdsInFile>,
 }
 
 impl CheckResult {
@@ -127,6 +189,9 @@ impl CheckResult {
             self.crs = feature.original.map_or(LayerCrs::CRS84, |original| original.crs.into());
         }
         self.total += 1;
+        if let Some(ids) = &mut self.ids {
+            ids.add(feature.external_id.as_deref());
+        }
         self.notice_count += feature.notices.len() as u64;
         let room = MAX_LISTED_NOTICES - self.notices.len();
         let notices = feature.notices.into_iter().take(room);
@@ -150,7 +215,12 @@ impl ImportJob<'_> {
                     LayerKey::Slug(name) => name,
                 }
             }
-            None => self.import.file.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+            None => match &self.import.source_layer {
+                Some(name) => name.clone(),
+                None => {
+                    self.import.file.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+                }
+            },
         };
         let now = clock::now();
         let new = Layer::new(LayerId::new(now, [0; 10]), &name, LayerCrs::CRS84, 0, now)
@@ -183,13 +253,13 @@ impl ImportJob<'_> {
     /// Reads the file without writing anything.
     async fn check(
         &self,
-        file: &Arc<FeatureFile>,
+        file: &Arc<LayerFile>,
         target: &TargetLayer,
     ) -> Result<CheckResult, CommandError> {
-        let bar = progress::byte_bar("Checking");
-        bar.set_length(file.len()?);
+        let bar = progress_bar(file, &self.import.file, "Checking");
         let file = file.clone();
-        let mut checked = CheckResult::default();
+        let ids = (self.import.mode == ImportMode::Replace).then(IdsInFile::default);
+        let mut checked = CheckResult { ids, ..CheckResult::default() };
         let mut fields = FieldCheck::new(match target {
             TargetLayer::Existing(layer) => &layer.declared_fields,
             TargetLayer::New(_) => &[],
@@ -200,8 +270,7 @@ impl ImportJob<'_> {
                 checked.count(feature);
                 Ok::<(), CommandError>(())
             };
-            let result = file.read(&bar, count);
-            bar.finish_and_clear();
+            let result = read(&file, &bar, count);
             (checked, fields, result)
         })
         .await?;
@@ -216,18 +285,45 @@ impl ImportJob<'_> {
         Ok(checked)
     }
 
-    /// Writes the valid features.
+    /// Writes the valid features, and deletes those that are not in the file if they are to be replaced. In a
+    /// dry run, only counts them.
+    async fn import(
+        &self,
+        file: &Arc<LayerFile>,
+        target: TargetLayer,
+        checked: &CheckResult,
+        report: &mut Report,
+    ) -> Result<(), CommandError> {
+        let (store, workspace) = (self.store, self.workspace);
+        let absent = match (&target, &checked.ids) {
+            (TargetLayer::Existing(layer), Some(ids)) => {
+                let (layer, last_position, ids) = (layer.id, layer.last_seq, ids.clone());
+                Some(AbsentFeatures { store, workspace, layer, last_position, ids })
+            }
+            _ => None,
+        };
+        self.write(file, target, checked, report).await?;
+        if let Some(absent) = absent {
+            report.deleted = absent.delete(self.import.dry_run).await?;
+        }
+        Ok(())
+    }
+
     async fn write(
         &self,
-        file: &Arc<FeatureFile>,
+        file: &Arc<LayerFile>,
         target: TargetLayer,
-        crs: LayerCrs,
         checked: &CheckResult,
         report: &mut Report,
     ) -> Result<(), CommandError> {
         let (layer, is_new) = match target {
             TargetLayer::Existing(layer) => (layer.id, false),
+            TargetLayer::New(_) if self.import.dry_run => {
+                report.created = checked.total - checked.rejected.len() as u64;
+                return Ok(());
+            }
             TargetLayer::New(name) => {
+                let crs = if self.import.keep_crs { checked.crs.clone() } else { LayerCrs::CRS84 };
                 let (workspace, actor) = (self.workspace, Actor::Operator);
                 let layer = NewLayer { name, crs };
                 let layer = self.store.create_layer(workspace, actor, layer, clock::now()).await?;
@@ -235,20 +331,23 @@ impl ImportJob<'_> {
             }
         };
         report.layer = Some(layer);
-        let bar = progress::byte_bar("Writing");
-        bar.set_length(file.len()?);
+        let bar = progress_bar(file, &self.import.file, "Writing");
         let (sender, mut batches) = mpsc::channel(1);
         let file = file.clone();
+        let mode = PostMode {
+            is_add_only: self.import.mode == ImportMode::AddOnly,
+            is_dry_run: self.import.dry_run,
+        };
         let skipped: HashSet<u64> = checked.misfits.iter().map(|misfit| misfit.number).collect();
         let reader = tokio::task::spawn_blocking(move || {
-            let mut batch = Batch { sender, spool: FeatureSpool::default(), vertices: 0 };
+            let has_columns = file.format().has_columns();
+            let mut batch = Batch { sender, spool: spool(has_columns), vertices: 0, has_columns };
             let mut numbers = 0..;
-            let result = file.read(&bar, |feature| match numbers.next() {
+            let result = read(&file, &bar, |feature| match numbers.next() {
                 Some(number) if skipped.contains(&number) => Ok(()),
                 _ => batch.push(&feature),
             });
             let sent = batch.send();
-            bar.finish_and_clear();
             (result, sent)
         });
         while let Some(features) = batches.recv().await {
@@ -261,6 +360,7 @@ impl ImportJob<'_> {
                 assignment: self.import.assignment.clone(),
                 features,
                 request: None,
+                mode,
             });
             match posted.await {
                 Ok(PostOutcome::Posted(posted)) => report.count(&posted),
@@ -313,6 +413,11 @@ struct Batch {
     sender: mpsc::Sender<FeatureSpool>,
     spool: FeatureSpool,
     vertices: u64,
+    has_columns: bool,
+}
+
+fn spool(has_columns: bool) -> FeatureSpool {
+    if has_columns { FeatureSpool::with_columns() } else { FeatureSpool::default() }
 }
 
 impl Batch {
@@ -327,7 +432,7 @@ impl Batch {
 
     fn send(&mut self) -> Result<(), CommandError> {
         self.vertices = 0;
-        let features = std::mem::take(&mut self.spool);
+        let features = std::mem::replace(&mut self.spool, spool(self.has_columns));
         if features.is_empty() {
             return Ok(());
         }
@@ -342,82 +447,8 @@ fn rejected_features(
     match result {
         Ok(_) => Ok(Vec::new()),
         Err(ReadError::Invalid(spots)) => Ok(spots),
-        Err(ReadError::Input(error)) => {
-            Err(CommandError::new(format!("{}: {error}", path.display())))
-        }
+        Err(ReadError::Input(error)) => Err(with_path(path, &error)),
         Err(ReadError::Stopped(error)) => Err(error),
-    }
-}
-
-#[derive(Default)]
-struct Report {
-    layer: Option<LayerId>,
-    created: u64,
-    updated: u64,
-    unchanged: u64,
-    rejected: Vec<DocumentError>,
-    notices: Vec<(u64, Notice)>,
-    notice_count: u64,
-}
-
-impl Report {
-    fn count(&mut self, posted: &UploadResult) {
-        self.created += posted.created;
-        self.updated += posted.updated;
-        self.unchanged += posted.unchanged;
-    }
-
-    fn print(&self, import: &ImportLayer, total: u64) -> Result<(), CommandError> {
-        for DocumentError { pointer, line, message, .. } in &self.rejected {
-            let at = if pointer.is_empty() { String::new() } else { format!("{pointer}: ") };
-            eprintln!("{}:{line}: {at}{message}", import.file.display());
-        }
-        self.print_notices(&import.file);
-        if import.json {
-            print(&self.to_json().to_string())
-        } else if import.dry_run {
-            print(&format!("{total} features checked, {} rejected.", self.rejected.len()))
-        } else {
-            print(&self.summary())
-        }
-    }
-
-    /// Prints what was accepted but looks wrong.
-    fn print_notices(&self, file: &Path) {
-        for (line, Notice { pointer, message }) in &self.notices {
-            let at = if pointer.is_empty() { String::new() } else { format!("{pointer}: ") };
-            eprintln!("{}:{line}: notice: {at}{message}", file.display());
-        }
-        let unlisted = self.notice_count - self.notices.len() as u64;
-        if unlisted > 0 {
-            eprintln!("{}: {unlisted} more notices", file.display());
-        }
-    }
-
-    fn summary(&self) -> String {
-        let Self { created, updated, unchanged, rejected, .. } = self;
-        format!(
-            "{created} created, {updated} updated, {unchanged} unchanged, {} rejected",
-            rejected.len()
-        )
-    }
-
-    fn to_json(&self) -> Value {
-        let rejected = self.rejected.iter().map(
-            |spot| json!({ "line": spot.line, "pointer": spot.pointer, "message": spot.message }),
-        );
-        let notices = self.notices.iter().map(|(line, notice)| {
-            json!({ "line": line, "pointer": notice.pointer, "message": notice.message })
-        });
-        json!({
-            "layerId": self.layer,
-            "created": self.created,
-            "updated": self.updated,
-            "unchanged": self.unchanged,
-            "rejected": Vec::from_iter(rejected),
-            "notices": Vec::from_iter(notices),
-            "noticeCount": self.notice_count,
-        })
     }
 }
 

@@ -7,12 +7,12 @@ use std::borrow::Cow;
 const FORMULA_STARTS: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
 
 /// The cell that contains `text`.
-pub(super) fn escape(text: String) -> String {
+pub fn escape(text: String) -> String {
     if looks_like_formula(&text) && !is_negative_number(&text) { format!("'{text}") } else { text }
 }
 
 /// The text of a cell.
-pub(super) fn unescape(cell: &str) -> Cow<'_, str> {
+pub fn unescape(cell: &str) -> Cow<'_, str> {
     match cell.strip_prefix('\'') {
         Some(text) if looks_like_formula(text) => text.into(),
         _ => cell.into(),

@@ -1,0 +1,15 @@
+//! GeoPackage (OGC 12-128), an SQLite database.
+
+mod read;
+mod write;
+
+pub(super) use read::GeoPackage;
+pub(super) use write::write;
+
+/// Marks the description of a column in `gpkg_data_columns` whose `name` is that of the property.
+const PROPERTY: &str = "Property of the Groma layer";
+
+/// A name in SQL.
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}

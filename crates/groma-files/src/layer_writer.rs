@@ -1,0 +1,63 @@
+//! Writes features to a file in one of the formats. Features are collected in a temporary file first, because
+//! most formats begin with the fields and the type of the geometries of all features.
+
+use crate::{
+    FileError, LayerFormat,
+    error::Result,
+    formats,
+    output::{OutputLayer, Spool, parse},
+    schema::Schema,
+};
+use groma_geo::{Crs, Geometry, wkb};
+use std::{
+    fs::File,
+    io::{BufWriter, Seek, Write},
+};
+
+/// A feature to be written.
+pub struct OutputFeature<'a> {
+    /// Its external id, or else its id.
+    pub id: &'a str,
+    /// Its geometry, in the reference system of the file.
+    pub geometry: Option<&'a Geometry>,
+    /// Its properties as JSON.
+    pub properties: &'a str,
+}
+
+/// Collects the features of a file.
+pub struct LayerWriter {
+    format: LayerFormat,
+    layer: OutputLayer,
+    spool: BufWriter<File>,
+}
+
+impl LayerWriter {
+    /// A writer of a layer with this name, in this format and reference system.
+    pub fn new(format: LayerFormat, name: &str, crs: Crs) -> Result<Self> {
+        let spool = BufWriter::with_capacity(1 << 18, tempfile::tempfile()?);
+        let layer = OutputLayer { name: name.to_owned(), crs, schema: Schema::default() };
+        Ok(Self { format, layer, spool })
+    }
+
+    /// Adds a feature.
+    pub fn write(&mut self, feature: &OutputFeature<'_>) -> Result<()> {
+        let OutputFeature { id, geometry, properties } = feature;
+        let fields = parse(properties)?;
+        self.layer.schema.add(id, *geometry, &fields)?;
+        let geometry = geometry.map(wkb::to_wkb).unwrap_or_default();
+        for part in [id.as_bytes(), &geometry, properties.as_bytes()] {
+            self.spool.write_all(&(part.len() as u64).to_le_bytes())?;
+            self.spool.write_all(part)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the file. Returns what the format could not hold.
+    pub fn finish(self, out: &mut dyn Write) -> Result<Vec<String>> {
+        let mut file =
+            self.spool.into_inner().map_err(|error| FileError::Io(error.into_error()))?;
+        file.rewind()?;
+        let spool = Spool::new(file);
+        formats::write(self.format, &self.layer, spool, out)
+    }
+}

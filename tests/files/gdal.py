@@ -1,0 +1,235 @@
+"""Compares files of layers with GDAL, feature by feature and coordinate by coordinate. Run it with scripts/files."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+GROMA = os.environ["GROMA"]
+SQUARE = [[652000.125, 6862000.0625], [652031.4159, 6862000.0625], [652031.4159, 6862027.1828],
+          [652000.125, 6862027.1828], [652000.125, 6862000.0625]]
+HOLE = [[652010.5, 6862010.5], [652010.5, 6862012.5], [652012.5, 6862012.5], [652012.5, 6862010.5],
+        [652010.5, 6862010.5]]
+FAR = [[x + 100, y] for x, y in SQUARE]
+LINE = [[652000.123456, 6862000.654321], [652100.1, 6862050.2], [652200.7, 6862000.9]]
+failures = []
+
+
+def run(*arguments):
+    done = subprocess.run([str(argument) for argument in arguments], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise SystemExit(f"{' '.join(map(str, arguments))}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def groma(*arguments):
+    return run(GROMA, *arguments)
+
+
+def high(positions):
+    return [[*position, 100.5 + index] for index, position in enumerate(positions)]
+
+
+def feature(number, kind, coordinates, **properties):
+    fields = {"code": f"00{number}", "name": ["Čà é", "ßçñ", None][number % 3], "n": 9007199254740993 - number,
+              "size": number + 0.1, "day": "2026-01-31"}
+    return {"type": "Feature", "geometry": {"type": kind, "coordinates": coordinates},
+            "properties": {**fields, **properties}}
+
+
+def collection(features):
+    crs = {"type": "name", "properties": {"name": "urn:ogc:def:crs:EPSG::2154"}}
+    return {"type": "FeatureCollection", "crs": crs, "features": features}
+
+
+LAYERS = {
+    "points": [feature(n, "Point", position) for n, position in enumerate(LINE)],
+    "highpoints": [feature(n, "Point", position) for n, position in enumerate(high(LINE))],
+    "lines": [feature(0, "LineString", LINE), feature(1, "LineString", LINE[:2])],
+    "multilines": [feature(0, "MultiLineString", [LINE, HOLE[:3]])],
+    "highlines": [feature(0, "LineString", high(LINE))],
+    "polygons": [feature(0, "Polygon", [SQUARE, HOLE]), feature(1, "Polygon", [FAR])],
+    "multipolygons": [feature(0, "MultiPolygon", [[SQUARE, HOLE], [FAR]])],
+    "highpolygons": [feature(0, "Polygon", [high(SQUARE)[:4] + [[*SQUARE[0], 100.5]]])],
+    "multipoints": [feature(0, "MultiPoint", LINE)],
+}
+
+# Format of Groma, its extension, and how GDAL writes it: driver, options, and whether it keeps properties.
+FORMATS = [
+    ("GPKG", "gpkg", [], True),
+    ("GPKG", "gpkg", ["-lco", "SPATIAL_INDEX=NO", "-lco", "GEOMETRY_NAME=shape", "-lco", "FID=id"], True),
+    ("FlatGeobuf", "fgb", [], True),
+    ("FlatGeobuf", "fgb", ["-lco", "SPATIAL_INDEX=NO"], True),
+    ("ESRI Shapefile", "shp", [], True),
+    ("ESRI Shapefile", "shp", ["-lco", "ENCODING=UTF-8"], True),
+    ("ESRI Shapefile", "zip", ["-lco", "ENCODING=UTF-8"], True),
+    ("CSV", "csv", ["-lco", "GEOMETRY=AS_WKT", "-lco", "STRING_QUOTING=IF_NEEDED"], True),
+    ("CSV", "csv", ["-lco", "GEOMETRY=AS_WKT", "-lco", "SEPARATOR=SEMICOLON"], True),
+    ("DXF", "dxf", [], False),
+]
+
+
+def canonical(geometry, digits=None):
+    """Rings start anywhere and run in either direction, and one part can be a Multi geometry."""
+    if geometry is None:
+        return None
+    kind, coordinates = geometry["type"], geometry["coordinates"]
+
+    def position(at):
+        at = [float(number) for number in at]
+        if len(at) == 3 and at[2] != at[2]:
+            at = at[:2]
+        return tuple(round(number, digits) if digits else number for number in at)
+
+    def ring(positions):
+        positions = [position(at) for at in positions[:-1]]
+        options = []
+        for line in (positions, positions[::-1]):
+            start = line.index(min(line))
+            options.append(tuple(line[start:] + line[:start]))
+        return min(options)
+
+    def line(positions):
+        return tuple(position(at) for at in positions)
+
+    match kind:
+        case "Point":
+            return ("Point", (position(coordinates),))
+        case "MultiPoint":
+            return ("Point", tuple(sorted(position(at) for at in coordinates)))
+        case "LineString":
+            return ("LineString", (line(coordinates),))
+        case "MultiLineString":
+            return ("LineString", tuple(sorted(map(line, coordinates))))
+    polygons = [coordinates] if kind == "Polygon" else coordinates
+    return ("Polygon", tuple(sorted((ring(rings[0]), *sorted(map(ring, rings[1:]))) for rings in polygons)))
+
+
+def compare(what, expected, found, names=(), digits=None):
+    def value(feature, name):
+        found = feature["properties"].get(name)
+        # GDAL writes dates as 2026/01/31 to CSV, and as times to FlatGeobuf.
+        if name == "day" and found:
+            return found[:10].replace("/", "-")
+        # CSV has no null, and KML no whole numbers beyond 32 bits.
+        return str(found) if found not in (None, "") else None
+
+    def key(feature):
+        return (str(canonical(feature["geometry"], digits)), str([value(feature, name) for name in names]))
+
+    expected, found = sorted(map(key, expected)), sorted(map(key, found))
+    if expected != found:
+        failures.append(f"{what}\n  expected {expected}\n  found    {found}")
+
+
+def read_with_gdal(path, layer=None):
+    out = Path("gdal.geojson")
+    out.unlink(missing_ok=True)
+    source = f"/vsizip/{path}" if path.suffix == ".zip" else path
+    run("ogr2ogr", "-f", "GeoJSON", "-lco", "COORDINATE_PRECISION=15", "-oo", "AUTODETECT_TYPE=YES", out, source,
+        *([layer] if layer else []))
+    return json.loads(out.read_text())["features"]
+
+
+def exported(layer):
+    return json.loads(groma("export", "layer", "-", "--layer", layer))["features"]
+
+
+def as_drawing(features):
+    """What a drawing can hold: each part alone, and polygons as rings."""
+    parts = []
+    for one in features:
+        kind, coordinates = one["geometry"]["type"], one["geometry"]["coordinates"]
+        if kind.startswith("Multi"):
+            kind = kind[len("Multi"):]
+        else:
+            coordinates = [coordinates]
+        for part in coordinates:
+            rings = part if kind == "Polygon" else [part]
+            parts += [{"geometry": {"type": kind, "coordinates": [ring] if kind == "Polygon" else ring},
+                       "properties": {}} for ring in rings]
+    return parts
+
+
+def without_heights(geometry):
+    def cut(coordinates):
+        return coordinates[:2] if isinstance(coordinates[0], (int, float)) else [cut(item) for item in coordinates]
+    return {**geometry, "coordinates": cut(geometry["coordinates"])}
+
+
+def test_reading():
+    for name, features in LAYERS.items():
+        Path("source.geojson").write_text(json.dumps(collection(features)))
+        for number, (driver, extension, options, has_properties) in enumerate(FORMATS):
+            if driver == "DXF" and name == "multipoints":
+                # GDAL cannot write it.
+                continue
+            path = Path(f"{name}.{extension}")
+            for old in Path().glob(f"{name}.*"):
+                old.unlink()
+            what = f"{driver} {' '.join(options)} of {name}"
+            target = path if extension != "zip" else Path(f"{name}.shz")
+            run("ogr2ogr", "-f", driver, "-t_srs", "EPSG:2154", *options,
+                *([] if has_properties else ["-select", ""]), target, "source.geojson")
+            if extension == "zip":
+                target.rename(path)
+            layer = f"{name}-{number}"
+            crs = ["--crs", "EPSG:2154"] if driver in ("CSV", "DXF") else []
+            groma("import", "layer", path, "--layer", layer, "--keep-crs", *crs)
+            names = ("code", "name", "n", "size", "day") if has_properties else ()
+            if driver == "ESRI Shapefile" and "ENCODING=UTF-8" not in options:
+                # GDAL writes ISO-8859-1 without this option, which lacks some of the letters.
+                names = ("code", "n", "size", "day")
+            # GDAL writes text with 15 significant digits.
+            digits = 6 if driver in ("CSV", "DXF") else None
+            expected = features if has_properties else as_drawing(features)
+            found = exported(layer) if has_properties else as_drawing(exported(layer))
+            if driver == "DXF":
+                # GDAL writes a polygon as a hatch, which is no shape here.
+                if "polygon" in name:
+                    continue
+                digits = 3
+            compare(f"reading {what}", expected, found, names, digits)
+
+
+def test_writing():
+    for name, features in LAYERS.items():
+        Path("source.geojson").write_text(json.dumps(collection(features)))
+        groma("import", "layer", "source.geojson", "--layer", name, "--keep-crs")
+        for extension in ("gpkg", "fgb", "zip", "csv", "kml", "dxf"):
+            path = Path(f"written-{name}.{extension}")
+            groma("export", "layer", path, "--layer", name)
+            found = read_with_gdal(path)
+            names = ("code", "name", "n", "size", "day")
+            expected = features
+            if extension == "csv":
+                names = ("name", "n", "size")
+            if extension == "kml":
+                # In WGS 84, and with its own name.
+                text = groma("export", "layer", "-", "--layer", name, "--crs", "EPSG:4326")
+                expected, names = json.loads(text)["features"], ("code", "n", "size")
+            if extension == "dxf":
+                expected, names = as_drawing(features), ()
+                for one in found:
+                    geometry = one["geometry"]
+                    line = geometry["coordinates"]
+                    if geometry["type"] == "LineString" and "polygon" in name and line[0] == line[-1]:
+                        one["geometry"] = {"type": "Polygon", "coordinates": [line]}
+                # A drawing always has heights.
+                for one in found if "high" not in name else []:
+                    one["geometry"] = without_heights(one["geometry"])
+            compare(f"writing {extension} of {name}", expected, found, names, 9 if extension == "kml" else None)
+            if extension in ("gpkg", "fgb", "zip"):
+                source = f"/vsizip/{path}" if extension == "zip" else path
+                info = run("ogrinfo", "-al", "-so", source)
+                if "2154" not in info:
+                    failures.append(f"{extension} of {name} does not name EPSG:2154\n{info}")
+                groma("import", "layer", path, "--layer", f"{name}-{extension}", "--keep-crs")
+                compare(f"reading back {extension} of {name}", features, exported(f"{name}-{extension}"), names)
+
+
+test_reading()
+test_writing()
+if failures:
+    raise SystemExit("\n".join(failures))
+print("Files are the same in GDAL.")
