@@ -100,7 +100,7 @@ def main():
     ways = {
         "tiles-basic": lambda: tiles(f"authcfg={session.authentication('Basic', groma.TOKEN)}"),
         "tiles-header": lambda: tiles(f"authcfg={session.authentication('APIHeader', groma.TOKEN)}"),
-        "features": lambda: features(session.authentication("APIHeader", groma.TOKEN)),
+        "features": lambda: features(session.authentication("Basic", groma.TOKEN)),
     }
     if not groma.read_layer("town"):
         groma.post("town", list(lots()))
