@@ -96,9 +96,11 @@ def layers_keep_their_own_coordinates(authcfg, crs, collection, points):
 
 
 def only_editors_can_edit(authcfg, read_only):
-    editable = session.open_layer("parcels", authcfg).dataProvider().capabilities()
+    layer = session.open_layer("parcels", authcfg)
+    editable = layer.dataProvider().capabilities()
     assert editable & EDITING == EDITING, f"an editor cannot edit: {editable}"
-    readable = session.open_layer("parcels", read_only).dataProvider().capabilities()
+    layer = session.open_layer("parcels", read_only)
+    readable = layer.dataProvider().capabilities()
     assert readable & EDITING == QgsVectorDataProvider.NoCapabilities, f"a read-only token can edit: {readable}"
 
 
