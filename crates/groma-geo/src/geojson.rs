@@ -24,7 +24,7 @@ use crate::{Crs, Geometry, Notice};
 use parse_error::{ErrorDetail, ParseError};
 use reader::Reader;
 use serde_json::{Map, Value};
-use std::io;
+use std::{convert::Infallible, io};
 use thiserror::Error;
 
 /// The media type of GeoJSON.
@@ -50,13 +50,25 @@ const MAX_ERRORS: usize = 20;
 pub struct Options {
     /// The reference system of coordinates if the document does not name one.
     pub crs: Crs,
+    /// Whether the document must not name another reference system.
+    pub is_crs_fixed: bool,
+    /// Whether northing or latitude comes first in coordinates.
+    pub is_northing_first: bool,
+    /// Whether the document must be a Feature.
+    pub is_feature: bool,
     /// Reading stops after this many errors.
     pub max_errors: usize,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { crs: Crs::WGS84, max_errors: MAX_ERRORS }
+        Self {
+            crs: Crs::WGS84,
+            is_crs_fixed: false,
+            is_northing_first: false,
+            is_feature: false,
+            max_errors: MAX_ERRORS,
+        }
     }
 }
 
@@ -112,6 +124,15 @@ impl Feature {
     pub fn pointer(&self) -> String {
         self.index.map_or_else(String::new, |index| format!("/features/{index}"))
     }
+}
+
+/// A change of a Feature: the members that a JSON merge patch (RFC 7396) names.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FeaturePatch {
+    /// The `id`, the new geometry and the new properties.
+    pub feature: Feature,
+    /// Whether the geometry changes. If not, that of `feature` is `None`.
+    pub has_geometry: bool,
 }
 
 /// An error in a document and its location.
@@ -178,6 +199,21 @@ pub fn read_sequence<E>(
     on_feature: impl FnMut(Feature) -> Result<(), E>,
 ) -> Result<u64, ReadError<E>> {
     read_texts(Texts::Sequence, input, options, on_feature)
+}
+
+/// Reads a JSON merge patch of a Feature. Each of its members can be left out.
+pub fn read_patch(
+    mut input: impl io::Read,
+    options: &Options,
+) -> Result<FeaturePatch, ReadError<Infallible>> {
+    let result = Reader::new(&mut input, options, &mut |_| false).read_patch();
+    result.map_err(|error| match *error {
+        ParseError::Input(error) => ReadError::Input(error),
+        ParseError::Syntax(detail) | ParseError::Invalid(detail) => {
+            ReadError::Invalid(vec![DocumentError { is_fatal: true, ..detail.into() }])
+        }
+        ParseError::TooManyErrors | ParseError::Stopped => ReadError::Invalid(Vec::new()),
+    })
 }
 
 /// Finds the `crs` (GeoJSON 2008) of a document, wherever in the outermost object it is.

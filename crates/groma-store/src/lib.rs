@@ -60,9 +60,10 @@ pub use engine::{DatabaseUrl, Encryption};
 pub use error::{Error, Result};
 pub use idempotency::{IdempotencyKey, IdempotentRequest, Outcome};
 pub use layers::{
-    Comparison, FeaturePage, FeatureQuery, FeatureReader, FeatureSort, FeatureSpool,
-    FeatureTablePage, FeatureTableQuery, GeometryEdit, LayerFeature, NewGeometries, NewLayer,
-    PostOutcome, PropertyCondition, Tile,
+    Comparison, FeatureOperation, FeaturePage, FeaturePrecondition, FeatureQuery, FeatureReader,
+    FeatureSort, FeatureSpool, FeatureTablePage, FeatureTableQuery, FeatureWrite,
+    FeatureWriteOutcome, GeometryEdit, LayerFeature, NewGeometries, NewLayer, PostOutcome,
+    PropertyCondition, Tile, WrittenFeature,
 };
 pub use mail::{MAIL_LEASE_MILLIS, Mail, MailKind, MailOutcome, NewMail};
 pub use precondition::Precondition;

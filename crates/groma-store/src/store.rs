@@ -6,20 +6,20 @@ use crate::{
     DatabaseUrl, Delivery, DeliveryCounts, DeliveryDetail, DeliveryFeed, DeliveryFilter,
     DeliveryRow, DisableUser, DueEndpoint, EncryptionKeys, EndpointChange, EndpointHealth,
     EndpointOutcome, ExpiringToken, ExportedRecord, FeaturePage, FeatureQuery, FeatureReader,
-    FeatureTablePage, FeatureTableQuery, GeometryEdit, Identity, IdentityChange, Invitation,
-    KnownPerson, Label, LayerFeature, LeaseRequest, LinkPurpose, LoginAttemptOutcome, LoginStep,
-    Mail, MailOutcome, Member, MonthHours, NewEmailLink, NewEndpoint, NewGeometries, NewInvitation,
-    NewLayer, NewMail, NewSavedView, NewSecurityEntry, NewSession, NewToken, NewUser,
-    OperationBatch, Outcome, OwnFactorChange, Page, PasswordChange, PasswordReset, PastDelivery,
-    PendingLogin, PostOutcome, Preferences, Progress, ProviderLogin, ProviderOutcome, RecordPage,
-    RecordQuery, RedeliverySince, ReservedReferences, RestoreReport, Result, RotatedSecret,
-    SavedView, SecondFactors, SecretsState, SecurityEntry, SecurityLogFilter, ServerInfo, Session,
-    SessionRow, ThrottleBucket, Tile, TokenRow, UserFilter, UserRow, WebhookRequest, WebhookTarget,
-    Workload, WorkspaceFilter, accounts::Accounts, audit_log::AuditLog,
-    authentication::Authentication, backup, base_maps::BaseMapStore, copy, diagnostics,
-    engine::Engine, layers::Layers, mail::Mails, records::Records, saved_views::SavedViews,
-    secret_encryption::SecretsToEncrypt, security_log::SecurityLog, webhooks::Webhooks,
-    workspaces::Workspaces,
+    FeatureTablePage, FeatureTableQuery, FeatureWrite, FeatureWriteOutcome, GeometryEdit, Identity,
+    IdentityChange, Invitation, KnownPerson, Label, LayerFeature, LeaseRequest, LinkPurpose,
+    LoginAttemptOutcome, LoginStep, Mail, MailOutcome, Member, MonthHours, NewEmailLink,
+    NewEndpoint, NewGeometries, NewInvitation, NewLayer, NewMail, NewSavedView, NewSecurityEntry,
+    NewSession, NewToken, NewUser, OperationBatch, Outcome, OwnFactorChange, Page, PasswordChange,
+    PasswordReset, PastDelivery, PendingLogin, PostOutcome, Preferences, Progress, ProviderLogin,
+    ProviderOutcome, RecordPage, RecordQuery, RedeliverySince, ReservedReferences, RestoreReport,
+    Result, RotatedSecret, SavedView, SecondFactors, SecretsState, SecurityEntry,
+    SecurityLogFilter, ServerInfo, Session, SessionRow, ThrottleBucket, Tile, TokenRow, UserFilter,
+    UserRow, WebhookRequest, WebhookTarget, Workload, WorkspaceFilter, accounts::Accounts,
+    audit_log::AuditLog, authentication::Authentication, backup, base_maps::BaseMapStore, copy,
+    diagnostics, engine::Engine, layers::Layers, mail::Mails, records::Records,
+    saved_views::SavedViews, secret_encryption::SecretsToEncrypt, security_log::SecurityLog,
+    webhooks::Webhooks, workspaces::Workspaces,
 };
 use bytes::Bytes;
 use delegate::delegate;
@@ -417,6 +417,8 @@ impl Store {
             pub async fn count_geometries_of_folder(&self, workspace: WorkspaceId, folder: RecordId) -> Result<u64>;
             /// Replaces a geometry.
             pub async fn replace_geometry(&self, edit: GeometryEdit) -> Result<UploadResult>;
+            /// Creates, replaces, updates or deletes one feature.
+            pub async fn write_feature(&self, write: FeatureWrite) -> Result<FeatureWriteOutcome>;
             /// Deletes a geometry.
             pub async fn delete_geometry(&self, workspace: WorkspaceId, actor: Actor, id: GeometryId, now: Timestamp) -> Result<()>;
         }

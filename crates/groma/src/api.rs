@@ -8,7 +8,6 @@ mod changes;
 mod envelope;
 mod features;
 mod geometries;
-mod idempotency;
 mod layers;
 mod links;
 mod lookup;
@@ -24,15 +23,13 @@ mod webhooks;
 pub(crate) use openapi::document as openapi_document;
 
 use crate::{
-    http::{
-        HttpError,
-        body::{self, Pace},
-    },
+    http::HttpError,
     quota::Quota,
     search_slots::SearchSlots,
     settings::Settings,
     tiles::TileCache,
     token_auth::{Access, Authenticated, Caller, TokenAuth, TokenAuthState},
+    uploads::Uploads,
 };
 use axum::{
     Router,
@@ -56,9 +53,7 @@ pub(crate) struct Api {
     public_url: String,
     geo_url: String,
     max_geojson_bytes: u64,
-    upload_pace: Pace,
-    /// The bodies on their way.
-    uploads: Arc<Quota<TokenId>>,
+    uploads: Arc<Uploads>,
     tiles: Arc<TileCache>,
     endpoint_policy: EndpointPolicy,
     search_slots: SearchSlots,
@@ -81,6 +76,7 @@ impl Api {
         settings: &Settings,
         store: Store,
         token_auth: Arc<TokenAuth>,
+        uploads: Arc<Uploads>,
         tiles: Arc<TileCache>,
         search_slots: SearchSlots,
         stopping: watch::Receiver<bool>,
@@ -92,8 +88,7 @@ impl Api {
             public_url: settings.server.public_url(),
             geo_url: settings.server.geo_public_url(),
             max_geojson_bytes: limits.geojson_bytes,
-            upload_pace: Pace::Steady(limits.body_timeout, limits.min_upload_rate),
-            uploads: Quota::new(limits.uploads, limits.uploads_per_token),
+            uploads,
             tiles,
             endpoint_policy: settings.webhooks.endpoint_policy(),
             search_slots,
@@ -118,11 +113,7 @@ impl Api {
         caller: &Caller,
         parse: impl Fn(&mut dyn Read) -> R + Clone + Send + 'static,
     ) -> Result<(R, [u8; 16]), HttpError> {
-        let place = || {
-            let place = self.uploads.take(Some(caller.token.token), 1);
-            place.ok_or_else(HttpError::too_many_uploads)
-        };
-        body::read(headers, body, (limit, self.upload_pace), place, parse).await
+        self.uploads.read(headers, body, limit, caller.token.token, parse).await
     }
 }
 

@@ -5,6 +5,7 @@ mod cli;
 mod clock;
 mod commands;
 mod http;
+mod idempotency;
 mod logging;
 mod mail;
 mod metrics;
@@ -20,6 +21,7 @@ mod settings;
 mod setup_link;
 mod tiles;
 mod token_auth;
+mod uploads;
 mod web;
 
 use clap::Parser;

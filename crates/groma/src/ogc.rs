@@ -1,30 +1,36 @@
-//! The OGC API at `/ogc` on the Geo API's listener: layers and, read-only, records as collections of
-//! features, for GIS clients.
+//! The OGC API at `/ogc` on the Geo API's listener: layers, which clients can edit, and records as
+//! collections of features, for GIS clients.
 //!
 //! Collections of layers count against the rate limit of maps, those of records against that of the API.
 
 mod bbox;
 mod collections;
+mod conditions;
 mod crs;
 mod item_query;
 mod items;
 mod landing;
 mod layer_items;
 mod links;
+mod methods;
 mod openapi;
+mod openapi_writes;
 mod page;
 mod parameters;
 mod record_items;
 mod time_range;
+mod write;
+mod write_body;
 
 use crate::{
     settings::Settings,
     token_auth::{Access, Authenticated, Caller, TokenAuth, TokenAuthState},
+    uploads::Uploads,
 };
 use axum::{
     Extension, Router,
     extract::{Path, RawQuery, State},
-    routing::get,
+    routing::{MethodRouter, get},
 };
 use groma_domain::{Kind, Scope};
 use groma_store::Store;
@@ -34,6 +40,9 @@ use std::sync::Arc;
 pub(crate) struct Ogc {
     store: Store,
     token_auth: Arc<TokenAuth>,
+    uploads: Arc<Uploads>,
+    max_body_bytes: u64,
+    requires_if_match: bool,
     /// The URL of the landing page.
     url: String,
 }
@@ -41,9 +50,20 @@ pub(crate) struct Ogc {
 pub(crate) type OgcState = Arc<Ogc>;
 
 impl Ogc {
-    pub(crate) fn new(settings: &Settings, store: Store, token_auth: Arc<TokenAuth>) -> Self {
-        let url = format!("{}/ogc", settings.server.geo_public_url().trim_end_matches('/'));
-        Self { store, token_auth, url }
+    pub(crate) fn new(
+        settings: &Settings,
+        store: Store,
+        token_auth: Arc<TokenAuth>,
+        uploads: Arc<Uploads>,
+    ) -> Self {
+        Self {
+            store,
+            token_auth,
+            uploads,
+            max_body_bytes: settings.limits.geojson_bytes,
+            requires_if_match: settings.ogc.require_if_match,
+            url: format!("{}/ogc", settings.server.geo_public_url().trim_end_matches('/')),
+        }
     }
 }
 
@@ -66,12 +86,28 @@ pub(crate) fn router(ogc: &OgcState) -> Router {
         .route("/ogc/api", get(openapi::get_document))
         .route("/ogc/collections", get(map_route(collections::list_collections)))
         .route("/ogc/collections/{collection}", get(map_route(collections::get_layer)))
-        .route("/ogc/collections/{collection}/items", get(map_route(layer_items::list_items)))
-        .route("/ogc/collections/{collection}/items/{item}", get(map_route(layer_items::get_item)));
+        .route("/ogc/collections/{collection}/items", items_route())
+        .route("/ogc/collections/{collection}/items/{item}", item_route());
     for kind in Kind::ALL {
         router = record_routes(router, kind);
     }
     router.with_state(ogc.clone())
+}
+
+/// The items of a layer.
+fn items_route() -> MethodRouter<OgcState> {
+    get(map_route(layer_items::list_items))
+        .post(map_route(write::create_item))
+        .options(methods::Options(map_route(methods::layer_items)))
+}
+
+/// An item of a layer.
+fn item_route() -> MethodRouter<OgcState> {
+    get(map_route(layer_items::get_item))
+        .put(map_route(write::replace_item))
+        .patch(map_route(write::update_item))
+        .delete(map_route(write::delete_item))
+        .options(methods::Options(map_route(methods::layer_item)))
 }
 
 /// The routes of a collection of records. They take precedence over those of layers.
@@ -92,11 +128,15 @@ fn record_routes(router: Router<OgcState>, kind: Kind) -> Router<OgcState> {
               options| { record_items::get_item(ogc, caller, kind, item, query, options) };
     let scope = Some(Scope::read(kind));
     let access = Access::MapRecords;
+    let options = || methods::Options(Authenticated { scope, access, handler: methods::read_only });
     router
         .route(&path, get(Authenticated { scope, access, handler: collection }))
-        .route(&format!("{path}/items"), get(Authenticated { scope, access, handler: items }))
+        .route(
+            &format!("{path}/items"),
+            get(Authenticated { scope, access, handler: items }).options(options()),
+        )
         .route(
             &format!("{path}/items/{{item}}"),
-            get(Authenticated { scope, access, handler: item }),
+            get(Authenticated { scope, access, handler: item }).options(options()),
         )
 }

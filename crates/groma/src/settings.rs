@@ -36,6 +36,7 @@ pub(crate) struct Settings {
     pub(crate) database: DatabaseUrl,
     pub(crate) limits: Limits,
     pub(crate) webhooks: Webhooks,
+    pub(crate) ogc: Ogc,
     pub(crate) changes: Changes,
     pub(crate) security: Security,
     /// Identity providers, by name.
@@ -147,6 +148,12 @@ impl Webhooks {
         let addresses = AddressPolicy::new(self.allow_networks.clone());
         EndpointPolicy { allow_http: self.allow_http, addresses }
     }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Ogc {
+    /// Whether requests that change a feature must carry `If-Match`.
+    pub(crate) require_if_match: bool,
 }
 
 #[derive(Clone, Debug)]

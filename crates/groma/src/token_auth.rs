@@ -99,6 +99,10 @@ impl<T, S: TokenAuthState, H: Handler<T, S>> Handler<T, S> for Authenticated<H> 
     fn call(self, mut request: Request, state: S) -> Self::Future {
         Box::pin(async move {
             let auth = state.token_auth();
+            if self.access.allows_basic() && is_cross_site_write(&request) {
+                let message = "Requests of other sites must send the token as bearer token";
+                return HttpError::forbidden(message).into_response();
+            }
             let client = request.extensions().get::<Client>().map(|client| client.address);
             let authenticated = authenticate(auth, self.access, request.headers(), client).await;
             let (token, mut rate) = match authenticated {
@@ -212,6 +216,28 @@ fn rejected(error: HttpError, access: Access, headers: &HeaderMap) -> Response {
         response.headers_mut().append(header::WWW_AUTHENTICATE, basic);
     }
     response
+}
+
+/// Whether a page of another site sends a change with Basic authentication. Browsers add the credentials of an
+/// earlier login by themselves.
+fn is_cross_site_write(request: &Request) -> bool {
+    let headers = request.headers();
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let is_basic = text("authorization")
+        .and_then(|value| value.get(..6))
+        .is_some_and(|scheme| scheme.eq_ignore_ascii_case("basic "));
+    if request.method().is_safe() || !is_basic {
+        return false;
+    }
+    match (headers.get("sec-fetch-site"), headers.get(header::ORIGIN)) {
+        (Some(site), _) => site != "same-origin" && site != "none",
+        // Browsers without Sec-Fetch-Site.
+        (None, Some(_)) => {
+            let origin = text("origin").and_then(|origin| origin.split_once("://"));
+            origin.map(|(_, host)| host) != text("host")
+        }
+        (None, None) => false,
+    }
 }
 
 fn malformed() -> HttpError {

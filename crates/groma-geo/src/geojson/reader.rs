@@ -3,7 +3,7 @@
 mod objects;
 
 use super::{
-    DocumentError, Feature, Options,
+    DocumentError, Feature, FeaturePatch, Options,
     coordinates::CoordinateReader,
     object_type::{Member, ObjectType},
     parse_error::{ErrorPath, ParseError, ParseResult, excerpt},
@@ -85,6 +85,33 @@ impl<'a> Reader<'a> {
             result.or_else(|error| self.record(*error))?;
         }
         Ok(())
+    }
+
+    /// Reads a merge patch of a Feature.
+    pub(super) fn read_patch(&mut self) -> ParseResult<FeaturePatch> {
+        self.json.skip_byte_order_mark()?;
+        let line = self.begin_feature();
+        if self.json.kind()? != ValueKind::Object {
+            return Err(self.json.invalid("must be an object"));
+        }
+        let object = self.object(Role::Feature)?;
+        self.json.expect_end()?;
+        if object.members.contains(Member::Properties) && object.properties.is_none() {
+            return Err(self.json.invalid("must be an object"))
+                .at_member(Member::Properties.name());
+        }
+        let has_geometry = object.geometry.is_some();
+        let geometry = object.geometry.flatten();
+        let geometry = geometry
+            .map(|geometry| self.finish_geometry(geometry, object.crs))
+            .transpose()
+            .at_member(Member::Geometry.name())?;
+        let properties = object.properties.unwrap_or_default();
+        let mut feature = Feature { line, ..Feature::new(object.id, None, properties) };
+        if let Some(geometry) = geometry {
+            geometry.add_to(&mut feature, "/geometry");
+        }
+        Ok(FeaturePatch { feature, has_geometry })
     }
 
     /// Reads only the `crs` of the outermost object.

@@ -14,6 +14,8 @@ const MAX_PLAUSIBLE_DEGREES: f64 = 1000.0;
 pub(super) struct ToWgs84<'a, 'b> {
     /// The reference system of the positions.
     crs: &'a Crs,
+    /// Whether the document has northing or latitude first. The positions have easting first.
+    is_northing_first: bool,
     /// Provides the line number of errors.
     json: &'a Scanner<'b>,
     /// The first position outside the area of use, as it was sent.
@@ -21,8 +23,8 @@ pub(super) struct ToWgs84<'a, 'b> {
 }
 
 impl<'a, 'b> ToWgs84<'a, 'b> {
-    pub(super) fn new(crs: &'a Crs, json: &'a Scanner<'b>) -> Self {
-        Self { crs, json, outside: Cell::new(None) }
+    pub(super) fn new(crs: &'a Crs, is_northing_first: bool, json: &'a Scanner<'b>) -> Self {
+        Self { crs, is_northing_first, json, outside: Cell::new(None) }
     }
 
     /// Transforms a geometry; returns a notice if it lies outside the area of use.
@@ -40,6 +42,7 @@ impl<'a, 'b> ToWgs84<'a, 'b> {
         match swapped
             .is_some_and(|(longitude, latitude)| self.crs.is_in_area_of_use(longitude, latitude))
         {
+            true if self.is_northing_first => "; its axes seem to be swapped: north comes first",
             true => "; its axes seem to be swapped: x (east) comes first",
             false => "",
         }
@@ -82,10 +85,11 @@ impl<'a, 'b> ToWgs84<'a, 'b> {
         }
         if position.x.abs() > repair::MAX_LONGITUDE {
             return Err(self.out_of_range("longitude", position.x, repair::MAX_LONGITUDE))
-                .at_index(0);
+                .at_index(usize::from(self.is_northing_first));
         }
         if position.y.abs() > 90.0 {
-            return Err(self.out_of_range("latitude", position.y, 90.0)).at_index(1);
+            return Err(self.out_of_range("latitude", position.y, 90.0))
+                .at_index(usize::from(!self.is_northing_first));
         }
         Ok(())
     }

@@ -141,7 +141,7 @@ impl ReplaceGeometry {
         if let Some(joined) = joined {
             posting.remove(joined).await?;
         }
-        posting.replace(old.clone(), feature).await?;
+        posting.save(Some(&old), feature).await?;
         posting.add_parts(&old, parts).await?;
         posting.finish(actor, None).await
     }
@@ -185,7 +185,7 @@ async fn find_joined<T: LayerTx>(
 }
 
 /// The audit entry of a deleted geometry.
-fn deletion(
+pub(super) fn deletion(
     actor: AuthorizedActor,
     at: Timestamp,
     layer: LayerId,

@@ -7,6 +7,7 @@ mod feature_query;
 mod feature_reader;
 mod feature_spool;
 mod feature_table;
+mod feature_write;
 mod folder_boxes;
 mod index_update;
 mod known_features;
@@ -25,6 +26,9 @@ pub use feature_query::{FeaturePage, FeatureQuery};
 pub use feature_reader::FeatureReader;
 pub use feature_spool::FeatureSpool;
 pub use feature_table::{FeatureSort, FeatureTablePage, FeatureTableQuery};
+pub use feature_write::{
+    FeatureOperation, FeaturePrecondition, FeatureWrite, FeatureWriteOutcome, WrittenFeature,
+};
 pub use posting::{NewGeometries, PostOutcome};
 pub use property_filter::{Comparison, PropertyCondition};
 pub use tiles::Tile;

@@ -205,21 +205,23 @@ impl<'t, T: LayerTx> Posting<'t, T> {
         reader
     }
 
-    /// Replaces a feature by the only one of the spool.
-    pub(super) async fn replace(
+    /// Creates a feature, or replaces one, by the only one of the spool.
+    pub(super) async fn save(
         &mut self,
-        old: StoredFeature,
+        old: Option<&StoredFeature>,
         features: FeatureSpool,
     ) -> Result<()> {
         let mut reader = self.open(features);
         let Some(mut prepared) = reader.next_batch().map_err(spool_error)?.pop() else {
             return Ok(());
         };
-        prepared.external_id.clone_from(&old.external_id);
-        self.properties.check(&mut prepared, Some(&old))?;
+        if let Some(old) = old {
+            prepared.external_id.clone_from(&old.external_id);
+        }
+        self.properties.check(&mut prepared, old)?;
         self.properties.require_valid()?;
         let mut writes = Vec::new();
-        let change = self.write_feature(prepared, Some(&old), &mut writes)?;
+        let change = self.write_feature(prepared, old, &mut writes)?;
         writes.extend(self.stats.grown_extents(self.layer));
         self.write_and_index(writes, change.into_iter().collect()).await
     }

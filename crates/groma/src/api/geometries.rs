@@ -1,17 +1,15 @@
 //! Geometries: a GeoJSON body, read as a stream and stored completely or not at all.
 
-use super::{
-    ApiState,
-    idempotency::{KeyHeader, first_response, replayed_response},
-    params::parse_query,
-};
+use super::{ApiState, params::parse_query};
 use crate::{
     clock,
     http::{
-        ErrorDetail, HttpError, ResponseOptions,
+        HttpError, ResponseOptions,
         body::{self, RewindableBody},
     },
+    idempotency::{KeyHeader, first_response, replayed_response},
     token_auth::Caller,
+    uploads::geojson_error,
 };
 use axum::{
     Extension,
@@ -21,7 +19,7 @@ use axum::{
 use groma_domain::{DomainError, Permission, geometry::UploadResult, layer::LayerKey};
 use groma_geo::{
     Crs,
-    geojson::{self, DocumentError, Options, ReadError},
+    geojson::{self, Options, ReadError},
 };
 use groma_store::{FeatureSpool, NewGeometries, PostOutcome};
 use std::io::{self, Read};
@@ -57,11 +55,7 @@ async fn post(api: ApiState, caller: Caller, request: Request) -> Result<Respons
     let limit = api.max_geojson_bytes;
     let (features, hash) =
         api.read_body(&parts.headers, body, limit, &caller, read_features).await?;
-    let features = features.map_err(|error| match error {
-        ReadError::Invalid(errors) => HttpError::bad_body(errors.into_iter().map(detail).collect()),
-        ReadError::Input(error) => body::read_error(&error, limit),
-        ReadError::Stopped(error) => HttpError::internal(error.to_string()),
-    })?;
+    let features = features.map_err(|error| geojson_error(error, limit))?;
     let outcome = api.store.post_geometries(NewGeometries {
         workspace: token.workspace,
         actor: caller.actor(),
@@ -104,8 +98,4 @@ fn read_features_in(
     let mut spool = FeatureSpool::default();
     let options = Options { crs, ..Options::default() };
     geojson::read(body, &options, |feature| spool.push(&feature)).map(|_| spool)
-}
-
-fn detail(DocumentError { pointer, message, .. }: DocumentError) -> ErrorDetail {
-    ErrorDetail { pointer, message }
 }

@@ -4,14 +4,11 @@
 pub(super) mod deliveries;
 pub(super) mod manage;
 
-use super::{
-    ApiState,
-    idempotency::{KeyHeader, first_response, replayed_response},
-    params::KeyPath,
-};
+use super::{ApiState, params::KeyPath};
 use crate::{
     clock,
     http::{ErrorDetail, HttpError, NO_STORE, ResponseOptions, body},
+    idempotency::{KeyHeader, first_response, replayed_response},
     token_auth::Caller,
 };
 use axum::{

@@ -128,7 +128,7 @@ fn json_report(
     mail: Option<&str>,
     findings: &[Finding],
 ) -> Value {
-    let Settings { service, server, limits, webhooks, smtp, geo, map, .. } = settings;
+    let Settings { service, server, limits, ogc, webhooks, smtp, geo, map, .. } = settings;
     let strings = |networks: &[ipnet::IpNet]| -> Vec<String> {
         networks.iter().map(ToString::to_string).collect()
     };
@@ -179,6 +179,7 @@ fn json_report(
             "limits.uploads": limits.uploads,
             "limits.connections_per_address": limits.connections_per_address,
             "limits.connections": limits.connections,
+            "ogc.require_if_match": ogc.require_if_match,
             "webhooks.allow_http": webhooks.allow_http,
             "webhooks.allow_networks": strings(&webhooks.allow_networks),
             "webhooks.encryption_key": if has_key { "set" } else { "not set" },

@@ -24,7 +24,7 @@ pub(crate) struct ErrorBody {
     pub(super) error: &'static str,
     /// The errors in the body.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    details: Vec<ErrorDetail>,
+    pub(super) details: Vec<ErrorDetail>,
 }
 
 /// An error in the body.
@@ -142,6 +142,18 @@ impl HttpError {
             error: self.status.canonical_reason().unwrap_or_default(),
             details: self.details,
         }
+    }
+
+    /// A body of a media type that the route does not accept.
+    pub(crate) fn unsupported_media_type(allowed: &[&str]) -> Self {
+        let message = format!("Content-Type must be {}", allowed.join(" or "));
+        Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message)
+    }
+
+    /// A change without the condition that the operator demands.
+    pub(crate) fn precondition_required() -> Self {
+        let message = "If-Match is required: send the ETag of the feature that you read";
+        Self::new(StatusCode::PRECONDITION_REQUIRED, message)
     }
 
     pub(crate) fn unauthorized(message: impl Into<String>) -> Self {

@@ -49,8 +49,8 @@ pub(crate) async fn respond(mut router: Router, client: Client, mut request: Req
         .unwrap_or_else(|panic| HttpError::internal(panic_message(&*panic)).into_response());
     let is_options = is_api && method == Method::OPTIONS;
     if is_options && response.status() == StatusCode::METHOD_NOT_ALLOWED {
-        // No route handles OPTIONS, so "method not allowed" means that the route exists.
-        response = preflight();
+        // Few routes handle OPTIONS: for others, "method not allowed" means that the route exists.
+        response = if is_ogc { ogc_options(&response) } else { preflight(METHODS, HEADERS) };
     } else if is_framework_error(&response) {
         let has_wrong_method = is_ogc && response.status() == StatusCode::METHOD_NOT_ALLOWED;
         response = match has_wrong_method {
@@ -117,23 +117,43 @@ fn is_framework_error(response: &Response) -> bool {
 /// The headers that scripts of other origins may read.
 const EXPOSED_HEADERS: &str = "ETag, X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, \
                                X-RateLimit-Reset, RateLimit, RateLimit-Policy, Retry-After, \
-                               Idempotent-Replayed, Link, Location, X-Groma-Result";
+                               Idempotent-Replayed, Link, Location, X-Groma-Result, Content-Crs, Allow";
+
+/// What scripts of other origins may send to the API.
+const METHODS: &str = "GET, HEAD, POST, PATCH, DELETE, OPTIONS";
+const HEADERS: &str =
+    "Authorization, Content-Type, If-Match, If-None-Match, Idempotency-Key, Last-Event-ID";
+/// The same for the OGC API.
+const OGC_METHODS: &str = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
+const OGC_HEADERS: &str = "Authorization, Content-Type, Content-Crs, If-Match, If-None-Match, \
+                           Idempotency-Key, Prefer";
+
+/// Whether a browser asks on behalf of a script of another origin which requests it may send.
+pub(crate) fn is_preflight(request: &Request) -> bool {
+    request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
+}
+
+/// The response to a CORS preflight request to the OGC API.
+pub(crate) fn ogc_preflight() -> Response {
+    preflight(OGC_METHODS, OGC_HEADERS)
+}
+
+/// The response to OPTIONS of a route of the OGC API that only reads.
+fn ogc_options(response: &Response) -> Response {
+    let mut options = ogc_preflight();
+    let allowed = response.headers().contains_key(header::ALLOW);
+    let reading = HeaderValue::from_static("GET, HEAD, OPTIONS");
+    options.headers_mut().extend(allowed.then_some((header::ALLOW, reading)));
+    options
+}
 
 /// The response to a CORS preflight request. Not by tower-http, whose CORS layer accepts OPTIONS on
 /// unknown routes as well; the contract asks for a 404 there.
-fn preflight() -> Response {
+fn preflight(methods: &'static str, allowed_headers: &'static str) -> Response {
     let mut response = StatusCode::NO_CONTENT.into_response();
     let headers = response.headers_mut();
-    headers.insert(
-        header::ACCESS_CONTROL_ALLOW_METHODS,
-        HeaderValue::from_static("GET, HEAD, POST, PATCH, DELETE, OPTIONS"),
-    );
-    headers.insert(
-        header::ACCESS_CONTROL_ALLOW_HEADERS,
-        HeaderValue::from_static(
-            "Authorization, Content-Type, If-Match, If-None-Match, Idempotency-Key, Last-Event-ID",
-        ),
-    );
+    headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static(methods));
+    headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static(allowed_headers));
     headers.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("86400"));
     response
 }

@@ -46,9 +46,14 @@ impl ResponseOptions {
 
     /// The response to a write: a JSON resource with its new ETag.
     pub(crate) fn written(self, body: impl Into<Bytes>) -> Response {
+        self.written_as(JSON, body)
+    }
+
+    /// The response to a write: a resource with its new ETag.
+    pub(crate) fn written_as(self, content_type: &'static str, body: impl Into<Bytes>) -> Response {
         let body = body.into();
         let encoding = self.encoding.for_text(&body);
-        ok(JSON, encoding, etag(&body, encoding), encoding.encode(body))
+        ok(content_type, encoding, etag(&body, encoding), encoding.encode(body))
     }
 
     /// A response that is worth compressing, or 304.
@@ -156,6 +161,11 @@ fn revalidated(body: Body) -> Response {
     response
 }
 
+/// The ETag of a body that is sent without encoding.
+pub(crate) fn unencoded_etag(body: &[u8]) -> HeaderValue {
+    etag(body, Encoding::Identity)
+}
+
 /// A strong ETag: the hash of the unencoded bytes and the name of the encoding.
 fn etag(body: &[u8], encoding: Encoding) -> HeaderValue {
     let hash = XxHash3_128::oneshot(body);
@@ -184,6 +194,23 @@ impl IfMatch {
         let etags = Encoding::ALL.map(|encoding| etag(body, encoding));
         let is_current = |item: &String| etags.iter().any(|etag| etag == item.as_str());
         self.0.iter().any(|item| item == "*" || is_current(item))
+    }
+}
+
+/// The `If-None-Match` header of a request that changes a resource.
+pub(crate) struct IfNoneMatch(Vec<HeaderValue>);
+
+impl IfNoneMatch {
+    /// The header; `None` if there is none.
+    pub(crate) fn parse(headers: &HeaderMap) -> Option<Self> {
+        let values: Vec<_> = headers.get_all(header::IF_NONE_MATCH).iter().cloned().collect();
+        (!values.is_empty()).then_some(Self(values))
+    }
+
+    /// Whether it names this body in any encoding.
+    pub(crate) fn matches(&self, body: &[u8]) -> bool {
+        let etags = Encoding::ALL.map(|encoding| etag(body, encoding));
+        self.0.iter().any(|value| etags.iter().any(|etag| matches_etag(value, etag)))
     }
 }
 

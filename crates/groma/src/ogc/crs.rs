@@ -2,7 +2,7 @@
 
 use super::parameters::invalid;
 use crate::http::HttpError;
-use axum::http::{HeaderName, HeaderValue};
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use groma_domain::layer::LayerCrs;
 use groma_geo::{Bbox, Crs, Geometry};
 use std::borrow::Cow;
@@ -26,6 +26,11 @@ pub(super) fn offered(own: LayerCrs) -> Vec<String> {
         }
     }
     uris
+}
+
+/// Every system that a collection offers.
+pub(super) fn all_offered(own: LayerCrs) -> impl Iterator<Item = ItemCrs> {
+    offered(own).into_iter().filter_map(move |uri| ItemCrs::parse("crs", Some(&uri), own).ok())
 }
 
 /// The URI of the system in which a layer keeps its coordinates.
@@ -77,6 +82,20 @@ impl ItemCrs {
     pub(super) fn header(&self) -> HeaderValue {
         // A URI is always a valid header value.
         HeaderValue::try_from(format!("<{}>", self.uri)).unwrap_or(HeaderValue::from_static(""))
+    }
+
+    /// The system that the header `Content-Crs` of a request names; `None` if there is none.
+    pub(super) fn of_content(
+        headers: &HeaderMap,
+        own: LayerCrs,
+    ) -> Result<Option<Self>, HttpError> {
+        let Some(value) = headers.get(CONTENT_CRS) else { return Ok(None) };
+        let uri = value.to_str().unwrap_or_default().trim().trim_matches(['<', '>']);
+        Self::parse("Content-Crs", Some(uri), own).map(Some)
+    }
+
+    pub(super) fn is_northing_first(&self) -> bool {
+        self.is_northing_first
     }
 
     pub(super) fn uri(&self) -> &str {

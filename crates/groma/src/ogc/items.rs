@@ -138,15 +138,27 @@ impl<S: ItemSource> PageBody<S> {
 pub(super) fn respond_item(
     ogc: &Ogc,
     collection: &str,
-    (id, mut feature): (&str, Vec<u8>),
+    (id, feature): (&str, Vec<u8>),
     crs: &ItemCrs,
     options: ResponseOptions,
 ) -> Result<Response, HttpError> {
+    let document = item_document(&ogc.url, collection, (id, feature))?;
+    let mut response = options.text(GEOJSON, document);
+    response.headers_mut().insert(CONTENT_CRS, crs.header());
+    Ok(response)
+}
+
+/// A GeoJSON Feature with links. `url` is that of the landing page.
+pub(super) fn item_document(
+    url: &str,
+    collection: &str,
+    (id, mut feature): (&str, Vec<u8>),
+) -> Result<Vec<u8>, HttpError> {
     #[derive(Serialize)]
     struct ItemEnd {
         links: [Link; 2],
     }
-    let url = format!("{}/collections/{collection}", ogc.url);
+    let url = format!("{url}/collections/{collection}");
     let links = [
         Link::new("self", GEOJSON, format!("{url}/items/{id}"), "This item"),
         Link::new("collection", JSON, url, "The collection"),
@@ -155,9 +167,7 @@ pub(super) fn respond_item(
     feature.pop();
     feature.push(b',');
     feature.extend_from_slice(&members(&ItemEnd { links })?);
-    let mut response = options.text(GEOJSON, feature);
-    response.headers_mut().insert(CONTENT_CRS, crs.header());
-    Ok(response)
+    Ok(feature)
 }
 
 /// The members of an object as JSON, with its closing brace but without the opening one.

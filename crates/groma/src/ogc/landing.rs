@@ -13,11 +13,15 @@ use axum::{
 use serde_json::{Value, json};
 
 /// The conformance classes that this API fulfils, all of them completely.
-const CONFORMANCE_CLASSES: [&str; 4] = [
+const CONFORMANCE_CLASSES: [&str; 8] = [
     "http://www.opengis.net/spec/ogcapi-features-1/1.0/conf/core",
     "http://www.opengis.net/spec/ogcapi-features-1/1.0/conf/oas30",
     "http://www.opengis.net/spec/ogcapi-features-1/1.0/conf/geojson",
     "http://www.opengis.net/spec/ogcapi-features-2/1.0/conf/crs",
+    "http://www.opengis.net/spec/ogcapi-features-4/1.0/conf/create-replace-delete",
+    "http://www.opengis.net/spec/ogcapi-features-4/1.0/conf/update",
+    "http://www.opengis.net/spec/ogcapi-features-4/1.0/conf/optimistic-locking-etags",
+    "http://www.opengis.net/spec/ogcapi-features-4/1.0/conf/features",
 ];
 
 /// `/ogc`

@@ -80,10 +80,19 @@ pub(super) async fn get_item(
     let id: GeometryId = item.parse().map_err(|_| not_found())?;
     let found = ogc.store.geometry(workspace, id).await?.filter(|(of, _)| of.id == layer.id);
     let (_, feature) = found.ok_or_else(not_found)?;
-    let item = Item::new(&feature)?;
+    let document = feature_document(&feature, &layer, &crs)?;
+    respond_item(&ogc, layer.slug.as_str(), (&id.to_string(), document), &crs, options)
+}
+
+/// A feature of a layer as GeoJSON, in a reference system.
+pub(super) fn feature_document(
+    feature: &LayerFeature,
+    layer: &Layer,
+    crs: &ItemCrs,
+) -> Result<Vec<u8>, HttpError> {
     let mut out = Vec::new();
-    item.write((layer.id, layer.crs), &crs, &mut out)?;
-    respond_item(&ogc, layer.slug.as_str(), (&id.to_string(), out), &crs, options)
+    Item::new(feature)?.write((layer.id, layer.crs), crs, &mut out)?;
+    Ok(out)
 }
 
 /// A weak ETag: the revision of the layer, and the query. The time in a page is not part of it.

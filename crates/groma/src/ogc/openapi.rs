@@ -4,6 +4,7 @@ use super::{
     OgcState,
     item_query::{DEFAULT_LIMIT, MAX_LIMIT},
     links::OPENAPI,
+    openapi_writes,
     parameters::Parameters,
 };
 use crate::http::{HttpError, ResponseOptions};
@@ -84,6 +85,7 @@ fn paths() -> Value {
     paths["/collections/{collectionId}"]["parameters"] = collection.clone();
     paths["/collections/{collectionId}/items"]["parameters"] = collection;
     paths["/collections/{collectionId}/items/{featureId}"]["parameters"] = item;
+    openapi_writes::add_to(&mut paths);
     paths
 }
 
@@ -143,7 +145,7 @@ fn parameters() -> Value {
     let limit = json!({
         "type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT,
     });
-    json!({
+    let mut parameters = json!({
         "collectionId": in_path(
             "collectionId",
             "Slug or ID of a layer, or `folders`, `assignments`, `expenses` or `budgets`",
@@ -160,14 +162,16 @@ fn parameters() -> Value {
             "Only features that last changed at this time or in this interval",
             json!({ "type": "string" }),
         ),
-    })
+    });
+    openapi_writes::add_parameters(&mut parameters);
+    parameters
 }
 
 fn schemas() -> Value {
     let links = json!({ "type": "array", "items": schema("Link") });
     let text = json!({ "type": "string" });
     let texts = json!({ "type": "array", "items": { "type": "string" } });
-    json!({
+    let mut schemas = json!({
         "Link": {
             "type": "object",
             "required": ["href", "rel"],
@@ -225,7 +229,15 @@ fn schemas() -> Value {
         "Problem": {
             "type": "object",
             "required": ["title", "status", "detail"],
-            "properties": { "title": text, "status": { "type": "integer" }, "detail": text },
+            "properties": {
+                "title": text, "status": { "type": "integer" }, "detail": text,
+                "errors": {
+                    "type": "array",
+                    "items": { "type": "object", "properties": { "detail": text, "pointer": text } },
+                },
+            },
         },
-    })
+    });
+    openapi_writes::add_schemas(&mut schemas);
+    schemas
 }

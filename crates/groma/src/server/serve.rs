@@ -20,6 +20,7 @@ use crate::{
     settings::{Settings, SettingsError, Webhooks},
     tiles::TileCache,
     token_auth::TokenAuth,
+    uploads::Uploads,
     web::{Web, WebSetupError},
 };
 use axum::Router;
@@ -100,11 +101,13 @@ impl Server {
         let slots = SearchSlots::new(limits.searches_per_member, limits.searches_per_workspace);
         let stop = watch::Sender::new(false);
         let token_auth = Arc::new(TokenAuth::new(&settings, store.clone()));
-        let ogc = Arc::new(Ogc::new(&settings, store.clone(), token_auth.clone()));
+        let uploads = Arc::new(Uploads::new(limits));
+        let ogc = Arc::new(Ogc::new(&settings, store.clone(), token_auth.clone(), uploads.clone()));
         let api = Arc::new(Api::new(
             &settings,
             store.clone(),
             token_auth,
+            uploads,
             tiles.clone(),
             slots.clone(),
             stop.subscribe(),

@@ -1,8 +1,8 @@
 //! Validation: from the merged table to typed settings.
 
 use super::{
-    Changes, Geo, Limits, LogFormat, Map, Security, Server, Service, Settings, SettingsError, Tls,
-    Webhooks,
+    Changes, Geo, Limits, LogFormat, Map, Ogc, Security, Server, Service, Settings, SettingsError,
+    Tls, Webhooks,
     oidc::{self, RawProvider},
     smtp::{self, RawSmtp},
 };
@@ -33,6 +33,7 @@ struct Raw {
     database: RawDatabase,
     limits: RawLimits,
     webhooks: RawWebhooks,
+    ogc: RawOgc,
     changes: RawChanges,
     security: RawSecurity,
     oidc: BTreeMap<String, RawProvider>,
@@ -103,6 +104,12 @@ struct RawWebhooks {
     extra_roots: String,
     encryption_key: String,
     previous_encryption_key: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawOgc {
+    require_if_match: bool,
 }
 
 #[derive(Deserialize)]
@@ -243,6 +250,7 @@ pub(super) fn validate(merged: Table) -> Result<Settings, SettingsError> {
             )?,
             previous_encryption_key: previous_encryption_key(&raw.webhooks)?,
         },
+        ogc: Ogc { require_if_match: raw.ogc.require_if_match },
         changes: Changes { feed_days: days("changes.feed_days", raw.changes.feed_days)? },
         security: Security {
             log_retention: days("security.log_days", raw.security.log_days)?

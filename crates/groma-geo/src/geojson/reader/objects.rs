@@ -162,6 +162,9 @@ impl Reader<'_> {
             return Err(self.json.invalid(message));
         };
         let error = match (role, object_type) {
+            (Role::Root, found) if self.options.is_feature && found != ObjectType::Feature => {
+                Some("must be Feature")
+            }
             (Role::Root, _)
             | (Role::Feature, ObjectType::Feature)
             | (Role::Geometry { .. }, ObjectType::GeometryCollection | ObjectType::Geometry(_)) => {
@@ -228,6 +231,10 @@ impl Reader<'_> {
     /// before the `features`, because these are passed on as soon as they are read.
     fn crs(&mut self, object: &mut Object, role: Role) -> ParseResult<()> {
         let Some(crs) = self.crs_value()? else { return Ok(()) };
+        if self.options.is_crs_fixed && crs != self.options.crs {
+            let message = format!("must name {}, the system of the request", self.options.crs);
+            return Err(self.json.invalid(message));
+        }
         match role {
             Role::Geometry { collection_depth: 1.. } => {
                 return Err(self.json.invalid("must be a member of the outermost object"));
@@ -343,10 +350,16 @@ impl Reader<'_> {
     ) -> ParseResult<FinishedGeometry> {
         let ReadGeometry { mut geometry, crs } = read;
         let crs = crs.or(feature_crs).unwrap_or_else(|| self.crs.clone());
+        if self.options.is_northing_first {
+            geometry.each_position_mut(&mut |at| (at.x, at.y) = (at.y, at.x));
+        }
         let mut notices = check_geometry(&geometry);
         let original = (!crs.is_wgs84())
             .then(|| OriginalGeometry { crs: crs.clone(), geometry: geometry.clone() });
-        notices.extend(ToWgs84::new(&crs, &self.json).transform(&mut geometry)?);
+        notices.extend(
+            ToWgs84::new(&crs, self.options.is_northing_first, &self.json)
+                .transform(&mut geometry)?,
+        );
         Ok(FinishedGeometry { geometry: repair::repair_geometry(geometry), original, notices })
     }
 }

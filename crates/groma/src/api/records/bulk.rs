@@ -7,9 +7,10 @@ use super::{
     write::Match,
 };
 use crate::{
-    api::{ApiState, idempotency::REPLAYED, params::parse_query},
+    api::{ApiState, params::parse_query},
     clock,
     http::{ErrorDetail, HttpError, ResponseOptions, body},
+    idempotency::REPLAYED,
     token_auth::Caller,
 };
 use axum::{

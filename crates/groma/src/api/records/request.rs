@@ -2,12 +2,10 @@
 
 use super::rejection;
 use crate::{
-    api::{
-        Api,
-        idempotency::{KeyHeader, REPLAYED},
-    },
+    api::Api,
     clock,
     http::{ErrorDetail, HttpError, IfMatch, ResponseOptions, body},
+    idempotency::{KeyHeader, REPLAYED},
     token_auth::Caller,
 };
 use axum::{

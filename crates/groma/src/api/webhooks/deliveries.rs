@@ -9,11 +9,11 @@ use crate::{
     api::{
         ApiState,
         envelope::Envelope,
-        idempotency::{first_response, replayed_response},
         params::{DeliveryPath, KeyPath, ListQuery, parse_query},
         records::JsonRequest,
     },
     http::{HttpError, ResponseOptions},
+    idempotency::{first_response, replayed_response},
     token_auth::Caller,
 };
 use axum::{

@@ -5,12 +5,12 @@ use crate::{
     api::{
         ApiState,
         envelope::Envelope,
-        idempotency::{first_response, replayed_response},
         params::{KeyPath, ListQuery},
         records::{JsonRequest, Received, precondition, receive},
     },
     clock,
     http::{HttpError, NO_STORE, ResponseOptions},
+    idempotency::{first_response, replayed_response},
     token_auth::Caller,
 };
 use axum::{

@@ -60,7 +60,8 @@ impl FeatureFile {
         let mut file = &self.file;
         file.rewind().map_err(ReadError::Input)?;
         let input = bar.wrap_read(file);
-        let options = Options { crs: self.crs.clone(), max_errors: MAX_ERRORS };
+        let options =
+            Options { crs: self.crs.clone(), max_errors: MAX_ERRORS, ..Options::default() };
         match self.format {
             LayerFormat::GeoJson => geojson::read(input, &options, on_feature),
             LayerFormat::GeoJsonSeq => geojson::read_sequence(input, &options, on_feature),

@@ -1,7 +1,9 @@
 //! The OGC API: its resources, pages of items, reference systems, and records as items.
 
 mod crs;
+mod editing;
 mod items;
+mod locking;
 mod records;
 mod resources;
 

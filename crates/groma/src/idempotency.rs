@@ -9,13 +9,13 @@ use axum::{
 use groma_store::{IdempotencyKey, IdempotentRequest};
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
-pub(super) const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
+pub(crate) const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 
 /// The `Idempotency-Key` of a request, checked before its body is read.
-pub(super) struct KeyHeader(Option<String>);
+pub(crate) struct KeyHeader(Option<String>);
 
 impl KeyHeader {
-    pub(super) fn parse(headers: &HeaderMap) -> Result<Self, HttpError> {
+    pub(crate) fn parse(headers: &HeaderMap) -> Result<Self, HttpError> {
         let mut values = headers.get_all(IDEMPOTENCY_KEY).iter();
         let Some(key) = values.next() else { return Ok(Self(None)) };
         let key = key.as_bytes();
@@ -30,7 +30,7 @@ impl KeyHeader {
     }
 
     /// Identifies the request by key, token, path and body; `None` if it has no key.
-    pub(super) fn with_body(
+    pub(crate) fn with_body(
         self,
         parts: &Parts,
         caller: &Caller,
@@ -43,7 +43,7 @@ impl KeyHeader {
 }
 
 /// The response to a request that was carried out.
-pub(super) fn first_response(body: serde_json::Result<Vec<u8>>) -> Result<Response, HttpError> {
+pub(crate) fn first_response(body: serde_json::Result<Vec<u8>>) -> Result<Response, HttpError> {
     let body = body.map_err(|error| HttpError::internal(error.to_string()))?;
     let mut response = Response::new(Body::from(body));
     let json = HeaderValue::from_static("application/json");
@@ -52,7 +52,7 @@ pub(super) fn first_response(body: serde_json::Result<Vec<u8>>) -> Result<Respon
 }
 
 /// The stored response to a repeated request.
-pub(super) fn replayed_response(body: Vec<u8>) -> Result<Response, HttpError> {
+pub(crate) fn replayed_response(body: Vec<u8>) -> Result<Response, HttpError> {
     let mut response = first_response(Ok(body))?;
     response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
     Ok(response)
