@@ -48,14 +48,16 @@ def python():
         script = Path(f"example-{number}.py")
         script.write_text(example, encoding="utf-8")
         results.append(runpy.run_path(str(script)))
-    whole, area, sent, page, linked = results
+    whole, area, sent, page, created, linked, patched = results
     assert len(whole["parcels"]) == COUNT
     assert len(area["parcels"]) == IN_AREA
     answer = sent["response"].json()
     # Of the first ten lots, those with odd numbers were not sold.
     assert (answer["received"], answer["updated"], answer["unchanged"]) == (10, 5, 5), answer
     assert len(page["page"]["features"]) == 100 and page["page"]["numberMatched"] == IN_AREA
+    assert created["created"]["properties"] == {"number": 100_000}
     assert len(linked["features"]) == COUNT
+    assert patched["changed"].status_code == 200
 
 
 os.environ["GEO"] = os.environ["GEO_URL"]
