@@ -2058,3 +2058,21 @@ script-map-latitude-south = { $value } S
 script-map-longitude-east = { $value } E
 script-map-longitude-west = { $value } W
 script-map-area-and-perimeter = { $area }, perimeter { $perimeter }
+
+# Pages of the OGC API.
+ogc-collections = Collections
+ogc-conformance = Conformance
+ogc-items = Features
+ogc-count = { $count ->
+    [one] { $count } feature
+   *[other] { $count } features
+}
+ogc-map = Map of the features
+ogc-name = Name
+ogc-value = Value
+ogc-title = Title
+ogc-id = ID
+ogc-description = Description
+ogc-empty = There is nothing here yet.
+ogc-next = Next page
+ogc-links = Links

@@ -2225,3 +2225,21 @@ script-map-latitude-south = { $value } S
 script-map-longitude-east = { $value } E
 script-map-longitude-west = { $value } O
 script-map-area-and-perimeter = { $area }, périmètre { $perimeter }
+
+# Pages de l’API OGC.
+ogc-collections = Collections
+ogc-conformance = Conformité
+ogc-items = Objets
+ogc-count = { $count ->
+    [one] { $count } objet
+   *[other] { $count } objets
+}
+ogc-map = Carte des objets
+ogc-name = Nom
+ogc-value = Valeur
+ogc-title = Titre
+ogc-id = Identifiant
+ogc-description = Description
+ogc-empty = Il n’y a encore rien ici.
+ogc-next = Page suivante
+ogc-links = Liens

@@ -12,18 +12,24 @@ mod items;
 mod landing;
 mod layer_items;
 mod links;
+mod maplibre_style;
 mod methods;
 mod openapi;
 mod openapi_writes;
 mod page;
 mod parameters;
+mod qgis_style;
 mod record_items;
+mod styles;
+mod tile_matrix_set;
+mod tiles;
 mod time_range;
 mod write;
 mod write_body;
 
 use crate::{
     settings::Settings,
+    tiles::TileCache,
     token_auth::{Access, Authenticated, Caller, TokenAuth, TokenAuthState},
     uploads::Uploads,
 };
@@ -41,6 +47,7 @@ pub(crate) struct Ogc {
     store: Store,
     token_auth: Arc<TokenAuth>,
     uploads: Arc<Uploads>,
+    tiles: Arc<TileCache>,
     max_body_bytes: u64,
     requires_if_match: bool,
     /// The URL of the landing page.
@@ -55,11 +62,13 @@ impl Ogc {
         store: Store,
         token_auth: Arc<TokenAuth>,
         uploads: Arc<Uploads>,
+        tiles: Arc<TileCache>,
     ) -> Self {
         Self {
             store,
             token_auth,
             uploads,
+            tiles,
             max_body_bytes: settings.limits.geojson_bytes,
             requires_if_match: settings.ogc.require_if_match,
             url: format!("{}/ogc", settings.server.geo_public_url().trim_end_matches('/')),
@@ -86,12 +95,29 @@ pub(crate) fn router(ogc: &OgcState) -> Router {
         .route("/ogc/api", get(openapi::get_document))
         .route("/ogc/collections", get(map_route(collections::list_collections)))
         .route("/ogc/collections/{collection}", get(map_route(collections::get_layer)))
+        .merge(tile_routes())
+        .route("/ogc/collections/{collection}/styles", get(map_route(styles::list_styles)))
+        .route("/ogc/collections/{collection}/styles/default", get(map_route(styles::get_style)))
         .route("/ogc/collections/{collection}/items", items_route())
         .route("/ogc/collections/{collection}/items/{item}", item_route());
     for kind in Kind::ALL {
         router = record_routes(router, kind);
     }
     router.with_state(ogc.clone())
+}
+
+/// The tiles of layers.
+fn tile_routes() -> Router<OgcState> {
+    let tileset = "/ogc/collections/{collection}/tiles/WebMercatorQuad";
+    Router::new()
+        .route("/ogc/tileMatrixSets", get(map_route(tile_matrix_set::list_tile_matrix_sets)))
+        .route(
+            "/ogc/tileMatrixSets/WebMercatorQuad",
+            get(map_route(tile_matrix_set::get_tile_matrix_set)),
+        )
+        .route("/ogc/collections/{collection}/tiles", get(map_route(tiles::list_tilesets)))
+        .route(tileset, get(map_route(tiles::get_tileset)))
+        .route(&format!("{tileset}/{{matrix}}/{{row}}/{{column}}"), get(map_route(tiles::get_tile)))
 }
 
 /// The items of a layer.

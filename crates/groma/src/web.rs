@@ -28,6 +28,7 @@ mod login;
 mod login_throttle;
 pub(crate) mod mail;
 mod map;
+pub(crate) mod ogc_pages;
 mod one_time_codes;
 mod page;
 mod passkeys;

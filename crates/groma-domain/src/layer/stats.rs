@@ -48,7 +48,9 @@ impl GeometryCounts {
         self.points + self.lines + self.polygons + self.mixed + self.none
     }
 
-    pub(super) fn geometry_type(&self) -> Option<GeometryType> {
+    /// The type of all geometries; `None` if there are none.
+    #[must_use]
+    pub fn geometry_type(&self) -> Option<GeometryType> {
         match (self.points > 0, self.lines > 0, self.polygons > 0, self.mixed > 0) {
             (false, false, false, false) => None,
             (true, false, false, false) => Some(GeometryType::Point),

@@ -4,8 +4,9 @@ use super::{
     Ogc, OgcState, crs,
     landing::json_response,
     layer_items::layer_not_found,
-    links::{JSON, Link},
+    links::{HTML, JSON, Link},
     parameters::Parameters,
+    styles, tiles,
 };
 use crate::{
     http::{HttpError, ResponseOptions},
@@ -38,7 +39,7 @@ pub(super) async fn list_collections(
     let collections: Vec<Value> =
         layers.chain(kinds.map(|kind| record_document(&ogc, kind))).collect();
     let url = format!("{}/collections", ogc.url);
-    let links = [Link::new("self", JSON, url, "This list")];
+    let links = [Link::new("self", JSON, &url, "This list"), Link::page(&url)];
     json_response(&json!({ "links": links, "collections": collections }), options)
 }
 
@@ -69,6 +70,11 @@ pub(super) fn get_records(
 
 fn layer_document(ogc: &Ogc, layer: &Layer) -> Value {
     let mut document = document(ogc, layer.slug.as_str(), &layer.name, layer.crs);
+    let url = format!("{}/collections/{}", ogc.url, layer.slug.as_str());
+    let links = [tiles::collection_link(&url), styles::collection_link(&url)];
+    if let Some(list) = document["links"].as_array_mut() {
+        list.extend(links.iter().filter_map(|link| serde_json::to_value(link).ok()));
+    }
     if let Some(description) = &layer.description {
         document["description"] = json!(description);
     }
@@ -99,7 +105,9 @@ fn document(ogc: &Ogc, id: &str, title: &str, own: LayerCrs) -> Value {
     let url = format!("{}/collections/{id}", ogc.url);
     let links = [
         Link::new("self", JSON, &url, "This collection"),
+        Link::page(&url),
         Link::new("items", GEOJSON, format!("{url}/items"), "The features of this collection"),
+        Link::new("items", HTML, format!("{url}/items?f=html"), "The features as HTML"),
     ];
     json!({
         "id": id,

@@ -117,6 +117,7 @@ impl<S: ItemSource> PageBody<S> {
         };
         let mut links = vec![
             Link::new("self", GEOJSON, address(page.after), "This page"),
+            Link::page(&address(page.after)),
             Link::new("collection", JSON, &self.url, "The collection"),
         ];
         if page.has_more {
@@ -156,11 +157,12 @@ pub(super) fn item_document(
 ) -> Result<Vec<u8>, HttpError> {
     #[derive(Serialize)]
     struct ItemEnd {
-        links: [Link; 2],
+        links: [Link; 3],
     }
     let url = format!("{url}/collections/{collection}");
     let links = [
         Link::new("self", GEOJSON, format!("{url}/items/{id}"), "This item"),
+        Link::page(&format!("{url}/items/{id}")),
         Link::new("collection", JSON, url, "The collection"),
     ];
     // The closing brace.

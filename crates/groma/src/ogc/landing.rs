@@ -13,15 +13,24 @@ use axum::{
 use serde_json::{Value, json};
 
 /// The conformance classes that this API fulfils, all of them completely.
-const CONFORMANCE_CLASSES: [&str; 8] = [
+const CONFORMANCE_CLASSES: [&str; 17] = [
     "http://www.opengis.net/spec/ogcapi-features-1/1.0/conf/core",
     "http://www.opengis.net/spec/ogcapi-features-1/1.0/conf/oas30",
     "http://www.opengis.net/spec/ogcapi-features-1/1.0/conf/geojson",
+    "http://www.opengis.net/spec/ogcapi-features-1/1.0/conf/html",
     "http://www.opengis.net/spec/ogcapi-features-2/1.0/conf/crs",
     "http://www.opengis.net/spec/ogcapi-features-4/1.0/conf/create-replace-delete",
     "http://www.opengis.net/spec/ogcapi-features-4/1.0/conf/update",
     "http://www.opengis.net/spec/ogcapi-features-4/1.0/conf/optimistic-locking-etags",
     "http://www.opengis.net/spec/ogcapi-features-4/1.0/conf/features",
+    "http://www.opengis.net/spec/ogcapi-tiles-1/1.0/conf/core",
+    "http://www.opengis.net/spec/ogcapi-tiles-1/1.0/conf/tileset",
+    "http://www.opengis.net/spec/ogcapi-tiles-1/1.0/conf/tilesets-list",
+    "http://www.opengis.net/spec/ogcapi-tiles-1/1.0/conf/geodata-tilesets",
+    "http://www.opengis.net/spec/ogcapi-tiles-1/1.0/conf/mvt",
+    "http://www.opengis.net/spec/tms/2.0/conf/tilematrixset",
+    "http://www.opengis.net/spec/tms/2.0/conf/json-tilematrixset",
+    "http://www.opengis.net/spec/tms/2.0/conf/json-tilesetmetadata",
 ];
 
 /// `/ogc`
@@ -34,9 +43,16 @@ pub(super) async fn get_landing_page(
     let url = &ogc.url;
     let links = [
         Link::new("self", JSON, url, "This page"),
+        Link::page(url),
         Link::new("service-desc", OPENAPI, format!("{url}/api"), "The API as OpenAPI document"),
         Link::new("conformance", JSON, format!("{url}/conformance"), "Conformance classes"),
         Link::new("data", JSON, format!("{url}/collections"), "Collections"),
+        Link::new(
+            "http://www.opengis.net/def/rel/ogc/1.0/tiling-schemes",
+            JSON,
+            format!("{url}/tileMatrixSets"),
+            "Tile matrix sets",
+        ),
     ];
     let description = "Layers and records of a workspace as collections of features";
     json_response(&json!({ "title": "Groma", "description": description, "links": links }), options)

@@ -7,7 +7,10 @@ use super::{
     openapi_writes,
     parameters::Parameters,
 };
-use crate::http::{HttpError, ResponseOptions};
+use crate::{
+    http::{HttpError, ResponseOptions},
+    tiles::MEDIA_TYPE,
+};
 use axum::{
     extract::{RawQuery, State},
     response::Response,
@@ -40,6 +43,8 @@ fn document(url: &str) -> Value {
         "tags": [
             { "name": "Capabilities", "description": "What this API offers" },
             { "name": "Data", "description": "Features" },
+            { "name": "Tiles", "description": "Vector tiles of layers" },
+            { "name": "Styles", "description": "Styles of layers" },
         ],
         "paths": paths(),
         "components": {
@@ -79,12 +84,46 @@ fn paths() -> Value {
             "FeatureCollection",
             &["f", "limit", "cursor", "bbox", "bbox-crs", "crs", "datetime"],
         ),
+        "/tileMatrixSets":
+            get("getTileMatrixSets", "Tiles", "The tile matrix sets", json, "Document", &["f"]),
+        "/tileMatrixSets/WebMercatorQuad": get(
+            "getTileMatrixSet",
+            "Tiles",
+            "The tile matrix set WebMercatorQuad",
+            json,
+            "Document",
+            &["f"],
+        ),
+        "/collections/{collectionId}/tiles":
+            get("getTilesets", "Tiles", "The tilesets of a layer", json, "Document", &["f"]),
+        "/collections/{collectionId}/tiles/WebMercatorQuad":
+            get("getTileset", "Tiles", "The tileset of a layer", json, "Document", &["f"]),
+        "/collections/{collectionId}/tiles/WebMercatorQuad/{tileMatrix}/{tileRow}/{tileCol}":
+            get("getTile", "Tiles", "A vector tile", MEDIA_TYPE, "Tile", &[]),
+        "/collections/{collectionId}/styles":
+            get("getStyles", "Styles", "The styles of a layer", json, "Document", &[]),
+        "/collections/{collectionId}/styles/default": get(
+            "getStyle",
+            "Styles",
+            "A MapLibre style, or with `f=qml` a QGIS style",
+            "application/vnd.mapbox.style+json",
+            "Document",
+            &["styleFormat"],
+        ),
         "/collections/{collectionId}/items/{featureId}":
             get("getFeature", "Data", "A feature", GEOJSON, "Feature", &["f", "crs"]),
     });
     paths["/collections/{collectionId}"]["parameters"] = collection.clone();
     paths["/collections/{collectionId}/items"]["parameters"] = collection;
     paths["/collections/{collectionId}/items/{featureId}"]["parameters"] = item;
+    let tile = ["collectionId", "tileMatrix", "tileRow", "tileCol"].map(parameter);
+    for (path, item) in paths.as_object_mut().into_iter().flatten() {
+        if path.contains("{tileMatrix}") {
+            item["parameters"] = json!(tile);
+        } else if path.contains("/tiles") || path.contains("/styles") {
+            item["parameters"] = json!([parameter("collectionId")]);
+        }
+    }
     openapi_writes::add_to(&mut paths);
     paths
 }
@@ -151,7 +190,11 @@ fn parameters() -> Value {
             "Slug or ID of a layer, or `folders`, `assignments`, `expenses` or `budgets`",
         ),
         "featureId": in_path("featureId", "ID of a feature"),
-        "f": in_query("f", "Format of the response", json!({ "type": "string", "enum": ["json", "geojson"] })),
+        "tileMatrix": in_path("tileMatrix", "Zoom"),
+        "tileRow": in_path("tileRow", "Row, from the north"),
+        "tileCol": in_path("tileCol", "Column, from the west"),
+        "styleFormat": in_query("f", "Format of the style", json!({ "type": "string", "enum": ["mapbox", "qml"] })),
+        "f": in_query("f", "Format of the response", json!({ "type": "string", "enum": ["json", "geojson", "html"] })),
         "limit": in_query("limit", "Most features of a page", limit),
         "cursor": in_query("cursor", "Where the page begins, from the link to the next page", json!({ "type": "string" })),
         "bbox": in_query("bbox", "Only features that meet this box", numbers),
@@ -226,6 +269,8 @@ fn schemas() -> Value {
                 "links": links,
             },
         },
+        "Document": { "type": "object" },
+        "Tile": { "type": "string", "format": "binary" },
         "Problem": {
             "type": "object",
             "required": ["title", "status", "detail"],

@@ -182,7 +182,8 @@ impl Target {
         let mut response = match outcome {
             FeatureWriteOutcome::Deleted => return Ok(StatusCode::NO_CONTENT.into_response()),
             FeatureWriteOutcome::Replayed(stored) => {
-                let result = serde_json::from_slice(&stored).map_err(internal)?;
+                let result = serde_json::from_slice(&stored)
+                    .map_err(|error| HttpError::internal(error.to_string()))?;
                 let mut response = self.report(ogc, &result)?;
                 response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
                 response
@@ -192,7 +193,8 @@ impl Target {
                 let document = feature_document(&feature, &layer, &self.crs)?;
                 let id = feature.id.to_string();
                 let document = item_document(&ogc.url, layer.slug.as_str(), (&id, document))?;
-                let result = serde_json::to_value(&result).map_err(internal)?;
+                let result = serde_json::to_value(&result)
+                    .map_err(|error| HttpError::internal(error.to_string()))?;
                 let mut response = self.report(ogc, &result)?;
                 if prefers_representation(headers) {
                     let location = response.headers_mut().remove(header::LOCATION);
@@ -225,13 +227,10 @@ impl Target {
         });
         let id = feature["id"].as_str().unwrap_or_default();
         let url = format!("{}/collections/{}/items/{id}", ogc.url, self.layer.slug.as_str());
-        let location = HeaderValue::try_from(url).map_err(internal)?;
+        let location =
+            HeaderValue::try_from(url).map_err(|error| HttpError::internal(error.to_string()))?;
         Ok(([(header::LOCATION, location)], axum::Json(body)).into_response())
     }
-}
-
-fn internal(error: impl ToString) -> HttpError {
-    HttpError::internal(error.to_string())
 }
 
 /// Whether the client wants the feature in the response.

@@ -30,9 +30,12 @@ pub(super) fn main_router(api: &ApiState, web: &web::Shared, roles: &Roles) -> R
     router.merge(web::router(&web)).fallback(move |request| web::no_such_page(web, request))
 }
 
-/// The router of the geo listener.
-pub(super) fn geo_router(api: &ApiState, ogc: &OgcState) -> Router {
-    api::geo_router(api).merge(ogc::router(ogc)).fallback(async || HttpError::route_not_found())
+/// The router of the geo listener. The pages of the OGC API need the style sheet and the fonts.
+pub(super) fn geo_router(api: &ApiState, ogc: &OgcState, web: &web::Shared) -> Router {
+    api::geo_router(api)
+        .merge(web::ogc_pages::with_pages(web, ogc::router(ogc)))
+        .merge(web::assets::router())
+        .fallback(async || HttpError::route_not_found())
 }
 
 /// The router that redirects every http request to the public URL of the main listener. The new URL does

@@ -102,7 +102,13 @@ impl Server {
         let stop = watch::Sender::new(false);
         let token_auth = Arc::new(TokenAuth::new(&settings, store.clone()));
         let uploads = Arc::new(Uploads::new(limits));
-        let ogc = Arc::new(Ogc::new(&settings, store.clone(), token_auth.clone(), uploads.clone()));
+        let ogc = Arc::new(Ogc::new(
+            &settings,
+            store.clone(),
+            token_auth.clone(),
+            uploads.clone(),
+            tiles.clone(),
+        ));
         let api = Arc::new(Api::new(
             &settings,
             store.clone(),
@@ -201,7 +207,7 @@ impl Server {
         let serving = async {
             tokio::join!(
                 serve(listeners.main, main_router(&api, &web, &roles), &tls),
-                serve(listeners.geo, geo_router(&api, &ogc), &tls),
+                serve(listeners.geo, geo_router(&api, &ogc, &web), &tls),
                 serve(listeners.redirect, redirect, &None),
             );
             Ok::<_, ServeError>(())

@@ -4,8 +4,10 @@ mod crs;
 mod editing;
 mod items;
 mod locking;
+mod pages;
 mod records;
 mod resources;
+mod tiles;
 
 use super::{Map, collection, feature, point, square};
 use groma_testkit::{Engine, Response};
