@@ -101,10 +101,10 @@ def layers_keep_their_own_coordinates(authcfg, crs, collection, points):
 def only_editors_can_edit(authcfg, read_only):
     layer = session.open_layer("parcels", authcfg)
     editable = layer.dataProvider().capabilities()
-    assert editable & EDITING == EDITING, f"an editor cannot edit: {editable}"
+    assert editable & EDITING == EDITING, f"an editor cannot edit: {int(editable)}"
     layer = session.open_layer("parcels", read_only)
     readable = layer.dataProvider().capabilities()
-    assert readable & EDITING == QgsVectorDataProvider.NoCapabilities, f"a read-only token can edit: {readable}"
+    assert readable & EDITING == QgsVectorDataProvider.NoCapabilities, f"a read-only token can edit: {int(readable)}"
 
 
 def main():
