@@ -1,7 +1,7 @@
 # Each target installs what it needs (scripts/setup). The scripts can also be run directly.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint audit sbom fmt bench bench-growth instruction-counts chaos fuzz screenshots setup
+.PHONY: help run test lint audit sbom fmt bench bench-growth instruction-counts chaos fuzz qgis screenshots setup
 
 help: ## List all targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 28
@@ -42,6 +42,9 @@ chaos: ## Run the fault-injection tests and write docs/reliability.md
 fuzz: ## Run each fuzz target for FUZZ_SECONDS seconds (default 120)
 	@scripts/setup build
 	FUZZ_SECONDS=$${FUZZ_SECONDS:-120} cargo test --locked -p groma --test it -- fuzz:: --test-threads 2
+
+qgis: ## Test maps, reading and editing with QGIS (root on Debian; installs it in target/qgis, 4 GB)
+	@scripts/qgis
 
 screenshots: ## Take the screenshots in docs/images
 	@scripts/e2e screenshots

@@ -1,4 +1,4 @@
-// Chromium with a page that draws layers with MapLibre.
+// Chromium, and a server for its pages.
 
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -9,9 +9,12 @@ import { chromium } from "playwright-core";
 const directory = path.dirname(new URL(import.meta.url).pathname);
 const library = path.join(directory, "node_modules/maplibre-gl/dist");
 
-/** Starts Chromium. Returns the browser, the URL of the page, and a function that closes everything. */
-export async function openBrowser(viewport) {
-  const server = createServer(serveFile).listen(0, "127.0.0.1");
+/**
+ * Starts Chromium and a server, by default for the page that draws layers with MapLibre. Returns the browser, the
+ * URL of the page, and a function that closes everything.
+ */
+export async function openBrowser(viewport, handler = serveFile) {
+  const server = createServer(handler).listen(0, "127.0.0.1");
   await new Promise((resolve) => server.once("listening", resolve));
   const profile = await mkdtemp(path.join(tmpdir(), "groma-chromium-"));
   const browser = await chromium.launchPersistentContext(profile, {

@@ -119,6 +119,8 @@ fn builder(protocol: &Protocol) -> auto::Builder<TokioExecutor> {
         .http1()
         .timer(TokioTimer::new())
         .header_read_timeout(HEADER_TIMEOUT)
+        // QGIS 3.40 does not find `location` in the response to a new feature, only `Location`.
+        .title_case_headers(true)
         .max_buf_size(MAX_HEAD_BYTES);
     builder
         .http2()

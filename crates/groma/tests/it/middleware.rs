@@ -5,6 +5,7 @@ use groma_testkit::{
     API, Engine, Response, TestServer, server::ADMIN_LISTENER, server::NO_RATE_LIMIT,
 };
 use serde_json::json;
+use std::io::{Read, Write};
 
 const FOLDERS: &str = "/api/public/v1/folders";
 
@@ -23,6 +24,7 @@ on_both_engines! {
     head_responds_like_get_without_a_body
     every_response_has_a_request_id
     valid_request_id_is_kept_and_an_invalid_one_replaced
+    header_names_begin_with_capitals
     every_response_forbids_guessing_the_content_type
     every_api_response_allows_other_origins
     preflight_request_needs_no_token
@@ -30,6 +32,19 @@ on_both_engines! {
     body_of_a_get_is_ignored
     main_routes_are_not_on_the_geo_listener
     very_long_url_gets_a_regular_error_response
+}
+
+/// QGIS 3.40 finds the address of a new feature only in `Location`, not in `location`.
+fn header_names_begin_with_capitals(engine: Engine) {
+    let server = TestServer::start(engine);
+    for client in [server.main(), server.geo()] {
+        let mut stream = client.connect();
+        let request = format!("GET {FOLDERS} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut response = String::new();
+        stream.read_to_string(&mut response).unwrap();
+        assert!(response.contains("\r\nContent-Type: application/json\r\n"), "{response}");
+    }
 }
 
 fn head_responds_like_get_without_a_body(engine: Engine) {

@@ -39,7 +39,7 @@ impl EventStream {
             std::iter::from_fn(|| stream.line().filter(|line| !line.is_empty())).collect();
         assert_eq!(head[0], "HTTP/1.1 200 OK");
         for header in ["content-type: text/event-stream", "cache-control: no-store"] {
-            assert!(head.iter().any(|line| line == header), "{head:?}");
+            assert!(head.iter().any(|line| line.eq_ignore_ascii_case(header)), "{head:?}");
         }
         stream
     }
