@@ -97,6 +97,6 @@ impl Archive {
     }
 }
 
-fn invalid(error: zip::result::ZipError) -> FileError {
+fn invalid(error: impl std::fmt::Display) -> FileError {
     FileError::invalid(format!("the archive cannot be read: {error}"))
 }

@@ -142,9 +142,11 @@ struct Description {
     ellipsoid: [f64; 2],
     prime_meridian: f64,
     angular_unit: f64,
-    /// Projection, parameters and unit.
-    projection: Option<(String, Vec<(String, f64)>, f64)>,
+    projection: Option<Projection>,
 }
+
+/// The name of a projection, its parameters and its unit.
+type Projection = (String, Vec<(String, f64)>, f64);
 
 impl Description {
     fn of(root: &Element) -> Option<Self> {

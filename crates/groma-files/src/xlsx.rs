@@ -213,6 +213,6 @@ fn date(text: &str) -> Option<ExcelDateTime> {
         .ok()
 }
 
-fn not_written(error: rust_xlsxwriter::XlsxError) -> FileError {
+fn not_written(error: impl std::fmt::Display) -> FileError {
     FileError::invalid(format!("the workbook cannot be written: {error}"))
 }

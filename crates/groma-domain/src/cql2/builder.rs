@@ -254,7 +254,7 @@ impl PropertyKind {
 }
 
 impl Scalar {
-    fn kind(&self) -> PropertyKind {
+    pub(super) fn kind(&self) -> PropertyKind {
         match self {
             Self::Property(property) => property.kind,
             Self::Text(_) | Self::FoldCase(_) | Self::FoldAccents(_) => PropertyKind::Text,

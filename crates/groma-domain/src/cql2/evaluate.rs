@@ -54,9 +54,8 @@ impl Condition {
             }
             Self::In { value, list } => {
                 let value = value.evaluate(item);
-                let is_other = |entry: &Scalar| {
-                    value.compare(&entry.evaluate(item)).map(|order| order.is_ne())
-                };
+                let is_other =
+                    |entry: &Scalar| value.compare(&entry.evaluate(item)).map(Ordering::is_ne);
                 all(list.iter().map(is_other)).map(|value| !value)
             }
             Self::Like { value, pattern } => match value.evaluate(item) {

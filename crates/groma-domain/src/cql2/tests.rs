@@ -163,6 +163,8 @@ fn nulls_are_unknown() {
         ("NOT (missing = 1 AND area < 1)", true),
         ("NOT (missing IN (1, 2))", false),
         ("missing BETWEEN 1 AND 2 OR TRUE", true),
+        ("listed", true),
+        ("NOT listed OR missing IS NOT NULL", false),
     ] {
         let filter = Filter::parse_text(text, context(&properties)).unwrap();
         assert_eq!(filter.matches(&feature(&filter)), expected, "{text}");

@@ -1,7 +1,8 @@
 //! Parses CQL2 text by recursive descent.
 
 use super::{
-    Comparison, Condition, Context, Filter, GeometryOperand, MAX_DEPTH, ParseError, Period, Scalar,
+    Comparison, Condition, Context, Filter, GeometryOperand, MAX_DEPTH, ParseError, Period,
+    PropertyKind, Scalar,
     builder::Builder,
     geometry::{MAX_COLLECTIONS, from_numbers},
     lexer::{self, Token},
@@ -175,6 +176,10 @@ impl Parser<'_> {
                 self.at(place, Builder::compare(operator, value, right))
             }
             (None, Scalar::Boolean(value)) => Ok(Condition::Constant(value)),
+            // A property alone, as QGIS sends it for a box that is ticked.
+            (None, value) if value.kind() == PropertyKind::Boolean => {
+                self.at(place, Builder::compare(Comparison::Equal, value, Scalar::Boolean(true)))
+            }
             (None, _) => Err(self.error("expected a comparison such as `=`, LIKE or IS NULL")),
         }
     }

@@ -205,7 +205,7 @@ pub(crate) fn to_wkt(geometry: &Geometry) -> String {
 fn write_geometry(geometry: &Geometry, has_z: bool, text: &mut String) {
     text.push_str(&geometry.type_name().to_ascii_uppercase());
     text.push_str(if has_z { " Z " } else { " " });
-    if matches!(geometry.bbox(), None) {
+    if geometry.bbox().is_none() {
         text.push_str("EMPTY");
         return;
     }
@@ -216,7 +216,7 @@ fn write_geometry(geometry: &Geometry, has_z: bool, text: &mut String) {
             write_line(std::slice::from_ref(point), has_z, text);
         }),
         Geometry::Polygon(lines) | Geometry::MultiLineString(lines) => {
-            write_lines(lines, has_z, text)
+            write_lines(lines, has_z, text);
         }
         Geometry::MultiPolygon(polygons) => {
             write_list(polygons, text, |rings: &Rings, text| write_lines(rings, has_z, text));

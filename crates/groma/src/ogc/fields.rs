@@ -159,12 +159,12 @@ impl Fields {
         if let Some(format) = self.geometry {
             properties.insert(GEOMETRY.to_owned(), geometry_schema(format));
         }
-        document(url, title, properties)
+        document(url, title, &properties)
     }
 
     /// The JSON Schema of what items can be sorted by.
     pub(super) fn sortables(&self, url: &str, title: &str) -> Value {
-        document(url, title, self.schemas(|_| true))
+        document(url, title, &self.schemas(|_| true))
     }
 
     /// The JSON Schema of the properties of items.
@@ -190,7 +190,7 @@ impl Fields {
         }
         let required = self.fields.iter().filter(|field| field.is_required);
         let required: Vec<&str> = required.map(|field| field.property.name.as_str()).collect();
-        let mut document = document(url, title, properties);
+        let mut document = document(url, title, &properties);
         // Properties that are not declared can have any value.
         document["additionalProperties"] = json!(true);
         if !required.is_empty() {
@@ -239,7 +239,7 @@ fn declared(field: &DeclaredField) -> Field {
     result
 }
 
-fn document(url: &str, title: &str, properties: Map<String, Value>) -> Value {
+fn document(url: &str, title: &str, properties: &Map<String, Value>) -> Value {
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": url,

@@ -59,7 +59,7 @@ fn delimiter(start: &[u8]) -> u8 {
             b'\n' if !is_quoted => break,
             _ if is_quoted => {}
             byte => {
-                counts.iter_mut().filter(|(one, _)| one == byte).for_each(|(_, count)| *count += 1)
+                counts.iter_mut().filter(|(one, _)| one == byte).for_each(|(_, count)| *count += 1);
             }
         }
     }

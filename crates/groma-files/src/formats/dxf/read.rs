@@ -106,7 +106,7 @@ impl Entities {
     fn skip_to_start(&mut self) -> Result<Option<String>> {
         loop {
             match self.groups.next()? {
-                Some(group) if group.code == 0 => return Ok(start_of(group)),
+                Some(group) if group.code == 0 => return Ok(start_of(&group)),
                 Some(_) => {}
                 None => return Err(FileError::invalid("the file is truncated")),
             }
@@ -140,7 +140,7 @@ impl Entities {
             let group =
                 self.groups.next()?.ok_or_else(|| FileError::invalid("the file is truncated"))?;
             if group.code == 0 {
-                return Ok(start_of(group));
+                return Ok(start_of(&group));
             }
             self.count += 1;
             if self.count > MAX_GROUPS {
@@ -151,6 +151,6 @@ impl Entities {
     }
 }
 
-fn start_of(group: Group) -> Option<String> {
+fn start_of(group: &Group) -> Option<String> {
     (group.value.trim() != "ENDSEC").then(|| group.value.trim().to_owned())
 }

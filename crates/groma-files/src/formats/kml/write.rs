@@ -34,7 +34,7 @@ pub(in crate::formats) fn write(
         schema(&layer.schema)
     )?;
     features.each(layer.schema.count, |id, geometry, properties| {
-        let text = placemark(&layer.schema, id, geometry.as_ref(), properties);
+        let text = placemark(&layer.schema, id, geometry.as_ref(), &properties);
         Ok(out.write_all(text.as_bytes())?)
     })?;
     out.write_all(b"</Document>\n</kml>\n")?;
@@ -65,7 +65,7 @@ fn placemark(
     schema: &Schema,
     id: &str,
     geometry: Option<&Geometry>,
-    properties: Map<String, Value>,
+    properties: &Map<String, Value>,
 ) -> String {
     let mut text = "<Placemark>\n".to_owned();
     if let Some(Value::String(name)) = properties.get("name") {

@@ -101,7 +101,7 @@ fn write_archive(
     Ok(())
 }
 
-fn invalid(error: zip::result::ZipError) -> FileError {
+fn invalid(error: impl std::fmt::Display) -> FileError {
     FileError::invalid(format!("the archive cannot be written: {error}"))
 }
 

@@ -323,7 +323,7 @@ impl ImportJob<'_> {
                 return Ok(());
             }
             TargetLayer::New(name) => {
-                let crs = if self.import.keep_crs { checked.crs.clone() } else { LayerCrs::CRS84 };
+                let crs = if self.import.keep_crs { checked.crs } else { LayerCrs::CRS84 };
                 let (workspace, actor) = (self.workspace, Actor::Operator);
                 let layer = NewLayer { name, crs };
                 let layer = self.store.create_layer(workspace, actor, layer, clock::now()).await?;

@@ -147,14 +147,14 @@ fn filter() -> impl Strategy<Value = Filter> {
 fn sample() -> Vec<Value> {
     let one = |n: u32| {
         let mut properties = json!({});
-        if n % 5 != 0 {
+        if !n.is_multiple_of(5) {
             properties["n"] = json!(f64::from(n % 21) / 2.0);
         }
-        if n % 7 != 0 {
+        if !n.is_multiple_of(7) {
             properties["t"] =
-                json!(if n % 11 == 0 { LONG } else { TEXTS[n as usize % TEXTS.len()] });
+                json!(if n.is_multiple_of(11) { LONG } else { TEXTS[n as usize % TEXTS.len()] });
         }
-        if n % 3 != 0 {
+        if !n.is_multiple_of(3) {
             properties["d"] = json!(DATES[n as usize % DATES.len()]);
         }
         let geometry = match n % 13 {

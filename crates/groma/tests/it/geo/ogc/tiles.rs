@@ -62,7 +62,8 @@ fn tilesets_describe_themselves(engine: Engine) {
     assert_eq!(layer["propertiesSchema"]["properties"], properties);
     let (z, x, y) = tile_at(14, 2.1, 48.1);
     let limits = tileset["tileMatrixSetLimits"].as_array().unwrap();
-    let limit = limits.iter().find(|one| one["tileMatrix"] == z.to_string()).unwrap();
+    let matrix = z.to_string();
+    let limit = limits.iter().find(|one| one["tileMatrix"] == matrix).unwrap();
     assert_eq!([&limit["minTileRow"], &limit["maxTileRow"]], [&json!(y), &json!(y)]);
     assert_eq!([&limit["minTileCol"], &limit["maxTileCol"]], [&json!(x), &json!(x)]);
     let sets = map.ogc("/tileMatrixSets").json();
