@@ -69,7 +69,8 @@ impl Scale {
 struct Scenario {
     name: &'static str,
     run: fn(Scale) -> Result<Vec<ScenarioResult>>,
-    /// Whether no other scenario can use PostgreSQL at the same time.
+    /// Whether no other scenario can run at the same time: because it disturbs PostgreSQL for all, or takes
+    /// too long beside others.
     is_exclusive: bool,
     /// Whether a short run skips it.
     is_long: bool,
@@ -101,7 +102,7 @@ const SCENARIOS: [Scenario; 15] = [
     scenario!(revoked_rights),
     scenario!(clock),
     Scenario { is_long: true, ..scenario!(rate_window) },
-    scenario!(memory),
+    Scenario { is_exclusive: true, ..scenario!(memory) },
     scenario!(shutdown),
 ];
 
@@ -120,18 +121,16 @@ fn main() -> ExitCode {
     let selected: Vec<&Scenario> = SCENARIOS.iter().filter(is_selected).collect();
     let outcomes = run_all(&selected, Scale { is_short: cli.short });
     let mut results = Vec::new();
-    let mut has_failed = false;
+    let mut failures = Vec::new();
     for (scenario, outcome) in selected.iter().zip(outcomes) {
         match outcome {
             Ok(found) => results.extend(found),
-            Err(error) => {
-                eprintln!("chaos: {}: {error}", scenario.name);
-                has_failed = true;
-            }
+            Err(error) => failures.push(format!("chaos: {} failed: {error}", scenario.name)),
         }
     }
     print!("{}", report::table(&results));
-    if has_failed {
+    if !failures.is_empty() {
+        eprintln!("{}", failures.join("\n"));
         return ExitCode::FAILURE;
     }
     if let Some(path) = cli.report
@@ -171,7 +170,7 @@ fn run_one(scenario: &Scenario, scale: Scale) -> Result<Vec<ScenarioResult>> {
     let start = Instant::now();
     // A panic is the failure of this scenario only; its message is on standard error already.
     let outcome = catch_unwind(AssertUnwindSafe(|| (scenario.run)(scale)))
-        .unwrap_or_else(|_| Err("panicked".into()));
+        .unwrap_or_else(|_| Err("panicked, with the message above".into()));
     let word = if outcome.is_ok() { "passed" } else { "FAILED" };
     eprintln!("chaos: {} {word} after {}", scenario.name, report::format_time(start.elapsed()));
     outcome
