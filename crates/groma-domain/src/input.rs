@@ -5,6 +5,7 @@
 //! reader collects all errors.
 
 mod custom_fields;
+mod lists;
 
 pub use custom_fields::{CustomFields, CustomFieldsInput};
 
@@ -15,10 +16,6 @@ use crate::{
 use custom_fields::{check_custom_field, check_custom_fields};
 use rust_decimal::Decimal;
 use serde_json::{Map, Value};
-
-const MAX_PEOPLE: usize = 100;
-const MAX_TAGS: usize = 50;
-const MAX_TAG_LENGTH: usize = 64;
 
 /// A field of an input.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -292,38 +289,6 @@ impl<'a> FieldReader<'a> {
         }
     }
 
-    /// Several people: an array, or addresses separated by commas.
-    pub fn people(&mut self, name: &'static str) -> Field<Vec<PersonRef>> {
-        let format = self.format;
-        let parse = |item: &Value| parse_person(item, format);
-        let people: Result<Vec<_>, _> = match self.value(name) {
-            None => return Field::Keep,
-            Some(Value::Null) => return Field::Set(Vec::new()),
-            Some(Value::Array(items)) => items.iter().map(parse).collect(),
-            Some(Value::String(text)) if format == InputFormat::Text => {
-                split_list(text).iter().map(parse).collect()
-            }
-            Some(_) => Err(Violation::NotPeople),
-        };
-        let people = people.and_then(|people| {
-            let max = MAX_PEOPLE;
-            if people.len() > max { Err(Violation::TooManyPeople { max }) } else { Ok(people) }
-        });
-        self.field(name, people)
-    }
-
-    /// Tags: an array of strings, or strings separated by commas. Duplicates are dropped.
-    pub fn tags(&mut self, name: &'static str) -> Field<Vec<String>> {
-        let tags = match self.value(name) {
-            None => return Field::Keep,
-            Some(Value::Null) => return Field::Set(Vec::new()),
-            Some(Value::Array(items)) => parse_tags(items),
-            Some(Value::String(text)) if !self.is_json() => parse_tags(&split_list(text)),
-            Some(_) => Err(Violation::NotTags),
-        };
-        self.field(name, tags)
-    }
-
     /// One of a fixed set of names.
     pub fn one_of<T: Copy>(
         &mut self,
@@ -459,38 +424,16 @@ fn parse_person(value: &Value, format: InputFormat) -> Result<PersonRef, Violati
     };
     let text = match value {
         Value::String(text) => text,
-        Value::Object(person) => match keys.iter().find_map(|key| person.get(*key)) {
-            Some(Value::String(text)) => text,
-            _ => return Err(Violation::PersonWithoutKey),
-        },
+        Value::Object(person) => {
+            match keys.iter().find_map(|key| person.get(*key).filter(|value| !value.is_null())) {
+                Some(Value::String(text)) => text,
+                _ => return Err(Violation::PersonWithoutKey),
+            }
+        }
         _ => return Err(Violation::NotPerson),
     };
     match text.trim().parse() {
         Ok(id) => Ok(PersonRef::Id(id)),
         Err(_) => Email::parse(text).map(PersonRef::Email),
     }
-}
-
-fn parse_tags(items: &[Value]) -> Result<Vec<String>, Violation> {
-    let mut tags: Vec<String> = Vec::new();
-    for item in items {
-        let tag = item.as_str().map(str::trim).unwrap_or_default();
-        let has_length = (1..=MAX_TAG_LENGTH).contains(&tag.chars().count());
-        if !has_length || tag.chars().any(char::is_control) {
-            return Err(Violation::WrongTag { max: MAX_TAG_LENGTH });
-        }
-        if !tags.iter().any(|known| known == tag) {
-            tags.push(tag.to_owned());
-        }
-    }
-    if tags.len() > MAX_TAGS { Err(Violation::TooManyTags { max: MAX_TAGS }) } else { Ok(tags) }
-}
-
-/// Splits a list in one text: a JSON array, or items separated by commas or semicolons.
-fn split_list(text: &str) -> Vec<Value> {
-    if let Ok(Value::Array(items)) = serde_json::from_str(text) {
-        return items;
-    }
-    let items = text.split([',', ';']).map(str::trim).filter(|item| !item.is_empty());
-    items.map(|item| Value::String(item.to_owned())).collect()
 }

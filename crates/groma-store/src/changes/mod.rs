@@ -75,7 +75,8 @@ pub struct ChangePage {
     pub changes: Vec<Change>,
     /// The number after which to continue.
     pub next: i64,
-    /// Whether there are entries after `next`. They may all be of other events.
+    /// Whether there are more changes after `next`, or entries that were not looked at yet. They may all be of
+    /// other events.
     pub has_more: bool,
 }
 
@@ -176,11 +177,12 @@ async fn page(engine: &Engine, query: &ChangeQuery, head: i64) -> Result<ChangeP
     }
     let events: Vec<i16> = query.events.iter().copied().map(event_number).collect();
     let Scan { changes, scanned_to, is_cut } = dispatch!(engine, scan(query, events, head))?;
+    let is_full = is_cut || changes.len() >= query.limit as usize;
     let next = match changes.last() {
-        Some(last) if is_cut => last.number,
+        Some(last) if is_full => last.number,
         _ => scanned_to,
     };
-    Ok(ChangePage { changes, next, has_more: next < head })
+    Ok(ChangePage { changes, next, has_more: is_cut || scanned_to < head })
 }
 
 /// What was found among the next entries.

@@ -60,16 +60,19 @@ pub(super) async fn scan(
     events: Vec<i16>,
     head: i64,
 ) -> Result<Scan> {
-    let (ws, after, limit) = (query.workspace.0, query.after, i64::from(query.limit));
+    let (ws, after, limit) = (query.workspace.0, query.after, query.limit as usize);
     let rows = engine.rows(SCANNED_TO, &[&ws, &after, &head, &SCAN_LIMIT]).await?;
     let scanned_to: Option<i64> = rows.first().map(|row| row.try_get(0)).transpose()?.flatten();
     let scanned_to = scanned_to.unwrap_or(head);
     // PostgreSQL adds up integers as `bigint`.
     let bytes = MAX_PAGE_BYTES as i64;
-    let rows = engine.rows(CHANGES, &[&ws, &after, &scanned_to, &events, &limit, &bytes]).await?;
-    let changes: Vec<Change> = rows.iter().map(read_change).collect::<Result<_>>()?;
+    // One more shows whether there are others.
+    let most = i64::from(query.limit) + 1;
+    let rows = engine.rows(CHANGES, &[&ws, &after, &scanned_to, &events, &most, &bytes]).await?;
+    let mut changes: Vec<Change> = rows.iter().map(read_change).collect::<Result<_>>()?;
     let size: usize = changes.iter().map(|change| change.document.len()).sum();
-    let is_cut = changes.len() as i64 >= limit || size >= MAX_PAGE_BYTES;
+    let is_cut = changes.len() > limit || size >= MAX_PAGE_BYTES;
+    changes.truncate(limit);
     Ok(Scan { changes, scanned_to, is_cut })
 }
 

@@ -76,18 +76,20 @@ pub(super) async fn scan(
                 .unwrap_or(head);
             let mut statement = connection.prepare_cached(CHANGES)?;
             let events = serde_json::to_string(&events)?;
-            let mut rows = statement.query(params![ws, after, scanned_to, events, limit])?;
+            // One more shows whether there are others.
+            let most = i64::from(limit) + 1;
+            let mut rows = statement.query(params![ws, after, scanned_to, events, most])?;
             let (mut changes, mut bytes, mut is_cut) = (Vec::new(), 0, false);
             while let Some(row) = rows.next()? {
                 let change = read_change(row)?;
                 bytes += change.document.len();
-                if bytes > MAX_PAGE_BYTES && !changes.is_empty() {
+                let is_full = changes.len() >= limit as usize || bytes > MAX_PAGE_BYTES;
+                if is_full && !changes.is_empty() {
                     is_cut = true;
                     break;
                 }
                 changes.push(change);
             }
-            is_cut |= changes.len() >= limit as usize;
             Ok(Scan { changes, scanned_to, is_cut })
         })
         .await

@@ -47,7 +47,7 @@ struct Entry {
 /// What a command did to the change set. The outcome follows when all commands are executed.
 #[derive(Clone, Copy)]
 pub(super) enum Effect {
-    Record(RecordId),
+    Record { id: RecordId, changed: bool, created: bool },
     Deleted { id: RecordId, with: usize },
     Status { id: StatusId, changed: bool, created: bool },
 }
@@ -407,7 +407,7 @@ impl<'t, T: RecordTx> ChangeSet<'t, T> {
             Effect::Status { changed, created, .. } => {
                 return CommandOutcome::Status { changed, created };
             }
-            Effect::Record(id) => id,
+            Effect::Record { id, .. } => id,
         };
         let entry = self.by_id.get(&id).map(|&index| &self.entries[index]);
         let (before, after) =

@@ -38,7 +38,7 @@ impl<T: RecordTx> ChangeSet<'_, T> {
                         folder.bbox = bbox;
                     }
                 });
-                Ok(Effect::Record(folder))
+                Ok(Effect::Record { id: folder, changed: true, created: false })
             }
             Command::SaveStatus { target, input } => self.save_status(target, input).await,
             Command::DeleteStatus { kind, status, replacement } => {
@@ -66,6 +66,7 @@ impl<T: RecordTx> ChangeSet<'_, T> {
         // Links that do not resolve are reported together with the other problems.
         let mut errors = FieldErrors::default();
         let identity = self.identity(kind, prior.as_ref(), &draft, &mut errors).await?;
+        let before = prior.clone();
         let record = match draft {
             RecordInput::Folder(input) => {
                 Record::Folder(self.folder(prior, identity, input, errors).await?)
@@ -80,9 +81,9 @@ impl<T: RecordTx> ChangeSet<'_, T> {
                 Record::Budget(self.budget(prior, identity, input, errors).await?)
             }
         };
-        let id = record.id();
+        let (id, changed) = (record.id(), before.as_ref() != Some(&record));
         self.put(record);
-        Ok(Effect::Record(id))
+        Ok(Effect::Record { id, changed, created: before.is_none() })
     }
 
     async fn existing(&mut self, kind: Kind, key: &Key, version: Option<u64>) -> Result<Record> {
@@ -177,8 +178,9 @@ impl<T: RecordTx> ChangeSet<'_, T> {
         let mut assignees = prior.map(|p| p.assignees.clone()).unwrap_or_default();
         if let Field::Set(named) = &input.assignees {
             assignees.clear();
-            for named in named {
-                let person = self.resolve_person("assignees", named).await.map(Some);
+            for (index, named) in named.iter().enumerate() {
+                let field = format!("assignees/{index}");
+                let person = self.resolve_person(&field, named).await.map(Some);
                 if let Some(person) = collect(&mut errors, person)?
                     && !assignees.contains(&person)
                 {

@@ -85,6 +85,16 @@ pub enum OperationEffect {
     Deleted,
 }
 
+impl OperationEffect {
+    fn new(created: bool, changed: bool) -> Self {
+        match (created, changed) {
+            (true, _) => Self::Created,
+            (false, true) => Self::Updated,
+            (false, false) => Self::Unchanged,
+        }
+    }
+}
+
 /// The outcome of a batch.
 #[derive(Debug)]
 pub enum BatchOutcome {
@@ -237,13 +247,9 @@ impl<T: RecordTx> ChangeSet<'_, T> {
         effect: Effect,
         with_document: bool,
     ) -> Result<OperationOutcome> {
-        let (id, outcome) = match effect {
+        let (id, effect) = match effect {
             Effect::Status { id, changed, created } => {
-                let effect = match (created, changed) {
-                    (true, _) => OperationEffect::Created,
-                    (false, true) => OperationEffect::Updated,
-                    (false, false) => OperationEffect::Unchanged,
-                };
+                let effect = OperationEffect::new(created, changed);
                 let document = self.status_document(&StatusRef::Id(id)).await?.unwrap_or_default();
                 let (id, document) = (id.0, document.into_bytes());
                 return Ok(OperationOutcome {
@@ -254,15 +260,12 @@ impl<T: RecordTx> ChangeSet<'_, T> {
                     document,
                 });
             }
-            Effect::Record(id) | Effect::Deleted { id, .. } => (id, self.outcome(effect)),
-        };
-        let effect = match outcome {
-            CommandOutcome::Created(..) => OperationEffect::Created,
-            CommandOutcome::Updated(..) => OperationEffect::Updated,
-            CommandOutcome::Deleted { .. } => OperationEffect::Deleted,
-            CommandOutcome::Unchanged(..) | CommandOutcome::Status { .. } => {
-                OperationEffect::Unchanged
+            Effect::Record { id, changed, created } => {
+                // Operations that revert each other change nothing.
+                let is_kept = matches!(self.outcome(effect), CommandOutcome::Unchanged(..));
+                (id, OperationEffect::new(created, changed && !is_kept))
             }
+            Effect::Deleted { id, .. } => (id, OperationEffect::Deleted),
         };
         let record = self.record(id).cloned();
         let document = match &record {

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{Result, engine::random};
 use groma_domain::{
-    DomainError, Kind, Status, StatusId, Violation,
+    DomainError, FieldErrors, Kind, Status, StatusId, Violation,
     input::{Field, StatusRef},
     status::{StatusGroup, StatusInput},
 };
@@ -24,13 +24,18 @@ impl<T: RecordTx> ChangeSet<'_, T> {
         let prior = index.map(|index| statuses[index].clone());
         let id = prior.as_ref().map_or_else(|| StatusId::new(now, random()), |prior| prior.id);
         let next_position = statuses.iter().map(|status| status.position + 1).max().unwrap_or(0);
-        let status = Status::from_input(prior.as_ref(), id, input, next_position, now)?;
-        let named = StatusRef::Name(status.name.clone());
-        let beside = |other: &Status| other.applies_to == status.applies_to && other.id != id;
-        if statuses.iter().any(|other| beside(other) && other.matches(&named)) {
-            let taken = Violation::Taken { value: status.name };
-            return Err(DomainError::invalid("name", taken).into());
+        let kind = prior.as_ref().map(|prior| prior.applies_to);
+        let kind = kind.or(input.applies_to.clone().into_option());
+        let beside = |other: &Status| Some(other.applies_to) == kind && other.id != id;
+        let mut errors = FieldErrors::default();
+        if let Field::Set(name) = &input.name {
+            let named = StatusRef::Name(name.clone());
+            if statuses.iter().any(|other| beside(other) && other.matches(&named)) {
+                errors.add("name", Violation::Taken { value: name.clone() });
+            }
         }
+        let status = Status::from_input(prior.as_ref(), id, input, next_position, now);
+        let status = errors.merge(status)?;
         if status.is_default {
             for other in statuses.iter_mut().filter(|other| beside(other) && other.is_default) {
                 other.is_default = false;

@@ -7,18 +7,24 @@ use super::{
 };
 use crate::{
     clock,
-    http::{HttpError, ResponseOptions},
+    http::{HttpError, IfMatch, ResponseOptions},
     token_auth::Caller,
 };
 use axum::{
     Extension,
     extract::{RawQuery, State},
-    http::{HeaderValue, StatusCode, header},
+    http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use groma_domain::{FieldError, Kind, LayerId, Permission, Timestamp, WorkspaceId};
+use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
+use groma_domain::{
+    DomainError, FieldError, GeometryId, Kind, Layer, LayerId, Permission, Timestamp, WorkspaceId,
+    layer::LayerKey,
+};
 use groma_geo::{Bbox, geojson::GEOJSON};
-use groma_store::{FeatureQuery, LayerFeature};
+use groma_store::{
+    FeatureOperation, FeaturePrecondition, FeatureQuery, FeatureWrite, LayerFeature,
+};
 
 /// The default and the largest number of features of a page.
 pub(super) const DEFAULT_LIMIT: u32 = 100;
@@ -37,21 +43,24 @@ pub(super) async fn list_features(
 ) -> Result<Response, HttpError> {
     let workspace = caller.token.workspace;
     let text = query.unwrap_or_default();
-    let query = parse_feature_query(&api, workspace, &text).await?;
-    let page = api.store.find_features(workspace, &path.key, &query).await?;
+    let (mut query, cursor) = parse_feature_query(&api, workspace, &text).await?;
+    let layer = api.store.layer(workspace, &path.key).await?.ok_or_else(|| path.not_found())?.id;
+    query.after = decode_cursor(layer, &cursor)?;
+    let page = api.store.find_features(workspace, &LayerKey::Id(layer), &query).await?;
     let page = page.ok_or_else(|| path.not_found())?;
     let mut body = b"{\"type\":\"FeatureCollection\",\"features\":[".to_vec();
     for (index, feature) in page.features.iter().enumerate() {
         if index > 0 {
             body.push(b',');
         }
-        write_feature(feature, page.layer.id, &mut body)?;
+        write_feature(feature, layer, &mut body)?;
     }
     body.extend_from_slice(b"]}");
     let mut response = options.text(GEOJSON, body);
     if let Some(next) = page.next {
-        let url = format!("{}/api/public/v1/layers/{}/features", api.geo_url, page.layer.id);
-        response.headers_mut().insert(header::LINK, next_link(&url, &text, next)?);
+        let url = format!("{}/api/public/v1/layers/{layer}/features", api.geo_url);
+        let cursor = encode_cursor(layer, next);
+        response.headers_mut().insert(header::LINK, next_link(&url, &text, &cursor)?);
     }
     Ok(response)
 }
@@ -103,6 +112,7 @@ pub(super) async fn delete_geometry(
     State(api): State<ApiState>,
     Extension(caller): Extension<Caller>,
     path: KeyPath,
+    headers: HeaderMap,
 ) -> Result<Response, HttpError> {
     let token = &caller.token;
     token.role.require(Permission::ChangeRecords).map_err(|_| {
@@ -111,8 +121,38 @@ pub(super) async fn delete_geometry(
             token.role
         ))
     })?;
-    let id = path.text.parse().map_err(|_| HttpError::not_found("geometry", &path.text))?;
-    api.store.delete_geometry(token.workspace, caller.actor(), id, clock::now()).await?;
+    let not_found = || HttpError::not_found("geometry", &path.text);
+    let id: GeometryId = path.text.parse().map_err(|_| not_found())?;
+    let (workspace, actor, now) = (token.workspace, caller.actor(), clock::now());
+    let Some(if_match) = IfMatch::parse(&headers) else {
+        api.store.delete_geometry(workspace, actor, id, now).await?;
+        return Ok(StatusCode::NO_CONTENT.into_response());
+    };
+    let layer = api.store.geometry(workspace, id).await?.ok_or_else(not_found)?.0.id;
+    let is_current = move |layer: &Layer, feature: &LayerFeature| {
+        let mut body = Vec::new();
+        write_feature(feature, layer.id, &mut body).is_ok() && if_match.matches(&body)
+    };
+    let write = FeatureWrite {
+        workspace,
+        actor,
+        now,
+        layer,
+        operation: FeatureOperation::Delete(id),
+        precondition: Some(FeaturePrecondition::new(is_current)),
+        request: None,
+    };
+    api.store.write_feature(write).await.map_err(|error| {
+        // Between the two reads, the geometry may have been deleted.
+        let (resource, key) = ("geometry", id.to_string());
+        match error.domain_error() {
+            Some(DomainError::NotFound { .. }) => not_found(),
+            Some(DomainError::PreconditionFailed { .. }) => {
+                groma_store::Error::from(DomainError::PreconditionFailed { resource, key }).into()
+            }
+            _ => error.into(),
+        }
+    })?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
@@ -130,7 +170,7 @@ async fn parse_feature_query(
     api: &ApiState,
     workspace: WorkspaceId,
     query: &str,
-) -> Result<FeatureQuery, HttpError> {
+) -> Result<(FeatureQuery, String), HttpError> {
     let names = ["limit", "cursor", "bbox", "folder", "assignment", "updatedSince"];
     let [limit, cursor, bbox, folder, assignment, updated_since] =
         parse_query(query, names).map_err(|problem| HttpError::bad_parameter(&problem))?;
@@ -139,28 +179,47 @@ async fn parse_feature_query(
     let limit = match limit {
         None => DEFAULT_LIMIT,
         Some(text) => {
-            let limit = text.parse().ok().filter(|limit| (1..=MAX_LIMIT).contains(limit));
+            let is_digits = text.bytes().all(|byte| byte.is_ascii_digit());
+            let limit = text.parse().ok();
+            let limit = limit.filter(|limit| is_digits && (1..=MAX_LIMIT).contains(limit));
             let message = || format!("must be a whole number from 1 to {MAX_LIMIT}");
             limit.ok_or_else(|| invalid("limit", message()))?
         }
-    };
-    let after = match cursor.as_deref() {
-        None | Some("") => 0,
-        Some(text) => text.parse().map_err(|_| {
-            invalid("cursor", "must come from the link to the next page".to_owned())
-        })?,
     };
     let updated_since = updated_since.map(|text| {
         let message = || "must be a time such as 2026-01-31T12:00:00Z".to_owned();
         Timestamp::parse(&text).map_err(|_| invalid("updatedSince", message()))
     });
-    Ok(FeatureQuery {
-        after,
+    let query = FeatureQuery {
+        after: 0,
         limit,
         bbox: bbox.map(|text| parse_bbox(&text)).transpose()?,
         folder: find_record(api, workspace, Kind::Folder, folder.as_deref()).await?,
         assignment: find_record(api, workspace, Kind::Assignment, assignment.as_deref()).await?,
         updated_since: updated_since.transpose()?,
+    };
+    Ok((query, cursor.unwrap_or_default()))
+}
+
+/// The cursor after a position: it is valid only for its layer.
+fn encode_cursor(layer: LayerId, position: u64) -> String {
+    let mut bytes = layer.0.as_bytes().to_vec();
+    bytes.extend(position.to_be_bytes());
+    BASE64_URL_SAFE_NO_PAD.encode(bytes)
+}
+
+/// The position of a cursor; the beginning if it is empty.
+fn decode_cursor(layer: LayerId, cursor: &str) -> Result<u64, HttpError> {
+    if cursor.is_empty() {
+        return Ok(0);
+    }
+    let bytes = BASE64_URL_SAFE_NO_PAD.decode(cursor).unwrap_or_default();
+    let position = bytes.strip_prefix(layer.0.as_bytes()).and_then(|rest| rest.try_into().ok());
+    // Positions fit into the integers of both engines.
+    let position = position.map(u64::from_be_bytes).filter(|p| i64::try_from(*p).is_ok());
+    position.ok_or_else(|| {
+        let message = "is not from this layer; to start over, send an empty cursor";
+        HttpError::bad_parameter(&FieldError::new("cursor", message))
     })
 }
 
@@ -184,10 +243,10 @@ pub(super) fn parse_bbox(text: &str) -> Result<Bbox, HttpError> {
 }
 
 /// The link to the next page: the same query with another cursor.
-fn next_link(url: &str, query: &str, next: u64) -> Result<HeaderValue, HttpError> {
+fn next_link(url: &str, query: &str, next: &str) -> Result<HeaderValue, HttpError> {
     let mut pairs = form_urlencoded::Serializer::new(String::new());
     let others = form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| name != "cursor");
-    pairs.extend_pairs(others).append_pair("cursor", &next.to_string());
+    pairs.extend_pairs(others).append_pair("cursor", next);
     let link = format!("<{url}?{}>; rel=\"next\"", pairs.finish());
     HeaderValue::try_from(link).map_err(|error| HttpError::internal(error.to_string()))
 }

@@ -1,5 +1,6 @@
 //! The OpenAPI document, generated from the list of routes and completed with what they share.
 
+mod examples;
 mod lists;
 mod webhooks;
 mod writes;
@@ -79,8 +80,12 @@ pub(crate) fn document(settings: &Settings) -> Value {
     }
     writes::add_schemas(&mut components["schemas"]);
     webhooks::add_request_schemas(&mut components["schemas"]);
+    let (schemas, responses) =
+        (document["components"]["schemas"].clone(), examples::of_responses());
     for (path, method, scope, is_geo) in routes {
-        complete_operation(&mut document["paths"][&path][method], method, &path, scope);
+        let operation = &mut document["paths"][&path][method];
+        complete_operation(operation, method, &path, scope);
+        examples::add(operation, (method, &path), &schemas, &responses);
         if is_geo {
             document["paths"][&path]["servers"] =
                 json!([{ "url": settings.server.geo_public_url(), "description": "Geo API" }]);
@@ -158,6 +163,7 @@ fn complete_operation(operation: &mut Value, method: &str, path: &str, scope: Op
     }
     if method == "delete" && path.contains("/geometries/") {
         add("409", "LayerLocked");
+        add("412", "PreconditionFailed");
     }
     add("429", "TooManyRequests");
     add("500", "InternalServerError");
@@ -173,7 +179,11 @@ fn parameters(method: &str, path: &str) -> Value {
     }
     let write = writes::route(method, path);
     let names: &[&str] = if path.contains("{key}") {
-        let shared = write.map_or(&[][..], |(write, resource)| writes::parameters(write, resource));
+        let shared = match write {
+            Some((write, resource)) => writes::parameters(write, resource),
+            None if method == "delete" => &["ifMatch"],
+            None => &[],
+        };
         let shared = shared.iter().map(|name| reference("parameters", name));
         return std::iter::once(key_parameter(path)).chain(shared).collect();
     } else if let Some((write, resource)) = write {
@@ -234,7 +244,17 @@ fn complete_success(operation: &mut Value, method: &str, path: &str) {
 
 /// Whether a route returns an envelope.
 fn is_list(path: &str) -> bool {
-    let lists = ["folders", "assignments", "expenses", "budgets", "statuses", "layers", "members"];
+    let lists = [
+        "folders",
+        "assignments",
+        "expenses",
+        "budgets",
+        "statuses",
+        "layers",
+        "members",
+        "endpoints",
+        "deliveries",
+    ];
     path.rsplit('/').next().is_some_and(|name| lists.contains(&name))
 }
 

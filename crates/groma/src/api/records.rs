@@ -13,5 +13,5 @@ pub(super) use bulk::*;
 pub(super) use filters::{filters, sort_columns};
 use problems::rejection;
 pub(super) use read::*;
-pub(super) use request::{JsonRequest, Received, execute, precondition, receive, require_role};
+pub(super) use request::{JsonRequest, execute, precondition, receive_nothing, require_role};
 pub(super) use write::*;

@@ -161,7 +161,7 @@ pub(crate) fn focus_first(fields: &mut [Field]) {
 
 /// Whether a problem belongs to a field: `statusId` to `status`, `amount` to `unitAmount`.
 fn is_about(problem: &str, field: &str) -> bool {
-    let name = problem.split('.').next().unwrap_or(problem);
+    let name = problem.split(['.', '/']).next().unwrap_or(problem);
     field == name
         || field == name.strip_suffix("Id").unwrap_or(name)
         || (name == "amount" && field == "unitAmount")

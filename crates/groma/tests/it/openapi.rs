@@ -69,6 +69,15 @@ fn document_lists_the_responses_of_every_operation() {
                 None => parameter["name"].as_str().unwrap(),
             })
             .collect();
+        for content in [&operation["requestBody"], &operation["responses"]["200"]]
+            .iter()
+            .filter_map(|body| body["content"].as_object())
+            .flatten()
+        {
+            let (media_type, content) = content;
+            let has_example = !content["example"].is_null();
+            assert_eq!(has_example, !media_type.contains("vector-tile"), "{method} {path}");
+        }
         let expected = expected_parameters(path, method);
         match expected.ends_with(&["term"]) {
             // Lists of records have filters too.
@@ -121,7 +130,7 @@ fn expected_statuses(path: &str, method: &str) -> Vec<&'static str> {
         expected.push("409");
     }
     let is_create = method == "post" && !path.ends_with("archive") && !path.ends_with("/bulk");
-    if is_write(path, method) && !is_create {
+    if (is_write(path, method) && !is_create) || is_geometry {
         expected.push("412");
     }
     if path.ends_with("/bulk") {
@@ -156,7 +165,7 @@ fn expected_parameters(path: &str, method: &str) -> &'static [&'static str] {
         }
         path if method == "post" && path.contains("/webhooks/") => &["key", "idempotencyKey"],
         path if path.ends_with("/deliveries") => {
-            &["key", "page", "limit", "deliveryStatus", "event"]
+            &["key", "page", "listCursor", "limit", "deliveryStatus", "event"]
         }
         path if path.ends_with("/deliveries/{id}") => &["key", "id"],
         _ if method == "post" => &["intoLayer", "folder", "assignment", "idempotencyKey"],
@@ -166,6 +175,7 @@ fn expected_parameters(path: &str, method: &str) -> &'static [&'static str] {
         path if path.contains("/features/") => &["layer", "feature"],
         path if path.contains("/mvt/") => &["layer", "z", "x", "y"],
         path if path.contains("{id}") => &["layer"],
+        path if method == "delete" && path.contains("/geometries/") => &["key", "ifMatch"],
         path if path.ends_with("{key}") => &["key"],
         path if path.ends_with("/me") => &[],
         path if path.ends_with("/changes") => &["after", "kinds", "changeLimit", "wait"],
@@ -278,7 +288,7 @@ fn documentation_page_shows_every_operation_schema_and_event() {
     );
     let document: Value = serde_json::from_str(&printed()).unwrap();
     for (path, item) in document["paths"].as_object().unwrap() {
-        for method in ["get", "post", "delete"] {
+        for method in ["get", "post", "patch", "delete"] {
             let Some(operation) = item.get(method) else { continue };
             let id = operation["operationId"].as_str().unwrap();
             let article = html.split(&format!("<article id=\"{id}\"")).nth(1).unwrap();
@@ -286,6 +296,13 @@ fn documentation_page_shows_every_operation_schema_and_event() {
             assert!(article.contains(&format!("<code>{path}</code>")), "{id}");
             assert!(article.contains(&format!("{}</b>", method.to_uppercase())), "{id}");
             assert!(article.contains("curl ") && article.contains("Bearer $TOKEN"), "{id}");
+            // curl sends a GET, or a POST with a body, unless it is told otherwise.
+            let has_body = operation["requestBody"].is_object();
+            let is_implied = method == if has_body { "post" } else { "get" };
+            let option = format!("-X {}", method.to_uppercase());
+            assert_eq!(article.contains(&option), !is_implied, "{id}");
+            let shows_response = article.contains("<pre tabindex");
+            assert_eq!(shows_response, method != "delete" && id != "getTile", "{id}");
             let scope = operation["security"][0]["token"][0].as_str();
             assert!(article.contains(scope.unwrap_or("Any token")), "{id}");
             for status in operation["responses"].as_object().unwrap().keys() {

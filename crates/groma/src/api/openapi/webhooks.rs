@@ -168,7 +168,7 @@ impl RouteSchemas {
         let (request, response, parameters) = match (method, route) {
             ("get", "") => (None, None, &["page", "listCursor", "limit", "term"][..]),
             ("get", "/{key}/deliveries") => {
-                (None, None, &["page", "limit", "deliveryStatus", "event"][..])
+                (None, None, &["page", "listCursor", "limit", "deliveryStatus", "event"][..])
             }
             ("get", "/{key}/deliveries/{id}") => (None, Some("WebhookDeliveryWithAttempts"), none),
             ("post", "") => (Some("NewWebhookEndpoint"), Some("CreatedWebhookEndpoint"), post),

@@ -158,11 +158,11 @@ pub(super) fn add_schemas(schemas: &mut Value) {
         "properties": {
             "op": { "type": "string", "enum": ["create", "update", "upsert", "delete", "archive", "unarchive"] },
             "kind": reference("schemas", "Kind"),
-            "key": { "type": "string", "description": "Id or reference; for all but `create` and `upsert`" },
-            "match": { "type": "string", "enum": ["externalId", "reference"], "description": "For `upsert`" },
-            "ifVersion": { "type": "integer", "minimum": 1,
+            "key": { "type": ["string", "null"], "description": "Id or reference; for all but `create` and `upsert`" },
+            "match": { "type": ["string", "null"], "enum": ["externalId", "reference", null], "description": "For `upsert`" },
+            "ifVersion": { "type": ["integer", "null"], "minimum": 1,
                 "description": "The version that the record must have before the request" },
-            "data": { "type": "object", "description": "The fields; for `create`, `update` and `upsert`" },
+            "data": { "type": ["object", "null"], "description": "The fields; for `create`, `update` and `upsert`" },
         },
     });
     schemas["BulkOperations"] = json!({ "type": "array", "maxItems": MAX_OPERATIONS, "items": operation,
@@ -252,8 +252,8 @@ fn person() -> Value {
     json!({ "oneOf": [
         { "type": "string", "format": "email" },
         { "type": "object", "properties": {
-            "id": { "type": "string", "format": "uuid" },
-            "email": { "type": "string", "format": "email" } } },
+            "id": { "type": ["string", "null"], "format": "uuid" },
+            "email": { "type": ["string", "null"], "format": "email" } } },
     ] })
 }
 

@@ -1,8 +1,6 @@
 //! Archiving and restoring folders.
 
-use super::request::{
-    JsonRequest, Received, Written, execute, precondition, receive, require_role,
-};
+use super::request::{JsonRequest, Written, execute, precondition, receive_nothing, require_role};
 use crate::{
     api::{ApiState, params::KeyPath},
     clock,
@@ -44,8 +42,7 @@ async fn set_archived(
     let scope = Scope::WriteFolder;
     require_role(&caller, scope)?;
     let (parts, body) = request.into_parts();
-    // There is nothing to send, but a client may send `{}`.
-    let Received { idempotent, .. } = receive(&api, &caller, &parts, body, 1024, |_| ()).await?;
+    let idempotent = receive_nothing(&api, &caller, &parts, body).await?;
     let key = path.key.ok_or_else(|| HttpError::not_found(Kind::Folder.name(), &path.text))?;
     let precondition = precondition(&parts.headers);
     let operation = Operation { command: command(key, None, archived_at), scope, precondition };

@@ -2,8 +2,8 @@
 
 use super::{
     archive,
-    problems::rejection,
-    request::{Received, effect_name, invalid_body, receive},
+    problems::{detail, rejection},
+    request::{Received, effect_name, invalid_body, receive, reject_if_match},
     write::Match,
 };
 use crate::{
@@ -52,12 +52,17 @@ pub(in crate::api) async fn execute_bulk(
     let (parts, body) = request.into_parts();
     let is_atomic = parse_atomic(parts.uri.query().unwrap_or_default())?;
     body::require_media_type(&parts.headers, &[JSON, NDJSON])?;
+    reject_if_match(&parts.headers)?;
     let is_ndjson = body::require_media_type(&parts.headers, &[NDJSON]).is_ok();
     let now = clock::now();
     let parse = move |bytes: &[u8]| parse_operations(bytes, is_ndjson, now);
     let Received { parsed, idempotent } =
         receive(&api, &caller, &parts, body, MAX_BYTES, parse).await?;
-    let (operations, entries) = split(parsed.map_err(invalid_body)?);
+    let parsed = parsed.map_err(invalid_body)?;
+    if is_atomic {
+        require_scopes(&caller, &parsed)?;
+    }
+    let (operations, entries) = split(parsed);
     if is_atomic {
         reject_invalid(&entries)?;
     }
@@ -98,8 +103,20 @@ fn parse_atomic(query: &str) -> Result<bool, HttpError> {
     }
 }
 
-/// An operation that can be read, with its data; or its problems.
-type ParsedOperation = Result<(Operation, Map<String, Value>), Vec<ErrorDetail>>;
+/// An operation that was read.
+struct ParsedOperation {
+    /// The scope that it needs, if its kind is known.
+    scope: Option<Scope>,
+    /// The command with its data, or its problems.
+    command: Result<(Command, Map<String, Value>), Vec<ErrorDetail>>,
+}
+
+impl ParsedOperation {
+    fn invalid(problems: Vec<ErrorDetail>) -> Self {
+        Self { scope: None, command: Err(problems) }
+    }
+}
+
 /// The data of an operation, to which problems point; or its problems.
 type Entry = Result<Map<String, Value>, Vec<ErrorDetail>>;
 
@@ -118,7 +135,7 @@ fn parse_operations(
         }
         let parse = |line: &[u8]| match json::parse(line) {
             Ok(value) => parse_operation(value, now),
-            Err(errors) => Err(errors.into_iter().map(line_problem).collect()),
+            Err(errors) => ParsedOperation::invalid(errors.into_iter().map(line_problem).collect()),
         };
         return Ok(lines.into_iter().map(parse).collect());
     }
@@ -190,19 +207,22 @@ impl Reader {
         if let Some(found_by) = found_by {
             found_by.require_value(&input, &mut errors);
         }
-        for FieldError { field, violation } in errors.into_vec() {
-            let (pointer, message) = (format!("/data/{field}"), violation.to_string());
-            self.problems.push(ErrorDetail { pointer, message });
+        for error in errors.into_vec() {
+            let ErrorDetail { pointer, message } = detail(error, data);
+            self.problems.push(ErrorDetail { pointer: format!("/data{pointer}"), message });
         }
         Some(input)
     }
 }
 
 fn parse_operation(value: Value, now: Timestamp) -> ParsedOperation {
-    let Value::Object(members) = value else {
+    let Value::Object(mut members) = value else {
         let message = Violation::NotObject.to_string();
-        return Err(vec![ErrorDetail { pointer: String::new(), message }]);
+        let problem = ErrorDetail { pointer: String::new(), message };
+        return ParsedOperation::invalid(vec![problem]);
     };
+    // Many programs write members without a value as null.
+    members.retain(|name, value| !(value.is_null() && MEMBERS.contains(&name.as_str())));
     let mut reader = Reader { members, problems: Vec::new() };
     let op = reader.one_of("op", &OPS.map(|op| (op, op)));
     let kind = match op {
@@ -226,16 +246,17 @@ fn parse_operation(value: Value, now: Timestamp) -> ParsedOperation {
             reader.problem(&name, &Violation::Other(format!("is not possible with {op}")));
         }
     }
-    match (command, kind) {
-        (Some(command), Some(kind)) if reader.problems.is_empty() => {
+    let command = match command {
+        Some(command) if reader.problems.is_empty() => {
             let data = match reader.members.remove("data") {
                 Some(Value::Object(data)) => data,
                 _ => Map::new(),
             };
-            Ok((Operation { command, scope: Scope::write(kind), precondition: None }, data))
+            Ok((command, data))
         }
         _ => Err(reader.problems),
-    }
+    };
+    ParsedOperation { scope: kind.map(Scope::write), command }
 }
 
 /// The command of an operation; `None` if it has problems.
@@ -271,13 +292,27 @@ fn command(
 
 fn split(parsed: Vec<ParsedOperation>) -> (Vec<Operation>, Vec<Entry>) {
     let mut operations = Vec::with_capacity(parsed.len());
-    let entries = parsed.into_iter().map(|parsed| {
-        let (operation, data) = parsed?;
-        operations.push(operation);
+    let entries = parsed.into_iter().map(|ParsedOperation { scope, command }| {
+        let (command, data) = command?;
+        operations.extend(scope.map(|scope| Operation { command, scope, precondition: None }));
         Ok(data)
     });
     let entries = entries.collect();
     (operations, entries)
+}
+
+/// Rejects a request if the token lacks the scope of one of its operations, also of one that is invalid.
+fn require_scopes(caller: &Caller, parsed: &[ParsedOperation]) -> Result<(), HttpError> {
+    let missing = parsed.iter().enumerate().find_map(|(index, operation)| {
+        let scope = operation.scope.filter(|scope| !caller.token.scopes.contains(*scope))?;
+        Some((index, DomainError::MissingScope(scope)))
+    });
+    match missing {
+        Some((index, error)) => {
+            Err(HttpError::forbidden(error.to_string()).within(&format!("/{index}")))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Rejects a request if one of its operations cannot be read.

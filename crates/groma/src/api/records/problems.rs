@@ -41,7 +41,8 @@ fn is_conflict(violation: &Violation) -> bool {
     )
 }
 
-fn detail(problem: FieldError, body: &Map<String, Value>) -> ErrorDetail {
+/// A problem with a pointer to the field that the client sent: a link can be given under two names.
+pub(super) fn detail(problem: FieldError, body: &Map<String, Value>) -> ErrorDetail {
     let FieldError { field, violation } = problem;
     let id_field = format!("{field}Id");
     let is_by_id = !body.contains_key(&field) && body.contains_key(&id_field);

@@ -15,8 +15,8 @@ use axum::{
     response::Response,
 };
 use groma_domain::{
-    FieldErrors, Scope,
-    json::{self, JsonError},
+    FieldErrors, Scope, Violation,
+    json::{self, JsonError, pointer_segment},
 };
 use groma_store::{
     BatchOutcome, Change, IdempotentRequest, Operation, OperationBatch, OperationEffect,
@@ -48,8 +48,8 @@ impl JsonRequest {
         let is_patch = parts.method == Method::PATCH;
         let media_types: &[&str] = if is_patch { &[MERGE_PATCH, JSON] } else { &[JSON] };
         body::require_media_type(&parts.headers, media_types)?;
-        if !is_patch && parts.headers.contains_key(header::IF_MATCH) {
-            return Err(HttpError::bad_request("If-Match is not possible here"));
+        if !is_patch {
+            reject_if_match(&parts.headers)?;
         }
         let Received { parsed, idempotent } =
             receive(api, caller, &parts, body, MAX_BODY_BYTES, json::parse).await?;
@@ -94,6 +94,36 @@ pub(in crate::api) async fn receive<R: Send + 'static>(
     Ok(Received { parsed, idempotent })
 }
 
+/// Receives a POST that has nothing to send: its body can be empty or `{}`.
+pub(in crate::api) async fn receive_nothing(
+    api: &Api,
+    caller: &Caller,
+    parts: &Parts,
+    body: Body,
+) -> Result<Option<IdempotentRequest>, HttpError> {
+    let received = receive(api, caller, parts, body, MAX_BODY_BYTES, parse_nothing).await?;
+    received.parsed.map_err(invalid_body)?;
+    Ok(received.idempotent)
+}
+
+fn parse_nothing(bytes: &[u8]) -> Result<(), Vec<JsonError>> {
+    if bytes.trim_ascii().is_empty() {
+        return Ok(());
+    }
+    let unknown = |name: &String| JsonError {
+        pointer: format!("/{}", pointer_segment(name)),
+        message: Violation::UnknownField.to_string(),
+    };
+    let errors: Vec<_> = match json::parse(bytes)? {
+        Value::Object(fields) => fields.keys().map(unknown).collect(),
+        _ => {
+            let message = "must be empty or an empty JSON object".to_owned();
+            vec![JsonError { pointer: String::new(), message }]
+        }
+    };
+    if errors.is_empty() { Ok(()) } else { Err(errors) }
+}
+
 /// The response to a body that is not the JSON that it should be.
 pub(in crate::api) fn invalid_body(errors: Vec<JsonError>) -> HttpError {
     let detail = |JsonError { pointer, message }: JsonError| {
@@ -109,6 +139,14 @@ pub(in crate::api) fn require_role(caller: &Caller, scope: Scope) -> Result<(), 
     role.require(scope.permission()).map_err(|error| {
         HttpError::forbidden(format!("{error}; the owner of this token has the role {role}"))
     })
+}
+
+/// Rejects an `If-Match` header on a route that cannot honour it.
+pub(in crate::api) fn reject_if_match(headers: &HeaderMap) -> Result<(), HttpError> {
+    match headers.contains_key(header::IF_MATCH) {
+        true => Err(HttpError::bad_request("If-Match is not possible here")),
+        false => Ok(()),
+    }
 }
 
 /// The condition of an `If-Match` header.

@@ -2,7 +2,7 @@
 
 use super::{
     administrator, endpoint_id,
-    manage::{not_json, receive_nothing, webhook_request},
+    manage::{not_json, webhook_request},
     rejection, store_error,
 };
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
         ApiState,
         envelope::Envelope,
         params::{DeliveryPath, KeyPath, ListQuery, parse_query},
-        records::JsonRequest,
+        records::{JsonRequest, receive_nothing},
     },
     clock,
     http::{HttpError, ResponseOptions},
@@ -151,7 +151,8 @@ pub(in crate::api) async fn redeliver_webhook_delivery(
     request: Request,
 ) -> Result<Response, HttpError> {
     administrator(&caller)?;
-    let idempotent = receive_nothing(&api, &caller, request).await?;
+    let (parts, body) = request.into_parts();
+    let idempotent = receive_nothing(&api, &caller, &parts, body).await?;
     let id = find(&api, &caller, &path).await?.delivery.id;
     let sent = api.store.redeliver(webhook_request(&caller, idempotent), id).await;
     match sent.map_err(store_error)? {

@@ -6,10 +6,10 @@ use crate::{
         ApiState,
         envelope::Envelope,
         params::{KeyPath, ListQuery},
-        records::{JsonRequest, Received, precondition, receive},
+        records::{JsonRequest, precondition, receive_nothing},
     },
     clock,
-    http::{HttpError, NO_STORE, ResponseOptions},
+    http::{ErrorDetail, HttpError, NO_STORE, ResponseOptions},
     idempotency::{first_response, replayed_response},
     token_auth::Caller,
 };
@@ -98,7 +98,9 @@ pub(in crate::api) async fn update_webhook_endpoint(
     if input.enabled == Some(true) && input.url.is_none() {
         let url = api.store.endpoint(workspace, id).await?.endpoint.url;
         if !policy.allows_scheme(&url) {
-            return Err(HttpError::conflict(format!("/enabled: {}", Violation::HttpNotAllowed)));
+            let message = Violation::HttpNotAllowed.to_string();
+            let detail = ErrorDetail { pointer: "/enabled".to_owned(), message };
+            return Err(HttpError::conflict_in_body(vec![detail]));
         }
     }
     let change = EndpointChange::Edit { input: Box::new(input), precondition };
@@ -170,23 +172,13 @@ pub(in crate::api) async fn test_webhook_endpoint(
     request: Request,
 ) -> Result<Response, HttpError> {
     administrator(&caller)?;
-    let idempotent = receive_nothing(&api, &caller, request).await?;
+    let (parts, body) = request.into_parts();
+    let idempotent = receive_nothing(&api, &caller, &parts, body).await?;
     let (id, request) = (endpoint_id(&path)?, webhook_request(&caller, idempotent));
     match api.store.test_endpoint(request, id).await.map_err(store_error)? {
         Outcome::First(delivery) => first_response(serde_json::to_vec(&delivery)),
         Outcome::Replayed(response) => replayed_response(response),
     }
-}
-
-/// Receives a request that has nothing to send. Its body can be empty or `{}`.
-pub(super) async fn receive_nothing(
-    api: &ApiState,
-    caller: &Caller,
-    request: Request,
-) -> Result<Option<IdempotentRequest>, HttpError> {
-    let (parts, body) = request.into_parts();
-    let Received { idempotent, .. } = receive(api, caller, &parts, body, 1024, |_| ()).await?;
-    Ok(idempotent)
 }
 
 pub(super) fn webhook_request(

@@ -25,6 +25,8 @@ pub(super) struct Operation {
     pub(super) body: Option<Body>,
     pub(super) replies: Vec<Reply>,
     pub(super) curl: String,
+    /// An example of the response.
+    pub(super) response: Option<String>,
 }
 
 pub(super) struct Parameter {
@@ -105,6 +107,7 @@ impl Operation {
             parameters: parameters.into_iter().map(Parameter::new).collect(),
             body: body.map(|content| Body::new(document, content)),
             replies: replies(document, operation),
+            response: example_response(operation),
         }
     }
 }
@@ -160,6 +163,15 @@ fn replies(document: Document<'_>, operation: &Value) -> Vec<Reply> {
     replies
 }
 
+/// The example of the body of a successful response.
+fn example_response(operation: &Value) -> Option<String> {
+    let content = operation["responses"]["200"]["content"].as_object()?;
+    Some(match content.values().find_map(|content| content.get("example"))? {
+        Value::String(text) => text.trim_end().to_owned(),
+        example => serde_json::to_string_pretty(example).unwrap_or_default(),
+    })
+}
+
 /// The address of an operation with examples for the parameters of its path.
 fn example_url(server: &str, path: &str, parameters: &[&Value]) -> String {
     let mut url = format!("{server}{path}");
@@ -178,10 +190,12 @@ fn example_url(server: &str, path: &str, parameters: &[&Value]) -> String {
 /// A command that calls an operation, for a shell with the token in the variable `TOKEN`.
 fn curl(document: Document<'_>, operation: &Value, method: &str, url: &str) -> String {
     let mut lines = vec!["-H \"Authorization: Bearer $TOKEN\"".to_owned()];
-    if method == "delete" {
-        lines.insert(0, "-X DELETE".to_owned());
-    }
     let content = operation["requestBody"]["content"].as_object();
+    // With a body, curl sends a POST by itself.
+    let implied = if content.is_some() { "post" } else { "get" };
+    if method != implied {
+        lines.insert(0, format!("-X {}", method.to_uppercase()));
+    }
     if let Some((media_type, content)) = content.and_then(|content| content.iter().next()) {
         let example = &document.resolve(&content["schema"])["example"];
         lines.push(format!("-H \"Content-Type: {media_type}\""));

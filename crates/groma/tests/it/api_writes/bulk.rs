@@ -11,6 +11,8 @@ on_both_engines! {
     failed_operations_leave_nothing_behind
     lines_are_accepted_and_returned
     a_thousand_operations_are_accepted_and_no_more
+    members_without_a_value_are_absent
+    operations_that_revert_each_other_change_nothing
     empty_request_changes_nothing
 }
 
@@ -43,7 +45,7 @@ fn operations_are_applied_in_their_order(engine: Engine) {
     ]))
     .ok();
     let expected =
-        ["created", "updated", "unchanged", "updated", "deleted", "created", "unchanged"];
+        ["created", "updated", "unchanged", "updated", "deleted", "updated", "unchanged"];
     assert_eq!(statuses(&response), expected);
     assert_eq!((&response["applied"], &response["failed"]), (&json!(7), &json!(0)));
     let created = server.get("/folders/N", &token).ok();
@@ -69,7 +71,8 @@ fn operations_see_those_before_them(engine: Engine) {
         { "op": "delete", "kind": "folder", "key": "F-000002" },
     ]))
     .ok();
-    assert_eq!(response["applied"], 6);
+    let expected = ["created", "unchanged", "created", "created", "created", "deleted"];
+    assert_eq!(statuses(&response), expected, "each operation has its own result");
     let ids: Vec<_> = (0..2).map(|index| response["results"][index]["id"].clone()).collect();
     assert_eq!(ids[0], ids[1]);
     // A reference that a later operation sets is not generated for an earlier one.
@@ -152,6 +155,37 @@ fn a_thousand_operations_are_accepted_and_no_more(engine: Engine) {
         json!([{ "op": "create", "kind": "folder", "data": { "name": "x".repeat(17 << 20) } }]);
     let response = post(&server, &token, "/bulk", &large);
     response.assert_error(400, "The body is larger than 16777216 bytes");
+}
+
+fn members_without_a_value_are_absent(engine: Engine) {
+    let (server, token) = start(engine);
+    let response = post(
+        &server,
+        &token,
+        "/bulk",
+        &json!([
+            { "op": "create", "kind": "folder", "key": null, "match": null, "ifVersion": null,
+                "data": { "name": "A", "reference": "A" } },
+            { "op": "update", "kind": "folder", "key": "A", "ifVersion": null, "data": { "name": "B" } },
+            { "op": "update", "kind": "folder", "key": "A", "data": { "name": "A" } },
+            { "op": "archive", "kind": "folder", "key": "A", "data": null },
+        ]),
+    );
+    assert_eq!(statuses(&response.ok()), ["created", "updated", "updated", "updated"]);
+    let body = json!([{ "op": "create", "kind": "folder", "data": null, "name": null }]);
+    let mut pointers = post(&server, &token, "/bulk", &body).error_pointers();
+    pointers.sort();
+    assert_eq!(pointers, ["/0/data", "/0/name"]);
+}
+
+fn operations_that_revert_each_other_change_nothing(engine: Engine) {
+    let (server, token) = start(engine);
+    post(&server, &token, "/folders", &json!({ "name": "A", "reference": "A" })).ok();
+    let rename = |name: &str| json!({ "op": "update", "kind": "folder", "key": "A", "data": { "name": name } });
+    let body = json!([rename("B"), rename("A")]);
+    let response = post(&server, &token, "/bulk", &body).ok();
+    assert_eq!(statuses(&response), ["unchanged", "unchanged"]);
+    assert_eq!(response["results"][1]["version"], 1);
 }
 
 fn empty_request_changes_nothing(engine: Engine) {

@@ -1,8 +1,8 @@
 //! Bulk requests that are rejected: the status of the first failed operation, and pointers to all.
 
-use super::{post, start, totals};
+use super::{post, send, start, totals};
 use crate::{on_both_engines, sample_records};
-use groma_testkit::Engine;
+use groma_testkit::{Engine, http::Request};
 use serde_json::{Value, json};
 
 on_both_engines! {
@@ -28,6 +28,10 @@ fn operation_that_cannot_be_read_is_rejected(engine: Engine) {
         (
             json!({ "op": "create", "kind": "folder", "key": "F-1", "data": { "name": "A" } }),
             vec!["/0/key"],
+        ),
+        (
+            json!({ "op": "create", "kind": "budget", "data": { "name": "B", "amount": 1, "folderId": null } }),
+            vec!["/0/data/folderId"],
         ),
         (json!({ "op": "update", "kind": "folder", "data": {} }), vec!["/0/key"]),
         (json!({ "op": "update", "kind": "folder", "key": 7, "data": {} }), vec!["/0/key"]),
@@ -61,6 +65,8 @@ fn operation_that_cannot_be_read_is_rejected(engine: Engine) {
     for body in [json!({}), json!("x"), json!(null)] {
         assert_eq!(post(&server, &token, "/bulk", &body).error_pointers(), [""]);
     }
+    let request = Request::post("/bulk", &token, &json!([])).header("If-Match", "*");
+    send(&server, &request).assert_error(400, "If-Match is not possible here");
 }
 
 fn rejected_operation_decides_the_status(engine: Engine) {
@@ -108,6 +114,14 @@ fn each_operation_needs_its_scope(engine: Engine) {
     let message = "Token missing required scope: WRITE_ASSIGNMENT";
     assert_eq!(response.json()["message"], message);
     assert_eq!(totals(&server, &token), json!([0, 0, 0, 0, 18]));
+    // The scope is checked before the values.
+    let body_with_problems = json!([
+        { "op": "create", "kind": "folder", "data": { "name": 1 } },
+        { "op": "create", "kind": "budget", "data": { "name": 1 } },
+    ]);
+    let response = post(&server, &writer, "/bulk", &body_with_problems);
+    assert_eq!(response.error_pointers_with(403), ["/1"]);
+    assert_eq!(response.json()["message"], "Token missing required scope: WRITE_BUDGET");
     let response = post(&server, &writer, "/bulk?atomic=false", &body).ok();
     assert_eq!(response["results"][1]["error"]["message"], Value::from(message));
     assert_eq!(totals(&server, &token), json!([1, 0, 0, 0, 18]));

@@ -71,6 +71,11 @@ fn records_link_by_key_or_id_and_unknown_people_are_created(engine: Engine) {
     assert_eq!(by_key["assignees"], by_id["assignees"]);
     assert_eq!(by_key["statusId"], by_id["statusId"]);
     assert_eq!(by_key["assignees"][0]["name"], "New crew");
+    // What is null is not given.
+    let email = by_key["assignees"][1]["email"].clone();
+    let sent =
+        json!({ "folder": "A", "assignees": [{ "id": null, "name": null, "email": email }] });
+    assert_eq!(new(sent)["assignees"][0], by_key["assignees"][1]);
     // An id is exact, whatever address comes with it.
     let person = json!({ "id": by_key["assignees"][1]["id"], "email": "moved@example.test" });
     let path = format!("/assignments/{}", text(&by_key, "id"));
@@ -95,6 +100,14 @@ fn folder_is_archived_and_restored_once(engine: Engine) {
     let path = format!("/folders/{}", text(&folder, "id"));
     let sent = json!({ "archivedAt": "2026-01-01T00:00:00.000Z" });
     assert_eq!(patch(&server, &token, &path, &sent).ok(), restored);
+    // There is nothing to send.
+    let archive = format!("{path}/archive");
+    for (body, pointers) in
+        [(json!({ "at": 1, "a/b": 2 }), vec!["/at", "/a~1b"]), (json!([]), vec![""])]
+    {
+        assert_eq!(post(&server, &token, &archive, &body).error_pointers(), pointers, "{body}");
+    }
+    assert_eq!(server.get(&path, &token).ok(), restored);
     let missing = Request::new("POST", &format!("{API}/folders/F-999999/archive")).token(&token);
     send(&server, &missing).assert_error(404, "folder `F-999999` not found");
 }

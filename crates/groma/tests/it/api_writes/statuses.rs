@@ -75,6 +75,10 @@ fn rules_of_statuses_hold(engine: Engine) {
     let body = json!({ "name": "  DELIVERED ", "appliesTo": "folder" });
     let taken = post(&server, &token, "/statuses", &body);
     assert_eq!(taken.error_pointers_with(409), ["/name"]);
+    let body = json!({ "name": "quoted", "appliesTo": "folder", "color": "red" });
+    let mut found = post(&server, &token, "/statuses", &body).error_pointers();
+    found.sort();
+    assert_eq!(found, ["/color", "/name"], "all problems at once");
     let status = before["content"][0].clone();
     let path = format!("/statuses/{}", text(&status, "id"));
     for (body, pointer) in [

@@ -18,6 +18,7 @@ on_both_engines! {
     changes_are_listed_in_the_order_of_their_commits
     documents_equal_those_of_the_api
     changes_tell_who_made_them
+    full_page_without_others_behind_it_is_the_last
     kinds_without_a_scope_are_left_out
     invalid_parameters_are_rejected
     waiting_request_returns_with_the_next_change
@@ -78,6 +79,20 @@ fn changes_tell_who_made_them(engine: Engine) {
     let token_actor = json!({ "type": "token", "id": me["token"]["id"], "name": "test" });
     assert_eq!(changes[0]["actor"], token_actor);
     assert_eq!(changes[1]["actor"], json!({ "type": "system", "id": null, "name": null }));
+}
+
+fn full_page_without_others_behind_it_is_the_last(engine: Engine) {
+    let (server, token) = start(engine);
+    create_folder(&server, &token, "One");
+    create_folder(&server, &token, "Two");
+    // An entry of the audit log that is no change.
+    server.create_token(&["READ_FOLDER"]);
+    let body = page(&server, &token, "limit=2").ok();
+    assert_eq!(body["content"].as_array().unwrap().len(), 2);
+    assert_eq!((&body["more"], &body["next"]), (&json!(false), &body["content"][1]["cursor"]));
+    let rest = page(&server, &token, &format!("after={}", text(&body["next"]))).ok();
+    assert_eq!((&rest["content"], &rest["more"]), (&json!([]), &json!(false)));
+    assert_eq!(page(&server, &token, "limit=1").ok()["more"], true);
 }
 
 fn kinds_without_a_scope_are_left_out(engine: Engine) {

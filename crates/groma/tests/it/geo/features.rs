@@ -9,8 +9,10 @@ on_both_engines! {
     features_are_read_page_by_page
     filters_combine
     invalid_filters_are_rejected
+    cursor_of_another_layer_is_rejected
     feature_is_found_by_id_and_by_its_id_in_tiles
     geometry_is_read_and_deleted_by_id
+    geometry_that_has_changed_is_not_deleted
     viewers_cannot_delete_geometries
     posting_what_was_read_changes_nothing
     posting_a_changed_feature_updates_it
@@ -119,7 +121,9 @@ fn invalid_filters_are_rejected(engine: Engine) {
         "limit=0",
         "limit=1001",
         "limit=ten",
+        "limit=%2B5",
         "cursor=x",
+        "cursor=5",
         "bbox=1,2,3",
         "bbox=1,2,3,x",
         "bbox=0,50,1,49",
@@ -135,6 +139,42 @@ fn invalid_filters_are_rejected(engine: Engine) {
         let message = response.error(400);
         assert!(message.starts_with(name), "{query}: {message}");
     }
+}
+
+fn cursor_of_another_layer_is_rejected(engine: Engine) {
+    let map = Map::open(engine);
+    map.create_layer("Other");
+    map.post("", &points(2));
+    map.post("?layer=other", &points(2));
+    let first = map.get("/layers/submissions/features?limit=1");
+    let cursor = first.header("link").unwrap().split_once("cursor=").unwrap().1;
+    let cursor = cursor.split_once('>').unwrap().0;
+    assert_eq!(found(&map, &format!("cursor={cursor}")), ["1"]);
+    assert_eq!(found(&map, "cursor="), ["0", "1"]);
+    let message = map.get(&format!("/layers/other/features?cursor={cursor}")).error(400);
+    assert!(message.contains("to start over, send an empty cursor"), "{message}");
+}
+
+fn geometry_that_has_changed_is_not_deleted(engine: Engine) {
+    let map = Map::open(engine);
+    let posted = map.post("", &points(1));
+    let id = posted["geometries"][0]["id"].as_str().unwrap();
+    let path = format!("{API}/geometries/{id}");
+    let delete = |if_match: &str| {
+        let request = map.server.geo().request("DELETE", &path).token(&map.token);
+        request.header("If-Match", if_match).send()
+    };
+    let etag = map.get(&format!("/geometries/{id}")).header("etag").unwrap().to_owned();
+    map.post("", &collection(&[feature(json!("0"), point(1.0, 1.0), json!({}))]));
+    for outdated in [etag, "\"x\"".to_owned()] {
+        let message = delete(&outdated).error(412);
+        assert_eq!(message, format!("geometry `{id}` has changed since it was read"));
+    }
+    assert_eq!(map.count(), 1);
+    let etag = map.get(&format!("/geometries/{id}")).header("etag").unwrap().to_owned();
+    assert_eq!(delete(&etag).status, 204);
+    delete("*").error(404);
+    assert_eq!(map.count(), 0);
 }
 
 fn feature_is_found_by_id_and_by_its_id_in_tiles(engine: Engine) {

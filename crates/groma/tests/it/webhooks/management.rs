@@ -190,8 +190,9 @@ fn disabled_endpoint_is_enabled_unless_its_url_is_not_allowed(engine: Engine) {
     server.set_env("GROMA_WEBHOOKS__ALLOW_HTTP", "false");
     server.serve();
     let hooks = Hooks { server: &server, token };
-    let message = hooks.patch(&path, &json!({ "enabled": true })).error(409);
-    assert!(message.contains("does not allow http URLs"), "{message}");
+    let refused = hooks.patch(&path, &json!({ "enabled": true }));
+    assert_eq!(refused.error_pointers_with(409), ["/enabled"]);
+    assert!(refused.error_message(409).contains("does not allow http URLs"), "{refused:?}");
     hooks.patch(&path, &json!({ "enabled": true, "url": URL })).ok();
 }
 
@@ -416,8 +417,8 @@ fn repeated_requests_return_the_first_response(engine: Engine) {
     let hours = |hours: u32| json!({ "overlapHours": hours });
     for (route, body, other) in [
         (format!("{path}/rotate"), hours(1), hours(2)),
-        (format!("{path}/test"), json!({}), json!({ "x": 1 })),
-        (format!("{delivery}/redeliver"), json!({}), json!({ "x": 1 })),
+        (format!("{path}/test"), json!({}), json!("")),
+        (format!("{delivery}/redeliver"), json!({}), json!("")),
         (format!("{path}/redeliver"), since(2020), since(2021)),
     ] {
         let send = |body: &Value| hooks.send("POST", &route, body, Some(("Idempotency-Key", "k")));
@@ -426,8 +427,14 @@ fn repeated_requests_return_the_first_response(engine: Engine) {
         let again = send(&body);
         assert_eq!(again.header("idempotent-replayed"), Some("true"), "{route}");
         assert_eq!(first.ok(), again.ok(), "{route}");
-        let message = send(&other).error(400);
-        assert!(message.starts_with("Idempotency-Key "), "{route}: {message}");
+        if other == json!("") {
+            // There is nothing to send.
+            assert_eq!(send(&other).error_pointers(), [""], "{route}");
+            assert_eq!(send(&json!({ "x": 1 })).error_pointers(), ["/x"], "{route}");
+        } else {
+            let message = send(&other).error(400);
+            assert!(message.starts_with("Idempotency-Key "), "{route}: {message}");
+        }
     }
 }
 
