@@ -1172,9 +1172,9 @@ token-expires-after = Expires after
 token-expires-days = { $days } days
 token-expires-never = Never
 token-expires-invalid = must be 30, 90 or 365 days, or never
-tokens-exceed-limit = { $count ->
-    [one] { $count } token is valid for longer than { $days } days, the longest lifetime of new tokens. It stays valid until it expires or is revoked.
-   *[other] { $count } tokens are valid for longer than { $days } days, the longest lifetime of new tokens. They stay valid until they expire or are revoked.
+tokens-shortened = { $count ->
+    [one] { $count } token was created for longer than { $days } days, the longest lifetime of tokens. It ends by this limit.
+   *[other] { $count } tokens were created for longer than { $days } days, the longest lifetime of tokens. They end by this limit.
 }
 token-exceeds-limit = longer than the limit
 token-already-created = This token was already created. If you did not copy it, revoke it and create a new one.
@@ -1413,7 +1413,7 @@ workspace-title = Workspace
 workspace-currency = Currency
 workspace-currency-hint = Default for new folders
 workspace-max-token-days = Longest lifetime of API tokens, in days
-workspace-max-token-days-hint = Applies to new tokens only; existing tokens that exceed it are marked on the page API tokens. Leave empty for no limit.
+workspace-max-token-days-hint = Counts from the creation of a token. Applies to existing tokens too: older ones stop working when you save. Leave empty for no limit.
 workspace-offered-crs = Reference systems for GIS programs
 workspace-offered-crs-hint = EPSG codes, for example EPSG:2154, EPSG:3948. The OGC API offers them for every layer, besides WGS 84, Web Mercator and the layer’s own.
 workspace-max-token-days-invalid = must be a number from 1 to 36500, or empty

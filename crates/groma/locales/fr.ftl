@@ -1327,9 +1327,9 @@ token-expires-after = Expire après
 token-expires-days = { $days } jours
 token-expires-never = Jamais
 token-expires-invalid = choisissez 30, 90 ou 365 jours, ou jamais
-tokens-exceed-limit = { $count ->
-    [one] { $count } jeton est valable plus de { $days } jours, la durée maximale des nouveaux jetons. Il reste valable jusqu’à son expiration ou sa révocation.
-   *[other] { $count } jetons sont valables plus de { $days } jours, la durée maximale des nouveaux jetons. Ils restent valables jusqu’à leur expiration ou leur révocation.
+tokens-shortened = { $count ->
+    [one] { $count } jeton a été créé pour plus de { $days } jours, la durée maximale des jetons. Il expire selon cette limite.
+   *[other] { $count } jetons ont été créés pour plus de { $days } jours, la durée maximale des jetons. Ils expirent selon cette limite.
 }
 token-exceeds-limit = au-delà de la limite
 token-already-created = Ce jeton a déjà été créé. Si vous ne l’avez pas copié, révoquez-le et créez-en un nouveau.
@@ -1574,7 +1574,7 @@ workspace-title = Espace de travail
 workspace-currency = Devise
 workspace-currency-hint = Par défaut pour les nouveaux dossiers
 workspace-max-token-days = Durée maximale des jetons d’API, en jours
-workspace-max-token-days-hint = S’applique uniquement aux nouveaux jetons ; les jetons existants qui la dépassent sont signalés sur la page Jetons d’API. Laissez vide pour ne pas fixer de limite.
+workspace-max-token-days-hint = Compte à partir de la création du jeton. S’applique aussi aux jetons existants : les plus anciens cessent de fonctionner à l’enregistrement. Laissez vide pour ne pas fixer de limite.
 workspace-offered-crs = Systèmes de référence pour les logiciels SIG
 workspace-offered-crs-hint = Codes EPSG, par exemple EPSG:2154, EPSG:3948. L’API OGC les propose pour chaque couche, en plus de WGS 84, de Web Mercator et du système propre à la couche.
 workspace-max-token-days-invalid = doit être un nombre de 1 à 36500, ou vide

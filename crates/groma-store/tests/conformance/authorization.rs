@@ -69,14 +69,13 @@ async fn new_token(workspace: &TestWorkspace) -> TokenId {
         scopes: [Scope::ManageWebhook].into_iter().collect::<Scopes>(),
         expires_at: Some(workspace.now().plus_millis(HOUR)),
         is_read_only: false,
-        max_days: None,
         notice: None,
     };
     workspace.store.create_token(new_token, Actor::Operator, workspace.tick()).await.unwrap()
 }
 
 fn actor_of(token: TokenId) -> Actor {
-    Actor::Token { token, scope: Some(Scope::ManageWebhook) }
+    Actor::Token { token, ends_at: None, scope: Some(Scope::ManageWebhook) }
 }
 
 /// Makes one change of every kind as an actor. The last one deletes the workspace.
@@ -154,7 +153,6 @@ async fn try_all(
         scopes: Scopes::default(),
         expires_at: None,
         is_read_only: false,
-        max_days: None,
         notice: None,
     };
     record("token", store.create_token(new_token, actor, now).await.map(drop));
@@ -230,7 +228,7 @@ async fn expired_token_is_rejected(fixture: Fixture) {
 async fn token_without_the_scope_is_rejected(fixture: Fixture) {
     with_layer(&fixture).await;
     let token = new_token(&fixture).await;
-    let actor = Actor::Token { token, scope: Some(Scope::ReadFolder) };
+    let actor = Actor::Token { token, ends_at: None, scope: Some(Scope::ReadFolder) };
     let missing = DomainError::MissingScope(Scope::ReadFolder);
     assert_rejected(&fixture, actor, fixture.tick(), &missing).await;
 }

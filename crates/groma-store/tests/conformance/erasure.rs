@@ -146,7 +146,6 @@ async fn fill(workspace: &TestWorkspace) -> (PersonId, UserId) {
         scopes: Scopes::default(),
         expires_at: None,
         is_read_only: false,
-        max_days: None,
         notice: None,
     };
     store.create_token(token, member, workspace.tick()).await.unwrap();
