@@ -1085,6 +1085,20 @@ security-log-address = Address
 security-log-details = Details
 security-log-stranger = Unknown
 security-log-former-member = Former member
+security-log-token = with the token “{ $name }”
+security-log-second-factor = { $state ->
+    [required] second factor required
+   *[optional] second factor optional
+}
+security-log-reason = { $reason ->
+    [disabled] account disabled
+    [providerFailed] rejected by the identity provider
+    [notConnected] account not connected
+    [emailNotVerified] email address not verified
+    [notInvited] no invitation
+    [invitationInvalid] invitation not valid
+   *[other] { $reason }
+}
 security-log-action = { $action ->
     [login-succeeded] Logged in
     [login-failed] Login failed
@@ -1104,6 +1118,7 @@ security-log-action = { $action ->
     [session-othersEnded] All other sessions ended
     [session-allEnded] All sessions ended
     [password-changed] Password changed
+    [password-changeFailed] Wrong password when changing it
     [password-reset] Password reset
     [user-disabled] Account disabled
     [user-enabled] Account enabled
@@ -1125,6 +1140,7 @@ security-log-action = { $action ->
     [webhook-disabled] Webhook endpoint disabled
     [webhook-gaveUp] Webhook endpoint disabled after failures
     [webhook-secretRotated] Webhook secret rotated
+    [webhook-rekeyed] Encryption key changed
     [webhook-deleted] Webhook endpoint deleted
     [export-created] Data exported
     [backup-started] Backup started
@@ -1176,7 +1192,7 @@ tokens-shortened = { $count ->
     [one] { $count } token was created for longer than { $days } days, the longest lifetime of tokens. It ends by this limit.
    *[other] { $count } tokens were created for longer than { $days } days, the longest lifetime of tokens. They end by this limit.
 }
-token-exceeds-limit = longer than the limit
+token-shortened = by the longest lifetime
 token-already-created = This token was already created. If you did not copy it, revoke it and create a new one.
 token-revoke-title = Revoke “{ $name }”
 token-revoke-text = Requests with this token will fail immediately. A revoked token cannot be restored; create a new one instead.

@@ -1240,6 +1240,20 @@ security-log-address = Adresse
 security-log-details = Détails
 security-log-stranger = Inconnu
 security-log-former-member = Ancien membre
+security-log-token = avec le jeton « { $name } »
+security-log-second-factor = { $state ->
+    [required] second facteur obligatoire
+   *[optional] second facteur facultatif
+}
+security-log-reason = { $reason ->
+    [disabled] compte désactivé
+    [providerFailed] refusé par le fournisseur d’identité
+    [notConnected] compte non associé
+    [emailNotVerified] adresse e-mail non vérifiée
+    [notInvited] aucune invitation
+    [invitationInvalid] invitation non valable
+   *[other] { $reason }
+}
 security-log-action = { $action ->
     [login-succeeded] Connexion
     [login-failed] Échec de connexion
@@ -1259,6 +1273,7 @@ security-log-action = { $action ->
     [session-othersEnded] Toutes les autres sessions terminées
     [session-allEnded] Toutes les sessions terminées
     [password-changed] Mot de passe modifié
+    [password-changeFailed] Mot de passe erroné lors de sa modification
     [password-reset] Mot de passe réinitialisé
     [user-disabled] Compte désactivé
     [user-enabled] Compte réactivé
@@ -1280,6 +1295,7 @@ security-log-action = { $action ->
     [webhook-disabled] Point de terminaison désactivé
     [webhook-gaveUp] Point de terminaison désactivé après des échecs
     [webhook-secretRotated] Secret du webhook renouvelé
+    [webhook-rekeyed] Clé de chiffrement remplacée
     [webhook-deleted] Point de terminaison supprimé
     [export-created] Données exportées
     [backup-started] Sauvegarde commencée
@@ -1331,7 +1347,7 @@ tokens-shortened = { $count ->
     [one] { $count } jeton a été créé pour plus de { $days } jours, la durée maximale des jetons. Il expire selon cette limite.
    *[other] { $count } jetons ont été créés pour plus de { $days } jours, la durée maximale des jetons. Ils expirent selon cette limite.
 }
-token-exceeds-limit = au-delà de la limite
+token-shortened = par la durée maximale
 token-already-created = Ce jeton a déjà été créé. Si vous ne l’avez pas copié, révoquez-le et créez-en un nouveau.
 token-revoke-title = Révoquer « { $name } »
 token-revoke-text = Les requêtes avec ce jeton échoueront immédiatement. Un jeton révoqué ne peut pas être rétabli ; créez-en un nouveau.

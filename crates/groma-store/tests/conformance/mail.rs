@@ -239,6 +239,7 @@ async fn reset_link_works_once_and_ends_sessions_and_tokens(fixture: Fixture) {
         password_hash: format!("hash {number}"),
         revoke_tokens,
         notice: mail(OWNER, MailKind::Notice),
+        address: "192.0.2.1".to_owned(),
     };
     let found = async |number: u8, purpose| {
         let hash = Secret::new([number; 32]).hash();
