@@ -137,7 +137,6 @@ pub(crate) async fn tokens(
             scopes: Scope::ALL.into_iter().collect(),
             expires_at: None,
             is_read_only: false,
-            max_days: None,
             notice: None,
         };
         store.create_token(new, Actor::Operator, now()).await?;

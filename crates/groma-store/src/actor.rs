@@ -2,7 +2,7 @@
 
 use crate::Result;
 use groma_domain::{
-    DomainError, Permission, PersonId, Role, Scope, SessionId, TokenId, scope::Scopes,
+    DomainError, Permission, PersonId, Role, Scope, SessionId, Timestamp, TokenId, scope::Scopes,
 };
 
 /// Who asks for a change. The transaction of the change reads their rights again
@@ -19,6 +19,9 @@ pub enum Actor {
     Token {
         /// The token.
         token: TokenId,
+        /// When it ends, by the limits of when the request was authenticated. The transaction only reads
+        /// those of the workspace again.
+        ends_at: Option<Timestamp>,
         /// The scope that the request requires.
         scope: Option<Scope>,
     },

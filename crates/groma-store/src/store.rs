@@ -108,6 +108,19 @@ impl Store {
         }
     }
 
+    /// Ends all tokens this many days after they were created. Tokens, and commands that show or create
+    /// them, follow it from now on.
+    pub fn limit_tokens(&self, max_days: u32) {
+        self.authentication.limit_tokens(max_days);
+    }
+
+    /// How many days tokens of a workspace are valid at most, by its own limit and that of the installation.
+    pub async fn token_limit(&self, workspace: WorkspaceId) -> Result<Option<u32>> {
+        let of_workspace = self.workspaces.max_token_days(workspace).await?;
+        let of_installation = self.authentication.max_token_days();
+        Ok([of_workspace, of_installation].into_iter().flatten().min())
+    }
+
     /// Whether the engine is SQLite, whose single writer applies changes in the order of arrival.
     #[must_use]
     pub fn is_sqlite(&self) -> bool {
@@ -286,7 +299,7 @@ impl Store {
             pub async fn find_workspace(&self, filter: &WorkspaceFilter) -> Result<Workspace>;
             /// Whether only sessions with a second factor may use a workspace.
             pub async fn requires_second_factor(&self, workspace: WorkspaceId) -> Result<bool>;
-            /// How many days new tokens of a workspace are valid at most; `None` for no limit.
+            /// How many days tokens of a workspace are valid at most by its own limit; `None` for no limit.
             pub async fn max_token_days(&self, workspace: WorkspaceId) -> Result<Option<u32>>;
             /// The reference systems that the OGC API offers for every collection of a workspace.
             pub async fn offered_crs(&self, workspace: WorkspaceId) -> Result<OfferedCrs>;
@@ -437,7 +450,7 @@ impl Store {
             pub async fn change_workspace(&self, workspace: WorkspaceId, actor: Actor, name: WorkspaceName, currency: Currency, now: Timestamp) -> Result<Workspace>;
             /// Sets whether only sessions with a second factor may use a workspace.
             pub async fn require_second_factor(&self, workspace: WorkspaceId, actor: Actor, required: bool, now: Timestamp) -> Result<()>;
-            /// Sets how many days new tokens of a workspace are valid at most; `None` for no limit.
+            /// Sets how many days tokens of a workspace are valid at most, existing ones too; `None` for no limit.
             pub async fn set_max_token_days(&self, workspace: WorkspaceId, actor: Actor, days: Option<u32>, now: Timestamp) -> Result<()>;
             /// Sets the reference systems that the OGC API offers for every collection of a workspace.
             pub async fn set_offered_crs(&self, workspace: WorkspaceId, actor: Actor, crs: OfferedCrs, now: Timestamp) -> Result<()>;

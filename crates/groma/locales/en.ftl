@@ -1085,6 +1085,20 @@ security-log-address = Address
 security-log-details = Details
 security-log-stranger = Unknown
 security-log-former-member = Former member
+security-log-token = with the token “{ $name }”
+security-log-second-factor = { $state ->
+    [required] second factor required
+   *[optional] second factor optional
+}
+security-log-reason = { $reason ->
+    [disabled] account disabled
+    [providerFailed] rejected by the identity provider
+    [notConnected] account not connected
+    [emailNotVerified] email address not verified
+    [notInvited] no invitation
+    [invitationInvalid] invitation not valid
+   *[other] { $reason }
+}
 security-log-action = { $action ->
     [login-succeeded] Logged in
     [login-failed] Login failed
@@ -1104,6 +1118,7 @@ security-log-action = { $action ->
     [session-othersEnded] All other sessions ended
     [session-allEnded] All sessions ended
     [password-changed] Password changed
+    [password-changeFailed] Wrong password when changing it
     [password-reset] Password reset
     [user-disabled] Account disabled
     [user-enabled] Account enabled
@@ -1125,6 +1140,7 @@ security-log-action = { $action ->
     [webhook-disabled] Webhook endpoint disabled
     [webhook-gaveUp] Webhook endpoint disabled after failures
     [webhook-secretRotated] Webhook secret rotated
+    [webhook-rekeyed] Encryption key changed
     [webhook-deleted] Webhook endpoint deleted
     [export-created] Data exported
     [backup-started] Backup started
@@ -1172,11 +1188,11 @@ token-expires-after = Expires after
 token-expires-days = { $days } days
 token-expires-never = Never
 token-expires-invalid = must be 30, 90 or 365 days, or never
-tokens-exceed-limit = { $count ->
-    [one] { $count } token is valid for longer than { $days } days, the longest lifetime of new tokens. It stays valid until it expires or is revoked.
-   *[other] { $count } tokens are valid for longer than { $days } days, the longest lifetime of new tokens. They stay valid until they expire or are revoked.
+tokens-shortened = { $count ->
+    [one] { $count } token was created for longer than { $days } days, the longest lifetime of tokens. It ends by this limit.
+   *[other] { $count } tokens were created for longer than { $days } days, the longest lifetime of tokens. They end by this limit.
 }
-token-exceeds-limit = longer than the limit
+token-shortened = by the longest lifetime
 token-already-created = This token was already created. If you did not copy it, revoke it and create a new one.
 token-revoke-title = Revoke “{ $name }”
 token-revoke-text = Requests with this token will fail immediately. A revoked token cannot be restored; create a new one instead.
@@ -1413,7 +1429,7 @@ workspace-title = Workspace
 workspace-currency = Currency
 workspace-currency-hint = Default for new folders
 workspace-max-token-days = Longest lifetime of API tokens, in days
-workspace-max-token-days-hint = Applies to new tokens only; existing tokens that exceed it are marked on the page API tokens. Leave empty for no limit.
+workspace-max-token-days-hint = Counts from the creation of a token. Applies to existing tokens too: older ones stop working when you save. Leave empty for no limit.
 workspace-offered-crs = Reference systems for GIS programs
 workspace-offered-crs-hint = EPSG codes, for example EPSG:2154, EPSG:3948. The OGC API offers them for every layer, besides WGS 84, Web Mercator and the layer’s own.
 workspace-max-token-days-invalid = must be a number from 1 to 36500, or empty

@@ -1240,6 +1240,20 @@ security-log-address = Adresse
 security-log-details = Détails
 security-log-stranger = Inconnu
 security-log-former-member = Ancien membre
+security-log-token = avec le jeton « { $name } »
+security-log-second-factor = { $state ->
+    [required] second facteur obligatoire
+   *[optional] second facteur facultatif
+}
+security-log-reason = { $reason ->
+    [disabled] compte désactivé
+    [providerFailed] refusé par le fournisseur d’identité
+    [notConnected] compte non associé
+    [emailNotVerified] adresse e-mail non vérifiée
+    [notInvited] aucune invitation
+    [invitationInvalid] invitation non valable
+   *[other] { $reason }
+}
 security-log-action = { $action ->
     [login-succeeded] Connexion
     [login-failed] Échec de connexion
@@ -1259,6 +1273,7 @@ security-log-action = { $action ->
     [session-othersEnded] Toutes les autres sessions terminées
     [session-allEnded] Toutes les sessions terminées
     [password-changed] Mot de passe modifié
+    [password-changeFailed] Mot de passe erroné lors de sa modification
     [password-reset] Mot de passe réinitialisé
     [user-disabled] Compte désactivé
     [user-enabled] Compte réactivé
@@ -1280,6 +1295,7 @@ security-log-action = { $action ->
     [webhook-disabled] Point de terminaison désactivé
     [webhook-gaveUp] Point de terminaison désactivé après des échecs
     [webhook-secretRotated] Secret du webhook renouvelé
+    [webhook-rekeyed] Clé de chiffrement remplacée
     [webhook-deleted] Point de terminaison supprimé
     [export-created] Données exportées
     [backup-started] Sauvegarde commencée
@@ -1327,11 +1343,11 @@ token-expires-after = Expire après
 token-expires-days = { $days } jours
 token-expires-never = Jamais
 token-expires-invalid = choisissez 30, 90 ou 365 jours, ou jamais
-tokens-exceed-limit = { $count ->
-    [one] { $count } jeton est valable plus de { $days } jours, la durée maximale des nouveaux jetons. Il reste valable jusqu’à son expiration ou sa révocation.
-   *[other] { $count } jetons sont valables plus de { $days } jours, la durée maximale des nouveaux jetons. Ils restent valables jusqu’à leur expiration ou leur révocation.
+tokens-shortened = { $count ->
+    [one] { $count } jeton a été créé pour plus de { $days } jours, la durée maximale des jetons. Il expire selon cette limite.
+   *[other] { $count } jetons ont été créés pour plus de { $days } jours, la durée maximale des jetons. Ils expirent selon cette limite.
 }
-token-exceeds-limit = au-delà de la limite
+token-shortened = par la durée maximale
 token-already-created = Ce jeton a déjà été créé. Si vous ne l’avez pas copié, révoquez-le et créez-en un nouveau.
 token-revoke-title = Révoquer « { $name } »
 token-revoke-text = Les requêtes avec ce jeton échoueront immédiatement. Un jeton révoqué ne peut pas être rétabli ; créez-en un nouveau.
@@ -1574,7 +1590,7 @@ workspace-title = Espace de travail
 workspace-currency = Devise
 workspace-currency-hint = Par défaut pour les nouveaux dossiers
 workspace-max-token-days = Durée maximale des jetons d’API, en jours
-workspace-max-token-days-hint = S’applique uniquement aux nouveaux jetons ; les jetons existants qui la dépassent sont signalés sur la page Jetons d’API. Laissez vide pour ne pas fixer de limite.
+workspace-max-token-days-hint = Compte à partir de la création du jeton. S’applique aussi aux jetons existants : les plus anciens cessent de fonctionner à l’enregistrement. Laissez vide pour ne pas fixer de limite.
 workspace-offered-crs = Systèmes de référence pour les logiciels SIG
 workspace-offered-crs-hint = Codes EPSG, par exemple EPSG:2154, EPSG:3948. L’API OGC les propose pour chaque couche, en plus de WGS 84, de Web Mercator et du système propre à la couche.
 workspace-max-token-days-invalid = doit être un nombre de 1 à 36500, ou vide

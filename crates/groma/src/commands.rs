@@ -134,6 +134,9 @@ pub(crate) async fn run(cli: Cli) -> Result<(), CommandError> {
         _ => Store::open_existing(&settings.database).await?,
     };
     store.set_geo_url(settings.server.geo_public_url());
+    if let Some(days) = settings.security.max_token_days {
+        store.limit_tokens(days);
+    }
     // Other commands need no key, and `groma webhook rekey` loads its own.
     let can_create_key = matches!(
         command,

@@ -32,6 +32,11 @@ use tokio::sync::Mutex;
 
 /// How long the configuration and the keys of a provider are used before they are read again.
 const METADATA_LIFETIME: Duration = Duration::from_secs(60 * 60);
+/// How long a provider that failed is not asked again, so that those who wait for it do not wait one after
+/// another.
+const FAILURE_LIFETIME: Duration = Duration::from_secs(5);
+/// How long the login page waits for the address where the session at a provider ends.
+const LOGOUT_TIMEOUT: Duration = Duration::from_secs(2);
 /// How often they are read again because a token is signed with an unknown key.
 const MIN_METADATA_LIFETIME: Duration = Duration::from_secs(60);
 /// The largest response of a provider.
@@ -92,8 +97,11 @@ pub(crate) struct Provider {
     settings: OidcProvider,
     redirect_url: String,
     http: Http,
-    metadata: Mutex<Option<(Instant, ProviderMetadataWithLogout)>>,
+    metadata: Mutex<Option<(Instant, CachedMetadata)>>,
 }
+
+/// The configuration of a provider, or why it could not be read.
+type CachedMetadata = Result<ProviderMetadataWithLogout, String>;
 
 /// A login that was begun: where the browser goes, and what the answer is checked against.
 pub(crate) struct Authorization {
@@ -169,7 +177,7 @@ impl Provider {
         let mut client = self.client(self.metadata(METADATA_LIFETIME).await?)?;
         let request = client
             .exchange_code(AuthorizationCode::new(code.to_owned()))
-            .map_err(|error| self.unusable(&error))?
+            .map_err(|error| self.unusable(chain(&error)))?
             .set_pkce_verifier(PkceCodeVerifier::new(verifier.to_owned()));
         let response = request.request_async(&self.http).await.map_err(|error| rejected(&error))?;
         let token = response.id_token();
@@ -270,7 +278,8 @@ impl Provider {
 
     /// Where a user ends the session at the provider, if it has such a page.
     pub(crate) async fn logout_url(&self, return_to: &str) -> Option<String> {
-        let metadata = self.metadata(METADATA_LIFETIME).await.ok()?;
+        let metadata = tokio::time::timeout(LOGOUT_TIMEOUT, self.metadata(METADATA_LIFETIME));
+        let metadata = metadata.await.ok()?.ok()?;
         let end = metadata.additional_metadata().end_session_endpoint.as_ref()?;
         let mut url = end.url().clone();
         url.query_pairs_mut()
@@ -288,22 +297,30 @@ impl Provider {
     /// The configuration of the provider, not older than `lifetime`.
     async fn metadata(&self, lifetime: Duration) -> Result<ProviderMetadataWithLogout, OidcError> {
         let mut cached = self.metadata.lock().await;
-        if let Some((since, metadata)) = &*cached
-            && since.elapsed() < lifetime
-        {
-            return Ok(metadata.clone());
+        match &*cached {
+            Some((since, Ok(metadata))) if since.elapsed() < lifetime => {
+                return Ok(metadata.clone());
+            }
+            Some((since, Err(reason))) if since.elapsed() < FAILURE_LIFETIME => {
+                return Err(self.unusable(reason.clone()));
+            }
+            _ => {}
         }
-        let issuer = IssuerUrl::new(self.settings.issuer.clone());
-        let issuer = issuer.map_err(|error| self.unusable(&error))?;
-        let read = ProviderMetadataWithLogout::discover_async(issuer, &self.http).await;
-        let metadata = read.map_err(|error| self.unusable(&error))?;
+        let metadata = self.discover().await;
         *cached = Some((Instant::now(), metadata.clone()));
-        Ok(metadata)
+        metadata.map_err(|reason| self.unusable(reason))
+    }
+
+    async fn discover(&self) -> CachedMetadata {
+        let issuer = IssuerUrl::new(self.settings.issuer.clone());
+        let issuer = issuer.map_err(|error| chain(&error))?;
+        let read = ProviderMetadataWithLogout::discover_async(issuer, &self.http).await;
+        read.map_err(|error| chain(&error))
     }
 
     fn client(&self, metadata: ProviderMetadataWithLogout) -> Result<OidcClient, OidcError> {
         let redirect_url = RedirectUrl::new(self.redirect_url.clone());
-        let redirect_url = redirect_url.map_err(|error| self.unusable(&error))?;
+        let redirect_url = redirect_url.map_err(|error| self.unusable(chain(&error)))?;
         let methods = metadata.token_endpoint_auth_methods_supported();
         let takes_basic = methods
             .is_none_or(|methods| methods.contains(&CoreClientAuthMethod::ClientSecretBasic));
@@ -315,12 +332,13 @@ impl Provider {
         Ok(client)
     }
 
-    fn unusable(&self, error: &dyn std::error::Error) -> OidcError {
-        OidcError::Provider { issuer: self.settings.issuer.clone(), reason: chain(error) }
+    fn unusable(&self, reason: String) -> OidcError {
+        OidcError::Provider { issuer: self.settings.issuer.clone(), reason }
     }
 }
 
-async fn find_workspace(
+/// The workspace that users of a provider join.
+pub(crate) async fn find_workspace(
     store: &Store,
     rule: &OidcMembership,
 ) -> groma_store::Result<groma_domain::WorkspaceId> {

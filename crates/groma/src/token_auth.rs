@@ -89,7 +89,8 @@ pub(crate) struct Caller {
 
 impl Caller {
     pub(crate) fn actor(&self) -> Actor {
-        Actor::Token { token: self.token.token, scope: self.scope }
+        let AuthenticatedToken { token, expires_at: ends_at, .. } = *self.token;
+        Actor::Token { token, ends_at, scope: self.scope }
     }
 }
 

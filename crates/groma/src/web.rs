@@ -101,8 +101,6 @@ pub(crate) struct Web {
     /// Whether browsers use https.
     is_secure: bool,
     pub(crate) token_prefix: TokenPrefix,
-    /// How many days tokens are valid at most.
-    pub(crate) max_token_days: Option<u32>,
     /// The identity providers.
     providers: Vec<Provider>,
     /// `None` where browsers offer no passkeys.
@@ -164,7 +162,6 @@ impl Web {
             page_windows: RateWindows::new(settings.limits.pages_per_minute),
             sends_mail: settings.smtp.is_some(),
             token_prefix: settings.service.token_prefix.clone(),
-            max_token_days: settings.security.max_token_days,
             setup_code: new_secret()?,
             setup_link_file: SetupLinkFile::of(&settings.database),
             map_style: settings.map.style.clone(),

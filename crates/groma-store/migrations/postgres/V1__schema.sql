@@ -23,7 +23,7 @@ CREATE TABLE workspaces (
     offered_crs text NOT NULL DEFAULT '',
     -- A JSON list.
     base_maps text NOT NULL DEFAULT '[]',
-    -- How many days new tokens are valid at most; null for no limit.
+    -- How many days tokens are valid at most; null for no limit.
     max_token_days integer,
     -- Whether only sessions with a second factor may use the workspace.
     requires_second_factor boolean NOT NULL DEFAULT FALSE
@@ -286,7 +286,7 @@ CREATE UNLOGGED TABLE rate_windows (
 -- `accepted` of them pass. The window is trimmed and counted under the lock of its row, by the clock of the
 -- database, so it is exact over all replicas.
 CREATE FUNCTION authenticate(
-    token_hash bytea, requests integer, allowed integer, now_millis bigint,
+    token_hash bytea, requests integer, allowed integer, now_millis bigint, max_days bigint,
     OUT token_id uuid, OUT workspace_id uuid, OUT person_id uuid, OUT role text, OUT scopes text,
     OUT expires_at bigint, OUT read_only boolean, OUT accepted integer, OUT used integer,
     OUT reset_micros bigint, OUT counted_at bigint
@@ -296,9 +296,11 @@ DECLARE
     now_micros bigint;
     times bigint[];
 BEGIN
-    SELECT t.id, t.workspace_id, t.person_id, p.role, t.scopes, t.expires_at, t.read_only
+    SELECT t.id, t.workspace_id, t.person_id, p.role, t.scopes,
+           least(t.expires_at, t.created_at + 86400000 * least(w.max_token_days, max_days)), t.read_only
       INTO token_id, workspace_id, person_id, role, scopes, expires_at, read_only
       FROM tokens t JOIN people p ON p.workspace_id = t.workspace_id AND p.id = t.person_id
+      JOIN workspaces w ON w.id = t.workspace_id
      WHERE t.hash = token_hash AND t.revoked_at IS NULL AND p.role IS NOT NULL;
     IF token_id IS NULL OR expires_at <= now_millis OR allowed = 0 THEN
         RETURN;

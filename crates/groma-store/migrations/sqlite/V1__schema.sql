@@ -19,7 +19,7 @@ CREATE TABLE workspaces (
     offered_crs TEXT NOT NULL DEFAULT '',
     -- A JSON list.
     base_maps TEXT NOT NULL DEFAULT '[]',
-    -- How many days new tokens are valid at most; null for no limit.
+    -- How many days tokens are valid at most; null for no limit.
     max_token_days INTEGER,
     -- Whether only sessions with a second factor may use the workspace.
     requires_second_factor INTEGER NOT NULL DEFAULT 0

@@ -59,6 +59,8 @@ pub struct PasswordReset {
     pub revoke_tokens: bool,
     /// The mail that tells the user.
     pub notice: NewMail,
+    /// The address of the client.
+    pub address: String,
 }
 
 /// Operations of a transaction on links.
@@ -166,8 +168,8 @@ struct ResetPassword {
 
 impl ResetPassword {
     async fn run<T: EmailLinkTx>(self, tx: &mut T) -> Result<()> {
-        let Self { reset: PasswordReset { link, password_hash, revoke_tokens, notice }, now } =
-            self;
+        let Self { reset, now } = self;
+        let PasswordReset { link, password_hash, revoke_tokens, notice, address } = reset;
         let purpose = LinkPurpose::ResetPassword;
         let Account { user, email, .. } = account_of(tx, &link, purpose, now).await?;
         if revoke_tokens {
@@ -180,7 +182,8 @@ impl ResetPassword {
         tx.write_user(UserWrite::VerifyEmail { email, at: now }).await?;
         // Whoever knew the old password may have logged in with one of them.
         tx.write_email_link(EmailLinkWrite::ForgetDevices { user }).await?;
-        tx.log_security(NewSecurityEntry::new("password.reset", now).by(user)).await?;
+        let entry = NewSecurityEntry::new("password.reset", now).by(user).from_address(&address);
+        tx.log_security(entry).await?;
         mail::enqueue_notice(tx, Some(notice), now).await
     }
 }

@@ -1,7 +1,8 @@
 //! Erasing people: their name and address are replaced everywhere, and the records stay.
 //!
 //! Records refer to people by id. Names and addresses are also in the documents of the audit log, from which
-//! the bodies of deliveries are made, in mails, invitations and login attempts.
+//! the bodies of deliveries are made, in responses that are kept for requests sent again, in mails, invitations
+//! and login attempts.
 
 mod documents;
 pub(crate) mod postgres;
@@ -18,10 +19,11 @@ use crate::{
     Actor, Result,
     audit_log::NewAuditEntry,
     engine::impl_work,
+    idempotency::IdempotencyKey,
     people::{PeopleWrite, StoredPerson},
     workspaces,
 };
-use documents::{ErasedPart, erase_invitation, erase_person};
+use documents::{ErasedPart, erase_invitation, erase_person, erase_response};
 use groma_domain::{
     DomainError, Email, InvitationId, Permission, Person, PersonId, Timestamp, UserId, Violation,
     WorkspaceId,
@@ -39,10 +41,18 @@ pub(crate) struct EntryDocuments {
     after: Option<String>,
 }
 
+/// A response that is kept with an idempotency key and may contain a name or an address.
+pub(crate) struct KeptResponse {
+    key: IdempotencyKey,
+    response: Vec<u8>,
+}
+
 /// A write that erases something.
 pub(crate) enum ErasureWrite {
     /// Replaces the documents of an entry of the audit log.
     Documents(EntryDocuments),
+    /// Replaces the response that an idempotency key keeps.
+    Response(KeptResponse),
     /// Cancels what is not delivered of the events of these entries, and marks all their deliveries.
     CancelDeliveries { entries: Vec<i64>, at: Timestamp },
     /// Deletes the invitations from a person, which are void, with their mails, and private views.
@@ -61,6 +71,13 @@ pub(crate) trait ErasureTx: UserTx {
         after: i64,
         limit: u32,
     ) -> impl Future<Output = Result<Vec<EntryDocuments>>> + Send;
+
+    /// The responses to requests with an idempotency key that mention a person.
+    fn kept_responses_about(
+        &mut self,
+        workspace: WorkspaceId,
+        person: PersonId,
+    ) -> impl Future<Output = Result<Vec<KeptResponse>>> + Send;
 
     /// The entries of the audit log about invitations: of a workspace, or of all.
     fn invitation_entries(
@@ -205,6 +222,11 @@ impl Erasure {
         tx.write_people(workspace, vec![save, PeopleWrite::IncrementGeneration]).await?;
         tx.write_erasure(workspace, ErasureWrite::DeleteBelongings { person: id }).await?;
         tx.write_erasure(workspace, ErasureWrite::DeleteMails { email }).await?;
+        for mut kept in tx.kept_responses_about(workspace, id).await? {
+            if erase_response(&mut kept.response, &erased) {
+                tx.write_erasure(workspace, ErasureWrite::Response(kept)).await?;
+            }
+        }
         erase_documents(tx, workspace, &erased, now).await
     }
 }

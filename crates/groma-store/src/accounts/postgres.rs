@@ -31,7 +31,7 @@ const DELETE_BATCH: i64 = 5_000;
 pub(crate) mod sql {
     //! SQL of accounts on PostgreSQL.
 
-    use crate::engine::statements;
+    use crate::engine::{postgres::token_end, statements};
 
     statements! {
         USER_BY_EMAIL = "SELECT id, email, name, disabled_at FROM users WHERE email_key = $1";
@@ -85,11 +85,11 @@ pub(crate) mod sql {
         HAS_INVITATION = "SELECT 1 FROM invitations WHERE workspace_id = $1 AND id = $2";
         DELETE_INVITATION = "DELETE FROM invitations WHERE workspace_id = $1 AND id = $2";
         DELETE_INVITATIONS = "DELETE FROM invitations WHERE workspace_id = $1";
-        TOKENS = "SELECT t.id, w.name, t.name, p.email, t.scopes, t.created_at, t.expires_at, t.revoked_at, t.last_used_at,
-                p.id, p.name, t.hint, t.last_used_from, t.read_only
+        TOKENS = concat!("SELECT t.id, w.name, t.name, p.email, t.scopes, t.created_at, ", token_end!("$2"), ",
+                t.revoked_at, t.last_used_at, p.id, p.name, t.hint, t.last_used_from, t.read_only, t.expires_at
             FROM tokens t JOIN people p ON p.workspace_id = t.workspace_id AND p.id = t.person_id
             JOIN workspaces w ON w.id = t.workspace_id
-            WHERE $1::uuid IS NULL OR t.workspace_id = $1 ORDER BY t.id";
+            WHERE $1::uuid IS NULL OR t.workspace_id = $1 ORDER BY t.id");
         TOKEN_WORKSPACE = "SELECT workspace_id FROM tokens WHERE id = $1";
         TOKEN_OWNER = "SELECT person_id FROM tokens WHERE workspace_id = $1 AND id = $2";
         REVOKE_TOKENS_OF = "UPDATE tokens SET revoked_at = $3
@@ -317,11 +317,13 @@ pub(super) async fn count_sessions(engine: &Arc<Postgres>, now: Timestamp) -> Re
 pub(super) async fn tokens(
     engine: &Arc<Postgres>,
     workspace: Option<WorkspaceId>,
+    max_days: Option<u32>,
 ) -> Result<Vec<TokenRow>> {
     let time = |row: &Row, column: usize| -> Result<Option<Timestamp>> {
         Ok(row.try_get::<_, Option<i64>>(column)?.map(Timestamp::from_millis))
     };
-    let rows = engine.rows(sql::TOKENS, &[&workspace.map(|workspace| workspace.0)]).await?;
+    let (workspace, max_days) = (workspace.map(|workspace| workspace.0), max_days.map(i64::from));
+    let rows = engine.rows(sql::TOKENS, &[&workspace, &max_days]).await?;
     rows.iter()
         .map(|row| {
             Ok(TokenRow {
@@ -339,6 +341,7 @@ pub(super) async fn tokens(
                 hint: row.try_get(11)?,
                 last_used_from: row.try_get(12)?,
                 is_read_only: row.try_get(13)?,
+                is_shortened: time(row, 6)? != time(row, 14)?,
             })
         })
         .collect()

@@ -3,7 +3,11 @@
 pub(crate) mod postgres;
 pub(crate) mod sqlite;
 
-use super::{AccountTx, Accounts, UserWrite, sessions::find_user};
+use super::{
+    Accounts, UserWrite,
+    sessions::find_user,
+    user_tokens::{self, RevokedBy, UserTokenTx},
+};
 use crate::{
     NewMail, NewSecurityEntry, Result,
     engine::{dispatch, impl_work, random},
@@ -84,7 +88,10 @@ pub enum FactorChange {
     /// Invalidates the recovery codes; the new ones come with the change.
     ReplaceRecoveryCodes,
     /// Removes the password: only passkeys or an identity provider log the user in.
-    RemovePassword,
+    RemovePassword {
+        /// The user, if their access tokens are revoked with it.
+        revoke_tokens_of: Option<UserId>,
+    },
 }
 
 impl FactorChange {
@@ -95,7 +102,7 @@ impl FactorChange {
             Self::AddPasskey(_) => "factor.passkeyAdded",
             Self::RemovePasskey(_) => "factor.passkeyRemoved",
             Self::ReplaceRecoveryCodes => "factor.recoveryCodesReplaced",
-            Self::RemovePassword => "password.removed",
+            Self::RemovePassword { .. } => "password.removed",
         }
     }
 }
@@ -128,7 +135,7 @@ pub(crate) struct LoginMethods {
 }
 
 /// Operations of a transaction on second factors.
-pub(crate) trait FactorTx: AccountTx {
+pub(crate) trait FactorTx: UserTokenTx {
     /// How a user can log in. Locks the user until the transaction ends.
     fn login_methods(&mut self, user: UserId) -> impl Future<Output = Result<LoginMethods>> + Send;
 
@@ -176,7 +183,9 @@ impl Accounts {
         now: Timestamp,
     ) -> Result<bool> {
         let webhooks = self.webhooks.clone();
-        self.engine.transact(ChangeFactors { change, webhooks, now }).await
+        let uses_new_codes = self.engine.transact(ChangeFactors { change, webhooks, now }).await?;
+        self.authentication.clear_cache();
+        Ok(uses_new_codes)
     }
 
     /// Removes all second factors of a user who lost them, and ends their sessions.
@@ -221,7 +230,17 @@ impl ChangeFactors {
     async fn run<T: FactorTx>(self, tx: &mut T) -> Result<bool> {
         let Self { change, webhooks, now } = self;
         let OwnFactorChange { session, change, recovery_codes, notice, address } = change;
+        let revokes_tokens_of = match &change {
+            FactorChange::RemovePassword { revoke_tokens_of } => *revoke_tokens_of,
+            _ => None,
+        };
+        if let Some(user) = revokes_tokens_of {
+            user_tokens::revoke(tx, user, RevokedBy::User, now).await?;
+        }
         let user = find_user(tx, session, now).await?;
+        if revokes_tokens_of.is_some_and(|of| of != user) {
+            return Err(DomainError::AccessEnded.into());
+        }
         let before = tx.login_methods(user).await?;
         let after = before.after(&change);
         check(before, after)?;
@@ -239,7 +258,7 @@ impl ChangeFactors {
             FactorChange::RemoveAuthenticatorApp => Some(FactorWrite::DeleteApp(user)),
             FactorChange::AddPasskey(passkey) => Some(FactorWrite::InsertPasskey(user, passkey)),
             FactorChange::RemovePasskey(id) => Some(FactorWrite::DeletePasskey(user, id)),
-            FactorChange::RemovePassword => Some(FactorWrite::RemovePassword(user)),
+            FactorChange::RemovePassword { .. } => Some(FactorWrite::RemovePassword(user)),
             FactorChange::ReplaceRecoveryCodes => None,
         };
         if let Some(write) = write {
@@ -279,7 +298,7 @@ impl LoginMethods {
             FactorChange::RemoveAuthenticatorApp => after.has_app = false,
             FactorChange::AddPasskey(_) => after.passkeys += 1,
             FactorChange::RemovePasskey(_) => after.passkeys = after.passkeys.saturating_sub(1),
-            FactorChange::RemovePassword => after.has_password = false,
+            FactorChange::RemovePassword { .. } => after.has_password = false,
             FactorChange::ReplaceRecoveryCodes => {}
         }
         after

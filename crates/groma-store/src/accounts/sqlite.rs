@@ -31,7 +31,7 @@ const DELETE_BATCH: u32 = 2_000;
 pub(crate) mod sql {
     //! SQL of accounts on SQLite.
 
-    use crate::engine::statements;
+    use crate::engine::{sqlite::token_end, statements};
 
     statements! {
         USER_BY_EMAIL = "SELECT id, email, name, disabled_at FROM users WHERE email_key = ?1";
@@ -85,10 +85,10 @@ pub(crate) mod sql {
         HAS_INVITATION = "SELECT 1 FROM invitations WHERE ws = ?1 AND id = ?2";
         DELETE_INVITATION = "DELETE FROM invitations WHERE ws = ?1 AND id = ?2";
         DELETE_INVITATIONS = "DELETE FROM invitations WHERE ws = ?1";
-        TOKENS = "SELECT t.id, w.name, t.name, p.email, t.scopes, t.created_at, t.expires_at, t.revoked_at, t.last_used_at,
-                p.id, p.name, t.hint, t.last_used_from, t.read_only
+        TOKENS = concat!("SELECT t.id, w.name, t.name, p.email, t.scopes, t.created_at, ", token_end!("?2"), ",
+                t.revoked_at, t.last_used_at, p.id, p.name, t.hint, t.last_used_from, t.read_only, t.expires_at
             FROM tokens t JOIN people p ON p.ws = t.ws AND p.id = t.person_id JOIN workspaces w ON w.no = t.ws
-            WHERE ?1 IS NULL OR w.id = ?1 ORDER BY t.id";
+            WHERE ?1 IS NULL OR w.id = ?1 ORDER BY t.id");
         TOKEN_WORKSPACE = "SELECT w.id FROM tokens t JOIN workspaces w ON w.no = t.ws WHERE t.id = ?1";
         TOKEN_OWNER = "SELECT person_id FROM tokens WHERE ws = ?1 AND id = ?2";
         REVOKE_TOKENS_OF = "UPDATE tokens SET revoked_at = ?3
@@ -348,10 +348,12 @@ pub(super) async fn count_sessions(engine: &Arc<Sqlite>, now: Timestamp) -> Resu
 pub(super) async fn tokens(
     engine: &Arc<Sqlite>,
     workspace: Option<WorkspaceId>,
+    max_days: Option<u32>,
 ) -> Result<Vec<TokenRow>> {
+    let workspace = workspace.map(|workspace| workspace.0);
     engine.read(|connection| {
         let mut statement = connection.prepare_cached(sql::TOKENS)?;
-        let rows = statement.query_map([workspace.map(|workspace| workspace.0)], |row| {
+        let rows = statement.query_map(params![workspace, max_days], |row| {
             let time = |column| -> rusqlite::Result<Option<Timestamp>> {
                 Ok(row.get::<_, Option<i64>>(column)?.map(Timestamp::from_millis))
             };
@@ -370,6 +372,7 @@ pub(super) async fn tokens(
                 hint: row.get(11)?,
                 last_used_from: row.get(12)?,
                 is_read_only: row.get(13)?,
+                is_shortened: time(6)? != time(14)?,
             })
         })?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)

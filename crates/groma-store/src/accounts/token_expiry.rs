@@ -14,7 +14,7 @@ use groma_domain::{Email, MailId, Timestamp, TokenId, UserId, WorkspaceId};
 const DAY_MILLIS: i64 = 24 * 60 * 60 * 1_000;
 /// How long before a token expires the mail about it is sent.
 const NOTICE_MILLIS: i64 = 7 * DAY_MILLIS;
-/// The lifetime up to which a token ends without a notice.
+/// Tokens that are created for this long or less end without a notice.
 const SHORT_LIFETIME_MILLIS: i64 = 14 * DAY_MILLIS;
 
 /// A token that expires soon, and whom to tell.
@@ -28,7 +28,7 @@ pub struct ExpiringToken {
     pub workspace_name: String,
     /// Its name.
     pub name: String,
-    /// When it expires.
+    /// When it expires, by itself or by the longest lifetime of tokens.
     pub expires_at: Timestamp,
     /// Its owner; for a service account, the owners of the workspace.
     pub recipients: Vec<TokenRecipient>,
@@ -47,9 +47,12 @@ pub struct TokenRecipient {
 
 /// Operations of a transaction on notices of tokens.
 pub(crate) trait TokenExpiryTx: AccountTx {
-    /// Whether the token is valid and people were not told that it expires.
-    fn awaits_expiry_notice(&mut self, token: TokenId)
-    -> impl Future<Output = Result<bool>> + Send;
+    /// Whether the token is valid and people were not told since `since` that it expires.
+    fn awaits_expiry_notice(
+        &mut self,
+        token: TokenId,
+        since: Timestamp,
+    ) -> impl Future<Output = Result<bool>> + Send;
 
     fn mark_expiry_notified(
         &mut self,
@@ -65,10 +68,8 @@ impl_work! {
 impl Accounts {
     /// The tokens that expire within a week and whose notice is not queued yet.
     pub(crate) async fn expiring_tokens(&self, now: Timestamp) -> Result<Vec<ExpiringToken>> {
-        let rows = dispatch!(
-            &self.engine,
-            expiring_tokens(now, now.plus_millis(NOTICE_MILLIS), SHORT_LIFETIME_MILLIS)
-        )?;
+        let rows =
+            dispatch!(&self.engine, expiring_tokens(now, self.authentication.max_token_days()))?;
         let mut tokens: Vec<ExpiringToken> = Vec::new();
         for row in rows {
             match tokens.last_mut().filter(|last| last.id == row.id) {
@@ -87,8 +88,9 @@ impl Accounts {
         mails: Vec<NewMail>,
         now: Timestamp,
     ) -> Result<bool> {
-        let (workspace, token) = (token.workspace, token.id);
-        self.engine.transact(NotifyExpiry { workspace, token, mails, now }).await
+        let (workspace, id) = (token.workspace, token.id);
+        let since = token.expires_at.plus_millis(-NOTICE_MILLIS);
+        self.engine.transact(NotifyExpiry { workspace, token: id, since, mails, now }).await
     }
 }
 
@@ -96,16 +98,18 @@ impl Accounts {
 struct NotifyExpiry {
     workspace: WorkspaceId,
     token: TokenId,
+    /// A notice before this was about an earlier end.
+    since: Timestamp,
     mails: Vec<NewMail>,
     now: Timestamp,
 }
 
 impl NotifyExpiry {
     async fn run<T: TokenExpiryTx>(self, tx: &mut T) -> Result<bool> {
-        let Self { workspace, token, mails, now } = self;
+        let Self { workspace, token, since, mails, now } = self;
         // Only one of several replicas finds that the notice is still to be sent.
         workspaces::lock(tx, workspace).await?;
-        if !tx.awaits_expiry_notice(token).await? {
+        if !tx.awaits_expiry_notice(token, since).await? {
             return Ok(false);
         }
         let mut is_queued = false;

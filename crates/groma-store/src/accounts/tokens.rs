@@ -34,8 +34,6 @@ pub struct NewToken {
     pub expires_at: Option<Timestamp>,
     /// Whether it cannot change anything.
     pub is_read_only: bool,
-    /// How many days tokens of this installation are valid at most.
-    pub max_days: Option<u32>,
     /// The mail that tells its owner.
     pub notice: Option<NewMail>,
 }
@@ -55,12 +53,13 @@ impl Accounts {
         actor: Actor,
         now: Timestamp,
     ) -> Result<TokenId> {
-        self.engine.transact(CreateToken { token, actor, now }).await
+        let max_days = self.authentication.max_token_days();
+        self.engine.transact(CreateToken { token, max_days, actor, now }).await
     }
 
     /// The tokens of a workspace, or of all.
     pub(crate) async fn tokens(&self, workspace: Option<WorkspaceId>) -> Result<Vec<TokenRow>> {
-        dispatch!(&self.engine, tokens(workspace))
+        dispatch!(&self.engine, tokens(workspace, self.authentication.max_token_days()))
     }
 
     /// The workspace of a token.
@@ -102,13 +101,15 @@ fn check_lifetime(
 #[derive(Clone)]
 struct CreateToken {
     token: NewToken,
+    /// How many days tokens of this installation are valid at most.
+    max_days: Option<u32>,
     actor: Actor,
     now: Timestamp,
 }
 
 impl CreateToken {
     async fn run<T: AccountTx>(self, tx: &mut T) -> Result<TokenId> {
-        let Self { token, actor, now } = self;
+        let Self { token, max_days, actor, now } = self;
         let (locked, actor) = workspaces::authorize(tx, token.workspace, actor, now).await?;
         let not_found =
             || DomainError::NotFound { resource: "member", key: token.owner.to_string() };
@@ -121,7 +122,7 @@ impl CreateToken {
             }
             actor.require(Permission::Administer)?;
         }
-        let limits = [locked.max_token_days, token.max_days];
+        let limits = [locked.max_token_days, max_days];
         check_lifetime(token.expires_at, limits.into_iter().flatten().min(), now)?;
         check_grantable(token.scopes, owner.role.ok_or_else(not_found)?)?;
         let id = token.id.unwrap_or_else(|| TokenId::new(now, random()));

@@ -186,8 +186,10 @@ pub struct TokenRow {
     pub scopes: Scopes,
     /// When it was created.
     pub created_at: Timestamp,
-    /// When it expires.
+    /// When it expires, by itself or by the longest lifetime of tokens.
     pub expires_at: Option<Timestamp>,
+    /// Whether the longest lifetime ends it earlier than it would by itself.
+    pub is_shortened: bool,
     /// When it was revoked.
     pub revoked_at: Option<Timestamp>,
     /// When it was last used.

@@ -65,7 +65,7 @@ impl Accounts {
         self.engine.transact(ChangeWorkspace { workspace, actor, name, currency, now }).await
     }
 
-    /// Sets how many days new tokens of a workspace are valid at most; `None` for no limit.
+    /// Sets how many days tokens of a workspace are valid at most, existing ones too; `None` for no limit.
     pub(crate) async fn set_max_token_days(
         &self,
         workspace: WorkspaceId,
@@ -73,7 +73,9 @@ impl Accounts {
         days: Option<u32>,
         now: Timestamp,
     ) -> Result<()> {
-        self.engine.transact(SetMaxTokenDays { workspace, actor, days, now }).await
+        self.engine.transact(SetMaxTokenDays { workspace, actor, days, now }).await?;
+        self.authentication.clear_cache();
+        Ok(())
     }
 
     /// Sets the reference systems that the OGC API offers for every collection of a workspace.

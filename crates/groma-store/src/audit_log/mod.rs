@@ -17,7 +17,7 @@ use uuid::Uuid;
 /// Entries whose actions begin with these words are also in the security log.
 const SECURITY_TOPICS: [&str; 5] = ["token", "member", "invitation", "workspace", "webhook"];
 /// The values of an entry that the security log repeats. None of them is personal.
-const SECURITY_VALUES: [&str; 9] = [
+const SECURITY_VALUES: [&str; 10] = [
     "role",
     "scopes",
     "readOnly",
@@ -27,6 +27,7 @@ const SECURITY_VALUES: [&str; 9] = [
     "enabled",
     "currency",
     "maxTokenDays",
+    "requiresSecondFactor",
 ];
 
 /// An entry of the audit log.
@@ -77,24 +78,26 @@ impl NewAuditEntry {
             action: self.action,
             actor: self.actor.person,
             subject: self.subject,
-            details: security_details(self.before.as_deref(), self.after.as_deref()),
+            details: self.security_details(),
         })
     }
-}
 
-/// The values before and after a change that the security log keeps.
-fn security_details(before: Option<&str>, after: Option<&str>) -> Option<String> {
-    let kept = |document: Option<&str>| -> Option<Map<String, Value>> {
-        let mut values: Map<String, Value> = serde_json::from_str(document?).ok()?;
-        values.retain(|name, _| SECURITY_VALUES.contains(&name.as_str()));
-        Some(values).filter(|values| !values.is_empty())
-    };
-    let sides = [("before", kept(before)), ("after", kept(after))];
-    let details: Map<String, Value> = sides
-        .into_iter()
-        .filter_map(|(name, values)| Some((name.to_owned(), Value::Object(values?))))
-        .collect();
-    (!details.is_empty()).then(|| Value::Object(details).to_string())
+    /// The values before and after a change that the security log keeps, and the token that made it.
+    fn security_details(&self) -> Option<String> {
+        let kept = |document: Option<&str>| -> Option<Value> {
+            let mut values: Map<String, Value> = serde_json::from_str(document?).ok()?;
+            values.retain(|name, _| SECURITY_VALUES.contains(&name.as_str()));
+            (!values.is_empty()).then_some(Value::Object(values))
+        };
+        let parts = [
+            ("before", kept(self.before.as_deref())),
+            ("after", kept(self.after.as_deref())),
+            ("token", self.actor.token.map(|token| token.to_string().into())),
+        ];
+        let details: Map<String, Value> =
+            parts.into_iter().filter_map(|(name, part)| Some((name.to_owned(), part?))).collect();
+        (!details.is_empty()).then(|| Value::Object(details).to_string())
+    }
 }
 
 /// The number that stands for an event in the database.

@@ -78,7 +78,8 @@ async fn run_batch(engine: &Postgres, state: &AuthState, mut requests: Vec<AuthR
     let groups: Vec<&[AuthRequest]> =
         requests.chunk_by(|a, b| (a.hash, a.limit) == (b.hash, b.limit)).collect();
     let sizes: Vec<usize> = groups.iter().map(|group| group.len()).collect();
-    let rows = call(engine, &groups).await.map_err(|error| error.to_string());
+    let max_days = state.max_token_days.get().copied();
+    let rows = call(engine, &groups, max_days).await.map_err(|error| error.to_string());
     let mut requests = requests.into_iter();
     for (number, size) in sizes.into_iter().enumerate() {
         let token = rows.as_deref().map_err(String::clone).and_then(|rows| {
@@ -104,7 +105,11 @@ async fn run_batch(engine: &Postgres, state: &AuthState, mut requests: Vec<AuthR
 }
 
 /// A row for each group, in their order.
-async fn call(engine: &Postgres, groups: &[&[AuthRequest]]) -> Result<Vec<Row>> {
+async fn call(
+    engine: &Postgres,
+    groups: &[&[AuthRequest]],
+    max_days: Option<u32>,
+) -> Result<Vec<Row>> {
     let hashes: Vec<&[u8]> = groups.iter().map(|group| &group[0].hash.0[..]).collect();
     let sizes: Vec<i32> = groups.iter().map(|group| number(group.len())).collect();
     let last = |group: &&[AuthRequest]| group.last().map(|last| (last.limit, last.now));
@@ -113,7 +118,8 @@ async fn call(engine: &Postgres, groups: &[&[AuthRequest]]) -> Result<Vec<Row>> 
         .filter_map(last)
         .map(|(limit, now)| (number(limit as usize), now.as_millis()))
         .unzip();
-    engine.rows(postgres::AUTHENTICATE, &[&hashes, &sizes, &limits, &times]).await
+    let max_days = max_days.map(i64::from);
+    engine.rows(postgres::AUTHENTICATE, &[&hashes, &sizes, &limits, &times, &max_days]).await
 }
 
 /// The rate window of a token after the requests of a group.

@@ -22,7 +22,10 @@ use groma_domain::{
 use parking_lot::Mutex;
 use rate_limit::RateWindows;
 use rustc_hash::FxHashMap;
-use std::{net::IpAddr, sync::Arc};
+use std::{
+    net::IpAddr,
+    sync::{Arc, OnceLock},
+};
 use token_cache::TokenCache;
 
 /// A valid token and what it may do.
@@ -38,7 +41,7 @@ pub struct AuthenticatedToken {
     pub role: Role,
     /// Its scopes.
     pub scopes: Scopes,
-    /// When it expires.
+    /// When it expires, by itself or by the longest lifetime of tokens.
     pub expires_at: Option<Timestamp>,
     /// Whether it cannot change anything.
     pub is_read_only: bool,
@@ -77,6 +80,8 @@ struct AuthState {
     /// Requests that wait for the next call of the database, on PostgreSQL.
     batch: AuthBatch,
     last_uses: LastUses,
+    /// How many days tokens of this installation are valid at most.
+    max_token_days: OnceLock<u32>,
 }
 
 impl Authentication {
@@ -86,12 +91,24 @@ impl Authentication {
             rates: RateWindows::new(),
             batch: AuthBatch::default(),
             last_uses: LastUses::default(),
+            max_token_days: OnceLock::new(),
         });
         if let Engine::Sqlite(sqlite) = engine {
             let state = state.clone();
             sqlite.on_commit(move || state.tokens.clear());
         }
         Self { engine: engine.clone(), state }
+    }
+
+    /// Ends all tokens this many days after they were created.
+    pub(crate) fn limit_tokens(&self, max_days: u32) {
+        let _ = self.state.max_token_days.set(max_days);
+        self.clear_cache();
+    }
+
+    /// How many days tokens of this installation are valid at most.
+    pub(crate) fn max_token_days(&self) -> Option<u32> {
+        self.state.max_token_days.get().copied()
     }
 
     /// Looks up a token and counts a request against its rate limit.

@@ -15,7 +15,7 @@ statements! {
             a.read_only, a.accepted, a.used, a.reset_micros, a.counted_at
         FROM unnest($1::bytea[], $2::integer[], $3::integer[], $4::bigint[])
             WITH ORDINALITY AS r (hash, requests, allowed, now_millis, no)
-        CROSS JOIN LATERAL authenticate(r.hash, r.requests, r.allowed, r.now_millis) a ORDER BY r.no";
+        CROSS JOIN LATERAL authenticate(r.hash, r.requests, r.allowed, r.now_millis, $5) a ORDER BY r.no";
     RELEASE_REQUEST = "UPDATE rate_windows
         SET accepted = accepted[:array_position(accepted, $2) - 1] || accepted[array_position(accepted, $2) + 1:]
         WHERE token_id = $1 AND array_position(accepted, $2) IS NOT NULL";

@@ -4,7 +4,7 @@ use super::{AuthOutcome, AuthState, AuthenticatedToken, LastUse};
 use crate::{
     Error, Result,
     engine::{
-        sqlite::{Sqlite, damaged},
+        sqlite::{Sqlite, damaged, token_end},
         statements,
     },
     idempotency,
@@ -19,9 +19,9 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use std::{net::IpAddr, sync::Arc};
 
 statements! {
-    TOKEN_BY_HASH = "SELECT t.id, w.id, t.person_id, p.role, t.scopes, t.expires_at, t.read_only
+    TOKEN_BY_HASH = concat!("SELECT t.id, w.id, t.person_id, p.role, t.scopes, ", token_end!("?2"), ", t.read_only
         FROM tokens t JOIN people p ON p.ws = t.ws AND p.id = t.person_id JOIN workspaces w ON w.no = t.ws
-        WHERE t.hash = ?1 AND t.revoked_at IS NULL AND p.role IS NOT NULL";
+        WHERE t.hash = ?1 AND t.revoked_at IS NULL AND p.role IS NOT NULL");
     SET_LAST_USED = "UPDATE tokens SET last_used_at = ?2, last_used_from = coalesce(?3, last_used_from)
         WHERE id = ?1 AND coalesce(last_used_at, 0) <= ?2";
     RATE_WINDOWS = "SELECT token_id, accepted FROM rate_windows";
@@ -42,9 +42,9 @@ pub(super) fn authenticate(
         Some(token) => token,
         None => {
             let generation = state.tokens.generation();
-            let Some(token) = engine.read(|connection| read_token(connection, &hash))? else {
-                return Ok(AuthOutcome::Unknown);
-            };
+            let max_days = state.max_token_days.get().copied();
+            let found = engine.read(|connection| read_token(connection, &hash, max_days))?;
+            let Some(token) = found else { return Ok(AuthOutcome::Unknown) };
             let token = Arc::new(token);
             state.tokens.put(generation, hash, token.clone());
             token
@@ -107,9 +107,13 @@ pub(super) async fn flush(engine: &Arc<Sqlite>, state: &AuthState, now: Timestam
     engine.write(write).await
 }
 
-fn read_token(connection: &Connection, hash: &TokenHash) -> Result<Option<AuthenticatedToken>> {
+fn read_token(
+    connection: &Connection,
+    hash: &TokenHash,
+    max_days: Option<u32>,
+) -> Result<Option<AuthenticatedToken>> {
     let mut statement = connection.prepare_cached(TOKEN_BY_HASH)?;
-    let found = statement.query_row([&hash.0[..]], |row| {
+    let found = statement.query_row(params![&hash.0[..], max_days], |row| {
         Ok(AuthenticatedToken {
             token: TokenId(row.get(0)?),
             workspace: WorkspaceId(row.get(1)?),

@@ -29,7 +29,7 @@ pub(crate) struct LockedWorkspace {
     pub(crate) workspace: Workspace,
     /// Changes whenever a webhook endpoint of the workspace does.
     pub(crate) endpoints_version: i64,
-    /// How many days new tokens are valid at most.
+    /// How many days tokens are valid at most.
     pub(crate) max_token_days: Option<u32>,
     /// The reference systems that the OGC API offers.
     pub(crate) offered_crs: OfferedCrs,
@@ -89,8 +89,12 @@ pub(crate) async fn authorize<T: WorkspaceTx>(
     now: Timestamp,
 ) -> Result<(LockedWorkspace, AuthorizedActor)> {
     let locked = lock(tx, workspace).await?;
-    if matches!(actor, Actor::Operator) {
-        return Ok((locked, AuthorizedActor::OPERATOR));
+    match actor {
+        Actor::Operator => return Ok((locked, AuthorizedActor::OPERATOR)),
+        Actor::Token { ends_at: Some(end), .. } if end <= now => {
+            return Err(DomainError::AccessEnded.into());
+        }
+        Actor::Member(_) | Actor::Session(_) | Actor::Token { .. } => {}
     }
     let rights = tx.rights(workspace, actor, now).await?;
     Ok((locked, AuthorizedActor::new(actor, rights)?))
@@ -112,7 +116,7 @@ impl Workspaces {
         dispatch!(&self.engine, all())
     }
 
-    /// How many days new tokens of a workspace are valid at most; `None` for no limit.
+    /// How many days tokens of a workspace are valid at most; `None` for no limit.
     pub(crate) async fn max_token_days(&self, workspace: WorkspaceId) -> Result<Option<u32>> {
         dispatch!(&self.engine, max_token_days(workspace))
     }

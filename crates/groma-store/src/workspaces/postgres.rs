@@ -5,7 +5,7 @@ use crate::{
     Actor, Error, Result,
     actor::ActorRights,
     engine::{
-        postgres::{Postgres, PostgresTransaction, params},
+        postgres::{Postgres, PostgresTransaction, params, token_end},
         statements,
     },
 };
@@ -30,9 +30,11 @@ statements! {
         WHERE s.id = $2 AND s.ends_at > $3
             AND (s.has_second_factor OR NOT (SELECT requires_second_factor FROM workspaces WHERE id = $1))";
     KEEP_SESSION = "SELECT 1 FROM sessions WHERE id = $1 FOR KEY SHARE";
-    RIGHTS_OF_TOKEN = "SELECT p.id, p.role, t.scopes, t.read_only
-        FROM tokens t LEFT JOIN people p ON p.workspace_id = t.workspace_id AND p.id = t.person_id
-        WHERE t.workspace_id = $1 AND t.id = $2 AND t.revoked_at IS NULL AND coalesce(t.expires_at > $3, TRUE)";
+    RIGHTS_OF_TOKEN = concat!("SELECT p.id, p.role, t.scopes, t.read_only
+        FROM tokens t JOIN workspaces w ON w.id = t.workspace_id
+        LEFT JOIN people p ON p.workspace_id = t.workspace_id AND p.id = t.person_id
+        WHERE t.workspace_id = $1 AND t.id = $2 AND t.revoked_at IS NULL
+            AND coalesce(", token_end!("NULL"), " > $3, TRUE)");
     WORKSPACES = "SELECT id, name, currency, created_at FROM workspaces ORDER BY no";
     WORKSPACE_NAMED = "SELECT 1 FROM workspaces WHERE name_key = $1";
     INSERT_WORKSPACE = "INSERT INTO workspaces (id, name, name_key, currency, people_generation, created_at)

@@ -5,7 +5,7 @@ use crate::{
     Actor, Error, Result,
     actor::ActorRights,
     engine::{
-        sqlite::{Sqlite, SqliteTransaction, damaged},
+        sqlite::{Sqlite, SqliteTransaction, damaged, token_end},
         statements,
     },
 };
@@ -26,9 +26,10 @@ statements! {
         LEFT JOIN people p ON p.ws = ?1 AND p.user_id = s.user_id
         WHERE s.id = ?2 AND s.ends_at > ?3
             AND (s.has_second_factor OR NOT (SELECT requires_second_factor FROM workspaces WHERE no = ?1))";
-    RIGHTS_OF_TOKEN = "SELECT p.id, p.role, t.scopes, t.read_only
-        FROM tokens t LEFT JOIN people p ON p.ws = t.ws AND p.id = t.person_id
-        WHERE t.ws = ?1 AND t.id = ?2 AND t.revoked_at IS NULL AND coalesce(t.expires_at > ?3, TRUE)";
+    RIGHTS_OF_TOKEN = concat!("SELECT p.id, p.role, t.scopes, t.read_only
+        FROM tokens t JOIN workspaces w ON w.no = t.ws LEFT JOIN people p ON p.ws = t.ws AND p.id = t.person_id
+        WHERE t.ws = ?1 AND t.id = ?2 AND t.revoked_at IS NULL
+            AND coalesce(", token_end!("NULL"), " > ?3, TRUE)");
     WORKSPACES = "SELECT id, name, currency, created_at FROM workspaces ORDER BY no";
     WORKSPACE_NAMED = "SELECT 1 FROM workspaces WHERE name_key = ?1";
     INSERT_WORKSPACE = "INSERT INTO workspaces (id, name, name_key, currency, people_generation, created_at)

@@ -310,7 +310,6 @@ fn new_token(fixture: &Fixture, number: u8, owner: &str) -> NewToken {
         scopes: [Scope::ReadFolder].into_iter().collect(),
         expires_at: None,
         is_read_only: false,
-        max_days: None,
         notice: None,
     }
 }

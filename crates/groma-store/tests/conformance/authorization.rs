@@ -8,16 +8,17 @@ use crate::{
     workspaces::row_counts,
 };
 use groma_domain::{
-    Currency, DomainError, Email, Kind, Role, Scope, SessionId, Timestamp, TokenId,
+    Currency, DomainError, Email, Kind, Role, Scope, SessionId, Timestamp, TokenId, WorkspaceId,
     layer::LayerKey,
     scope::Scopes,
     secret::Secret,
-    webhook::{EndpointInput, EndpointUrl},
-    workspace::WorkspaceName,
+    webhook::{DeliveryStatus, EndpointInput, EndpointUrl},
+    workspace::{OfferedCrs, WorkspaceName},
 };
 use groma_store::{
-    Actor, BaseMapChange, BatchOutcome, Error, NewEndpoint, NewInvitation, NewLayer, NewSavedView,
-    NewSession, NewToken, Operation, OperationBatch, PasswordChange, Preferences,
+    Actor, BaseMapChange, BatchOutcome, EndpointChange, Error, FeatureOperation, FeatureWrite,
+    NewEndpoint, NewInvitation, NewLayer, NewSavedView, NewSession, NewToken, Operation,
+    OperationBatch, PasswordChange, Preferences, RedeliverySince, WebhookRequest,
 };
 use serde_json::json;
 use std::sync::Arc;
@@ -69,14 +70,13 @@ async fn new_token(workspace: &TestWorkspace) -> TokenId {
         scopes: [Scope::ManageWebhook].into_iter().collect::<Scopes>(),
         expires_at: Some(workspace.now().plus_millis(HOUR)),
         is_read_only: false,
-        max_days: None,
         notice: None,
     };
     workspace.store.create_token(new_token, Actor::Operator, workspace.tick()).await.unwrap()
 }
 
 fn actor_of(token: TokenId) -> Actor {
-    Actor::Token { token, scope: Some(Scope::ManageWebhook) }
+    Actor::Token { token, ends_at: None, scope: Some(Scope::ManageWebhook) }
 }
 
 /// Makes one change of every kind as an actor. The last one deletes the workspace.
@@ -121,10 +121,37 @@ async fn try_all(
     record("layer order", store.place_layer(id, actor, key, 0, now).await.map(drop));
     let base_map = BaseMapChange::Add(base_maps::input("Plan"));
     record("base map", store.change_base_maps(id, actor, base_map, now).await.map(drop));
-    let url = EndpointUrl::parse("https://hooks.test/", false).unwrap();
-    let draft = EndpointInput { url: Some(url), ..EndpointInput::default() };
-    let endpoint = NewEndpoint { workspace: id, actor, now, draft, request: None };
-    record("webhook endpoint", store.create_endpoint(endpoint).await.map(drop));
+    let key = LayerKey::Slug("parcels".to_owned());
+    let feature = FeatureWrite {
+        workspace: id,
+        actor,
+        now,
+        layer: store.layer(id, &key).await.unwrap().unwrap().id,
+        operation: FeatureOperation::Create {
+            id: None,
+            feature: acting.geometries(None, &point).features,
+        },
+        precondition: None,
+        request: None,
+    };
+    record("feature", store.write_feature(feature).await.map(drop));
+    let deleted = store.delete_geometries(id, actor, key.clone(), Vec::new(), now).await;
+    record("feature deletion", deleted.map(drop));
+    record("layer deletion", store.delete_layer(id, actor, key, now).await.map(drop));
+    let endpoint = store.endpoints(id).await.unwrap()[0].endpoint.id;
+    let request = || WebhookRequest::new(id, actor, now);
+    record("webhook test", store.test_endpoint(request(), endpoint).await.map(drop));
+    let (status, since) = (DeliveryStatus::Failed, Timestamp::from_millis(0));
+    let again = RedeliverySince { endpoint, status, since };
+    record("redelivery", store.redeliver_since(request(), again).await.map(drop));
+    let rotated = store.rotate_secret(request(), endpoint, None, 0).await;
+    record("webhook secret", rotated.map(drop));
+    let disable = EndpointChange::Disable("Maintenance".to_owned());
+    let disabled = store.change_endpoint(id, actor, endpoint, disable, now).await;
+    record("webhook change", disabled.map(drop));
+    record("webhook deletion", store.delete_endpoint(id, actor, endpoint, now).await);
+    let created = store.create_endpoint(new_endpoint(id, actor, now)).await;
+    record("webhook endpoint", created.map(drop));
     let view = NewSavedView {
         kind: Kind::Folder,
         is_shared: false,
@@ -154,10 +181,15 @@ async fn try_all(
         scopes: Scopes::default(),
         expires_at: None,
         is_read_only: false,
-        max_days: None,
         notice: None,
     };
     record("token", store.create_token(new_token, actor, now).await.map(drop));
+    record("token limit", store.set_max_token_days(id, actor, Some(30), now).await);
+    let crs = OfferedCrs::default();
+    record("reference systems", store.set_offered_crs(id, actor, crs, now).await);
+    record("second factor", store.require_second_factor(id, actor, false, now).await);
+    let account = store.add_service_account(id, actor, "Export", Role::Viewer, now).await;
+    record("service account", account.map(drop));
     let name = WorkspaceName::parse("Renamed").unwrap();
     let changed = store.change_workspace(id, actor, name, Currency::EUR, now).await;
     record("workspace", changed.map(drop));
@@ -174,18 +206,24 @@ async fn assert_rejected(fixture: &Fixture, actor: Actor, now: Timestamp, expect
     assert_eq!(row_counts(fixture).await, before);
 }
 
-async fn with_layer(fixture: &Fixture) {
-    let (id, now) = (fixture.workspace_id, fixture.tick());
+fn new_endpoint(workspace: WorkspaceId, actor: Actor, now: Timestamp) -> NewEndpoint {
+    let url = EndpointUrl::parse("https://hooks.test/", false).unwrap();
+    let draft = EndpointInput { url: Some(url), ..EndpointInput::default() };
+    NewEndpoint { workspace, actor, now, draft, request: None }
+}
+
+/// Creates what some of the changes are made to.
+async fn prepare(workspace: &TestWorkspace) {
+    let (store, id, now) = (&workspace.store, workspace.workspace_id, workspace.tick());
     let layer = NewLayer::named("Parcels");
-    fixture.store.create_layer(id, Actor::Operator, layer, now).await.unwrap();
+    store.create_layer(id, Actor::Operator, layer, now).await.unwrap();
+    store.create_endpoint(new_endpoint(id, Actor::Operator, now)).await.unwrap();
 }
 
 async fn open_session_and_valid_token_are_accepted(fixture: Fixture) {
-    with_layer(&fixture).await;
+    prepare(&fixture).await;
     let branch = fixture.new_workspace("Branch").await;
-    let layer = NewLayer::named("Parcels");
-    let now = fixture.tick();
-    fixture.store.create_layer(branch.workspace_id, Actor::Operator, layer, now).await.unwrap();
+    prepare(&branch).await;
     let session = Actor::Session(session(&fixture).await);
     for (name, result) in try_all(&fixture, session, fixture.tick()).await {
         result.unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -197,7 +235,7 @@ async fn open_session_and_valid_token_are_accepted(fixture: Fixture) {
 }
 
 async fn ended_session_is_rejected(fixture: Fixture) {
-    with_layer(&fixture).await;
+    prepare(&fixture).await;
     let session = session(&fixture).await;
     let account = fixture.store.account(&email()).await.unwrap().unwrap();
     fixture.store.end_session(account.user, session).await.unwrap();
@@ -206,14 +244,14 @@ async fn ended_session_is_rejected(fixture: Fixture) {
 }
 
 async fn expired_session_is_rejected(fixture: Fixture) {
-    with_layer(&fixture).await;
+    prepare(&fixture).await;
     let session = session(&fixture).await;
     let later = fixture.now().plus_millis(HOUR);
     assert_rejected(&fixture, Actor::Session(session), later, &DomainError::AccessEnded).await;
 }
 
 async fn revoked_token_is_rejected(fixture: Fixture) {
-    with_layer(&fixture).await;
+    prepare(&fixture).await;
     let token = new_token(&fixture).await;
     let (id, now) = (fixture.workspace_id, fixture.tick());
     fixture.store.revoke_token(id, token, Actor::Operator, now).await.unwrap();
@@ -221,22 +259,22 @@ async fn revoked_token_is_rejected(fixture: Fixture) {
 }
 
 async fn expired_token_is_rejected(fixture: Fixture) {
-    with_layer(&fixture).await;
+    prepare(&fixture).await;
     let token = new_token(&fixture).await;
     let later = fixture.now().plus_millis(HOUR);
     assert_rejected(&fixture, actor_of(token), later, &DomainError::AccessEnded).await;
 }
 
 async fn token_without_the_scope_is_rejected(fixture: Fixture) {
-    with_layer(&fixture).await;
+    prepare(&fixture).await;
     let token = new_token(&fixture).await;
-    let actor = Actor::Token { token, scope: Some(Scope::ReadFolder) };
+    let actor = Actor::Token { token, ends_at: None, scope: Some(Scope::ReadFolder) };
     let missing = DomainError::MissingScope(Scope::ReadFolder);
     assert_rejected(&fixture, actor, fixture.tick(), &missing).await;
 }
 
 async fn removed_member_is_rejected(fixture: Fixture) {
-    with_layer(&fixture).await;
+    prepare(&fixture).await;
     let other = user("other@office.test", None);
     let (id, now) = (fixture.workspace_id, fixture.tick());
     fixture.store.add_member(id, Actor::Operator, other, Role::Owner, now).await.unwrap();
@@ -252,7 +290,7 @@ async fn removed_member_is_rejected(fixture: Fixture) {
 }
 
 async fn lower_role_is_rejected(fixture: Fixture) {
-    with_layer(&fixture).await;
+    prepare(&fixture).await;
     let (id, now) = (fixture.workspace_id, fixture.tick());
     let other = user("other@office.test", None);
     fixture.store.add_member(id, Actor::Operator, other, Role::Owner, now).await.unwrap();
@@ -276,7 +314,7 @@ async fn lower_role_is_rejected(fixture: Fixture) {
 }
 
 async fn credentials_of_another_workspace_are_rejected(fixture: Fixture) {
-    with_layer(&fixture).await;
+    prepare(&fixture).await;
     let name = WorkspaceName::parse("Branch").unwrap();
     let owner = user("other@office.test", None);
     let branch = fixture.store.create_workspace(name, Currency::EUR, owner, fixture.tick()).await;

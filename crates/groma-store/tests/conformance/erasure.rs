@@ -2,24 +2,25 @@
 
 use crate::{
     Fixture,
-    fixture::{TestWorkspace, domain_error, token, user},
+    fixture::{TestWorkspace, domain_error, new, token, user},
     on_both_engines,
 };
 use groma_domain::{
-    DeliveryId, DomainError, Email, Event, Kind, PersonId, Role, UserId, Violation,
+    DeliveryId, DomainError, Email, Event, Kind, PersonId, Role, Scope, UserId, Violation,
     scope::Scopes,
     secret::Secret,
     webhook::{DeliveryStatus, EndpointInput, EndpointUrl},
 };
 use groma_store::{
     AccountAuthority, Actor, DatabaseUrl, DeliveryFilter, DeliveryRow, DeliveryState,
-    EndpointOutcome, MailKind, NewEndpoint, NewInvitation, NewMail, NewSession, NewToken,
-    PastAttempt, PastDelivery, RedeliverySince, SecurityLogFilter, ThrottleBucket, ThrottleRule,
-    WebhookRequest,
+    EndpointOutcome, IdempotencyKey, IdempotentRequest, MailKind, NewEndpoint, NewInvitation,
+    NewMail, NewSession, NewToken, Operation, OperationBatch, PastAttempt, PastDelivery,
+    RedeliverySince, SecurityLogFilter, ThrottleBucket, ThrottleRule, WebhookRequest,
 };
 use groma_testkit::postgres::connect;
 use rusqlite::types::ValueRef;
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 on_both_engines! {
     deleted_user_leaves_no_trace_and_records_stay
@@ -146,10 +147,32 @@ async fn fill(workspace: &TestWorkspace) -> (PersonId, UserId) {
         scopes: Scopes::default(),
         expires_at: None,
         is_read_only: false,
-        max_days: None,
         notice: None,
     };
-    store.create_token(token, member, workspace.tick()).await.unwrap();
+    let token = store.create_token(token, member, workspace.tick()).await.unwrap();
+    // A response that is kept with an idempotency key.
+    let (path, key) = ("/folders".to_owned(), "key".to_owned());
+    let request =
+        IdempotentRequest { key: IdempotencyKey { token, path, key }, body_hash: [0; 16] };
+    let operation = Operation {
+        command: new(Kind::Folder, json!({ "name": "z", "owner": EMAIL })),
+        scope: Scope::WriteFolder,
+        precondition: None,
+    };
+    let batch = OperationBatch {
+        workspace: id,
+        actor: Actor::Operator,
+        now: workspace.tick(),
+        operations: vec![operation],
+        is_atomic: true,
+        with_documents: true,
+        request: Some(request),
+        respond: Arc::new(|results| match results {
+            [Ok(outcome)] => [b"created\n", &outcome.document[..]].concat(),
+            _ => Vec::new(),
+        }),
+    };
+    store.execute(batch).await.unwrap();
     (person, user)
 }
 
@@ -181,6 +204,8 @@ async fn deleted_user_leaves_no_trace_and_records_stay(fixture: Fixture) {
     branch.create(Kind::Folder, json!({ "name": "x", "owner": EMAIL })).await;
     log_in(&fixture, user).await;
     assert!(traces(&fixture).await.len() > 10);
+    let found = traces(&fixture).await;
+    assert!(found.iter().any(|value| value.starts_with("idempotency_keys: ")), "{found:?}");
     let before = fixture.find(Kind::Folder, "x").await;
     assert_eq!(before["owner"]["name"], "Zenith Q.");
 

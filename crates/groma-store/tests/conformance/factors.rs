@@ -2,17 +2,18 @@
 
 use crate::{
     Fixture,
-    fixture::{OWNER, user},
+    fixture::{OWNER, domain_error, token, user},
     on_both_engines,
 };
 use groma_domain::{
     DomainError, Email, Role, SessionId, UserId, Violation,
+    scope::Scopes,
     secret::{Secret, SecretHash},
 };
 use groma_store::{
     Actor, EncryptionKey, EncryptionKeys, FactorChange, IdentityChange, LoginStep, NewInvitation,
-    NewSession, OwnFactorChange, PendingLogin, ProviderAccess, ProviderAccount, ProviderLogin,
-    ProviderOutcome, StoredPasskey, new_passkey_id,
+    NewSession, NewToken, OwnFactorChange, PendingLogin, ProviderAccess, ProviderAccount,
+    ProviderLogin, ProviderOutcome, StoredPasskey, new_passkey_id,
 };
 
 on_both_engines! {
@@ -20,6 +21,7 @@ on_both_engines! {
     secret_of_an_app_is_encrypted_and_follows_the_key
     recovery_codes_come_with_the_first_factor_and_work_once
     last_way_to_log_in_cannot_be_removed
+    tokens_are_revoked_with_the_password_if_asked
     workspace_can_require_a_second_factor
     pending_login_is_taken_once_and_expires
     pending_logins_end_with_the_sessions
@@ -71,6 +73,10 @@ async fn change(
 
 fn app(step: u64) -> FactorChange {
     FactorChange::AddAuthenticatorApp { secret: b"12345678901234567890".to_vec(), step }
+}
+
+fn remove_password(revoke_tokens_of: Option<UserId>) -> FactorChange {
+    FactorChange::RemovePassword { revoke_tokens_of }
 }
 
 fn passkey(fixture: &Fixture, number: u8) -> StoredPasskey {
@@ -146,6 +152,42 @@ async fn recovery_codes_come_with_the_first_factor_and_work_once(fixture: Fixtur
     assert_eq!(count().await, 0, "codes end with the last factor");
 }
 
+async fn tokens_are_revoked_with_the_password_if_asked(fixture: Fixture) {
+    let user = owner(&fixture).await;
+    let email = Email::parse(OWNER).unwrap();
+    let (store, id) = (&fixture.store, fixture.workspace_id);
+    store.set_password(email.clone(), "hash".to_owned(), false, fixture.tick()).await.unwrap();
+    let session = session(&fixture, user, 1).await;
+    let add = FactorChange::AddPasskey(passkey(&fixture, 1));
+    change(&fixture, session, add, codes(10)).await.unwrap();
+    let token = NewToken {
+        id: None,
+        workspace: id,
+        owner: email.clone(),
+        name: "Script".to_owned(),
+        hash: token(1).hash(),
+        hint: "abcd".to_owned(),
+        scopes: Scopes::default(),
+        expires_at: None,
+        is_read_only: false,
+        notice: None,
+    };
+    store.create_token(token, Actor::Operator, fixture.tick()).await.unwrap();
+    let is_revoked = async || store.tokens(Some(id)).await.unwrap()[0].revoked_at.is_some();
+    // Those of another user are not revoked with it.
+    let crew = crate::fixture::user("crew@office.test", None);
+    let added = store.add_member(id, Actor::Operator, crew, Role::Viewer, fixture.tick()).await;
+    added.unwrap();
+    let crew = store.account(&Email::parse("crew@office.test").unwrap()).await.unwrap().unwrap();
+    let other = self::session(&fixture, crew.user, 2).await;
+    let stolen = change(&fixture, other, remove_password(Some(user)), vec![]).await;
+    assert_eq!(domain_error(stolen).0, DomainError::AccessEnded);
+    assert!(!is_revoked().await);
+    change(&fixture, session, remove_password(Some(user)), vec![]).await.unwrap();
+    assert!(is_revoked().await);
+    assert!(store.account(&email).await.unwrap().unwrap().password_hash.is_none());
+}
+
 async fn last_way_to_log_in_cannot_be_removed(fixture: Fixture) {
     let user = owner(&fixture).await;
     fixture
@@ -154,12 +196,12 @@ async fn last_way_to_log_in_cannot_be_removed(fixture: Fixture) {
         .await
         .unwrap();
     let session = session(&fixture, user, 1).await;
-    let rejected = change(&fixture, session, FactorChange::RemovePassword, vec![]).await;
+    let rejected = change(&fixture, session, remove_password(None), vec![]).await;
     assert_rejected(rejected, &Violation::LastLoginMethod);
     let key = passkey(&fixture, 1);
     let add = FactorChange::AddPasskey(key.clone());
     change(&fixture, session, add, codes(10)).await.unwrap();
-    change(&fixture, session, FactorChange::RemovePassword, vec![]).await.unwrap();
+    change(&fixture, session, remove_password(None), vec![]).await.unwrap();
     let email = Email::parse(OWNER).unwrap();
     assert!(fixture.store.account(&email).await.unwrap().unwrap().password_hash.is_none());
     let rejected = change(&fixture, session, FactorChange::RemovePasskey(key.id), vec![]).await;

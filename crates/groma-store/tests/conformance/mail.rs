@@ -231,7 +231,6 @@ async fn reset_link_works_once_and_ends_sessions_and_tokens(fixture: Fixture) {
         scopes: [Scope::ReadFolder].into_iter().collect(),
         expires_at: None,
         is_read_only: false,
-        max_days: None,
         notice: Some(mail(OWNER, MailKind::Notice)),
     };
     fixture.store.create_token(new_token, fixture.actor, fixture.tick()).await.unwrap();
@@ -240,6 +239,7 @@ async fn reset_link_works_once_and_ends_sessions_and_tokens(fixture: Fixture) {
         password_hash: format!("hash {number}"),
         revoke_tokens,
         notice: mail(OWNER, MailKind::Notice),
+        address: "192.0.2.1".to_owned(),
     };
     let found = async |number: u8, purpose| {
         let hash = Secret::new([number; 32]).hash();

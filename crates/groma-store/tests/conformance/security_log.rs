@@ -12,6 +12,7 @@ use std::time::Duration;
 
 on_both_engines! {
     changes_of_members_are_in_the_security_log
+    settings_of_a_workspace_are_in_the_security_log
     entries_are_found_by_workspace_user_action_and_time
     entries_outlive_their_workspace
     entries_are_read_in_pages
@@ -54,6 +55,25 @@ async fn changes_of_members_are_in_the_security_log(fixture: Fixture) {
     let oldest = entries.last().unwrap();
     assert_eq!((oldest.action.as_str(), oldest.email.as_deref()), ("member.added", None));
     assert_eq!(oldest.subject_email.as_deref(), Some(OWNER));
+}
+
+async fn settings_of_a_workspace_are_in_the_security_log(fixture: Fixture) {
+    let (store, id, operator) = (&fixture.store, fixture.workspace_id, Actor::Operator);
+    store.require_second_factor(id, operator, true, fixture.tick()).await.unwrap();
+    store.set_max_token_days(id, operator, Some(30), fixture.tick()).await.unwrap();
+    let entries = read(&fixture, SecurityLogFilter::default()).await;
+    let details: Vec<serde_json::Value> = entries[..2]
+        .iter()
+        .map(|entry| serde_json::from_str(entry.details.as_deref().unwrap()).unwrap())
+        .collect();
+    let change = |name: &str, before: serde_json::Value, after: serde_json::Value| json!({ "before": { (name): before }, "after": { (name): after } });
+    assert_eq!(
+        details,
+        [
+            change("maxTokenDays", json!(null), json!(30)),
+            change("requiresSecondFactor", json!(false), json!(true)),
+        ]
+    );
 }
 
 async fn entries_are_found_by_workspace_user_action_and_time(fixture: Fixture) {

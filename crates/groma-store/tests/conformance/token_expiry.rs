@@ -10,6 +10,7 @@ use groma_store::{Actor, ExpiringToken, MailKind, NewMail, NewToken};
 
 on_both_engines! {
     notice_is_due_a_week_before_the_end_of_a_long_lived_token
+    notice_follows_the_longest_lifetime
     notice_is_queued_once_over_all_replicas
     owners_are_told_of_the_tokens_of_service_accounts
 }
@@ -27,7 +28,6 @@ async fn new_token(workspace: &TestWorkspace, owner: &str, number: u8, days: i64
         scopes: Scopes::default(),
         expires_at: (days > 0).then(|| workspace.now().plus_millis(days * DAY)),
         is_read_only: false,
-        max_days: None,
         notice: None,
     };
     workspace.store.create_token(new_token, Actor::Operator, workspace.now()).await.unwrap()
@@ -66,6 +66,36 @@ async fn notice_is_due_a_week_before_the_end_of_a_long_lived_token(fixture: Fixt
     assert_eq!((found[0].workspace_name.as_str(), found[0].recipients.len()), ("Office", 1));
     // Expired and revoked tokens cause no mail.
     fixture.advance(7 * DAY);
+    assert!(expiring(&fixture).await.is_empty());
+}
+
+async fn notice_follows_the_longest_lifetime(fixture: Fixture) {
+    let id = new_token(&fixture, OWNER, 1, 0).await;
+    let (workspace, created) = (fixture.workspace_id, fixture.now());
+    let set = async |days| {
+        let now = fixture.now();
+        fixture.store.set_max_token_days(workspace, Actor::Operator, days, now).await.unwrap();
+    };
+    set(Some(30)).await;
+    fixture.advance(23 * DAY - 1_000);
+    assert!(expiring(&fixture).await.is_empty());
+    fixture.advance(1_000);
+    let found = expiring(&fixture).await.remove(0);
+    assert_eq!((found.id, found.expires_at), (id, created.plus_millis(30 * DAY)));
+    let queue = async |token: &ExpiringToken| {
+        let mails = mails(token, &fixture);
+        fixture.store.notify_token_expiry(token, mails, fixture.now()).await.unwrap()
+    };
+    assert!(queue(&found).await);
+    assert!(!queue(&found).await);
+    assert!(expiring(&fixture).await.is_empty());
+    // After the limit is raised, there is another week before the end.
+    set(Some(60)).await;
+    assert!(expiring(&fixture).await.is_empty());
+    fixture.advance(30 * DAY);
+    let found = expiring(&fixture).await.remove(0);
+    assert_eq!((found.id, found.expires_at), (id, created.plus_millis(60 * DAY)));
+    assert!(queue(&found).await);
     assert!(expiring(&fixture).await.is_empty());
 }
 

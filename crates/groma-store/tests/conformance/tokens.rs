@@ -2,7 +2,7 @@
 
 use crate::{
     Fixture,
-    fixture::{OWNER, TestWorkspace, domain_error, token, user},
+    fixture::{OWNER, TestWorkspace, domain_error, new as command, token, user},
     on_both_engines,
 };
 use groma_domain::{
@@ -20,6 +20,8 @@ on_both_engines! {
     token_authenticates_its_owner
     unknown_token_is_rejected
     token_is_valid_until_it_expires
+    lowered_limit_ends_existing_tokens
+    limit_of_the_installation_ends_existing_tokens
     revoked_token_is_rejected_immediately
     token_has_the_current_role_of_its_owner
     token_owner_must_be_a_member
@@ -53,7 +55,6 @@ fn new_token(workspace: &TestWorkspace, number: u8) -> NewToken {
         scopes: [Scope::ReadFolder, Scope::ReadBudget].into_iter().collect(),
         expires_at: None,
         is_read_only: false,
-        max_days: None,
         notice: None,
     }
 }
@@ -131,6 +132,83 @@ async fn token_is_valid_until_it_expires(fixture: Fixture) {
         };
         assert_eq!(answered, is_good, "{moment}");
     }
+}
+
+const DAY: i64 = 24 * 60 * 60 * 1_000;
+
+/// When a token ends, as the list of tokens shows it, and whether it is by a limit.
+async fn end(workspace: &TestWorkspace, id: TokenId) -> (Option<Timestamp>, bool) {
+    let tokens = workspace.store.tokens(Some(workspace.workspace_id)).await.unwrap();
+    let token = tokens.into_iter().find(|token| token.id == id).unwrap();
+    (token.expires_at, token.is_shortened)
+}
+
+async fn lowered_limit_ends_existing_tokens(fixture: Fixture) {
+    let next = fixture.new_workspace("Next door").await;
+    let created = fixture.tick();
+    let (workspace, owner) = (fixture.workspace_id, Actor::Operator);
+    let create_at = async |new| fixture.store.create_token(new, owner, created).await.unwrap();
+    let in_days = |days: i64| Some(created.plus_millis(days * DAY));
+    let endless = create_at(new_token(&fixture, 1)).await;
+    let long = create_at(NewToken { expires_at: in_days(90), ..new_token(&fixture, 2) }).await;
+    let short = create_at(NewToken { expires_at: in_days(5), ..new_token(&fixture, 3) }).await;
+    let elsewhere = create(&next, 4).await;
+    let set = async |days| {
+        let now = fixture.tick();
+        fixture.store.set_max_token_days(workspace, owner, days, now).await.unwrap();
+    };
+    fixture.advance(8 * DAY);
+    set(Some(30)).await;
+    assert_eq!(authenticated(&fixture, 1).await.expires_at, in_days(30));
+    assert_eq!(end(&fixture, endless).await, (in_days(30), true));
+    assert_eq!(end(&fixture, long).await, (in_days(30), true));
+    assert_eq!(end(&fixture, short).await, (in_days(5), false));
+    assert_eq!(end(&next, elsewhere).await, (None, false));
+    // Tokens that are older than the limit end at once.
+    set(Some(7)).await;
+    for number in [1, 2, 3] {
+        let outcome = authenticate(&fixture, number, 100).await;
+        assert!(matches!(outcome, AuthOutcome::Expired), "{number}: {outcome:?}");
+    }
+    assert_eq!(authenticated(&next, 4).await.expires_at, None);
+    // A change whose request was authenticated before is rejected.
+    let create_folder = async |ends_at| {
+        let actor = Actor::Token { token: endless, ends_at, scope: None };
+        let mut script = (*fixture).clone();
+        script.actor = actor;
+        let folder = serde_json::json!({ "name": "Folder", "owner": OWNER });
+        script.apply(vec![command(groma_domain::Kind::Folder, folder)]).await
+    };
+    assert!(matches!(domain_error(create_folder(None).await).0, DomainError::AccessEnded));
+    set(None).await;
+    assert_eq!(authenticated(&fixture, 1).await.expires_at, None);
+    assert_eq!(authenticated(&fixture, 2).await.expires_at, in_days(90));
+    create_folder(None).await.unwrap();
+    // The end by the limit of the installation comes with the request.
+    let ended = create_folder(Some(fixture.now())).await;
+    assert!(matches!(domain_error(ended).0, DomainError::AccessEnded));
+}
+
+async fn limit_of_the_installation_ends_existing_tokens(fixture: Fixture) {
+    let created = fixture.tick();
+    let new = new_token(&fixture, 1);
+    let id = fixture.store.create_token(new, Actor::Operator, created).await.unwrap();
+    let limited = fixture.reopen().await;
+    limited.store.limit_tokens(60);
+    let in_days = |days: i64| Some(created.plus_millis(days * DAY));
+    assert_eq!(authenticated(&limited, 1).await.expires_at, in_days(60));
+    assert_eq!(end(&limited, id).await, (in_days(60), true));
+    let (workspace, now) = (limited.workspace_id, fixture.tick());
+    assert_eq!(limited.store.token_limit(workspace).await.unwrap(), Some(60));
+    // The lower limit counts.
+    limited.store.set_max_token_days(workspace, Actor::Operator, Some(90), now).await.unwrap();
+    assert_eq!(limited.store.token_limit(workspace).await.unwrap(), Some(60));
+    assert_eq!(authenticated(&limited, 1).await.expires_at, in_days(60));
+    limited.store.set_max_token_days(workspace, Actor::Operator, Some(30), now).await.unwrap();
+    assert_eq!(limited.store.token_limit(workspace).await.unwrap(), Some(30));
+    assert_eq!(authenticated(&limited, 1).await.expires_at, in_days(30));
+    fixture.advance(30 * DAY);
+    assert!(matches!(authenticate(&limited, 1, 100).await, AuthOutcome::Expired));
 }
 
 async fn revoked_token_is_rejected_immediately(fixture: Fixture) {

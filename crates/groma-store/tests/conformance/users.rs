@@ -71,7 +71,6 @@ async fn new_token(workspace: &TestWorkspace, owner: &str, number: u8) {
         scopes: Scopes::default(),
         expires_at: None,
         is_read_only: false,
-        max_days: None,
         notice: None,
     };
     workspace.store.create_token(new_token, Actor::Operator, workspace.tick()).await.unwrap();

@@ -126,7 +126,6 @@ async fn fill(workspace: &TestWorkspace, number: u8) {
         scopes: Scope::ALL.into_iter().collect(),
         expires_at: None,
         is_read_only: false,
-        max_days: None,
         notice: None,
     };
     workspace.store.create_token(new_token, Actor::Operator, workspace.tick()).await.unwrap();

@@ -116,7 +116,6 @@ pub(super) async fn create(
         scopes: request.scopes,
         expires_at: request.expires_at,
         is_read_only: request.is_read_only,
-        max_days: settings.security.max_token_days,
         notice,
     };
     Ok((store.create_token(new, Actor::Operator, now).await?, token))

@@ -17,8 +17,8 @@ use groma_domain::{
 };
 use groma_store::{
     Actor, AttemptRow, DeliveryFilter, DeliveryRow, EndpointChange, EndpointHealth,
-    EndpointOutcome, NewEndpoint, RedeliverySince, Store, WebhookRequest, endpoint_with_secret,
-    redelivered,
+    EndpointOutcome, NewEndpoint, NewSecurityEntry, RedeliverySince, Store, WebhookRequest,
+    endpoint_with_secret, redelivered,
 };
 use serde_json::{Value, json};
 
@@ -146,6 +146,8 @@ async fn rekey(settings: &Settings, store: &Store, json: bool) -> Result<(), Com
     if let Some(file) = file {
         file.replace()?;
     }
+    let entry = NewSecurityEntry::new("webhook.rekeyed", clock::now());
+    store.log_security(entry.with_details(json!({ "encrypted": encrypted }))).await?;
     print_encrypted(encrypted, json)
 }
 

@@ -26,8 +26,10 @@ use axum::{
     http::{HeaderMap, StatusCode},
     response::{IntoResponse, Redirect, Response},
 };
-use groma_domain::{DomainError, Email, FieldError, WorkspaceId, password::Password};
-use groma_store::{AccountAuthority, Actor, Membership, PasswordChange, Preferences, Session};
+use groma_domain::{DomainError, Email, FieldError, SessionId, WorkspaceId, password::Password};
+use groma_store::{
+    AccountAuthority, Actor, Membership, NewSecurityEntry, PasswordChange, Preferences, Session,
+};
 use std::sync::Arc;
 
 #[derive(Template)]
@@ -226,6 +228,7 @@ pub(super) async fn change_password(
     let attempt = Attempt::begin(&web, &request, attempt).await??;
     let mut errors = Vec::new();
     if !check_password(&turn, account.password_hash.clone(), form.get("current")).await? {
+        web.store.log_security(request.security_entry("password.changeFailed")).await?;
         errors
             .push(FieldError::new("current", request.t.msg("account-password-wrong").to_string()));
     } else {
@@ -261,9 +264,10 @@ pub(super) async fn end_session(
     Path(id): Path<String>,
 ) -> Result<Response, WebError> {
     let session = session_of(&request)?;
-    let id = id.parse().map_err(|_| WebError::not_found())?;
+    let id: SessionId = id.parse().map_err(|_| WebError::not_found())?;
     web.store.end_session(session.user, id).await?;
-    web.store.log_security(request.security_entry("session.ended")).await?;
+    let entry = request.security_entry("session.ended");
+    web.store.log_security(NewSecurityEntry { subject: Some(id.0), ..entry }).await?;
     let flash = Flash::new(request.t.msg("account-session-ended"));
     Ok(page::redirect_with_flash(&request, web.is_secure, "/account", &flash))
 }

@@ -254,6 +254,7 @@ pub(super) async fn reset(
         password_hash: hash,
         revoke_tokens: form.has("revoke_tokens"),
         notice: web.mail_writer(t).notice(recipient, &notice, request.now),
+        address: request.address.clone(),
     };
     if let Err(error) = web.store.reset_password(reset, request.now).await {
         let Some(DomainError::NotFound { .. }) = error.domain_error() else {

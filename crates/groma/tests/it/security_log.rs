@@ -3,15 +3,17 @@
 
 use crate::{on_both_engines, web::Browser};
 use groma_testkit::{
-    Engine, TestServer, server::NO_RATE_LIMIT, server::OWNER, server::WORKSPACE, wait::PATIENCE,
-    wait_until,
+    API, Engine, TestServer, server::NO_RATE_LIMIT, server::OWNER, server::WORKSPACE,
+    wait::PATIENCE, wait_until,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 on_both_engines! {
     logins_are_logged_with_account_and_address
     command_prints_and_filters_the_log
     page_shows_the_log_to_owners_only
+    changes_by_a_token_name_it
+    wrong_password_when_changing_it_is_logged
 }
 
 /// The entries that the command prints, newest first.
@@ -76,6 +78,43 @@ fn command_prints_and_filters_the_log(engine: Engine) {
         server.run(&["backup", backup.to_str().unwrap()]).expect_success();
         assert_eq!(log(&server, &["--limit", "1"])[0]["action"], "backup.started");
     }
+}
+
+fn changes_by_a_token_name_it(engine: Engine) {
+    let server = TestServer::start_with(engine, &[NO_RATE_LIMIT]);
+    let token = server.create_token(&["MANAGE_WEBHOOK"]);
+    let id = log(&server, &["--action", "token."])[0]["subjectId"].clone();
+    let endpoint = json!({ "url": "https://hooks.example/", "events": ["*"] }).to_string();
+    let path = format!("{API}/webhooks/endpoints");
+    let post = server.main().request("POST", &path).token(&token);
+    let created = post.header("Content-Type", "application/json").body(endpoint).send().ok();
+    let path = format!("{path}/{}/rotate", created["id"].as_str().unwrap());
+    let post = server.main().request("POST", &path).token(&token);
+    post.header("Content-Type", "application/json").body(r#"{"overlapHours":0}"#).send().ok();
+    let entries = log(&server, &["--action", "webhook."]);
+    let actions: Vec<_> = entries.iter().map(|entry| &entry["action"]).collect();
+    assert_eq!(actions, ["webhook.secretRotated", "webhook.created"]);
+    for entry in entries {
+        assert_eq!((&entry["user"], &entry["details"]["token"]), (&json!(OWNER), &id));
+    }
+    let browser = Browser::of_owner(&server);
+    browser.page("/settings/security-log?topic=webhook").shows("with the token “test”");
+    let save = [("name", WORKSPACE), ("currency", "EUR"), ("maxTokenDays", "30")];
+    browser.submit("/settings/workspace", "/settings/workspace", &save);
+    browser.page("/settings/security-log?topic=workspace").shows("30 days");
+}
+
+fn wrong_password_when_changing_it_is_logged(engine: Engine) {
+    let server = TestServer::start(engine);
+    let browser = Browser::of_owner(&server);
+    let fields = [("current", "not the password"), ("password", "plumb line of the owner 71")];
+    let rejected = browser.send_form("/account", "/account/password", &fields);
+    assert_eq!(rejected.response.status, 400);
+    let entry = &log(&server, &["--limit", "1"])[0];
+    assert_eq!(
+        (&entry["action"], &entry["user"], &entry["address"]),
+        (&json!("password.changeFailed"), &json!(OWNER), &json!("127.0.0.1"))
+    );
 }
 
 fn page_shows_the_log_to_owners_only(engine: Engine) {

@@ -291,7 +291,7 @@ fn lifetime_is_limited_by_the_settings_and_the_workspace(engine: Engine) {
     };
     create(&[]).expect_error("expiresAt must be at most 60 days from now");
     create(&["--expires", "61d"]).expect_error("expiresAt must be at most 60 days from now");
-    create(&["--expires", "60d"]).expect_success();
+    let long = create(&["--expires", "60d"]).expect_success();
     let browser = crate::web::Browser::of_owner(&server);
     let page = browser.page("/settings/tokens/new");
     page.shows("60 days");
@@ -306,6 +306,17 @@ fn lifetime_is_limited_by_the_settings_and_the_workspace(engine: Engine) {
     let fields = [("name", "Week"), ("expires", "7"), ("scope", "READ_FOLDER")];
     let created = browser.send_form("/settings/tokens/new", "/settings/tokens/new", &fields);
     assert_eq!(created.response.status, 200);
+    // The token of 60 days ends with the lower limit of the workspace.
+    let me = server.get("/me", &long).ok();
+    let tokens = server.run(&["token", "list", "--json"]).json();
+    let row = tokens.as_array().unwrap().iter().find(|row| row["id"] == me["token"]["id"]).unwrap();
+    let millis =
+        |time: &Value| time.as_str().unwrap().parse::<jiff::Timestamp>().unwrap().as_millisecond();
+    assert_eq!(millis(&row["expiresAt"]) - millis(&row["createdAt"]), 7 * 24 * 60 * 60 * 1_000);
+    assert_eq!(me["token"]["expiresAt"], row["expiresAt"]);
+    let list = browser.page("/settings/tokens");
+    list.shows("1 token was created for longer than 7 days");
+    list.shows("by the longest lifetime");
 }
 
 fn service_account_owns_tokens(engine: Engine) {

@@ -25,17 +25,7 @@ pub(super) fn erase_person(entry: &mut EntryDocuments, erased: &Person) -> Erase
             document.insert("name".to_owned(), erased.name.clone().into());
             return true;
         }
-        let mut has_changed = false;
-        for field in PEOPLE_FIELDS {
-            match document.get_mut(field) {
-                Some(Value::Array(people)) => {
-                    people.iter_mut().for_each(|person| has_changed |= erase_value(person, erased));
-                }
-                Some(person) => has_changed |= erase_value(person, erased),
-                None => {}
-            }
-        }
-        has_changed
+        erase_in_record(document, erased)
     };
     let (before, after) = (edit(&mut entry.before, erase), edit(&mut entry.after, erase));
     match (before, after) {
@@ -43,6 +33,35 @@ pub(super) fn erase_person(entry: &mut EntryDocuments, erased: &Person) -> Erase
         (true, false) if entry.after.is_some() => ErasedPart::History,
         _ => ErasedPart::Event,
     }
+}
+
+/// Replaces a person in a kept response, whose last line is the document of a record; returns whether it has
+/// changed.
+pub(super) fn erase_response(response: &mut Vec<u8>, erased: &Person) -> bool {
+    let start = response.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+    let Ok(text) = std::str::from_utf8(&response[start..]) else { return false };
+    let mut document = Some(text.to_owned());
+    let has_changed = edit(&mut document, |document| erase_in_record(document, erased));
+    if has_changed {
+        response.truncate(start);
+        response.extend_from_slice(document.unwrap_or_default().as_bytes());
+    }
+    has_changed
+}
+
+/// Replaces a person in the document of a record; returns whether it has changed.
+fn erase_in_record(document: &mut Map<String, Value>, erased: &Person) -> bool {
+    let mut has_changed = false;
+    for field in PEOPLE_FIELDS {
+        match document.get_mut(field) {
+            Some(Value::Array(people)) => {
+                people.iter_mut().for_each(|person| has_changed |= erase_value(person, erased));
+            }
+            Some(person) => has_changed |= erase_value(person, erased),
+            None => {}
+        }
+    }
+    has_changed
 }
 
 /// Replaces the address of an invitation; returns whether it is this one.
@@ -118,6 +137,19 @@ mod tests {
         other.after = None;
         other.before = Some(json!({ "owner": old }).to_string());
         assert_eq!(erase_person(&mut other, &person), ErasedPart::Event);
+    }
+
+    #[test]
+    fn person_is_replaced_in_a_kept_response() {
+        let person = erased();
+        let old = json!({ "id": person.id, "name": "Old", "email": "old@office.test" });
+        let mut response = format!("created\n{}", json!({ "owner": old })).into_bytes();
+        assert!(erase_response(&mut response, &person));
+        let expected = json!({ "owner": serde_json::to_value(&person).unwrap() });
+        assert_eq!(String::from_utf8(response).unwrap(), format!("created\n{expected}"));
+        let mut other = b"created\n{\"description\":\"Old\"}".to_vec();
+        assert!(!erase_response(&mut other, &person));
+        assert!(!erase_response(&mut vec![1, 255, b'\n', 254], &person));
     }
 
     #[test]

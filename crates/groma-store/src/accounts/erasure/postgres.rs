@@ -1,6 +1,6 @@
 //! Erasing people on PostgreSQL.
 
-use super::{EntryDocuments, ErasureTx, ErasureWrite};
+use super::{EntryDocuments, ErasureTx, ErasureWrite, KeptResponse};
 use crate::{
     Result,
     accounts::pending_logins::postgres::DELETE_LOGINS_OF_USER,
@@ -8,8 +8,9 @@ use crate::{
         postgres::{PostgresTransaction, params},
         statements,
     },
+    idempotency::IdempotencyKey,
 };
-use groma_domain::{Email, InvitationId, PersonId, UserId, WorkspaceId};
+use groma_domain::{Email, InvitationId, PersonId, TokenId, UserId, WorkspaceId};
 use tokio_postgres::{Row, types::ToSql};
 
 statements! {
@@ -17,6 +18,10 @@ statements! {
         WHERE workspace_id = $1 AND id > $2
             AND (strpos(before, $4) > 0 OR strpos(after, $4) > 0 OR action = 'member.renamed' AND subject = $3)
         ORDER BY id LIMIT $5";
+    KEPT_RESPONSES_ABOUT = "SELECT token_id, path, key, response FROM idempotency_keys
+        WHERE workspace_id = $1 AND position($2::bytea IN response) > 0";
+    SET_KEPT_RESPONSE = "UPDATE idempotency_keys SET response = $5
+        WHERE workspace_id = $1 AND token_id = $2 AND path = $3 AND key = $4";
     INVITATION_ENTRIES = "SELECT id, FALSE, before, after, workspace_id FROM audit_log
         WHERE action = 'invitation.created' AND ($1::uuid IS NULL OR workspace_id = $1)";
     INVITED_ADDRESSES = "SELECT workspace_id, id, email FROM invitations
@@ -68,6 +73,21 @@ impl ErasureTx for PostgresTransaction<'_> {
         self.rows(ENTRIES_ABOUT, &values).await?.iter().map(read_documents).collect()
     }
 
+    async fn kept_responses_about(
+        &mut self,
+        workspace: WorkspaceId,
+        person: PersonId,
+    ) -> Result<Vec<KeptResponse>> {
+        let id = person.to_string().into_bytes();
+        let rows = self.rows(KEPT_RESPONSES_ABOUT, &[&workspace.0, &id]).await?;
+        let read = |row: &Row| {
+            let (token, path, key) = (TokenId(row.try_get(0)?), row.try_get(1)?, row.try_get(2)?);
+            let key = IdempotencyKey { token, path, key };
+            Ok(KeptResponse { key, response: row.try_get(3)? })
+        };
+        rows.iter().map(read).collect()
+    }
+
     async fn invitation_entries(
         &mut self,
         workspace: Option<WorkspaceId>,
@@ -93,6 +113,10 @@ impl ErasureTx for PostgresTransaction<'_> {
         let statements = match write {
             ErasureWrite::Documents(EntryDocuments { id, before, after, .. }) => {
                 vec![(SET_DOCUMENTS, params![ws, id, before, after])]
+            }
+            ErasureWrite::Response(KeptResponse { key, response }) => {
+                let IdempotencyKey { token, path, key } = key;
+                vec![(SET_KEPT_RESPONSE, params![ws, token.0, path, key, response])]
             }
             ErasureWrite::CancelDeliveries { entries, at } => vec![
                 (CLEAR_RESPONSES, params![ws, entries.clone()]),

@@ -1,12 +1,13 @@
 //! Erasing people on SQLite.
 
-use super::{EntryDocuments, ErasureTx, ErasureWrite};
+use super::{EntryDocuments, ErasureTx, ErasureWrite, KeptResponse};
 use crate::{
     Result,
     accounts::pending_logins::sqlite::DELETE_LOGINS_OF_USER,
     engine::{sqlite::SqliteTransaction, statements},
+    idempotency::IdempotencyKey,
 };
-use groma_domain::{Email, InvitationId, PersonId, UserId, WorkspaceId};
+use groma_domain::{Email, InvitationId, PersonId, TokenId, UserId, WorkspaceId};
 use rusqlite::{Row, params};
 
 statements! {
@@ -14,6 +15,9 @@ statements! {
         WHERE ws = ?1 AND id > ?2
             AND (instr(before, ?4) OR instr(after, ?4) OR action = 'member.renamed' AND subject = ?3)
         ORDER BY id LIMIT ?5";
+    KEPT_RESPONSES_ABOUT = "SELECT i.token_id, i.path, i.key, i.response
+        FROM idempotency_keys i JOIN tokens t ON t.id = i.token_id WHERE t.ws = ?1 AND instr(i.response, ?2)";
+    SET_KEPT_RESPONSE = "UPDATE idempotency_keys SET response = ?4 WHERE token_id = ?1 AND path = ?2 AND key = ?3";
     INVITATION_ENTRIES = "SELECT a.id, 0, a.before, a.after, w.id FROM audit_log a JOIN workspaces w ON w.no = a.ws
         WHERE a.action = 'invitation.created' AND (?1 IS NULL OR w.id = ?1)";
     INVITED_ADDRESSES = "SELECT w.id, i.id, i.email FROM invitations i JOIN workspaces w ON w.no = i.ws
@@ -66,6 +70,20 @@ impl ErasureTx for SqliteTransaction<'_> {
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
+    async fn kept_responses_about(
+        &mut self,
+        workspace: WorkspaceId,
+        person: PersonId,
+    ) -> Result<Vec<KeptResponse>> {
+        let ws = self.workspace_number(workspace)?;
+        let mut statement = self.prepare(KEPT_RESPONSES_ABOUT)?;
+        let rows = statement.query_map(params![ws, person.to_string().into_bytes()], |row| {
+            let (token, path, key) = (TokenId(row.get(0)?), row.get(1)?, row.get(2)?);
+            Ok(KeptResponse { key: IdempotencyKey { token, path, key }, response: row.get(3)? })
+        })?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
     async fn invitation_entries(
         &mut self,
         workspace: Option<WorkspaceId>,
@@ -93,6 +111,10 @@ impl ErasureTx for SqliteTransaction<'_> {
         match write {
             ErasureWrite::Documents(EntryDocuments { id, before, after, .. }) => {
                 self.execute(SET_DOCUMENTS, params![id, before, after])
+            }
+            ErasureWrite::Response(KeptResponse { key, response }) => {
+                let IdempotencyKey { token, path, key } = key;
+                self.execute(SET_KEPT_RESPONSE, params![token.0, path, key, response])
             }
             ErasureWrite::CancelDeliveries { entries, at } => {
                 let entries = serde_json::Value::from(entries).to_string();

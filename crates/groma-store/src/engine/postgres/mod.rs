@@ -13,7 +13,7 @@ pub use server::Encryption;
 pub(crate) use server::Server;
 #[cfg(test)]
 pub(crate) use sql::ALL;
-pub(crate) use sql::now_millis;
+pub(crate) use sql::{now_millis, token_end};
 pub(crate) use transaction::{Param, PostgresTransaction, PostgresWork, Statement, params};
 
 use super::migrations;

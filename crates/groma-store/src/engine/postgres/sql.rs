@@ -25,3 +25,16 @@ macro_rules! now_millis {
     };
 }
 pub(crate) use now_millis;
+
+/// When the token `t` of the workspace `w` ends: by itself, or by the longest lifetime of tokens in the
+/// workspace or the installation, whose days are the parameter. Null if it does not.
+macro_rules! token_end {
+    ($max_days:literal) => {
+        concat!(
+            "least(t.expires_at, t.created_at + 86400000 * least(w.max_token_days, ",
+            $max_days,
+            "::bigint))"
+        )
+    };
+}
+pub(crate) use token_end;

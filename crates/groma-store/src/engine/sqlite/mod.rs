@@ -12,6 +12,7 @@ mod writer;
 pub(crate) use full_text::FullTextEntry;
 #[cfg(test)]
 pub(crate) use sql::ALL;
+pub(crate) use sql::token_end;
 pub(crate) use transaction::{SqliteTransaction, SqliteWork};
 
 use super::{blocking_pool::run_blocking, migrations};

@@ -15,6 +15,21 @@ pub(super) const PRAGMAS: [&str; 8] = [
     "PRAGMA journal_size_limit = 67108864",
 ];
 
+/// When the token `t` of the workspace `w` ends: by itself, or by the longest lifetime of tokens in the
+/// workspace or the installation, whose days are the parameter. Null if it does not.
+macro_rules! token_end {
+    ($max_days:literal) => {
+        concat!(
+            "(SELECT min(at) FROM (SELECT t.expires_at AS at
+                UNION ALL SELECT t.created_at + 86400000 * w.max_token_days
+                UNION ALL SELECT t.created_at + 86400000 * ",
+            $max_days,
+            "))"
+        )
+    };
+}
+pub(crate) use token_end;
+
 statements! {
     BEGIN = "BEGIN";
     BEGIN_IMMEDIATE = "BEGIN IMMEDIATE";

@@ -7,6 +7,7 @@ use crate::{
         CommandError,
         key_file::{self, KeyFile},
     },
+    oidc,
     settings::Settings,
 };
 use groma_store::{DatabaseUrl, Encryption, Error, SecretsState, ServerInfo, Store};
@@ -100,6 +101,16 @@ impl Database {
                 "create one with `groma workspace create`, or open the setup page that `groma serve` \
                  prints",
             ));
+        }
+        for provider in &settings.oidc {
+            let Some(rule) = &provider.membership else { continue };
+            if let Err(error) = oidc::find_workspace(&store, rule).await {
+                findings.push(Finding::warning(
+                    format!("oidc.{}.workspace: {error}", provider.name),
+                    "create the workspace or correct the setting; new users cannot join with this \
+                     provider",
+                ));
+            }
         }
         Ok(())
     }

@@ -4,15 +4,16 @@
 use super::session_of;
 use crate::web::{
     Shared, Web, WebError,
-    fields::problems,
+    fields::{Field, problems},
     flash::Flash,
-    form::Query,
+    form::{Form, Query},
     format::Moment,
     i18n::{Localizer, MessageId, id},
     login::provider,
     mail::{Notice, NoticeRecipient},
     one_time_codes,
     page::{self, Meta, Nav},
+    password_reset::revoke_tokens_field,
     request_context::{MemberContext, RequestContext},
 };
 use askama::Template;
@@ -33,7 +34,8 @@ struct SecurityPage {
     csrf: String,
     /// Whether the workspace that the user wanted requires a second factor.
     is_required: bool,
-    has_password: bool,
+    /// Removing the password can revoke the tokens too; `None` without a password.
+    revoke_tokens: Option<Field>,
     app_since: Option<Moment>,
     /// Whether this browser can be offered passkeys.
     offers_passkeys: bool,
@@ -75,7 +77,7 @@ pub(in crate::web) async fn page(
         t,
         csrf: request.csrf_token(),
         is_required: query.has("required") && !session.has_second_factor,
-        has_password: account.password_hash.is_some(),
+        revoke_tokens: account.password_hash.is_some().then(|| revoke_tokens_field(t)),
         app_since: factors.authenticator_app.as_ref().map(|app| moment(app.created_at)),
         offers_passkeys: web.passkeys.is_some(),
         recovery_codes: factors.exist().then_some(factors.recovery_codes),
@@ -189,9 +191,12 @@ pub(in crate::web) async fn replace_recovery_codes(
 pub(in crate::web) async fn remove_password(
     State(web): State<Shared>,
     request: RequestContext,
+    form: Form,
 ) -> Result<Response, WebError> {
-    let flash =
-        change(&web, &request, FactorChange::RemovePassword, id("security-password-removed"));
+    let user = session_of(&request)?.user;
+    let revoke_tokens_of = form.has("revoke_tokens").then_some(user);
+    let removal = FactorChange::RemovePassword { revoke_tokens_of };
+    let flash = change(&web, &request, removal, id("security-password-removed"));
     Ok(redirect(&web, &request, &flash.await?))
 }
 

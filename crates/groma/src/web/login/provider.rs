@@ -12,7 +12,7 @@ use crate::{
         Shared, Web, WebError,
         flash::Flash,
         form::{Form, Query, local_path},
-        i18n::Localizer,
+        i18n::{Localizer, id},
         login_throttle::{Attempt, AttemptKind},
         mail::{Notice, NoticeRecipient},
         page::{self, AuthPage},
@@ -28,6 +28,7 @@ use axum::{
 use groma_domain::{DomainError, UserId, secret::Secret};
 use groma_store::{IdentityChange, LoginStep, NewSecurityEntry, ProviderLogin, ProviderOutcome};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 /// A provider as a button shows it.
 pub(in crate::web) struct ProviderLink {
@@ -197,8 +198,7 @@ pub(in crate::web) async fn callback(
     match provider.finish(query.get("code"), &step.nonce, &step.verifier).await {
         Ok(identity) => finish(&web, &request, &headers, provider, user, step, identity).await,
         Err(error) => {
-            let entry = NewSecurityEntry::new("login.failed", request.now);
-            web.store.log_security(entry.from_address(&request.address)).await?;
+            log_failure(&web, &request, provider, "providerFailed").await?;
             show_failure(&web, &request, provider, &error)
         }
     }
@@ -242,6 +242,7 @@ async fn log_in(
         // The invitation is no longer valid, or for another address.
         Err(error) => match error.domain_error() {
             Some(DomainError::Invalid(_) | DomainError::NotFound { .. }) => {
+                log_failure(web, request, provider, "invitationInvalid").await?;
                 return reject(web, request, t.msg("provider-invitation-invalid").into());
             }
             _ => return Err(error.into()),
@@ -251,11 +252,15 @@ async fn log_in(
         ProviderOutcome::Accepted(user) => user,
         refused => {
             metrics::login(LoginOutcome::Failed);
-            let message = match refused {
-                ProviderOutcome::OwnLoginRequired => t.msg("provider-own-login"),
-                ProviderOutcome::EmailNotVerified => t.msg("provider-email-not-verified"),
-                _ => t.msg("provider-not-invited"),
+            let (reason, message) = match refused {
+                ProviderOutcome::OwnLoginRequired => ("notConnected", id("provider-own-login")),
+                ProviderOutcome::EmailNotVerified => {
+                    ("emailNotVerified", id("provider-email-not-verified"))
+                }
+                _ => ("notInvited", id("provider-not-invited")),
             };
+            log_failure(web, request, provider, reason).await?;
+            let message = t.msg(message);
             return reject(web, request, message.arg("label", provider.label()).into());
         }
     };
@@ -330,6 +335,18 @@ async fn confirm(
     }
     web.store.confirm_session(session.id, has_second_factor, request.now).await?;
     Ok(Redirect::to(local_path(next)).into_response())
+}
+
+/// Writes to the security log why a login with a provider failed.
+async fn log_failure(
+    web: &Web,
+    request: &RequestContext,
+    provider: &Provider,
+    reason: &str,
+) -> Result<(), WebError> {
+    let details = json!({ "provider": provider.name(), "reason": reason });
+    let entry = NewSecurityEntry::new("login.failed", request.now).with_details(details);
+    Ok(web.store.log_security(entry.from_address(&request.address)).await?)
 }
 
 fn show_failure(

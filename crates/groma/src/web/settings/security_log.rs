@@ -15,6 +15,7 @@ use axum::response::Response;
 use groma_domain::Timestamp;
 use groma_store::{SecurityEntry, SecurityLogFilter};
 use serde_json::{Map, Value};
+use std::collections::HashMap;
 
 pub(super) const PATH: &str = "/settings/security-log";
 const PAGE_SIZE: u32 = 50;
@@ -45,6 +46,9 @@ struct SecurityLogPage {
     older: Option<String>,
 }
 
+/// The names of the tokens of the workspace by their ids.
+type TokenNames = HashMap<String, String>;
+
 struct Row {
     at: Moment,
     action: String,
@@ -65,6 +69,8 @@ pub(in crate::web) async fn page(ctx: MemberContext, query: Query) -> Result<Res
         ..SecurityLogFilter::default()
     };
     let entries = ctx.store().security_entries(filter, PAGE_SIZE).await?;
+    let tokens = ctx.store().tokens(Some(ctx.workspace_id())).await?;
+    let tokens = tokens.into_iter().map(|token| (token.id.to_string(), token.name)).collect();
     let is_full = entries.len() == usize::try_from(PAGE_SIZE).unwrap_or_default();
     let topic = topic.unwrap_or_default();
     let last = entries.last().filter(|_| is_full);
@@ -78,14 +84,14 @@ pub(in crate::web) async fn page(ctx: MemberContext, query: Query) -> Result<Res
         t,
         nav: SettingsNav::new(&ctx, PATH),
         topics: std::iter::once("").chain(TOPICS).map(choice).collect(),
-        rows: entries.into_iter().map(|entry| row(&ctx, entry)).collect(),
+        rows: entries.into_iter().map(|entry| row(&ctx, &tokens, entry)).collect(),
         is_first: before.is_none(),
         older,
     };
     ctx.page(Meta::new(t.msg("security-log-title"), Nav::Settings), &content).await
 }
 
-fn row(ctx: &MemberContext, entry: SecurityEntry) -> Row {
+fn row(ctx: &MemberContext, tokens: &TokenNames, entry: SecurityEntry) -> Row {
     let t = ctx.t();
     let unnamed = match entry.action.as_str() {
         "login.failed" | "login.secondFactorFailed" if !entry.is_by_former => {
@@ -103,18 +109,40 @@ fn row(ctx: &MemberContext, entry: SecurityEntry) -> Row {
             false => String::new(),
         }),
         address: entry.address.unwrap_or_default(),
-        details: entry.details.map(|details| describe(t, &details)).unwrap_or_default(),
+        details: entry.details.map(|details| describe(t, tokens, &details)).unwrap_or_default(),
     }
 }
 
-/// The details of an entry in words: values, or what they were before and are now.
-fn describe(t: Localizer, details: &str) -> String {
-    let details: Map<String, Value> = serde_json::from_str(details).unwrap_or_default();
+/// The details of an entry in words: values, or what they were before and are now, and the token that changed
+/// them.
+fn describe(t: Localizer, tokens: &TokenNames, details: &str) -> String {
+    let mut details: Map<String, Value> = serde_json::from_str(details).unwrap_or_default();
+    let token = details.remove("token");
+    let token = token.as_ref().and_then(Value::as_str).map(|id| {
+        let name = tokens.get(id).map_or(id, String::as_str);
+        t.msg("security-log-token").arg("name", name).to_string()
+    });
+    let values = describe_values(t, &details);
+    let parts: Vec<_> = token.into_iter().chain((!values.is_empty()).then_some(values)).collect();
+    parts.join(", ")
+}
+
+fn describe_values(t: Localizer, details: &Map<String, Value>) -> String {
     let side = |name: &str| details.get(name).and_then(Value::as_object);
     let text = |(name, value): (&String, &Value)| match (name.as_str(), value) {
         (_, Value::Null) | ("readOnly", Value::Bool(false)) => None,
         ("readOnly", Value::Bool(true)) => Some(t.msg("token-read-only").to_string()),
         ("role", Value::String(role)) => Some(t.msg("role-name").arg("role", role).to_string()),
+        ("reason", Value::String(reason)) => {
+            Some(t.msg("security-log-reason").arg("reason", reason).to_string())
+        }
+        ("requiresSecondFactor", Value::Bool(required)) => {
+            let state = if *required { "required" } else { "optional" };
+            Some(t.msg("security-log-second-factor").arg("state", state).to_string())
+        }
+        ("maxTokenDays", Value::Number(days)) => {
+            Some(t.msg("token-expires-days").arg("days", days.as_u64().unwrap_or_default()).into())
+        }
         ("scopes", Value::String(scopes)) => Some(scopes.replace(',', ", ")),
         ("expiresAt", Value::String(at)) => Some(match Timestamp::parse(at) {
             Ok(at) => t.full_day(at.date()),
@@ -132,7 +160,7 @@ fn describe(t: Localizer, details: &str) -> String {
         values.join(", ")
     };
     match (side("before"), side("after")) {
-        (None, None) => list(&details),
+        (None, None) => list(details),
         (Some(values), None) | (None, Some(values)) => list(values),
         (Some(before), Some(after)) if before == after => list(after),
         (Some(before), Some(after)) => format!("{} → {}", list(before), list(after)),

@@ -35,8 +35,8 @@ struct TokensPage {
     prefix: String,
     rows: Vec<TokenView>,
     sees_all: bool,
-    /// The longest lifetime of a new token in days, and how many tokens exceed it.
-    exceeding: Option<(u32, usize)>,
+    /// The longest lifetime of tokens in days, and how many valid tokens it ends early.
+    shortened: Option<(u32, usize)>,
 }
 
 /// A new token. Only the response that creates it contains the secret.
@@ -59,8 +59,8 @@ struct TokenView {
     last_used_from: String,
     expires: Option<Moment>,
     expires_soon: bool,
-    /// Whether it is valid for longer than a new token can be.
-    exceeds_limit: bool,
+    /// Whether the longest lifetime ends it earlier than it would by itself.
+    is_shortened: bool,
     /// Why it is no longer valid; empty while it is.
     ended: String,
     can_revoke: bool,
@@ -81,16 +81,16 @@ async fn show(ctx: &MemberContext, new_token: Option<NewTokenView>) -> Result<Re
     tokens.sort_by_key(|token| {
         (ended(token, ctx.now()).is_some(), std::cmp::Reverse(token.created_at))
     });
-    let limit = lifetime_limit(ctx).await?;
-    let rows: Vec<_> = tokens.into_iter().map(|token| view(ctx, token, limit)).collect();
-    let exceeding = rows.iter().filter(|row| row.exceeds_limit).count();
+    let rows: Vec<_> = tokens.into_iter().map(|token| view(ctx, token)).collect();
+    let shortened = rows.iter().filter(|row| row.is_shortened && row.ended.is_empty()).count();
+    let limit = ctx.store().token_limit(ctx.workspace_id()).await?;
     let content = TokensPage {
         t,
         nav: SettingsNav::new(ctx, PATH),
         prefix: ctx.web.token_prefix.as_str().to_owned(),
         rows,
         sees_all,
-        exceeding: limit.filter(|_| exceeding > 0).map(|limit| (limit, exceeding)),
+        shortened: limit.filter(|_| shortened > 0).map(|limit| (limit, shortened)),
         new_token,
     };
     let mut response = ctx.page(Meta::new(t.msg("tokens-title"), Nav::Settings), &content).await?;
@@ -108,18 +108,10 @@ fn ended(token: &TokenRow, now: Timestamp) -> Option<&'static str> {
     }
 }
 
-/// Whether a token is valid for longer than `limit` days, which were set after it was created.
-fn exceeds(token: &TokenRow, limit: Option<u32>) -> bool {
-    let Some(days) = limit else { return false };
-    let latest = token.created_at.plus_millis(i64::from(days) * DAY_MILLIS);
-    token.expires_at.is_none_or(|end| end > latest)
-}
-
-fn view(ctx: &MemberContext, token: TokenRow, limit: Option<u32>) -> TokenView {
+fn view(ctx: &MemberContext, token: TokenRow) -> TokenView {
     let t = ctx.t();
     let ended = ended(&token, ctx.now());
     let is_valid = ended.is_none();
-    let exceeds_limit = is_valid && exceeds(&token, limit);
     let ended = ended.map(|reason| t.msg("token-ended").arg("reason", reason).to_string());
     let soon = ctx.now().plus_millis(14 * DAY_MILLIS);
     TokenView {
@@ -132,7 +124,7 @@ fn view(ctx: &MemberContext, token: TokenRow, limit: Option<u32>) -> TokenView {
         last_used_from: token.last_used_from.unwrap_or_default(),
         expires: token.expires_at.map(|at| ctx.moment(at)),
         expires_soon: token.expires_at.is_some_and(|end| end < soon) && is_valid,
-        exceeds_limit,
+        is_shortened: token.is_shortened && token.revoked_at.is_none(),
         can_revoke: is_valid
             && (token.person == ctx.member.person.id || ctx.can(Permission::Administer)),
         ended: ended.unwrap_or_default(),
@@ -167,15 +159,10 @@ struct ScopeChoice {
     hint: String,
 }
 
-/// How many days a new token is valid at most; `None` for no limit.
-async fn lifetime_limit(ctx: &MemberContext) -> Result<Option<u32>, WebError> {
-    let of_workspace = ctx.store().max_token_days(ctx.workspace_id()).await?;
-    Ok([of_workspace, ctx.web.max_token_days].into_iter().flatten().min())
-}
-
 /// The lifetimes to choose from, in days, and whether a token can last for ever.
 async fn lifetimes(ctx: &MemberContext) -> Result<(Vec<u32>, bool), WebError> {
-    let Some(limit) = lifetime_limit(ctx).await? else { return Ok((LIFETIMES.to_vec(), true)) };
+    let limit = ctx.store().token_limit(ctx.workspace_id()).await?;
+    let Some(limit) = limit else { return Ok((LIFETIMES.to_vec(), true)) };
     let mut days: Vec<u32> = LIFETIMES.into_iter().filter(|days| *days < limit).collect();
     days.push(limit);
     Ok((days, false))
@@ -293,7 +280,6 @@ pub(in crate::web) async fn create(ctx: MemberContext, form: Form) -> Result<Res
             scopes,
             expires_at: days.map(|days| ctx.now().plus_millis(i64::from(days) * DAY_MILLIS)),
             is_read_only: form.has("readOnly"),
-            max_days: ctx.web.max_token_days,
             notice: ctx.web.sends_mail.then(|| notice(&ctx, &name)),
         };
         match ctx.store().create_token(new, ctx.actor(), ctx.now()).await {

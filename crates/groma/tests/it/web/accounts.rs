@@ -101,17 +101,17 @@ on_both_engines! {
         assert!(two.get("/").location().starts_with("/login"));
     }
 
-    fn tokens_above_a_new_limit_are_marked(engine: Engine) {
+    fn tokens_that_a_new_limit_ends_are_marked(engine: Engine) {
         let server = TestServer::start(engine);
         let owner = Browser::of_owner(&server);
         server.create_token(&["READ_FOLDER"]);
-        owner.page("/settings/tokens").hides("longer than the limit");
+        owner.page("/settings/tokens").hides("by the longest lifetime");
         let fields = [("name", WORKSPACE), ("currency", "EUR"), ("maxTokenDays", "30")];
         owner.submit("/settings/workspace", "/settings/workspace", &fields);
         let page = owner.page("/settings/tokens");
-        page.shows("longer than the limit");
-        page.shows("1 token is valid for longer than 30 days");
-        owner.page("/settings/workspace").shows("Applies to new tokens only");
+        page.shows("by the longest lifetime");
+        page.shows("1 token was created for longer than 30 days");
+        owner.page("/settings/workspace").shows("Applies to existing tokens too");
     }
 
     fn password_change_revokes_tokens_if_asked(engine: Engine) {

@@ -5,7 +5,17 @@ use crate::on_both_engines;
 use groma_testkit::{
     Engine, TestServer, server::OWNER, server::WORKSPACE, wait::PATIENCE, wait_until,
 };
-use std::{os::unix::fs::PermissionsExt, path::PathBuf, time::Duration};
+use std::{
+    io::Write,
+    net::TcpListener,
+    os::unix::fs::PermissionsExt,
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 const CREW: &str = "crew@example.test";
 
@@ -230,6 +240,48 @@ on_both_engines! {
         let rejected = browser.send_form("/", "/workspaces/enter", &[("workspace", &nowhere)]);
         assert_eq!(rejected.response.status, 404);
     }
+}
+
+/// Answers every connection with an error, and counts them.
+fn failing_provider() -> (String, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let issuer = format!("http://{}", listener.local_addr().unwrap());
+    let requests = Arc::new(AtomicUsize::new(0));
+    let counted = requests.clone();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            counted.fetch_add(1, Ordering::Relaxed);
+            let answer = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n";
+            let _ = stream.and_then(|mut stream| stream.write_all(answer));
+        }
+    });
+    (issuer, requests)
+}
+
+#[test]
+fn failed_identity_provider_is_asked_rarely_and_does_not_stop_other_logins() {
+    let (issuer, requests) = failing_provider();
+    let settings = [
+        ("GROMA_OIDC__COMPANY__ISSUER", issuer.as_str()),
+        ("GROMA_OIDC__COMPANY__LABEL", "Company account"),
+        ("GROMA_OIDC__COMPANY__CLIENT_ID", "groma"),
+        ("GROMA_OIDC__COMPANY__WORKSPACE", "Nowhere"),
+        ("GROMA_OIDC__COMPANY__DOMAINS", "example.test"),
+    ];
+    let server = TestServer::start_with(Engine::Sqlite, &settings);
+    let stranger = Browser::new(server.main());
+    for _ in 0..50 {
+        let page = stranger.get("/login/with/company");
+        assert_eq!(page.response.status, 400);
+        page.shows("Company account");
+    }
+    let asked = requests.load(Ordering::Relaxed);
+    assert!((1..50).contains(&asked), "{asked}");
+    stranger.page("/login?from=company").shows("name=\"password\"");
+    Browser::of_owner(&server).page("/folders");
+    let report = server.run(&["check"]).expect_success();
+    assert!(report.contains("oidc.company: the identity provider"), "{report}");
+    assert!(report.contains("oidc.company.workspace: workspace `Nowhere` not found"), "{report}");
 }
 
 #[test]
