@@ -228,8 +228,62 @@ def test_writing():
                 compare(f"reading back {extension} of {name}", features, exported(f"{name}-{extension}"), names)
 
 
+def test_workspace():
+    """GDAL opens the file of a workspace, its tables and its layers, and finds the records that rows refer to."""
+    records = {
+        "folders": [{"reference": "F-1", "name": "Chêne", "dueDate": "2026-01-31", "owner": "lead@office.test"},
+                    {"reference": "F-2", "name": "Orme"}],
+        "assignments": [{"reference": "A-1", "folder": "F-1", "title": "Stake out", "estimatedHours": "2.5",
+                         "assignees": ["lead@office.test", "crew@office.test"]}],
+        "budgets": [{"reference": "B-1", "folder": "F-1", "name": "Field", "amount": "1000.50"}],
+        "expenses": [{"reference": "E-1", "folder": "F-1", "budget": "B-1", "assignment": "A-1",
+                      "unitAmount": "84.5", "incurredOn": "2026-01-20", "billable": True}],
+    }
+    for kind, rows in records.items():
+        Path(f"{kind}.ndjson").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+        groma("import", kind, f"{kind}.ndjson")
+    features = LAYERS["polygons"]
+    Path("linked.geojson").write_text(json.dumps(collection(features)))
+    groma("import", "layer", "linked.geojson", "--layer", "linked", "--keep-crs", "--folder", "F-1")
+    path = Path("workspace.gpkg")
+    groma("export", "workspace", path)
+
+    def rows(sql):
+        out = Path("rows.geojson")
+        out.unlink(missing_ok=True)
+        run("ogr2ogr", "-f", "GeoJSON", "-dialect", "SQLITE", "-sql", sql, out, path)
+        return [one["properties"] for one in json.loads(out.read_text())["features"]]
+
+    def check(what, expected, found):
+        if expected != found:
+            failures.append(f"workspace: {what}\n  expected {expected}\n  found    {found}")
+
+    info = run("ogrinfo", "-ro", "-q", path)
+    for table in [*records, "statuses", "people", "assignment_people", *LAYERS, "linked"]:
+        if f": {table} (" not in info and f": {table}\n" not in info:
+            failures.append(f"workspace: no table {table} in\n{info}")
+    check("folder", [{"reference": "F-1", "due_date": "2026/01/31", "owner": "lead@office.test"}], rows(
+        "SELECT f.reference, strftime('%Y/%m/%d', f.due_date) AS due_date, p.email AS owner FROM folders f "
+        "JOIN people p ON p.id = f.owner_id"))
+    check("expense", [{"folder": "F-1", "budget": "B-1", "assignment": "A-1", "amount": 84.5, "billable": 1}], rows(
+        "SELECT f.reference AS folder, b.reference AS budget, a.reference AS assignment, e.amount, e.billable "
+        "FROM expenses e JOIN folders f ON f.id = e.folder_id JOIN budgets b ON b.id = e.budget_id "
+        "JOIN assignments a ON a.id = e.assignment_id"))
+    check("assignees", [{"number": 2}], rows(
+        "SELECT count(*) AS number FROM assignment_people l JOIN assignments a ON a.id = l.assignment_id "
+        "JOIN people p ON p.id = l.person_id JOIN statuses s ON s.id = a.status_id"))
+    check("features", [{"folder": "F-1", "number": len(features)}], rows(
+        "SELECT f.reference AS folder, count(*) AS number FROM linked l JOIN folders f ON f.id = l.folder_id "
+        "GROUP BY f.reference"))
+    names = ("code", "name", "n", "size", "day")
+    compare("linked of the workspace", features, read_with_gdal(path, "linked"), names)
+    if "2154" not in run("ogrinfo", "-so", path, "linked"):
+        failures.append("workspace: the layer linked is not in EPSG:2154")
+
+
 test_reading()
 test_writing()
+test_workspace()
 if failures:
     raise SystemExit("\n".join(failures))
 print("Files are the same in GDAL.")

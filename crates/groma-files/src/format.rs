@@ -68,6 +68,27 @@ impl LayerFormat {
         names.collect::<Vec<_>>().join(", ")
     }
 
+    /// The formats that can be written.
+    pub fn writable() -> impl Iterator<Item = Self> {
+        FORMATS.iter().filter(|row| row.3).map(|row| row.0)
+    }
+
+    /// Its name in commands.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        FORMATS.iter().find(|row| row.0 == self).map_or("", |row| row.1)
+    }
+
+    /// The extension of a file that is written in this format.
+    #[must_use]
+    pub fn extension(self) -> &'static str {
+        match self {
+            // Its files are in an archive.
+            Self::Shapefile => "zip",
+            _ => FORMATS.iter().find(|row| row.0 == self).map_or("", |row| row.2[0]),
+        }
+    }
+
     /// Whether features can be written in this format.
     #[must_use]
     pub fn can_be_written(self) -> bool {

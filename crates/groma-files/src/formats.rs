@@ -3,7 +3,7 @@
 mod csv;
 mod dxf;
 mod flatgeobuf;
-mod geopackage;
+pub(crate) mod geopackage;
 mod gpx;
 mod kml;
 mod shapefile;

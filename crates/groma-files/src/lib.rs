@@ -9,6 +9,7 @@ pub mod csv_cell;
 mod error;
 mod format;
 mod formats;
+mod geopackage_writer;
 mod layer_file;
 mod layer_writer;
 mod output;
@@ -22,6 +23,8 @@ pub mod xlsx;
 
 pub use error::FileError;
 pub use format::LayerFormat;
+pub use geopackage_writer::{GeoPackageWriter, TableColumn, TableColumnType};
 pub use layer_file::{LayerFile, OpenOptions};
 pub use layer_writer::{LayerWriter, OutputFeature};
+pub use output::Link;
 pub use source::{Field, FieldType, SourceCrs, SourceLayer};

@@ -11,8 +11,19 @@ use std::{
 /// A layer whose features are collected.
 pub(crate) struct OutputLayer {
     pub(crate) name: String,
+    /// The columns that link features to rows of other tables.
+    pub(crate) links: Vec<Link>,
     pub(crate) crs: Crs,
     pub(crate) schema: Schema,
+}
+
+/// A column of a layer whose values are the ids of rows of a table.
+#[derive(Clone, Copy, Debug)]
+pub struct Link {
+    /// The name of the column.
+    pub column: &'static str,
+    /// The table.
+    pub table: &'static str,
 }
 
 /// Features that were collected.
@@ -31,9 +42,26 @@ impl Spool {
 
     /// Passes on every feature, with its id.
     pub(crate) fn each(
-        mut self,
+        self,
         count: u64,
         mut on_feature: impl FnMut(&str, Option<Geometry>, Map<String, Value>) -> Result<()>,
+    ) -> Result<()> {
+        self.each_linked(count, 0, |id, geometry, properties, _| {
+            on_feature(id, geometry, properties)
+        })
+    }
+
+    /// Passes on every feature, with its id and the values of its links.
+    pub(crate) fn each_linked(
+        mut self,
+        count: u64,
+        links: usize,
+        mut on_feature: impl FnMut(
+            &str,
+            Option<Geometry>,
+            Map<String, Value>,
+            Vec<Option<String>>,
+        ) -> Result<()>,
     ) -> Result<()> {
         for _ in 0..count {
             let id = String::from_utf8_lossy(&self.part()?).into_owned();
@@ -44,7 +72,9 @@ impl Spool {
                 ),
             };
             let properties = parse(&String::from_utf8_lossy(&self.part()?))?;
-            on_feature(&id, geometry, properties)?;
+            let link = |bytes: Vec<u8>| String::from_utf8(bytes).ok().filter(|id| !id.is_empty());
+            let links: Result<Vec<_>> = (0..links).map(|_| self.part().map(link)).collect();
+            on_feature(&id, geometry, properties, links?)?;
         }
         Ok(())
     }

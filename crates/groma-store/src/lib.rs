@@ -72,8 +72,8 @@ pub use precondition::Precondition;
 pub use records::{
     BatchOutcome, COUNT_LIMIT, Change, Command, CommandOutcome, ExportedRecord, Label, MonthHours,
     Operation, OperationBatch, OperationEffect, OperationOutcome, OperationResult, PersonWorkload,
-    RecordCount, RecordPage, RecordQuery, ReservedReferences, Responder, SaveTarget, Sort,
-    SortColumn, StatusFilter, StatusTarget, WORK_LIMIT, Workload,
+    RecordCount, RecordPage, RecordQuery, RecordReader, ReservedReferences, Responder, SaveTarget,
+    Sort, SortColumn, StatusFilter, StatusTarget, WORK_LIMIT, Workload,
 };
 pub use saved_views::{NewSavedView, SavedView};
 pub use secret_encryption::{EncryptionKey, EncryptionKeys};

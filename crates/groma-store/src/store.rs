@@ -12,8 +12,8 @@ use crate::{
     NewEndpoint, NewGeometries, NewInvitation, NewLayer, NewMail, NewSavedView, NewSecurityEntry,
     NewSession, NewToken, NewUser, OperationBatch, Outcome, OwnFactorChange, Page, PasswordChange,
     PasswordReset, PastDelivery, PendingLogin, PostOutcome, Preferences, Progress, ProviderLogin,
-    ProviderOutcome, RecordPage, RecordQuery, RedeliverySince, ReservedReferences, RestoreReport,
-    Result, RotatedSecret, SavedView, SecondFactors, SecretsState, SecurityEntry,
+    ProviderOutcome, RecordPage, RecordQuery, RecordReader, RedeliverySince, ReservedReferences,
+    RestoreReport, Result, RotatedSecret, SavedView, SecondFactors, SecretsState, SecurityEntry,
     SecurityLogFilter, ServerInfo, Session, SessionRow, ThrottleBucket, Tile, TokenRow, UserFilter,
     UserRow, WebhookRequest, WebhookTarget, Workload, WorkspaceFilter, accounts::Accounts,
     audit_log::AuditLog, authentication::Authentication, backup, base_maps::BaseMapStore, copy,
@@ -368,6 +368,9 @@ impl Store {
             pub async fn statuses(&self, workspace: WorkspaceId, params: &ListParams) -> Result<Page>;
             /// Up to `limit` records of a kind after a position, in the order of creation.
             pub async fn export(&self, workspace: WorkspaceId, kind: Kind, after: u64, limit: u32) -> Result<Vec<ExportedRecord>>;
+            /// A reader of all records that match a query, in its order, whatever its page.
+            #[call(read)]
+            pub async fn read_records(&self, workspace: WorkspaceId, query: RecordQuery) -> Result<RecordReader>;
             /// Executes a change: all of it, with its events, or nothing.
             pub async fn apply(&self, change: Change) -> Result<Vec<CommandOutcome>>;
             /// Executes the operations of a request.
@@ -431,6 +434,8 @@ impl Store {
             pub async fn geometries_of_folder(&self, workspace: WorkspaceId, folder: RecordId, limit: u32) -> Result<Vec<(LayerId, LayerFeature)>>;
             /// The exact number of geometries of a folder.
             pub async fn count_geometries_of_folder(&self, workspace: WorkspaceId, folder: RecordId) -> Result<u64>;
+            /// The layers that have geometries of a folder.
+            pub async fn layers_of_folder(&self, workspace: WorkspaceId, folder: RecordId) -> Result<Vec<LayerId>>;
             /// Replaces a geometry.
             pub async fn replace_geometry(&self, edit: GeometryEdit) -> Result<UploadResult>;
             /// Creates, replaces, updates or deletes one feature.

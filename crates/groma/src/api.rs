@@ -24,8 +24,8 @@ pub(crate) use openapi::document as openapi_document;
 
 use crate::{
     http::HttpError,
+    member_slots::MemberSlots,
     quota::Quota,
-    search_slots::SearchSlots,
     settings::Settings,
     tiles::TileCache,
     token_auth::{Access, Authenticated, Caller, TokenAuth, TokenAuthState},
@@ -56,7 +56,7 @@ pub(crate) struct Api {
     uploads: Arc<Uploads>,
     tiles: Arc<TileCache>,
     endpoint_policy: EndpointPolicy,
-    search_slots: SearchSlots,
+    search_slots: MemberSlots,
     /// The open streams of changes.
     change_streams: Arc<Quota<TokenId>>,
     /// How many days back the change feed reads; `None` for all.
@@ -78,7 +78,7 @@ impl Api {
         token_auth: Arc<TokenAuth>,
         uploads: Arc<Uploads>,
         tiles: Arc<TileCache>,
-        search_slots: SearchSlots,
+        search_slots: MemberSlots,
         stopping: watch::Receiver<bool>,
     ) -> Self {
         let limits = &settings.limits;

@@ -4,8 +4,8 @@ mod import_export;
 mod webhooks;
 
 pub(crate) use import_export::{
-    ExportCommand, ExportLayer, ExportRecords, ImportCommand, ImportLayer, ImportMode,
-    ImportRecords, RecordFileKind, RecordFormat,
+    ExportCommand, ExportLayer, ExportRecords, ExportWorkspace, ImportCommand, ImportLayer,
+    ImportMode, ImportRecords, RecordFileKind, RecordFormat,
 };
 pub(crate) use webhooks::{DeliveriesArgs, WebhookCommand};
 
@@ -62,7 +62,7 @@ pub(crate) enum Command {
     Layer(LayerCommand),
     /// Import records from CSV, JSON or NDJSON, or features from GeoJSON into a layer.
     Import(ImportCommand),
-    /// Export records to CSV, JSON or NDJSON, or the features of a layer to GeoJSON.
+    /// Export records, the features of a layer, or a whole workspace to a file.
     Export(ExportCommand),
     /// Archive a folder.
     #[command(subcommand)]

@@ -30,6 +30,7 @@ use crate::{
         ArchiveCommand, Cli, Command, ExportCommand, ImportCommand, WebhookCommand, WorkspaceArg,
         WorkspaceCommand,
     },
+    export::ExportError,
     logging, password, server,
     settings::Settings,
 };
@@ -70,6 +71,12 @@ impl fmt::Display for CommandError {
 
 impl From<std::io::Error> for CommandError {
     fn from(error: std::io::Error) -> Self {
+        Self::new(error)
+    }
+}
+
+impl From<ExportError> for CommandError {
+    fn from(error: ExportError) -> Self {
         Self::new(error)
     }
 }
@@ -161,6 +168,9 @@ pub(crate) async fn run(cli: Cli) -> Result<(), CommandError> {
         Command::Import(ImportCommand::Layer(import)) => layer::import(&store, import).await,
         Command::Export(ExportCommand::Records(export)) => export::run(&store, export).await,
         Command::Export(ExportCommand::Layer(export)) => layer::export(&store, export).await,
+        Command::Export(ExportCommand::Workspace(export)) => {
+            export::workspace(&store, export).await
+        }
         Command::Archive(ArchiveCommand::Folder { key, workspace }) => {
             records::archive(&store, &key, &workspace).await
         }

@@ -17,6 +17,8 @@ mod decimal;
 pub(crate) mod documentation;
 mod error;
 mod error_page;
+mod export_menu;
+mod exports;
 mod feature_table;
 mod fields;
 mod flash;
@@ -56,10 +58,10 @@ use request_context::RequestContext;
 
 use crate::{
     http::{HttpError, security_headers},
+    member_slots::MemberSlots,
     oidc::Provider,
     quota::Quota,
     rate_windows::RateWindows,
-    search_slots::SearchSlots,
     settings::{Limits, OidcProvider, Settings},
     setup_link::SetupLinkFile,
     tiles::TileCache,
@@ -91,7 +93,8 @@ pub(crate) struct Web {
     /// The public address of the Geo API.
     pub(crate) geo_url: String,
     pub(crate) endpoint_policy: EndpointPolicy,
-    pub(crate) search_slots: SearchSlots,
+    pub(crate) search_slots: MemberSlots,
+    export_slots: MemberSlots,
     /// The pages that each user has requested in the last minute.
     page_windows: RateWindows<UserId>,
     /// Whether there is a mail server.
@@ -134,6 +137,10 @@ pub(crate) enum WebSetupError {
 const FORM_MEMORY: u64 = 16 << 20;
 const FORM_MEMORY_PER_ADDRESS: u64 = 1 << 20;
 
+/// How many exports run at once. Each keeps a temporary file until it is downloaded.
+const EXPORTS_PER_MEMBER: u32 = 2;
+const EXPORTS_PER_WORKSPACE: u32 = 8;
+
 pub(crate) type Shared = Arc<Web>;
 
 impl Web {
@@ -141,7 +148,7 @@ impl Web {
         settings: &Settings,
         store: Store,
         tiles: Arc<TileCache>,
-        search_slots: SearchSlots,
+        search_slots: MemberSlots,
     ) -> Result<Self, WebSetupError> {
         let public_url = settings.server.public_url();
         let provider = |provider: &OidcProvider| Provider::new(provider.clone(), &public_url);
@@ -159,6 +166,7 @@ impl Web {
             geo_url: settings.server.geo_public_url(),
             endpoint_policy: settings.webhooks.endpoint_policy(),
             search_slots,
+            export_slots: MemberSlots::new(EXPORTS_PER_MEMBER, EXPORTS_PER_WORKSPACE),
             page_windows: RateWindows::new(settings.limits.pages_per_minute),
             sends_mail: settings.smtp.is_some(),
             token_prefix: settings.service.token_prefix.clone(),

@@ -20,6 +20,8 @@ export function initMenus(): void {
       event.preventDefault();
       menu.open = false;
       menu.querySelector("summary")?.focus();
+    } else if (event.target instanceof HTMLSelectElement) {
+      // The arrow keys choose an option.
     } else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       event.preventDefault();
       focusItem(menu, event.key === "ArrowDown" ? 1 : -1);

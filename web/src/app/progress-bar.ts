@@ -23,7 +23,9 @@ export function initProgressBar(): void {
   document.addEventListener("htmx:beforeRequest", start);
   document.addEventListener("htmx:afterRequest", finish);
   document.addEventListener("submit", (event) => {
-    if (!event.defaultPrevented) start();
+    // A download leaves the page as it is.
+    const isDownload = (event.target as Element).matches("[data-download]");
+    if (!event.defaultPrevented && !isDownload) start();
   });
   // The browser may restore this page from its cache in the state in which the user left it.
   addEventListener("pageshow", () => {

@@ -24,6 +24,8 @@ export interface LayerConfig {
   style: LayerStyle;
   /** The declared fields of the layer. */
   fields: DeclaredField[];
+  /** The URL that exports the layer, and its reference systems: names and labels. */
+  export: { url: string; systems: [string, string][] } | null;
   /** The URL of the layer's style in the settings, if the user may change it. */
   settings: string | null;
 }
@@ -56,6 +58,8 @@ export interface MapConfig {
   featureSearch: string;
   /** The URL of the table of a layer's features, with `{layerId}`. */
   table: string;
+  /** The formats of exports: names and labels. */
+  exportFormats: [string, string][];
   canEdit: boolean;
   /** `zoom/latitude/longitude` */
   position: string | null;
@@ -131,6 +135,7 @@ export function readConfig(element: HTMLElement): MapConfig {
     baseMaps: config.baseMaps ?? { list: [], settings: null },
     featureSearch: config.featureSearch ?? "/map/features",
     table: config.table ?? "/map/layers/{layerId}/table",
+    exportFormats: config.exportFormats ?? [],
     canEdit: config.canEdit ?? false,
     position: config.position ?? null,
     small: config.small ?? element.classList.contains("map"),

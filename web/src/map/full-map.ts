@@ -46,7 +46,7 @@ export async function showFullMap(element: HTMLElement, config: MapConfig): Prom
   const folders = config.folders
     ? addFolderPoints(map, config.folders, (statuses) => panel?.setStatuses(statuses))
     : null;
-  panel = createLayerPanel(map, config.layers, folders, (layer) => table.toggle(layer));
+  panel = createLayerPanel(map, config, folders, (layer) => table.toggle(layer));
   panel.element.append(createBaseMapSwitcher(baseMaps, config.baseMaps) ?? "");
 
   const showChange = ({ layerId, revision }: ShapeChange, message: string) => {

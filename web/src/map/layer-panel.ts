@@ -3,7 +3,8 @@
 import type { Map as MapLibre } from "maplibre-gl";
 import { button, dot, el, icon, swatch } from "../dom";
 import { t } from "../messages";
-import type { Bounds, LayerConfig } from "./config";
+import type { Bounds, LayerConfig, MapConfig } from "./config";
+import { exportForm } from "./export-form";
 import { FOLDERS, type FolderLayer } from "./folder-points";
 import { legendEntries } from "./layer-style";
 import { isVisibleAt, setLayerOpacity, setLayerVisible } from "./layers";
@@ -20,7 +21,7 @@ export interface LayerPanel {
 
 export function createLayerPanel(
   map: MapLibre,
-  layers: LayerConfig[],
+  { layers, exportFormats }: MapConfig,
   folders: FolderLayer | null,
   onTable: (layer: LayerConfig) => void,
 ): LayerPanel {
@@ -110,7 +111,13 @@ export function createLayerPanel(
     setLayerOpacity(map, layer, opacity());
     const label = el("label", {}, check, colors.length > 0 ? icon("layers") : swatch(color), name);
     if (layer.locked) label.append(lockMark());
-    const row = el("div", { class: "map-layer" }, label, tableButton(layer), layerMenu(map, layer, range));
+    const row = el(
+      "div",
+      { class: "map-layer" },
+      label,
+      tableButton(layer),
+      layerMenu(map, layer, range, exportFormats),
+    );
     return el("li", {}, row, key, outOfZoom);
   }
 
@@ -144,8 +151,14 @@ function lockMark(): HTMLElement {
   );
 }
 
-/** The menu of a layer: its opacity, zoom to it, and its style in the settings. */
-function layerMenu(map: MapLibre, { name, bounds, settings }: LayerConfig, range: HTMLElement): HTMLElement {
+/** The menu of a layer: its opacity, zoom to it, its style in the settings, and its export. */
+function layerMenu(
+  map: MapLibre,
+  layer: LayerConfig,
+  range: HTMLElement,
+  exportFormats: [string, string][],
+): HTMLElement {
+  const { name, bounds, settings } = layer;
   const title = t("script-map-layer-menu", { name });
   const opacity = el("label", { class: "small" }, t("script-map-layer-opacity-label"), range);
   const items = el("div", { class: "map-layer-menu-items" }, opacity);
@@ -162,6 +175,8 @@ function layerMenu(map: MapLibre, { name, bounds, settings }: LayerConfig, range
   }
   if (settings)
     items.append(el("a", { class: "button plain small", href: settings }, t("script-map-layer-style")));
+  const form = exportForm(layer, exportFormats);
+  if (form) items.append(form);
   return menu;
 }
 

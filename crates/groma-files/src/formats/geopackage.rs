@@ -5,11 +5,12 @@ mod write;
 
 pub(super) use read::GeoPackage;
 pub(super) use write::write;
+pub(crate) use write::{begin, finish, write_layer};
 
 /// Marks the description of a column in `gpkg_data_columns` whose `name` is that of the property.
 const PROPERTY: &str = "Property of the Groma layer";
 
 /// A name in SQL.
-fn quoted(name: &str) -> String {
+pub(crate) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }

@@ -97,6 +97,15 @@ impl Layers {
         dispatch!(&self.engine, count_features_of_folder(workspace, folder))
     }
 
+    /// The layers that have geometries of a folder, in the order of their creation.
+    pub(crate) async fn layers_of_folder(
+        &self,
+        workspace: WorkspaceId,
+        folder: RecordId,
+    ) -> Result<Vec<LayerId>> {
+        dispatch!(&self.engine, layers_of_folder(workspace, folder))
+    }
+
     /// Replaces a geometry.
     pub(crate) async fn replace_geometry(&self, edit: GeometryEdit) -> Result<UploadResult> {
         let webhooks = self.webhooks.clone();

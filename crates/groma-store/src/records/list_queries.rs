@@ -19,7 +19,7 @@ pub(crate) use dialect::Dialect;
 pub(crate) use every_statement::every_statement;
 pub(super) use exact::{ExactOrder, ExactPlan, FEW, Reading, candidates};
 pub(super) use exact_page::{ExactPage, FoundRecord};
-pub(super) use plan::{COMMON_TAG, Plan};
+pub(super) use plan::{COMMON_TAG, Plan, has_filters};
 pub use sort::{Sort, SortColumn};
 
 use groma_domain::{

@@ -10,6 +10,7 @@ mod list_queries;
 mod operations;
 mod page_index;
 pub(crate) mod postgres;
+mod record_reader;
 pub(crate) mod sqlite;
 mod status_commands;
 mod unlinked_features;
@@ -26,6 +27,7 @@ pub use operations::{
     BatchOutcome, Operation, OperationBatch, OperationEffect, OperationOutcome, OperationResult,
     Responder,
 };
+pub use record_reader::RecordReader;
 pub(crate) use unlinked_features::{DeletedLinks, UnlinkedFeatures};
 
 use crate::{

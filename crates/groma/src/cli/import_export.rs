@@ -54,6 +54,13 @@ pub(crate) struct ImportLayer {
 pub(crate) enum ExportCommand {
     Records(ExportRecords),
     Layer(ExportLayer),
+    Workspace(ExportWorkspace),
+}
+
+#[derive(Debug)]
+pub(crate) struct ExportWorkspace {
+    pub(crate) file: PathBuf,
+    pub(crate) workspace: WorkspaceArg,
 }
 
 #[derive(Debug)]
@@ -104,6 +111,28 @@ pub(crate) enum RecordFormat {
     Json,
     Ndjson,
     Xlsx,
+}
+
+impl RecordFormat {
+    /// Every format with its name, which is also the extension of its files.
+    const NAMES: [(Self, &str); 4] =
+        [(Self::Csv, "csv"), (Self::Xlsx, "xlsx"), (Self::Json, "json"), (Self::Ndjson, "ndjson")];
+
+    /// Every format.
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
+        Self::NAMES.into_iter().map(|(format, _)| format)
+    }
+
+    /// The format of this name.
+    pub(crate) fn of_name(name: &str) -> Option<Self> {
+        Self::NAMES.into_iter().find(|(_, other)| *other == name).map(|(format, _)| format)
+    }
+
+    /// Its name.
+    pub(crate) fn name(self) -> &'static str {
+        let named = Self::NAMES.into_iter().find(|(format, _)| *format == self);
+        named.map_or("", |(_, name)| name)
+    }
 }
 
 /// What an import does to the features that a layer has.
@@ -168,7 +197,7 @@ struct ImportArgs {
 #[derive(Args)]
 struct ExportArgs {
     /// What to export.
-    kind: AnyKind,
+    kind: ExportKind,
     /// The file, or `-` for standard output. Its extension determines the format.
     file: PathBuf,
     #[command(flatten)]
@@ -248,18 +277,30 @@ impl ImportArgs {
 impl ExportArgs {
     fn into_command(self) -> Result<ExportCommand, Error> {
         let Self { kind, file, workspace, format, layer, crs } = self;
+        let is_layer = matches!(kind, ExportKind::Layer);
         match (kind, layer) {
-            (AnyKind::Records(_), _) if crs.is_some() => Err(layers_only("--crs")),
-            (AnyKind::Records(kind), None) => {
+            _ if crs.is_some() && !is_layer => Err(layers_only("--crs")),
+            (ExportKind::Workspace, None) => match format {
+                None | Some(AnyFormat::Gpkg) => {
+                    Ok(ExportCommand::Workspace(ExportWorkspace { file, workspace }))
+                }
+                Some(_) => Err(usage_error(
+                    ErrorKind::InvalidValue,
+                    "The format of a workspace must be gpkg.",
+                )),
+            },
+            (ExportKind::Records(kind), None) => {
                 let format = record_format(format)?;
                 Ok(ExportCommand::Records(ExportRecords { kind, file, workspace, format }))
             }
-            (AnyKind::Records(_), Some(_)) => Err(layers_only("--layer")),
-            (AnyKind::Layer, Some(layer)) => {
+            (ExportKind::Records(_) | ExportKind::Workspace, Some(_)) => {
+                Err(layers_only("--layer"))
+            }
+            (ExportKind::Layer, Some(layer)) => {
                 let format = layer_format(format)?;
                 Ok(ExportCommand::Layer(ExportLayer { file, workspace, format, layer, crs }))
             }
-            (AnyKind::Layer, None) => Err(usage_error(
+            (ExportKind::Layer, None) => Err(usage_error(
                 ErrorKind::MissingRequiredArgument,
                 "Name the layer to export with --layer.",
             )),
@@ -298,6 +339,37 @@ impl ValueEnum for AnyKind {
         match self {
             Self::Records(kind) => kind.to_possible_value(),
             Self::Layer => Some(PossibleValue::new("layer")),
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum ExportKind {
+    Records(RecordFileKind),
+    Layer,
+    Workspace,
+}
+
+impl ValueEnum for ExportKind {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[
+            Self::Records(RecordFileKind::Folders),
+            Self::Records(RecordFileKind::Assignments),
+            Self::Records(RecordFileKind::Expenses),
+            Self::Records(RecordFileKind::Budgets),
+            Self::Records(RecordFileKind::Statuses),
+            Self::Layer,
+            Self::Workspace,
+        ]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        match self {
+            Self::Records(kind) => kind.to_possible_value(),
+            Self::Layer => Some(PossibleValue::new("layer")),
+            Self::Workspace => {
+                Some(PossibleValue::new("workspace").help("All of it, as a GeoPackage"))
+            }
         }
     }
 }

@@ -179,7 +179,9 @@ pub(crate) async fn compress(encoding: Encoding, response: Response) -> Response
     let content_type = content_type.and_then(|value| value.to_str().ok()).unwrap_or_default();
     let is_text = content_type.starts_with("text/") || content_type.contains("json");
     let is_compressed = response.headers().contains_key(header::CONTENT_ENCODING);
-    if !is_text || is_compressed {
+    // A download can be larger than the memory.
+    let is_download = response.headers().contains_key(header::CONTENT_DISPOSITION);
+    if !is_text || is_compressed || is_download {
         return response;
     }
     let (mut parts, body) = response.into_parts();

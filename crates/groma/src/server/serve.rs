@@ -13,10 +13,10 @@ use crate::{
     clock,
     http::client_address::Proxies,
     mail::{self, MailError, Mailer},
+    member_slots::MemberSlots,
     metrics,
     ogc::Ogc,
     roles::{Roles, ServerRole},
-    search_slots::SearchSlots,
     settings::{Settings, SettingsError, Webhooks},
     tiles::TileCache,
     token_auth::TokenAuth,
@@ -98,7 +98,7 @@ impl Server {
         if let Some(timeout) = limits.search_timeout {
             store.limit_searches(timeout);
         }
-        let slots = SearchSlots::new(limits.searches_per_member, limits.searches_per_workspace);
+        let slots = MemberSlots::new(limits.searches_per_member, limits.searches_per_workspace);
         let stop = watch::Sender::new(false);
         let token_auth = Arc::new(TokenAuth::new(&settings, store.clone()));
         let uploads = Arc::new(Uploads::new(limits));

@@ -2,6 +2,7 @@
 
 use super::{
     Shared, WebError, base_maps,
+    export_menu::{self, Systems},
     form::{Query, encode},
     format,
     i18n::{Localizer, id},
@@ -59,6 +60,7 @@ pub(super) async fn page(ctx: MemberContext, query: Query) -> Result<Response, W
         "search": "/map/folders",
         "featureSearch": "/map/features",
         "table": "/map/layers/{layerId}/table",
+        "exportFormats": export_menu::layer_formats_json(),
         "csrf": ctx.request.csrf_token(),
         "baseMaps": base_maps.config,
         "canEdit": ctx.can(Permission::ChangeRecords),
@@ -106,10 +108,15 @@ async fn layer_configs(ctx: &MemberContext) -> Result<Vec<Value>, WebError> {
     sort_for_map(&mut layers);
     let can_change = ctx.can(Permission::ChangeRecords);
     let can_administer = ctx.can(Permission::Administer);
+    let systems = Systems::read(ctx).await?;
     let config = |layer: &Layer| {
         let mut config = layer_config(layer, can_change);
         let style_page = format!("/settings/layers/{}/style", layer.id);
         config["settings"] = can_administer.then_some(style_page).into();
+        config["export"] = json!({
+            "url": export_menu::layer_path(layer),
+            "systems": export_menu::choices_json(&systems.of_layer(ctx.t(), layer.crs)),
+        });
         config
     };
     Ok(layers.iter().map(config).collect())

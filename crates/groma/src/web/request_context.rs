@@ -8,7 +8,7 @@ use super::{
     i18n::{Localizer, id},
     new_secret,
 };
-use crate::{http::client_address::Client, search_slots::SearchSlot};
+use crate::{http::client_address::Client, member_slots::MemberSlot};
 use axum::{extract::FromRequestParts, http::request::Parts};
 use groma_domain::{Permission, Timestamp, WorkspaceId, secret::Secret, workspace::Workspace};
 use groma_store::{Actor, Membership, NewSecurityEntry, Session, Store};
@@ -141,10 +141,17 @@ impl MemberContext {
     }
 
     /// Waits until the member may run another search.
-    pub(crate) async fn search_slot(&self) -> Result<SearchSlot, WebError> {
+    pub(crate) async fn search_slot(&self) -> Result<MemberSlot, WebError> {
         let person = self.member.person.id;
         let slot = self.web.search_slots.acquire(self.workspace_id(), person).await;
         slot.ok_or_else(|| WebError::too_many(id("error-too-many-searches")))
+    }
+
+    /// Waits until the member may run another export.
+    pub(crate) async fn export_slot(&self) -> Result<MemberSlot, WebError> {
+        let person = self.member.person.id;
+        let slot = self.web.export_slots.acquire(self.workspace_id(), person).await;
+        slot.ok_or_else(|| WebError::too_many(id("error-too-many-exports")))
     }
 
     /// The language of the page.

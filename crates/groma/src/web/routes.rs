@@ -4,7 +4,7 @@
 use super::{
     Shared, account,
     authorize::{Access, AccessCheck, MAX_FORM_BYTES, authorize},
-    dashboard, feature_table, invitation, login, map, not_found_page, password_reset,
+    dashboard, exports, feature_table, invitation, login, map, not_found_page, password_reset,
     records::{
         archive, delete, detail,
         form::{assignments, budgets, expenses, folders},
@@ -111,8 +111,10 @@ pub(super) fn all() -> Vec<Route> {
         get  "/suggestions/{plural}" member(Read) => suggestions::records;
         get  "/search/hits" member(Read) => search::hits;
         get  "/search" member(Read) => search::page;
+        get  "/search/export" member(Read) => exports::search;
 
         get  "/suggestions/labels/{field}" member(Read) => suggestions::labels;
+        get  "/lists/{plural}/export" member(Read) => exports::list;
         post "/lists/{plural}/columns" member(Read) => list::choose_columns;
         post "/lists/{plural}/views" member(Read) => list::views::save;
         post "/lists/{plural}/bulk" member(ChangeRecords) => list::bulk::apply;
@@ -131,6 +133,8 @@ pub(super) fn all() -> Vec<Route> {
         post "/folders/{key}/unarchive" member(ChangeRecords) => archive::unarchive;
         get  "/folders/{key}/delete" member(ChangeRecords) => delete::folders::delete_page;
         post "/folders/{key}/delete" member(ChangeRecords) => delete::folders::delete;
+        get  "/folders/{key}/export/records" member(Read) => exports::folder_records;
+        get  "/folders/{key}/export/features" member(Read) => exports::folder_features;
         get  "/folders/{key}/geometries.geojson" member(Read) => map::folder_geometries;
 
         get  "/assignments" member(Read) => list::assignments;
@@ -169,6 +173,7 @@ pub(super) fn all() -> Vec<Route> {
         get  "/map/folders" member(Read) => map::find_folders;
         get  "/map/features" member(Read) => feature_table::search;
         get  "/map/layers/{layer}/table" member(Read) => feature_table::table;
+        get  "/map/layers/{layer}/export" member(Read) => exports::layer;
         get  "/map/features/{layer}/{feature}" member(Read) => map::feature;
         post "/map/geometries" member(ChangeRecords) => map::save;
         post "/map/geometries/{id}/delete" member(ChangeRecords) => map::delete;

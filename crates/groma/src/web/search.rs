@@ -6,6 +6,7 @@ pub(super) use hits::hits;
 
 use super::{
     WebError,
+    export_menu::RecordMenu,
     form::{Pairs, Query},
     i18n::Localizer,
     page::{Meta, Nav},
@@ -28,6 +29,7 @@ struct SearchPage {
     exact: Vec<RecordLink>,
     people: Vec<PersonLink>,
     sections: Vec<Section>,
+    export: Option<RecordMenu>,
 }
 
 impl SearchPage {
@@ -59,11 +61,17 @@ pub(super) async fn page(ctx: MemberContext, query: Query) -> Result<Response, W
         exact: Vec::new(),
         people: Vec::new(),
         sections: Vec::new(),
+        export: None,
     };
     if let Some(term) = SearchTerm::parse(&typed).ok().flatten() {
         page.exact = records_with_reference(&ctx, &typed).await?;
         page.people = people(&ctx, &typed).await?;
         page.sections = sections(&ctx, &term, &typed).await?;
+        let kinds: Vec<_> = page.sections.iter().map(|section| section.kind).collect();
+        page.export = (!kinds.is_empty()).then(|| RecordMenu {
+            hidden: vec![("q", typed)],
+            ..RecordMenu::new(t, "/search/export".to_owned(), &kinds)
+        });
     }
     ctx.page(Meta::new(t.msg("search-title"), Nav::None), &page).await
 }

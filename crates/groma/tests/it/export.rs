@@ -87,6 +87,8 @@ on_both_engines! {
     formulas_are_escaped_in_csv_and_read_back
     exported_file_is_private
     unwritable_file_is_a_one_line_error
+    workspace_is_exported_with_its_relations
+    workspace_file_has_no_secrets_and_appears_whole
 }
 
 fn importing_an_export_changes_nothing(engine: Engine) {
@@ -259,4 +261,144 @@ fn unwritable_file_is_a_one_line_error(engine: Engine) {
     server
         .run(&["export", "folders", "x.txt"])
         .expect_error("x.txt: unknown format; set --format to csv, xlsx, json or ndjson");
+}
+
+/// The first column of all rows.
+fn query(file: &rusqlite::Connection, sql: &str) -> Vec<String> {
+    let mut statement = file.prepare(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+    let text = |row: &rusqlite::Row<'_>| {
+        Ok(match row.get::<_, rusqlite::types::Value>(0)? {
+            rusqlite::types::Value::Text(text) => text,
+            rusqlite::types::Value::Integer(number) => number.to_string(),
+            rusqlite::types::Value::Real(number) => number.to_string(),
+            other => format!("{other:?}"),
+        })
+    };
+    statement.query_map([], text).unwrap().map(Result::unwrap).collect()
+}
+
+fn export_workspace(server: &TestServer) -> rusqlite::Connection {
+    let file = server.directory().join("office.gpkg");
+    let path = file.to_str().unwrap();
+    server.run(&["export", "workspace", path, "--workspace", WORKSPACE]).expect_success();
+    rusqlite::Connection::open(file).unwrap()
+}
+
+fn workspace_is_exported_with_its_relations(engine: Engine) {
+    let server = start_with_samples(engine);
+    let point = |id: &str, x: f64| json!({ "type": "Feature", "id": id, "geometry": { "type": "Point", "coordinates": [x, 48.0] }, "properties": { "name": id, "folder_id": "mine" } });
+    let features =
+        json!({ "type": "FeatureCollection", "features": [point("a", 2.0), point("b", 3.0)] });
+    for (name, more) in [
+        ("marks.geojson", &["--folder", "CHENE-1", "--assignment", "STAKE-1"] as &[&str]),
+        ("People.geojson", &[]),
+    ] {
+        server.import_file("layer", name, features.to_string(), more).expect_success();
+    }
+    server.create_workspace("Other");
+    server.import_into("Other", "folders", &[json!({ "reference": "ELSEWHERE", "name": "x" })]);
+    let token = server.create_full_token();
+    let file = export_workspace(&server);
+    assert_eq!(query(&file, "PRAGMA foreign_key_check"), Vec::<String>::new());
+    assert_eq!(query(&file, "PRAGMA integrity_check"), ["ok"]);
+    // All records, in the order of their creation, with all fields.
+    for kind in KINDS {
+        let records = server.get(&format!("/{kind}?limit=100"), &token).content();
+        let references: Vec<_> =
+            records.iter().map(|record| record["reference"].as_str().unwrap()).collect();
+        assert_eq!(query(&file, &format!("SELECT reference FROM {kind} ORDER BY fid")), references);
+        let columns = query(&file, &format!("SELECT name FROM pragma_table_info('{kind}')"));
+        for field in records[0].as_object().unwrap().keys() {
+            let snake: String = field
+                .chars()
+                .map(|c| if c.is_uppercase() { format!("_{}", c.to_lowercase()) } else { c.into() })
+                .collect();
+            let known = columns.contains(&snake) || columns.contains(&format!("{snake}_id"));
+            assert!(known || ["workspaceKey", "assignees"].contains(&field.as_str()), "{field}");
+        }
+    }
+    for (sql, expected) in [
+        (
+            "SELECT p.email FROM folders f JOIN people p ON p.id = f.owner_id WHERE f.reference = 'CHENE-1'",
+            "survey.lead@example.test",
+        ),
+        (
+            "SELECT s.name FROM folders f JOIN statuses s ON s.id = f.status_id WHERE f.reference = 'CHENE-1'",
+            "Field work",
+        ),
+        ("SELECT start_date FROM folders WHERE reference = 'CHENE-1'", "2026-01-02"),
+        ("SELECT tags FROM folders WHERE reference = 'CHENE-1'", "[\"cadastre\",\"north\"]"),
+        ("SELECT custom_fields ->> 'area' FROM folders WHERE reference = 'CHENE-1'", "12.5"),
+        (
+            "SELECT f.reference FROM assignments a JOIN folders f ON f.id = a.folder_id WHERE a.reference = 'STAKE-1'",
+            "CHENE-1",
+        ),
+        (
+            "SELECT b.reference FROM expenses e JOIN budgets b ON b.id = e.budget_id WHERE e.reference = 'FUEL-1'",
+            "FIELD-2026",
+        ),
+        ("SELECT typeof(amount) FROM expenses WHERE reference = 'FUEL-1'", "real"),
+        (
+            "SELECT f.reference FROM marks m JOIN folders f ON f.id = m.folder_id WHERE m.groma_id = 'a'",
+            "CHENE-1",
+        ),
+        (
+            "SELECT a.reference FROM marks m JOIN assignments a ON a.id = m.assignment_id WHERE m.groma_id = 'b'",
+            "STAKE-1",
+        ),
+        ("SELECT folder_id_2 FROM marks WHERE groma_id = 'a'", "mine"),
+        ("SELECT count(*) FROM people_layer WHERE folder_id IS NULL", "2"),
+        ("SELECT identifier FROM gpkg_contents WHERE table_name = 'people_layer'", "People"),
+        ("SELECT role FROM people WHERE email = 'owner@example.test'", "owner"),
+    ] {
+        assert_eq!(query(&file, sql), [expected], "{sql}");
+    }
+    let assignees = server.get("/assignments/STAKE-1", &token).ok()["assignees"].clone();
+    let count = "SELECT count(*) FROM assignment_people p JOIN assignments a ON a.id = p.assignment_id WHERE a.reference = 'STAKE-1'";
+    assert_eq!(query(&file, count), [assignees.as_array().unwrap().len().to_string()]);
+    let targets = query(&file, "SELECT \"table\" FROM pragma_foreign_key_list('expenses')");
+    for target in ["folders", "assignments", "budgets", "statuses", "people"] {
+        assert!(targets.contains(&target.to_owned()), "{targets:?}");
+    }
+    let tables = query(&file, "SELECT table_name || ' ' || data_type FROM gpkg_contents");
+    assert!(tables.contains(&"folders attributes".to_owned()), "{tables:?}");
+    assert!(tables.contains(&"marks features".to_owned()), "{tables:?}");
+    // A layer of it is read back.
+    let read =
+        ["import", "layer", "office.gpkg", "--source-layer", "marks", "--layer", "again", "--json"];
+    assert_eq!(server.run(&read).json()["created"], 2);
+}
+
+fn workspace_file_has_no_secrets_and_appears_whole(engine: Engine) {
+    let server = start_with_samples(engine);
+    server.create_full_token();
+    server.run(&["webhook", "create", "https://example.test/hook"]).expect_success();
+    let file = export_workspace(&server);
+    let schema =
+        query(&file, "SELECT lower(sql) FROM sqlite_master WHERE sql IS NOT NULL").join("\n");
+    for word in ["password", "token", "secret", "hash", "session", "endpoint", "audit"] {
+        assert!(!schema.contains(word), "{word} in {schema}");
+    }
+    let path = server.directory().join("office.gpkg");
+    let bytes = std::fs::read(&path).unwrap();
+    for secret in ["argon2", "example.test/hook", "svc_", "whsec_"] {
+        let found = bytes.windows(secret.len()).any(|part| part == secret.as_bytes());
+        assert!(!found, "{secret}");
+    }
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    assert!(!path.with_added_extension("part").exists());
+    let log = server.run(&["security-log", "--json", "--limit", "1"]).json();
+    assert_eq!(
+        (&log["action"], &log["details"]),
+        (&json!("export.created"), &json!({ "kind": "workspace" }))
+    );
+    // To standard output, and what cannot be.
+    let output = server.run(&["export", "workspace", "-"]);
+    assert!(output.stdout.starts_with("SQLite format 3"), "{}", output.stderr);
+    server
+        .run(&["export", "workspace", "office.zip"])
+        .expect_error("a workspace is exported to a GeoPackage: name a file that ends with .gpkg");
+    server.run(&["export", "workspace", "a.gpkg", "--layer", "b"]).expect_usage_error();
+    server.run(&["export", "workspace", "a.gpkg", "--format", "csv"]).expect_usage_error();
+    server.run(&["import", "workspace", "a.gpkg"]).expect_usage_error();
 }

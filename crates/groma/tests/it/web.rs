@@ -3,6 +3,7 @@
 mod accounts;
 mod base_maps;
 mod browser;
+mod exports;
 mod feature_table;
 mod login;
 mod login_throttling;

@@ -16,6 +16,7 @@ use serde_json::Value;
 use std::{
     fs::File,
     io::{self, Write},
+    path::Path,
 };
 
 /// `GPKG`, and version 1.3.
@@ -52,6 +53,9 @@ const TABLES: &str = "
         ('Undefined Cartesian SRS', -1, 'NONE', -1, 'undefined', 'undefined Cartesian coordinate reference system'),
         ('Undefined geographic SRS', 0, 'NONE', 0, 'undefined', 'undefined geographic coordinate reference system');";
 
+const INSERT_CRS: &str =
+    "INSERT OR IGNORE INTO gpkg_spatial_ref_sys VALUES (?1, ?2, 'EPSG', ?2, ?3, NULL)";
+
 /// Writes a layer as a GeoPackage.
 pub(in crate::formats) fn write(
     layer: &OutputLayer,
@@ -60,27 +64,51 @@ pub(in crate::formats) fn write(
 ) -> Result<Vec<String>> {
     let directory = tempfile::tempdir()?;
     let path = directory.path().join("layer.gpkg");
-    let mut connection = Connection::open(&path)?;
-    connection.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")?;
-    let transaction = connection.transaction()?;
-    transaction.execute_batch(TABLES)?;
-    write_layer(&transaction, layer, features)?;
-    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
-    transaction.pragma_update(None, "user_version", VERSION)?;
-    transaction.commit()?;
-    connection.close().map_err(|(_, error)| FileError::from(error))?;
+    let connection = begin(&path)?;
+    write_layer(&connection, &layer.name, layer, features)?;
+    finish(connection)?;
     io::copy(&mut File::open(&path)?, out)?;
     Ok(Vec::new())
 }
 
-fn write_layer(connection: &Connection, layer: &OutputLayer, features: Spool) -> Result<()> {
+/// Opens a new file, and begins the one transaction that writes it.
+pub(crate) fn begin(path: &Path) -> Result<Connection> {
+    let connection = Connection::open(path)?;
+    connection.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN")?;
+    connection.execute_batch(TABLES)?;
+    connection.execute(INSERT_CRS, ("WGS 84", 4326, WGS84))?;
+    Ok(connection)
+}
+
+pub(crate) fn finish(connection: Connection) -> Result<()> {
+    connection.pragma_update(None, "application_id", APPLICATION_ID)?;
+    connection.pragma_update(None, "user_version", VERSION)?;
+    connection.execute_batch("COMMIT")?;
+    connection.close().map_err(|(_, error)| FileError::from(error))
+}
+
+/// Writes a layer into a table of this name.
+pub(crate) fn write_layer(
+    connection: &Connection,
+    name: &str,
+    layer: &OutputLayer,
+    features: Spool,
+) -> Result<()> {
     let schema = &layer.schema;
-    let names = schema.names(&["fid", "geom", ID_COLUMN], usize::MAX);
-    let table = quoted(&layer.name);
+    let mut reserved = vec!["fid", "geom", ID_COLUMN];
+    reserved.extend(layer.links.iter().map(|link| link.column));
+    let names = schema.names(&reserved, usize::MAX);
+    let table = quoted(name);
     let srs_id = write_crs(connection, layer)?;
     let columns = names.iter().zip(&schema.columns);
-    let definitions: String = columns
-        .map(|(name, column)| format!(", {} {}", quoted(name), sql_type(column.kind())))
+    let links = layer
+        .links
+        .iter()
+        .map(|link| format!(", {} TEXT REFERENCES {} (id)", link.column, quoted(link.table)));
+    let definitions: String = links
+        .chain(
+            columns.map(|(name, column)| format!(", {} {}", quoted(name), sql_type(column.kind()))),
+        )
         .collect();
     let geometry_type = geometry_type(layer);
     connection.execute_batch(&format!(
@@ -90,23 +118,25 @@ fn write_layer(connection: &Connection, layer: &OutputLayer, features: Spool) ->
     let [min_x, min_y, max_x, max_y] = schema.bbox.map_or([None; 4], |bbox| bbox.0.map(Some));
     connection.execute(
         "INSERT INTO gpkg_contents (table_name, data_type, identifier, min_x, min_y, max_x, max_y, srs_id)
-        VALUES (?1, 'features', ?1, ?2, ?3, ?4, ?5, ?6)",
-        (&layer.name, min_x, min_y, max_x, max_y, srs_id),
+        VALUES (?1, 'features', ?7, ?2, ?3, ?4, ?5, ?6)",
+        (name, min_x, min_y, max_x, max_y, srs_id, &layer.name),
     )?;
     // 0: no heights, 2: heights are optional.
     let z = if schema.has_heights { 2 } else { 0 };
     connection.execute(
         "INSERT INTO gpkg_geometry_columns VALUES (?1, 'geom', ?2, ?3, ?4, 0)",
-        (&layer.name, geometry_type, srs_id, z),
+        (name, geometry_type, srs_id, z),
     )?;
-    for (name, column) in names.iter().zip(&schema.columns) {
-        write_alias(connection, &layer.name, name, column)?;
+    for (column_name, column) in names.iter().zip(&schema.columns) {
+        write_alias(connection, name, column_name, column)?;
     }
-    let mut insert = connection
-        .prepare(&format!("INSERT INTO {table} VALUES (NULL{})", ", ?".repeat(2 + names.len())))?;
-    features.each(schema.count, |id, geometry, mut properties| {
+    let cells = 2 + layer.links.len() + names.len();
+    let mut insert =
+        connection.prepare(&format!("INSERT INTO {table} VALUES (NULL{})", ", ?".repeat(cells)))?;
+    features.each_linked(schema.count, layer.links.len(), |id, geometry, mut properties, links| {
         let geometry = geometry.map_or(Cell::Null, |geometry| Cell::Blob(blob(&geometry, srs_id)));
         let mut cells = vec![geometry, Cell::Text(id.to_owned())];
+        cells.extend(links.into_iter().map(|id| id.map_or(Cell::Null, Cell::Text)));
         for column in &schema.columns {
             let value = properties.remove(&column.property).unwrap_or(Value::Null);
             cells.push(cell(column, value));
@@ -118,11 +148,9 @@ fn write_layer(connection: &Connection, layer: &OutputLayer, features: Spool) ->
 
 /// Describes the reference system of the layer; returns its number.
 fn write_crs(connection: &Connection, layer: &OutputLayer) -> Result<i64> {
-    let insert = "INSERT INTO gpkg_spatial_ref_sys VALUES (?1, ?2, 'EPSG', ?2, ?3, NULL)";
-    connection.execute(insert, ("WGS 84", 4326, WGS84))?;
     let Some(code) = layer.crs.code() else { return Ok(4326) };
     let definition = prj::write(&layer.crs).unwrap_or_else(|| "undefined".to_owned());
-    connection.execute(insert, (layer.crs.info().name, code, definition))?;
+    connection.execute(INSERT_CRS, (layer.crs.info().name, code, definition))?;
     Ok(code.into())
 }
 

@@ -354,6 +354,15 @@ pub(in crate::layers) async fn count_features_of_folder(
     rows.first().map_or(Ok(0), |row| unsigned(row, 0))
 }
 
+pub(in crate::layers) async fn layers_of_folder(
+    engine: &Arc<Postgres>,
+    workspace: WorkspaceId,
+    folder: RecordId,
+) -> Result<Vec<LayerId>> {
+    let rows = engine.rows(sql::LAYERS_OF_FOLDER, &[&workspace.0, &folder.0]).await?;
+    rows.iter().map(|row| Ok(LayerId(row.try_get(0)?))).collect()
+}
+
 /// Deletes the features of a deleted layer, in small steps.
 pub(in crate::layers) async fn delete_features(
     engine: &Arc<Postgres>,

@@ -77,6 +77,8 @@ statements! {
     COUNT_FEATURES_OF_FOLDER = "SELECT count(*) FROM features f JOIN layers l
             ON l.workspace_id = f.workspace_id AND l.no = f.layer
         WHERE f.workspace_id = $1 AND f.folder_id = $2";
+    LAYERS_OF_FOLDER = "SELECT l.id FROM layers l WHERE l.workspace_id = $1 AND l.no IN
+        (SELECT layer FROM features WHERE workspace_id = $1 AND folder_id = $2) ORDER BY l.no";
     GEOMETRIES_OF_FOLDER = "SELECT coalesce(heights, ST_AsBinary(geom, 'NDR')) FROM features f
         WHERE f.workspace_id = $1 AND f.folder_id = $2 AND f.geom IS NOT NULL
         AND EXISTS (SELECT 1 FROM layers l WHERE l.workspace_id = $1 AND l.no = f.layer)";

@@ -401,6 +401,22 @@ pub(in crate::layers) async fn count_features_of_folder(
         .await
 }
 
+pub(in crate::layers) async fn layers_of_folder(
+    engine: &Arc<Sqlite>,
+    workspace: WorkspaceId,
+    folder: RecordId,
+) -> Result<Vec<LayerId>> {
+    engine
+        .read_blocking(move |snapshot| {
+            let Some(ws) = snapshot.workspace_number(workspace)? else { return Ok(Vec::new()) };
+            let mut statement = snapshot.prepare_cached(sql::LAYERS_OF_FOLDER)?;
+            let rows =
+                statement.query_map(params![ws, folder.0], |row| Ok(LayerId(row.get(0)?)))?;
+            Ok(rows.collect::<rusqlite::Result<_>>()?)
+        })
+        .await
+}
+
 /// Deletes the features of a deleted layer, in small steps.
 pub(in crate::layers) async fn delete_features(
     engine: &Arc<Sqlite>,

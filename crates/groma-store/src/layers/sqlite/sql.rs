@@ -36,6 +36,8 @@ statements! {
         WHERE f.folder_id = ?2 AND l.ws = ?1 ORDER BY f.position LIMIT ?3";
     COUNT_FEATURES_OF_FOLDER = "SELECT count(*) FROM features f JOIN layers l ON l.no = f.position >> 40
         WHERE f.folder_id = ?2 AND l.ws = ?1";
+    LAYERS_OF_FOLDER = "SELECT l.id FROM layers l WHERE l.ws = ?1 AND l.no IN
+        (SELECT position >> 40 FROM features WHERE folder_id = ?2) ORDER BY l.no";
     GEOMETRIES_OF_FOLDER = "SELECT geometry FROM features WHERE folder_id = ?1 AND geometry IS NOT NULL
         AND position >> 40 IN (SELECT no FROM layers)";
     FOLDERS_OF_LAYER = "SELECT DISTINCT folder_id FROM features

@@ -53,6 +53,8 @@ pub(crate) fn every_statement(dialect: Dialect) -> BTreeSet<String> {
                     ..RecordQuery::all(kind)
                 };
                 let pattern = bit(0).then(|| "abc".to_owned());
+                let text = pattern.as_deref();
+                all.insert(ExactPlan::positions(&query, dialect, text, None, Vec::new()).sql);
                 let plan = Plan::new(&query, dialect, pattern, Vec::new(), bit(5));
                 let Plan { matches, count, complement, few, many, .. } = plan;
                 all.extend([count, few, many]);
@@ -81,10 +83,17 @@ fn exact_statements(dialect: Dialect, kind: Kind) -> BTreeSet<String> {
                     });
                     // PostgreSQL chooses for itself.
                     if is_given && (dialect == Dialect::Sqlite || driver.is_none()) {
-                        all.insert(ExactPlan::count(&query, dialect, Some("abc"), driver).sql);
+                        let pattern = Some("abc");
+                        all.insert(ExactPlan::count(&query, dialect, pattern, driver).sql);
+                        for by in SortColumn::of(kind) {
+                            let sort = Sort { by: *by, is_descending: false };
+                            let query = RecordQuery { sort, ..query.clone() };
+                            let plan =
+                                ExactPlan::positions(&query, dialect, pattern, driver, Vec::new());
+                            all.insert(plan.sql);
+                        }
                         for (reading, query, cursor) in readings(dialect, &query) {
                             let cursor = cursor.as_ref();
-                            let pattern = Some("abc");
                             let plan =
                                 ExactPlan::page(&query, dialect, pattern, driver, reading, cursor);
                             all.insert(plan.sql);

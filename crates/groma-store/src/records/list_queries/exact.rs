@@ -157,6 +157,33 @@ impl ExactPlan {
     }
 }
 
+impl ExactPlan {
+    /// The positions of all matches of a query, in any order that a list can have. `people` has the ids of
+    /// people in the order of their names, if the query sorts by person.
+    pub(in crate::records) fn positions(
+        query: &RecordQuery,
+        dialect: Dialect,
+        pattern: Option<&str>,
+        driver: Option<Filter>,
+        people: Vec<String>,
+    ) -> Self {
+        let mut builder = Builder::new(query.kind, dialect, driver);
+        let source = builder.matches_of(query, pattern);
+        let ranking = match query.sort.by {
+            SortColumn::Person => builder.bind(Parameter::Ranking(people)),
+            _ => String::new(),
+        };
+        let order = query.sort.order(query.kind, dialect, "r", &ranking);
+        let rows = format!("SELECT r.position FROM {source} ORDER BY {order}");
+        let sql = match dialect {
+            Dialect::Sqlite => rows,
+            // One array takes much less memory than a row for each record.
+            Dialect::Postgres => format!("SELECT ARRAY({rows})"),
+        };
+        Self { sql, parameters: builder.parameters }
+    }
+}
+
 impl Builder {
     /// The table and the conditions of the matches.
     fn matches_of(&mut self, query: &RecordQuery, pattern: Option<&str>) -> String {

@@ -224,6 +224,11 @@ impl Builder {
     }
 }
 
+/// Whether a query has any filter.
+pub(in crate::records) fn has_filters(query: &RecordQuery) -> bool {
+    query.term.is_some() || query.closed.is_some() || is_narrowed(query)
+}
+
 /// Whether there are filters besides a term and `closed`.
 fn is_narrowed(query: &RecordQuery) -> bool {
     query.status != StatusFilter::Any

@@ -9,7 +9,7 @@ use crate::{
     },
     list_pages::{Page, SortKey, SortValue},
     records::{
-        RecordCaches, SortColumn,
+        RecordCaches, RecordQuery, SortColumn,
         list_queries::{
             Dialect, ExactOrder, ExactPage, ExactPlan, FEW, FoundRecord, Reading, can_match,
             candidates,
@@ -55,6 +55,28 @@ pub(in crate::records) async fn find(
         found.push(FoundRecord { key, document });
     }
     Ok(page.finish(total, found))
+}
+
+/// The positions of all records that match a query, in its order.
+pub(in crate::records) async fn positions(
+    engine: &Arc<Postgres>,
+    caches: &Arc<RecordCaches>,
+    workspace: WorkspaceId,
+    query: RecordQuery,
+) -> Result<Vec<u64>> {
+    if query.term.as_ref().is_some_and(|term| !can_match(term)) {
+        return Ok(Vec::new());
+    }
+    let pattern = query.term.as_ref().map(pattern);
+    let people = match query.sort.by {
+        SortColumn::Person => current_book(engine, caches, workspace).await?.ids_by_name(),
+        _ => Vec::new(),
+    };
+    let plan = ExactPlan::positions(&query, Dialect::Postgres, pattern.as_deref(), None, people);
+    let values = values(workspace, &plan.parameters);
+    let rows = engine.rows(&plan.sql, &references(&values)).await?;
+    let positions: Option<Vec<i64>> = rows.first().map(|row| row.try_get(0)).transpose()?;
+    Ok(positions.unwrap_or_default().into_iter().map(i64::unsigned_abs).collect())
 }
 
 /// The sort key of a row; `None` if it has no record.

@@ -181,6 +181,15 @@ pub(in crate::records) async fn export(
 ) -> Result<Vec<ExportedRecord>> {
     let params: [&(dyn ToSql + Sync); 3] = [&workspace.0, &int(after), &i64::from(limit)];
     let rows = engine.rows(&KindSql::of(kind).export, &params).await?;
+    exported(engine, caches, workspace, &rows).await
+}
+
+async fn exported(
+    engine: &Postgres,
+    caches: &RecordCaches,
+    workspace: WorkspaceId,
+    rows: &[Row],
+) -> Result<Vec<ExportedRecord>> {
     let Some(row) = rows.first() else { return Ok(Vec::new()) };
     let book = book(engine, caches, workspace, unsigned(row, 3)?).await?;
     rows.iter()
@@ -190,6 +199,19 @@ pub(in crate::records) async fn export(
             Ok(ExportedRecord { position: unsigned(row, 0)?, document })
         })
         .collect()
+}
+
+/// The records at these positions, in their order. Those that were deleted are left out.
+pub(in crate::records) async fn export_at(
+    engine: &Arc<Postgres>,
+    caches: &Arc<RecordCaches>,
+    workspace: WorkspaceId,
+    kind: Kind,
+    positions: &[u64],
+) -> Result<Vec<ExportedRecord>> {
+    let positions: Vec<i64> = positions.iter().map(|position| int(*position)).collect();
+    let rows = engine.rows(&KindSql::of(kind).export_at, &[&workspace.0, &positions]).await?;
+    exported(engine, caches, workspace, &rows).await
 }
 
 /// Deletes the records of a workspace that is deleted, in small steps.

@@ -74,6 +74,7 @@ pub(crate) struct KindSql {
     pub(crate) matches: String,
     pub(crate) short_matches: String,
     pub(crate) export: String,
+    pub(crate) export_at: String,
     pub(crate) delete_some: String,
     pub(crate) analyzed_size: String,
     pub(crate) analyze: String,
@@ -165,6 +166,12 @@ impl KindSql {
                  JOIN workspaces w ON w.id = r.workspace_id
                  WHERE r.workspace_id = $1 AND r.position > $2 ORDER BY r.position LIMIT $3"
             ),
+            export_at: format!(
+                "SELECT r.position, r.doc, r.people, w.people_generation
+                 FROM unnest($2::bigint[]) WITH ORDINALITY AS wanted (position, number)
+                 JOIN {t} r ON r.workspace_id = $1 AND r.position = wanted.position
+                 JOIN workspaces w ON w.id = r.workspace_id ORDER BY wanted.number"
+            ),
             delete_some: format!(
                 "DELETE FROM {t} WHERE workspace_id = $1 AND position IN
                     (SELECT position FROM {t} WHERE workspace_id = $1 ORDER BY position LIMIT $2)"
@@ -203,6 +210,7 @@ impl KindSql {
             matches,
             short_matches,
             export,
+            export_at,
             delete_some,
             analyzed_size,
             analyze,
@@ -223,6 +231,7 @@ impl KindSql {
             matches,
             short_matches,
             export,
+            export_at,
             delete_some,
             analyzed_size,
             analyze,

@@ -13,7 +13,7 @@ use crate::{
         RecordCaches,
         list_queries::{
             Dialect, ExactOrder, ExactPage, ExactPlan, FEW, Filter, FoundRecord, Reading,
-            RecordQuery, can_match, candidates,
+            RecordQuery, SortColumn, can_match, candidates,
         },
     },
 };
@@ -74,6 +74,44 @@ fn read_page(
         found.push(FoundRecord { key, document });
     }
     Ok(page.finish(total, found))
+}
+
+/// The positions of all records that match a query, in its order.
+pub(in crate::records) async fn positions(
+    engine: &Arc<Sqlite>,
+    caches: &Arc<RecordCaches>,
+    workspace: WorkspaceId,
+    query: RecordQuery,
+) -> Result<Vec<u64>> {
+    let caches = caches.clone();
+    engine
+        .read_blocking(move |snapshot| {
+            let nothing = Ok(Vec::new());
+            let Some(ws) = snapshot.workspace_number(workspace)? else { return nothing };
+            let pattern = match &query.term {
+                None => None,
+                Some(term) if !can_match(term) => return nothing,
+                Some(term) => match match_expression(snapshot, query.kind, term)? {
+                    None => return nothing,
+                    expression => expression,
+                },
+            };
+            let pattern = pattern.as_deref();
+            let people = match query.sort.by {
+                SortColumn::Person => {
+                    people::sqlite::people_book(&caches.people, snapshot, workspace, ws)?
+                        .ids_by_name()
+                }
+                _ => Vec::new(),
+            };
+            let (driver, _) = choose(snapshot, ws, &query, pattern)?;
+            let plan = ExactPlan::positions(&query, Dialect::Sqlite, pattern, driver, people);
+            let values = rusqlite::params_from_iter(values(ws, &plan.parameters));
+            let mut statement = snapshot.prepare_cached(&plan.sql)?;
+            let rows = statement.query_map(values, |row| Ok(position_of(row.get(0)?)))?;
+            Ok(rows.collect::<rusqlite::Result<_>>()?)
+        })
+        .await
 }
 
 /// The filter with the fewest matches, and how the page is read. SQLite has no statistics to choose by.

@@ -8,10 +8,10 @@ pub(crate) mod sql;
 mod unlinked_features;
 
 pub(super) use dashboard_queries::{hours_by_due_month, workload};
-pub(super) use exact_lists::find;
+pub(super) use exact_lists::{find, positions};
 pub(super) use list_queries::{labels, query, totals};
 pub(crate) use read::delete_records;
-pub(super) use read::{export, get, list, statuses};
+pub(super) use read::{export, export_at, get, list, statuses};
 
 use super::{
     DeletedLinks, Link, RecordCounters, RecordRow, RecordTx, RecordWrite, StoredRecord,

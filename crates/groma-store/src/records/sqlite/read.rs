@@ -205,6 +205,35 @@ pub(in crate::records) async fn export(
         .await
 }
 
+/// The records at these positions, in their order. Those that were deleted are left out.
+pub(in crate::records) async fn export_at(
+    engine: &Arc<Sqlite>,
+    caches: &Arc<RecordCaches>,
+    workspace: WorkspaceId,
+    kind: Kind,
+    positions: &[u64],
+) -> Result<Vec<ExportedRecord>> {
+    let (caches, positions) = (caches.clone(), positions.to_vec());
+    engine
+        .read_blocking(move |snapshot| {
+            let Some(ws) = snapshot.workspace_number(workspace)? else { return Ok(Vec::new()) };
+            let book = people::sqlite::people_book(&caches.people, snapshot, workspace, ws)?;
+            let mut statement = snapshot.prepare_cached(&KindSql::of(kind).page)?;
+            let mut exported = Vec::with_capacity(positions.len());
+            for position in positions {
+                let key = row_key(ws, position);
+                let mut rows = statement.query(params![key, key, 1, 0])?;
+                if let Some(row) = rows.next()? {
+                    let mut document = Vec::new();
+                    record::render(bytes(row, 1)?, bytes(row, 2)?, &book, &mut document);
+                    exported.push(ExportedRecord { position, document });
+                }
+            }
+            Ok(exported)
+        })
+        .await
+}
+
 /// Deletes the records of a workspace that is deleted, in small steps.
 pub(crate) async fn delete_records(engine: &Sqlite, ws: i64) -> Result<()> {
     for kind in Kind::ALL {

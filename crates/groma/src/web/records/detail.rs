@@ -5,6 +5,7 @@ use crate::web::{
     WebError,
     activity_feed::{self, ActivityGroup},
     budget_chart::Chart,
+    export_menu::{LayerMenu, RecordMenu},
     fields::Choice,
     form::Pairs,
     format::{self, BudgetShare, Money, StatusBadge},
@@ -45,6 +46,8 @@ struct RecordPage {
     custom_fields: Vec<(String, String)>,
     sections: Vec<Section>,
     map: Option<MapPart>,
+    /// Exports of a folder: its records and its features.
+    export: Option<FolderExport>,
     activity: Vec<ActivityGroup>,
     external_id: String,
 }
@@ -74,6 +77,11 @@ struct SectionLink {
     label: String,
     /// The label with its subject, for screen readers.
     description: String,
+}
+
+struct FolderExport {
+    records: RecordMenu,
+    features: Option<LayerMenu>,
 }
 
 struct MapPart {
@@ -148,6 +156,7 @@ async fn show(ctx: MemberContext, key: &str, kind: Kind) -> Result<Response, Web
             .unwrap_or_default(),
         sections: Vec::new(),
         map: None,
+        export: None,
         activity: Vec::new(),
         external_id: doc.text("externalId").to_owned(),
     };
@@ -329,6 +338,11 @@ async fn add_folder_parts(
         origins,
         coordinates: coordinates(t, &doc.0["bbox"]),
         href: map::folder_path(doc.reference()),
+    });
+    let path = format!("{}/export", page.path);
+    page.export = Some(FolderExport {
+        records: RecordMenu::new(t, format!("{path}/records"), &Kind::ALL),
+        features: LayerMenu::of_folder(ctx, id, format!("{path}/features")).await?,
     });
     Ok(())
 }

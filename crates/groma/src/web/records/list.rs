@@ -10,6 +10,7 @@ use super::{columns::Column, rows::list_table};
 use crate::web::{
     WebError,
     cookies::Cookie,
+    export_menu::RecordLinks,
     fields::Choice,
     form::{Form, Pairs, Query, local_path},
     format::Money,
@@ -79,6 +80,7 @@ struct Results {
     views: ViewMenu,
     /// The address of this list, to return to.
     here: String,
+    export: RecordLinks,
     bulk: Option<BulkForm>,
     table: Table,
     /// Set when the table has no rows.
@@ -211,6 +213,7 @@ async fn results(
         columns: choices.collect(),
         views: ViewMenu::new(ctx, kind, query, &columns).await?,
         here,
+        export: RecordLinks::new(&format!("/lists/{}/export", kind.plural()), query),
         bulk,
         table,
         range: range(t, list, &docs, &page),
@@ -258,7 +261,17 @@ pub(in crate::web) async fn choose_columns(
     Ok(response)
 }
 
-fn parse_plural(plural: &str) -> Result<Kind, WebError> {
+/// The query of a list for all of its records.
+pub(in crate::web) async fn all_records(
+    ctx: &MemberContext,
+    query: &Pairs,
+    kind: Kind,
+) -> Result<RecordQuery, WebError> {
+    let statuses = Statuses::read(ctx).await?;
+    Ok(ListRequest::read(ctx, query, kind, &statuses).await?.records)
+}
+
+pub(in crate::web) fn parse_plural(plural: &str) -> Result<Kind, WebError> {
     Kind::ALL.into_iter().find(|kind| kind.plural() == plural).ok_or_else(WebError::not_found)
 }
 

@@ -4,7 +4,7 @@
 use super::*;
 use crate::{
     http::{self, client_address::Client},
-    search_slots::SearchSlots,
+    member_slots::MemberSlots,
     settings::Settings,
     tiles::TileCache,
     web::{Web, WebError},
@@ -39,7 +39,7 @@ impl TestApp {
         let settings = Settings::load(None, [], &[]).unwrap();
         let tiles = Arc::new(TileCache::new(0));
         let web =
-            Arc::new(Web::new(&settings, store.clone(), tiles, SearchSlots::new(0, 0)).unwrap());
+            Arc::new(Web::new(&settings, store.clone(), tiles, MemberSlots::new(0, 0)).unwrap());
         let name = WorkspaceName::parse("Office").unwrap();
         let owner = user("owner@office.test");
         let workspace = store.create_workspace(name, Currency::EUR, owner, now()).await.unwrap().id;

@@ -6,6 +6,7 @@ pub(in crate::web) mod style;
 use super::{SettingsForm, SettingsNav};
 use crate::web::{
     WebError,
+    export_menu::LayerMenu,
     fields::{Field, Input, attach_errors, focus_first, problems},
     flash::Flash,
     form::{Form, Pairs},
@@ -54,12 +55,18 @@ struct LayerTabs {
     name: String,
     is_locked: bool,
     current: &'static str,
+    export: LayerMenu,
 }
 
 impl LayerTabs {
-    fn new(layer: &Layer, current: &'static str) -> Self {
-        let (id, name) = (layer.id.to_string(), layer.name.clone());
-        Self { id, name, is_locked: layer.is_locked, current }
+    async fn new(
+        ctx: &MemberContext,
+        layer: &Layer,
+        current: &'static str,
+    ) -> Result<Self, WebError> {
+        let (id, name, is_locked) = (layer.id.to_string(), layer.name.clone(), layer.is_locked);
+        let export = LayerMenu::of_layer(ctx, layer).await?;
+        Ok(Self { id, name, is_locked, current, export })
     }
 }
 
@@ -136,7 +143,7 @@ async fn show_form(
             t,
             nav: SettingsNav::new(ctx, PATH),
             csrf: ctx.request.csrf_token(),
-            tabs: LayerTabs::new(layer, "general"),
+            tabs: LayerTabs::new(ctx, layer, "general").await?,
             note: t.msg("layer-slug-note").arg("slug", layer.slug.as_str()).into(),
             fields,
             problems,

@@ -179,7 +179,7 @@ async fn show(
         t,
         nav: SettingsNav::new(ctx, PATH),
         csrf: ctx.request.csrf_token(),
-        tabs: LayerTabs::new(layer, "fields"),
+        tabs: LayerTabs::new(ctx, layer, "fields").await?,
         rows,
         problems,
         unfit,

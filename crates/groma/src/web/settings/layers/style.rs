@@ -284,7 +284,7 @@ async fn show(
         t,
         nav: SettingsNav::new(ctx, PATH),
         csrf: ctx.request.csrf_token(),
-        tabs: LayerTabs::new(layer, "style"),
+        tabs: LayerTabs::new(ctx, layer, "style").await?,
         problems,
         modes,
         color,

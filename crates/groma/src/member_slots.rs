@@ -1,5 +1,5 @@
-//! Limits how many searches run at once, for each member and for each workspace, so that a few threads and
-//! connections are left for everyone else. Each replica counts its own.
+//! Limits how many searches or exports run at once, for each member and for each workspace, so that a few threads
+//! and connections are left for everyone else. Each replica counts its own.
 
 use groma_domain::{PersonId, WorkspaceId};
 use parking_lot::Mutex;
@@ -10,14 +10,14 @@ use std::{
 };
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// How long a search waits for others of the same member or workspace.
+/// How long work waits for other work of the same member or workspace.
 const MAX_WAIT: Duration = Duration::from_secs(5);
 /// With more entries than this, those that are not in use are removed.
 const MANY: usize = 1_000;
 
-/// The searches that run. Cheap to clone.
+/// The work of one sort that runs. Cheap to clone.
 #[derive(Clone)]
-pub(crate) struct SearchSlots {
+pub(crate) struct MemberSlots {
     per_member: u32,
     per_workspace: u32,
     max_wait: Duration,
@@ -27,13 +27,13 @@ pub(crate) struct SearchSlots {
 
 type SlotMap<K> = Arc<Mutex<HashMap<K, Weak<Semaphore>>>>;
 
-/// A running search. Dropping it lets the next one begin.
-pub(crate) struct SearchSlot {
+/// Work that runs. Dropping it lets the next one begin.
+pub(crate) struct MemberSlot {
     _permits: Vec<OwnedSemaphorePermit>,
 }
 
-impl SearchSlots {
-    /// Allows this many searches at once; 0 is no limit.
+impl MemberSlots {
+    /// Allows this much work at once; 0 is no limit.
     pub(crate) fn new(per_member: u32, per_workspace: u32) -> Self {
         Self {
             per_member,
@@ -49,7 +49,7 @@ impl SearchSlots {
         &self,
         workspace: WorkspaceId,
         person: PersonId,
-    ) -> Option<SearchSlot> {
+    ) -> Option<MemberSlot> {
         // The member first: a member who waits must not take the slots of the workspace.
         let member = semaphore(&self.members, (workspace, person), self.per_member);
         let workspace = semaphore(&self.workspaces, workspace, self.per_workspace);
@@ -58,7 +58,7 @@ impl SearchSlots {
             for semaphore in [member, workspace].into_iter().flatten() {
                 permits.push(semaphore.acquire_owned().await.ok()?);
             }
-            Some(SearchSlot { _permits: permits })
+            Some(MemberSlot { _permits: permits })
         };
         tokio::time::timeout(self.max_wait, acquire).await.ok().flatten()
     }
@@ -91,10 +91,10 @@ mod tests {
     use uuid::Uuid;
 
     #[tokio::test]
-    async fn member_and_workspace_wait_for_their_own_searches_only() {
+    async fn member_and_workspace_wait_for_their_own_work_only() {
         let [one, other] = [1, 2].map(|number| WorkspaceId(Uuid::from_u128(number)));
         let [first, second, third] = [1, 2, 3].map(|number| PersonId(Uuid::from_u128(number)));
-        let slots = SearchSlots { max_wait: Duration::ZERO, ..SearchSlots::new(1, 2) };
+        let slots = MemberSlots { max_wait: Duration::ZERO, ..MemberSlots::new(1, 2) };
         let held = slots.acquire(one, first).await.unwrap();
         assert!(slots.acquire(one, first).await.is_none());
         let _second = slots.acquire(one, second).await.unwrap();
@@ -106,7 +106,7 @@ mod tests {
 
     #[tokio::test]
     async fn zero_is_no_limit() {
-        let slots = SearchSlots::new(0, 0);
+        let slots = MemberSlots::new(0, 0);
         let (workspace, person) = (WorkspaceId(Uuid::nil()), PersonId(Uuid::nil()));
         let mut held = Vec::new();
         for _ in 0..100 {
