@@ -277,7 +277,7 @@ impl Filter {
         json::parse(json, context)
     }
 
-    /// That a property of a simple type has a value.
+    /// That a property has a value. One with values of any type can have it as a text, a number or a boolean.
     pub fn parse_value(property: &Property, value: &str) -> Result<Self, String> {
         builder::equals(property, value)
     }

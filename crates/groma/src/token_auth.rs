@@ -258,10 +258,9 @@ fn parse_token(headers: &HeaderMap, access: Access) -> Result<String, HttpError>
     }
     if access.allows_basic() && scheme.eq_ignore_ascii_case("basic") {
         let decoded = BASE64_STANDARD.decode(credentials.trim()).map_err(|_| malformed())?;
-        let decoded = String::from_utf8(decoded).map_err(|_| malformed())?;
-        // Any user name will do.
-        let (_, password) = decoded.split_once(':').ok_or_else(malformed)?;
-        return Ok(password.to_owned());
+        // Any user name will do. Some clients send it in Latin-1.
+        let colon = decoded.iter().position(|byte| *byte == b':').ok_or_else(malformed)?;
+        return String::from_utf8(decoded[colon + 1..].to_vec()).map_err(|_| malformed());
     }
     Err(malformed())
 }

@@ -5,6 +5,7 @@ use super::{
     Pattern, Period, Property, PropertyKind, Scalar, TemporalRelation, geometry, value::Value,
 };
 use groma_geo::{Geometry, Relation, Shape};
+use std::iter;
 
 /// Builds the conditions of a filter. The errors are without a position.
 pub(super) struct Builder<'a> {
@@ -200,17 +201,25 @@ impl<'a> Builder<'a> {
 pub(super) fn equals(property: &Property, text: &str) -> Result<Filter> {
     let number = || text.trim().parse().ok().filter(|number: &f64| number.is_finite());
     let not = |what: &str| format!("must be {what}");
+    let has =
+        |value| Builder::compare(Comparison::Equal, Scalar::Property(property.clone()), value);
     let value = match property.kind {
+        PropertyKind::Any => {
+            let boolean = text.parse().ok().map(Scalar::Boolean);
+            let others = [number().map(Scalar::Number), boolean].into_iter().flatten();
+            let values = iter::once(Scalar::Text(text.to_owned())).chain(others);
+            let condition = Condition::Or(values.map(has).collect::<Result<_>>()?);
+            return Ok(Filter { condition, geometries: Vec::new() });
+        }
         PropertyKind::Text => Scalar::Text(text.to_owned()),
         PropertyKind::Number => Scalar::Number(number().ok_or_else(|| not("a number"))?),
         PropertyKind::Boolean => Scalar::Boolean(text.parse().map_err(|_| not("true or false"))?),
         PropertyKind::Instant => {
             Scalar::Instant(Instant::parse(text).ok_or_else(|| not("a date or a time"))?)
         }
-        PropertyKind::Any | PropertyKind::Geometry => return Err(not("used in a filter")),
+        PropertyKind::Geometry => return Err(not("used in a filter")),
     };
-    let condition = Builder::compare(Comparison::Equal, Scalar::Property(property.clone()), value)?;
-    Ok(Filter { condition, geometries: Vec::new() })
+    Ok(Filter { condition: has(value)?, geometries: Vec::new() })
 }
 
 fn require_instant(scalar: &Scalar) -> Result<()> {

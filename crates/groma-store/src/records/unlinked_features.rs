@@ -9,7 +9,7 @@ use crate::{
     webhooks::{NewEvent, WebhookContext, WebhookTargets},
 };
 use groma_domain::{
-    Event, GeometryId, LayerId, RecordId, Timestamp, WorkspaceId,
+    Event, GeometryId, Layer, LayerId, RecordId, Timestamp, WorkspaceId,
     event::{EventAction, EventScope, LayerChange, Topic},
     geometry::FeatureDocument,
 };
@@ -26,6 +26,7 @@ pub(crate) struct DeletedLinks {
 /// The features of a layer that lose their link.
 pub(crate) struct UnlinkedFeatures {
     pub(super) layer: LayerId,
+    /// The revision of the layer after.
     pub(super) revision: u64,
     pub(super) count: u64,
     pub(super) bbox: Option<Bbox>,
@@ -62,6 +63,15 @@ impl DeletedLinks {
 }
 
 impl UnlinkedFeatures {
+    /// The layer after the change of its features; `state` is the layer before, as JSON.
+    pub(super) fn change_layer(&mut self, state: &str, now: Timestamp) -> Result<String> {
+        let mut layer: Layer = serde_json::from_str(state)?;
+        layer.revision += 1;
+        layer.updated_at = now;
+        self.revision = layer.revision;
+        Ok(serde_json::to_string(&layer)?)
+    }
+
     /// Adds a feature, without the links to deleted records.
     pub(super) fn push(
         &mut self,

@@ -144,10 +144,12 @@ impl HttpError {
         }
     }
 
-    /// A body of a media type that the route does not accept.
-    pub(crate) fn unsupported_media_type(allowed: &[&str]) -> Self {
+    /// A body of a media type that the route does not accept. The header names those that it accepts.
+    pub(crate) fn unsupported_media_type(header: HeaderName, allowed: &[&str]) -> Self {
         let message = format!("Content-Type must be {}", allowed.join(" or "));
-        Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message)
+        let types = HeaderValue::try_from(allowed.join(", "));
+        let header = types.ok().map(|types| Box::new((header, types)));
+        Self { header, ..Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message) }
     }
 
     /// A change without the condition that the operator demands.

@@ -117,7 +117,8 @@ fn is_framework_error(response: &Response) -> bool {
 /// The headers that scripts of other origins may read.
 const EXPOSED_HEADERS: &str = "ETag, X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, \
                                X-RateLimit-Reset, RateLimit, RateLimit-Policy, Retry-After, \
-                               Idempotent-Replayed, Link, Location, X-Groma-Result, Content-Crs, Allow";
+                               Idempotent-Replayed, Link, Location, X-Groma-Result, Content-Crs, Allow, \
+                               Accept-Post, Accept-Patch, Preference-Applied";
 
 /// What scripts of other origins may send to the API.
 const METHODS: &str = "GET, HEAD, POST, PATCH, DELETE, OPTIONS";

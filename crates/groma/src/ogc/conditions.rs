@@ -44,7 +44,7 @@ fn representations(
 ) -> Vec<Vec<u8>> {
     let document = |crs: ItemCrs| {
         let document = feature_document(feature, layer, &crs).ok()?;
-        item_document(url, layer.slug.as_str(), (&feature.id.to_string(), document)).ok()
+        item_document(url, layer.slug.as_str(), (&feature.id.to_string(), document), &crs).ok()
     };
     crs::all_offered(systems).filter_map(document).collect()
 }

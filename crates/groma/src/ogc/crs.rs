@@ -120,6 +120,10 @@ impl ItemCrs {
         self.is_northing_first
     }
 
+    pub(super) fn is_default(&self) -> bool {
+        self.uri == CRS84
+    }
+
     pub(super) fn uri(&self) -> &str {
         &self.uri
     }

@@ -75,6 +75,8 @@ pub(super) struct Fields {
     properties: Vec<Property>,
     /// The format of geometries in schemas.
     geometry: Option<&'static str>,
+    /// The kind of records, unless they are features of a layer.
+    kind: Option<Kind>,
 }
 
 impl Fields {
@@ -101,7 +103,7 @@ impl Fields {
                 fields.push(Field { is_property: false, ..Field::new(name, format) });
             }
         }
-        Self::new(fields, Some(geometry_format(&layer.counts)))
+        Self::new(fields, Some(geometry_format(&layer.counts)), None)
     }
 
     /// The public fields of records, except for lists and `customFields`.
@@ -110,10 +112,10 @@ impl Fields {
         let first = RECORD_FIELDS.iter().chain(own);
         let fields = first.map(|(name, format)| Field::new(name, *format)).collect();
         let has_geometry = matches!(kind, Kind::Folder | Kind::Assignment);
-        Self::new(fields, has_geometry.then_some("geometry-polygon"))
+        Self::new(fields, has_geometry.then_some("geometry-polygon"), Some(kind))
     }
 
-    fn new(mut fields: Vec<Field>, geometry: Option<&'static str>) -> Self {
+    fn new(mut fields: Vec<Field>, geometry: Option<&'static str>, kind: Option<Kind>) -> Self {
         if geometry.is_some() {
             fields.retain(|field| field.property.name != GEOMETRY);
         }
@@ -122,7 +124,7 @@ impl Fields {
         if geometry.is_some() {
             properties.push(Property { name: GEOMETRY.to_owned(), kind: PropertyKind::Geometry });
         }
-        Self { fields, properties, geometry }
+        Self { fields, properties, geometry, kind }
     }
 
     /// What filters can use.
@@ -130,12 +132,9 @@ impl Fields {
         &self.properties
     }
 
-    /// What parameters and sort orders can use.
-    pub(super) fn simple(&self) -> impl Iterator<Item = &Property> {
-        self.fields
-            .iter()
-            .map(|field| &field.property)
-            .filter(|property| property.kind != PropertyKind::Any)
+    /// What parameters can use.
+    pub(super) fn parameters(&self) -> impl Iterator<Item = &Property> {
+        self.fields.iter().map(|field| &field.property)
     }
 
     /// What items can be sorted by.
@@ -170,7 +169,10 @@ impl Fields {
     /// The JSON Schema of the properties of items.
     pub(super) fn schema(&self, url: &str, title: &str) -> Value {
         let mut properties = Map::new();
-        if self.fields.iter().any(|field| !field.is_property) {
+        // A property of a layer that is called `id` is not the ID of its features.
+        let has_other_id =
+            self.fields.iter().any(|field| field.is_property && field.property.name == "id");
+        if self.kind.is_some() || !has_other_id {
             let id =
                 json!({ "type": "string", "format": "uuid", "x-ogc-role": "id", "readOnly": true });
             properties.insert("id".to_owned(), id);
@@ -178,12 +180,13 @@ impl Fields {
         if let Some(format) = self.geometry {
             properties.insert(GEOMETRY.to_owned(), geometry_schema(format));
         }
-        for (name, schema) in self.schemas(|field| field.is_property) {
-            let mut schema = schema;
-            if name == "id" {
-                schema["x-ogc-role"] = json!("id");
+        match self.kind {
+            None => properties.extend(self.schemas(|field| field.is_property)),
+            Some(kind) => {
+                for (name, schema) in document_schemas(kind, self.schemas(|_| true)) {
+                    properties.entry(name).or_insert(schema)["readOnly"] = json!(true);
+                }
             }
-            properties.insert(name, schema);
         }
         for (sequence, schema) in properties.values_mut().enumerate() {
             schema["x-ogc-propertySeq"] = json!(sequence + 1);
@@ -207,11 +210,9 @@ impl Fields {
 
 impl Field {
     fn new(name: &str, format: Format) -> Self {
-        let mut schema = format.schema();
-        schema["title"] = json!(name);
         Self {
             property: Property { name: name.to_owned(), kind: format.kind() },
-            schema,
+            schema: titled(name, format.schema()),
             is_required: false,
             is_property: true,
         }
@@ -261,6 +262,52 @@ fn geometry_format(counts: &GeometryCounts) -> &'static str {
         (false, false, true, false) => "geometry-polygon-or-multipolygon",
         _ => "geometry-any",
     }
+}
+
+/// The schemas of the members of a record's document. In the document, decimal numbers are texts, and the fields
+/// of a person are in an object.
+fn document_schemas(kind: Kind, fields: Map<String, Value>) -> Map<String, Value> {
+    let mut members = Map::new();
+    for (name, mut schema) in fields {
+        match name.split_once('.') {
+            Some((person, _)) => {
+                members.insert(person.to_owned(), titled(person, person_schema()));
+            }
+            None => {
+                if schema["type"] == "number" {
+                    schema["type"] = json!("string");
+                    schema["format"] = json!("decimal");
+                }
+                members.insert(name, schema);
+            }
+        }
+    }
+    let list = |items: Value| json!({ "type": "array", "items": items });
+    let others = match kind {
+        Kind::Folder => vec![
+            ("tags", list(json!({ "type": "string" }))),
+            ("bbox", list(json!({ "type": "number" }))),
+        ],
+        Kind::Assignment => vec![("assignees", list(person_schema()))],
+        Kind::Expense | Kind::Budget => Vec::new(),
+    };
+    let common =
+        [("workspaceKey", Format::Uuid.schema()), ("customFields", json!({ "type": "object" }))];
+    for (name, schema) in others.into_iter().chain(common) {
+        members.insert(name.to_owned(), titled(name, schema));
+    }
+    members
+}
+
+fn person_schema() -> Value {
+    let text = || Format::Text.schema();
+    let properties = json!({ "id": Format::Uuid.schema(), "name": text(), "email": text() });
+    json!({ "type": "object", "properties": properties })
+}
+
+fn titled(name: &str, mut schema: Value) -> Value {
+    schema["title"] = json!(name);
+    schema
 }
 
 /// The fields of every record.

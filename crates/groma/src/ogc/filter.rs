@@ -41,7 +41,7 @@ impl ItemFilter {
         let filter = parameters.get("filter").map(|text| parse(text, context)).transpose();
         let filter = filter.map_err(|error| invalid("filter", error.to_string()))?;
         let mut properties = Vec::new();
-        for property in fields.simple().filter(|one| !reserved.contains(&one.name.as_str())) {
+        for property in fields.parameters().filter(|one| !reserved.contains(&one.name.as_str())) {
             if let Some(value) = parameters.get(&property.name) {
                 let condition = Filter::parse_value(property, value);
                 properties.push(condition.map_err(|message| invalid(&property.name, message))?);

@@ -53,7 +53,7 @@ impl ItemQuery {
         fields: &Fields,
     ) -> Result<Self, HttpError> {
         let mut known = PARAMETERS.to_vec();
-        let properties = fields.simple().map(|property| property.name.as_str());
+        let properties = fields.parameters().map(|property| property.name.as_str());
         known.extend(properties.filter(|name| !PARAMETERS.contains(name)));
         let parameters = Parameters::parse(query, &known)?;
         let cursor = match parameters.get("cursor") {

@@ -153,26 +153,35 @@ pub(super) fn respond_item(
     crs: &ItemCrs,
     options: ResponseOptions,
 ) -> Result<Response, HttpError> {
-    let document = item_document(&ogc.url, collection, (id, feature))?;
+    let document = item_document(&ogc.url, collection, (id, feature), crs)?;
     let mut response = options.text(GEOJSON, document);
     response.headers_mut().insert(CONTENT_CRS, crs.header());
     Ok(response)
 }
 
-/// A GeoJSON Feature with links. `url` is that of the landing page.
+/// A GeoJSON Feature with links. `url` is that of the landing page. The link to the feature itself names the
+/// reference system, so documents in different systems never have the same `ETag`.
 pub(super) fn item_document(
     url: &str,
     collection: &str,
     (id, mut feature): (&str, Vec<u8>),
+    crs: &ItemCrs,
 ) -> Result<Vec<u8>, HttpError> {
     #[derive(Serialize)]
     struct ItemEnd {
         links: [Link; 3],
     }
     let url = format!("{url}/collections/{collection}");
+    let item = match crs.is_default() {
+        true => format!("{url}/items/{id}"),
+        false => {
+            let mut query = form_urlencoded::Serializer::new(String::new());
+            format!("{url}/items/{id}?{}", query.append_pair("crs", crs.uri()).finish())
+        }
+    };
     let links = [
-        Link::new("self", GEOJSON, format!("{url}/items/{id}"), "This item"),
-        Link::page(&format!("{url}/items/{id}")),
+        Link::new("self", GEOJSON, &item, "This item"),
+        Link::page(&item),
         Link::new("collection", JSON, url, "The collection"),
     ];
     // The closing brace.

@@ -2,7 +2,7 @@
 
 use super::{
     OgcState,
-    links::{JSON, Link, OPENAPI},
+    links::{HTML, JSON, Link, OPENAPI},
     parameters::Parameters,
 };
 use crate::http::{HttpError, ResponseOptions};
@@ -29,6 +29,7 @@ const CONFORMANCE_CLASSES: &[&str] = &[
     "http://www.opengis.net/spec/ogcapi-features-4/1.0/conf/features",
     "http://www.opengis.net/spec/ogcapi-features-5/1.0/conf/schemas",
     "http://www.opengis.net/spec/ogcapi-features-5/1.0/conf/core-roles-features",
+    "http://www.opengis.net/spec/ogcapi-features-5/1.0/conf/returnables-and-receivables",
     "http://www.opengis.net/spec/ogcapi-features-5/1.0/conf/queryables",
     "http://www.opengis.net/spec/ogcapi-features-5/1.0/conf/sortables",
     "http://www.opengis.net/spec/cql2/1.0/conf/cql2-text",
@@ -64,6 +65,7 @@ pub(super) async fn get_landing_page(
         Link::new("self", JSON, url, "This page"),
         Link::page(url),
         Link::new("service-desc", OPENAPI, format!("{url}/api"), "The API as OpenAPI document"),
+        Link::new("service-doc", HTML, format!("{url}/api?f=html"), "The API as HTML"),
         Link::new("conformance", JSON, format!("{url}/conformance"), "Conformance classes"),
         Link::new("data", JSON, format!("{url}/collections"), "Collections"),
         Link::new(

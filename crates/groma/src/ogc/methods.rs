@@ -3,7 +3,7 @@
 use super::{
     OgcState,
     layer_items::layer_not_found,
-    write_body::{FEATURE_TYPES, PATCH_TYPES},
+    write_body::{ACCEPT_PATCH, ACCEPT_POST, FEATURE_TYPES, PATCH_TYPES},
 };
 use crate::{
     http::{HttpError, is_preflight, ogc_preflight},
@@ -18,9 +18,6 @@ use axum::{
 };
 use futures_util::future::BoxFuture;
 use groma_domain::{Permission, layer::LayerKey};
-
-const ACCEPT_POST: HeaderName = HeaderName::from_static("accept-post");
-const ACCEPT_PATCH: HeaderName = HeaderName::from_static("accept-patch");
 
 const READ: &str = "GET, HEAD, OPTIONS";
 

@@ -148,7 +148,7 @@ impl Target {
             ))
         })?;
         layer.require_unlocked().map_err(|locked| HttpError::forbidden(locked.to_string()))?;
-        let parameters = Parameters::parse(parts.uri.query(), &["crs"])?;
+        let parameters = Parameters::parse(parts.uri.query(), &["f", "crs"])?;
         let systems = CollectionCrs::of(ogc, token.workspace, layer.crs).await?;
         let crs = ItemCrs::parse("crs", parameters.get("crs"), &systems)?;
         Ok(Self { caller, layer, systems, crs })
@@ -195,7 +195,8 @@ impl Target {
                 let WrittenFeature { layer, feature, result } = *written;
                 let document = feature_document(&feature, &layer, &self.crs)?;
                 let id = feature.id.to_string();
-                let document = item_document(&ogc.url, layer.slug.as_str(), (&id, document))?;
+                let document =
+                    item_document(&ogc.url, layer.slug.as_str(), (&id, document), &self.crs)?;
                 let result = serde_json::to_value(&result)
                     .map_err(|error| HttpError::internal(error.to_string()))?;
                 let mut response = self.report(ogc, &result)?;

@@ -7,16 +7,20 @@ use super::{
 use crate::{http::HttpError, token_auth::Caller, uploads::geojson_error};
 use axum::{
     body::Body,
-    http::{HeaderMap, header},
+    http::{HeaderMap, HeaderName, header},
 };
 use groma_geo::geojson::{self, FeaturePatch, GEOJSON, ReadError};
 use groma_store::FeatureSpool;
 use std::{fmt::Display, io::Read};
 
+/// The headers that name the media types of bodies.
+pub(super) const ACCEPT_POST: HeaderName = HeaderName::from_static("accept-post");
+pub(super) const ACCEPT_PATCH: HeaderName = HeaderName::from_static("accept-patch");
 /// The media types of a whole feature.
 pub(super) const FEATURE_TYPES: [&str; 2] = [GEOJSON, "application/json"];
 /// The media types of a change of a feature.
-pub(super) const PATCH_TYPES: [&str; 2] = ["application/merge-patch+json", GEOJSON];
+pub(super) const PATCH_TYPES: [&str; 3] =
+    ["application/merge-patch+json", GEOJSON, "application/json"];
 
 /// A feature that was sent.
 pub(super) struct SentFeature {
@@ -35,7 +39,7 @@ pub(super) async fn read_feature(
     headers: &HeaderMap,
     body: Body,
 ) -> Result<SentFeature, HttpError> {
-    require_media_type(headers, &FEATURE_TYPES)?;
+    require_media_type(headers, &FEATURE_TYPES, ACCEPT_POST)?;
     let options = options(headers, systems)?;
     let parse = move |body: &mut dyn Read| {
         let (mut feature, mut id) = (FeatureSpool::default(), None);
@@ -57,7 +61,7 @@ pub(super) async fn read_patch(
     headers: &HeaderMap,
     body: Body,
 ) -> Result<FeaturePatch, HttpError> {
-    require_media_type(headers, &PATCH_TYPES)?;
+    require_media_type(headers, &PATCH_TYPES, ACCEPT_PATCH)?;
     let options = options(headers, systems)?;
     let parse = move |body: &mut dyn Read| geojson::read_patch(body, &options);
     read(ogc, caller, headers, body, parse).await.map(|(patch, _)| patch)
@@ -90,8 +94,13 @@ fn options(headers: &HeaderMap, systems: &CollectionCrs) -> Result<geojson::Opti
     })
 }
 
-/// Rejects a body of another media type. The standard wants a 400 if there is none.
-fn require_media_type(headers: &HeaderMap, allowed: &[&str]) -> Result<(), HttpError> {
+/// Rejects a body of another media type, and names the allowed ones in a header. The standard wants a 400 if there
+/// is none.
+fn require_media_type(
+    headers: &HeaderMap,
+    allowed: &[&str],
+    header: HeaderName,
+) -> Result<(), HttpError> {
     let Some(value) = headers.get(header::CONTENT_TYPE) else {
         return Err(HttpError::bad_request(format!(
             "Content-Type must be {}",
@@ -102,6 +111,6 @@ fn require_media_type(headers: &HeaderMap, allowed: &[&str]) -> Result<(), HttpE
     let media_type = media_type.unwrap_or_default().trim();
     match allowed.iter().any(|allowed| media_type.eq_ignore_ascii_case(allowed)) {
         true => Ok(()),
-        false => Err(HttpError::unsupported_media_type(allowed)),
+        false => Err(HttpError::unsupported_media_type(header, allowed)),
     }
 }

@@ -17,6 +17,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use content::{Content, Resource, Table};
+use http_body_util::LengthLimitError;
 use serde_json::Value;
 use sketch::Sketch;
 
@@ -89,9 +90,12 @@ async fn page(
     response: Response,
 ) -> Result<Response, HttpError> {
     let (mut parts, body) = response.into_parts();
-    let bytes = to_bytes(body, MAX_DOCUMENT_BYTES)
-        .await
-        .map_err(|error| HttpError::internal(error.to_string()))?;
+    let bytes = to_bytes(body, MAX_DOCUMENT_BYTES).await.map_err(|error| {
+        match error.into_inner().is::<LengthLimitError>() {
+            true => HttpError::bad_request("This is too much for a page; use a smaller limit"),
+            false => HttpError::internal("the document of a page cannot be read"),
+        }
+    })?;
     let document: Value =
         serde_json::from_slice(&bytes).map_err(|error| HttpError::internal(error.to_string()))?;
     let crs = parts.headers.get("content-crs").and_then(|crs| crs.to_str().ok());

@@ -35,21 +35,22 @@ statements! {
     RELEASE_STATUS_NAME = "UPDATE statuses SET name_key = $3 WHERE workspace_id = $1 AND id = $2";
     DELETE_STATUS = "DELETE FROM statuses WHERE workspace_id = $1 AND id = $2";
     DELETE_STATUSES = "DELETE FROM statuses WHERE workspace_id = $1";
-    LINKED_FEATURES = "SELECT l.id, l.revision, f.id, f.external_id, f.folder_id,
+    LINKED_FEATURES = "SELECT l.id, f.id, f.external_id, f.folder_id,
             coalesce(f.heights, ST_AsBinary(f.geom, 'NDR')), f.properties, f.created_at
         FROM features f JOIN layers l ON l.workspace_id = f.workspace_id AND l.no = f.layer
         WHERE f.workspace_id = $1 AND (f.folder_id = ANY ($2) OR f.assignment_id = ANY ($3))
         ORDER BY f.layer, f.position";
-    LAYERS_OF_LINKED_FEATURES = "SELECT l.id, l.revision, count(*),
+    LAYERS_OF_LINKED_FEATURES = "SELECT l.id, l.state, count(*),
             min(ST_XMin(f.geom)), min(ST_YMin(f.geom)), max(ST_XMax(f.geom)), max(ST_YMax(f.geom)),
             coalesce(array_agg(DISTINCT f.folder_id) FILTER (WHERE f.folder_id IS NOT NULL), '{}')
         FROM features f JOIN layers l ON l.workspace_id = f.workspace_id AND l.no = f.layer
         WHERE f.workspace_id = $1 AND (f.folder_id = ANY ($2) OR f.assignment_id = ANY ($3))
-        GROUP BY l.no, l.id, l.revision ORDER BY l.no";
+        GROUP BY l.no, l.id, l.state ORDER BY l.no";
     UNLINK_FOLDERS = "UPDATE features SET folder_id = NULL, assignment_id = NULL, updated_at = $3
         WHERE workspace_id = $1 AND folder_id = ANY ($2)";
     UNLINK_ASSIGNMENTS = "UPDATE features SET assignment_id = NULL, updated_at = $3
         WHERE workspace_id = $1 AND assignment_id = ANY ($2)";
+    SAVE_LAYER_STATE = "UPDATE layers SET revision = $3, state = $4 WHERE workspace_id = $1 AND id = $2";
     ADD_LABEL = "INSERT INTO labels AS l (workspace_id, field, value, folded, records) VALUES ($1, $2, $3, $4, $5)
         ON CONFLICT (workspace_id, field, value) DO UPDATE SET records = l.records + excluded.records";
     DELETE_UNUSED_LABEL = "DELETE FROM labels WHERE workspace_id = $1 AND field = $2 AND value = $3 AND records <= 0";

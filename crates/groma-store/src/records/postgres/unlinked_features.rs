@@ -3,7 +3,10 @@
 use super::sql;
 use crate::{
     Result,
-    engine::postgres::{PostgresTransaction, params, unsigned},
+    engine::{
+        int,
+        postgres::{PostgresTransaction, params, unsigned},
+    },
     records::unlinked_features::{DeletedLinks, LinkedFeature, UnlinkedFeatures},
 };
 use groma_domain::{
@@ -23,7 +26,15 @@ pub(super) async fn unlink_features(
     let (ws, folders, assignments) =
         (workspace.0, ids(&deleted.folders), ids(&deleted.assignments));
     let rows = tx.rows(sql::LAYERS_OF_LINKED_FEATURES, &[&ws, &folders, &assignments]).await?;
-    let mut layers: Vec<UnlinkedFeatures> = rows.iter().map(read_layer).collect::<Result<_>>()?;
+    let mut layers = Vec::new();
+    let mut changes = Vec::new();
+    for row in &rows {
+        let mut layer = read_layer(row)?;
+        let state = layer.change_layer(row.try_get(1)?, now)?;
+        let params = params![ws, layer.layer.0, int(layer.revision), state];
+        changes.push((sql::SAVE_LAYER_STATE, params));
+        layers.push(layer);
+    }
     if layers.is_empty() {
         return Ok(layers);
     }
@@ -37,11 +48,9 @@ pub(super) async fn unlink_features(
             }
         }
     }
-    tx.send(vec![
-        (sql::UNLINK_FOLDERS, params![ws, folders, now.as_millis()]),
-        (sql::UNLINK_ASSIGNMENTS, params![ws, assignments, now.as_millis()]),
-    ])
-    .await?;
+    changes.push((sql::UNLINK_FOLDERS, params![ws, folders, now.as_millis()]));
+    changes.push((sql::UNLINK_ASSIGNMENTS, params![ws, assignments, now.as_millis()]));
+    tx.send(changes).await?;
     Ok(layers)
 }
 
@@ -56,7 +65,7 @@ fn read_layer(row: &Row) -> Result<UnlinkedFeatures> {
     };
     Ok(UnlinkedFeatures {
         layer: LayerId(row.try_get(0)?),
-        revision: unsigned(row, 1)?,
+        revision: 0,
         count: unsigned(row, 2)?,
         bbox,
         folders: row.try_get::<_, Vec<Uuid>>(7)?.into_iter().map(RecordId).collect(),
@@ -66,11 +75,11 @@ fn read_layer(row: &Row) -> Result<UnlinkedFeatures> {
 
 fn read_feature(row: &Row) -> Result<LinkedFeature> {
     Ok(LinkedFeature {
-        id: GeometryId(row.try_get(2)?),
-        external_id: row.try_get(3)?,
-        folder: row.try_get::<_, Option<Uuid>>(4)?.map(RecordId),
-        geometry: row.try_get(5)?,
-        properties: row.try_get(6)?,
-        created_at: Timestamp::from_millis(row.try_get(7)?),
+        id: GeometryId(row.try_get(1)?),
+        external_id: row.try_get(2)?,
+        folder: row.try_get::<_, Option<Uuid>>(3)?.map(RecordId),
+        geometry: row.try_get(4)?,
+        properties: row.try_get(5)?,
+        created_at: Timestamp::from_millis(row.try_get(6)?),
     })
 }

@@ -125,11 +125,12 @@ impl RecordTx for SqliteTransaction<'_> {
 
     async fn unlink_features(
         &mut self,
-        _: WorkspaceId,
+        workspace: WorkspaceId,
         deleted: &DeletedLinks,
         now: Timestamp,
     ) -> Result<Vec<UnlinkedFeatures>> {
-        unlinked_features::unlink_features(self, deleted, now)
+        let ws = self.workspace_number(workspace)?;
+        unlinked_features::unlink_features(self, ws, deleted, now)
     }
 
     async fn write_records(

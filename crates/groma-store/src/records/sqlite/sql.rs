@@ -30,7 +30,7 @@ statements! {
     RELEASE_STATUS_NAME = "UPDATE statuses SET name_key = ?3 WHERE ws = ?1 AND id = ?2";
     DELETE_STATUS = "DELETE FROM statuses WHERE ws = ?1 AND id = ?2";
     DELETE_STATUSES = "DELETE FROM statuses WHERE ws = ?1";
-    LINKED_FEATURES = "SELECT l.id, l.revision, f.id, f.external_id, f.folder_id, f.geometry, f.properties, f.created_at
+    LINKED_FEATURES = "SELECT l.id, f.id, f.external_id, f.folder_id, f.geometry, f.properties, f.created_at
         FROM features f JOIN layers l ON l.no = f.position >> 40
         WHERE f.folder_id IN (SELECT unhex(value) FROM json_each(?1))
             OR f.assignment_id IN (SELECT unhex(value) FROM json_each(?2))
@@ -39,6 +39,8 @@ statements! {
         WHERE folder_id IN (SELECT unhex(value) FROM json_each(?1))";
     UNLINK_ASSIGNMENTS = "UPDATE features SET assignment_id = NULL, updated_at = ?2
         WHERE assignment_id IN (SELECT unhex(value) FROM json_each(?1))";
+    LAYER_STATE = "SELECT state FROM layers WHERE ws = ?1 AND id = ?2";
+    SAVE_LAYER_STATE = "UPDATE layers SET revision = ?3, state = ?4 WHERE ws = ?1 AND id = ?2";
     ADD_LABEL = "INSERT INTO labels (ws, field, value, folded, records) VALUES (?1, ?2, ?3, ?4, ?5)
         ON CONFLICT (ws, field, value) DO UPDATE SET records = records + excluded.records";
     DELETE_UNUSED_LABEL = "DELETE FROM labels WHERE ws = ?1 AND field = ?2 AND value = ?3 AND records <= 0";

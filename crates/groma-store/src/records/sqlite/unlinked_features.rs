@@ -4,7 +4,7 @@ use super::sql;
 use crate::{
     Error, Result,
     audit_log::sqlite::hex_array,
-    engine::sqlite::SqliteTransaction,
+    engine::{int, sqlite::SqliteTransaction},
     records::unlinked_features::{DeletedLinks, LinkedFeature, UnlinkedFeatures},
 };
 use groma_domain::{GeometryId, LayerId, RecordId, Timestamp, event::MAX_FEATURE_EVENTS};
@@ -15,15 +15,23 @@ use uuid::Uuid;
 
 pub(super) fn unlink_features(
     tx: &SqliteTransaction<'_>,
+    ws: i64,
     deleted: &DeletedLinks,
     now: Timestamp,
 ) -> Result<Vec<UnlinkedFeatures>> {
     let hex = |ids: &[RecordId]| hex_array(&ids.iter().map(|id| id.0).collect::<Vec<_>>());
     let (folders, assignments) = (hex(&deleted.folders), hex(&deleted.assignments));
-    let layers = find(tx, deleted, &folders, &assignments, now)?;
+    let mut layers = find(tx, deleted, &folders, &assignments, now)?;
     if !layers.is_empty() {
         tx.execute(sql::UNLINK_FOLDERS, params![folders, now.as_millis()])?;
         tx.execute(sql::UNLINK_ASSIGNMENTS, params![assignments, now.as_millis()])?;
+    }
+    for layer in &mut layers {
+        let id = layer.layer.0;
+        let before: String =
+            tx.prepare(sql::LAYER_STATE)?.query_row(params![ws, id], |row| row.get(0))?;
+        let state = layer.change_layer(&before, now)?;
+        tx.execute(sql::SAVE_LAYER_STATE, params![ws, id, int(layer.revision), state])?;
     }
     Ok(layers)
 }
@@ -44,7 +52,7 @@ fn find(
         if layers.last().is_none_or(|last| last.layer != layer) {
             layers.push(UnlinkedFeatures {
                 layer,
-                revision: row.get::<_, i64>(1)?.unsigned_abs(),
+                revision: 0,
                 count: 0,
                 bbox: None,
                 folders: HashSet::new(),
@@ -73,11 +81,11 @@ fn find(
 
 fn read_feature(row: &Row<'_>) -> rusqlite::Result<LinkedFeature> {
     Ok(LinkedFeature {
-        id: GeometryId(row.get(2)?),
-        external_id: row.get(3)?,
-        folder: row.get::<_, Option<Uuid>>(4)?.map(RecordId),
-        geometry: row.get(5)?,
-        properties: row.get(6)?,
-        created_at: Timestamp::from_millis(row.get(7)?),
+        id: GeometryId(row.get(1)?),
+        external_id: row.get(2)?,
+        folder: row.get::<_, Option<Uuid>>(3)?.map(RecordId),
+        geometry: row.get(4)?,
+        properties: row.get(5)?,
+        created_at: Timestamp::from_millis(row.get(6)?),
     })
 }

@@ -129,6 +129,9 @@ fn feature_is_created(engine: Engine) {
         400,
         "If-Match",
     );
+    // Clients may add the format to every address.
+    let response = map.send_ogc("POST", &format!("{ITEMS}?f=json"), &new.to_string(), &[GEOJSON]);
+    assert_eq!(response.status, 201, "{response:?}");
     let unknown = map.send_ogc("POST", &format!("{ITEMS}?x=1"), &new.to_string(), &[GEOJSON]);
     assert_problem(&unknown, 400, "x is unknown");
 }
@@ -265,7 +268,11 @@ fn media_types_are_checked(engine: Engine) {
     for (method, path) in [("POST", ITEMS), ("PUT", path.as_str()), ("PATCH", path.as_str())] {
         let send =
             |media_type: &str| map.send_ogc(method, path, &new, &[("Content-Type", media_type)]);
-        assert_problem(&send("text/plain"), 415, "Content-Type must be ");
+        let rejected = send("text/plain");
+        assert_problem(&rejected, 415, "Content-Type must be ");
+        let accepted = if method == "PATCH" { "accept-patch" } else { "accept-post" };
+        assert!(rejected.header(accepted).unwrap().contains("application/geo+json"));
+        assert!(send("application/json").status < 300, "{method}");
         assert_problem(&map.send_ogc(method, path, &new, &[]), 400, "Content-Type must be ");
         assert!(send("application/geo+json; charset=utf-8").status < 300, "{method}");
     }
@@ -416,7 +423,8 @@ fn options_tell_the_methods_of_the_token(engine: Engine) {
     let item = format!("{ITEMS}/unknown_id");
     let post_types = "application/geo+json, application/json".to_owned();
     assert_eq!(options(&map, ITEMS), ("GET, HEAD, OPTIONS, POST".to_owned(), Some(post_types)));
-    let patch_types = "application/merge-patch+json, application/geo+json".to_owned();
+    let patch_types =
+        "application/merge-patch+json, application/geo+json, application/json".to_owned();
     let all = "GET, HEAD, OPTIONS, PUT, PATCH, DELETE".to_owned();
     assert_eq!(options(&map, &item), (all, Some(patch_types)));
     assert_problem(&map.send_ogc("OPTIONS", "/collections/none/items", "", &[]), 404, "collection");

@@ -201,6 +201,13 @@ fn property_parameters_find_features(engine: Engine) {
     assert_eq!(found(&map, "surveyed=2026-02-28"), ["meadow"]);
     assert_eq!(found(&map, "externalId=house&filter=area%3E1"), ["house"]);
     assert_eq!(found(&map, "use=wood"), Vec::<String>::new());
+    // Values of several types.
+    for (id, value) in [("one", json!(1)), ("text", json!("1")), ("true", json!(true))] {
+        let new = feature(json!(id), Value::Null, json!({ "mixed": value }));
+        map.post("?layer=plots", &new);
+    }
+    assert_eq!(found(&map, "mixed=1"), ["one", "text"]);
+    assert_eq!(found(&map, "mixed=true"), ["true"]);
     for query in ["area=many", "listed=1", "surveyed=today", "unknown=1", "use=a&use=b"] {
         let name = query.split_once('=').unwrap().0;
         assert_problem(&map.ogc(&format!("{ITEMS}?{query}")), 400, name);

@@ -4,7 +4,10 @@ use super::{
     Map, OGC, assert_problem, collection, external_ids, feature, features, link, open, page, point,
     points, square,
 };
-use crate::on_both_engines;
+use crate::{
+    on_both_engines,
+    sample_records::{self, ASSIGNMENT, FOLDER},
+};
 use groma_testkit::{API, Engine};
 use serde_json::{Value, json};
 use std::io::Read as _;
@@ -21,6 +24,7 @@ on_both_engines! {
     empty_layer_has_no_items
     features_without_geometry_are_items
     unchanged_pages_are_not_sent_again
+    page_changes_when_its_features_lose_their_folder
     pages_are_compressed
     items_that_were_read_can_be_posted
 }
@@ -239,6 +243,28 @@ fn unchanged_pages_are_not_sent_again(engine: Engine) {
     assert_eq!(revalidate(&format!("{path}&crs=EPSG:4326")), 200);
     map.post("", &feature(json!(0), point(5.0, 5.0), json!({})));
     assert_eq!(revalidate(&path), 200);
+}
+
+fn page_changes_when_its_features_lose_their_folder(engine: Engine) {
+    let map = open(engine);
+    sample_records::fill(&map.server);
+    map.post(&format!("?assignment={ASSIGNMENT}"), &points(1));
+    let path = format!("{ITEMS}?limit=2");
+    for deleted in [["assignment", ASSIGNMENT], ["folder", FOLDER]] {
+        let [before, layer] = [map.items("")[0].clone(), map.layer("Submissions")];
+        let etag = map.ogc(&path).header("etag").unwrap().to_owned();
+        map.server.run(&["delete", deleted[0], deleted[1]]).expect_success();
+        let page = map.ogc_with(&path, &[("If-None-Match", &etag)]);
+        let after = &features(&page)[0];
+        let link = format!("{}Id", deleted[0]);
+        assert!(before[&link].is_string() && after[&link].is_null(), "{after}");
+        // The layer tells that one of its features has changed.
+        let changed = map.layer("Submissions");
+        assert_eq!(changed["revision"].as_u64(), layer["revision"].as_u64().map(|one| one + 1));
+        assert_eq!(changed["updatedAt"], after["updatedAt"]);
+        let collection = map.ogc("/collections/submissions").json();
+        assert_eq!(collection["extent"]["temporal"]["interval"][0][1], after["updatedAt"]);
+    }
 }
 
 fn pages_are_compressed(engine: Engine) {

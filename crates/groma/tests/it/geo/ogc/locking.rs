@@ -1,6 +1,6 @@
 //! Conditions of changes, concurrent edits, and the events of changes.
 
-use super::{Map, assert_problem, feature, open, point};
+use super::{Map, OGC, assert_problem, feature, link, open, point};
 use crate::on_both_engines;
 use groma_testkit::{Engine, Receiver, http::Request, server::NO_RATE_LIMIT};
 use serde_json::{Value, json};
@@ -9,6 +9,7 @@ use std::{collections::HashMap, thread};
 on_both_engines! {
     change_can_require_an_unchanged_feature
     every_system_and_encoding_has_its_own_etag
+    systems_have_their_own_etag_where_coordinates_are_the_same
     operator_can_require_conditions
     no_acknowledged_edit_is_lost
     edits_of_different_properties_lose_nothing
@@ -90,6 +91,28 @@ fn every_system_and_encoding_has_its_own_etag(engine: Engine) {
     map.patch_item(&path, &json!({ "properties": { "m": 1 } }), &[]);
     for etag in &etags {
         assert_problem(&map.patch_item(&path, &json!({}), &[("If-Match", etag)]), 412, "item `");
+    }
+}
+
+fn systems_have_their_own_etag_where_coordinates_are_the_same(engine: Engine) {
+    let map = open(engine);
+    map.create_layer("Submissions");
+    for geometry in [Value::Null, point(0.0, 0.0)] {
+        let path = map.create_item(&feature(Value::Null, geometry, json!({ "n": 0 })));
+        let mut etags = Vec::new();
+        for crs in ["", "?crs=EPSG:4326", "?crs=EPSG:3857"] {
+            let path = format!("{path}{crs}");
+            etags.push(etag(&map, &path));
+            // The link to the feature itself leads to the same document.
+            let item: Value = serde_json::from_slice(&map.ogc(&path).body).unwrap();
+            let own = link(&item, "self").unwrap().split_once(OGC).unwrap().1;
+            assert_eq!(map.ogc(own).body, map.ogc(&path).body, "{own}");
+        }
+        for (index, etag) in etags.iter().enumerate() {
+            assert!(!etags[..index].contains(etag), "{etags:?}");
+            let patch = json!({ "properties": { "n": 0 } });
+            assert_eq!(map.patch_item(&path, &patch, &[("If-Match", etag)]).status, 200, "{etag}");
+        }
     }
 }
 

@@ -46,7 +46,9 @@ fn every_link_of_the_landing_page_leads_somewhere(engine: Engine) {
     let rels: Vec<_> =
         landing["links"].as_array().unwrap().iter().map(|link| &link["rel"]).collect();
     let schemes = "http://www.opengis.net/def/rel/ogc/1.0/tiling-schemes";
-    assert_eq!(rels, ["self", "alternate", "service-desc", "conformance", "data", schemes]);
+    let expected =
+        ["self", "alternate", "service-desc", "service-doc", "conformance", "data", schemes];
+    assert_eq!(rels, expected);
     for link in landing["links"].as_array().unwrap() {
         let response = map.ogc(path(link["href"].as_str().unwrap()));
         let media_type = response.header("content-type").unwrap();
@@ -71,6 +73,7 @@ fn conformance_declares_what_holds(engine: Engine) {
         "4/1.0/conf/update",
         "4/1.0/conf/optimistic-locking-etags",
         "4/1.0/conf/features",
+        "5/1.0/conf/returnables-and-receivables",
     ] {
         assert!(classes.contains(&format!("{features}-{class}").as_str()), "{class}");
     }
@@ -159,9 +162,13 @@ fn errors_are_problem_details(engine: Engine) {
 fn token_is_also_the_password_of_basic_authentication(engine: Engine) {
     let map = open(engine);
     let token = map.server.create_full_token();
-    let basic = format!("Basic {}", BASE64_STANDARD.encode(format!("qgis:{token}")));
     for path in ["/ogc", "/ogc/collections", "/ogc/collections/folders/items"] {
-        assert_eq!(get(&map, path, Some(&basic)).status, 200, "{path}");
+        // In UTF-8, in Latin-1, and without a name.
+        for user in ["Zo\u{eb}".as_bytes(), b"Zo\xeb", b""] {
+            let credentials = [user, b":", token.as_bytes()].concat();
+            let basic = format!("Basic {}", BASE64_STANDARD.encode(credentials));
+            assert_eq!(get(&map, path, Some(&basic)).status, 200, "{path} {user:?}");
+        }
         let challenges = get(&map, path, None).header_values("www-authenticate").join(", ");
         assert_eq!(challenges, "Bearer, Basic realm=\"Groma\", charset=\"UTF-8\"");
     }

@@ -1,14 +1,19 @@
 //! Queryables, sortables and schemas.
 
-use super::{Map, assert_problem, collection, feature, link, open, point};
-use crate::{on_both_engines, sample_records::KINDS};
+use super::{Map, assert_problem, collection, feature, features, link, open, point};
+use crate::{
+    on_both_engines,
+    sample_records::{self, KINDS},
+};
 use groma_testkit::{Engine, server::WORKSPACE};
 use serde_json::{Value, json};
 
 on_both_engines! {
     schemas_follow_the_declared_fields
     schemas_follow_the_data_where_no_field_is_declared
+    property_can_be_called_like_the_id
     records_have_schemas
+    schemas_of_records_describe_their_documents
 }
 
 #[track_caller]
@@ -105,6 +110,17 @@ fn schemas_follow_the_data_where_no_field_is_declared(engine: Engine) {
     }
 }
 
+fn property_can_be_called_like_the_id(engine: Engine) {
+    let map = open(engine);
+    map.post("", &feature(json!("a"), Value::Null, json!({ "id": 7 })));
+    let properties = schema(&map, "/collections/submissions/schema")["properties"].clone();
+    assert_eq!(
+        (&properties["id"]["type"], &properties["id"]["x-ogc-role"]),
+        (&json!("number"), &Value::Null)
+    );
+    assert_eq!(map.items("id=7").len(), 1);
+}
+
 fn records_have_schemas(engine: Engine) {
     let mut map = open(engine);
     for (kind, ..) in KINDS {
@@ -123,4 +139,52 @@ fn records_have_schemas(engine: Engine) {
     let expenses = schema(&map, "/collections/expenses/queryables");
     assert_eq!(expenses["properties"]["amount"]["type"], "number");
     assert!(expenses["properties"]["geometry"].is_null());
+}
+
+/// Whether a value has the type of a schema. A value that is not known is null.
+fn fits(value: &Value, schema: &Value) -> bool {
+    match schema["type"].as_str().unwrap() {
+        _ if value.is_null() => true,
+        "string" => value.is_string(),
+        "integer" => value.is_i64(),
+        "number" => value.is_number(),
+        "boolean" => value.is_boolean(),
+        "array" => {
+            value.as_array().is_some_and(|list| list.iter().all(|one| fits(one, &schema["items"])))
+        }
+        "object" => value.as_object().is_some_and(|object| {
+            let known = &schema["properties"];
+            known.is_null() || object.iter().all(|(name, one)| fits(one, &known[name]))
+        }),
+        _ => false,
+    }
+}
+
+fn schemas_of_records_describe_their_documents(engine: Engine) {
+    let mut map = open(engine);
+    map.token = map.server.create_full_token();
+    sample_records::fill(&map.server);
+    for (kind, ..) in KINDS {
+        let schema = schema(&map, &format!("/collections{kind}/schema"));
+        let mut described = schema["properties"].as_object().unwrap().clone();
+        assert!(
+            described
+                .values()
+                .all(|one| one["readOnly"] == true || one["format"] == "geometry-polygon")
+        );
+        described.remove("geometry");
+        for item in features(&map.ogc(&format!("/collections{kind}/items"))) {
+            let properties = item["properties"].as_object().unwrap();
+            assert_eq!(properties.len(), described.len());
+            for (name, value) in properties {
+                assert!(
+                    fits(value, &described[name]),
+                    "{kind} {name}: {value} {}",
+                    described[name]
+                );
+            }
+        }
+        let id = &described["id"];
+        assert_eq!((&id["format"], &id["x-ogc-role"]), (&json!("uuid"), &json!("id")));
+    }
 }
