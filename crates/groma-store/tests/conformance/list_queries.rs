@@ -518,7 +518,8 @@ async fn reader_leaves_out_what_was_deleted_meanwhile(fixture: Fixture) {
     for n in 0..5 {
         fixture.create(Kind::Folder, json!({ "reference": format!("f{n}"), "name": "a" })).await;
     }
-    let query = RecordQuery { sort: Sort::OLDEST, ..RecordQuery::all(Kind::Folder) };
+    let sort = Sort { by: SortColumn::Reference, is_descending: false };
+    let query = RecordQuery { sort, ..RecordQuery::all(Kind::Folder) };
     let mut reader = fixture.store.read_records(fixture.workspace_id, query).await.unwrap();
     let mut next = async || -> Vec<String> {
         let chunk = reader.next(2).await.unwrap();

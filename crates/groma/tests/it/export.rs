@@ -364,9 +364,10 @@ fn workspace_is_exported_with_its_relations(engine: Engine) {
     assert!(tables.contains(&"folders attributes".to_owned()), "{tables:?}");
     assert!(tables.contains(&"marks features".to_owned()), "{tables:?}");
     // A layer of it is read back.
-    let read =
-        ["import", "layer", "office.gpkg", "--source-layer", "marks", "--layer", "again", "--json"];
-    assert_eq!(server.run(&read).json()["created"], 2);
+    let file = std::fs::read(server.directory().join("office.gpkg")).unwrap();
+    let more = ["--source-layer", "marks", "--layer", "again"];
+    let report = server.import_file("layer", "again.gpkg", file, &more).json();
+    assert_eq!(report["created"], 2);
 }
 
 fn workspace_file_has_no_secrets_and_appears_whole(engine: Engine) {
@@ -393,8 +394,8 @@ fn workspace_file_has_no_secrets_and_appears_whole(engine: Engine) {
         (&json!("export.created"), &json!({ "kind": "workspace" }))
     );
     // To standard output, and what cannot be.
-    let output = server.run(&["export", "workspace", "-"]);
-    assert!(output.stdout.starts_with("SQLite format 3"), "{}", output.stderr);
+    let output = server.program().command(&["export", "workspace", "-"]).output().unwrap();
+    assert!(output.stdout.starts_with(b"SQLite format 3"), "{output:?}");
     server
         .run(&["export", "workspace", "office.zip"])
         .expect_error("a workspace is exported to a GeoPackage: name a file that ends with .gpkg");
