@@ -7,7 +7,7 @@ use super::{
     layer_items::layer_not_found,
     links::{JSON, Link},
     maplibre_style,
-    parameters::invalid,
+    parameters::{Parameters, invalid},
     qgis_style,
 };
 use crate::{
@@ -34,9 +34,11 @@ pub(super) async fn list_styles(
     State(ogc): State<OgcState>,
     Extension(caller): Extension<Caller>,
     Path(collection): Path<String>,
+    RawQuery(query): RawQuery,
     options: ResponseOptions,
 ) -> Result<Response, HttpError> {
     let layer = find(&ogc, &caller, &collection).await?;
+    Parameters::parse(query.as_deref(), &["f"])?;
     let url = format!("{}/collections/{}/styles", ogc.url, layer.slug.as_str());
     let stylesheet = |media_type, f: &str, title: &str| {
         Link::new("stylesheet", media_type, format!("{url}/{STYLE}?f={f}"), title)
@@ -69,13 +71,15 @@ pub(super) async fn get_style(
 
 /// Whether the client wants a QGIS style: by the parameter `f`, or else by `Accept`.
 fn is_qml(query: Option<&str>, headers: &HeaderMap) -> Result<bool, HttpError> {
-    let parameter = form_urlencoded::parse(query.unwrap_or_default().as_bytes()).next();
-    if let Some((name, value)) = parameter {
-        return match (&*name, &*value) {
-            ("f", "qml") => Ok(true),
-            ("f", "mapbox" | "maplibre" | "json") => Ok(false),
-            ("f", _) => Err(invalid("f", "must be mapbox or qml")),
-            (other, _) => Err(invalid(other, "is unknown; known is f")),
+    let mut parameters = form_urlencoded::parse(query.unwrap_or_default().as_bytes());
+    if let Some((other, _)) = parameters.clone().find(|(name, _)| name != "f") {
+        return Err(invalid(&other, "is unknown; known is f"));
+    }
+    if let Some((_, format)) = parameters.next() {
+        return match &*format {
+            "qml" => Ok(true),
+            "mapbox" | "maplibre" | "json" => Ok(false),
+            _ => Err(invalid("f", "must be mapbox or qml")),
         };
     }
     let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());

@@ -157,4 +157,7 @@ fn styles_follow_the_layer(engine: Engine) {
         assert!(qml.contains(part), "{part}: {qml}");
     }
     assert_problem(&map.ogc(&format!("{STYLE}?f=sld")), 400, "f must be mapbox or qml");
+    for path in [format!("{STYLE}?f=qml&x=1"), "/collections/submissions/styles?x=1".to_owned()] {
+        assert_problem(&map.ogc(&path), 400, "x is unknown");
+    }
 }
