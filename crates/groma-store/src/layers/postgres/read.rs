@@ -354,6 +354,15 @@ pub(in crate::layers) async fn count_features_of_folder(
     rows.first().map_or(Ok(0), |row| unsigned(row, 0))
 }
 
+/// The layers that are being loaded and whose lease ends before a time, with their workspaces.
+pub(in crate::layers) async fn staged_layers(
+    engine: &Arc<Postgres>,
+    before: Timestamp,
+) -> Result<Vec<(WorkspaceId, LayerId)>> {
+    let rows = engine.rows(sql::STAGED_LAYERS, &[&before.as_millis()]).await?;
+    rows.iter().map(|row| Ok((WorkspaceId(row.try_get(0)?), LayerId(row.try_get(1)?)))).collect()
+}
+
 /// Deletes the features of a deleted layer, in small steps.
 pub(in crate::layers) async fn delete_features(
     engine: &Arc<Postgres>,

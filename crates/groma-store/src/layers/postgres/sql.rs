@@ -33,6 +33,13 @@ statements! {
         VALUES ($1, nextval('layer_numbers'), $2, $3, $4, $5)";
     UPDATE_LAYER = "UPDATE layers SET slug = $3, revision = $4, state = $5 WHERE workspace_id = $1 AND id = $2";
     DELETE_LAYER = "DELETE FROM layers WHERE workspace_id = $1 AND no = $2";
+    STAGE_LAYER = "INSERT INTO staged_layers (workspace_id, no, id, state, lease_until)
+        VALUES ($1, nextval('layer_numbers'), $2, $3, $4)";
+    STAGED_LAYER = "SELECT no, state, lease_until FROM staged_layers WHERE workspace_id = $1 AND id = $2";
+    SAVE_STAGED_LAYER = "UPDATE staged_layers SET state = $3, lease_until = $4 WHERE workspace_id = $1 AND id = $2";
+    DELETE_STAGED_LAYER = "DELETE FROM staged_layers WHERE workspace_id = $1 AND no = $2";
+    PUBLISH_LAYER = "INSERT INTO layers (workspace_id, id, slug, revision, state, no) VALUES ($1, $2, $3, $4, $5, $6)";
+    STAGED_LAYERS = "SELECT workspace_id, id FROM staged_layers WHERE lease_until < $1 ORDER BY no";
     FEATURES_BY_EXTERNAL_ID = "SELECT position, id, external_id, folder_id, assignment_id,
             coalesce(heights, ST_AsBinary(geom, 'NDR')), original, properties, created_at, updated_at
         FROM features WHERE workspace_id = $1 AND layer = $2 AND external_id = ANY ($3)";

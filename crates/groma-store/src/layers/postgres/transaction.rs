@@ -8,11 +8,11 @@ use crate::{
         postgres::{PostgresTransaction, Statement, params, unsigned},
     },
     layers::{
-        FeatureRow, LayerTx, LayerWrite, StoredBlock, StoredFeature, StoredLayer, morton_code,
-        sortable, tile_index::TierRanges, value_index::IndexedValue,
+        FeatureRow, LayerTx, LayerWrite, StagedLayer, StoredBlock, StoredFeature, StoredLayer,
+        morton_code, sortable, tile_index::TierRanges, value_index::IndexedValue,
     },
 };
-use groma_domain::{GeometryId, Layer, RecordId, Timestamp, WorkspaceId, layer::LayerKey};
+use groma_domain::{GeometryId, Layer, LayerId, RecordId, Timestamp, WorkspaceId, layer::LayerKey};
 use groma_geo::{Bbox, grid::GridBox, tile_block::TileBlock};
 use tokio_postgres::{
     Row,
@@ -35,6 +35,19 @@ impl LayerTx for PostgresTransaction<'_> {
 
     async fn layers(&mut self, workspace: WorkspaceId) -> Result<Vec<StoredLayer>> {
         self.rows(sql::LAYERS, &[&workspace.0]).await?.iter().map(read_layer).collect()
+    }
+
+    async fn staged_layer(
+        &mut self,
+        workspace: WorkspaceId,
+        id: LayerId,
+    ) -> Result<Option<StagedLayer>> {
+        let row = self.row(sql::STAGED_LAYER, &[&workspace.0, &id.0]).await?;
+        let read = |row: &Row| {
+            let lease_until = Timestamp::from_millis(row.try_get(2)?);
+            Ok(StagedLayer { stored: read_layer(row)?, lease_until })
+        };
+        row.as_ref().map(read).transpose()
     }
 
     async fn features_by_external_id(
@@ -134,15 +147,29 @@ impl LayerTx for PostgresTransaction<'_> {
 }
 
 fn statement(ws: Uuid, write: LayerWrite) -> Statement {
+    // Plain data always serializes.
+    let state = |layer: &Layer| serde_json::to_string(layer).unwrap_or_default();
     let layer_params = |layer: &Layer| {
-        // Plain data always serializes.
-        let state = serde_json::to_string(layer).unwrap_or_default();
-        params![ws, layer.id.0, layer.slug.as_str().to_owned(), int(layer.revision), state]
+        let slug = layer.slug.as_str().to_owned();
+        params![ws, layer.id.0, slug, int(layer.revision), state(layer)]
     };
     match write {
         LayerWrite::Insert(layer) => (sql::INSERT_LAYER, layer_params(&layer)),
         LayerWrite::Update(layer) => (sql::UPDATE_LAYER, layer_params(&layer)),
         LayerWrite::Delete { layer } => (sql::DELETE_LAYER, params![ws, int(layer)]),
+        LayerWrite::Stage { layer, lease_until } => {
+            (sql::STAGE_LAYER, params![ws, layer.id.0, state(&layer), lease_until.as_millis()])
+        }
+        LayerWrite::SaveStaged { layer, lease_until } => {
+            let params = params![ws, layer.id.0, state(&layer), lease_until.as_millis()];
+            (sql::SAVE_STAGED_LAYER, params)
+        }
+        LayerWrite::DeleteStaged { layer } => (sql::DELETE_STAGED_LAYER, params![ws, int(layer)]),
+        LayerWrite::InsertStaged { no, layer } => {
+            let mut params = layer_params(&layer);
+            params.extend(params![int(no)]);
+            (sql::PUBLISH_LAYER, params)
+        }
         LayerWrite::SaveFeature(row) => feature_statement(ws, row),
         LayerWrite::DeleteFeature { layer, position, .. } => {
             (sql::DELETE_FEATURE, params![ws, int(layer), int(position)])
