@@ -67,9 +67,14 @@ statements! {
             FROM features f WHERE f.workspace_id = $1 AND f.layer = $2 AND f.position = ANY ($3)
             AND f.geom IS NOT NULL ORDER BY f.position) f ON true
         WHERE l.workspace_id = $1 AND l.no = $2";
-    INSERT_FEATURE = "INSERT INTO features (workspace_id, layer, position, id, external_id, folder_id, assignment_id,
+    // All lists have one entry per feature.
+    INSERT_FEATURES = "INSERT INTO features (workspace_id, layer, position, id, external_id, folder_id, assignment_id,
             geom, heights, original, properties, created_at, updated_at)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, ST_Force2D($8::geometry), $9, $10, $11, $12, $13)";
+        SELECT $1::uuid, $2::bigint, f.position, f.id, f.external_id, f.folder_id, f.assignment_id,
+            ST_Force2D(ST_GeomFromEWKB(f.geom)), f.heights, f.original, f.properties, f.created_at, f.updated_at
+        FROM unnest($3::bigint[], $4::uuid[], $5::text[], $6::uuid[], $7::uuid[], $8::bytea[], $9::bytea[],
+            $10::bytea[], $11::text[], $12::bigint[], $13::bigint[]) AS f (position, id, external_id, folder_id,
+            assignment_id, geom, heights, original, properties, created_at, updated_at)";
     UPDATE_FEATURE = "UPDATE features SET folder_id = $4, assignment_id = $5, geom = ST_Force2D($6::geometry),
         heights = $7, original = $8, properties = $9, updated_at = $10 WHERE workspace_id = $1 AND layer = $2 AND position = $3";
     DELETE_FEATURE = "DELETE FROM features WHERE workspace_id = $1 AND layer = $2 AND position = $3";

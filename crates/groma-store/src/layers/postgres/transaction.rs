@@ -5,7 +5,7 @@ use crate::{
     Result,
     engine::{
         int,
-        postgres::{PostgresTransaction, Statement, params, unsigned},
+        postgres::{Param, PostgresTransaction, Statement, params, unsigned},
     },
     layers::{
         FeatureRow, LayerTx, LayerWrite, StagedLayer, StoredBlock, StoredFeature, StoredLayer,
@@ -142,7 +142,81 @@ impl LayerTx for PostgresTransaction<'_> {
         workspace: WorkspaceId,
         writes: Vec<LayerWrite>,
     ) -> Result<()> {
-        self.send(writes.into_iter().map(|write| statement(workspace.0, write)).collect()).await
+        let is_new =
+            |write: &LayerWrite| matches!(write, LayerWrite::SaveFeature(row) if row.is_new);
+        let (inserts, others): (Vec<_>, Vec<_>) = writes.into_iter().partition(is_new);
+        let mut statements = insert_statements(workspace.0, inserts);
+        statements.extend(others.into_iter().map(|write| statement(workspace.0, write)));
+        self.send(statements).await
+    }
+}
+
+/// The most features that one statement inserts.
+const MAX_INSERTED: usize = 1_000;
+
+/// The insertion of features that are all of one layer.
+fn insert_statements(ws: Uuid, inserts: Vec<LayerWrite>) -> Vec<Statement> {
+    let rows = inserts.into_iter().filter_map(|write| match write {
+        LayerWrite::SaveFeature(row) => Some(row),
+        _ => None,
+    });
+    let mut rows = rows.peekable();
+    let mut statements = Vec::new();
+    while let Some(layer) = rows.peek().map(|row| row.layer) {
+        let mut lists = FeatureLists::default();
+        rows.by_ref().take(MAX_INSERTED).for_each(|row| lists.push(row));
+        statements.push((sql::INSERT_FEATURES, lists.params(ws, layer)));
+    }
+    statements
+}
+
+/// Features as parallel lists.
+#[derive(Default)]
+struct FeatureLists {
+    positions: Vec<i64>,
+    ids: Vec<Uuid>,
+    external_ids: Vec<Option<String>>,
+    folders: Vec<Option<Uuid>>,
+    assignments: Vec<Option<Uuid>>,
+    geoms: Vec<Option<Vec<u8>>>,
+    heights: Vec<Option<Vec<u8>>>,
+    originals: Vec<Option<Vec<u8>>>,
+    properties: Vec<String>,
+    created_at: Vec<i64>,
+    updated_at: Vec<i64>,
+}
+
+impl FeatureLists {
+    fn push(&mut self, FeatureRow { has_heights, feature, .. }: FeatureRow) {
+        self.positions.push(int(feature.position));
+        self.ids.push(feature.id.0);
+        self.external_ids.push(feature.external_id);
+        self.folders.push(feature.folder.map(|id| id.0));
+        self.assignments.push(feature.assignment.map(|id| id.0));
+        self.geoms.push(feature.geometry.as_deref().map(|wkb| Ewkb::of(wkb).0));
+        self.heights.push(feature.geometry.filter(|_| has_heights));
+        self.originals.push(feature.original);
+        self.properties.push(feature.properties);
+        self.created_at.push(feature.created_at.as_millis());
+        self.updated_at.push(feature.updated_at.as_millis());
+    }
+
+    fn params(self, ws: Uuid, layer: u64) -> Vec<Param> {
+        params![
+            ws,
+            int(layer),
+            self.positions,
+            self.ids,
+            self.external_ids,
+            self.folders,
+            self.assignments,
+            self.geoms,
+            self.heights,
+            self.originals,
+            self.properties,
+            self.created_at,
+            self.updated_at
+        ]
     }
 }
 
@@ -170,7 +244,7 @@ fn statement(ws: Uuid, write: LayerWrite) -> Statement {
             params.extend(params![int(no)]);
             (sql::PUBLISH_LAYER, params)
         }
-        LayerWrite::SaveFeature(row) => feature_statement(ws, row),
+        LayerWrite::SaveFeature(row) => update_statement(ws, row),
         LayerWrite::DeleteFeature { layer, position, .. } => {
             (sql::DELETE_FEATURE, params![ws, int(layer), int(position)])
         }
@@ -230,45 +304,25 @@ fn statement(ws: Uuid, write: LayerWrite) -> Statement {
     }
 }
 
-fn feature_statement(ws: Uuid, row: FeatureRow) -> Statement {
-    let FeatureRow { layer, is_new, has_heights, feature } = row;
+/// The update of a feature. New ones are inserted by [`insert_statements`].
+fn update_statement(ws: Uuid, row: FeatureRow) -> Statement {
+    let FeatureRow { layer, has_heights, feature, .. } = row;
     let (folder, assignment) = (feature.folder.map(|id| id.0), feature.assignment.map(|id| id.0));
     let geom = feature.geometry.as_deref().map(Ewkb::of);
     let heights = feature.geometry.filter(|_| has_heights);
-    let (layer, position) = (int(layer), int(feature.position));
-    let (properties, updated_at) = (feature.properties, feature.updated_at.as_millis());
-    if is_new {
-        let params = params![
-            ws,
-            layer,
-            position,
-            feature.id.0,
-            feature.external_id,
-            folder,
-            assignment,
-            geom,
-            heights,
-            feature.original,
-            properties,
-            feature.created_at.as_millis(),
-            updated_at
-        ];
-        (sql::INSERT_FEATURE, params)
-    } else {
-        let params = params![
-            ws,
-            layer,
-            position,
-            folder,
-            assignment,
-            geom,
-            heights,
-            feature.original,
-            properties,
-            updated_at
-        ];
-        (sql::UPDATE_FEATURE, params)
-    }
+    let params = params![
+        ws,
+        int(layer),
+        int(feature.position),
+        folder,
+        assignment,
+        geom,
+        heights,
+        feature.original,
+        feature.properties,
+        feature.updated_at.as_millis()
+    ];
+    (sql::UPDATE_FEATURE, params)
 }
 
 /// A geometry as PostGIS takes it: WKB with the id of WGS 84.
