@@ -61,10 +61,10 @@ pub use engine::{DatabaseUrl, Encryption};
 pub use error::{Error, Result};
 pub use idempotency::{IdempotencyKey, IdempotentRequest, Outcome};
 pub use layers::{
-    Comparison, FeatureOperation, FeaturePage, FeaturePrecondition, FeatureQuery, FeatureReader,
-    FeatureSort, FeatureSpool, FeatureTablePage, FeatureTableQuery, FeatureWrite,
-    FeatureWriteOutcome, GeometryEdit, LayerFeature, NewGeometries, NewLayer, PostMode,
-    PostOutcome, PropertyCondition, Tile, WrittenFeature,
+    Comparison, FeatureImport, FeatureOperation, FeaturePage, FeaturePrecondition, FeatureQuery,
+    FeatureReader, FeatureSort, FeatureSpool, FeatureTablePage, FeatureTableQuery, FeatureWrite,
+    FeatureWriteOutcome, GeometryEdit, ImportOutcome, LayerFeature, LayerLoad, NewGeometries,
+    NewLayer, NewLayerLoad, PostMode, PostOutcome, PropertyCondition, Tile, WrittenFeature,
 };
 pub use list_pages::{Page, PageCursors};
 pub use mail::{MAIL_LEASE_MILLIS, Mail, MailKind, MailOutcome, NewMail};

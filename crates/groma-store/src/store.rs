@@ -5,12 +5,13 @@ use crate::{
     BaseMapChange, BatchOutcome, Change, ChangeFeed, CommandOutcome, CopyReport, DatabaseStats,
     DatabaseUrl, Delivery, DeliveryCounts, DeliveryDetail, DeliveryFeed, DeliveryFilter,
     DeliveryRow, DisableUser, DueEndpoint, EncryptionKeys, EndpointChange, EndpointHealth,
-    EndpointOutcome, ExpiringToken, ExportedRecord, FeaturePage, FeatureQuery, FeatureReader,
-    FeatureTablePage, FeatureTableQuery, FeatureWrite, FeatureWriteOutcome, GeometryEdit, Identity,
-    IdentityChange, Invitation, KnownPerson, Label, LayerFeature, LeaseRequest, LinkPurpose,
-    LoginAttemptOutcome, LoginStep, Mail, MailOutcome, Member, MonthHours, NewEmailLink,
-    NewEndpoint, NewGeometries, NewInvitation, NewLayer, NewMail, NewSavedView, NewSecurityEntry,
-    NewSession, NewToken, NewUser, OperationBatch, Outcome, OwnFactorChange, Page, PasswordChange,
+    EndpointOutcome, ExpiringToken, ExportedRecord, FeatureImport, FeaturePage, FeatureQuery,
+    FeatureReader, FeatureSpool, FeatureTablePage, FeatureTableQuery, FeatureWrite,
+    FeatureWriteOutcome, GeometryEdit, Identity, IdentityChange, ImportOutcome, Invitation,
+    KnownPerson, Label, LayerFeature, LayerLoad, LeaseRequest, LinkPurpose, LoginAttemptOutcome,
+    LoginStep, Mail, MailOutcome, Member, MonthHours, NewEmailLink, NewEndpoint, NewGeometries,
+    NewInvitation, NewLayer, NewLayerLoad, NewMail, NewSavedView, NewSecurityEntry, NewSession,
+    NewToken, NewUser, OperationBatch, Outcome, OwnFactorChange, Page, PasswordChange,
     PasswordReset, PastDelivery, PendingLogin, PostOutcome, Preferences, Progress, ProviderLogin,
     ProviderOutcome, RecordPage, RecordQuery, RecordReader, RedeliverySince, ReservedReferences,
     RestoreReport, Result, RotatedSecret, SavedView, SecondFactors, SecretsState, SecurityEntry,
@@ -161,6 +162,9 @@ impl Store {
             }
             if let Err(error) = self.flush(clock()).await {
                 tracing::warn!(%error, "failed to write when tokens were used");
+            }
+            if let Err(error) = self.delete_dead_layer_loads(clock()).await {
+                tracing::warn!(%error, "failed to delete what imports have left");
             }
             if let Some(retention) = security_log_retention
                 && let Err(error) = self.delete_old_security_entries(clock(), retention).await
@@ -418,6 +422,23 @@ impl Store {
             /// Writes geometries: all of them, or none.
             #[call(post)]
             pub async fn post_geometries(&self, geometries: NewGeometries) -> Result<PostOutcome>;
+            /// Imports features into a layer that exists: all of them, or none.
+            #[call(import)]
+            pub async fn import_features(&self, import: FeatureImport) -> Result<ImportOutcome>;
+            /// Begins to load a new layer, which nothing finds before it is published.
+            #[call(begin_load)]
+            pub async fn begin_layer_load(&self, new: NewLayerLoad, now: Timestamp) -> Result<LayerLoad>;
+            /// Adds features to a layer that is being loaded.
+            pub async fn load_features(&self, load: &LayerLoad, features: FeatureSpool, now: Timestamp) -> Result<UploadResult>;
+            /// Publishes a layer that was loaded, and writes the events about it.
+            #[call(publish)]
+            pub async fn publish_layer(&self, load: &LayerLoad, now: Timestamp) -> Result<Layer>;
+            /// Deletes a layer that is being loaded. One that was published stays.
+            #[call(discard_load)]
+            pub async fn discard_layer_load(&self, load: &LayerLoad) -> Result<()>;
+            /// Deletes what loads have left that ended without publishing their layer.
+            #[call(delete_dead_loads)]
+            pub async fn delete_dead_layer_loads(&self, now: Timestamp) -> Result<()>;
             /// Up to `limit` features of a layer after a position, in the order of creation.
             pub async fn features(&self, workspace: WorkspaceId, key: &LayerKey, after: u64, limit: u32) -> Result<Vec<LayerFeature>>;
             /// A page of the features of a layer; `None` when there is no such layer.

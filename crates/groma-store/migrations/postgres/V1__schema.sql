@@ -369,6 +369,18 @@ CREATE TABLE layers (
 CREATE UNIQUE INDEX layers_by_id ON layers (workspace_id, id);
 CREATE UNIQUE INDEX layers_by_slug ON layers (workspace_id, slug);
 
+-- New layers that an import is loading. The row moves to `layers` when all features are in `features`: until
+-- then nothing finds them. The import has died when `lease_until` has passed; 0 means that its features are
+-- being deleted.
+CREATE TABLE staged_layers (
+    workspace_id uuid NOT NULL,
+    no bigint NOT NULL,
+    id uuid NOT NULL,
+    state text NOT NULL,
+    lease_until bigint NOT NULL,
+    PRIMARY KEY (workspace_id, no)
+);
+
 -- `geom` is the exact geometry, for SQL and QGIS too. If it has heights, which the type of the column does not
 -- allow, `heights` has the whole geometry as WKB. `original` is WKB in the reference system of the layer, if it
 -- has one of its own.

@@ -294,6 +294,17 @@ CREATE TABLE layers (
 CREATE UNIQUE INDEX layers_by_id ON layers (ws, id);
 CREATE UNIQUE INDEX layers_by_slug ON layers (ws, slug);
 
+-- New layers that an import is loading. The row moves to `layers` when all features are in `features`: until
+-- then nothing finds them. The import has died when `lease_until` has passed; 0 means that its features are
+-- being deleted.
+CREATE TABLE staged_layers (
+    no INTEGER PRIMARY KEY,
+    ws INTEGER NOT NULL,
+    id BLOB NOT NULL,
+    state TEXT NOT NULL,
+    lease_until INTEGER NOT NULL
+) STRICT;
+
 -- The `position` of a feature has the number of its layer in the bits above 40. `geometry` is WKB in WGS 84.
 -- `original` is WKB in the reference system of the layer, if it has one of its own.
 CREATE TABLE features (

@@ -114,6 +114,7 @@ impl Accounts {
             let key = LayerKey::Id(layer.id);
             self.layers.delete(workspace, Actor::Operator, key, now).await?;
         }
+        self.layers.discard_loads(workspace).await?;
         dispatch!(&self.engine, delete_workspace(&self.authentication, workspace))
     }
 }

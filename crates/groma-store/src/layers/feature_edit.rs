@@ -3,6 +3,7 @@
 
 use super::{
     FeatureSpool, LayerFeature, LayerTx, Layers, StoredFeature, StoredLayer,
+    feature_events::deletion,
     links::Links,
     postgres,
     posting::{PostOutcome, Posting},
@@ -11,7 +12,6 @@ use super::{
 use crate::{
     Actor, Result,
     actor::AuthorizedActor,
-    audit_log::NewAuditEntry,
     engine::{dispatch, impl_work},
     webhooks::WebhookContext,
     workspaces::{self, LockedWorkspace},
@@ -209,16 +209,9 @@ impl DeleteGeometries {
         let not_found = || DomainError::invalid("layer", "does not exist in this workspace");
         let stored = tx.layer(workspace, &layer).await?.ok_or_else(not_found)?;
         stored.layer.require_unlocked()?;
-        let features = tx.features_by_id(workspace, stored.no, &ids).await?;
-        let layer = stored.layer.id;
-        let entries: Vec<_> = features.iter().map(|old| deletion(actor, now, layer, old)).collect();
         let mut posting = Posting::new(tx, locked, now, Links::default(), stored, webhooks);
-        posting.remove_all(features).await?;
+        let count = posting.delete(&ids, actor).await?;
         posting.finish_layer(actor).await?;
-        let count = entries.len() as u64;
-        for entry in entries {
-            tx.log(workspace, entry).await?;
-        }
         Ok(count)
     }
 }
@@ -237,26 +230,6 @@ async fn find_joined<T: LayerTx>(
         return Err(DomainError::invalid("joined", "must be another geometry of the layer").into());
     }
     Ok(feature)
-}
-
-/// The audit entry of a deleted geometry.
-pub(super) fn deletion(
-    actor: AuthorizedActor,
-    at: Timestamp,
-    layer: LayerId,
-    old: &StoredFeature,
-) -> NewAuditEntry {
-    let before = serde_json::json!({
-        "id": old.id, "externalId": old.external_id, "folderId": old.folder,
-    });
-    NewAuditEntry {
-        at,
-        actor: actor.into(),
-        action: "geometries.deleted",
-        subject: layer.0,
-        before: Some(before.to_string()),
-        after: None,
-    }
 }
 
 /// Locks the workspace and finds a geometry that the actor may change.

@@ -33,7 +33,7 @@ pub(super) struct FeatureChanges {
     bbox: Option<Bbox>,
     /// Their folders, before and after.
     folders: HashSet<RecordId>,
-    /// The first of them.
+    /// The first of them: all, if they are few enough for an event each.
     changes: Vec<FeatureChange>,
 }
 
@@ -60,14 +60,23 @@ impl FeatureChanges {
             self.bbox = Some(self.bbox.map_or(bbox, |all| all.union(bbox)));
         }
         self.folders.extend(change.folders.into_iter().flatten());
-        // One more shows that they are too many.
-        if self.changes.len() <= MAX_FEATURE_EVENTS {
+        if self.changes.len() < MAX_FEATURE_EVENTS {
             self.changes.push(change);
         }
     }
 
+    /// The features of a new layer, too many for an event each.
+    pub(super) fn of_large_layer(layer: &Layer, folder: Option<RecordId>) -> Self {
+        let folders = folder.into_iter().collect();
+        Self { created: layer.counts.total(), bbox: layer.bounds, folders, ..Self::default() }
+    }
+
     pub(super) fn is_empty(&self) -> bool {
-        self.changes.is_empty()
+        self.count() == 0
+    }
+
+    fn count(&self) -> u64 {
+        self.created + self.updated + self.deleted
     }
 
     /// What changed in the layer.
@@ -91,6 +100,26 @@ pub(super) fn document(feature: StoredFeature, layer: LayerId) -> Result<String>
     String::from_utf8(json).map_err(|error| Error::Damaged(error.to_string()))
 }
 
+/// The audit entry of a deleted feature.
+pub(super) fn deletion(
+    actor: AuthorizedActor,
+    at: Timestamp,
+    layer: LayerId,
+    old: &StoredFeature,
+) -> NewAuditEntry {
+    let before = serde_json::json!({
+        "id": old.id, "externalId": old.external_id, "folderId": old.folder,
+    });
+    NewAuditEntry {
+        at,
+        actor: actor.into(),
+        action: "geometries.deleted",
+        subject: layer.0,
+        before: Some(before.to_string()),
+        after: None,
+    }
+}
+
 /// Writes the events of one request.
 pub(super) struct EventWriter<'a> {
     pub(super) locked: &'a LockedWorkspace,
@@ -108,7 +137,7 @@ impl EventWriter<'_> {
         layer: &Layer,
         changes: FeatureChanges,
     ) -> Result<()> {
-        if changes.changes.len() > MAX_FEATURE_EVENTS {
+        if changes.count() > MAX_FEATURE_EVENTS as u64 {
             let folders: Vec<RecordId> = changes.folders.iter().copied().collect();
             let boxes = Some([changes.bbox, None]);
             let scope = EventScope { folders: &folders, layer: Some(layer.id), boxes };

@@ -34,6 +34,8 @@ pub struct FeatureSpool {
     notice_count: u64,
     /// Whether all features have the same fields. See [`FeatureSpool::with_columns`].
     has_columns: bool,
+    /// The features that are left out when it is read, by their order.
+    skipped: Arc<Vec<bool>>,
     buffer: Vec<u8>,
 }
 
@@ -133,6 +135,7 @@ impl Default for FeatureSpool {
             notices: Vec::new(),
             notice_count: 0,
             has_columns: false,
+            skipped: Arc::default(),
             buffer: Vec::new(),
         }
     }
@@ -205,18 +208,27 @@ impl FeatureSpool {
         self.count == 0
     }
 
+    /// Leaves out these features, by their order.
+    pub(super) fn skip(self, skipped: Arc<Vec<bool>>) -> Self {
+        Self { skipped, ..self }
+    }
+
     /// The names of the fields, and a reader of the features in their order.
     pub(super) fn read(self) -> (Vec<String>, SpoolReader) {
         let from_start = FromStart { file: self.file, at: 0 };
         let file = io::BufReader::with_capacity(1 << 18, from_start);
-        (self.names, SpoolReader { file, left: self.count, buffer: self.buffer })
+        let (number, count, skipped) = (0, self.count, self.skipped);
+        (self.names, SpoolReader { file, number, count, skipped, buffer: self.buffer })
     }
 }
 
 /// Reads features back in batches.
 pub(super) struct SpoolReader {
     file: io::BufReader<FromStart>,
-    left: u64,
+    /// The number of the next feature.
+    number: u64,
+    count: u64,
+    skipped: Arc<Vec<bool>>,
     buffer: Vec<u8>,
 }
 
@@ -243,15 +255,18 @@ impl SpoolReader {
         const MAX_BYTES: usize = 8 << 20;
         let mut batch = Vec::new();
         let mut bytes = 0;
-        while self.left > 0 && batch.len() < MAX_FEATURES && bytes < MAX_BYTES {
+        while self.number < self.count && batch.len() < MAX_FEATURES && bytes < MAX_BYTES {
             let mut length = [0; 8];
             self.file.read_exact(&mut length)?;
             let length = usize::try_from(u64::from_le_bytes(length)).map_err(io::Error::other)?;
             self.buffer.resize(length, 0);
             self.file.read_exact(&mut self.buffer)?;
-            batch.push(postcard::from_bytes(&self.buffer).map_err(io::Error::other)?);
-            bytes += length;
-            self.left -= 1;
+            let number = usize::try_from(self.number).map_err(io::Error::other)?;
+            self.number += 1;
+            if self.skipped.get(number) != Some(&true) {
+                batch.push(postcard::from_bytes(&self.buffer).map_err(io::Error::other)?);
+                bytes += length;
+            }
         }
         Ok(batch)
     }

@@ -3,7 +3,7 @@
 
 use super::{
     FeatureSpool, LayerFeature, LayerTx, Layers, StoredFeature, StoredLayer,
-    feature_edit::deletion,
+    feature_events::deletion,
     known_features::KnownFeatures,
     links::Links,
     posting::{PostOutcome, Posting},

@@ -37,16 +37,9 @@ pub(super) struct CreateLayer {
 
 impl CreateLayer {
     async fn run<T: LayerTx>(self, tx: &mut T) -> Result<Layer> {
-        let Self { workspace, actor, layer: NewLayer { name, crs }, now, webhooks } = self;
+        let Self { workspace, actor, layer, now, webhooks } = self;
         let (locked, actor) = authorize(tx, workspace, actor, now).await?;
-        let others = tx.layers(workspace).await?;
-        let mut layer = Layer::new(LayerId::new(now, random()), &name, crs, others.len(), now)?;
-        layer.order = last_order(&others);
-        if others.iter().any(|other| other.layer.slug == layer.slug) {
-            let taken =
-                format!("gives the slug `{}`, which is already in use", layer.slug.as_str());
-            return Err(DomainError::invalid("name", taken).into());
-        }
+        let layer = new_layer(tx, workspace, layer, now).await?;
         let entry = entry(actor, now, "layer.created", layer.id, None, Some(&layer))?;
         tx.write_layers(workspace, vec![LayerWrite::Insert(layer.clone())]).await?;
         tx.log(workspace, entry).await?;
@@ -171,6 +164,29 @@ impl DeleteLayer {
     }
 }
 
+/// A new layer, which comes last.
+pub(super) async fn new_layer<T: LayerTx>(
+    tx: &mut T,
+    workspace: WorkspaceId,
+    NewLayer { name, crs }: NewLayer,
+    now: Timestamp,
+) -> Result<Layer> {
+    let others = tx.layers(workspace).await?;
+    let mut layer = Layer::new(LayerId::new(now, random()), &name, crs, others.len(), now)?;
+    append(&mut layer, &others)?;
+    Ok(layer)
+}
+
+/// Places a new layer after the others, which must not have its slug.
+pub(super) fn append(layer: &mut Layer, others: &[StoredLayer]) -> Result<()> {
+    if others.iter().any(|other| other.layer.slug == layer.slug) {
+        let taken = format!("gives the slug `{}`, which is already in use", layer.slug.as_str());
+        return Err(DomainError::invalid("name", taken).into());
+    }
+    layer.order = last_order(others);
+    Ok(())
+}
+
 /// The order with which a new layer comes last.
 pub(super) fn last_order(layers: &[StoredLayer]) -> u32 {
     layers.iter().map(|stored| stored.layer.order).max().unwrap_or_default()
@@ -190,7 +206,7 @@ async fn find<T: LayerTx>(
 }
 
 /// Locks the workspace and checks that the actor may change its layers.
-async fn authorize<T: LayerTx>(
+pub(super) async fn authorize<T: LayerTx>(
     tx: &mut T,
     workspace: WorkspaceId,
     actor: Actor,
@@ -201,7 +217,8 @@ async fn authorize<T: LayerTx>(
     Ok((locked, actor))
 }
 
-fn entry(
+/// The audit entry of a changed layer.
+pub(super) fn entry(
     actor: AuthorizedActor,
     at: Timestamp,
     action: &'static str,

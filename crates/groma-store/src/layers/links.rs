@@ -5,7 +5,7 @@ use crate::Result;
 use groma_domain::{DomainError, Kind, Record, RecordId, WorkspaceId, reference::Key};
 
 /// The folder and assignment of the geometries; a replaced geometry keeps what is `None`.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Links {
     pub(super) folder: Option<RecordId>,
     pub(super) assignment: Option<RecordId>,

@@ -5,6 +5,7 @@ mod column_merge;
 mod declared_fields;
 mod feature_edit;
 mod feature_events;
+mod feature_import;
 mod feature_query;
 mod feature_reader;
 mod feature_spool;
@@ -20,11 +21,13 @@ pub(crate) mod postgres;
 mod posting;
 mod property_filter;
 pub(crate) mod sqlite;
+mod staging;
 mod tile_index;
 mod tiles;
 mod value_index;
 
 pub use feature_edit::GeometryEdit;
+pub use feature_import::{FeatureImport, ImportOutcome};
 pub use feature_query::{FeaturePage, FeatureQuery};
 pub use feature_reader::FeatureReader;
 pub use feature_spool::FeatureSpool;
@@ -34,6 +37,7 @@ pub use feature_write::{
 };
 pub use posting::{NewGeometries, PostMode, PostOutcome};
 pub use property_filter::{Comparison, PropertyCondition};
+pub use staging::{LayerLoad, NewLayerLoad};
 pub use tiles::Tile;
 
 use crate::{
@@ -296,6 +300,13 @@ pub(crate) trait LayerTx: RecordTx {
         workspace: WorkspaceId,
     ) -> impl Future<Output = Result<Vec<StoredLayer>>> + Send;
 
+    /// A layer that is being loaded.
+    fn staged_layer(
+        &mut self,
+        workspace: WorkspaceId,
+        id: LayerId,
+    ) -> impl Future<Output = Result<Option<StagedLayer>>> + Send;
+
     /// The features of a layer that were posted with one of these ids.
     fn features_by_external_id(
         &mut self,
@@ -370,18 +381,77 @@ pub(crate) trait LayerTx: RecordTx {
 pub(crate) enum LayerWrite {
     Insert(Layer),
     Update(Layer),
-    Delete { layer: u64 },
+    Delete {
+        layer: u64,
+    },
+    /// Gives a layer a number, but does not publish it.
+    Stage {
+        layer: Layer,
+        lease_until: Timestamp,
+    },
+    SaveStaged {
+        layer: Layer,
+        lease_until: Timestamp,
+    },
+    DeleteStaged {
+        layer: u64,
+    },
+    /// Publishes a layer with the number that it was staged with.
+    InsertStaged {
+        no: u64,
+        layer: Layer,
+    },
     SaveFeature(FeatureRow),
-    DeleteFeature { layer: u64, position: u64, external_id: Option<String> },
-    GrowExtent { layer: u64, run: u64, bounds: Bbox },
-    SetExtent { layer: u64, run: u64, bounds: Option<Bbox> },
-    SaveBlock { layer: u64, tier: u8, is_new: bool, block: TileBlock },
-    DeleteBlock { layer: u64, tier: u8, key: TierKey },
-    SaveLargeFeature { layer: u64, position: u64, max_zoom: u8, shape: Vec<u8> },
-    DeleteLargeFeature { layer: u64, position: u64 },
-    SaveValues { layer: u64, position: u64, values: Vec<IndexedValue> },
-    DeleteValues { layer: u64, position: u64, values: Vec<IndexedValue> },
-    DeleteFieldValues { layer: u64, field: u64 },
+    DeleteFeature {
+        layer: u64,
+        position: u64,
+        external_id: Option<String>,
+    },
+    GrowExtent {
+        layer: u64,
+        run: u64,
+        bounds: Bbox,
+    },
+    SetExtent {
+        layer: u64,
+        run: u64,
+        bounds: Option<Bbox>,
+    },
+    SaveBlock {
+        layer: u64,
+        tier: u8,
+        is_new: bool,
+        block: TileBlock,
+    },
+    DeleteBlock {
+        layer: u64,
+        tier: u8,
+        key: TierKey,
+    },
+    SaveLargeFeature {
+        layer: u64,
+        position: u64,
+        max_zoom: u8,
+        shape: Vec<u8>,
+    },
+    DeleteLargeFeature {
+        layer: u64,
+        position: u64,
+    },
+    SaveValues {
+        layer: u64,
+        position: u64,
+        values: Vec<IndexedValue>,
+    },
+    DeleteValues {
+        layer: u64,
+        position: u64,
+        values: Vec<IndexedValue>,
+    },
+    DeleteFieldValues {
+        layer: u64,
+        field: u64,
+    },
 }
 
 /// A layer as it is stored.
@@ -390,6 +460,13 @@ pub(crate) struct StoredLayer {
     /// The number by which its features refer to it.
     no: u64,
     layer: Layer,
+}
+
+/// A layer that is being loaded, as it is stored.
+pub(crate) struct StagedLayer {
+    stored: StoredLayer,
+    /// When the import counts as dead; 0 when the features are being deleted.
+    lease_until: Timestamp,
 }
 
 /// A feature as it is stored. Its geometries are WKB.

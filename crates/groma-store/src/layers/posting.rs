@@ -5,7 +5,7 @@ use super::{
     FeatureRow, LayerTx, LayerWrite, StoredFeature, StoredLayer,
     column_merge::ColumnMerge,
     declared_fields::PropertyCheck,
-    feature_events::{EventWriter, FeatureChange, FeatureChanges, document},
+    feature_events::{EventWriter, FeatureChange, FeatureChanges, deletion, document},
     feature_spool::{FeatureSpool, PreparedFeature, PreparedGeometry, SpoolReader},
     folder_boxes::update_folder_boxes,
     index_update::{IndexChange, NewShape, update_index},
@@ -34,6 +34,9 @@ use groma_domain::{
 use groma_geo::{Bbox, Crs, Geometry, attributes, wkb};
 use rustc_hash::FxHashSet;
 use std::{collections::BTreeMap, sync::Arc, thread};
+
+/// The number of features that are deleted at a time.
+const DELETE_BATCH: usize = 1_000;
 
 /// From this number of features on, a thread of its own updates the tile index while rows are written.
 const MANY: usize = 1_000;
@@ -122,7 +125,7 @@ impl PostGeometries {
 }
 
 /// The layer to post to, and whether it was created for that.
-async fn find_layer<T: LayerTx>(
+pub(super) async fn find_layer<T: LayerTx>(
     tx: &mut T,
     workspace: WorkspaceId,
     key: Option<LayerKey>,
@@ -152,8 +155,8 @@ pub(super) struct Posting<'t, T> {
     locked: LockedWorkspace,
     now: Timestamp,
     layer: u64,
-    is_new_layer: bool,
-    mode: PostMode,
+    pub(super) is_new_layer: bool,
+    pub(super) mode: PostMode,
     links: Links,
     result: UploadResult,
     changes: FeatureChanges,
@@ -168,6 +171,8 @@ pub(super) struct Posting<'t, T> {
     folders: BTreeMap<RecordId, Option<Bbox>>,
     /// The stored features that were updated.
     updated_positions: FxHashSet<u64>,
+    /// Whether each feature, in their order, is unchanged.
+    unchanged: Vec<bool>,
     /// The layer's own reference system, once it is needed.
     own_crs: Option<Crs>,
     next_id: u128,
@@ -216,6 +221,7 @@ impl<'t, T: LayerTx> Posting<'t, T> {
             columns: None,
             folders: BTreeMap::new(),
             updated_positions: FxHashSet::default(),
+            unchanged: Vec::new(),
             own_crs: None,
             next_id: u128::from_be_bytes(random()),
             webhooks,
@@ -305,7 +311,27 @@ impl<'t, T: LayerTx> Posting<'t, T> {
         self.write_and_index(deletions, changes).await
     }
 
-    async fn write_all(&mut self, features: FeatureSpool) -> Result<()> {
+    /// Deletes features, with an audit entry for each; those that are no longer there are left out. Returns
+    /// their number.
+    pub(super) async fn delete(
+        &mut self,
+        ids: &[GeometryId],
+        actor: AuthorizedActor,
+    ) -> Result<u64> {
+        let mut count = 0;
+        for ids in ids.chunks(DELETE_BATCH) {
+            let features = self.tx.features_by_id(self.workspace, self.layer, ids).await?;
+            count += features.len() as u64;
+            for old in &features {
+                let entry = deletion(actor, self.now, self.result.layer_id, old);
+                self.tx.log(self.workspace, entry).await?;
+            }
+            self.remove_all(features).await?;
+        }
+        Ok(count)
+    }
+
+    pub(super) async fn write_all(&mut self, features: FeatureSpool) -> Result<()> {
         let mut reader = self.open(features);
         loop {
             let batch = reader.next_batch().map_err(spool_error)?;
@@ -330,6 +356,7 @@ impl<'t, T: LayerTx> Posting<'t, T> {
                 }
                 if self.mode.is_add_only {
                     self.result.unchanged += 1;
+                    self.unchanged.push(true);
                     continue;
                 }
                 prepared.external_id.clone_from(&old.external_id);
@@ -340,7 +367,9 @@ impl<'t, T: LayerTx> Posting<'t, T> {
             self.properties.check(&mut prepared, old)?;
             // After a problem, the rest is only checked.
             if self.properties.is_valid() {
+                let before = self.result.unchanged;
                 changes.extend(self.write_feature(prepared, old, &mut writes)?);
+                self.unchanged.push(self.result.unchanged > before);
             }
         }
         if !self.properties.is_valid() {
@@ -540,6 +569,24 @@ impl<'t, T: LayerTx> Posting<'t, T> {
             self.tx.save_response(self.workspace, request, response, self.now).await?;
         }
         Ok(PostOutcome::Posted(self.result))
+    }
+
+    /// After a dry run: whether each feature, in their order, is unchanged.
+    pub(super) fn into_unchanged(self) -> Vec<bool> {
+        self.unchanged
+    }
+
+    /// Counts features that were compared before.
+    pub(super) fn count_unchanged(&mut self, count: u64) {
+        self.result.unchanged += count;
+    }
+
+    /// Writes the layer, which is not published yet, with its statistics.
+    pub(super) async fn finish_staged(mut self, lease_until: Timestamp) -> Result<UploadResult> {
+        self.stats.shrink(self.tx, self.workspace, self.layer).await?;
+        let save = LayerWrite::SaveStaged { layer: self.stats.layer, lease_until };
+        self.tx.write_layers(self.workspace, vec![save]).await?;
+        Ok(self.result)
     }
 
     /// Writes what follows from the changed features: the layer with its statistics, the boxes of folders, and

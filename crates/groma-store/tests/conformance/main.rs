@@ -27,6 +27,7 @@ mod feature_table;
 mod fixture;
 mod geometries;
 mod geometry_edits;
+mod layer_loads;
 mod layers;
 mod lines;
 mod list_queries;

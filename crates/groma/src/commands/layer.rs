@@ -3,6 +3,7 @@
 mod absent_features;
 mod export;
 mod field_check;
+mod file_reader;
 mod import;
 mod import_report;
 mod setup;

@@ -32,6 +32,7 @@ mod import_rules;
 mod layer_commands;
 mod layer_crs;
 mod layer_files;
+mod layer_imports;
 mod layer_setup;
 mod list_filters;
 mod lists;

@@ -363,6 +363,15 @@ pub(in crate::layers) async fn layers_of_folder(
     rows.iter().map(|row| Ok(LayerId(row.try_get(0)?))).collect()
 }
 
+/// The layers that are being loaded and whose lease ends before a time, with their workspaces.
+pub(in crate::layers) async fn staged_layers(
+    engine: &Arc<Postgres>,
+    before: Timestamp,
+) -> Result<Vec<(WorkspaceId, LayerId)>> {
+    let rows = engine.rows(sql::STAGED_LAYERS, &[&before.as_millis()]).await?;
+    rows.iter().map(|row| Ok((WorkspaceId(row.try_get(0)?), LayerId(row.try_get(1)?)))).collect()
+}
+
 /// Deletes the features of a deleted layer, in small steps.
 pub(in crate::layers) async fn delete_features(
     engine: &Arc<Postgres>,

@@ -33,6 +33,13 @@ statements! {
         VALUES ($1, nextval('layer_numbers'), $2, $3, $4, $5)";
     UPDATE_LAYER = "UPDATE layers SET slug = $3, revision = $4, state = $5 WHERE workspace_id = $1 AND id = $2";
     DELETE_LAYER = "DELETE FROM layers WHERE workspace_id = $1 AND no = $2";
+    STAGE_LAYER = "INSERT INTO staged_layers (workspace_id, no, id, state, lease_until)
+        VALUES ($1, nextval('layer_numbers'), $2, $3, $4)";
+    STAGED_LAYER = "SELECT no, state, lease_until FROM staged_layers WHERE workspace_id = $1 AND id = $2";
+    SAVE_STAGED_LAYER = "UPDATE staged_layers SET state = $3, lease_until = $4 WHERE workspace_id = $1 AND id = $2";
+    DELETE_STAGED_LAYER = "DELETE FROM staged_layers WHERE workspace_id = $1 AND no = $2";
+    PUBLISH_LAYER = "INSERT INTO layers (workspace_id, id, slug, revision, state, no) VALUES ($1, $2, $3, $4, $5, $6)";
+    STAGED_LAYERS = "SELECT workspace_id, id FROM staged_layers WHERE lease_until < $1 ORDER BY no";
     FEATURES_BY_EXTERNAL_ID = "SELECT position, id, external_id, folder_id, assignment_id,
             coalesce(heights, ST_AsBinary(geom, 'NDR')), original, properties, created_at, updated_at
         FROM features WHERE workspace_id = $1 AND layer = $2 AND external_id = ANY ($3)";
@@ -60,9 +67,14 @@ statements! {
             FROM features f WHERE f.workspace_id = $1 AND f.layer = $2 AND f.position = ANY ($3)
             AND f.geom IS NOT NULL ORDER BY f.position) f ON true
         WHERE l.workspace_id = $1 AND l.no = $2";
-    INSERT_FEATURE = "INSERT INTO features (workspace_id, layer, position, id, external_id, folder_id, assignment_id,
+    // All lists have one entry per feature.
+    INSERT_FEATURES = "INSERT INTO features (workspace_id, layer, position, id, external_id, folder_id, assignment_id,
             geom, heights, original, properties, created_at, updated_at)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, ST_Force2D($8::geometry), $9, $10, $11, $12, $13)";
+        SELECT $1::uuid, $2::bigint, f.position, f.id, f.external_id, f.folder_id, f.assignment_id,
+            ST_Force2D(ST_GeomFromEWKB(f.geom)), f.heights, f.original, f.properties, f.created_at, f.updated_at
+        FROM unnest($3::bigint[], $4::uuid[], $5::text[], $6::uuid[], $7::uuid[], $8::bytea[], $9::bytea[],
+            $10::bytea[], $11::text[], $12::bigint[], $13::bigint[]) AS f (position, id, external_id, folder_id,
+            assignment_id, geom, heights, original, properties, created_at, updated_at)";
     UPDATE_FEATURE = "UPDATE features SET folder_id = $4, assignment_id = $5, geom = ST_Force2D($6::geometry),
         heights = $7, original = $8, properties = $9, updated_at = $10 WHERE workspace_id = $1 AND layer = $2 AND position = $3";
     DELETE_FEATURE = "DELETE FROM features WHERE workspace_id = $1 AND layer = $2 AND position = $3";

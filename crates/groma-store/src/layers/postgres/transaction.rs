@@ -5,14 +5,14 @@ use crate::{
     Result,
     engine::{
         int,
-        postgres::{PostgresTransaction, Statement, params, unsigned},
+        postgres::{Param, PostgresTransaction, Statement, params, unsigned},
     },
     layers::{
-        FeatureRow, LayerTx, LayerWrite, StoredBlock, StoredFeature, StoredLayer, morton_code,
-        sortable, tile_index::TierRanges, value_index::IndexedValue,
+        FeatureRow, LayerTx, LayerWrite, StagedLayer, StoredBlock, StoredFeature, StoredLayer,
+        morton_code, sortable, tile_index::TierRanges, value_index::IndexedValue,
     },
 };
-use groma_domain::{GeometryId, Layer, RecordId, Timestamp, WorkspaceId, layer::LayerKey};
+use groma_domain::{GeometryId, Layer, LayerId, RecordId, Timestamp, WorkspaceId, layer::LayerKey};
 use groma_geo::{Bbox, grid::GridBox, tile_block::TileBlock};
 use tokio_postgres::{
     Row,
@@ -35,6 +35,19 @@ impl LayerTx for PostgresTransaction<'_> {
 
     async fn layers(&mut self, workspace: WorkspaceId) -> Result<Vec<StoredLayer>> {
         self.rows(sql::LAYERS, &[&workspace.0]).await?.iter().map(read_layer).collect()
+    }
+
+    async fn staged_layer(
+        &mut self,
+        workspace: WorkspaceId,
+        id: LayerId,
+    ) -> Result<Option<StagedLayer>> {
+        let row = self.row(sql::STAGED_LAYER, &[&workspace.0, &id.0]).await?;
+        let read = |row: &Row| {
+            let lease_until = Timestamp::from_millis(row.try_get(2)?);
+            Ok(StagedLayer { stored: read_layer(row)?, lease_until })
+        };
+        row.as_ref().map(read).transpose()
     }
 
     async fn features_by_external_id(
@@ -129,21 +142,109 @@ impl LayerTx for PostgresTransaction<'_> {
         workspace: WorkspaceId,
         writes: Vec<LayerWrite>,
     ) -> Result<()> {
-        self.send(writes.into_iter().map(|write| statement(workspace.0, write)).collect()).await
+        let is_new =
+            |write: &LayerWrite| matches!(write, LayerWrite::SaveFeature(row) if row.is_new);
+        let (inserts, others): (Vec<_>, Vec<_>) = writes.into_iter().partition(is_new);
+        let mut statements = insert_statements(workspace.0, inserts);
+        statements.extend(others.into_iter().map(|write| statement(workspace.0, write)));
+        self.send(statements).await
+    }
+}
+
+/// The most features that one statement inserts.
+const MAX_INSERTED: usize = 1_000;
+
+/// The insertion of features that are all of one layer.
+fn insert_statements(ws: Uuid, inserts: Vec<LayerWrite>) -> Vec<Statement> {
+    let rows = inserts.into_iter().filter_map(|write| match write {
+        LayerWrite::SaveFeature(row) => Some(row),
+        _ => None,
+    });
+    let mut rows = rows.peekable();
+    let mut statements = Vec::new();
+    while let Some(layer) = rows.peek().map(|row| row.layer) {
+        let mut lists = FeatureLists::default();
+        rows.by_ref().take(MAX_INSERTED).for_each(|row| lists.push(row));
+        statements.push((sql::INSERT_FEATURES, lists.params(ws, layer)));
+    }
+    statements
+}
+
+/// Features as parallel lists.
+#[derive(Default)]
+struct FeatureLists {
+    positions: Vec<i64>,
+    ids: Vec<Uuid>,
+    external_ids: Vec<Option<String>>,
+    folders: Vec<Option<Uuid>>,
+    assignments: Vec<Option<Uuid>>,
+    geoms: Vec<Option<Vec<u8>>>,
+    heights: Vec<Option<Vec<u8>>>,
+    originals: Vec<Option<Vec<u8>>>,
+    properties: Vec<String>,
+    created_at: Vec<i64>,
+    updated_at: Vec<i64>,
+}
+
+impl FeatureLists {
+    fn push(&mut self, FeatureRow { has_heights, feature, .. }: FeatureRow) {
+        self.positions.push(int(feature.position));
+        self.ids.push(feature.id.0);
+        self.external_ids.push(feature.external_id);
+        self.folders.push(feature.folder.map(|id| id.0));
+        self.assignments.push(feature.assignment.map(|id| id.0));
+        self.geoms.push(feature.geometry.as_deref().map(|wkb| Ewkb::of(wkb).0));
+        self.heights.push(feature.geometry.filter(|_| has_heights));
+        self.originals.push(feature.original);
+        self.properties.push(feature.properties);
+        self.created_at.push(feature.created_at.as_millis());
+        self.updated_at.push(feature.updated_at.as_millis());
+    }
+
+    fn params(self, ws: Uuid, layer: u64) -> Vec<Param> {
+        params![
+            ws,
+            int(layer),
+            self.positions,
+            self.ids,
+            self.external_ids,
+            self.folders,
+            self.assignments,
+            self.geoms,
+            self.heights,
+            self.originals,
+            self.properties,
+            self.created_at,
+            self.updated_at
+        ]
     }
 }
 
 fn statement(ws: Uuid, write: LayerWrite) -> Statement {
+    // Plain data always serializes.
+    let state = |layer: &Layer| serde_json::to_string(layer).unwrap_or_default();
     let layer_params = |layer: &Layer| {
-        // Plain data always serializes.
-        let state = serde_json::to_string(layer).unwrap_or_default();
-        params![ws, layer.id.0, layer.slug.as_str().to_owned(), int(layer.revision), state]
+        let slug = layer.slug.as_str().to_owned();
+        params![ws, layer.id.0, slug, int(layer.revision), state(layer)]
     };
     match write {
         LayerWrite::Insert(layer) => (sql::INSERT_LAYER, layer_params(&layer)),
         LayerWrite::Update(layer) => (sql::UPDATE_LAYER, layer_params(&layer)),
         LayerWrite::Delete { layer } => (sql::DELETE_LAYER, params![ws, int(layer)]),
-        LayerWrite::SaveFeature(row) => feature_statement(ws, row),
+        LayerWrite::Stage { layer, lease_until } => {
+            (sql::STAGE_LAYER, params![ws, layer.id.0, state(&layer), lease_until.as_millis()])
+        }
+        LayerWrite::SaveStaged { layer, lease_until } => {
+            let params = params![ws, layer.id.0, state(&layer), lease_until.as_millis()];
+            (sql::SAVE_STAGED_LAYER, params)
+        }
+        LayerWrite::DeleteStaged { layer } => (sql::DELETE_STAGED_LAYER, params![ws, int(layer)]),
+        LayerWrite::InsertStaged { no, layer } => {
+            let mut params = layer_params(&layer);
+            params.extend(params![int(no)]);
+            (sql::PUBLISH_LAYER, params)
+        }
+        LayerWrite::SaveFeature(row) => update_statement(ws, row),
         LayerWrite::DeleteFeature { layer, position, .. } => {
             (sql::DELETE_FEATURE, params![ws, int(layer), int(position)])
         }
@@ -203,45 +304,25 @@ fn statement(ws: Uuid, write: LayerWrite) -> Statement {
     }
 }
 
-fn feature_statement(ws: Uuid, row: FeatureRow) -> Statement {
-    let FeatureRow { layer, is_new, has_heights, feature } = row;
+/// The update of a feature. New ones are inserted by [`insert_statements`].
+fn update_statement(ws: Uuid, row: FeatureRow) -> Statement {
+    let FeatureRow { layer, has_heights, feature, .. } = row;
     let (folder, assignment) = (feature.folder.map(|id| id.0), feature.assignment.map(|id| id.0));
     let geom = feature.geometry.as_deref().map(Ewkb::of);
     let heights = feature.geometry.filter(|_| has_heights);
-    let (layer, position) = (int(layer), int(feature.position));
-    let (properties, updated_at) = (feature.properties, feature.updated_at.as_millis());
-    if is_new {
-        let params = params![
-            ws,
-            layer,
-            position,
-            feature.id.0,
-            feature.external_id,
-            folder,
-            assignment,
-            geom,
-            heights,
-            feature.original,
-            properties,
-            feature.created_at.as_millis(),
-            updated_at
-        ];
-        (sql::INSERT_FEATURE, params)
-    } else {
-        let params = params![
-            ws,
-            layer,
-            position,
-            folder,
-            assignment,
-            geom,
-            heights,
-            feature.original,
-            properties,
-            updated_at
-        ];
-        (sql::UPDATE_FEATURE, params)
-    }
+    let params = params![
+        ws,
+        int(layer),
+        int(feature.position),
+        folder,
+        assignment,
+        geom,
+        heights,
+        feature.original,
+        feature.properties,
+        feature.updated_at.as_millis()
+    ];
+    (sql::UPDATE_FEATURE, params)
 }
 
 /// A geometry as PostGIS takes it: WKB with the id of WGS 84.

@@ -444,6 +444,20 @@ pub(in crate::layers) async fn delete_features(
     Ok(())
 }
 
+/// The layers that are being loaded and whose lease ends before a time, with their workspaces.
+pub(in crate::layers) async fn staged_layers(
+    engine: &Arc<Sqlite>,
+    before: Timestamp,
+) -> Result<Vec<(WorkspaceId, LayerId)>> {
+    engine.read(|connection| {
+        let mut statement = connection.prepare_cached(sql::STAGED_LAYERS)?;
+        let rows = statement.query_map([before.as_millis()], |row| {
+            Ok((WorkspaceId(row.get(0)?), LayerId(row.get(1)?)))
+        })?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    })
+}
+
 /// Shapes that are stored separately, in the detail of a zoom, by the positions of their features.
 fn large_features(
     connection: &Connection,

@@ -11,6 +11,14 @@ statements! {
     INSERT_LAYER = "INSERT INTO layers (ws, id, slug, revision, state) VALUES (?1, ?2, ?3, ?4, ?5)";
     UPDATE_LAYER = "UPDATE layers SET slug = ?3, revision = ?4, state = ?5 WHERE ws = ?1 AND id = ?2";
     DELETE_LAYER = "DELETE FROM layers WHERE ws = ?1 AND no = ?2";
+    // The number comes from the table of layers, so that it is never used twice.
+    STAGE_LAYER = "INSERT INTO staged_layers (no, ws, id, state, lease_until) VALUES (?1, ?2, ?3, ?4, ?5)";
+    STAGED_LAYER = "SELECT no, state, lease_until FROM staged_layers WHERE ws = ?1 AND id = ?2";
+    SAVE_STAGED_LAYER = "UPDATE staged_layers SET state = ?3, lease_until = ?4 WHERE ws = ?1 AND id = ?2";
+    DELETE_STAGED_LAYER = "DELETE FROM staged_layers WHERE ws = ?1 AND no = ?2";
+    PUBLISH_LAYER = "INSERT INTO layers (ws, id, slug, revision, state, no) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    STAGED_LAYERS = "SELECT w.id, s.id FROM staged_layers s JOIN workspaces w ON w.no = s.ws
+        WHERE s.lease_until < ?1 ORDER BY s.no";
     FEATURE = "SELECT position, id, external_id, folder_id, assignment_id, geometry, original, properties, created_at, updated_at
         FROM features WHERE id = ?1";
     FEATURE_KEY = "SELECT position FROM feature_keys WHERE layer = ?1 AND external_id = ?2";

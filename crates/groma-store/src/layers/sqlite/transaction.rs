@@ -11,11 +11,11 @@ use crate::{
         sqlite::{SqliteTransaction, key_range, owner_of, row_key},
     },
     layers::{
-        FeatureRow, LayerTx, LayerWrite, StoredBlock, StoredFeature, StoredLayer, sortable,
-        tile_index::TierRanges,
+        FeatureRow, LayerTx, LayerWrite, StagedLayer, StoredBlock, StoredFeature, StoredLayer,
+        sortable, tile_index::TierRanges,
     },
 };
-use groma_domain::{GeometryId, Layer, RecordId, WorkspaceId, layer::LayerKey};
+use groma_domain::{GeometryId, Layer, LayerId, RecordId, Timestamp, WorkspaceId, layer::LayerKey};
 use groma_geo::{Bbox, grid::GridBox, tile_block::TileBlock};
 use rusqlite::{OptionalExtension, Row, params};
 
@@ -41,6 +41,19 @@ impl LayerTx for SqliteTransaction<'_> {
         let ws = self.workspace_number(workspace)?;
         let mut statement = self.prepare(sql::LAYERS)?;
         Ok(statement.query_map([ws], read_layer)?.collect::<rusqlite::Result<_>>()?)
+    }
+
+    async fn staged_layer(
+        &mut self,
+        workspace: WorkspaceId,
+        id: LayerId,
+    ) -> Result<Option<StagedLayer>> {
+        let ws = self.workspace_number(workspace)?;
+        let staged = self.prepare(sql::STAGED_LAYER)?.query_row(params![ws, id.0], |row| {
+            let lease_until = Timestamp::from_millis(row.get(2)?);
+            Ok(StagedLayer { stored: read_layer(row)?, lease_until })
+        });
+        Ok(staged.optional()?)
     }
 
     async fn features_by_external_id(
@@ -169,6 +182,26 @@ fn execute(tx: &SqliteTransaction<'_>, ws: i64, write: LayerWrite) -> Result<()>
         LayerWrite::Insert(layer) => save_layer(tx, sql::INSERT_LAYER, ws, &layer),
         LayerWrite::Update(layer) => save_layer(tx, sql::UPDATE_LAYER, ws, &layer),
         LayerWrite::Delete { layer } => tx.execute(sql::DELETE_LAYER, params![ws, int(layer)]),
+        LayerWrite::Stage { layer, lease_until } => {
+            save_layer(tx, sql::INSERT_LAYER, ws, &layer)?;
+            let no = tx.connection().last_insert_rowid();
+            tx.execute(sql::DELETE_LAYER, params![ws, no])?;
+            let (state, lease_until) = (serde_json::to_string(&layer)?, lease_until.as_millis());
+            tx.execute(sql::STAGE_LAYER, params![no, ws, layer.id.0, state, lease_until])
+        }
+        LayerWrite::SaveStaged { layer, lease_until } => {
+            let (state, lease_until) = (serde_json::to_string(&layer)?, lease_until.as_millis());
+            tx.execute(sql::SAVE_STAGED_LAYER, params![ws, layer.id.0, state, lease_until])
+        }
+        LayerWrite::DeleteStaged { layer } => {
+            tx.execute(sql::DELETE_STAGED_LAYER, params![ws, int(layer)])
+        }
+        LayerWrite::InsertStaged { no, layer } => {
+            let state = serde_json::to_string(&layer)?;
+            let (slug, revision) = (layer.slug.as_str(), int(layer.revision));
+            let params = params![ws, layer.id.0, slug, revision, state, int(no)];
+            tx.execute(sql::PUBLISH_LAYER, params)
+        }
         LayerWrite::SaveFeature(row) => save_feature(tx, &row),
         LayerWrite::DeleteFeature { layer, position, external_id } => {
             if let Some(id) = external_id {

@@ -1,20 +1,21 @@
-//! `groma import layer`: checks the whole file first, then writes it in batches, so that it does
-//! not block other writers.
+//! `groma import layer`: checks the whole file first, then imports all of it or nothing. A new layer is loaded in
+//! short transactions, which do not block other writers, and then published.
 
 use super::{
     MAX_ERRORS,
-    absent_features::{AbsentFeatures, IdsInFile},
+    absent_features::IdsInFile,
     field_check::{FieldCheck, Misfit},
     file_format,
+    file_reader::{BatchSize, FeatureBatches, progress_bar, read, rejected_features, with_path},
     import_report::Report,
 };
 use crate::{
     cli::{ImportLayer, ImportMode},
     clock,
-    commands::{CommandError, find_workspace, progress, record_file::stored_input},
+    commands::{CommandError, find_workspace, record_file::stored_input},
 };
 use groma_domain::{
-    Kind, Layer, LayerId, WorkspaceId,
+    GeometryId, Kind, Layer, LayerId, WorkspaceId,
     geometry::MAX_LISTED_NOTICES,
     layer::{LayerCrs, LayerKey},
     reference::Key,
@@ -22,16 +23,13 @@ use groma_domain::{
 use groma_files::{LayerFile, OpenOptions};
 use groma_geo::{
     Notice,
-    geojson::{DocumentError, Feature, ReadError},
+    geojson::{DocumentError, Feature},
 };
-use groma_store::{Actor, FeatureSpool, NewGeometries, NewLayer, PostMode, PostOutcome, Store};
-use indicatif::ProgressBar;
-use std::{collections::HashSet, path::Path, sync::Arc};
-use tokio::sync::mpsc;
-
-/// The limits of one transaction.
-const BATCH_FEATURES: u64 = 10_000;
-const BATCH_VERTICES: u64 = 1_000_000;
+use groma_store::{
+    Actor, FeatureImport, FeatureSpool, LayerLoad, NewGeometries, NewLayer, NewLayerLoad, PostMode,
+    PostOutcome, Store,
+};
+use std::{sync::Arc, time::Instant};
 
 pub(in crate::commands) async fn run(
     store: &Store,
@@ -99,47 +97,6 @@ fn open_options(import: &ImportLayer) -> OpenOptions {
         id_field: import.id_field.clone(),
         max_errors: MAX_ERRORS,
     }
-}
-
-fn with_path(path: &Path, error: &dyn std::fmt::Display) -> CommandError {
-    CommandError::new(format!("{}: {error}", path.display()))
-}
-
-/// A bar for reading a file: of features, or of bytes if their number is unknown.
-fn progress_bar(file: &LayerFile, path: &Path, message: &'static str) -> ProgressBar {
-    match file.layer().map(|layer| layer.feature_count) {
-        None => {
-            let bar = progress::byte_bar(message);
-            bar.set_length(path.metadata().map_or(0, |metadata| metadata.len()));
-            bar
-        }
-        Some(None) => progress::counter(message, "features"),
-        Some(Some(count)) => {
-            let bar = progress::bar(message, "features");
-            bar.set_length(count);
-            bar
-        }
-    }
-}
-
-/// Reads a file and moves its bar.
-fn read<E>(
-    file: &LayerFile,
-    bar: &ProgressBar,
-    mut on_feature: impl FnMut(Feature) -> Result<(), E>,
-) -> Result<u64, ReadError<E>> {
-    let has_bytes = file.layer().is_none();
-    let result = file.read(
-        |bytes| bar.inc(bytes),
-        |feature| {
-            if !has_bytes {
-                bar.inc(1);
-            }
-            on_feature(feature)
-        },
-    );
-    bar.finish_and_clear();
-    result
 }
 
 struct ImportJob<'a> {
@@ -285,8 +242,7 @@ impl ImportJob<'_> {
         Ok(checked)
     }
 
-    /// Writes the valid features, and deletes those that are not in the file if they are to be replaced. In a
-    /// dry run, only counts them.
+    /// Imports the valid features: all of them, or none. In a dry run, only counts them.
     async fn import(
         &self,
         file: &Arc<LayerFile>,
@@ -294,161 +250,157 @@ impl ImportJob<'_> {
         checked: &CheckResult,
         report: &mut Report,
     ) -> Result<(), CommandError> {
-        let (store, workspace) = (self.store, self.workspace);
-        let absent = match (&target, &checked.ids) {
-            (TargetLayer::Existing(layer), Some(ids)) => {
-                let (layer, last_position, ids) = (layer.id, layer.last_seq, ids.clone());
-                Some(AbsentFeatures { store, workspace, layer, last_position, ids })
+        match target {
+            TargetLayer::New(_) if self.import.dry_run => {
+                report.created = checked.total - checked.rejected.len() as u64;
+                Ok(())
             }
-            _ => None,
-        };
-        self.write(file, target, checked, report).await?;
-        if let Some(absent) = absent {
-            report.deleted = absent.delete(self.import.dry_run).await?;
+            TargetLayer::New(name) => self.load(file, name, checked, report).await,
+            TargetLayer::Existing(layer) if self.import.dry_run => {
+                self.count(file, &layer, checked, report).await
+            }
+            TargetLayer::Existing(layer) => self.update(file, &layer, checked, report).await,
         }
-        Ok(())
     }
 
-    async fn write(
+    /// Loads a new layer in short transactions, which nothing shows before it is published.
+    async fn load(
         &self,
         file: &Arc<LayerFile>,
-        target: TargetLayer,
+        name: String,
         checked: &CheckResult,
         report: &mut Report,
     ) -> Result<(), CommandError> {
-        let (layer, is_new) = match target {
-            TargetLayer::Existing(layer) => (layer.id, false),
-            TargetLayer::New(_) if self.import.dry_run => {
-                report.created = checked.total - checked.rejected.len() as u64;
-                return Ok(());
-            }
-            TargetLayer::New(name) => {
-                let crs = if self.import.keep_crs { checked.crs } else { LayerCrs::CRS84 };
-                let (workspace, actor) = (self.workspace, Actor::Operator);
-                let layer = NewLayer { name, crs };
-                let layer = self.store.create_layer(workspace, actor, layer, clock::now()).await?;
-                (layer.id, true)
-            }
+        self.store.delete_dead_layer_loads(clock::now()).await?;
+        let ImportLayer { folder, assignment, keep_crs, .. } = self.import;
+        let new = NewLayerLoad {
+            workspace: self.workspace,
+            actor: Actor::Operator,
+            layer: NewLayer { name, crs: if *keep_crs { checked.crs } else { LayerCrs::CRS84 } },
+            folder: folder.clone(),
+            assignment: assignment.clone(),
         };
-        report.layer = Some(layer);
-        let bar = progress_bar(file, &self.import.file, "Writing");
-        let (sender, mut batches) = mpsc::channel(1);
-        let file = file.clone();
-        let mode = PostMode {
-            is_add_only: self.import.mode == ImportMode::AddOnly,
-            is_dry_run: self.import.dry_run,
-        };
-        let skipped: HashSet<u64> = checked.misfits.iter().map(|misfit| misfit.number).collect();
-        let reader = tokio::task::spawn_blocking(move || {
-            let has_columns = file.format().has_columns();
-            let mut batch = Batch { sender, spool: spool(has_columns), vertices: 0, has_columns };
-            let mut numbers = 0..;
-            let result = read(&file, &bar, |feature| match numbers.next() {
-                Some(number) if skipped.contains(&number) => Ok(()),
-                _ => batch.push(&feature),
-            });
-            let sent = batch.send();
-            (result, sent)
-        });
-        while let Some(features) = batches.recv().await {
-            let posted = self.store.post_geometries(NewGeometries {
-                workspace: self.workspace,
-                actor: Actor::Operator,
-                now: clock::now(),
-                layer: Some(LayerKey::Id(layer)),
-                folder: self.import.folder.clone(),
-                assignment: self.import.assignment.clone(),
-                features,
-                request: None,
-                mode,
-            });
-            match posted.await {
-                Ok(PostOutcome::Posted(posted)) => report.count(&posted),
-                Ok(PostOutcome::Replayed(_)) => {}
-                Err(error) => return Err(self.write_error(error, layer, is_new, report).await),
-            }
+        let load = self.store.begin_layer_load(new, clock::now()).await?;
+        let loaded = self.load_and_publish(file, &load, checked, report).await;
+        if loaded.is_err() {
+            // What cannot be deleted now, the server or a later import deletes.
+            let _ = self.store.discard_layer_load(&load).await;
         }
-        let (result, sent) = reader.await.map_err(CommandError::new)?;
-        sent?;
-        if rejected_features(result, &self.import.file)? != checked.rejected {
-            return Err(CommandError::new(format!(
-                "{}: the file changed during the import, which stopped after {}",
-                self.import.file.display(),
-                report.summary()
-            )));
+        loaded
+    }
+
+    async fn load_and_publish(
+        &self,
+        file: &Arc<LayerFile>,
+        load: &LayerLoad,
+        checked: &CheckResult,
+        report: &mut Report,
+    ) -> Result<(), CommandError> {
+        let mut batches = self.batches(file, checked, "Writing", BatchSize::Limited);
+        while let Some(features) = batches.next().await {
+            report.count(&self.store.load_features(load, features, clock::now()).await?);
         }
+        self.expect_same_file(batches, checked).await?;
+        let start = Instant::now();
+        let layer = self.store.publish_layer(load, clock::now()).await?;
+        report.published(layer.id, start.elapsed());
         Ok(())
     }
 
-    /// The error for a valid batch that the store rejected. Deletes a new layer that is still empty.
-    async fn write_error(
+    /// Changes a layer in one transaction.
+    async fn update(
         &self,
-        error: groma_store::Error,
-        layer: LayerId,
-        is_new: bool,
-        report: &Report,
-    ) -> CommandError {
-        if report.created + report.updated + report.unchanged > 0 {
-            return CommandError::new(format!(
-                "{error}; the import stopped after {}",
-                report.summary()
-            ));
-        }
-        if is_new {
-            let key = LayerKey::Id(layer);
-            let (workspace, actor) = (self.workspace, Actor::Operator);
-            let deleted = self.store.delete_layer(workspace, actor, key, clock::now()).await;
-            if let Err(second) = deleted {
-                return CommandError::new(format!(
-                    "{error}; the new empty layer could not be deleted: {second}"
-                ));
+        file: &Arc<LayerFile>,
+        layer: &Layer,
+        checked: &CheckResult,
+        report: &mut Report,
+    ) -> Result<(), CommandError> {
+        let mut batches = self.batches(file, checked, "Reading", BatchSize::WholeFile);
+        let features = batches.next().await.unwrap_or_default();
+        self.expect_same_file(batches, checked).await?;
+        let deletions = self.absent_features(layer, checked).await?;
+        let geometries = self.geometries(layer.id, features);
+        let import = FeatureImport { geometries, deletions };
+        let outcome = self.store.import_features(import).await?;
+        report.published(layer.id, outcome.published_in);
+        report.count(&outcome.posted);
+        report.deleted = outcome.deleted;
+        Ok(())
+    }
+
+    /// Counts what would change.
+    async fn count(
+        &self,
+        file: &Arc<LayerFile>,
+        layer: &Layer,
+        checked: &CheckResult,
+        report: &mut Report,
+    ) -> Result<(), CommandError> {
+        let mut batches = self.batches(file, checked, "Comparing", BatchSize::Limited);
+        while let Some(features) = batches.next().await {
+            let posted = self.store.post_geometries(self.geometries(layer.id, features));
+            if let PostOutcome::Posted(posted) = posted.await? {
+                report.count(&posted);
             }
         }
-        error.into()
-    }
-}
-
-/// Collects features until they fill a transaction.
-struct Batch {
-    sender: mpsc::Sender<FeatureSpool>,
-    spool: FeatureSpool,
-    vertices: u64,
-    has_columns: bool,
-}
-
-fn spool(has_columns: bool) -> FeatureSpool {
-    if has_columns { FeatureSpool::with_columns() } else { FeatureSpool::default() }
-}
-
-impl Batch {
-    fn push(&mut self, feature: &Feature) -> Result<(), CommandError> {
-        if let Some(geometry) = &feature.geometry {
-            geometry.each_position(&mut |_| self.vertices += 1);
-        }
-        self.spool.push(feature)?;
-        let is_full = self.spool.len() >= BATCH_FEATURES || self.vertices >= BATCH_VERTICES;
-        if is_full { self.send() } else { Ok(()) }
+        self.expect_same_file(batches, checked).await?;
+        report.deleted = self.absent_features(layer, checked).await?.len() as u64;
+        Ok(())
     }
 
-    fn send(&mut self) -> Result<(), CommandError> {
-        self.vertices = 0;
-        let features = std::mem::replace(&mut self.spool, spool(self.has_columns));
-        if features.is_empty() {
+    fn batches(
+        &self,
+        file: &Arc<LayerFile>,
+        checked: &CheckResult,
+        message: &'static str,
+        size: BatchSize,
+    ) -> FeatureBatches {
+        let bar = progress_bar(file, &self.import.file, message);
+        let skipped = checked.misfits.iter().map(|misfit| misfit.number).collect();
+        FeatureBatches::read(file.clone(), bar, skipped, size)
+    }
+
+    /// Rejects a file that is no longer the one that was checked.
+    async fn expect_same_file(
+        &self,
+        batches: FeatureBatches,
+        checked: &CheckResult,
+    ) -> Result<(), CommandError> {
+        let file = &self.import.file;
+        if rejected_features(batches.finish().await?, file)? == checked.rejected {
             return Ok(());
         }
-        self.sender.blocking_send(features).map_err(|_| CommandError::new("import stopped"))
+        let changed = "the file changed during the import; nothing was imported";
+        Err(with_path(file, &changed))
     }
-}
 
-fn rejected_features(
-    result: Result<u64, ReadError<CommandError>>,
-    path: &Path,
-) -> Result<Vec<DocumentError>, CommandError> {
-    match result {
-        Ok(_) => Ok(Vec::new()),
-        Err(ReadError::Invalid(spots)) => Ok(spots),
-        Err(ReadError::Input(error)) => Err(with_path(path, &error)),
-        Err(ReadError::Stopped(error)) => Err(error),
+    fn geometries(&self, layer: LayerId, features: FeatureSpool) -> NewGeometries {
+        NewGeometries {
+            workspace: self.workspace,
+            actor: Actor::Operator,
+            now: clock::now(),
+            layer: Some(LayerKey::Id(layer)),
+            folder: self.import.folder.clone(),
+            assignment: self.import.assignment.clone(),
+            features,
+            request: None,
+            mode: PostMode {
+                is_add_only: self.import.mode == ImportMode::AddOnly,
+                is_dry_run: self.import.dry_run,
+            },
+        }
+    }
+
+    /// The stored features that are to be deleted, because they are not in the file.
+    async fn absent_features(
+        &self,
+        layer: &Layer,
+        checked: &CheckResult,
+    ) -> Result<Vec<GeometryId>, CommandError> {
+        match &checked.ids {
+            Some(ids) => ids.absent(self.store, self.workspace, layer).await,
+            None => Ok(Vec::new()),
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use crate::{
 use groma_domain::{LayerId, geometry::UploadResult};
 use groma_geo::{Notice, geojson::DocumentError};
 use serde_json::{Value, json};
-use std::path::Path;
+use std::{path::Path, time::Duration};
 
 #[derive(Default)]
 pub(super) struct Report {
@@ -18,6 +18,8 @@ pub(super) struct Report {
     pub(super) updated: u64,
     pub(super) unchanged: u64,
     pub(super) deleted: u64,
+    /// How long the last step took, which makes everything visible; `None` in a dry run.
+    pub(super) publish_millis: Option<u64>,
     pub(super) rejected: Vec<DocumentError>,
     pub(super) notices: Vec<(u64, Notice)>,
     pub(super) notice_count: u64,
@@ -28,6 +30,12 @@ impl Report {
         self.created += posted.created;
         self.updated += posted.updated;
         self.unchanged += posted.unchanged;
+    }
+
+    /// Notes that everything became visible, in a step of this length.
+    pub(super) fn published(&mut self, layer: LayerId, time: Duration) {
+        self.layer = Some(layer);
+        self.publish_millis = u64::try_from(time.as_millis()).ok();
     }
 
     pub(super) fn print(&self, import: &ImportLayer, total: u64) -> Result<(), CommandError> {
@@ -46,7 +54,11 @@ impl Report {
                  {updated} and delete {deleted}; {unchanged} are unchanged."
             ))
         } else {
-            print(&self.summary())
+            print(&self.summary())?;
+            match self.publish_millis {
+                Some(millis) => print(&format!("Published in {millis} ms.")),
+                None => Ok(()),
+            }
         }
     }
 
@@ -70,7 +82,7 @@ impl Report {
         }
     }
 
-    pub(super) fn summary(&self) -> String {
+    fn summary(&self) -> String {
         let Self { created, updated, unchanged, deleted, rejected, .. } = self;
         let deleted = if *deleted == 0 { String::new() } else { format!("{deleted} deleted, ") };
         format!(
@@ -92,6 +104,7 @@ impl Report {
             "updated": self.updated,
             "unchanged": self.unchanged,
             "deleted": self.deleted,
+            "publishMillis": self.publish_millis,
             "rejected": Vec::from_iter(rejected),
             "notices": Vec::from_iter(notices),
             "noticeCount": self.notice_count,
