@@ -84,7 +84,8 @@ fn changes_by_a_token_name_it(engine: Engine) {
     let server = TestServer::start_with(engine, &[NO_RATE_LIMIT]);
     let token = server.create_token(&["MANAGE_WEBHOOK"]);
     let id = log(&server, &["--action", "token."])[0]["subjectId"].clone();
-    let endpoint = json!({ "url": "https://hooks.example/", "events": ["*"] }).to_string();
+    let url = "https://hooks.example/services/secret";
+    let endpoint = json!({ "url": url, "events": ["*"] }).to_string();
     let path = format!("{API}/webhooks/endpoints");
     let post = server.main().request("POST", &path).token(&token);
     let created = post.header("Content-Type", "application/json").body(endpoint).send().ok();
@@ -94,9 +95,12 @@ fn changes_by_a_token_name_it(engine: Engine) {
     let entries = log(&server, &["--action", "webhook."]);
     let actions: Vec<_> = entries.iter().map(|entry| &entry["action"]).collect();
     assert_eq!(actions, ["webhook.secretRotated", "webhook.created"]);
-    for entry in entries {
+    for entry in &entries {
         assert_eq!((&entry["user"], &entry["details"]["token"]), (&json!(OWNER), &id));
     }
+    // The path of a webhook often contains a secret.
+    assert_eq!(entries[1]["details"]["after"]["url"], "https://hooks.example");
+    assert!(!server.process().log().contains("services/secret"));
     let browser = Browser::of_owner(&server);
     browser.page("/settings/security-log?topic=webhook").shows("with the token “test”");
     let save = [("name", WORKSPACE), ("currency", "EUR"), ("maxTokenDays", "30")];
