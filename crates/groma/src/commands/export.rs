@@ -39,7 +39,7 @@ pub(super) async fn workspace(store: &Store, export: ExportWorkspace) -> Result<
     let extension = export.file.extension().and_then(|extension| extension.to_str());
     if !to_stdout && !extension.is_some_and(|extension| extension.eq_ignore_ascii_case("gpkg")) {
         let message = "a workspace is exported to a GeoPackage: name a file that ends with .gpkg";
-        return Err(CommandError::usage(message));
+        return Err(CommandError::new(message));
     }
     let workspace = find_workspace(store, &export.workspace).await?.id;
     let entry = NewSecurityEntry::new("export.created", clock::now()).in_workspace(workspace);

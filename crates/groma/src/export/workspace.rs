@@ -2,7 +2,7 @@
 //! secrets: no passwords, tokens or endpoints.
 
 use super::{ExportError, LayerExport, records};
-use groma_domain::{Kind, Layer, WorkspaceId};
+use groma_domain::{Kind, Layer, Role, WorkspaceId};
 use groma_files::{
     GeoPackageWriter, LayerFormat, Link, TableColumn,
     TableColumnType::{Boolean, Date, Id, Integer, Real, Reference, Text, Time},
@@ -162,7 +162,7 @@ impl WorkspaceExport {
                 "id": known.person.id,
                 "name": known.person.name,
                 "email": known.person.email.to_string(),
-                "role": known.role.map(|role| role.name()),
+                "role": known.role.map(Role::name),
                 "isServiceAccount": known.is_service_account,
                 "isFormerMember": known.is_removed,
             });

@@ -119,7 +119,7 @@ async fn send_records(
         format,
     };
     let name = format!("{name}.{}", format.name());
-    send(ctx, Export::Records(export), &name, media_type, details).await
+    send(ctx, Export::Records(Box::new(export)), &name, media_type, details).await
 }
 
 /// Sends the features of a layer, or those of a folder only, which comes with its reference.
@@ -170,7 +170,7 @@ fn media_type_of(format: LayerFormat) -> &'static str {
 
 /// What a download contains.
 enum Export {
-    Records(RecordExport),
+    Records(Box<RecordExport>),
     Layer(Box<LayerExport>),
 }
 
