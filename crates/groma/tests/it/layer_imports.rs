@@ -52,7 +52,9 @@ impl Setup {
 
     fn get(&self, path: &str) -> Value {
         let path = format!("{API}{path}");
-        self.server.geo().request("GET", &path).token(&self.token).send().ok()
+        let response = self.server.geo().request("GET", &path).token(&self.token).send();
+        assert_eq!(response.status, 200, "{}", response.text());
+        response.json()
     }
 
     /// The number of features of each layer, as the list of layers says.
