@@ -77,9 +77,16 @@ impl Setup {
 
     /// The events of the change feed about layers and features.
     fn events(&self) -> Vec<String> {
-        let path = "/changes?kinds=layer,geometry&limit=1000";
-        let changes = self.server.get(path, &self.token).ok();
-        let events = changes["content"].as_array().unwrap().clone();
+        let (mut events, mut after) = (Vec::new(), String::new());
+        loop {
+            let path = format!("/changes?kinds=layer,geometry&limit=1000{after}");
+            let page = self.server.get(&path, &self.token).ok();
+            events.extend(page["content"].as_array().unwrap().clone());
+            if page["more"] == false {
+                break;
+            }
+            after = format!("&after={}", page["next"].as_str().unwrap());
+        }
         let line = |event: &Value| {
             let data = &event["data"];
             let counts = [&data["created"], &data["updated"], &data["deleted"]];

@@ -13,7 +13,6 @@ on_both_engines! {
     values_are_escaped
     browser_is_asked_for_the_token
     pages_follow_the_next_link
-    too_much_for_a_page_is_rejected
 }
 
 const ITEMS: &str = "/collections/submissions/items";
@@ -132,15 +131,4 @@ fn pages_follow_the_next_link(engine: Engine) {
     let next = next.replace("&#38;", "&");
     let second = page(&map.ogc_with(next.split_once(OGC).unwrap().1, &[BROWSER]));
     assert!(second.contains("wood") && !second.contains("meadow") && !second.contains("Next page"));
-}
-
-fn too_much_for_a_page_is_rejected(engine: Engine) {
-    let map = open(engine);
-    let text = "x".repeat(33 << 20);
-    for id in ["a", "b"] {
-        map.post("", &feature(json!(id), point(1.0, 1.0), json!({ "text": text })));
-    }
-    let response = map.ogc_with(ITEMS, &[BROWSER]);
-    assert_problem(&response, 400, "This is too much for a page; use a smaller limit");
-    page(&map.ogc_with(&format!("{ITEMS}?limit=1"), &[BROWSER]));
 }
