@@ -1,0 +1,5 @@
+"""Teaches schemathesis to send lists of operations as NDJSON, which it does not know."""
+
+import schemathesis
+
+schemathesis.serializer.alias("application/x-ndjson", "text/plain")
