@@ -9,7 +9,7 @@ const fixture = useFixture();
 test("a status is saved by Enter or the button, keeps the focus and can be undone", async () => {
   const { context, page, errors } = await fixture.openPageLoggedIn();
   await page.goto(`${fixture.url}/folders/F-000002`);
-  const status = page.locator(".head select");
+  const status = page.locator(".head select[name=status]");
   const button = page.locator(".head form[data-choice] button");
   assert.equal(await button.isVisible(), false);
   await status.focus();
