@@ -277,7 +277,8 @@ fn killed_import_into_a_layer_changes_nothing(engine: Engine) {
     setup.server.write_file("lots.geojsonl", points(COUNT, "new"));
     let before = setup.database.written();
     let import = setup.spawn_import();
-    wait_until(PATIENCE, || match setup.database.written() {
+    // All features are compared before the first is written.
+    wait_until(PATIENCE * 3, || match setup.database.written() {
         now if before.is_far_behind(now) => Ok(()),
         now => Err(format!("from {before:?} to {now:?}")),
     });
