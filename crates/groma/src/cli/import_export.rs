@@ -114,24 +114,22 @@ pub(crate) enum RecordFormat {
 }
 
 impl RecordFormat {
-    /// Every format with its name, which is also the extension of its files.
-    const NAMES: [(Self, &str); 4] =
-        [(Self::Csv, "csv"), (Self::Xlsx, "xlsx"), (Self::Json, "json"), (Self::Ndjson, "ndjson")];
-
-    /// Every format.
-    pub(crate) fn all() -> impl Iterator<Item = Self> {
-        Self::NAMES.into_iter().map(|(format, _)| format)
-    }
+    /// Every format, in the order of menus.
+    pub(crate) const ALL: [Self; 4] = [Self::Csv, Self::Xlsx, Self::Json, Self::Ndjson];
 
     /// The format of this name.
     pub(crate) fn of_name(name: &str) -> Option<Self> {
-        Self::NAMES.into_iter().find(|(_, other)| *other == name).map(|(format, _)| format)
+        Self::ALL.into_iter().find(|format| format.name() == name)
     }
 
-    /// Its name.
+    /// Its name, which is also the extension of its files.
     pub(crate) fn name(self) -> &'static str {
-        let named = Self::NAMES.into_iter().find(|(format, _)| *format == self);
-        named.map_or("", |(_, name)| name)
+        match self {
+            Self::Csv => "csv",
+            Self::Xlsx => "xlsx",
+            Self::Json => "json",
+            Self::Ndjson => "ndjson",
+        }
     }
 }
 

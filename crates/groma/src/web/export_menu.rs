@@ -18,7 +18,7 @@ impl RecordLinks {
             let query = query.with(&[("page", ""), ("columns", ""), ("format", format.name())]);
             (format!("{path}{}", query.query()), record_format_label(format))
         };
-        Self(RecordFormat::all().map(link).collect())
+        Self(RecordFormat::ALL.into_iter().map(link).collect())
     }
 }
 
@@ -40,7 +40,7 @@ impl RecordMenu {
             action,
             hidden: Vec::new(),
             kinds: kinds.iter().map(kind).collect(),
-            formats: RecordFormat::all().map(format).collect(),
+            formats: RecordFormat::ALL.into_iter().map(format).collect(),
         }
     }
 }

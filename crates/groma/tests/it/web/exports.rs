@@ -406,8 +406,8 @@ fn other_workspaces_and_strangers_export_nothing(engine: Engine) {
             0 | 1 => assert_eq!((page.response.status, page.text.as_str()), (200, ""), "{path}"),
             _ => assert_eq!(page.response.status, 404, "{path}: {}", page.text),
         }
-        let nobody = Browser::new(server.main()).get(path);
-        assert_eq!(nobody.response.status, 303, "{path}");
+        let visitor = Browser::new(server.main()).get(path);
+        assert_eq!(visitor.response.status, 303, "{path}");
     }
     let log = server.run(&["security-log", "--json", "--action", "export."]).expect_success();
     assert_eq!(log.matches("stranger@example.test").count(), 2, "{log}");
