@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import zlib from "node:zlib";
 import { build } from "esbuild";
+import { feature } from "topojson-client";
 
 const root = path.dirname(fileURLToPath(import.meta.url));
 const dist = path.join(root, "dist");
@@ -32,6 +33,7 @@ addFile("icons.svg", await readFile(path.join(root, "src/icons.svg")));
 addFile("icon.svg", await readFile(path.join(root, "src/icon.svg")));
 await copyFromPackage("countries-50m.json", "world-atlas/countries-50m.json");
 await copyFromPackage("countries-10m.json", "world-atlas/countries-10m.json");
+addFile("world.svg", worldMap(JSON.parse(await readFile(path.join(packages, "world-atlas/land-110m.json")))));
 await bundle("map-worker.js", path.join(packages, "maplibre-gl/dist/maplibre-gl-worker.mjs"));
 await bundle("app.css", "src/app.css");
 await bundle("map.css", "src/map.css");
@@ -41,6 +43,35 @@ await writeDist();
 
 async function copyFromPackage(name, file) {
   addFile(name, await readFile(path.join(packages, file)));
+}
+
+/** A ring whose longitudes go on beyond 180°, except along the pole. */
+function withoutJumps(ring) {
+  let shift = 0;
+  return ring.map(([longitude, latitude], index) => {
+    const jump = index > 0 && latitude > -85 ? longitude - ring[index - 1][0] : 0;
+    if (Math.abs(jump) > 180) shift -= 360 * Math.sign(jump);
+    return [longitude + shift, latitude];
+  });
+}
+
+/** The land of the world as SVG, a unit for each degree. */
+function worldMap(topology) {
+  const { features } = feature(topology, topology.objects.land);
+  const rings = features.flatMap(({ geometry }) => geometry.coordinates).flat();
+  const point = ([longitude, latitude]) => `${(longitude + 180).toFixed(1)} ${(90 - latitude).toFixed(1)}`;
+  const draw = (ring, shift) => `M${ring.map(([x, y]) => point([x + shift, y])).join("L")}Z`;
+  // A ring across the antimeridian is drawn on both sides of the map.
+  const path = rings.map(withoutJumps).flatMap((ring) => {
+    const longitudes = ring.map(([longitude]) => longitude);
+    const shifts = [0];
+    if (Math.max(...longitudes) > 180) shifts.push(-360);
+    if (Math.min(...longitudes) < -180) shifts.push(360);
+    return shifts.map((shift) => draw(ring, shift));
+  });
+  return Buffer.from(
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 360 180"><path fill="#8a94a6" fill-opacity="0.45" d="${path.join("")}"/></svg>\n`,
+  );
 }
 
 /**

@@ -5,7 +5,7 @@ use crate::{
     event_receiver::{Behavior, EventReceiver},
     fixture::Fixture,
     ledger::feature,
-    login::{LoginForm, log_in},
+    login::{LoginForm, log_in, log_in_again},
     report::{ScenarioResult, format_time},
 };
 use groma_testkit::{
@@ -220,12 +220,25 @@ async fn login_flood(engine: Engine, scale: Scale) -> Result<ScenarioResult> {
     };
     let mut flood = std::pin::pin!(flood);
     let (mut pages, mut times) = (Connection::open(main).await?, Vec::new());
+    // A browser that the account has logged in with before is not kept out.
+    let (known, others_rejected) = (cookies.clone(), rejected.clone());
+    let known_login = tokio::spawn(async move {
+        let one_rejected = async {
+            while others_rejected.load(Ordering::Relaxed) == 0 {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, one_rejected).await.map_err(|_| "no login was rejected")?;
+        let start = Instant::now();
+        log_in_again(main, &known, (OWNER, PASSWORD.trim_end())).await.map(|()| start.elapsed())
+    });
     let requests = loop {
         tokio::select! {
             requests = &mut flood => break requests,
             time = open_page(&mut pages, &cookies) => times.push(time?),
         }
     };
+    let known_login = known_login.await??;
     requests.join_all().await;
     let (count, p99) = (times.len() as u64, percentile(times, 99));
     // As the clients of the flood and the server share the machine, twice the usual time is allowed on a
@@ -244,9 +257,10 @@ async fn login_flood(engine: Engine, scale: Scale) -> Result<ScenarioResult> {
         acknowledged: count,
         details: format!(
             "99 of 100 pages took at most {} instead of {}; {rejected} of {total} logins were rejected with 429; \
-             afterwards a login succeeded",
+             a login with a known browser took {} meanwhile; afterwards one with another succeeded",
             format_time(p99),
-            format_time(usual)
+            format_time(usual),
+            format_time(known_login)
         ),
         ..ScenarioResult::new("500 logins per second", &engine, total)
     })

@@ -54,6 +54,20 @@ pub(crate) fn form_token(page: &str) -> Result<String> {
     Ok(token.ok_or("no form")?.to_owned())
 }
 
+/// Logs a user in with the browser of an earlier login, whose cookies these are.
+pub(crate) async fn log_in_again(
+    main: SocketAddr,
+    cookies: &str,
+    (email, password): (&str, &str),
+) -> Result {
+    let mut form = LoginForm::open(main).await?;
+    let device = cookies.split("; ").filter_map(|pair| pair.split_once('='));
+    let device = device.filter(|(name, _)| *name == "groma-device");
+    form.cookies.extend(device.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    let response = form.submit(email, password).send(main).await?;
+    ensure(response.status == 303, || format!("login of a known browser: {}", response.status))
+}
+
 /// Logs a user in and returns the cookies.
 pub(crate) async fn log_in(main: SocketAddr, email: &str, password: &str) -> Result<String> {
     let mut form = LoginForm::open(main).await?;

@@ -191,11 +191,11 @@ for (const [locale, names, colorScheme] of [
     const { context, page, errors } = await fixture.openPageLoggedIn({ locale, colorScheme });
     await page.evaluate(() => localStorage.setItem("groma.map.base", "built-in"));
     await openMap(page, "/map#map=4/44/10");
-    const drawn = await page.evaluate(() => {
+    await page.waitForFunction((names) => {
       const { map } = document.getElementById("map");
-      return map.queryRenderedFeatures({ layers: ["names"] }).map(({ properties }) => properties.name);
-    });
-    for (const name of names) assert.ok(drawn.includes(name), `${name} is not in ${drawn.join(", ")}`);
+      const drawn = map.queryRenderedFeatures({ layers: ["names"] });
+      return names.every((name) => drawn.some(({ properties }) => properties.name === name));
+    }, names);
     assert.deepEqual(errors, []);
     await context.close();
   });

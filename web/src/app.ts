@@ -7,6 +7,7 @@ import { initDialogs } from "./app/dialogs";
 import { initDrafts } from "./app/drafts";
 import { initFilterForms } from "./app/filters";
 import { initHtmx } from "./app/htmx";
+import { initImports } from "./app/imports";
 import { initKeyboardShortcuts } from "./app/keyboard";
 import { initMenus } from "./app/menus";
 import { initPasskeys } from "./app/passkeys";
@@ -19,6 +20,7 @@ import { initToasts } from "./app/toasts";
 import { initTypedConfirmations } from "./app/typed-confirmation";
 
 initHtmx();
+initImports();
 storeTimeZone();
 initRelativeTimes();
 initCopyButtons();

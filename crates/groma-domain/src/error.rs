@@ -62,6 +62,12 @@ pub enum DomainError {
     /// The session or token ended, or its owner is no longer a member.
     #[error("Unknown or revoked token")]
     AccessEnded,
+    /// The import was cancelled, was interrupted or has ended.
+    #[error("the import has ended")]
+    ImportEnded,
+    /// The member has too many imports that have not ended.
+    #[error("too many imports have not ended; start or cancel one of them first")]
+    TooManyImports,
     /// The account cannot log in.
     #[error("This account is disabled")]
     AccountDisabled,
@@ -216,6 +222,9 @@ macro_rules! violations {
             /// A rule of another crate, with its English message.
             #[error("{0}")]
             Other(String),
+            /// A rule about geometries, features or files, with a message that can be translated.
+            #[error("{0}")]
+            Message(groma_geo::Message),
         }
 
         impl Violation {
@@ -224,7 +233,7 @@ macro_rules! violations {
             pub fn code(&self) -> &'static str {
                 match self {
                     $(Self::$name { .. } => $code,)*
-                    Self::Other(_) => "other",
+                    Self::Other(_) | Self::Message(_) => "other",
                 }
             }
 
@@ -236,6 +245,7 @@ macro_rules! violations {
                         vec![$($((stringify!($param), $param.to_string())),*)?]
                     })*
                     Self::Other(message) => vec![("message", message.clone())],
+                    Self::Message(message) => vec![("message", message.to_string())],
                 }
             }
         }
@@ -367,6 +377,12 @@ violations! {
 impl From<&str> for Violation {
     fn from(message: &str) -> Self {
         Self::Other(message.to_owned())
+    }
+}
+
+impl From<groma_geo::Message> for Violation {
+    fn from(message: groma_geo::Message) -> Self {
+        Self::Message(message)
     }
 }
 

@@ -66,6 +66,8 @@ id! {
     SecurityEntryId
     /// A mail that the program sends.
     MailId
+    /// An import of a file.
+    ImportJobId
     /// A saved view of a list.
     SavedViewId
     /// A layer.

@@ -94,7 +94,7 @@ impl LayerCrs {
 
     /// Parses the name of a supported system. An empty name is CRS84.
     pub fn parse(name: &str) -> Result<Self, DomainError> {
-        let invalid = |error: CrsError| DomainError::invalid("crs", error.to_string());
+        let invalid = |error: CrsError| DomainError::invalid("crs", error.message());
         match name.trim() {
             "" => Ok(Self::CRS84),
             name => Ok(Crs::parse(name).map_err(invalid)?.into()),

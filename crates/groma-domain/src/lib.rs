@@ -39,9 +39,9 @@ pub use email::Email;
 pub use error::{DomainError, FieldError, FieldErrors, PropertyError, Violation};
 pub use event::Event;
 pub use id::{
-    BaseMapId, DeliveryId, EndpointId, GeometryId, InvitationId, LayerId, MailId, PasskeyId,
-    PersonId, RecordId, SavedViewId, SecurityEntryId, SessionId, StatusId, TokenId, UserId,
-    WorkspaceId,
+    BaseMapId, DeliveryId, EndpointId, GeometryId, ImportJobId, InvitationId, LayerId, MailId,
+    PasskeyId, PersonId, RecordId, SavedViewId, SecurityEntryId, SessionId, StatusId, TokenId,
+    UserId, WorkspaceId,
 };
 pub use kind::Kind;
 pub use layer::Layer;

@@ -2,12 +2,13 @@
 //! never becomes a path.
 
 use crate::{FileError, error::Result};
+use groma_geo::{Message, message};
 use std::{
     fs::File,
     io::{self, BufReader, Read, Seek, Write},
     path::Path,
 };
-use zip::ZipArchive;
+use zip::{ZipArchive, read::Config, unstable::read::ZipIterable};
 
 /// The most entries of an archive.
 const MAX_ENTRIES: usize = 10_000;
@@ -29,13 +30,17 @@ impl Archive {
 
     pub(crate) fn new(file: File) -> Result<Self> {
         let budget = FREE_BYTES + MAX_RATIO.saturating_mul(file.metadata()?.len());
-        let zip = ZipArchive::new(BufReader::new(file)).map_err(invalid)?;
-        if zip.len() > MAX_ENTRIES {
-            return Err(FileError::invalid(format!(
-                "the archive has more than {MAX_ENTRIES} files"
+        let mut file = BufReader::new(file);
+        // `ZipArchive` takes memory for as many entries as an archive announces, and cannot be asked for their
+        // number before.
+        let entries = ZipIterable::try_new(&mut file, Config::default()).map_err(invalid)?;
+        if entries.len() > MAX_ENTRIES {
+            return Err(FileError::invalid(message!(
+                "the archive has more than {limit} files",
+                limit = MAX_ENTRIES
             )));
         }
-        Ok(Self { zip, budget })
+        Ok(Self { zip: ZipArchive::new(file).map_err(invalid)?, budget })
     }
 
     /// Whether a file begins as an archive does.
@@ -51,9 +56,9 @@ impl Archive {
         for index in 0..self.zip.len() {
             let entry = self.zip.by_index_raw(index).map_err(invalid)?;
             if entry.enclosed_name().is_none() {
-                return Err(FileError::invalid(
-                    "the archive contains a path that leads outside of it",
-                ));
+                return Err(FileError::invalid(message!(
+                    "the archive contains a path that leads outside of it"
+                )));
             }
             if entry.is_file() {
                 names.push(entry.name().map_err(invalid)?.into_owned());
@@ -67,11 +72,11 @@ impl Archive {
         let entry = self.zip.by_name(name).map_err(invalid)?;
         let mut file = tempfile::tempfile()?;
         let copied = io::copy(&mut entry.take(self.budget + 1), &mut file);
-        let length = copied.map_err(|error| FileError::invalid(format!("the archive: {error}")))?;
+        let length = copied.map_err(|error| {
+            FileError::invalid(message!("the archive: {error}", error = Message::from(&error)))
+        })?;
         if length > self.budget {
-            return Err(FileError::invalid(format!(
-                "the archive unpacks to more than {MAX_RATIO} times its size"
-            )));
+            return Err(FileError::invalid(too_large()));
         }
         self.budget -= length;
         file.flush()?;
@@ -81,22 +86,37 @@ impl Archive {
 }
 
 impl Archive {
-    /// Unpacks a file to nowhere, to learn whether it has at most `max_bytes`.
-    pub(crate) fn measure(&mut self, name: &str, max_bytes: u64) -> Result<()> {
+    /// Passes a file on to `read` while it is unpacked.
+    pub(crate) fn read(
+        &mut self,
+        name: &str,
+        read: impl FnOnce(&mut dyn Read) -> Result<()>,
+    ) -> Result<()> {
         let entry = self.zip.by_name(name).map_err(invalid)?;
-        let limit = self.budget.min(max_bytes);
-        let copied = io::copy(&mut entry.take(limit.saturating_add(1)), &mut io::sink());
-        let length = copied.map_err(|error| FileError::invalid(format!("the archive: {error}")))?;
-        if length > limit {
-            return Err(FileError::invalid(format!(
-                "`{name}` in the archive unpacks to too many bytes"
-            )));
-        }
-        self.budget -= length;
-        Ok(())
+        read(&mut Budgeted { entry, budget: &mut self.budget })
     }
 }
 
+/// Fails once an archive has unpacked to too many bytes.
+struct Budgeted<'a, R> {
+    entry: R,
+    budget: &'a mut u64,
+}
+
+impl<R: Read> Read for Budgeted<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let length = self.entry.read(buffer)?;
+        let left = self.budget.checked_sub(length as u64);
+        let left = left.ok_or_else(|| io::Error::other(too_large()))?;
+        *self.budget = left;
+        Ok(length)
+    }
+}
+
+fn too_large() -> Message {
+    message!("the archive unpacks to more than {limit} times its size", limit = MAX_RATIO)
+}
+
 fn invalid(error: impl std::fmt::Display) -> FileError {
-    FileError::invalid(format!("the archive cannot be read: {error}"))
+    FileError::invalid(message!("the archive cannot be read: {error}", error = error.to_string()))
 }

@@ -1,5 +1,6 @@
 //! The formats of layers, and which one a file has.
 
+use groma_geo::{Message, message};
 use std::path::Path;
 
 /// The format of a file of features.
@@ -104,21 +105,24 @@ impl LayerFormat {
 }
 
 /// What to do about a file in an unknown format.
-pub(crate) fn conversion_hint(path: &Path) -> String {
-    format!(
-        "supported are {}; convert the file with `ogr2ogr -f GPKG out.gpkg {}`",
-        LayerFormat::names(false),
-        path.display()
+pub(crate) fn conversion_hint(path: &Path) -> Message {
+    message!(
+        "supported are {names}; convert the file with `ogr2ogr -f GPKG out.gpkg {file}`",
+        names = LayerFormat::names(false),
+        file = path.display().to_string()
     )
 }
 
 impl LayerFormat {
     /// The message for a file whose format is unknown.
     #[must_use]
-    pub fn unknown(path: &Path, to_write: bool) -> String {
+    pub fn unknown(path: &Path, to_write: bool) -> Message {
         match to_write || path.as_os_str() == "-" {
-            true => format!("unknown format; set --format to one of {}", Self::names(to_write)),
-            false => format!("unknown format; {}", conversion_hint(path)),
+            true => message!(
+                "unknown format; set --format to one of {names}",
+                names = Self::names(to_write)
+            ),
+            false => message!("unknown format; {hint}", hint = conversion_hint(path)),
         }
     }
 }

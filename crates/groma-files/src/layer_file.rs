@@ -2,14 +2,15 @@
 //! as those of a GeoJSON document do.
 
 use crate::{
-    FileError, LayerFormat, SourceCrs, SourceLayer,
+    FileError, GeometryColumns, LayerFormat, SourceCrs, SourceLayer,
     error::Result,
     formats,
     source::{ID_COLUMN, ID_PROPERTY, Source, SourceFeature},
     value,
 };
+use groma_geo::message;
 use groma_geo::{
-    Crs, Notice,
+    Bbox, Crs, Notice,
     geojson::{self, DocumentError, Feature, FeatureBuilder, Options, ReadError},
 };
 use rustc_hash::FxHashSet;
@@ -27,8 +28,12 @@ pub struct OpenOptions {
     pub crs: Option<Crs>,
     /// The name of the layer in the file; needed if it has several.
     pub layer: Option<String>,
+    /// The columns of a CSV file that have the geometry; `None` for those that are recognized.
+    pub geometry: Option<GeometryColumns>,
     /// The field whose value identifies a feature.
     pub id_field: Option<String>,
+    /// The property of each field that becomes one of another name; `None` leaves the field out.
+    pub fields: Vec<(String, Option<String>)>,
     /// Reading stops after this many errors.
     pub max_errors: usize,
 }
@@ -53,12 +58,45 @@ enum Content {
 }
 
 impl LayerFile {
+    /// The columns of a CSV file; none for other formats.
+    pub fn columns(path: &Path, format: LayerFormat) -> Result<Vec<String>> {
+        match format {
+            LayerFormat::Csv => formats::csv::columns(path),
+            _ => Ok(Vec::new()),
+        }
+    }
+
     /// The layers of a file, without choosing one.
-    pub fn list_layers(path: &Path, format: LayerFormat) -> Result<Vec<SourceLayer>> {
+    pub fn list_layers(
+        path: &Path,
+        format: LayerFormat,
+        geometry: Option<&GeometryColumns>,
+    ) -> Result<Vec<SourceLayer>> {
         match format {
             LayerFormat::GeoJson | LayerFormat::GeoJsonSeq => Ok(Vec::new()),
-            _ => Ok(formats::open(path, format)?.layers().to_vec()),
+            _ => Ok(formats::open(path, format, geometry)?.layers().to_vec()),
         }
+    }
+
+    /// Where the features of a layer of a file are, in the coordinates of the file. Reading ends when `is_cancelled`
+    /// says so.
+    pub fn extent(
+        path: &Path,
+        format: LayerFormat,
+        layer: &str,
+        geometry: Option<&GeometryColumns>,
+        is_cancelled: impl Fn() -> bool,
+    ) -> Result<Option<Bbox>> {
+        let source = formats::open(path, format, geometry)?;
+        let layer = choose_layer(source.layers(), Some(layer))?;
+        let mut extent: Option<Bbox> = None;
+        source.read(layer, &mut |_, row| {
+            if let Some(bbox) = row.ok().and_then(|row| row.geometry).and_then(|one| one.bbox()) {
+                extent = Some(extent.map_or(bbox, |all| all.union(bbox)));
+            }
+            !is_cancelled()
+        })?;
+        Ok(extent)
     }
 
     /// Opens a file.
@@ -66,13 +104,16 @@ impl LayerFile {
         let content = match format {
             LayerFormat::GeoJson | LayerFormat::GeoJsonSeq => {
                 if options.layer.is_some() {
-                    return Err(FileError::invalid("a GeoJSON file has only one layer"));
+                    return Err(FileError::invalid(message!("a GeoJSON file has only one layer")));
+                }
+                if options.geometry.is_some() {
+                    return Err(formats::no_columns());
                 }
                 File::open(path)?;
                 Content::GeoJson { path: path.to_owned() }
             }
             _ => {
-                let source = formats::open(path, format)?;
+                let source = formats::open(path, format, options.geometry.as_ref())?;
                 let layer = choose_layer(source.layers(), options.layer.as_deref())?;
                 let found = &source.layers()[layer];
                 check_id_field(found, options.id_field.as_deref())?;
@@ -98,6 +139,15 @@ impl LayerFile {
         match &self.content {
             Content::GeoJson { .. } => None,
             Content::Source { source, layer, .. } => source.layers().get(*layer),
+        }
+    }
+
+    /// The size of the file in bytes, if it is one file.
+    #[must_use]
+    pub fn size(&self) -> Option<u64> {
+        match &self.content {
+            Content::GeoJson { path } => path.metadata().ok().map(|metadata| metadata.len()),
+            Content::Source { .. } => None,
         }
     }
 
@@ -139,34 +189,41 @@ impl LayerFile {
         mut on_feature: impl FnMut(Feature) -> std::result::Result<(), E>,
     ) -> std::result::Result<u64, ReadError<E>> {
         let crs = self.options.crs.clone().unwrap_or(Crs::WGS84);
-        let options = Options { crs, max_errors: self.options.max_errors, ..Options::default() };
+        let max_errors = self.options.max_errors;
+        let options = Options { crs, max_errors, ..Options::default() };
         let (mut ids, mut repeated) = (FxHashSet::default(), Vec::new());
+        // Fails with `None` if too many features repeat an id.
         let pass_on = |mut feature: Feature| {
             if let Some(field) = &self.options.id_field {
                 feature.external_id = feature.properties.get(field).and_then(value::text);
                 if let Some(id) = &feature.external_id
                     && !ids.insert(id.clone())
                 {
-                    let message =
-                        format!("`{id:.100}` is already the {field} of an earlier feature");
+                    let message = message!(
+                        "`{id}` is already the {field} of an earlier feature",
+                        id = format!("{id:.100}"),
+                        field = field.as_str()
+                    );
                     repeated.push(DocumentError::at(feature.line, message));
-                    return Ok(());
+                    return if repeated.len() < max_errors { Ok(()) } else { Err(None) };
                 }
             }
-            on_feature(feature)
+            rename(&mut feature.properties, &self.options.fields);
+            on_feature(feature).map_err(Some)
         };
         let result = match self.format {
             LayerFormat::GeoJson => geojson::read(input, &options, pass_on),
             _ => geojson::read_sequence(input, &options, pass_on),
         };
         match result {
-            _ if repeated.is_empty() => result,
-            Ok(_) => Err(ReadError::Invalid(repeated)),
+            Ok(count) if repeated.is_empty() => Ok(count),
+            Ok(_) | Err(ReadError::Stopped(None)) => Err(ReadError::Invalid(repeated)),
             Err(ReadError::Invalid(mut errors)) => {
                 errors.extend(repeated);
                 Err(ReadError::Invalid(errors))
             }
-            stopped => stopped,
+            Err(ReadError::Input(error)) => Err(ReadError::Input(error)),
+            Err(ReadError::Stopped(Some(error))) => Err(ReadError::Stopped(error)),
         }
     }
 
@@ -179,11 +236,10 @@ impl LayerFile {
     ) -> std::result::Result<u64, ReadError<E>> {
         let mut builder = FeatureBuilder::new(crs.clone());
         let (mut count, mut errors, mut stopped) = (0, Vec::new(), None);
-        let (id_field, key) =
-            (self.options.id_field.as_deref(), source.layers()[layer].key.as_deref());
+        let key = source.layers()[layer].key.as_deref();
         let result = source.read(layer, &mut |number, row| {
             let built = match row {
-                Ok(row) => build(&mut builder, number, row, id_field, key),
+                Ok(row) => self.build(&mut builder, number, row, key),
                 Err(message) => Err(DocumentError::at(number, message)),
             };
             match built {
@@ -204,7 +260,7 @@ impl LayerFile {
                 Err(ReadError::Input(error))
             }
             (None, Err(error)) => {
-                let fatal = DocumentError::at(count + errors.len() as u64 + 1, error.to_string());
+                let fatal = DocumentError::at(count + errors.len() as u64 + 1, error.message());
                 errors.push(DocumentError { is_fatal: true, ..fatal });
                 Err(ReadError::Invalid(errors))
             }
@@ -212,26 +268,42 @@ impl LayerFile {
             (None, Ok(())) => Err(ReadError::Invalid(errors)),
         }
     }
+
+    fn build(
+        &self,
+        builder: &mut FeatureBuilder,
+        number: u64,
+        row: SourceFeature,
+        key: Option<&str>,
+    ) -> std::result::Result<Feature, DocumentError> {
+        let SourceFeature { key: key_value, geometry, mut properties, has_measures, has_binary } =
+            row;
+        let id = take_id(&mut properties, self.options.id_field.as_deref(), key, key_value);
+        rename(&mut properties, &self.options.fields);
+        let mut feature = builder.build(number, id, geometry, properties)?;
+        let mut notice = |message| feature.notices.push(Notice { pointer: String::new(), message });
+        if has_measures {
+            notice(message!("M values were dropped"));
+        }
+        if has_binary {
+            notice(message!("binary values were dropped"));
+        }
+        Ok(feature)
+    }
 }
 
-fn build(
-    builder: &mut FeatureBuilder,
-    number: u64,
-    row: SourceFeature,
-    id_field: Option<&str>,
-    key: Option<&str>,
-) -> std::result::Result<Feature, DocumentError> {
-    let SourceFeature { key: key_value, geometry, mut properties, has_measures, has_binary } = row;
-    let id = take_id(&mut properties, id_field, key, key_value);
-    let mut feature = builder.build(number, id, geometry, properties)?;
-    for (is_dropped, message) in
-        [(has_measures, "M values were dropped"), (has_binary, "binary values were dropped")]
-    {
-        if is_dropped {
-            feature.notices.push(Notice { pointer: String::new(), message: message.to_owned() });
-        }
+/// Gives properties other names, and drops those without one. The order stays.
+fn rename(properties: &mut Map<String, Value>, names: &[(String, Option<String>)]) {
+    if names.is_empty() {
+        return;
     }
-    Ok(feature)
+    let named = std::mem::take(properties).into_iter().filter_map(|(name, value)| {
+        match names.iter().find(|(other, _)| *other == name) {
+            Some((_, new_name)) => Some((new_name.clone()?, value)),
+            None => Some((name, value)),
+        }
+    });
+    *properties = named.collect();
 }
 
 fn take_id(
@@ -255,14 +327,18 @@ fn take_id(
 fn choose_layer(layers: &[SourceLayer], name: Option<&str>) -> Result<usize> {
     let names = || layers.iter().map(|layer| layer.name.as_str()).collect::<Vec<_>>().join(", ");
     match (name, layers) {
-        (_, []) => Err(FileError::invalid("the file contains no layer")),
+        (_, []) => Err(FileError::invalid(message!("the file contains no layer"))),
         (None, [_]) => Ok(0),
-        (None, _) => Err(FileError::invalid(format!(
-            "the file contains several layers; choose one with --source-layer: {}",
-            names()
+        (None, _) => Err(FileError::invalid(message!(
+            "the file contains several layers; choose one with --source-layer: {names}",
+            names = names()
         ))),
         (Some(name), _) => layers.iter().position(|layer| layer.name == name).ok_or_else(|| {
-            FileError::invalid(format!("layer `{name}` is not in the file; it has {}", names()))
+            FileError::invalid(message!(
+                "layer `{name}` is not in the file; it has {names}",
+                name = name,
+                names = names()
+            ))
         }),
     }
 }
@@ -275,21 +351,21 @@ fn check_id_field(layer: &SourceLayer, field: Option<&str>) -> Result<()> {
         return Ok(());
     }
     let names: Vec<_> = layer.fields.iter().map(|one| one.name.as_str()).collect();
-    Err(FileError::invalid(format!(
-        "there is no field `{field}`; the fields are {}",
-        names.join(", ")
+    Err(FileError::invalid(message!(
+        "there is no field `{field}`; the fields are {names}",
+        field = field,
+        names = names.join(", ")
     )))
 }
 
 fn declared_crs(layer: &SourceLayer) -> Result<Crs> {
-    let hint = "name the reference system with --crs, for example --crs EPSG:2154";
-    match &layer.crs {
-        SourceCrs::Known(crs) => Ok(crs.clone()),
-        SourceCrs::Missing => {
-            Err(FileError::invalid(format!("the file does not name its reference system; {hint}")))
-        }
-        SourceCrs::Unsupported(reason) => Err(FileError::invalid(format!("{reason}; {hint}"))),
-    }
+    let problem = match &layer.crs {
+        SourceCrs::Known(crs) => return Ok(crs.clone()),
+        SourceCrs::Missing => message!("the file does not name its reference system"),
+        SourceCrs::Unsupported(reason) => reason.clone(),
+    };
+    let hint = message!("name the reference system with --crs, for example --crs EPSG:2154");
+    Err(FileError::invalid(message!("{problem}; {hint}", problem = problem, hint = hint)))
 }
 
 struct Counted<'a> {

@@ -6,8 +6,10 @@
 
 mod archive;
 pub mod csv_cell;
+pub mod csv_rows;
 mod error;
 mod format;
+mod format_limits;
 mod formats;
 mod geopackage_writer;
 mod layer_file;
@@ -21,8 +23,9 @@ mod tests;
 mod value;
 pub mod xlsx;
 
-pub use error::FileError;
+pub use error::{FileError, FormatLimit};
 pub use format::LayerFormat;
+pub use formats::csv::GeometryColumns;
 pub use geopackage_writer::{GeoPackageWriter, TableColumn, TableColumnType};
 pub use layer_file::{LayerFile, OpenOptions};
 pub use layer_writer::{LayerWriter, OutputFeature};

@@ -1,7 +1,7 @@
 //! What the writers of formats get: a layer, and its features in a temporary file.
 
 use crate::{FileError, error::Result, schema::Schema};
-use groma_geo::{Crs, Geometry, wkb};
+use groma_geo::{Crs, Geometry, Message, wkb};
 use serde_json::{Map, Value};
 use std::{
     fs::File,
@@ -31,7 +31,8 @@ pub(crate) struct Spool(BufReader<File>);
 
 /// Properties from JSON.
 pub(crate) fn parse(properties: &str) -> Result<Map<String, Value>> {
-    serde_json::from_str(properties).map_err(|error| FileError::invalid(error.to_string()))
+    serde_json::from_str(properties)
+        .map_err(|error| FileError::invalid(Message::untranslated(error)))
 }
 
 impl Spool {
@@ -68,7 +69,7 @@ impl Spool {
             let geometry = match self.part()? {
                 bytes if bytes.is_empty() => None,
                 bytes => Some(
-                    wkb::from_wkb(&bytes).map_err(|error| FileError::invalid(error.to_string()))?,
+                    wkb::from_wkb(&bytes).map_err(|error| FileError::invalid(error.message()))?,
                 ),
             };
             let properties = parse(&String::from_utf8_lossy(&self.part()?))?;

@@ -4,7 +4,7 @@
 //! `scripts/prj-table` generates: projection, parameters, ellipsoid, datum and unit must be the same.
 
 use crate::SourceCrs;
-use groma_geo::Crs;
+use groma_geo::{Crs, message};
 use std::sync::LazyLock;
 
 /// The longest text that is parsed.
@@ -37,7 +37,7 @@ pub(crate) fn read(text: &str) -> SourceCrs {
     }
     let parsed = if text.len() > MAX_BYTES { None } else { Parser::parse(text) };
     let Some(mut root) = parsed else {
-        return SourceCrs::Unsupported("the file's reference system is not valid WKT".to_owned());
+        return SourceCrs::Unsupported(message!("the file's reference system is not valid WKT"));
     };
     // Heights are not transformed.
     if matches!(root.keyword.as_str(), "COMPD_CS" | "COMPOUNDCRS") {
@@ -51,7 +51,10 @@ pub(crate) fn read(text: &str) -> SourceCrs {
         Some(code) => by_code(&code.to_string()),
         None => {
             let name: String = root.name().chars().filter(|c| !c.is_control()).take(100).collect();
-            SourceCrs::Unsupported(format!("the file's reference system `{name}` is not known"))
+            SourceCrs::Unsupported(message!(
+                "the file's reference system `{name}` is not known",
+                name = name
+            ))
         }
     }
 }
@@ -60,7 +63,7 @@ pub(crate) fn read(text: &str) -> SourceCrs {
 pub(crate) fn by_code(code: &str) -> SourceCrs {
     match Crs::parse(&format!("EPSG:{code}")) {
         Ok(crs) => SourceCrs::Known(crs),
-        Err(error) => SourceCrs::Unsupported(error.to_string()),
+        Err(error) => SourceCrs::Unsupported(error.message()),
     }
 }
 
@@ -117,11 +120,13 @@ impl Table {
 
     /// The code of the system with this description: the one of the same name, or else the first.
     fn find(&self, wanted: &Description) -> Option<u32> {
-        let bases: Vec<bool> = self
-            .bases
-            .iter()
-            .map(|(_, base)| base.as_ref().is_some_and(|base| wanted.has_base(base)))
-            .collect();
+        let geographic = |row: &&Row| row.projected.is_none() && Some(row.code) == wanted.base_code;
+        let base_of_code = self.rows.iter().find(geographic).map(|row| row.base);
+        let is_base = |(index, (_, base)): (usize, &(_, Option<Description>))| match base_of_code {
+            Some(base) => index == base,
+            None => base.as_ref().is_some_and(|base| wanted.has_base(base)),
+        };
+        let bases: Vec<bool> = self.bases.iter().enumerate().map(is_base).collect();
         let matches = |row: &&Row| bases.get(row.base).is_some_and(|is| *is) && wanted.has_row(row);
         let mut found = self.rows.iter().filter(matches).peekable();
         let first = found.peek().map(|row| row.code);
@@ -142,6 +147,8 @@ struct Description {
     ellipsoid: [f64; 2],
     prime_meridian: f64,
     angular_unit: f64,
+    /// The EPSG code of the geographic system, if the text names it.
+    base_code: Option<u32>,
     projection: Option<Projection>,
 }
 
@@ -164,7 +171,7 @@ impl Description {
                     .filter(|child| child.keyword == "PARAMETER")
                     .filter_map(|child| Some((folded(child.name()), *child.numbers().first()?)))
                     .collect();
-                parameters.sort_by(|a, b| a.0.cmp(&b.0));
+                sort(&mut parameters);
                 let unit = *root.child("UNIT")?.numbers().first()?;
                 Some((projection_name(root.child("PROJECTION")?.name()), parameters, unit))
             }
@@ -176,6 +183,7 @@ impl Description {
             ellipsoid: [axis, flattening],
             prime_meridian: *base.child("PRIMEM")?.numbers().first()?,
             angular_unit: *base.child("UNIT")?.numbers().first()?,
+            base_code: base.epsg_code().and_then(|code| code.parse().ok()),
             projection,
         })
     }
@@ -197,12 +205,25 @@ impl Description {
         let mut expected: Vec<(String, f64)> = pairs(row.parameters)
             .filter_map(|(name, value)| Some((folded(name), value.parse().ok()?)))
             .collect();
-        expected.sort_by(|a, b| a.0.cmp(&b.0));
+        sort(&mut expected);
         let factor = row.unit.split_once('=').and_then(|(_, factor)| factor.parse().ok());
         projection_name(row.projection) == *projection
             && factor.is_some_and(|factor: f64| is_close(factor, *unit))
             && expected.len() == parameters.len()
             && expected.iter().zip(parameters).all(|(a, b)| a.0 == b.0 && is_close(a.1, b.1))
+    }
+}
+
+/// Brings parameters into an order. The two standard parallels of a projection mean the same in either order.
+fn sort(parameters: &mut [(String, f64)]) {
+    parameters.sort_by(|a, b| a.0.cmp(&b.0));
+    let first = parameters.iter().position(|(name, _)| name == "standardparallel1");
+    if let Some(first) = first
+        && let Some([(_, one), (name, two)]) = parameters.get_mut(first..first + 2)
+        && name == "standardparallel2"
+        && *one < *two
+    {
+        std::mem::swap(one, two);
     }
 }
 
@@ -374,6 +395,16 @@ mod tests {
             PARAMETER[\"Latitude_Of_Origin\",46.5],UNIT[\"Meter\",1.0]]";
         let expected = SourceCrs::Known(Crs::parse("EPSG:2154").unwrap());
         assert_eq!(read(lambert), expected);
+        let swapped =
+            lambert.replace("_1\",49.0]", "_1\",44.0]").replace("_2\",44.0]", "_2\",49.0]");
+        assert_ne!(swapped, lambert);
+        assert_eq!(read(&swapped), expected);
+        // GDAL names the geographic system by its code, and its datum as EPSG does.
+        let by_code = swapped.replace("D_RGF_1993", "Reseau_Geodesique_Francais_1993_v1").replace(
+            "UNIT[\"Degree\",0.0174532925199433]]",
+            "UNIT[\"degree\",0.0174532925199433],AUTHORITY[\"EPSG\",\"4171\"]]",
+        );
+        assert_eq!(read(&by_code), expected);
         assert_eq!(read("PROJCS[\"x\",AUTHORITY[\"EPSG\",\"2154\"]]"), expected);
         assert_eq!(read("PROJCRS[\"x\",ID[\"EPSG\",2154]]"), expected);
     }

@@ -1,13 +1,10 @@
 //! The columns that the features of a layer need in formats in which all features have the same fields.
 
-use crate::{FileError, error::Result};
+use crate::{FormatLimit, error::Result, format_limits::MAX_COLUMNS};
 use groma_geo::{Bbox, Geometry};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
-
-/// The most columns. SQLite has a limit of 2,000.
-const MAX_COLUMNS: usize = 1_900;
 
 /// The type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,9 +80,7 @@ impl Schema {
 
     fn add_column(&mut self, name: &str) -> Result<usize> {
         if self.columns.len() == MAX_COLUMNS {
-            return Err(FileError::invalid(format!(
-                "the layer has more than {MAX_COLUMNS} different properties; export it as GeoJSON"
-            )));
+            return Err(FormatLimit::Columns.into());
         }
         self.columns.push(Column { property: name.to_owned(), kind: None, width: 0 });
         self.numbers.insert(name.to_owned(), self.columns.len() - 1);

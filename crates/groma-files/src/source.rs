@@ -1,8 +1,17 @@
 //! What a reader of a format provides: layers, and rows with a geometry in the coordinates of the file.
 
 use crate::error::Result;
-use groma_geo::{Crs, Geometry};
+use groma_geo::{Crs, Geometry, Message, message};
 use serde_json::{Map, Value};
+
+/// The most positions and rings of a feature. Readers that would take memory or time for more reject it themselves.
+pub(crate) const MAX_VERTICES: usize = 1_000_000;
+pub(crate) const MAX_RINGS: usize = 100_000;
+
+/// Why a feature with more positions is rejected.
+pub(crate) fn too_many_vertices() -> Message {
+    message!("exceeds the limit of {limit} positions per feature", limit = MAX_VERTICES)
+}
 
 /// The column in which exported files carry the id of each feature.
 pub(crate) const ID_COLUMN: &str = "groma_id";
@@ -19,7 +28,7 @@ pub enum SourceCrs {
     /// The file names none.
     Missing,
     /// The file names one that is not accepted: the reason.
-    Unsupported(String),
+    Unsupported(Message),
 }
 
 /// The type of a field.
@@ -84,7 +93,7 @@ pub(crate) struct SourceFeature {
 
 /// Receives the number of each feature, from 1, and the feature or why it cannot be read. Returns false to stop.
 pub(crate) type OnFeature<'a> =
-    dyn FnMut(u64, std::result::Result<SourceFeature, String>) -> bool + 'a;
+    dyn FnMut(u64, std::result::Result<SourceFeature, Message>) -> bool + 'a;
 
 /// An open file.
 pub(crate) trait Source: Send + Sync {

@@ -1,5 +1,9 @@
 //! Files that are broken or hostile: each is rejected with a message, and memory does not follow what it claims.
 
+mod limits;
+mod truncated;
+mod workbooks;
+
 use crate::{FileError, LayerFile, LayerFormat, OpenOptions};
 use groma_geo::{
     Crs,
@@ -12,7 +16,8 @@ use std::{
     path::{Path, PathBuf},
 };
 use tempfile::TempDir;
-use zip::{ZipWriter, write::SimpleFileOptions};
+use workbooks::rows;
+use zip::{CompressionMethod, ZipWriter, write::SimpleFileOptions};
 
 fn write(directory: &TempDir, name: &str, contents: impl AsRef<[u8]>) -> PathBuf {
     let path = directory.path().join(name);
@@ -24,7 +29,8 @@ fn archive(directory: &TempDir, name: &str, entries: &[(&str, &[u8])]) -> PathBu
     let path = directory.path().join(name);
     let mut zip = ZipWriter::new(File::create(&path).unwrap());
     for (entry, contents) in entries {
-        zip.start_file(*entry, SimpleFileOptions::default()).unwrap();
+        let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
+        zip.start_file(*entry, options).unwrap();
         zip.write_all(contents).unwrap();
     }
     zip.finish().unwrap();
@@ -34,7 +40,18 @@ fn archive(directory: &TempDir, name: &str, entries: &[(&str, &[u8])]) -> PathBu
 fn open(path: &Path) -> Result<LayerFile, FileError> {
     let format = LayerFormat::of_path(path).unwrap();
     let crs = Some(Crs::WGS84);
-    LayerFile::open(path, format, OpenOptions { crs, layer: None, id_field: None, max_errors: 20 })
+    LayerFile::open(
+        path,
+        format,
+        OpenOptions {
+            crs,
+            layer: None,
+            geometry: None,
+            id_field: None,
+            fields: Vec::new(),
+            max_errors: 20,
+        },
+    )
 }
 
 /// The features of a file, or the first message about what is wrong.
@@ -50,7 +67,7 @@ fn read(path: &Path) -> Result<Vec<Feature>, String> {
     );
     match result {
         Ok(_) => Ok(features),
-        Err(ReadError::Invalid(errors)) => Err(errors[0].message.clone()),
+        Err(ReadError::Invalid(errors)) => Err(errors[0].message.to_string()),
         Err(error) => Err(error.to_string()),
     }
 }
@@ -227,6 +244,8 @@ fn csv_is_bounded() {
         &write(&directory, "a.csv", format!("lon,lat{columns}\n")),
         "more than 1000 cells",
     );
+    let names = format!("lon,lat,{}\n", "x".repeat(2 << 20));
+    assert_rejected(&write(&directory, "a.csv", names), "columns have more than 1 MiB");
     let quoted = format!("lon,lat\n1,\"{}", "x".repeat(70 << 20));
     assert_rejected(&write(&directory, "a.csv", quoted), "a row has more than 64 MiB");
     let mixed = b"lon,lat,name\n1,2,caf\xc3\xa9\n1,2,caf\xe9\n";
@@ -261,6 +280,20 @@ fn xml_has_no_entities_and_no_endless_elements() {
     let long = format!("<kml><Placemark><name>{}", "x".repeat(70 << 20));
     assert_rejected(&file(&long), "an element has more than 64 MiB");
     assert_rejected(&write(&directory, "a.gpx", "<kml/>"), "the file is not GPX");
+}
+
+#[test]
+fn all_documents_of_a_kmz_are_read() {
+    let directory = TempDir::new().unwrap();
+    let point = "<kml><Placemark><Point><coordinates>1,2</coordinates></Point></Placemark></kml>";
+    let main =
+        "<kml><Document><NetworkLink><href>layers/lots.kml</href></NetworkLink></Document></kml>";
+    let entries: [(&str, &[u8]); 3] = [
+        ("layers/lots.kml", point.as_bytes()),
+        ("doc.kml", main.as_bytes()),
+        ("images/a.png", b"x"),
+    ];
+    assert_eq!(read(&archive(&directory, "a.kmz", &entries)).unwrap().len(), 1);
 }
 
 #[test]
@@ -312,21 +345,13 @@ fn flatgeobuf_with_wrong_sizes_is_rejected() {
 fn workbook_is_bounded_and_errors_are_reported() {
     let directory = TempDir::new().unwrap();
     let path = write(&directory, "a.xlsx", "hello");
-    let rows = |path: &Path| {
-        let mut rows = Vec::new();
-        let result = crate::xlsx::read(&File::open(path).unwrap(), |number, row| {
-            rows.push((number, row));
-            true
-        });
-        result.map(|()| rows).map_err(|error| error.to_string())
-    };
     assert!(rows(&path).unwrap_err().contains("cannot be read"));
     let path = directory.path().join("bomb.xlsx");
     let mut zip = ZipWriter::new(File::create(&path).unwrap());
     zip.start_file("xl/sharedStrings.xml", SimpleFileOptions::default()).unwrap();
     std::io::copy(&mut std::io::repeat(b' ').take(64 << 20), &mut zip).unwrap();
     zip.finish().unwrap();
-    assert!(rows(&path).unwrap_err().contains("unpacks to too many bytes"));
+    assert!(rows(&path).unwrap_err().contains("too many bytes"));
     let mut writer = crate::xlsx::SheetWriter::new("folders", &["name", "n", "date"]).unwrap();
     let date = serde_json::json!("2026-01-31");
     writer.write(&["=1+1".into(), serde_json::json!(-1.25), date]).unwrap();

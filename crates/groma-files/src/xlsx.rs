@@ -1,8 +1,16 @@
 //! Excel workbooks (XLSX) as tables: the first row has the names of the columns. Formulas count by the result that
 //! the file keeps; links to other files are never followed.
 
-use crate::{FileError, archive::Archive, error::Result};
-use calamine::{Data, DataRef, Reader, Xlsx};
+mod check;
+
+use crate::{
+    FileError, FormatLimit,
+    csv_rows::MAX_COLUMNS,
+    error::Result,
+    format_limits::{MAX_ROWS, MAX_TEXT},
+};
+use calamine::{Data, DataRef, Reader, SheetType, Xlsx};
+use groma_geo::{Message, message};
 use rust_xlsxwriter::{ExcelDateTime, Format, Workbook, Worksheet};
 use serde_json::Value;
 use std::{
@@ -10,25 +18,50 @@ use std::{
     io::{BufReader, Write},
 };
 
-/// The most bytes of the parts that are kept in memory.
-const MAX_PART_BYTES: u64 = 256 << 20;
-const MAX_COLUMNS: usize = 1_000;
-/// The most rows and the longest text that Excel reads.
-const MAX_ROWS: u32 = 1_048_576;
-const MAX_TEXT: usize = 32_767;
+/// The most bytes of a row. Many cells can have the same long text.
+const MAX_ROW_BYTES: usize = 1 << 20;
 
 /// A row: the cells as text, `None` where they are empty; or why it cannot be read.
-pub type SheetRow = std::result::Result<Vec<Option<String>>, String>;
+pub type SheetRow = std::result::Result<Vec<Option<String>>, Message>;
 
-/// Passes on the rows of the first sheet with their numbers, from 1, until `on_row` returns false. Empty rows are
-/// left out.
-pub fn read(file: &File, mut on_row: impl FnMut(u64, SheetRow) -> bool) -> Result<()> {
-    check_size(file.try_clone()?)?;
-    let mut workbook: Xlsx<_> = Xlsx::new(BufReader::new(file.try_clone()?)).map_err(invalid)?;
-    let name = workbook.sheet_names().into_iter().next();
-    let name = name.ok_or_else(|| FileError::invalid("the workbook has no sheet"))?;
-    let mut cells = workbook.worksheet_cells_reader(&name).map_err(invalid)?;
+/// The names of the sheets with cells.
+pub fn sheet_names(file: &File) -> Result<Vec<String>> {
+    open(file).map(|(_, names)| names)
+}
+
+fn open(file: &File) -> Result<(Xlsx<BufReader<File>>, Vec<String>)> {
+    check::check_parts(file.try_clone()?)?;
+    let workbook: Xlsx<_> = Xlsx::new(BufReader::new(file.try_clone()?)).map_err(invalid)?;
+    let sheets = workbook.sheets_metadata().iter();
+    let sheets = sheets.filter(|sheet| sheet.typ == SheetType::WorkSheet);
+    let names = sheets.map(|sheet| sheet.name.clone()).collect();
+    Ok((workbook, names))
+}
+
+/// Passes on the rows of a sheet, by default the first one, with their numbers, from 1, until `on_row` returns
+/// false. Empty rows are left out.
+pub fn read(
+    file: &File,
+    sheet: Option<&str>,
+    mut on_row: impl FnMut(u64, SheetRow) -> bool,
+) -> Result<()> {
+    let (mut workbook, names) = open(file)?;
+    let name = match sheet {
+        None => names
+            .first()
+            .ok_or_else(|| FileError::invalid(message!("the workbook has no sheet")))?,
+        Some(sheet) => names.iter().find(|name| *name == sheet).ok_or_else(|| {
+            let names = names.join(", ");
+            FileError::invalid(message!(
+                "sheet `{sheet}` is not in the workbook; it has {names}",
+                sheet = sheet,
+                names = names
+            ))
+        })?,
+    };
+    let mut cells = workbook.worksheet_cells_reader(name).map_err(invalid)?;
     let mut current: Option<(u32, SheetRow)> = None;
+    let mut row_bytes = 0;
     while let Some(cell) = cells.next_cell().map_err(invalid)? {
         let (row, column) = cell.get_position();
         let column = column as usize;
@@ -37,20 +70,32 @@ pub fn read(file: &File, mut on_row: impl FnMut(u64, SheetRow) -> bool) -> Resul
             continue;
         }
         if column >= MAX_COLUMNS {
-            return Err(FileError::invalid(format!(
-                "row {} has more than {MAX_COLUMNS} cells",
-                row + 1
+            return Err(FileError::invalid(message!(
+                "row {number} has more than {limit} cells",
+                number = row + 1,
+                limit = MAX_COLUMNS
             )));
         }
         match &mut current {
             Some((number, _)) if *number == row => {}
             _ => {
+                row_bytes = 0;
                 if let Some((number, values)) = current.replace((row, Ok(Vec::new())))
                     && !on_row(u64::from(number) + 1, values)
                 {
                     return Ok(());
                 }
             }
+        }
+        if let Ok(Some(text)) = &text {
+            row_bytes += text.len();
+        }
+        if row_bytes > MAX_ROW_BYTES {
+            return Err(FileError::invalid(message!(
+                "row {number} has more than {limit} MiB",
+                number = row + 1,
+                limit = MAX_ROW_BYTES >> 20
+            )));
         }
         if let Some((_, values)) = &mut current {
             set(values, column, text);
@@ -62,7 +107,7 @@ pub fn read(file: &File, mut on_row: impl FnMut(u64, SheetRow) -> bool) -> Resul
     Ok(())
 }
 
-fn set(row: &mut SheetRow, column: usize, text: std::result::Result<Option<String>, String>) {
+fn set(row: &mut SheetRow, column: usize, text: std::result::Result<Option<String>, Message>) {
     match (row.as_mut(), text) {
         (Ok(cells), Ok(text)) => {
             if cells.len() <= column {
@@ -75,25 +120,16 @@ fn set(row: &mut SheetRow, column: usize, text: std::result::Result<Option<Strin
     }
 }
 
-/// Rejects a workbook whose parts would not fit into memory. Sheets are read cell by cell.
-fn check_size(file: File) -> Result<()> {
-    let mut archive = Archive::new(file)?;
-    for name in archive.names()? {
-        let name_folded = name.to_ascii_lowercase();
-        if name_folded.ends_with(".xml") || name_folded.ends_with(".rels") {
-            let is_sheet = name_folded.contains("/worksheets/");
-            archive.measure(&name, if is_sheet { u64::MAX } else { MAX_PART_BYTES })?;
-        }
-    }
-    Ok(())
+fn unreadable(problem: Message) -> FileError {
+    FileError::invalid(message!("the workbook cannot be read: {problem}", problem = problem))
 }
 
 fn invalid(error: impl std::fmt::Display) -> FileError {
-    FileError::invalid(format!("the workbook cannot be read: {error}"))
+    unreadable(Message::untranslated(error))
 }
 
 /// A cell as text, as it would be in a CSV file.
-fn text(cell: &DataRef<'_>) -> std::result::Result<Option<String>, String> {
+fn text(cell: &DataRef<'_>) -> std::result::Result<Option<String>, Message> {
     Ok(Some(match cell {
         DataRef::Empty => return Ok(None),
         DataRef::Int(number) => number.to_string(),
@@ -103,7 +139,10 @@ fn text(cell: &DataRef<'_>) -> std::result::Result<Option<String>, String> {
         DataRef::Bool(value) => value.to_string(),
         DataRef::DateTimeIso(text) | DataRef::DurationIso(text) => text.clone(),
         DataRef::Error(error) => {
-            return Err(format!("a cell contains the error {}", Data::Error(error.clone())));
+            return Err(message!(
+                "a cell contains the error {error}",
+                error = Data::Error(error.clone()).to_string()
+            ));
         }
         DataRef::DateTime(value) if value.is_duration() => value.as_f64().to_string(),
         DataRef::DateTime(value) => {
@@ -144,9 +183,7 @@ impl SheetWriter {
     pub fn write(&mut self, cells: &[Value]) -> Result<()> {
         let Self { workbook, rows, date_format } = self;
         if *rows == MAX_ROWS {
-            return Err(FileError::invalid(format!(
-                "an Excel sheet has at most {MAX_ROWS} rows; export as CSV"
-            )));
+            return Err(FormatLimit::SheetRows.into());
         }
         let sheet = workbook.worksheet_from_index(0).map_err(not_written)?;
         for (column, cell) in (0..).zip(cells) {
@@ -183,10 +220,7 @@ fn write_cell(
         Value::String(text) => match date(text) {
             Some(date) => sheet.write_datetime_with_format(row, column, &date, date_format),
             None if text.chars().count() > MAX_TEXT => {
-                return Err(FileError::invalid(format!(
-                    "row {} has a text of more than {MAX_TEXT} characters, the limit of Excel; export as CSV",
-                    row + 1
-                )));
+                return Err(FormatLimit::SheetText { row: row + 1 }.into());
             }
             None => sheet.write_string(row, column, text),
         },
@@ -214,5 +248,5 @@ fn date(text: &str) -> Option<ExcelDateTime> {
 }
 
 fn not_written(error: impl std::fmt::Display) -> FileError {
-    FileError::invalid(format!("the workbook cannot be written: {error}"))
+    FileError::invalid(Message::untranslated(format!("the workbook cannot be written: {error}")))
 }

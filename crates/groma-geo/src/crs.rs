@@ -15,15 +15,15 @@ mod tests;
 
 pub use ntv2::GridFiles;
 
-use crate::{Geometry, repair::wrap_longitude};
+use crate::{Geometry, Message, MessageValue, message, repair::wrap_longitude};
 use operation::Operation;
 use projection::Projection;
 use rustc_hash::FxHashMap;
 use std::{
+    error::Error,
     fmt,
     sync::{Arc, LazyLock, OnceLock},
 };
-use thiserror::Error;
 
 /// A coordinate reference system. Coordinates are always in the order x, y (east before north,
 /// longitude before latitude), as is usual in GeoJSON, even where the EPSG register says otherwise:
@@ -32,22 +32,46 @@ use thiserror::Error;
 pub struct Crs(Option<Arc<System>>);
 
 /// Why a reference system cannot be used.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CrsError {
     /// Not the name of a reference system.
-    #[error("`{0}` is not a reference system; use an EPSG code, for example EPSG:2154")]
     InvalidName(String),
     /// The EPSG code is unknown, or the transformation would not be correct.
-    #[error("EPSG:{code} is not supported: {reason}")]
     Unsupported {
         /// The EPSG code.
         code: u32,
         /// The name of the system, if the code is known.
         name: Option<&'static str>,
         /// Why it is not supported.
-        reason: String,
+        reason: Message,
     },
 }
+
+impl CrsError {
+    /// Why the system cannot be used.
+    #[must_use]
+    pub fn message(&self) -> Message {
+        match self {
+            Self::InvalidName(name) => message!(
+                "`{name}` is not a reference system; use an EPSG code, for example EPSG:2154",
+                name = name.as_str()
+            ),
+            Self::Unsupported { code, reason, .. } => message!(
+                "EPSG:{code} is not supported: {reason}",
+                code = code.to_string(),
+                reason = reason.clone()
+            ),
+        }
+    }
+}
+
+impl fmt::Display for CrsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.message().fmt(f)
+    }
+}
+
+impl Error for CrsError {}
 
 /// What is known about a reference system.
 #[derive(Clone, Debug, PartialEq)]
@@ -162,6 +186,11 @@ impl Crs {
         }
     }
 
+    /// Every system of the EPSG register that can be used.
+    pub fn all() -> impl Iterator<Item = Self> {
+        table::codes().filter_map(|code| Self::parse(&format!("EPSG:{code}")).ok())
+    }
+
     /// Whether a point in WGS 84 lies in the area of use of this system.
     #[must_use]
     pub fn is_in_area_of_use(&self, longitude: f64, latitude: f64) -> bool {
@@ -256,11 +285,15 @@ impl Crs {
         is_complete.then_some(result)
     }
 
+    /// Whether its coordinates are lengths, not angles.
+    pub(crate) fn is_projected(&self) -> bool {
+        self.0.as_ref().is_some_and(|system| system.projection.is_projected())
+    }
+
     fn rounded_from_wgs84(&self, longitude: f64, latitude: f64) -> Option<(f64, f64)> {
         const STEPS_PER_METRE: f64 = 1e4;
         const STEPS_PER_DEGREE: f64 = 1e9;
-        let is_projected = self.0.as_ref().is_some_and(|system| system.projection.is_projected());
-        let steps = if is_projected { STEPS_PER_METRE } else { STEPS_PER_DEGREE };
+        let steps = if self.is_projected() { STEPS_PER_METRE } else { STEPS_PER_DEGREE };
         let (x, y) = self.from_wgs84(longitude, latitude)?;
         Some(((x * steps).round() / steps, (y * steps).round() / steps))
     }
@@ -268,7 +301,7 @@ impl Crs {
 
 impl System {
     fn by_code(code: u32, grids: &GridFiles) -> Result<Self, CrsError> {
-        let unsupported = |name, reason: String| CrsError::Unsupported { code, name, reason };
+        let unsupported = |name, reason: Message| CrsError::Unsupported { code, name, reason };
         let Some(row) = table::system(code) else {
             return Err(match table::unsupported(code) {
                 Some(row) => unsupported(Some(row.name), reason(row.reason, row.detail)),
@@ -304,9 +337,7 @@ impl System {
             }
         }
         if candidates.is_empty() {
-            let mut files: Vec<_> = operations.iter().map(|one| one.grids.join(" and ")).collect();
-            files.dedup();
-            return Err(unsupported(Some(row.name), reason("grid", &files.join(" or "))));
+            return Err(unsupported(Some(row.name), missing_grids(&operations)));
         }
         let projection = Projection::parse(row.projection)
             .ok_or_else(|| unsupported(Some(row.name), reason("projection", row.projection)))?;
@@ -363,26 +394,45 @@ fn area_size([west, south, east, north]: [f64; 4]) -> f64 {
 }
 
 /// Why a system is not supported, from the words of the table.
-fn reason(key: &str, detail: &str) -> String {
+fn reason(key: &str, detail: &str) -> Message {
     match key {
-        "deprecated" if detail.is_empty() => "the code is deprecated".to_owned(),
-        "deprecated" => format!("the code is deprecated; use EPSG:{detail}"),
-        "3d" if detail.is_empty() => "it is three-dimensional".to_owned(),
-        "3d" => format!("it is three-dimensional; use EPSG:{detail}"),
-        "compound" => format!("it includes heights; use its horizontal part, EPSG:{detail}"),
-        "vertical" => "it describes only heights".to_owned(),
-        "geocentric" => "its coordinates are geocentric".to_owned(),
-        "derived" => "it is derived from another system by a method of its own".to_owned(),
-        "no-operation" => "no transformation to WGS 84 is published".to_owned(),
-        "other-grid" => {
-            "its transformations to WGS 84 need grid files in a format other than NTv2".to_owned()
+        "deprecated" if detail.is_empty() => message!("the code is deprecated"),
+        "deprecated" => message!("the code is deprecated; use EPSG:{code}", code = detail),
+        "3d" if detail.is_empty() => message!("it is three-dimensional"),
+        "3d" => message!("it is three-dimensional; use EPSG:{code}", code = detail),
+        "compound" => {
+            message!("it includes heights; use its horizontal part, EPSG:{code}", code = detail)
         }
-        "grid" => format!("it needs the grid file {detail} in the folder geo.grids"),
-        "projection" => format!("its projection ({detail}) is not implemented"),
-        "method" => format!("its transformation to WGS 84 ({detail}) is not implemented"),
-        "inaccurate" => "the result would differ from PROJ by more than 1 cm".to_owned(),
-        _ => "the code is not in the EPSG register".to_owned(),
+        "vertical" => message!("it describes only heights"),
+        "geocentric" => message!("its coordinates are geocentric"),
+        "derived" => message!("it is derived from another system by a method of its own"),
+        "no-operation" => message!("no transformation to WGS 84 is published"),
+        "other-grid" => {
+            message!("its transformations to WGS 84 need grid files in a format other than NTv2")
+        }
+        "projection" => {
+            message!("its projection ({projection}) is not implemented", projection = detail)
+        }
+        "method" => {
+            message!("its transformation to WGS 84 ({method}) is not implemented", method = detail)
+        }
+        "inaccurate" => message!("the result would differ from PROJ by more than 1 cm"),
+        _ => message!("the code is not in the EPSG register"),
     }
+}
+
+/// Why a system whose operations all need missing grid files is not supported.
+fn missing_grids(operations: &[OperationInfo]) -> Message {
+    let mut choices: Vec<_> = operations.iter().map(|one| &one.grids).collect();
+    choices.dedup();
+    let files = choices.into_iter().filter_map(|grids| {
+        let files = grids.iter().map(|name| MessageValue::from(*name));
+        files.reduce(|files, file| message!("{one} and {other}", one = files, other = file).into())
+    });
+    let files =
+        files.reduce(|files, file| message!("{one} or {other}", one = files, other = file).into());
+    let files = files.unwrap_or_else(|| "".into());
+    message!("it needs the grid file {files} in the folder geo.grids", files = files)
 }
 
 enum Name {

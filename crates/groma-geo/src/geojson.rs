@@ -9,6 +9,7 @@ mod coordinates;
 mod feature_builder;
 mod finished_geometry;
 mod id;
+mod limits;
 mod object_type;
 mod parse_error;
 mod properties;
@@ -23,7 +24,7 @@ mod tests;
 pub use feature_builder::FeatureBuilder;
 pub use write::write_geometry;
 
-use crate::{Crs, Geometry, Notice};
+use crate::{Crs, Geometry, Message, Notice};
 use parse_error::{ErrorDetail, ParseError};
 use reader::Reader;
 use serde_json::{Map, Value};
@@ -146,7 +147,7 @@ pub struct DocumentError {
     /// The line that was being read, from 1.
     pub line: u64,
     /// What is wrong, without the location.
-    pub message: String,
+    pub message: Message,
     /// Whether reading stopped here, so that the rest of the document was not checked.
     pub is_fatal: bool,
     /// Whether coordinates in another reference system would explain the error, for example one
@@ -159,7 +160,7 @@ impl From<ErrorDetail> for DocumentError {
         Self {
             pointer: detail.pointer(),
             line: detail.line,
-            message: detail.message.into_owned(),
+            message: detail.message,
             is_fatal: false,
             suggests_other_crs: detail.suggests_other_crs,
         }
@@ -170,7 +171,7 @@ impl From<ErrorDetail> for DocumentError {
 #[derive(Debug, Error)]
 pub enum ReadError<E> {
     /// The document has errors: at least one, in document order.
-    #[error("{} at `{}`", .0.first().map_or("", |error| &error.message), .0.first().map_or("", |error| &error.pointer))]
+    #[error("{} at `{}`", .0.first().map_or_else(String::new, |error| error.message.to_string()), .0.first().map_or("", |error| &error.pointer))]
     Invalid(Vec<DocumentError>),
     /// The input could not be read.
     #[error(transparent)]

@@ -1,13 +1,16 @@
 //! Finds what looks wrong in a geometry that is accepted nevertheless: polygons that cross themselves, rings
-//! without area, holes outside their polygon, and repeated positions.
+//! without area, holes outside their polygon, repeated positions and, if asked, spikes.
 //!
 //! The check works on the coordinates as they were sent, with exact arithmetic.
 
 mod segments;
+mod spikes;
 #[cfg(test)]
 mod tests;
 
-use crate::{Geometry, Line, Position, Rings};
+pub(crate) use spikes::{SpikeLimit, without_repeated_positions};
+
+use crate::{Geometry, Line, Message, Position, ProblemKind, Rings, message};
 use segments::Segments;
 use serde::Serialize;
 use std::fmt::Write;
@@ -20,13 +23,29 @@ pub struct Notice {
     #[schema(example = "/features/3/geometry/coordinates/0/2")]
     pub pointer: String,
     /// What looks wrong.
-    pub message: String,
+    #[schema(value_type = String)]
+    pub message: Message,
 }
 
 /// Finds what looks wrong in a geometry: at most one notice of each kind per line or polygon. Pointers are
 /// relative to the geometry.
 #[must_use]
 pub fn check_geometry(geometry: &Geometry) -> Vec<Notice> {
+    find_flaws(geometry, None).into_iter().map(|flaw| flaw.notice).collect()
+}
+
+/// A problem of one geometry.
+pub(crate) struct Flaw {
+    pub(crate) kind: ProblemKind,
+    /// Where it is, in the coordinates of the geometry.
+    pub(crate) position: Position,
+    notice: Notice,
+}
+
+/// Like [`check_geometry`], with the kind and the position of each problem. With a limit for spikes, they are
+/// reported too, and not as self-intersections; the pointers of other problems of their polygon are then
+/// approximate.
+pub(crate) fn find_flaws(geometry: &Geometry, spike_limit: Option<SpikeLimit>) -> Vec<Flaw> {
     // Most surveyed polygons are convex.
     if let Geometry::Polygon(rings) = geometry
         && let [ring] = rings.as_slice()
@@ -34,16 +53,16 @@ pub fn check_geometry(geometry: &Geometry) -> Vec<Notice> {
     {
         return Vec::new();
     }
-    let mut check = Check::default();
+    let mut check = Check { flaws: Vec::new(), pointer: String::new(), spike_limit };
     check.geometry(geometry);
-    check.notices
+    check.flaws
 }
 
-#[derive(Default)]
 struct Check {
-    notices: Vec<Notice>,
+    flaws: Vec<Flaw>,
     /// The current location.
     pointer: String,
+    spike_limit: Option<SpikeLimit>,
 }
 
 impl Check {
@@ -69,7 +88,7 @@ impl Check {
         if let Some((first, rest)) = line.split_first()
             && rest.iter().all(|position| position == first)
         {
-            self.report("has no length");
+            self.report(ProblemKind::NoExtent, *first, message!("has no length"));
         }
     }
 
@@ -77,25 +96,49 @@ impl Check {
         let mut has_area = Vec::with_capacity(rings.len());
         self.each(rings, |check, ring| {
             check.repeated_positions(ring);
-            has_area.push(segments::has_area(ring));
-            if has_area.last() == Some(&false) {
-                check.report("has no area");
+            let ring_has_area = segments::has_area(ring);
+            if let (false, Some(first)) = (ring_has_area, ring.first()) {
+                check.report(ProblemKind::NoExtent, *first, message!("has no area"));
             }
+            has_area.push(ring_has_area);
         });
+        let without_spikes = self.spikes(rings);
+        let rings = without_spikes.as_ref().unwrap_or(rings);
         let with_area = rings.iter().enumerate().filter(|(index, _)| has_area[*index]);
         let segments = Segments::of_rings(with_area);
-        if let Some((ring, index)) = segments.find_intersection() {
-            self.at(ring, |check| {
-                check.at(index, |check| check.report("crosses or touches itself here"));
+        if let Some(found) = segments.find_intersection() {
+            let message = message!("crosses or touches itself here");
+            self.at(found.ring, |check| {
+                check.at(found.index, |check| {
+                    check.report(ProblemKind::SelfIntersection, found.position, message);
+                });
             });
         } else if has_area.first() == Some(&true) {
-            let is_outside = |position: &Position| segments.is_outside(position);
+            let mut left = segments.max_comparisons();
             for (index, hole) in rings.iter().enumerate().skip(1) {
-                if has_area[index] && hole.iter().any(is_outside) {
-                    self.at(index, |check| check.report("is a hole outside its polygon"));
+                let mut positions = hole.iter().filter(|_| has_area[index]);
+                if let Some(position) = positions.find(|at| segments.is_outside(at, &mut left)) {
+                    let message = message!("is a hole outside its polygon");
+                    self.at(index, |check| {
+                        check.report(ProblemKind::HoleOutside, *position, message);
+                    });
                 }
             }
         }
+    }
+
+    /// Reports spikes. Returns the rings without them if there are any.
+    fn spikes(&mut self, rings: &Rings) -> Option<Rings> {
+        let limit = self.spike_limit?;
+        let mut cleaned = None;
+        for (index, ring) in rings.iter().enumerate() {
+            let Some(found) = limit.remove_spikes(ring) else { continue };
+            self.at(index, |check| {
+                check.report(ProblemKind::Spike, found.first_tip, message!("has a spike"));
+            });
+            cleaned.get_or_insert_with(|| rings.clone())[index] = found.ring;
+        }
+        cleaned
     }
 
     fn repeated_positions(&mut self, line: &Line) {
@@ -103,13 +146,14 @@ impl Check {
         let is_repeated = |(_, pair): &(usize, &[Position])| pair[0] == pair[1];
         let Some((index, _)) = pairs.find(is_repeated) else { return };
         let message = match pairs.filter(is_repeated).count() {
-            0 => "repeats the previous position".to_owned(),
-            more => {
-                let count = more + 1;
-                format!("repeats the previous position ({count} repeated positions in this line)")
-            }
+            0 => message!("repeats the previous position"),
+            more => message!(
+                "repeats the previous position ({count} repeated positions in this line)",
+                count = more + 1
+            ),
         };
-        self.at(index + 1, |check| check.report(&message));
+        let position = line[index];
+        self.at(index + 1, |check| check.report(ProblemKind::RepeatedPosition, position, message));
     }
 
     fn each<T>(&mut self, items: &[T], mut check_item: impl FnMut(&mut Self, &T)) {
@@ -126,8 +170,8 @@ impl Check {
         self.pointer.truncate(length);
     }
 
-    fn report(&mut self, message: &str) {
-        let pointer = self.pointer.clone();
-        self.notices.push(Notice { pointer, message: message.to_owned() });
+    fn report(&mut self, kind: ProblemKind, position: Position, message: Message) {
+        let notice = Notice { pointer: self.pointer.clone(), message };
+        self.flaws.push(Flaw { kind, position, notice });
     }
 }

@@ -1,8 +1,8 @@
 //! Well-known binary (WKB), the format in which geometries are stored. Written like PostGIS does
 //! (little-endian, EWKB flags). Reads EWKB and ISO WKB in either byte order.
 
-use crate::{Geometry, Line, Position, geojson::MAX_COLLECTION_DEPTH};
-use thiserror::Error;
+use crate::{Geometry, Line, Message, Position, geojson::MAX_COLLECTION_DEPTH, message};
+use std::{error::Error, fmt};
 
 /// The EWKB flags in a type code.
 const HAS_Z: u32 = 0x8000_0000;
@@ -120,27 +120,54 @@ impl Writer {
 }
 
 /// Why bytes are not a valid geometry.
-#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WkbError {
     /// The bytes end before the geometry does.
-    #[error("the geometry is truncated")]
     Truncated,
     /// Bytes follow the geometry.
-    #[error("the geometry is followed by unexpected bytes")]
     Trailing,
     /// A geometry type that is unknown, or not allowed in its place.
-    #[error("the geometry contains the unexpected type {0}")]
     Type(u32),
     /// The geometry is not in WGS 84.
-    #[error("the geometry has the SRID {0} instead of 4326")]
     Srid(u32),
     /// A coordinate is infinite or NaN. Empty points are encoded like this.
-    #[error("the geometry has a coordinate that is not finite")]
     NotFinite,
     /// Collections are nested too deeply.
-    #[error("the geometry has collections nested too deeply")]
     TooDeep,
 }
+
+impl WkbError {
+    /// Why the bytes are not valid.
+    #[must_use]
+    pub fn message(self) -> Message {
+        match self {
+            Self::Truncated => message!("the geometry is truncated"),
+            Self::Trailing => message!("the geometry is followed by unexpected bytes"),
+            Self::Type(code) => {
+                message!(
+                    "the geometry contains the unexpected type {code}",
+                    code = code.to_string()
+                )
+            }
+            Self::Srid(code) => {
+                message!(
+                    "the geometry has the SRID {code} instead of 4326",
+                    code = code.to_string()
+                )
+            }
+            Self::NotFinite => message!("the geometry has a coordinate that is not finite"),
+            Self::TooDeep => message!("the geometry has collections nested too deeply"),
+        }
+    }
+}
+
+impl fmt::Display for WkbError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.message().fmt(f)
+    }
+}
+
+impl Error for WkbError {}
 
 /// Reads WKB or EWKB in WGS 84. Measures (M) are dropped.
 pub fn from_wkb(bytes: &[u8]) -> Result<Geometry, WkbError> {

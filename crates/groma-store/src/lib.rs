@@ -26,6 +26,7 @@ mod changes;
 mod copy;
 mod diagnostics;
 mod idempotency;
+mod import_jobs;
 mod layers;
 mod mail;
 mod people;
@@ -60,11 +61,15 @@ pub use diagnostics::{DatabaseStats, HotReads, ServerInfo};
 pub use engine::{DatabaseUrl, Encryption};
 pub use error::{Error, Result};
 pub use idempotency::{IdempotencyKey, IdempotentRequest, Outcome};
+pub use import_jobs::{
+    ImportJob, ImportJobChange, ImportList, ImportResult, ImportState, ListedImport,
+};
 pub use layers::{
     Comparison, FeatureImport, FeatureOperation, FeaturePage, FeaturePrecondition, FeatureQuery,
     FeatureReader, FeatureSort, FeatureSpool, FeatureTablePage, FeatureTableQuery, FeatureWrite,
-    FeatureWriteOutcome, GeometryEdit, ImportOutcome, LayerFeature, LayerLoad, NewGeometries,
-    NewLayer, NewLayerLoad, PostMode, PostOutcome, PropertyCondition, Tile, WrittenFeature,
+    FeatureWriteOutcome, GeometryEdit, ImportOutcome, LayerFeature, LayerLoad, LayerRepair,
+    NewGeometries, NewLayer, NewLayerLoad, PostMode, PostOutcome, PropertyCondition, RepairOutcome,
+    Tile, WrittenFeature,
 };
 pub use list_pages::{Page, PageCursors};
 pub use mail::{MAIL_LEASE_MILLIS, Mail, MailKind, MailOutcome, NewMail};

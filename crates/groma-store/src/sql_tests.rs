@@ -3,7 +3,7 @@
 use crate::{
     accounts, audit_log, authentication, backup, base_maps, changes, copy, diagnostics,
     engine::{self, Postgres, Sqlite},
-    idempotency, layers, mail, people,
+    idempotency, import_jobs, layers, mail, people,
     records::{self, Dialect},
     saved_views, security_log, webhooks, workspaces,
 };
@@ -41,6 +41,7 @@ fn every_sqlite_statement_can_be_prepared() {
         mail::sqlite::ALL,
         authentication::sqlite::ALL,
         saved_views::sqlite::ALL,
+        import_jobs::sqlite::ALL,
         backup::sqlite::ALL,
         copy::sqlite::ALL,
     ];
@@ -83,6 +84,7 @@ async fn every_postgres_statement_can_be_prepared() {
         mail::postgres::ALL,
         authentication::postgres::ALL,
         saved_views::postgres::ALL,
+        import_jobs::postgres::ALL,
         copy::postgres::ALL,
         diagnostics::postgres::ALL,
     ];

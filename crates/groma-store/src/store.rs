@@ -7,27 +7,28 @@ use crate::{
     DeliveryRow, DisableUser, DueEndpoint, EncryptionKeys, EndpointChange, EndpointHealth,
     EndpointOutcome, ExpiringToken, ExportedRecord, FeatureImport, FeaturePage, FeatureQuery,
     FeatureReader, FeatureSpool, FeatureTablePage, FeatureTableQuery, FeatureWrite,
-    FeatureWriteOutcome, GeometryEdit, Identity, IdentityChange, ImportOutcome, Invitation,
-    KnownPerson, Label, LayerFeature, LayerLoad, LeaseRequest, LinkPurpose, LoginAttemptOutcome,
-    LoginStep, Mail, MailOutcome, Member, MonthHours, NewEmailLink, NewEndpoint, NewGeometries,
-    NewInvitation, NewLayer, NewLayerLoad, NewMail, NewSavedView, NewSecurityEntry, NewSession,
-    NewToken, NewUser, OperationBatch, Outcome, OwnFactorChange, Page, PasswordChange,
-    PasswordReset, PastDelivery, PendingLogin, PostOutcome, Preferences, Progress, ProviderLogin,
-    ProviderOutcome, RecordPage, RecordQuery, RecordReader, RedeliverySince, ReservedReferences,
-    RestoreReport, Result, RotatedSecret, SavedView, SecondFactors, SecretsState, SecurityEntry,
+    FeatureWriteOutcome, GeometryEdit, Identity, IdentityChange, ImportJob, ImportJobChange,
+    ImportList, ImportOutcome, Invitation, KnownPerson, Label, LayerFeature, LayerLoad,
+    LayerRepair, LeaseRequest, LinkPurpose, ListedImport, LoginAttemptOutcome, LoginStep, Mail,
+    MailOutcome, Member, MonthHours, NewEmailLink, NewEndpoint, NewGeometries, NewInvitation,
+    NewLayer, NewLayerLoad, NewMail, NewSavedView, NewSecurityEntry, NewSession, NewToken, NewUser,
+    OperationBatch, Outcome, OwnFactorChange, Page, PasswordChange, PasswordReset, PastDelivery,
+    PendingLogin, PostOutcome, Preferences, Progress, ProviderLogin, ProviderOutcome, RecordPage,
+    RecordQuery, RecordReader, RedeliverySince, RepairOutcome, ReservedReferences, RestoreReport,
+    Result, RotatedSecret, SavedView, SecondFactors, SecretsState, SecurityEntry,
     SecurityLogFilter, ServerInfo, Session, SessionRow, ThrottleBucket, Tile, TokenRow, UserFilter,
     UserRow, WebhookRequest, WebhookTarget, Workload, WorkspaceFilter, accounts::Accounts,
     audit_log::AuditLog, authentication::Authentication, backup, base_maps::BaseMapStore, copy,
-    diagnostics, engine::Engine, layers::Layers, mail::Mails, records::Records,
-    saved_views::SavedViews, secret_encryption::SecretsToEncrypt, security_log::SecurityLog,
-    webhooks::Webhooks, workspaces::Workspaces,
+    diagnostics, engine::Engine, import_jobs::ImportJobs, layers::Layers, mail::Mails,
+    records::Records, saved_views::SavedViews, secret_encryption::SecretsToEncrypt,
+    security_log::SecurityLog, webhooks::Webhooks, workspaces::Workspaces,
 };
 use bytes::Bytes;
 use delegate::delegate;
 use groma_domain::{
     BaseMap, BaseMaps, Currency, DeliveryId, DomainError, Email, EndpointId, GeometryId,
-    InvitationId, Kind, Layer, LayerId, ListParams, PasskeyId, Person, PersonId, RecordId, Role,
-    SavedViewId, SessionId, StatusId, Timestamp, TokenId, UserId, WorkspaceId,
+    ImportJobId, InvitationId, Kind, Layer, LayerId, ListParams, PasskeyId, Person, PersonId,
+    RecordId, Role, SavedViewId, SessionId, StatusId, Timestamp, TokenId, UserId, WorkspaceId,
     cql2::Candidates,
     geometry::UploadResult,
     layer::{LayerEdit, LayerKey, LayerSetup},
@@ -64,6 +65,7 @@ pub struct Store {
     authentication: Authentication,
     accounts: Accounts,
     saved_views: SavedViews,
+    import_jobs: ImportJobs,
     security_log: SecurityLog,
     mails: Mails,
     changes: ChangeFeed,
@@ -82,6 +84,7 @@ impl Store {
             records: Records::new(engine, webhooks.context()),
             accounts: Accounts::new(engine, &authentication, &layers, webhooks.context()),
             saved_views: SavedViews::new(engine),
+            import_jobs: ImportJobs::new(engine),
             security_log: SecurityLog::new(engine),
             mails: Mails::new(engine),
             changes: ChangeFeed::new(engine, &webhooks.context().signal),
@@ -227,9 +230,10 @@ impl Store {
         file: &Path,
         overwrite: bool,
         stamp: String,
+        now: Timestamp,
         progress: impl Fn(Progress) + Send + 'static,
     ) -> Result<RestoreReport> {
-        backup::restore(url, file, overwrite, stamp, progress).await
+        backup::restore(url, file, overwrite, stamp, now, progress).await
     }
 
     /// Copies a database into an empty one. Neither may be in use, or both would send deliveries; in a
@@ -238,9 +242,10 @@ impl Store {
         from: &DatabaseUrl,
         to: &DatabaseUrl,
         rehearsal: bool,
+        now: Timestamp,
         progress: impl Fn(Progress) + Send + Sync + 'static,
     ) -> Result<CopyReport> {
-        copy::copy(from, to, rehearsal, progress).await
+        copy::copy(from, to, rehearsal, now, progress).await
     }
 
     /// Sets the keys that encrypt secrets, before anything else is done.
@@ -337,6 +342,37 @@ impl Store {
             pub async fn security_entries(&self, filter: SecurityLogFilter, limit: u32) -> Result<Vec<SecurityEntry>>;
         }
 
+        to self.import_jobs {
+            /// Creates an import of a file that was received.
+            #[call(create)]
+            pub async fn create_import(&self, workspace: WorkspaceId, actor: Actor, file_name: String, options: String, now: Timestamp) -> Result<ImportJob>;
+            /// Rejects a further import of a member who has too many already.
+            #[call(check_limit)]
+            pub async fn check_import_limit(&self, workspace: WorkspaceId, person: PersonId) -> Result<()>;
+            /// An import of a file.
+            #[call(get)]
+            pub async fn import_job(&self, workspace: WorkspaceId, id: ImportJobId) -> Result<Option<ImportJob>>;
+            /// The imports of a workspace, newest first.
+            #[call(list)]
+            pub async fn imports(&self, workspace: WorkspaceId, list: ImportList) -> Result<Vec<ListedImport>>;
+            /// The rows or features that an import rejected, as a file.
+            #[call(rejected)]
+            pub async fn rejected_by_import(&self, workspace: WorkspaceId, id: ImportJobId) -> Result<Option<Vec<u8>>>;
+            /// Changes an import. The actor must be its owner, or an administrator who cancels it.
+            #[call(change)]
+            pub async fn change_import(&self, workspace: WorkspaceId, id: ImportJobId, actor: Actor, change: ImportJobChange, now: Timestamp) -> Result<ImportJob>;
+            /// Notes that an import is alive, and how far it is.
+            #[call(heartbeat)]
+            pub async fn import_heartbeat(&self, workspace: WorkspaceId, id: ImportJobId, progress: String, clock: impl Fn() -> Timestamp + Send + Sync + 'static) -> Result<()>;
+            /// Interrupts the imports whose process has ended, except those that this process works on; when the only
+            /// server starts, these are all.
+            #[call(interrupt)]
+            pub async fn interrupt_imports(&self, now: Timestamp, is_restart: bool, is_alive: impl Fn(ImportJobId) -> bool) -> Result<()>;
+            /// Deletes the imports that ended a week ago, in all workspaces.
+            #[call(delete_ended)]
+            pub async fn delete_ended_imports(&self, now: Timestamp) -> Result<()>;
+        }
+
         to self.saved_views {
             /// The views that a member sees: their own and the shared ones, by name.
             #[call(list)]
@@ -379,8 +415,9 @@ impl Store {
             pub async fn apply(&self, change: Change) -> Result<Vec<CommandOutcome>>;
             /// Executes the operations of a request.
             pub async fn execute(&self, batch: OperationBatch) -> Result<BatchOutcome>;
-            /// Executes one part of a large change. None of the `reserved` references is generated.
-            pub async fn apply_part(&self, change: Change, reserved: ReservedReferences) -> Result<Vec<CommandOutcome>>;
+            /// Executes the change of an import, or a part of it. None of the `reserved` references is generated. A
+            /// job ends with the change.
+            pub async fn apply_import(&self, change: Change, reserved: ReservedReferences, job: Option<ImportJobId>) -> Result<Vec<CommandOutcome>>;
             /// The outcome that each command of a change would have, after those before it.
             pub async fn check(&self, change: Change) -> Result<Vec<Result<CommandOutcome, DomainError>>>;
         }
@@ -461,6 +498,8 @@ impl Store {
             pub async fn replace_geometry(&self, edit: GeometryEdit) -> Result<UploadResult>;
             /// Creates, replaces, updates or deletes one feature.
             pub async fn write_feature(&self, write: FeatureWrite) -> Result<FeatureWriteOutcome>;
+            /// Repairs the features of a layer where that needs no decision.
+            pub async fn repair_layer(&self, repair: LayerRepair) -> Result<RepairOutcome>;
             /// Deletes geometries of a layer; those that are no longer there are left out.
             pub async fn delete_geometries(&self, workspace: WorkspaceId, actor: Actor, layer: LayerKey, ids: Vec<GeometryId>, now: Timestamp) -> Result<u64>;
             /// Deletes a geometry.
@@ -532,6 +571,8 @@ impl Store {
             pub async fn count_sessions(&self, now: Timestamp) -> Result<u64>;
             /// Ends a session of a user at once.
             pub async fn end_session(&self, user: UserId, session: SessionId) -> Result<()>;
+            /// Ends all sessions of the user of a session, with that one or without it.
+            pub async fn end_sessions(&self, session: SessionId, keep_own: bool, address: String, now: Timestamp) -> Result<()>;
             /// Changes the password of a user with a session, and ends all their other sessions.
             pub async fn change_password(&self, change: PasswordChange) -> Result<()>;
             /// Sets the password of a user and ends all their sessions.

@@ -98,7 +98,8 @@ impl Request {
         head + &format!("Content-Length: {length}\r\n\r\n")
     }
 
-    pub(crate) fn body_bytes(&self) -> Vec<u8> {
+    /// The body.
+    pub fn body_bytes(&self) -> Vec<u8> {
         self.body.clone().unwrap_or_default()
     }
 

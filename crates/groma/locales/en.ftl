@@ -158,8 +158,15 @@ error-search-timeout = This search took too long. Type more characters, or add a
 error-too-many-searches = Too many searches are running. Wait a moment and try again.
 error-too-many-pages = You have opened too many pages in the last minute. Wait a moment and try again.
 error-too-many-exports = Too many exports are running. Wait until one is downloaded, then try again.
+error-too-many-checks = Too many checks are running. Wait until one is finished, then try again.
+error-export-columns = The shapes have more than 1,900 different properties, too many for columns. Export the layer as GeoJSON.
+error-export-crs = Choose one of the reference systems of the menu.
 error-export-format = Choose one of the formats of the menu.
 error-export-outside-area = Some shapes are outside the area in which this reference system can be used. Choose another reference system.
+error-export-shapefile-row = The properties are too long for a Shapefile. Export the layer as a GeoPackage.
+error-export-shapefile-size = The layer is too large for a Shapefile. Export it as a GeoPackage.
+error-export-sheet-rows = An Excel sheet has at most 1,048,576 rows. Export the records as CSV.
+error-export-sheet-text = A text has more than 32,767 characters, the limit of Excel. Export the records as CSV.
 error-http-not-allowed = The operator does not allow http URLs. Change the URL to https first.
 error-layer-locked = This layer is locked. Unlock it in the settings to change its shapes.
 error-reason = The request is invalid: { $reason }.
@@ -1086,6 +1093,8 @@ security-log-topic = { $topic ->
     [token] API tokens
     [webhook] Webhooks
     [export] Exports
+    [command] Commands
+    [backup] Backups and copies
     [workspace] Workspace
    *[all] All topics
 }
@@ -1098,6 +1107,7 @@ security-log-details = Details
 security-log-stranger = Unknown
 security-log-former-member = Former member
 security-log-token = with the token “{ $name }”
+security-log-rehearsal = trial run
 security-log-second-factor = { $state ->
     [required] second factor required
    *[optional] second factor optional
@@ -1141,9 +1151,10 @@ security-log-action = { $action ->
     [member-erased] Personal data erased
     [member-renamed] Member renamed
     [invitation-created] Invitation created
-    [invitation-cancelled] Invitation canceled
+    [invitation-cancelled] Invitation cancelled
     [token-created] Token created
     [token-revoked] Token revoked
+    [workspace-created] Workspace created
     [workspace-updated] Workspace settings changed
     [workspace-deleted] Workspace deleted
     [webhook-created] Webhook endpoint added
@@ -1155,7 +1166,10 @@ security-log-action = { $action ->
     [webhook-rekeyed] Encryption key changed
     [webhook-deleted] Webhook endpoint deleted
     [export-created] Data exported
+    [command-started] Data changed on the command line
     [backup-started] Backup started
+    [backup-restored] Database restored from a backup
+    [backup-copyStarted] Copy of the database started
    *[other] { $action }
 }
 
@@ -1335,14 +1349,14 @@ delivery-state = { $state ->
     [sending] sending
     [delivered] delivered
     [failed] failed
-    [cancelled] canceled
+    [cancelled] cancelled
    *[retrying] retrying
 }
 delivery-state-filter = { $state ->
     [waiting] Waiting
     [sending] Sending
     [delivered] Delivered
-    [cancelled] Canceled
+    [cancelled] Cancelled
    *[failed] Failed
 }
 delivery-next-attempt = Next attempt
@@ -1567,6 +1581,48 @@ layer-field-choices = Choices
 layer-field-choices-hint = One per line. Leave empty for any value.
 layer-field-required = Required
 layer-field-remove = Remove
+layer-tab-check = Check
+layer-check-title = Check { $name }
+layer-check-note = Finds shapes that cross themselves, spikes, repeated points, copies, overlaps and gaps between polygons, and shapes in the wrong place. A check changes nothing.
+layer-check-tolerance = Tolerance (meters)
+layer-check-tolerance-hint = Overlaps and gaps up to this width are ignored. Spikes are reported up to this width.
+layer-check-invalid-tolerance = Tolerance must be a number from 0.001 to 100.
+layer-check-run = Check
+layer-check-result = Result
+layer-check-shapes = { $count ->
+    [one] { $count } shape checked
+   *[other] { $count } shapes checked
+}
+layer-check-none = No problems found.
+layer-check-incomplete = Some shapes overlap or cross too often to be compared. Some overlaps and gaps may be missing from this list.
+layer-check-problem = Problem
+layer-check-problems = Problems
+layer-check-count = Number
+layer-check-shape = Shapes
+layer-check-area = Area
+layer-check-place = Place
+layer-check-position = { $latitude }, { $longitude }
+layer-check-show = Show on the map
+layer-check-first = The first 100 of each kind
+layer-check-kind = { $kind ->
+    [self-intersection] Crosses or touches itself
+    [repeated-position] Repeated point
+    [spike] Spike
+    [no-extent] Without area or length
+    [hole-outside] Hole outside its polygon
+    [outside-area] Outside the area of the reference system
+    [swapped-axes] Coordinates likely swapped
+    [duplicate] Same shape twice
+    [overlap] Overlap
+   *[other] Gap
+}
+layer-check-repair = Repair
+layer-check-repair-start = Repair…
+layer-check-repair-note = Repair removes repeated points and spikes and resolves self-intersections. It deletes a copy if all attributes and links are equal and it has no external ID. Everything else stays as it is.
+layer-check-repair-title = Repair { $name }
+layer-check-repair-text = Shapes to repair: { $repaired }. Copies to delete: { $deleted }. This cannot be undone.
+layer-check-repaired = Shapes repaired: { $repaired }. Copies deleted: { $deleted }.
+layer-check-nothing = Nothing can be repaired automatically.
 layer-style-title = Style of { $name }
 layer-style-saved = Style of “{ $name }” saved.
 layer-style-colors = Colors
@@ -1848,6 +1904,7 @@ script-map-layer-locked = Locked
 script-map-layer-locked-hint = This layer is locked. An administrator can unlock it in the settings.
 script-map-layer-hidden-here = Not visible at this zoom
 script-map-layer-style = Style
+script-map-layer-check = Check shapes
 script-map-export = Export
 script-map-export-format = Format
 script-map-export-crs = Reference system
@@ -2109,4 +2166,441 @@ ogc-id = ID
 ogc-description = Description
 ogc-empty = There is nothing here yet.
 ogc-next = Next page
+ogc-large-geometry = Large shapes are not drawn. To read them, open the JSON.
+ogc-too-large = This is too large for a page. Open the JSON instead.
 ogc-links = Links
+
+## Imports of files
+
+import = Import
+imports-title = Imports
+imports-recent = Recent imports
+imports-empty = No imports in the last seven days. You can also drop files on lists, on the map and on its layers.
+imports-retention = Finished imports are listed for seven days.
+import-title = Import of { $file }
+import-into = Import into
+import-into-new-layer = A new layer
+import-into-layer = Layer { $name }
+import-file = Files
+import-file-hint = GeoJSON, GeoPackage, Shapefile (a zip archive, or all its files), FlatGeobuf, CSV, KML, GPX and DXF for layers; CSV, Excel (XLSX), JSON and NDJSON for records. Nothing changes before you have seen a preview.
+import-upload = Upload and check
+import-column-file = File
+import-column-state = State
+import-column-who = Imported by
+import-column-created = Received
+import-state-checking = Checking
+import-state-ready = Ready to import
+import-state-running = Importing
+import-state-done = Imported
+import-state-failed = Failed
+import-state-cancelled = Cancelled
+import-state-interrupted = Interrupted
+import-step-checking = Checking the file:
+import-step-comparing = Comparing with the layer:
+import-step-reading = Reading the file:
+import-step-writing = Importing:
+import-step-publishing = Saving everything…
+import-features = { $count ->
+    [one] { $count } feature
+   *[other] { $count } features
+}
+import-rows = { $count ->
+    [one] { $count } row
+   *[other] { $count } rows
+}
+import-goes-on = You can close this page: the import goes on.
+import-cancel = Cancel import
+import-created = Created: { $count }
+import-updated = Updated: { $count }
+import-unchanged = Unchanged: { $count }
+import-deleted = Deleted: { $count }
+import-nothing = Nothing was imported.
+import-interrupted-text = The server that had the file was stopped. Nothing was imported. Upload the file again.
+import-expired = The import was not started within two hours, so the file was deleted.
+import-failed = The server failed. Try again.
+import-data-changed = The file or the data has changed since the check. Upload the file again.
+import-repeated-field = Several fields get the name “{ $name }”. Give each another name, or leave it out.
+import-needs-target = Choose where to import the file.
+import-row-changed = Line { $line } is no longer valid: { $reason } Upload the file again.
+import-options-changed = The options have changed. See the new preview, then start the import.
+import-too-many-rows = The file has more than { $max } rows. Split it, or use the command groma import.
+import-show-list = Show { $kind }
+import-show-map = Show on the map
+import-another = Import another file
+import-preview = Changes
+import-count-created = to create
+import-count-updated = to update
+import-count-unchanged = unchanged
+import-count-deleted = to delete
+import-count-rejected = rejected
+import-deletes = This import deletes the features of the layer that are not in the file.
+import-empty = The file contains nothing to import.
+import-choose-layer = The file has several layers. Choose one of them.
+import-choose-geometry = No column is recognized as the geometry. Choose the columns of the coordinates, or the one with WKT.
+import-choose-crs = The file does not name its reference system. Choose it, so that the shapes are put in the right place.
+import-unknown-crs = The reference system of the file cannot be used: { $reason }. Choose another one.
+import-choose-columns = These columns are not fields of the records: { $columns }. Choose the field of each, or leave it out.
+import-rejected-title = Rejected
+import-rejected-download = Download all as CSV
+import-rejected-file = rejected
+import-rejected-feature = feature
+import-rejected-line = line
+import-rejected-reason = reason
+import-more-rejected = { $count ->
+    [one] One more is in the download.
+   *[other] { $count } more are in the download.
+}
+import-notices = Warnings
+import-quality = Quality
+import-quality-unknown = Files with more than 100,000 features are not checked for overlaps, gaps, duplicates and spikes. Check the layer in the settings after the import.
+import-quality-hint = These problems do not prevent the import. Check the layer in the settings to repair some of them.
+import-place-features = { $count ->
+    [one] Feature { $numbers }
+   *[other] Features { $numbers }
+}
+import-show-place = Show on the map
+import-place-feature = Feature { $number }
+import-place-feature-line = Feature { $number }, line { $line }
+import-place-line = Line { $number }
+import-options = Options
+import-layer-name = Name of the layer
+import-source-layer = Layer of the file
+import-sheet = Sheet
+import-x-column = Column with x or longitude
+import-y-column = Column with y or latitude
+import-wkt-column = Column with WKT
+import-wkt-column-hint = Or WKB. If you choose a column here, x and y are not used.
+import-column-none = None
+import-choose = Choose…
+import-mode = Features of the layer
+import-mode-add-and-update = Add new ones and update those in the file
+import-mode-replace = Replace all: delete those that are not in the file
+import-mode-add-only = Only add new ones
+import-id-own = Feature ID
+import-id-field = Recognize features by
+import-crs = Reference system of the file
+import-crs-hint = An EPSG code. Leave empty to use the one that the file names.
+import-crs-candidates = Where the shapes would be
+import-folder = Folder of the features
+import-keep-crs = Keep the reference system and the exact coordinates of the file
+import-keep-good = Import the valid ones even if others are rejected
+import-blocked = Correct the file, or choose to import the valid ones.
+import-field-source = In the file
+import-field-samples = Examples
+import-field-becomes = Becomes
+import-field-left-out = Leave out
+import-field-named = What { $field } becomes
+import-extent = From { $west }, { $south } to { $east }, { $north }
+import-check = Check again
+import-start = Import
+error-import-ended = This import has ended or has changed. Load its page again.
+error-too-many-imports = You already have five open imports. Start or cancel one of them first.
+error-import-new-layer = Only administrators can create layers. Choose a layer.
+error-import-no-file = Choose a file.
+error-import-files = Send one file, or all files of one Shapefile.
+error-too-many-uploads = Too many files are being received. Wait until one has arrived, then try again.
+script-import-drop = Drop the file to import it
+script-import-drop-into = Drop the file to import it into { $name }
+script-import-sending = Sending { $name }
+script-import-stop = Stop
+script-import-close = Close
+script-import-failed = The file could not be sent. Try again.
+script-map-import = Import
+script-map-import-file = Import a file
+
+## Reasons of rejected files and geometries. In English, each is the template of a message in the code.
+
+reason-untranslated = { $text }
+reason-with-hint = { $problem }; { $hint }
+reason-and = { $one } and { $other }
+reason-or = { $one } or { $other }
+
+## Reference systems
+
+reason-crs-name = `{ $name }` is not a reference system; use an EPSG code, for example EPSG:2154
+reason-crs-unsupported = EPSG:{ $code } is not supported: { $reason }
+reason-crs-deprecated = the code is deprecated
+reason-crs-deprecated-for = the code is deprecated; use EPSG:{ $code }
+reason-crs-3d = it is three-dimensional
+reason-crs-3d-of = it is three-dimensional; use EPSG:{ $code }
+reason-crs-compound = it includes heights; use its horizontal part, EPSG:{ $code }
+reason-crs-vertical = it describes only heights
+reason-crs-geocentric = its coordinates are geocentric
+reason-crs-derived = it is derived from another system by a method of its own
+reason-crs-no-operation = no transformation to WGS 84 is published
+reason-crs-other-grid = its transformations to WGS 84 need grid files in a format other than NTv2
+reason-crs-grid = it needs the grid file { $files } in the folder geo.grids
+reason-crs-projection = its projection ({ $projection }) is not implemented
+reason-crs-method = its transformation to WGS 84 ({ $method }) is not implemented
+reason-crs-inaccurate = the result would differ from PROJ by more than 1 cm
+reason-crs-unknown = the code is not in the EPSG register
+reason-crs-outside = is outside the area in which { $crs } can be used
+reason-crs-position-outside = has a position outside the area in which { $crs } can be used
+reason-crs-outside-area-of-use = lies outside the area of use of { $crs }
+reason-crs-swapped-north-first = its axes seem to be swapped: north comes first
+reason-crs-swapped-east-first = its axes seem to be swapped: x (east) comes first
+reason-crs-longitude = a longitude must be between -{ $limit } and { $limit } degrees
+reason-crs-latitude = a latitude must be between -90 and 90 degrees
+reason-crs-member-hint = if the coordinates are not in WGS 84, name their reference system in `crs`
+reason-crs-not-of-request = must name { $crs }, the system of the request
+reason-crs-not-outermost = must be a member of the outermost object
+reason-crs-too-late = names { $crs } after `features` were read as { $other }; put `crs` before `features`
+reason-crs-type = must be `name`; no other type of `crs` is supported
+
+## What looks wrong in a geometry
+
+reason-no-length = has no length
+reason-no-area = has no area
+reason-self-intersection = crosses or touches itself here
+reason-hole-outside = is a hole outside its polygon
+reason-spike = has a spike
+reason-repeated-position = repeats the previous position
+reason-repeated-positions = repeats the previous position ({ $count } repeated positions in this line)
+reason-measures-dropped = M values were dropped
+reason-binary-dropped = binary values were dropped
+
+## Geometries
+
+reason-line-too-short = a line needs at least two positions
+reason-ring-too-short = a ring needs at least four positions
+reason-ring-not-closed = a ring must be closed: its last position must equal its first
+reason-no-outer-ring = a polygon needs an outer ring
+reason-position-too-short = a position needs at least two numbers
+reason-coordinate-too-large = is too large for a coordinate
+reason-coordinate-invalid = has a coordinate that is not finite or too large
+reason-too-many-positions = exceeds the limit of { $limit } positions per feature
+reason-too-many-rings = exceeds the limit of { $limit } rings per feature
+reason-too-many-geometries = exceeds the limit of { $limit } geometries per feature
+reason-collections-too-deep = GeometryCollections can be nested at most { $limit } levels deep
+reason-geometry-type = must be a { $name } or Multi{ $name }, the geometry type of the layer; it is a { $kind }
+reason-joined-same = must be another geometry of the layer
+
+## Features
+
+reason-unreadable = cannot be read
+reason-repeated-id = `{ $id }` is already the id of an earlier feature
+reason-repeated-field = `{ $id }` is already the { $field } of an earlier feature
+reason-named-twice = names the feature { $id } for a second time
+reason-too-many-keys = has more than { $limit } keys
+reason-properties-too-large = `properties` exceed the limit of { $limit } MiB per feature
+reason-not-in-workspace = does not exist in this workspace
+reason-folder-moved = was moved to another folder during the import
+reason-layer-expired = was deleted, because the import had paused for more than ten minutes
+
+## GeoJSON
+
+reason-empty = must not be empty
+reason-empty-geometry = must not be empty; for a missing geometry, set `geometry` to null
+reason-not-number = must be a number
+reason-not-array = must be an array
+reason-not-string = must be a string
+reason-not-string-or-number = must be a string or a number
+reason-not-object = must be an object
+reason-not-object-or-null = must be an object or null
+reason-not-geojson = must be a GeoJSON object
+reason-not-feature = must be a Feature
+reason-not-type-feature = must be Feature
+reason-bare-geometry = must be Feature; wrap a bare geometry in a Feature
+reason-nested-collection = a FeatureCollection cannot contain another FeatureCollection
+reason-not-geometry-type = must be a geometry type
+reason-not-geometry = must be a geometry object
+reason-not-geometry-or-null = must be a geometry object or null
+reason-unknown-type = `{ $name }` is not a GeoJSON type
+reason-member-not-allowed = `{ $name }` is not allowed in this object
+reason-member-of-other-type = an object of this type cannot have the member `{ $name }`
+reason-member-missing = `{ $name }` is missing
+reason-member-missing-nullable = `{ $name }` is missing; it can be null
+reason-member-repeated = must not appear twice in the same object
+reason-too-many-members = exceeds the limit of { $limit } members per object
+reason-bbox = must have four or six numbers
+reason-too-long = must have at most { $max } characters
+reason-control-characters = must not contain control characters
+
+## JSON
+
+reason-json-arrays-too-deep = arrays are nested too deeply
+reason-json-trailing = unexpected content after the end of the JSON text
+reason-json-second = a second JSON text follows the first; put several features into a FeatureCollection
+reason-json-not-finite = NaN and Infinity are not valid JSON
+reason-json-value = a value
+reason-json-key = a key in double quotes
+reason-json-expected = expected { $expected }, found `{ $found }`
+reason-json-expected-byte = expected { $expected }, found the byte { $found }
+reason-json-too-deep = is nested more than { $limit } levels deep
+reason-json-not-value = is not a valid JSON value
+reason-json-not-number = is not a valid JSON number
+reason-json-number-out-of-range = is a number outside the supported range
+reason-json-number-too-long = a number must have at most { $max } characters
+reason-json-truncated = the text ends unexpectedly
+reason-json-not-utf-8 = is not valid UTF-8
+reason-json-repeated-key = contains the key `{ $key }` twice in one object
+reason-json-object-too-large = contains an object with more than { $limit } members
+reason-json-string-too-long = is too long
+reason-json-null-character = contains the character \u0000, which cannot be stored
+reason-json-surrogate = contains an unpaired surrogate
+reason-json-control-character = contains a control character that is not escaped
+reason-json-escape = contains an invalid escape sequence
+reason-json-unicode-escape = contains a \u escape without four hexadecimal digits
+
+## Files
+
+reason-format-unknown = unknown format; { $hint }
+reason-format-hint = supported are { $names }; convert the file with `ogr2ogr -f GPKG out.gpkg { $file }`
+reason-format-option = unknown format; set --format to one of { $names }
+reason-file-empty = the file is empty
+reason-file-truncated = the file is truncated
+reason-file-truncated-at = the file is truncated: it has { $count } of { $expected } features
+reason-file-no-crs = the file does not name its reference system
+reason-file-crs-hint = name the reference system with --crs, for example --crs EPSG:2154
+reason-file-crs-invalid = the file's reference system is not valid WKT
+reason-file-crs-unknown = the file's reference system `{ $name }` is not known
+reason-file-one-layer = a GeoJSON file has only one layer
+reason-file-no-layer = the file contains no layer
+reason-file-several-layers = the file contains several layers; choose one with --source-layer: { $names }
+reason-file-unknown-layer = layer `{ $name }` is not in the file; it has { $names }
+reason-file-unknown-field = there is no field `{ $field }`; the fields are { $names }
+reason-file-too-many-layers = the file has more than { $limit } layers
+reason-file-too-many-columns = the file has more than { $limit } columns
+reason-file-part-too-large = a part of { $size } bytes exceeds the limit of { $limit }
+reason-layer-too-many-columns = layer `{ $name }` has more than { $limit } columns
+reason-geometries-too-deep = geometries are nested too deeply
+reason-nested-collections-too-deep = collections are nested too deeply
+reason-geometry-unsupported = geometries of the type { $name } are not supported; convert the file with `ogr2ogr -nlt CONVERT_TO_LINEAR`
+reason-geometry-curves = the geometry has curves; convert the file with `ogr2ogr -nlt CONVERT_TO_LINEAR`
+reason-not-utf-8 = `{ $name }` is not UTF-8
+reason-value-not-number = `{ $name }` is not a number
+
+## Archives
+
+reason-archive-invalid = the archive cannot be read: { $error }
+reason-archive-error = the archive: { $error }
+reason-archive-too-many-files = the archive has more than { $limit } files
+reason-archive-path = the archive contains a path that leads outside of it
+reason-archive-too-large = the archive unpacks to more than { $limit } times its size
+reason-archive-nested = the archive contains another archive; unpack it first
+reason-archive-no-shapefile = the archive contains no Shapefile (.shp)
+reason-archive-no-kml = the archive contains no KML document
+reason-archive-too-many-kml = the archive contains more than { $limit } KML documents
+reason-folder-no-shapefile = the folder contains no Shapefile (.shp)
+
+## WKB and WKT
+
+reason-wkb-truncated = the geometry is truncated
+reason-wkb-trailing = the geometry is followed by unexpected bytes
+reason-wkb-type = the geometry contains the unexpected type { $code }
+reason-wkb-srid = the geometry has the SRID { $code } instead of 4326
+reason-wkb-not-finite = the geometry has a coordinate that is not finite
+reason-wkb-too-deep = the geometry has collections nested too deeply
+reason-wkb-invalid = the geometry is not valid WKB
+reason-wkb-invalid-because = the geometry is not valid WKB: { $error }
+reason-wkt-invalid = the geometry is not valid WKT
+
+## XML, GPX and KML
+
+reason-xml-invalid = invalid XML: { $error }
+reason-xml-invalid-at = invalid XML at byte { $position }: { $error }
+reason-xml-too-deep = elements are nested more than { $limit } levels deep
+reason-xml-entity = the entity `{ $name }` is unknown
+reason-xml-doctype = document type definitions and entities are not accepted
+reason-xml-too-many-nodes = an element has more than { $limit } elements and attributes
+reason-xml-element-too-large = an element has more than { $limit } MiB
+reason-gpx-invalid = the file is not GPX
+reason-gpx-missing = a point lacks `{ $name }`
+reason-gpx-not-number = `{ $name }` of a point is not a number
+reason-kml-invalid = the file is not KML
+reason-kml-coordinates = the coordinates are not valid
+
+## Shapefile
+
+reason-shp-invalid = the .shp is not valid
+reason-shp-truncated = the .shp is truncated at shape { $number }
+reason-shp-fewer-shapes = the .shp is truncated: the .dbf has { $count } rows more
+reason-shp-shape-too-large = shape { $number } exceeds the limit of { $limit } bytes
+reason-shp-shape-invalid = the shape is not valid
+reason-shp-shape-type = shapes of the type { $code } are not supported
+reason-dbf-invalid = the .dbf is not valid
+reason-dbf-truncated = the .dbf announces { $count } rows, but contains { $available }
+reason-dbf-too-many-fields = the .dbf has more than { $limit } fields
+reason-dbf-fewer-rows = the .dbf has fewer rows than the .shp has shapes
+reason-dbf-encoding = `{ $name }` is not in the encoding of the .dbf; correct the .cpg file
+
+## Tables
+
+reason-columns-no-geometry = no column has a geometry; name the columns lon and lat, x and y, or wkt, or choose them with --x-column and --y-column, or --wkt-column
+reason-columns-too-large = the names of the columns have more than { $limit } MiB
+reason-columns-same = x and y must be in different columns
+reason-columns-only-csv = only a CSV file has columns with coordinates or WKT
+reason-column-unknown = there is no column `{ $name }`
+reason-column-repeated = column `{ $name }` appears twice
+reason-row-width = has { $count } cells, but the header has { $expected }
+reason-row-encoding = is not UTF-8
+reason-row-mixed-encoding = is not UTF-8, as other rows are: the file mixes encodings
+reason-row-one-coordinate = has only one coordinate
+reason-row-not-coordinate = `{ $cell }` is not a coordinate
+reason-row-too-wide = a row has more than { $limit } cells
+reason-row-too-large = a row has more than { $limit } MiB
+reason-row-not-object = is not an object
+reason-row-too-many-fields = has more than { $limit } fields
+reason-row-of-line = line { $line }: { $reason }
+reason-row-header = the header { $reason }
+reason-row-not-json = is not a JSON object: { $reason } at column { $column }
+reason-row-repeated = `{ $key }` is already on line { $line }
+reason-row-default-repeated = line { $line } already sets isDefault for the kind { $kind }
+
+## Excel
+
+reason-sheet-none = the workbook has no sheet
+reason-sheet-unknown = sheet `{ $sheet }` is not in the workbook; it has { $names }
+reason-sheet-row-too-large = row { $number } has more than { $limit } MiB
+reason-sheet-row-too-wide = row { $number } has more than { $limit } cells
+reason-sheet-cell-error = a cell contains the error { $error }
+reason-workbook-invalid = the workbook cannot be read: { $problem }
+reason-workbook-part = `{ $name }` { $problem }
+reason-workbook-io = I/O error: { $error }
+reason-workbook-doctype = has a document type definition
+reason-workbook-part-too-large = has too many bytes
+reason-workbook-cell-too-large = has a cell of too many bytes
+reason-workbook-too-many-texts = announces too many texts
+reason-workbook-sheet-not-xml = names a sheet that is not XML
+reason-workbook-text-too-large = a text or a tag has too many bytes
+
+## FlatGeobuf
+
+reason-fgb-invalid = the file is not a valid FlatGeobuf file
+reason-fgb-feature = the feature is not valid FlatGeobuf
+reason-fgb-properties = the properties are not valid FlatGeobuf
+reason-fgb-geometry = the geometry is not valid FlatGeobuf
+
+## GeoPackage
+
+reason-gpkg-unusable = the GeoPackage cannot be used: { $error }
+reason-gpkg-invalid = the file is not a GeoPackage
+reason-gpkg-no-contents = the file is not a GeoPackage: it has no table gpkg_contents
+reason-gpkg-not-table = `{ $name }` must be a table
+reason-gpkg-data-columns = the table gpkg_data_columns has too many rows
+reason-gpkg-geometry-columns = layer `{ $name }` has several geometry columns; a GeoPackage can have one in each layer
+reason-gpkg-damaged = the GeoPackage is damaged: it has more rows than it can contain
+reason-gpkg-view = `{ $name }` is not a table; views are not read: save `{ $name }` as a layer of its own
+reason-gpkg-geometry = the geometry is not a GeoPackage geometry
+reason-gpkg-extended-geometry = the geometry is in an extended format
+
+## DXF
+
+reason-dxf-invalid = the file is not DXF
+reason-dxf-binary = binary DXF is not supported; save the drawing as DXF in text form (ASCII)
+reason-dxf-line = line { $line } is not valid DXF
+reason-dxf-line-too-long = line { $line } is too long
+reason-dxf-no-coordinates = the { $kind } lacks coordinates
+reason-dxf-entity-too-large = an entity is too large
+
+## Imports
+
+reason-layer-gone = The layer was deleted. Choose another one.
+reason-layer-locked = layer `{ $layer }` is locked; unlock it to change its features
+reason-folder-not-found = folder `{ $key }` not found
+reason-assignment-not-found = assignment `{ $key }` not found
+reason-not-records = A { $extension } file cannot contain records. Use CSV, XLSX, JSON or NDJSON.
+
+## Second factors
+
+reason-secret-malformed = The secret is malformed

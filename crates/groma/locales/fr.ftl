@@ -156,8 +156,15 @@ error-search-timeout = Cette recherche a pris trop de temps. Saisissez plus de c
 error-too-many-searches = Trop de recherches sont en cours. Attendez un instant et réessayez.
 error-too-many-pages = Vous avez ouvert trop de pages dans la dernière minute. Attendez un instant et réessayez.
 error-too-many-exports = Trop d’exports sont en cours. Attendez que l’un d’eux soit téléchargé, puis réessayez.
+error-too-many-checks = Trop de vérifications sont en cours. Attendez que l’une d’elles soit terminée, puis réessayez.
+error-export-columns = Les objets ont plus de 1 900 propriétés différentes, trop pour des colonnes. Exportez la couche en GeoJSON.
+error-export-crs = Choisissez l’un des systèmes de référence du menu.
 error-export-format = Choisissez l’un des formats du menu.
 error-export-outside-area = Certains objets sont hors de la zone où ce système de référence est utilisable. Choisissez un autre système de référence.
+error-export-shapefile-row = Les propriétés sont trop longues pour un Shapefile. Exportez la couche en GeoPackage.
+error-export-shapefile-size = La couche est trop volumineuse pour un Shapefile. Exportez-la en GeoPackage.
+error-export-sheet-rows = Une feuille Excel a au plus 1 048 576 lignes. Exportez les données en CSV.
+error-export-sheet-text = Un texte a plus de 32 767 caractères, la limite d’Excel. Exportez les données en CSV.
 error-http-not-allowed = L’exploitant n’autorise pas les adresses en http. Passez d’abord l’adresse en https.
 error-layer-locked = Cette couche est verrouillée. Déverrouillez-la dans les paramètres pour modifier ses objets.
 error-reason = La requête n’est pas valide : { $reason }.
@@ -1241,6 +1248,8 @@ security-log-topic = { $topic ->
     [token] Jetons d’API
     [webhook] Webhooks
     [export] Exports
+    [command] Commandes
+    [backup] Sauvegardes et copies
     [workspace] Espace de travail
    *[all] Tous les sujets
 }
@@ -1253,6 +1262,7 @@ security-log-details = Détails
 security-log-stranger = Inconnu
 security-log-former-member = Ancien membre
 security-log-token = avec le jeton « { $name } »
+security-log-rehearsal = essai
 security-log-second-factor = { $state ->
     [required] second facteur obligatoire
    *[optional] second facteur facultatif
@@ -1299,6 +1309,7 @@ security-log-action = { $action ->
     [invitation-cancelled] Invitation annulée
     [token-created] Jeton créé
     [token-revoked] Jeton révoqué
+    [workspace-created] Espace de travail créé
     [workspace-updated] Paramètres de l’espace de travail modifiés
     [workspace-deleted] Espace de travail supprimé
     [webhook-created] Point de terminaison ajouté
@@ -1310,7 +1321,10 @@ security-log-action = { $action ->
     [webhook-rekeyed] Clé de chiffrement remplacée
     [webhook-deleted] Point de terminaison supprimé
     [export-created] Données exportées
+    [command-started] Données modifiées en ligne de commande
     [backup-started] Sauvegarde commencée
+    [backup-restored] Base de données restaurée à partir d’une sauvegarde
+    [backup-copyStarted] Copie de la base de données commencée
    *[other] { $action }
 }
 
@@ -1728,6 +1742,48 @@ layer-field-choices = Choix
 layer-field-choices-hint = Un par ligne. Laissez vide pour accepter toute valeur.
 layer-field-required = Obligatoire
 layer-field-remove = Supprimer
+layer-tab-check = Vérifier
+layer-check-title = Vérifier { $name }
+layer-check-note = Recherche les objets qui se croisent eux-mêmes, les pointes, les points répétés, les copies, les chevauchements et les vides entre polygones, ainsi que les objets mal placés. La vérification ne modifie rien.
+layer-check-tolerance = Tolérance (mètres)
+layer-check-tolerance-hint = Les chevauchements et les vides jusqu’à cette largeur sont ignorés. Les pointes sont signalées jusqu’à cette largeur.
+layer-check-invalid-tolerance = La tolérance doit être un nombre entre 0,001 et 100.
+layer-check-run = Vérifier
+layer-check-result = Résultat
+layer-check-shapes = { $count ->
+    [one] { $count } objet vérifié
+   *[other] { $count } objets vérifiés
+}
+layer-check-none = Aucun problème trouvé.
+layer-check-incomplete = Certaines formes se superposent ou se croisent trop souvent pour être comparées. Il peut manquer des chevauchements et des vides dans cette liste.
+layer-check-problem = Problème
+layer-check-problems = Problèmes
+layer-check-count = Nombre
+layer-check-shape = Objets
+layer-check-area = Surface
+layer-check-place = Lieu
+layer-check-position = { $latitude } ; { $longitude }
+layer-check-show = Afficher sur la carte
+layer-check-first = Les 100 premiers de chaque type
+layer-check-kind = { $kind ->
+    [self-intersection] Se croise ou se touche
+    [repeated-position] Point répété
+    [spike] Pointe
+    [no-extent] Sans surface ni longueur
+    [hole-outside] Trou hors de son polygone
+    [outside-area] Hors de la zone du système de référence
+    [swapped-axes] Coordonnées sans doute inversées
+    [duplicate] Même objet deux fois
+    [overlap] Chevauchement
+   *[other] Vide
+}
+layer-check-repair = Réparer
+layer-check-repair-start = Réparer…
+layer-check-repair-note = La réparation supprime les points répétés et les pointes, et corrige les croisements. Elle supprime une copie si tous les attributs et liens sont identiques et si elle n’a pas d’identifiant externe. Le reste ne change pas.
+layer-check-repair-title = Réparer { $name }
+layer-check-repair-text = Objets à réparer : { $repaired }. Copies à supprimer : { $deleted }. Cette action est irréversible.
+layer-check-repaired = Objets réparés : { $repaired }. Copies supprimées : { $deleted }.
+layer-check-nothing = Rien ne peut être réparé automatiquement.
 layer-style-title = Style : { $name }
 layer-style-saved = Style de la couche « { $name } » enregistré.
 layer-style-colors = Couleurs
@@ -2015,6 +2071,7 @@ script-map-layer-locked = Verrouillée
 script-map-layer-locked-hint = Cette couche est verrouillée. Un administrateur peut la déverrouiller dans les paramètres.
 script-map-layer-hidden-here = Non visible à ce zoom
 script-map-layer-style = Style
+script-map-layer-check = Vérifier les objets
 script-map-export = Exporter
 script-map-export-format = Format
 script-map-export-crs = Système de référence
@@ -2276,4 +2333,441 @@ ogc-id = Identifiant
 ogc-description = Description
 ogc-empty = Il n’y a encore rien ici.
 ogc-next = Page suivante
+ogc-large-geometry = Les grandes formes ne sont pas dessinées. Pour les lire, ouvrez le JSON.
+ogc-too-large = C’est trop volumineux pour une page. Ouvrez plutôt le JSON.
 ogc-links = Liens
+
+## Imports of files
+
+import = Importer
+imports-title = Importations
+imports-recent = Importations récentes
+imports-empty = Aucune importation ces sept derniers jours. Vous pouvez aussi déposer des fichiers sur les listes, sur la carte et sur ses couches.
+imports-retention = Les importations terminées restent affichées sept jours.
+import-title = Importation de { $file }
+import-into = Importer dans
+import-into-new-layer = Une nouvelle couche
+import-into-layer = Couche { $name }
+import-file = Fichiers
+import-file-hint = GeoJSON, GeoPackage, Shapefile (une archive zip ou tous ses fichiers), FlatGeobuf, CSV, KML, GPX et DXF pour les couches ; CSV, Excel (XLSX), JSON et NDJSON pour les données. Rien ne change avant que vous ayez vu un aperçu.
+import-upload = Envoyer et vérifier
+import-column-file = Fichier
+import-column-state = État
+import-column-who = Importé par
+import-column-created = Reçu
+import-state-checking = Vérification
+import-state-ready = Prêt à importer
+import-state-running = Importation en cours
+import-state-done = Importé
+import-state-failed = Échec
+import-state-cancelled = Annulé
+import-state-interrupted = Interrompu
+import-step-checking = Vérification du fichier :
+import-step-comparing = Comparaison avec la couche :
+import-step-reading = Lecture du fichier :
+import-step-writing = Importation :
+import-step-publishing = Enregistrement de l’ensemble…
+import-features = { $count ->
+    [one] { $count } objet
+   *[other] { $count } objets
+}
+import-rows = { $count ->
+    [one] { $count } ligne
+   *[other] { $count } lignes
+}
+import-goes-on = Vous pouvez fermer cette page : l’importation continue.
+import-cancel = Annuler l’importation
+import-created = Créés : { $count }
+import-updated = Modifiés : { $count }
+import-unchanged = Inchangés : { $count }
+import-deleted = Supprimés : { $count }
+import-nothing = Rien n’a été importé.
+import-interrupted-text = Le serveur qui détenait le fichier a été arrêté. Rien n’a été importé. Envoyez à nouveau le fichier.
+import-expired = L’importation n’a pas été lancée dans les deux heures ; le fichier a été supprimé.
+import-failed = Le serveur a rencontré une erreur. Réessayez.
+import-data-changed = Le fichier ou les données ont changé depuis la vérification. Envoyez à nouveau le fichier.
+import-repeated-field = Plusieurs champs reçoivent le nom « { $name } ». Donnez à chacun un autre nom, ou ne l’importez pas.
+import-needs-target = Choisissez où importer le fichier.
+import-row-changed = La ligne { $line } n’est plus valable : { $reason } Envoyez à nouveau le fichier.
+import-options-changed = Les options ont changé. Consultez le nouvel aperçu, puis lancez l’importation.
+import-too-many-rows = Le fichier a plus de { $max } lignes. Divisez-le ou utilisez la commande groma import.
+import-show-list = Afficher { $kind }
+import-show-map = Afficher sur la carte
+import-another = Importer un autre fichier
+import-preview = Modifications
+import-count-created = à créer
+import-count-updated = à modifier
+import-count-unchanged = inchangés
+import-count-deleted = à supprimer
+import-count-rejected = refusés
+import-deletes = Cette importation supprime les objets de la couche qui ne sont pas dans le fichier.
+import-empty = Le fichier ne contient rien à importer.
+import-choose-layer = Le fichier a plusieurs couches. Choisissez-en une.
+import-choose-geometry = Aucune colonne n’est reconnue comme géométrie. Choisissez les colonnes des coordonnées ou celle qui contient du WKT.
+import-choose-crs = Le fichier n’indique pas son système de référence. Choisissez-le pour que les objets soient bien placés.
+import-unknown-crs = Le système de référence du fichier ne peut pas être utilisé : { $reason }. Choisissez-en un autre.
+import-choose-columns = Ces colonnes ne sont pas des champs des données : { $columns }. Choisissez le champ de chacune ou ne l’importez pas.
+import-rejected-title = Refusés
+import-rejected-download = Tout télécharger en CSV
+import-rejected-file = refusés
+import-rejected-feature = objet
+import-rejected-line = ligne
+import-rejected-reason = motif
+import-more-rejected = { $count ->
+    [one] Un autre est dans le téléchargement.
+   *[other] { $count } autres sont dans le téléchargement.
+}
+import-notices = Avertissements
+import-quality = Qualité
+import-quality-unknown = Les chevauchements, les vides, les doublons et les pointes ne sont pas recherchés dans les fichiers de plus de 100 000 objets. Vérifiez la couche dans les réglages après l’importation.
+import-quality-hint = Ces problèmes n’empêchent pas l’importation. Vérifiez la couche dans les réglages pour en réparer certains.
+import-place-features = { $count ->
+    [one] Objet { $numbers }
+   *[other] Objets { $numbers }
+}
+import-show-place = Afficher sur la carte
+import-place-feature = Objet { $number }
+import-place-feature-line = Objet { $number }, ligne { $line }
+import-place-line = Ligne { $number }
+import-options = Options
+import-layer-name = Nom de la couche
+import-source-layer = Couche du fichier
+import-sheet = Feuille
+import-x-column = Colonne de x ou longitude
+import-y-column = Colonne de y ou latitude
+import-wkt-column = Colonne WKT
+import-wkt-column-hint = Ou WKB. Si vous choisissez une colonne ici, x et y ne sont pas utilisés.
+import-column-none = Aucune
+import-choose = Choisir…
+import-mode = Objets de la couche
+import-mode-add-and-update = Ajouter les nouveaux et modifier ceux du fichier
+import-mode-replace = Tout remplacer : supprimer ceux qui ne sont pas dans le fichier
+import-mode-add-only = Seulement ajouter les nouveaux
+import-id-own = Identifiant de l’objet
+import-id-field = Reconnaître les objets par
+import-crs = Système de référence du fichier
+import-crs-hint = Un code EPSG. Laissez vide pour utiliser celui que le fichier indique.
+import-crs-candidates = Où seraient les objets
+import-folder = Dossier des objets
+import-keep-crs = Conserver le système de référence et les coordonnées exactes du fichier
+import-keep-good = Importer les valides même si d’autres sont refusés
+import-blocked = Corrigez le fichier ou choisissez d’importer les valides.
+import-field-source = Dans le fichier
+import-field-samples = Exemples
+import-field-becomes = Devient
+import-field-left-out = Ne pas importer
+import-field-named = Ce que devient { $field }
+import-extent = De { $west }, { $south } à { $east }, { $north }
+import-check = Vérifier à nouveau
+import-start = Importer
+error-import-ended = Cette importation est terminée ou a changé. Rechargez sa page.
+error-too-many-imports = Vous avez déjà cinq importations en cours. Lancez ou annulez d’abord l’une d’elles.
+error-import-new-layer = Seuls les administrateurs peuvent créer des couches. Choisissez une couche.
+error-import-no-file = Choisissez un fichier.
+error-import-files = Envoyez un seul fichier, ou tous les fichiers d’un Shapefile.
+error-too-many-uploads = Trop de fichiers sont en cours de réception. Attendez que l’un soit arrivé, puis réessayez.
+script-import-drop = Déposez le fichier pour l’importer
+script-import-drop-into = Déposez le fichier pour l’importer dans { $name }
+script-import-sending = Envoi de { $name }
+script-import-stop = Arrêter
+script-import-close = Fermer
+script-import-failed = Le fichier n’a pas pu être envoyé. Réessayez.
+script-map-import = Importer
+script-map-import-file = Importer un fichier
+
+## Reasons of rejected files and geometries. In English, each is the template of a message in the code.
+
+reason-untranslated = { $text }
+reason-with-hint = { $problem } ; { $hint }
+reason-and = { $one } et { $other }
+reason-or = { $one } ou { $other }
+
+## Reference systems
+
+reason-crs-name = « { $name } » n’est pas un système de référence ; utilisez un code EPSG, par exemple EPSG:2154
+reason-crs-unsupported = EPSG:{ $code } n’est pas pris en charge : { $reason }
+reason-crs-deprecated = le code est obsolète
+reason-crs-deprecated-for = le code est obsolète ; utilisez EPSG:{ $code }
+reason-crs-3d = il est tridimensionnel
+reason-crs-3d-of = il est tridimensionnel ; utilisez EPSG:{ $code }
+reason-crs-compound = il comprend des altitudes ; utilisez sa partie horizontale, EPSG:{ $code }
+reason-crs-vertical = il ne décrit que des altitudes
+reason-crs-geocentric = ses coordonnées sont géocentriques
+reason-crs-derived = il est dérivé d’un autre système par une méthode particulière
+reason-crs-no-operation = aucune transformation vers WGS 84 n’est publiée
+reason-crs-other-grid = ses transformations vers WGS 84 exigent des grilles dans un autre format que NTv2
+reason-crs-grid = il lui faut le fichier de grille { $files } dans le dossier geo.grids
+reason-crs-projection = sa projection ({ $projection }) n’est pas prise en charge
+reason-crs-method = sa transformation vers WGS 84 ({ $method }) n’est pas prise en charge
+reason-crs-inaccurate = le résultat s’écarterait de celui de PROJ de plus de 1 cm
+reason-crs-unknown = le code n’est pas dans le registre EPSG
+reason-crs-outside = est hors de la zone où { $crs } est utilisable
+reason-crs-position-outside = a un point hors de la zone où { $crs } est utilisable
+reason-crs-outside-area-of-use = est hors de la zone d’utilisation de { $crs }
+reason-crs-swapped-north-first = ses axes semblent inversés : le nord vient en premier
+reason-crs-swapped-east-first = ses axes semblent inversés : x (l’est) vient en premier
+reason-crs-longitude = une longitude doit être comprise entre -{ $limit } et { $limit } degrés
+reason-crs-latitude = une latitude doit être comprise entre -90 et 90 degrés
+reason-crs-member-hint = si les coordonnées ne sont pas en WGS 84, indiquez leur système de référence dans « crs »
+reason-crs-not-of-request = doit indiquer { $crs }, le système de la requête
+reason-crs-not-outermost = doit être un membre de l’objet racine
+reason-crs-too-late = indique { $crs } alors que « features » a été lu en { $other } ; placez « crs » avant « features »
+reason-crs-type = doit être « name » ; aucun autre type de « crs » n’est pris en charge
+
+## What looks wrong in a geometry
+
+reason-no-length = n’a pas de longueur
+reason-no-area = n’a pas de surface
+reason-self-intersection = se croise ou se touche ici
+reason-hole-outside = est un trou hors de son polygone
+reason-spike = a une pointe
+reason-repeated-position = répète le point précédent
+reason-repeated-positions = répète le point précédent ({ $count } points répétés dans cette ligne)
+reason-measures-dropped = les valeurs M n’ont pas été reprises
+reason-binary-dropped = les valeurs binaires n’ont pas été reprises
+
+## Geometries
+
+reason-line-too-short = une ligne doit avoir au moins deux points
+reason-ring-too-short = un anneau doit avoir au moins quatre points
+reason-ring-not-closed = un anneau doit être fermé : son dernier point doit être égal au premier
+reason-no-outer-ring = un polygone doit avoir un anneau extérieur
+reason-position-too-short = un point doit avoir au moins deux nombres
+reason-coordinate-too-large = est trop grand pour une coordonnée
+reason-coordinate-invalid = a une coordonnée infinie ou trop grande
+reason-too-many-positions = dépasse la limite de { $limit } points par objet
+reason-too-many-rings = dépasse la limite de { $limit } anneaux par objet
+reason-too-many-geometries = dépasse la limite de { $limit } géométries par objet
+reason-collections-too-deep = les GeometryCollection peuvent être imbriquées sur { $limit } niveaux au plus
+reason-geometry-type = doit être un { $name } ou un Multi{ $name }, le type de géométrie de la couche ; c’est un { $kind }
+reason-joined-same = doit être une autre géométrie de la couche
+
+## Features
+
+reason-unreadable = est illisible
+reason-repeated-id = « { $id } » est déjà l’identifiant d’un objet précédent
+reason-repeated-field = « { $id } » est déjà la valeur du champ { $field } d’un objet précédent
+reason-named-twice = désigne l’objet { $id } une deuxième fois
+reason-too-many-keys = a plus de { $limit } clés
+reason-properties-too-large = « properties » dépasse la limite de { $limit } Mio par objet
+reason-not-in-workspace = n’existe pas dans cet espace de travail
+reason-folder-moved = a changé de dossier pendant l’importation
+reason-layer-expired = a été supprimée, car l’importation s’était interrompue plus de dix minutes
+
+## GeoJSON
+
+reason-empty = ne doit pas être vide
+reason-empty-geometry = ne doit pas être vide ; pour une géométrie absente, mettez « geometry » à null
+reason-not-number = doit être un nombre
+reason-not-array = doit être un tableau
+reason-not-string = doit être un texte
+reason-not-string-or-number = doit être un texte ou un nombre
+reason-not-object = doit être un objet JSON
+reason-not-object-or-null = doit être un objet JSON ou null
+reason-not-geojson = doit être un objet GeoJSON
+reason-not-feature = doit être une Feature
+reason-not-type-feature = doit être Feature
+reason-bare-geometry = doit être Feature ; placez la géométrie seule dans une Feature
+reason-nested-collection = une FeatureCollection ne peut pas en contenir une autre
+reason-not-geometry-type = doit être un type de géométrie
+reason-not-geometry = doit être une géométrie
+reason-not-geometry-or-null = doit être une géométrie ou null
+reason-unknown-type = « { $name } » n’est pas un type GeoJSON
+reason-member-not-allowed = « { $name } » n’est pas permis dans cet objet
+reason-member-of-other-type = un objet de ce type ne peut pas avoir le membre « { $name } »
+reason-member-missing = il manque « { $name } »
+reason-member-missing-nullable = il manque « { $name } », qui peut être null
+reason-member-repeated = ne doit pas figurer deux fois dans le même objet
+reason-too-many-members = dépasse la limite de { $limit } membres par objet
+reason-bbox = doit avoir quatre ou six nombres
+reason-too-long = doit avoir au plus { $max } caractères
+reason-control-characters = ne doit pas contenir de caractères de contrôle
+
+## JSON
+
+reason-json-arrays-too-deep = des tableaux sont trop imbriqués
+reason-json-trailing = du contenu inattendu suit la fin du texte JSON
+reason-json-second = un deuxième texte JSON suit le premier ; placez plusieurs objets dans une FeatureCollection
+reason-json-not-finite = NaN et Infinity ne sont pas du JSON valide
+reason-json-value = une valeur
+reason-json-key = une clé entre guillemets doubles
+reason-json-expected = attendu : { $expected } ; trouvé : « { $found } »
+reason-json-expected-byte = attendu : { $expected } ; trouvé : l’octet { $found }
+reason-json-too-deep = est imbriqué sur plus de { $limit } niveaux
+reason-json-not-value = n’est pas une valeur JSON valide
+reason-json-not-number = n’est pas un nombre JSON valide
+reason-json-number-out-of-range = est un nombre hors de l’intervalle pris en charge
+reason-json-number-too-long = un nombre doit avoir au plus { $max } caractères
+reason-json-truncated = le texte se termine de façon inattendue
+reason-json-not-utf-8 = n’est pas de l’UTF-8 valide
+reason-json-repeated-key = contient deux fois la clé « { $key } » dans un objet
+reason-json-object-too-large = contient un objet de plus de { $limit } membres
+reason-json-string-too-long = est trop long
+reason-json-null-character = contient le caractère \u0000, qui ne peut pas être enregistré
+reason-json-surrogate = contient un caractère de substitution isolé
+reason-json-control-character = contient un caractère de contrôle non échappé
+reason-json-escape = contient une séquence d’échappement non valide
+reason-json-unicode-escape = contient une séquence \u sans quatre chiffres hexadécimaux
+
+## Files
+
+reason-format-unknown = format inconnu ; { $hint }
+reason-format-hint = formats pris en charge : { $names } ; convertissez le fichier avec « ogr2ogr -f GPKG out.gpkg { $file } »
+reason-format-option = format inconnu ; donnez à --format l’une de ces valeurs : { $names }
+reason-file-empty = le fichier est vide
+reason-file-truncated = le fichier est tronqué
+reason-file-truncated-at = le fichier est tronqué : il a { $count } objets sur { $expected }
+reason-file-no-crs = le fichier n’indique pas son système de référence
+reason-file-crs-hint = indiquez le système de référence avec --crs, par exemple --crs EPSG:2154
+reason-file-crs-invalid = le système de référence du fichier n’est pas du WKT valide
+reason-file-crs-unknown = le système de référence « { $name } » du fichier est inconnu
+reason-file-one-layer = un fichier GeoJSON n’a qu’une couche
+reason-file-no-layer = le fichier ne contient aucune couche
+reason-file-several-layers = le fichier contient plusieurs couches ; choisissez-en une avec --source-layer : { $names }
+reason-file-unknown-layer = la couche « { $name } » n’est pas dans le fichier, qui contient { $names }
+reason-file-unknown-field = il n’y a pas de champ « { $field } » ; les champs sont { $names }
+reason-file-too-many-layers = le fichier a plus de { $limit } couches
+reason-file-too-many-columns = le fichier a plus de { $limit } colonnes
+reason-file-part-too-large = une partie de { $size } octets dépasse la limite de { $limit }
+reason-layer-too-many-columns = la couche « { $name } » a plus de { $limit } colonnes
+reason-geometries-too-deep = des géométries sont trop imbriquées
+reason-nested-collections-too-deep = des collections sont trop imbriquées
+reason-geometry-unsupported = les géométries de type { $name } ne sont pas prises en charge ; convertissez le fichier avec « ogr2ogr -nlt CONVERT_TO_LINEAR »
+reason-geometry-curves = la géométrie a des courbes ; convertissez le fichier avec « ogr2ogr -nlt CONVERT_TO_LINEAR »
+reason-not-utf-8 = « { $name } » n’est pas en UTF-8
+reason-value-not-number = « { $name } » n’est pas un nombre
+
+## Archives
+
+reason-archive-invalid = l’archive est illisible : { $error }
+reason-archive-error = archive : { $error }
+reason-archive-too-many-files = l’archive a plus de { $limit } fichiers
+reason-archive-path = l’archive contient un chemin qui mène hors d’elle
+reason-archive-too-large = décompressée, l’archive fait plus de { $limit } fois sa taille
+reason-archive-nested = l’archive contient une autre archive ; décompressez-la d’abord
+reason-archive-no-shapefile = l’archive ne contient aucun Shapefile (.shp)
+reason-archive-no-kml = l’archive ne contient aucun document KML
+reason-archive-too-many-kml = l’archive contient plus de { $limit } documents KML
+reason-folder-no-shapefile = le dossier ne contient aucun Shapefile (.shp)
+
+## WKB and WKT
+
+reason-wkb-truncated = la géométrie est tronquée
+reason-wkb-trailing = la géométrie est suivie d’octets inattendus
+reason-wkb-type = la géométrie contient le type inattendu { $code }
+reason-wkb-srid = la géométrie a le SRID { $code } au lieu de 4326
+reason-wkb-not-finite = la géométrie a une coordonnée infinie
+reason-wkb-too-deep = la géométrie a des collections trop imbriquées
+reason-wkb-invalid = la géométrie n’est pas du WKB valide
+reason-wkb-invalid-because = la géométrie n’est pas du WKB valide : { $error }
+reason-wkt-invalid = la géométrie n’est pas du WKT valide
+
+## XML, GPX and KML
+
+reason-xml-invalid = XML non valide : { $error }
+reason-xml-invalid-at = XML non valide à l’octet { $position } : { $error }
+reason-xml-too-deep = des éléments sont imbriqués sur plus de { $limit } niveaux
+reason-xml-entity = l’entité « { $name } » est inconnue
+reason-xml-doctype = les définitions de type de document et les entités ne sont pas acceptées
+reason-xml-too-many-nodes = un élément a plus de { $limit } éléments et attributs
+reason-xml-element-too-large = un élément fait plus de { $limit } Mio
+reason-gpx-invalid = le fichier n’est pas du GPX
+reason-gpx-missing = il manque « { $name } » à un point
+reason-gpx-not-number = « { $name } » d’un point n’est pas un nombre
+reason-kml-invalid = le fichier n’est pas du KML
+reason-kml-coordinates = les coordonnées ne sont pas valides
+
+## Shapefile
+
+reason-shp-invalid = le .shp n’est pas valide
+reason-shp-truncated = le .shp est tronqué à l’objet { $number }
+reason-shp-fewer-shapes = le .shp est tronqué : le .dbf a { $count } lignes de plus
+reason-shp-shape-too-large = l’objet { $number } dépasse la limite de { $limit } octets
+reason-shp-shape-invalid = l’objet n’est pas valide
+reason-shp-shape-type = les objets de type { $code } ne sont pas pris en charge
+reason-dbf-invalid = le .dbf n’est pas valide
+reason-dbf-truncated = le .dbf annonce { $count } lignes, mais en contient { $available }
+reason-dbf-too-many-fields = le .dbf a plus de { $limit } champs
+reason-dbf-fewer-rows = le .dbf a moins de lignes que le .shp n’a d’objets
+reason-dbf-encoding = « { $name } » n’est pas dans l’encodage du .dbf ; corrigez le fichier .cpg
+
+## Tables
+
+reason-columns-no-geometry = aucune colonne n’a de géométrie ; nommez les colonnes lon et lat, x et y, ou wkt, ou choisissez-les avec --x-column et --y-column, ou --wkt-column
+reason-columns-too-large = les noms des colonnes font plus de { $limit } Mio
+reason-columns-same = x et y doivent être dans des colonnes différentes
+reason-columns-only-csv = seul un fichier CSV a des colonnes de coordonnées ou de WKT
+reason-column-unknown = il n’y a pas de colonne « { $name } »
+reason-column-repeated = la colonne « { $name } » figure deux fois
+reason-row-width = a { $count } cellules, mais l’en-tête en a { $expected }
+reason-row-encoding = n’est pas en UTF-8
+reason-row-mixed-encoding = n’est pas en UTF-8 comme d’autres lignes : le fichier mélange les encodages
+reason-row-one-coordinate = n’a qu’une coordonnée
+reason-row-not-coordinate = « { $cell } » n’est pas une coordonnée
+reason-row-too-wide = une ligne a plus de { $limit } cellules
+reason-row-too-large = une ligne fait plus de { $limit } Mio
+reason-row-not-object = n’est pas un objet JSON
+reason-row-too-many-fields = a plus de { $limit } champs
+reason-row-of-line = ligne { $line } : { $reason }
+reason-row-header = l’en-tête { $reason }
+reason-row-not-json = n’est pas un objet JSON : { $reason } à la colonne { $column }
+reason-row-repeated = « { $key } » figure déjà à la ligne { $line }
+reason-row-default-repeated = la ligne { $line } définit déjà isDefault pour le type { $kind }
+
+## Excel
+
+reason-sheet-none = le classeur n’a aucune feuille
+reason-sheet-unknown = la feuille « { $sheet } » n’est pas dans le classeur, qui contient { $names }
+reason-sheet-row-too-large = la ligne { $number } fait plus de { $limit } Mio
+reason-sheet-row-too-wide = la ligne { $number } a plus de { $limit } cellules
+reason-sheet-cell-error = une cellule contient l’erreur { $error }
+reason-workbook-invalid = le classeur est illisible : { $problem }
+reason-workbook-part = « { $name } » { $problem }
+reason-workbook-io = erreur de lecture : { $error }
+reason-workbook-doctype = a une définition de type de document
+reason-workbook-part-too-large = a trop d’octets
+reason-workbook-cell-too-large = a une cellule de trop d’octets
+reason-workbook-too-many-texts = annonce trop de textes
+reason-workbook-sheet-not-xml = désigne une feuille qui n’est pas en XML
+reason-workbook-text-too-large = un texte ou une balise a trop d’octets
+
+## FlatGeobuf
+
+reason-fgb-invalid = le fichier n’est pas un FlatGeobuf valide
+reason-fgb-feature = l’objet n’est pas du FlatGeobuf valide
+reason-fgb-properties = les propriétés ne sont pas du FlatGeobuf valide
+reason-fgb-geometry = la géométrie n’est pas du FlatGeobuf valide
+
+## GeoPackage
+
+reason-gpkg-unusable = le GeoPackage est inutilisable : { $error }
+reason-gpkg-invalid = le fichier n’est pas un GeoPackage
+reason-gpkg-no-contents = le fichier n’est pas un GeoPackage : il n’a pas de table gpkg_contents
+reason-gpkg-not-table = « { $name } » doit être une table
+reason-gpkg-data-columns = la table gpkg_data_columns a trop de lignes
+reason-gpkg-geometry-columns = la couche « { $name } » a plusieurs colonnes de géométrie ; un GeoPackage peut en avoir une par couche
+reason-gpkg-damaged = le GeoPackage est endommagé : il a plus de lignes qu’il ne peut en contenir
+reason-gpkg-view = « { $name } » n’est pas une table ; les vues ne sont pas lues : enregistrez « { $name } » comme une couche à part
+reason-gpkg-geometry = la géométrie n’est pas une géométrie GeoPackage
+reason-gpkg-extended-geometry = la géométrie est dans un format étendu
+
+## DXF
+
+reason-dxf-invalid = le fichier n’est pas du DXF
+reason-dxf-binary = le DXF binaire n’est pas pris en charge ; enregistrez le dessin en DXF texte (ASCII)
+reason-dxf-line = la ligne { $line } n’est pas du DXF valide
+reason-dxf-line-too-long = la ligne { $line } est trop longue
+reason-dxf-no-coordinates = il manque des coordonnées à l’entité { $kind }
+reason-dxf-entity-too-large = une entité est trop grande
+
+## Imports
+
+reason-layer-gone = La couche a été supprimée. Choisissez-en une autre.
+reason-layer-locked = la couche « { $layer } » est verrouillée ; déverrouillez-la pour modifier ses objets
+reason-folder-not-found = dossier « { $key } » introuvable
+reason-assignment-not-found = tâche « { $key } » introuvable
+reason-not-records = Un fichier { $extension } ne peut pas contenir de données. Utilisez CSV, XLSX, JSON ou NDJSON.
+
+## Second factors
+
+reason-secret-malformed = le secret n’a pas le bon format

@@ -13,7 +13,7 @@ use clap::{Args, Parser, Subcommand};
 use groma_domain::{
     Currency, Email, Kind, Role, TokenId, person, scope::Scopes, token, workspace::WorkspaceName,
 };
-use groma_geo::Crs;
+use groma_geo::{Crs, layer_check::LayerCheckOptions};
 use groma_store::DatabaseUrl;
 use std::path::PathBuf;
 
@@ -374,6 +374,9 @@ pub(crate) enum LayerCommand {
     },
     /// Change the fields, the style, the position or the lock of a layer.
     Update(UpdateLayer),
+    /// Find self-intersections, spikes, duplicates, overlaps, gaps and other problems of the features of a
+    /// layer. Exits with 0 whatever is found.
+    Check(CheckLayer),
     /// Delete a layer and all its features.
     Delete {
         /// ID or slug of the layer.
@@ -381,6 +384,30 @@ pub(crate) enum LayerCommand {
         #[command(flatten)]
         workspace: WorkspaceArg,
     },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckLayer {
+    /// ID or slug of the layer.
+    pub(crate) key: String,
+    /// Overlaps and gaps up to this width are not reported, in meters. Spikes are, only up to this width.
+    #[arg(long, value_name = "METERS", default_value_t = LayerCheckOptions::DEFAULT_TOLERANCE, value_parser = parse_tolerance)]
+    pub(crate) tolerance: f64,
+    /// Remove repeated positions and spikes, resolve self-intersections, and delete exact copies, before the check.
+    #[arg(long)]
+    pub(crate) repair: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) workspace: WorkspaceArg,
+}
+
+/// A tolerance from 1 mm to 100 m.
+fn parse_tolerance(text: &str) -> Result<f64, String> {
+    let is_valid = |meters: &f64| LayerCheckOptions::TOLERANCES.contains(meters);
+    let meters = text.parse().ok().filter(is_valid);
+    meters.ok_or_else(|| "must be a number of meters from 0.001 to 100".to_owned())
 }
 
 #[derive(Debug, Args)]

@@ -8,13 +8,13 @@ mod demo;
 mod export;
 mod health;
 mod import;
+mod input;
 mod key_file;
 mod layer;
 mod person;
 mod private_file;
 mod progress;
 mod prompt;
-mod record_file;
 mod records;
 mod rejected_rows;
 mod security_log;
@@ -27,9 +27,10 @@ mod workspace;
 
 use crate::{
     cli::{
-        ArchiveCommand, Cli, Command, ExportCommand, ImportCommand, WebhookCommand, WorkspaceArg,
-        WorkspaceCommand,
+        ArchiveCommand, Cli, Command, ExportCommand, ImportCommand, LayerCommand, RecordFormat,
+        WebhookCommand, WorkspaceArg, WorkspaceCommand,
     },
+    clock,
     export::ExportError,
     logging, password, server,
     settings::Settings,
@@ -38,8 +39,9 @@ use groma_domain::{
     Timestamp,
     workspace::{Workspace, WorkspaceName},
 };
-use groma_store::{Store, WorkspaceFilter};
-use std::{fmt, io::Write, process::ExitCode};
+use groma_store::{NewSecurityEntry, Store, WorkspaceFilter};
+use serde_json::json;
+use std::{fmt, io::Write, path::Path, process::ExitCode};
 
 /// Why a command failed, in one line, and its exit code.
 #[derive(Debug)]
@@ -154,6 +156,7 @@ pub(crate) async fn run(cli: Cli) -> Result<(), CommandError> {
     if !matches!(command, Command::Webhook(WebhookCommand::Rekey { .. })) {
         store.set_encryption_keys(key_file::load(&settings, can_create_key)?);
     }
+    log_data_change(&store, &command).await?;
     match command {
         Command::Serve { demo, .. } => serve::run(settings, store, demo).await,
         Command::Workspace(command) => workspace::run(&settings, &store, command).await,
@@ -187,6 +190,28 @@ pub(crate) async fn run(cli: Cli) -> Result<(), CommandError> {
     }
 }
 
+/// Writes to the security log that a command changes records or layers. What others change is logged with the
+/// change.
+async fn log_data_change(store: &Store, command: &Command) -> Result<(), CommandError> {
+    let (name, workspace) = match command {
+        Command::Import(ImportCommand::Records(import)) if !import.dry_run => {
+            ("import", &import.workspace)
+        }
+        Command::Import(ImportCommand::Layer(import)) if !import.dry_run => {
+            ("import layer", &import.workspace)
+        }
+        Command::Archive(ArchiveCommand::Folder { workspace, .. }) => ("archive", workspace),
+        Command::Delete { workspace, .. } => ("delete", workspace),
+        Command::Layer(LayerCommand::Create { workspace, .. }) => ("layer create", workspace),
+        Command::Layer(LayerCommand::Update(update)) => ("layer update", &update.workspace),
+        Command::Layer(LayerCommand::Delete { workspace, .. }) => ("layer delete", workspace),
+        _ => return Ok(()),
+    };
+    let workspace = find_workspace(store, workspace).await?.id;
+    let entry = NewSecurityEntry::new("command.started", clock::now()).in_workspace(workspace);
+    Ok(store.log_security(entry.with_details(json!({ "command": name }))).await?)
+}
+
 /// The workspace named by `--workspace`, or else the only one.
 async fn find_workspace(store: &Store, arg: &WorkspaceArg) -> Result<Workspace, CommandError> {
     if let Some(name_or_key) = &arg.name_or_key {
@@ -211,6 +236,16 @@ fn workspace_filter(name_or_key: &str) -> Result<WorkspaceFilter, CommandError> 
             .map(WorkspaceFilter::Name)
             .map_err(|error| CommandError::usage(format!("workspace {error}"))),
     }
+}
+
+/// The format of a file of records: the given one, or else that of its extension.
+fn record_format(path: &Path, format: Option<RecordFormat>) -> Result<RecordFormat, CommandError> {
+    format.or_else(|| RecordFormat::of_path(path)).ok_or_else(|| {
+        CommandError::new(format!(
+            "{}: unknown format; set --format to csv, xlsx, json or ndjson",
+            path.display()
+        ))
+    })
 }
 
 /// Prints a line. A closed pipe is not an error.

@@ -12,7 +12,7 @@ pub(crate) use layer::LayerExport;
 pub(crate) use records::{RecordExport, RecordSelection};
 pub(crate) use workspace::WorkspaceExport;
 
-use groma_files::FileError;
+use groma_files::{FileError, FormatLimit};
 use std::{fmt, io};
 use thiserror::Error;
 
@@ -23,9 +23,9 @@ pub(crate) enum ExportError {
     Store(#[from] groma_store::Error),
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// The format or the reference system cannot hold the content.
-    #[error("{0}")]
-    Unfit(String),
+    /// The format cannot hold the content.
+    #[error(transparent)]
+    Format(FormatLimit),
     /// A feature is outside the area in which the reference system can be used.
     #[error("feature {feature} is outside the area in which {crs} can be used")]
     OutsideArea { feature: groma_domain::GeometryId, crs: groma_geo::Crs },
@@ -44,7 +44,8 @@ impl From<FileError> for ExportError {
     fn from(error: FileError) -> Self {
         match error {
             FileError::Io(error) => Self::Io(error),
-            FileError::Invalid(message) => Self::Unfit(message),
+            FileError::Limit(limit) => Self::Format(limit),
+            FileError::Invalid(message) => Self::Damaged(message.to_string()),
         }
     }
 }

@@ -13,7 +13,7 @@ pub(crate) mod security_headers;
 
 pub(crate) use encoding::{Encoding, compress};
 pub(crate) use error::{ErrorBody, ErrorCause, ErrorDetail, HttpError};
-pub(crate) use html::escape_html;
+pub(crate) use html::{DocumentOfPage, escape_html};
 pub(crate) use middleware::{FinalResponse, RequestId, is_preflight, ogc_preflight, respond};
 pub(crate) use response::{
     EncodedBody, IfMatch, IfNoneMatch, NO_STORE, ResponseOptions, unencoded_etag,

@@ -7,6 +7,8 @@ mod commands;
 mod export;
 mod http;
 mod idempotency;
+mod import;
+mod layer_check;
 mod logging;
 mod mail;
 mod member_slots;

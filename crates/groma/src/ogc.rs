@@ -35,6 +35,7 @@ mod write;
 mod write_body;
 
 use crate::{
+    member_slots::MemberSlots,
     settings::Settings,
     tiles::TileCache,
     token_auth::{Access, Authenticated, Caller, TokenAuth, TokenAuthState},
@@ -56,6 +57,7 @@ pub(crate) struct Ogc {
     token_auth: Arc<TokenAuth>,
     uploads: Arc<Uploads>,
     tiles: Arc<TileCache>,
+    search_slots: MemberSlots,
     max_body_bytes: u64,
     requires_if_match: bool,
     /// The URL of the landing page.
@@ -71,12 +73,14 @@ impl Ogc {
         token_auth: Arc<TokenAuth>,
         uploads: Arc<Uploads>,
         tiles: Arc<TileCache>,
+        search_slots: MemberSlots,
     ) -> Self {
         Self {
             store,
             token_auth,
             uploads,
             tiles,
+            search_slots,
             max_body_bytes: settings.limits.geojson_bytes,
             requires_if_match: settings.ogc.require_if_match,
             url: format!("{}/ogc", settings.server.geo_public_url().trim_end_matches('/')),

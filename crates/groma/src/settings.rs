@@ -121,6 +121,7 @@ pub(crate) struct Limits {
     pub(crate) searches_per_member: u32,
     pub(crate) searches_per_workspace: u32,
     pub(crate) geojson_bytes: u64,
+    pub(crate) import_bytes: u64,
     pub(crate) tile_cache_bytes: u64,
     /// The time for a form, and the longest pause in a GeoJSON body.
     pub(crate) body_timeout: Duration,

@@ -46,7 +46,10 @@ impl Uploads {
 
 /// The error for a body that is not the GeoJSON that it should be.
 pub(crate) fn geojson_error<E: Display>(error: ReadError<E>, limit: u64) -> HttpError {
-    let detail = |DocumentError { pointer, message, .. }| ErrorDetail { pointer, message };
+    let detail = |DocumentError { pointer, message, .. }| ErrorDetail {
+        pointer,
+        message: message.to_string(),
+    };
     match error {
         ReadError::Invalid(errors) => HttpError::bad_body(errors.into_iter().map(detail).collect()),
         ReadError::Input(error) => body::read_error(&error, limit),

@@ -25,6 +25,7 @@ mod flash;
 mod form;
 mod format;
 pub(crate) mod i18n;
+pub(crate) mod imports;
 mod invitation;
 mod login;
 mod login_throttle;
@@ -79,6 +80,7 @@ use ipnet::IpNet;
 use std::sync::Arc;
 use subtle::ConstantTimeEq;
 use thiserror::Error;
+use tokio::sync::watch;
 
 /// The state that the handlers share.
 pub(crate) struct Web {
@@ -95,6 +97,7 @@ pub(crate) struct Web {
     pub(crate) endpoint_policy: EndpointPolicy,
     pub(crate) search_slots: MemberSlots,
     export_slots: MemberSlots,
+    check_slots: MemberSlots,
     /// The pages that each user has requested in the last minute.
     page_windows: RateWindows<UserId>,
     /// Whether there is a mail server.
@@ -115,10 +118,19 @@ pub(crate) struct Web {
     /// The URL of the map style, and the hosts that it loads from.
     pub(crate) map_style: Option<String>,
     pub(crate) map_hosts: Vec<String>,
+    /// Passwords of strangers.
     passwords: PasswordQueue,
+    /// Passwords of users with a session or a known device.
+    member_passwords: PasswordQueue,
     limits: Limits,
     /// The memory for forms of strangers that are on their way.
     form_memory: Arc<Quota<IpNet>>,
+    /// The files that are on their way.
+    uploads: imports::Uploads,
+    /// The imports that this process works on.
+    imports: imports::Workers,
+    /// Whether the server is stopping.
+    stopping: watch::Receiver<bool>,
 }
 
 /// Why the web application cannot start.
@@ -141,6 +153,10 @@ const FORM_MEMORY_PER_ADDRESS: u64 = 1 << 20;
 const EXPORTS_PER_MEMBER: u32 = 2;
 const EXPORTS_PER_WORKSPACE: u32 = 8;
 
+/// How many checks and repairs of layers run at once. Each keeps the polygons of its layer in memory.
+const CHECKS_PER_MEMBER: u32 = 1;
+const CHECKS_PER_WORKSPACE: u32 = 2;
+
 pub(crate) type Shared = Arc<Web>;
 
 impl Web {
@@ -149,6 +165,7 @@ impl Web {
         store: Store,
         tiles: Arc<TileCache>,
         search_slots: MemberSlots,
+        stopping: watch::Receiver<bool>,
     ) -> Result<Self, WebSetupError> {
         let public_url = settings.server.public_url();
         let provider = |provider: &OidcProvider| Provider::new(provider.clone(), &public_url);
@@ -167,6 +184,7 @@ impl Web {
             endpoint_policy: settings.webhooks.endpoint_policy(),
             search_slots,
             export_slots: MemberSlots::new(EXPORTS_PER_MEMBER, EXPORTS_PER_WORKSPACE),
+            check_slots: MemberSlots::new(CHECKS_PER_MEMBER, CHECKS_PER_WORKSPACE),
             page_windows: RateWindows::new(settings.limits.pages_per_minute),
             sends_mail: settings.smtp.is_some(),
             token_prefix: settings.service.token_prefix.clone(),
@@ -175,8 +193,12 @@ impl Web {
             map_style: settings.map.style.clone(),
             map_hosts: settings.map.hosts.clone(),
             passwords: PasswordQueue::new(),
+            member_passwords: PasswordQueue::new(),
             limits: settings.limits.clone(),
             form_memory: Quota::new(FORM_MEMORY, FORM_MEMORY_PER_ADDRESS),
+            uploads: Quota::new(settings.limits.uploads, settings.limits.uploads_per_token),
+            imports: imports::Workers::default(),
+            stopping,
         })
     }
 

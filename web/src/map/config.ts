@@ -28,6 +28,8 @@ export interface LayerConfig {
   export: { url: string; systems: [string, string][] } | null;
   /** The URL of the layer's style in the settings, if the user may change it. */
   settings: string | null;
+  /** The page that checks its shapes. */
+  check: string;
 }
 
 export interface FolderConfig {

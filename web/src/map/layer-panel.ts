@@ -21,7 +21,7 @@ export interface LayerPanel {
 
 export function createLayerPanel(
   map: MapLibre,
-  { layers, exportFormats }: MapConfig,
+  { layers, exportFormats, canEdit }: MapConfig,
   folders: FolderLayer | null,
   onTable: (layer: LayerConfig) => void,
 ): LayerPanel {
@@ -51,6 +51,7 @@ export function createLayerPanel(
     { class: "map-panel", open: state.open },
     el("summary", {}, icon("layers"), t("script-map-layers")),
     list,
+    canEdit && el("a", { class: "button plain small", href: "/imports" }, t("script-map-import-file")),
   );
   element.addEventListener("toggle", () => {
     state.open = element.open;
@@ -118,7 +119,9 @@ export function createLayerPanel(
       tableButton(layer),
       layerMenu(map, layer, range, exportFormats),
     );
-    return el("li", {}, row, key, outOfZoom);
+    // A file that is dropped here is imported into the layer.
+    const target = layer.editable ? { "data-import-into": id, "data-import-label": name } : {};
+    return el("li", target, row, key, outOfZoom);
   }
 
   function tableButton(layer: LayerConfig): HTMLElement {
@@ -151,14 +154,14 @@ function lockMark(): HTMLElement {
   );
 }
 
-/** The menu of a layer: its opacity, zoom to it, its style in the settings, and its export. */
+/** The menu of a layer: its opacity, zoom to it, its style and its check in the settings, its export and imports into it. */
 function layerMenu(
   map: MapLibre,
   layer: LayerConfig,
   range: HTMLElement,
   exportFormats: [string, string][],
 ): HTMLElement {
-  const { name, bounds, settings } = layer;
+  const { name, bounds, settings, check } = layer;
   const title = t("script-map-layer-menu", { name });
   const opacity = el("label", { class: "small" }, t("script-map-layer-opacity-label"), range);
   const items = el("div", { class: "map-layer-menu-items" }, opacity);
@@ -175,8 +178,13 @@ function layerMenu(
   }
   if (settings)
     items.append(el("a", { class: "button plain small", href: settings }, t("script-map-layer-style")));
+  items.append(el("a", { class: "button plain small", href: check }, t("script-map-layer-check")));
   const form = exportForm(layer, exportFormats);
   if (form) items.append(form);
+  if (layer.editable) {
+    const href = `/imports?into=${layer.id}`;
+    items.append(el("a", { class: "button plain small", href }, t("script-map-import")));
+  }
   return menu;
 }
 

@@ -5,5 +5,7 @@ mod read;
 mod rows;
 mod write;
 
+pub use columns::GeometryColumns;
 pub(super) use read::Table;
+pub(crate) use read::columns;
 pub(super) use write::write;

@@ -6,7 +6,7 @@ use crate::{
     error::Result,
     source::{Field, FieldType, OnFeature, Source, SourceCrs, SourceFeature, SourceLayer},
 };
-use groma_geo::{Crs, Geometry, Line, Position};
+use groma_geo::{Crs, Geometry, Line, Message, Position, message};
 use serde_json::{Map, Value};
 use std::{
     fs::File,
@@ -48,7 +48,7 @@ impl Gpx {
             }
         }
         if !is_gpx {
-            return Err(FileError::invalid("the file is not GPX"));
+            return Err(FileError::invalid(message!("the file is not GPX")));
         }
         let mut found = Self { path: path.to_owned(), layers: Vec::new(), elements: Vec::new() };
         for ((element, name, geometry_type), count) in KINDS.into_iter().zip(counts) {
@@ -83,8 +83,7 @@ impl Source for Gpx {
             match reader.next()? {
                 Node::Start(start) if start.name == element => {
                     number += 1;
-                    let content = reader.content(start)?;
-                    if !on_feature(number, feature(&content)) {
+                    if !on_feature(number, feature(&mut reader, start)?) {
                         return Ok(());
                     }
                 }
@@ -95,37 +94,88 @@ impl Source for Gpx {
     }
 }
 
-fn feature(element: &Element) -> std::result::Result<SourceFeature, String> {
-    let mut properties = Map::new();
-    for name in FIELDS {
-        if let Some(text) = element.text_of(name) {
-            properties.insert(name.to_owned(), Value::String(text.to_owned()));
+/// The feature of an element whose start was read; or why it is not valid.
+fn feature(
+    reader: &mut XmlReader,
+    start: Element,
+) -> Result<std::result::Result<SourceFeature, Message>> {
+    if start.name == "wpt" {
+        let content = reader.content(start)?;
+        let mut properties = Map::new();
+        content.children.iter().for_each(|child| add_property(&mut properties, child));
+        let feature = |at| SourceFeature {
+            geometry: Some(Geometry::Point(at)),
+            properties,
+            ..SourceFeature::default()
+        };
+        return Ok(position(&content).map(feature));
+    }
+    let is_track = start.name == "trk";
+    let (lines, properties) = match lines(reader)? {
+        Ok(found) => found,
+        Err(message) => return Ok(Err(message)),
+    };
+    // Too few points for a line.
+    let mut lines: Vec<Line> = lines.into_iter().filter(|line| line.len() > 1).collect();
+    let geometry = match (is_track, lines.is_empty()) {
+        (_, true) => None,
+        (true, false) => Some(Geometry::MultiLineString(lines)),
+        (false, false) => Some(Geometry::LineString(lines.swap_remove(0))),
+    };
+    Ok(Ok(SourceFeature { geometry, properties, ..SourceFeature::default() }))
+}
+
+type Lines = (Vec<Line>, Map<String, Value>);
+
+/// Reads a route or a track point by point: the line of the route or those of the segments, and the properties.
+fn lines(reader: &mut XmlReader) -> Result<std::result::Result<Lines, Message>> {
+    let (mut lines, mut properties) = (vec![Line::new()], Map::new());
+    let mut invalid = None;
+    let mut is_in_segment = false;
+    loop {
+        match reader.next()? {
+            Node::Start(start) if start.name == "trkseg" && !is_in_segment => {
+                is_in_segment = true;
+                lines.push(Line::new());
+            }
+            Node::Start(start) => {
+                let content = reader.content(start)?;
+                match (content.name.as_str(), lines.last_mut()) {
+                    ("trkpt" | "rtept", Some(line)) => match position(&content) {
+                        Ok(at) => line.push(at),
+                        Err(message) => invalid = invalid.or(Some(message)),
+                    },
+                    _ if is_in_segment => {}
+                    _ => add_property(&mut properties, &content),
+                }
+            }
+            Node::End if is_in_segment => is_in_segment = false,
+            Node::End => return Ok(invalid.map_or(Ok((lines, properties)), Err)),
+            Node::Text(_) => {}
+            Node::Eof => return Err(FileError::invalid(message!("the file is truncated"))),
         }
     }
-    let geometry = match element.name.as_str() {
-        "wpt" => Some(Geometry::Point(position(element)?)),
-        "rte" => line(element, "rtept")?.map(Geometry::LineString),
-        _ => {
-            let mut lines = Vec::new();
-            for segment in element.children("trkseg") {
-                lines.extend(line(segment, "trkpt")?);
-            }
-            (!lines.is_empty()).then_some(Geometry::MultiLineString(lines))
-        }
-    };
-    Ok(SourceFeature { geometry, properties, ..SourceFeature::default() })
 }
 
-/// The points of a route or a segment; `None` if there are too few for a line.
-fn line(element: &Element, name: &str) -> std::result::Result<Option<Line>, String> {
-    let line: std::result::Result<Line, String> = element.children(name).map(position).collect();
-    line.map(|line| (line.len() > 1).then_some(line))
+/// The first element of each name counts.
+fn add_property(properties: &mut Map<String, Value>, element: &Element) {
+    let text = element.text.trim();
+    if let Some(name) = FIELDS.iter().find(|name| **name == element.name)
+        && !text.is_empty()
+        && !properties.contains_key(*name)
+    {
+        properties.insert((*name).to_owned(), Value::String(text.to_owned()));
+    }
 }
 
-fn position(element: &Element) -> std::result::Result<Position, String> {
+fn position(element: &Element) -> std::result::Result<Position, Message> {
     let degrees = |name: &str| {
-        let text = element.attribute(name).ok_or_else(|| format!("a point lacks `{name}`"))?;
-        text.trim().parse::<f64>().map_err(|_| format!("`{name}` of a point is not a number"))
+        let text = element
+            .attribute(name)
+            .ok_or_else(|| message!("a point lacks `{name}`", name = name))?;
+        text.trim()
+            .parse::<f64>()
+            .map_err(|_| message!("`{name}` of a point is not a number", name = name))
     };
     let z = element.text_of("ele").and_then(|text| text.parse().ok());
     Ok(Position { x: degrees("lon")?, y: degrees("lat")?, z })

@@ -1,6 +1,6 @@
 //! Geometries as WKT and WKB, in the dialects that files use.
 
-use groma_geo::{Geometry, Line, Position, Rings, wkb};
+use groma_geo::{Geometry, Line, Message, Position, Rings, message, wkb};
 use std::fmt::Write as _;
 
 /// The flags of EWKB.
@@ -10,19 +10,18 @@ const EWKB_SRID: u32 = 0x2000_0000;
 const MAX_DEPTH: usize = 8;
 
 /// A geometry in ISO WKB or EWKB, and whether it has measures.
-pub(crate) fn from_wkb(bytes: &[u8]) -> Result<(Geometry, bool), String> {
+pub(crate) fn from_wkb(bytes: &[u8]) -> Result<(Geometry, bool), Message> {
     let [order, a, b, c, d, rest @ ..] = bytes else {
-        return Err("the geometry is not valid WKB".to_owned());
+        return Err(message!("the geometry is not valid WKB"));
     };
     let code = [*a, *b, *c, *d];
     let code = if *order == 0 { u32::from_be_bytes(code) } else { u32::from_le_bytes(code) };
     let plain = code & 0x0FFF_FFFF;
     let has_measures = code & EWKB_M != 0 || matches!(plain / 1000, 2 | 3);
     if (8..18).contains(&(plain % 1000)) {
-        return Err(
+        return Err(message!(
             "the geometry has curves; convert the file with `ogr2ogr -nlt CONVERT_TO_LINEAR`"
-                .to_owned(),
-        );
+        ));
     }
     let geometry = if code & EWKB_SRID != 0 {
         // The reference system is chosen for the whole file.
@@ -33,9 +32,9 @@ pub(crate) fn from_wkb(bytes: &[u8]) -> Result<(Geometry, bool), String> {
     } else {
         wkb::from_wkb(bytes)
     };
-    geometry
-        .map(|geometry| (geometry, has_measures))
-        .map_err(|error| format!("the geometry is not valid WKB: {error}"))
+    geometry.map(|geometry| (geometry, has_measures)).map_err(|error| {
+        message!("the geometry is not valid WKB: {error}", error = error.message())
+    })
 }
 
 /// The SRID and the rest of an EWKT text.
@@ -49,13 +48,13 @@ pub(crate) fn split_srid(text: &str) -> (Option<&str>, &str) {
 }
 
 /// A geometry in WKT or EWKT, and whether it has measures. `None` if it is empty.
-pub(crate) fn from_wkt(text: &str) -> Result<(Option<Geometry>, bool), String> {
+pub(crate) fn from_wkt(text: &str) -> Result<(Option<Geometry>, bool), Message> {
     let (_, text) = split_srid(text);
     let mut parser = Parser { rest: text, has_measures: false };
     let geometry = parser.geometry(0);
     match geometry {
         Some(geometry) if parser.rest.trim().is_empty() => Ok((geometry, parser.has_measures)),
-        _ => Err("the geometry is not valid WKT".to_owned()),
+        _ => Err(message!("the geometry is not valid WKT")),
     }
 }
 

@@ -1,6 +1,7 @@
 //! XML from strangers, element by element. Document type definitions are rejected, and with them entities.
 
 use crate::{FileError, error::Result};
+use groma_geo::message;
 use quick_xml::{
     Reader,
     events::{BytesStart, Event},
@@ -16,6 +17,9 @@ use std::{
 const MAX_ELEMENT_BYTES: u64 = 64 << 20;
 /// How deep elements can be nested.
 const MAX_DEPTH: usize = 100;
+/// The most elements and attributes of an element that is read as a whole: each takes far more memory than bytes of
+/// the file.
+const MAX_NODES: usize = 200_000;
 
 /// An element with its content.
 #[derive(Default)]
@@ -83,15 +87,20 @@ impl XmlReader {
             let position = self.reader.buffer_position();
             let event =
                 self.reader.read_event_into(&mut self.buffer).map_err(|error| match error {
-                    quick_xml::Error::Io(error) => FileError::invalid(error.to_string()),
-                    error => FileError::invalid(format!("invalid XML at byte {position}: {error}")),
+                    quick_xml::Error::Io(error) => FileError::invalid((&*error).into()),
+                    error => FileError::invalid(message!(
+                        "invalid XML at byte {position}: {error}",
+                        position = position,
+                        error = error.to_string()
+                    )),
                 })?;
             return Ok(match event {
                 Event::Start(start) => {
                     self.depth += 1;
                     if self.depth > MAX_DEPTH {
-                        return Err(FileError::invalid(format!(
-                            "elements are nested more than {MAX_DEPTH} levels deep"
+                        return Err(FileError::invalid(message!(
+                            "elements are nested more than {limit} levels deep",
+                            limit = MAX_DEPTH
                         )));
                     }
                     Node::Start(element(&start)?)
@@ -116,17 +125,20 @@ impl XmlReader {
                         Err(_) => None,
                     };
                     let unknown = || {
-                        FileError::invalid(format!("the entity `&{:.40};` is unknown", &*reference))
+                        FileError::invalid(message!(
+                            "the entity `{name}` is unknown",
+                            name = format!("&{:.40};", &*reference)
+                        ))
                     };
                     Node::Text(found.ok_or_else(unknown)?.to_string())
                 }
                 Event::DocType(_) => {
-                    return Err(FileError::invalid(
-                        "document type definitions and entities are not accepted",
-                    ));
+                    return Err(FileError::invalid(message!(
+                        "document type definitions and entities are not accepted"
+                    )));
                 }
                 Event::Eof if self.depth > 0 => {
-                    return Err(FileError::invalid("the file is truncated"));
+                    return Err(FileError::invalid(message!("the file is truncated")));
                 }
                 Event::Eof => Node::Eof,
                 _ => continue,
@@ -137,28 +149,48 @@ impl XmlReader {
     /// Reads the content of an element whose start was read.
     pub(super) fn content(&mut self, mut element: Element) -> Result<Element> {
         let mut open: Vec<Element> = Vec::new();
+        let mut nodes = element.attributes.len();
         loop {
             let current = open.last_mut().unwrap_or(&mut element);
             match self.next()? {
                 Node::Text(text) => current.text.push_str(&text),
-                Node::Start(start) => open.push(start),
+                Node::Start(start) => {
+                    nodes += 1 + start.attributes.len();
+                    if nodes > MAX_NODES {
+                        return Err(too_many_nodes());
+                    }
+                    open.push(start);
+                }
                 Node::End => {
                     let Some(done) = open.pop() else { return Ok(element) };
                     open.last_mut().unwrap_or(&mut element).children.push(done);
                 }
-                Node::Eof => return Err(FileError::invalid("the file is truncated")),
+                Node::Eof => return Err(FileError::invalid(message!("the file is truncated"))),
             }
         }
     }
 }
 
+fn too_many_nodes() -> FileError {
+    FileError::invalid(message!(
+        "an element has more than {limit} elements and attributes",
+        limit = MAX_NODES
+    ))
+}
+
+fn invalid(error: impl std::fmt::Display) -> FileError {
+    FileError::invalid(message!("invalid XML: {error}", error = error.to_string()))
+}
+
 fn element(start: &BytesStart<'_>) -> Result<Element> {
     let mut attributes = Vec::new();
-    for attribute in start.attributes() {
-        let attribute =
-            attribute.map_err(|error| FileError::invalid(format!("invalid XML: {error}")))?;
-        let value = quick_xml::escape::unescape(&attribute.value)
-            .map_err(|error| FileError::invalid(format!("invalid XML: {error}")))?;
+    // The check for duplicates compares each with all others.
+    for attribute in start.attributes().with_checks(false) {
+        if attributes.len() == MAX_NODES {
+            return Err(too_many_nodes());
+        }
+        let attribute = attribute.map_err(invalid)?;
+        let value = quick_xml::escape::unescape(&attribute.value).map_err(invalid)?;
         attributes.push((local(attribute.key.0).to_owned(), value.into_owned()));
     }
     Ok(Element { name: local(start.name().0).to_owned(), attributes, ..Element::default() })
@@ -196,7 +228,7 @@ impl Limited {
     fn spend(&self, count: usize) -> io::Result<()> {
         let too_large = || {
             let limit = MAX_ELEMENT_BYTES >> 20;
-            io::Error::other(format!("an element has more than {limit} MiB"))
+            io::Error::other(message!("an element has more than {limit} MiB", limit = limit))
         };
         self.left.set(self.left.get().checked_sub(count as u64).ok_or_else(too_large)?);
         Ok(())

@@ -69,7 +69,6 @@ pub(super) fn unsupported(code: u32) -> Option<UnsupportedRow> {
 }
 
 /// The codes of all systems in the table.
-#[cfg(test)]
 pub(super) fn codes() -> impl Iterator<Item = u32> {
     SYSTEMS.iter().map(|(code, _)| *code)
 }

@@ -2,11 +2,11 @@
 //! The two members can come in either order, so coordinates are read by the depth of their arrays.
 
 use super::{
-    MAX_RINGS, MAX_VERTICES,
+    MAX_RINGS, MAX_VERTICES, limits,
     parse_error::{ErrorPath, ParseError, ParseResult, Place},
     scanner::{Scanner, ValueKind},
 };
-use crate::{Geometry, Line, Position, Rings};
+use crate::{Geometry, Line, Position, Rings, message};
 
 /// The largest number that is accepted as a coordinate, in any unit.
 pub(super) const MAX_COORDINATE: f64 = 1e12;
@@ -88,10 +88,9 @@ impl Coordinates {
                 }
                 Ok(Geometry::MultiPolygon(polygons))
             }
-            (Point | LineString | Polygon, Self::Empty) => {
-                Err(place
-                    .invalid("must not be empty; for a missing geometry, set `geometry` to null"))
-            }
+            (Point | LineString | Polygon, Self::Empty) => Err(place.invalid(message!(
+                "must not be empty; for a missing geometry, set `geometry` to null"
+            ))),
             (geometry_type, other) => Err(wrong_depth(&other, geometry_type, place)),
         }
     }
@@ -105,13 +104,14 @@ fn wrong_depth(
     place: Place,
 ) -> Box<ParseError> {
     let (found, expected) = (coordinates.depth(), geometry_type.depth());
-    let message = if found > expected { "must be a number" } else { "must be an array" };
+    let message =
+        if found > expected { message!("must be a number") } else { message!("must be an array") };
     (0..found.min(expected)).fold(place.invalid(message), |error, _| error.at_index(0))
 }
 
 pub(super) fn check_line(line: &Line, place: Place) -> ParseResult<()> {
     if line.len() < 2 {
-        return Err(place.invalid("a line needs at least two positions"));
+        return Err(place.invalid(message!("a line needs at least two positions")));
     }
     Ok(())
 }
@@ -126,13 +126,13 @@ pub(super) fn check_rings(rings: &mut Rings, place: Place) -> ParseResult<()> {
 /// Checks that a ring is closed. If only the heights of its ends differ, the first one is used.
 fn check_ring(ring: &mut Line, place: Place) -> ParseResult<()> {
     if ring.len() < 4 {
-        return Err(place.invalid("a ring needs at least four positions"));
+        return Err(place.invalid(message!("a ring needs at least four positions")));
     }
     if let [first, .., last] = ring.as_mut_slice() {
         if (first.x, first.y) != (last.x, last.y) {
-            return Err(
-                place.invalid("a ring must be closed: its last position must equal its first")
-            );
+            return Err(place.invalid(message!(
+                "a ring must be closed: its last position must equal its first"
+            )));
         }
         *last = *first;
     }
@@ -157,8 +157,7 @@ impl CoordinateReader {
     /// Counts the rings of a geometry of the current feature.
     pub(super) fn count_rings(&mut self, geometry: &Geometry, place: Place) -> ParseResult<()> {
         let left = MAX_RINGS.saturating_sub(self.rings);
-        let too_many =
-            || place.invalid(format!("exceeds the limit of {MAX_RINGS} rings per feature"));
+        let too_many = || place.invalid(limits::too_many_rings());
         match geometry {
             Geometry::Polygon(rings) => {
                 self.rings += rings.len();
@@ -220,7 +219,7 @@ impl CoordinateReader {
                 self.rest_of(vec![first], json, Self::lines).map(Coordinates::Polygons)
             }
             Coordinates::Polygons(_) | Coordinates::Empty => {
-                Err(json.invalid("arrays are nested too deeply"))
+                Err(json.invalid(message!("arrays are nested too deeply")))
             }
         }
     }
@@ -284,9 +283,7 @@ impl CoordinateReader {
     fn position_from_first(&mut self, json: &mut Scanner<'_>) -> ParseResult<Position> {
         self.vertices += 1;
         if self.vertices > MAX_VERTICES {
-            return Err(
-                json.invalid(format!("exceeds the limit of {MAX_VERTICES} positions per feature"))
-            );
+            return Err(json.invalid(limits::too_many_vertices()));
         }
         let x = read_coordinate(json).at_index(0)?;
         if !json.next_item()? {
@@ -309,13 +306,13 @@ impl CoordinateReader {
 fn read_coordinate(json: &mut Scanner<'_>) -> ParseResult<f64> {
     let coordinate = json.double()?;
     if coordinate.abs() > MAX_COORDINATE {
-        return Err(json.invalid("is too large for a coordinate"));
+        return Err(json.invalid(message!("is too large for a coordinate")));
     }
     Ok(coordinate)
 }
 
 fn position_too_short(json: &Scanner<'_>) -> Box<ParseError> {
-    json.invalid("a position needs at least two numbers")
+    json.invalid(message!("a position needs at least two numbers"))
 }
 
 /// Opens an array that must not be empty, and moves to its first item.
@@ -323,6 +320,6 @@ fn open_nonempty_array(json: &mut Scanner<'_>) -> ParseResult<()> {
     json.require_array()?;
     match json.next_item()? {
         true => Ok(()),
-        false => Err(json.invalid("must not be empty")),
+        false => Err(json.invalid(message!("must not be empty"))),
     }
 }

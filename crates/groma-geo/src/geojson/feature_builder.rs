@@ -4,10 +4,12 @@ use super::{
     DocumentError, Feature, MAX_COLLECTION_DEPTH, MAX_KEYS, MAX_PARTS, MAX_RINGS, MAX_VERTICES,
     coordinates::{MAX_COORDINATE, check_line, check_rings},
     finished_geometry::FinishedGeometry,
-    id::check_id,
-    parse_error::{ErrorPath, ParseError, ParseResult, Place, excerpt},
+    id::{check_id, repeated_id},
+    limits,
+    parse_error::{ErrorPath, ParseError, ParseResult, Place},
+    properties::too_many_keys,
 };
-use crate::{Crs, Geometry};
+use crate::{Crs, Geometry, Message, message};
 use rustc_hash::FxHashSet;
 use serde_json::{Map, Value};
 use twox_hash::XxHash3_128;
@@ -37,7 +39,7 @@ impl FeatureBuilder {
         self.feature(Place { line }, id, geometry, properties).map_err(|error| match *error {
             ParseError::Invalid(detail) | ParseError::Syntax(detail) => detail.into(),
             ParseError::TooManyErrors | ParseError::Stopped | ParseError::Input(_) => {
-                DocumentError::at(line, "cannot be read".to_owned())
+                DocumentError::at(line, message!("cannot be read"))
             }
         })
     }
@@ -52,13 +54,11 @@ impl FeatureBuilder {
         if let Some(id) = &id {
             check_id(id).map_err(|message| place.invalid(message)).at_member("id")?;
             if !self.ids.insert(XxHash3_128::oneshot(id.as_bytes())) {
-                let message = format!("`{}` is already the id of an earlier feature", excerpt(id));
-                return Err(place.invalid(message)).at_member("id");
+                return Err(place.invalid(repeated_id(id))).at_member("id");
             }
         }
         if properties.len() > MAX_KEYS {
-            let message = format!("has more than {MAX_KEYS} keys");
-            return Err(place.invalid(message)).at_member("properties");
+            return Err(place.invalid(too_many_keys(MAX_KEYS))).at_member("properties");
         }
         let mut feature = Feature { line: place.line, ..Feature::new(id, None, properties) };
         if let Some(mut geometry) = geometry {
@@ -75,7 +75,7 @@ impl FeatureBuilder {
 impl DocumentError {
     /// An error in the feature at this line.
     #[must_use]
-    pub fn at(line: u64, message: String) -> Self {
+    pub fn at(line: u64, message: Message) -> Self {
         let pointer = String::new();
         Self { pointer, line, message, is_fatal: false, suggests_other_crs: false }
     }
@@ -100,7 +100,7 @@ impl Limits {
             }
             Geometry::Polygon(rings) => {
                 if rings.is_empty() {
-                    return Err(place.invalid("a polygon needs an outer ring"));
+                    return Err(place.invalid(message!("a polygon needs an outer ring")));
                 }
                 self.polygon(rings)?;
             }
@@ -110,14 +110,10 @@ impl Limits {
             Geometry::Collection(parts) => {
                 self.parts += parts.len();
                 if self.parts > MAX_PARTS {
-                    let message =
-                        format!("exceeds the limit of {MAX_PARTS} geometries per feature");
-                    return Err(place.invalid(message));
+                    return Err(place.invalid(limits::too_many_parts()));
                 }
                 if depth == MAX_COLLECTION_DEPTH {
-                    return Err(place.invalid(format!(
-                        "GeometryCollections can be nested at most {MAX_COLLECTION_DEPTH} levels deep"
-                    )));
+                    return Err(place.invalid(limits::too_deep()));
                 }
                 return parts.iter_mut().try_for_each(|part| self.check(part, depth + 1));
             }
@@ -128,8 +124,7 @@ impl Limits {
     fn polygon(&mut self, rings: &mut crate::Rings) -> ParseResult<()> {
         self.rings += rings.len();
         if self.rings > MAX_RINGS {
-            let message = format!("exceeds the limit of {MAX_RINGS} rings per feature");
-            return Err(self.place.invalid(message));
+            return Err(self.place.invalid(limits::too_many_rings()));
         }
         check_rings(rings, self.place)
     }
@@ -143,11 +138,12 @@ impl Limits {
             is_too_large |= !numbers.iter().all(|number| number.abs() <= MAX_COORDINATE);
         });
         if self.vertices > MAX_VERTICES {
-            let message = format!("exceeds the limit of {MAX_VERTICES} positions per feature");
-            return Err(self.place.invalid(message));
+            return Err(self.place.invalid(limits::too_many_vertices()));
         }
         if is_too_large {
-            return Err(self.place.invalid("has a coordinate that is not finite or too large"));
+            return Err(self
+                .place
+                .invalid(message!("has a coordinate that is not finite or too large")));
         }
         Ok(())
     }

@@ -1,9 +1,10 @@
 //! The member `id` of a Feature, normalised to text: `1`, `"1"` and `1.0` are the same id.
 
 use super::{
-    parse_error::ParseResult,
+    parse_error::{ParseResult, excerpt},
     scanner::{Scanner, ValueKind},
 };
+use crate::{Message, message};
 
 const MAX_CHARACTERS: usize = 255;
 
@@ -13,7 +14,7 @@ pub(super) fn read_id(json: &mut Scanner<'_>) -> ParseResult<String> {
         // A character takes at most four bytes.
         ValueKind::String => json.string(4 * MAX_CHARACTERS)?.to_owned(),
         ValueKind::Number => json.number(canonical_number)?,
-        _ => return Err(json.invalid("must be a string or a number")),
+        _ => return Err(json.invalid(message!("must be a string or a number"))),
     };
     match check_id(&id) {
         Ok(()) => Ok(id),
@@ -22,13 +23,20 @@ pub(super) fn read_id(json: &mut Scanner<'_>) -> ParseResult<String> {
 }
 
 /// Why a text cannot be an id.
-pub(super) fn check_id(id: &str) -> Result<(), &'static str> {
+pub(super) fn check_id(id: &str) -> Result<(), Message> {
     match id.chars().count() {
-        0 => Err("must not be empty"),
-        256.. => Err("must have at most 255 characters"),
-        _ if id.chars().any(char::is_control) => Err("must not contain control characters"),
+        0 => Err(message!("must not be empty")),
+        256.. => Err(message!("must have at most {max} characters", max = MAX_CHARACTERS)),
+        _ if id.chars().any(char::is_control) => {
+            Err(message!("must not contain control characters"))
+        }
         _ => Ok(()),
     }
+}
+
+/// Why an id cannot be used again.
+pub(super) fn repeated_id(id: &str) -> Message {
+    message!("`{id}` is already the id of an earlier feature", id = excerpt(id))
 }
 
 /// A number without an exponent and without leading or trailing zeros.

@@ -3,6 +3,7 @@
 //! The JSON pointer of an error is assembled from the inside out while the error is passed up, so
 //! that reading a valid document pays nothing for it.
 
+use crate::Message;
 use std::{borrow::Cow, io};
 
 /// Boxed, because a result is returned for every number of every position.
@@ -44,13 +45,13 @@ pub(super) struct ErrorDetail {
     /// The steps of the JSON pointer, the innermost first.
     steps: Vec<String>,
     pub line: u64,
-    pub message: Cow<'static, str>,
+    pub message: Message,
     pub suggests_other_crs: bool,
 }
 
 impl ErrorDetail {
-    pub(super) fn new(line: u64, message: impl Into<Cow<'static, str>>) -> Self {
-        Self { steps: Vec::new(), line, message: message.into(), suggests_other_crs: false }
+    pub(super) fn new(line: u64, message: Message) -> Self {
+        Self { steps: Vec::new(), line, message, suggests_other_crs: false }
     }
 
     /// The JSON pointer (RFC 6901).
@@ -73,7 +74,7 @@ pub(super) struct Place {
 impl Place {
     /// An error at this place, after which reading can continue.
     #[cold]
-    pub(super) fn invalid(self, message: impl Into<Cow<'static, str>>) -> Box<ParseError> {
+    pub(super) fn invalid(self, message: Message) -> Box<ParseError> {
         Box::new(ParseError::Invalid(ErrorDetail::new(self.line, message)))
     }
 }

@@ -5,10 +5,18 @@ use super::{
     parse_error::{ErrorPath, ParseResult},
     scanner::{Scanner, ValueKind},
 };
+use crate::{Message, message};
 use serde_json::{Map, Number, Value, map::Entry};
 
 /// The message for a member that occurs twice in an object.
-pub(super) const DUPLICATE_MEMBER: &str = "must not appear twice in the same object";
+pub(super) fn duplicate_member() -> Message {
+    message!("must not appear twice in the same object")
+}
+
+/// The message for an object with too many keys.
+pub(super) fn too_many_keys(limit: usize) -> Message {
+    message!("has more than {limit} keys", limit = limit)
+}
 
 /// Reads the next value, which must be an object.
 pub(super) fn read_properties(json: &mut Scanner<'_>) -> ParseResult<Map<String, Value>> {
@@ -27,7 +35,10 @@ impl MemoryBudget {
     fn spend(&mut self, json: &Scanner<'_>, bytes: usize) -> ParseResult<()> {
         self.0 = self.0.checked_sub(bytes + size_of::<Value>()).ok_or_else(|| {
             let limit = MAX_PROPERTIES_BYTES >> 20;
-            json.invalid(format!("`properties` exceed the limit of {limit} MiB per feature"))
+            json.invalid(message!(
+                "`properties` exceed the limit of {limit} MiB per feature",
+                limit = limit
+            ))
         })?;
         Ok(())
     }
@@ -44,11 +55,11 @@ fn read_object(
         let name = name.to_owned();
         budget.spend(json, name.len())?;
         if object.len() == max_keys {
-            return Err(json.invalid(format!("has more than {max_keys} keys")));
+            return Err(json.invalid(too_many_keys(max_keys)));
         }
         match object.entry(name) {
             Entry::Occupied(entry) => {
-                return Err(json.invalid(DUPLICATE_MEMBER)).at_member(entry.key());
+                return Err(json.invalid(duplicate_member())).at_member(entry.key());
             }
             Entry::Vacant(entry) => {
                 let value = read_any(json, budget).at_member(entry.key())?;

@@ -5,11 +5,12 @@ mod objects;
 use super::{
     DocumentError, Feature, FeaturePatch, Options,
     coordinates::CoordinateReader,
+    id::repeated_id,
     object_type::{Member, ObjectType},
-    parse_error::{ErrorPath, ParseError, ParseResult, excerpt},
+    parse_error::{ErrorPath, ParseError, ParseResult},
     scanner::{Scanner, ValueKind},
 };
-use crate::Crs;
+use crate::{Crs, message};
 use objects::{Object, Role};
 use rustc_hash::FxHashSet;
 use serde_json::Map;
@@ -92,12 +93,12 @@ impl<'a> Reader<'a> {
         self.json.skip_byte_order_mark()?;
         let line = self.begin_feature();
         if self.json.kind()? != ValueKind::Object {
-            return Err(self.json.invalid("must be an object"));
+            return Err(self.json.invalid(message!("must be an object")));
         }
         let object = self.object(Role::Feature)?;
         self.json.expect_end()?;
         if object.members.contains(Member::Properties) && object.properties.is_none() {
-            return Err(self.json.invalid("must be an object"))
+            return Err(self.json.invalid(message!("must be an object")))
                 .at_member(Member::Properties.name());
         }
         let has_geometry = object.geometry.is_some();
@@ -147,7 +148,7 @@ impl<'a> Reader<'a> {
     fn root(&mut self) -> ParseResult<()> {
         let line = self.begin_feature();
         if self.json.kind()? != ValueKind::Object {
-            return Err(self.json.invalid("must be a GeoJSON object"));
+            return Err(self.json.invalid(message!("must be a GeoJSON object")));
         }
         let object = self.object(Role::Root)?;
         match self.type_of(&object)? {
@@ -188,7 +189,7 @@ impl<'a> Reader<'a> {
     fn feature(&mut self, index: usize) -> ParseResult<()> {
         let line = self.begin_feature();
         if self.json.kind()? != ValueKind::Object {
-            return Err(self.json.invalid("must be a Feature"));
+            return Err(self.json.invalid(message!("must be a Feature")));
         }
         let object = self.object(Role::Feature)?;
         self.type_of(&object)?;
@@ -220,8 +221,7 @@ impl<'a> Reader<'a> {
         if let Some(id) = &object.id
             && !self.ids.insert(XxHash3_128::oneshot(id.as_bytes()))
         {
-            let message = format!("`{}` is already the id of an earlier feature", excerpt(id));
-            return Err(self.json.invalid(message)).at_member(Member::Id.name());
+            return Err(self.json.invalid(repeated_id(id))).at_member(Member::Id.name());
         }
         let properties = object.properties.unwrap_or_default();
         let mut feature = Feature { index, line, ..Feature::new(object.id, None, properties) };

@@ -9,8 +9,9 @@ mod skip;
 mod strings;
 
 use super::parse_error::{ErrorDetail, ParseError, ParseResult, Place};
-use std::{borrow::Cow, io, ops::Range, str};
-use strings::StringLocation;
+use crate::{Message, MessageValue, message};
+use std::{io, ops::Range, str};
+use strings::{StringError, StringLocation};
 
 /// How deep arrays and objects can be nested.
 const MAX_DEPTH: u32 = 32;
@@ -41,7 +42,7 @@ pub(super) struct Scanner<'a> {
     /// buffer as a whole.
     decoded: String,
     /// Why the last string cannot be used although its syntax is valid.
-    string_error: Option<&'static str>,
+    string_error: Option<StringError>,
 }
 
 /// What the grammar requires next.
@@ -107,11 +108,14 @@ impl<'a> Scanner<'a> {
     pub(super) fn expect_end(&mut self) -> ParseResult<()> {
         match self.peek()? {
             None => Ok(()),
-            Some(b'{') => Err(self.syntax_error(
+            Some(b'{') => Err(self.syntax_error(message!(
                 "a second JSON text follows the first; put several features into a \
-                 FeatureCollection",
-            )),
-            Some(_) => Err(self.syntax_error("unexpected content after the end of the JSON text")),
+                 FeatureCollection"
+            ))),
+            Some(_) => {
+                Err(self
+                    .syntax_error(message!("unexpected content after the end of the JSON text")))
+            }
         }
     }
 
@@ -156,8 +160,10 @@ impl<'a> Scanner<'a> {
             Some(b'-' | b'0'..=b'9') => Ok(ValueKind::Number),
             Some(b't' | b'f') => Ok(ValueKind::Bool),
             Some(b'n') => Ok(ValueKind::Null),
-            Some(b'N' | b'I') => Err(self.syntax_error("NaN and Infinity are not valid JSON")),
-            other => Err(self.unexpected(other, "a value")),
+            Some(b'N' | b'I') => {
+                Err(self.syntax_error(message!("NaN and Infinity are not valid JSON")))
+            }
+            other => Err(self.unexpected(other, message!("a value"))),
         }
     }
 
@@ -175,13 +181,16 @@ impl<'a> Scanner<'a> {
     pub(super) fn require_array(&mut self) -> ParseResult<()> {
         match self.kind()? {
             ValueKind::Array => self.open_array(),
-            _ => Err(self.invalid("must be an array")),
+            _ => Err(self.invalid(message!("must be an array"))),
         }
     }
 
     fn open(&mut self, array_bit: u64) -> ParseResult<()> {
         if self.depth == MAX_DEPTH {
-            return Err(self.syntax_error(format!("is nested more than {MAX_DEPTH} levels deep")));
+            return Err(self.syntax_error(message!(
+                "is nested more than {limit} levels deep",
+                limit = MAX_DEPTH
+            )));
         }
         self.unread.start += 1;
         self.depth += 1;
@@ -206,7 +215,7 @@ impl<'a> Scanner<'a> {
                 return Ok(false);
             }
             (Expected::CommaOrEnd, Some(b',')) => self.unread.start += 1,
-            (Expected::CommaOrEnd, other) => return Err(self.unexpected(other, "`,` or `]`")),
+            (Expected::CommaOrEnd, other) => return Err(self.no_comma(other, "`]`")),
             (Expected::FirstOrEnd | Expected::Value, _) => {}
         }
         self.expected = Expected::Value;
@@ -221,12 +230,12 @@ impl<'a> Scanner<'a> {
                 return Ok(None);
             }
             (Expected::CommaOrEnd, Some(b',')) => self.unread.start += 1,
-            (Expected::CommaOrEnd, other) => return Err(self.unexpected(other, "`,` or `}`")),
+            (Expected::CommaOrEnd, other) => return Err(self.no_comma(other, "`}`")),
             (Expected::FirstOrEnd | Expected::Value, _) => {}
         }
         match self.peek()? {
             Some(b'"') => {}
-            other => return Err(self.unexpected(other, "a key in double quotes")),
+            other => return Err(self.unexpected(other, message!("a key in double quotes"))),
         }
         let mut key = self.scan_string(MAX_KEY_BYTES)?;
         if self.buffer[self.unread.clone()].first() != Some(&b':') {
@@ -273,7 +282,7 @@ impl<'a> Scanner<'a> {
     fn literal(&mut self, literal: &[u8]) -> ParseResult<()> {
         for expected in literal {
             if self.peek_byte()? != Some(*expected) {
-                return Err(self.syntax_error("is not a valid JSON value"));
+                return Err(self.syntax_error(message!("is not a valid JSON value")));
             }
             self.unread.start += 1;
         }
@@ -336,7 +345,7 @@ impl<'a> Scanner<'a> {
 
     /// An error at the current position. The rest of the text can still be read.
     #[cold]
-    pub(super) fn invalid(&self, message: impl Into<Cow<'static, str>>) -> Box<ParseError> {
+    pub(super) fn invalid(&self, message: Message) -> Box<ParseError> {
         self.place().invalid(message)
     }
 
@@ -347,30 +356,39 @@ impl<'a> Scanner<'a> {
 
     /// An error at the current position after which the text cannot be read on.
     #[cold]
-    fn syntax_error(&self, message: impl Into<Cow<'static, str>>) -> Box<ParseError> {
+    fn syntax_error(&self, message: Message) -> Box<ParseError> {
         Box::new(ParseError::Syntax(ErrorDetail::new(self.line, message)))
     }
 
     #[cold]
-    fn unexpected(&self, found: Option<u8>, expected: &str) -> Box<ParseError> {
-        match found {
-            None => self.unexpected_end(),
-            Some(byte @ 0x21..0x7f) => {
-                self.syntax_error(format!("expected {expected}, found `{}`", char::from(byte)))
-            }
-            Some(byte) => {
-                self.syntax_error(format!("expected {expected}, found the byte 0x{byte:02x}"))
-            }
-        }
+    fn unexpected(&self, found: Option<u8>, expected: impl Into<MessageValue>) -> Box<ParseError> {
+        self.syntax_error(match found {
+            None => return self.unexpected_end(),
+            Some(byte @ 0x21..0x7f) => message!(
+                "expected {expected}, found `{found}`",
+                expected = expected,
+                found = char::from(byte).to_string()
+            ),
+            Some(byte) => message!(
+                "expected {expected}, found the byte {found}",
+                expected = expected,
+                found = format!("0x{byte:02x}")
+            ),
+        })
+    }
+
+    #[cold]
+    fn no_comma(&self, found: Option<u8>, end: &str) -> Box<ParseError> {
+        self.unexpected(found, message!("{one} or {other}", one = "`,`", other = end))
     }
 
     #[cold]
     fn unexpected_end(&self) -> Box<ParseError> {
-        self.syntax_error("the text ends unexpectedly")
+        self.syntax_error(message!("the text ends unexpectedly"))
     }
 
     #[cold]
     fn not_utf8(&self) -> Box<ParseError> {
-        self.syntax_error("is not valid UTF-8")
+        self.syntax_error(message!("is not valid UTF-8"))
     }
 }

@@ -49,7 +49,7 @@ fn error_pointer(text: impl AsRef<[u8]>) -> String {
     let text = text.as_ref();
     let errors = errors(text);
     assert_eq!(errors.len(), 1, "{} {errors:?}", String::from_utf8_lossy(text));
-    assert!(!errors[0].message.is_empty());
+    assert!(!errors[0].message.to_string().is_empty());
     errors[0].pointer.clone()
 }
 

@@ -4,7 +4,7 @@ use super::{
     object_type::Member,
     parse_error::{ErrorPath, ParseError, ParseResult, Place},
 };
-use crate::{Crs, Geometry, Line, Notice, Position, repair};
+use crate::{Crs, Geometry, Line, Message, Notice, Position, message, repair};
 use std::cell::Cell;
 
 /// Beyond this, a number is certainly not meant in degrees.
@@ -29,21 +29,25 @@ impl<'a> ToWgs84<'a> {
     pub(super) fn transform(self, geometry: &mut Geometry) -> ParseResult<Option<Notice>> {
         self.geometry(geometry)?;
         Ok(self.outside.get().map(|(x, y)| {
-            let message = format!("lies outside the area of use of {}", self.crs);
-            Notice { pointer: String::new(), message: message + self.swapped_hint(x, y) }
+            let message =
+                message!("lies outside the area of use of {crs}", crs = self.crs.to_string());
+            Notice { pointer: String::new(), message: self.with_swapped_hint(message, x, y) }
         }))
     }
 
-    /// A hint if the position would be in the area of use with its axes swapped.
-    fn swapped_hint(&self, x: f64, y: f64) -> &'static str {
+    /// Adds a hint if the position would be in the area of use with its axes swapped.
+    fn with_swapped_hint(&self, problem: Message, x: f64, y: f64) -> Message {
         let swapped = self.crs.to_wgs84(y, x);
-        match swapped
+        let hint = match swapped
             .is_some_and(|(longitude, latitude)| self.crs.is_in_area_of_use(longitude, latitude))
         {
-            true if self.is_northing_first => "; its axes seem to be swapped: north comes first",
-            true => "; its axes seem to be swapped: x (east) comes first",
-            false => "",
-        }
+            true if self.is_northing_first => {
+                message!("its axes seem to be swapped: north comes first")
+            }
+            true => message!("its axes seem to be swapped: x (east) comes first"),
+            false => return problem,
+        };
+        message!("{problem}; {hint}", problem = problem, hint = hint)
     }
 
     fn geometry(&self, geometry: &mut Geometry) -> ParseResult<()> {
@@ -74,31 +78,44 @@ impl<'a> ToWgs84<'a> {
         if !self.crs.is_wgs84() {
             let (x, y) = (position.x, position.y);
             (position.x, position.y) = self.crs.to_wgs84(x, y).ok_or_else(|| {
-                let message = format!("is outside the area in which {} can be used", self.crs);
-                self.place.invalid(message + self.swapped_hint(x, y))
+                let message = message!(
+                    "is outside the area in which {crs} can be used",
+                    crs = self.crs.to_string()
+                );
+                self.place.invalid(self.with_swapped_hint(message, x, y))
             })?;
             if self.outside.get().is_none() && !self.crs.is_in_area_of_use(position.x, position.y) {
                 self.outside.set(Some((x, y)));
             }
         }
         if position.x.abs() > repair::MAX_LONGITUDE {
-            return Err(self.out_of_range("longitude", position.x, repair::MAX_LONGITUDE))
+            let message = message!(
+                "a longitude must be between -{limit} and {limit} degrees",
+                limit = repair::MAX_LONGITUDE.to_string()
+            );
+            return Err(self.out_of_range(message, position.x))
                 .at_index(usize::from(self.is_northing_first));
         }
         if position.y.abs() > 90.0 {
-            return Err(self.out_of_range("latitude", position.y, 90.0))
+            let message = message!("a latitude must be between -90 and 90 degrees");
+            return Err(self.out_of_range(message, position.y))
                 .at_index(usize::from(!self.is_northing_first));
         }
         Ok(())
     }
 
     #[cold]
-    fn out_of_range(&self, name: &str, found: f64, limit: f64) -> Box<ParseError> {
-        let hint = match found.abs() > MAX_PLAUSIBLE_DEGREES && self.crs.is_wgs84() {
-            true => "; if the coordinates are not in WGS 84, name their reference system in `crs`",
-            false => "",
+    fn out_of_range(&self, problem: Message, found: f64) -> Box<ParseError> {
+        let message = match found.abs() > MAX_PLAUSIBLE_DEGREES && self.crs.is_wgs84() {
+            true => message!(
+                "{problem}; {hint}",
+                problem = problem,
+                hint = message!(
+                    "if the coordinates are not in WGS 84, name their reference system in `crs`"
+                )
+            ),
+            false => problem,
         };
-        let message = format!("a {name} must be between -{limit} and {limit} degrees{hint}");
         self.place.invalid(message).suggesting_other_crs()
     }
 }

@@ -17,6 +17,15 @@ pub(super) struct Segments {
     levels: Vec<Vec<Box2>>,
 }
 
+/// Where the rings of a polygon meet where they must not.
+pub(super) struct Intersection {
+    pub(super) ring: usize,
+    /// The index in the ring of the position where the segment begins.
+    pub(super) index: usize,
+    /// Where it meets the other segment.
+    pub(super) position: Position,
+}
+
 #[derive(Clone, Copy)]
 struct Segment {
     from: Coord<f64>,
@@ -64,26 +73,36 @@ impl Segments {
         Self { segments, levels }
     }
 
-    /// The ring and the index of a segment that meets another one where it must not.
-    pub(super) fn find_intersection(&self) -> Option<(usize, usize)> {
+    /// A segment that meets another one where it must not.
+    pub(super) fn find_intersection(&self) -> Option<Intersection> {
         let top = (self.levels.len() - 1, 0);
-        let mut search = Search {
-            segments: self,
-            left: self.segments.len().saturating_mul(MAX_COMPARISONS),
-            found: None,
-        };
+        let mut search = Search { segments: self, left: self.max_comparisons(), found: None };
         if !self.segments.is_empty() {
             search.within(top);
         }
-        search.found.map(|segment| (segment.ring, segment.index))
+        search.found.map(|(first, second)| Intersection {
+            ring: second.ring,
+            index: second.index,
+            position: first.meeting_point(&second),
+        })
     }
 
-    /// Whether a position is neither in the ring 0 nor on it.
-    pub(super) fn is_outside(&self, position: &Position) -> bool {
+    /// The most comparisons of boxes or segments in one search.
+    pub(super) fn max_comparisons(&self) -> usize {
+        self.segments.len().saturating_mul(MAX_COMPARISONS)
+    }
+
+    /// Whether a position is neither in the ring 0 nor on it. Takes comparisons from those that are left; false if
+    /// there are none.
+    pub(super) fn is_outside(&self, position: &Position, left: &mut usize) -> bool {
         let at = coord(position);
         let mut is_inside = false;
         let mut runs = vec![(self.levels.len() - 1, 0)];
         while let Some((level, index)) = runs.pop() {
+            *left = left.saturating_sub(1);
+            if *left == 0 {
+                return false;
+            }
             let Some(bounds) = self.levels[level].get(index) else { continue };
             if at.y < bounds.min.y || at.y > bounds.max.y || at.x > bounds.max.x {
                 continue;
@@ -119,7 +138,7 @@ struct Search<'s> {
     /// How many comparisons are left. A crafted polygon could need far too many; it is then not checked to
     /// the end.
     left: usize,
-    found: Option<Segment>,
+    found: Option<(Segment, Segment)>,
 }
 
 impl Search<'_> {
@@ -162,7 +181,7 @@ impl Search<'_> {
     fn compare(&mut self, first: &Segment, second: &Segment) {
         self.left = self.left.saturating_sub(1);
         if self.found.is_none() && first.meets_wrongly(second) {
-            self.found = Some(*second);
+            self.found = Some((*first, *second));
         }
     }
 
@@ -196,6 +215,24 @@ impl Segment {
         }
         let touches = [from_side, to_side, self_from_side, self_to_side].contains(&0.0);
         !(touches && may_touch)
+    }
+
+    /// About where this segment meets another one.
+    fn meeting_point(&self, other: &Self) -> Position {
+        let is_on = |segment: &Self, at: &Coord<f64>| {
+            orient2d(segment.from, segment.to, *at) == 0.0 && segment.bounds().contains(*at)
+        };
+        let end_of_other = [other.from, other.to].into_iter().find(|at| is_on(self, at));
+        let end =
+            end_of_other.or_else(|| [self.from, self.to].into_iter().find(|at| is_on(other, at)));
+        let at = end.unwrap_or_else(|| {
+            let from_side = orient2d(other.from, other.to, self.from);
+            let to_side = orient2d(other.from, other.to, self.to);
+            let share = from_side / (from_side - to_side);
+            let between = |a: f64, b: f64| a + share * (b - a);
+            Coord { x: between(self.from.x, self.to.x), y: between(self.from.y, self.to.y) }
+        });
+        Position { x: at.x, y: at.y, z: None }
     }
 
     /// Whether two segments on one line share more than a position.

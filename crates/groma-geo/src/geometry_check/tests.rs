@@ -10,7 +10,10 @@ fn square(x: f64, y: f64, size: f64) -> Line {
 }
 
 fn notices(geometry: &Geometry) -> Vec<(String, String)> {
-    check_geometry(geometry).into_iter().map(|notice| (notice.pointer, notice.message)).collect()
+    check_geometry(geometry)
+        .into_iter()
+        .map(|notice| (notice.pointer, notice.message.to_string()))
+        .collect()
 }
 
 fn polygon_notices(rings: Vec<Line>) -> Vec<(String, String)> {
@@ -74,6 +77,16 @@ fn holes_outside_the_polygon_are_reported() {
     let rings = vec![square(0.0, 0.0, 4.0), square(1.0, 1.0, 1.0), square(9.0, 9.0, 1.0)];
     let multi = Geometry::MultiPolygon(vec![vec![square(20.0, 0.0, 1.0)], rings]);
     assert_eq!(notices(&multi), expected("/coordinates/1/2", "is a hole outside its polygon"));
+}
+
+#[test]
+fn search_for_holes_outside_ends_where_it_would_take_too_long() {
+    let rings = [square(0.0, 0.0, 4.0), square(9.0, 9.0, 1.0)];
+    let segments = Segments::of_rings(rings.iter().enumerate());
+    let mut left = segments.max_comparisons();
+    assert!(segments.is_outside(&rings[1][0], &mut left));
+    assert!(left < segments.max_comparisons());
+    assert!(!segments.is_outside(&rings[1][0], &mut 1));
 }
 
 #[test]

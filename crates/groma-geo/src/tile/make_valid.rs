@@ -2,12 +2,14 @@
 //! around, in either direction; its holes are cut out; and the polygons of a feature are united.
 //!
 //! The crate `i_overlay` does the work in integers. It splits the edges where they meet and rounds these
-//! points to the units of the tile, until no edges cross.
+//! points to the units of the tile, until no edges cross. It needs memory for every crossing, so a polygon whose
+//! edges cross far more often than those of drawn shapes stays as it is.
 
 use super::{
     rings::{Ring, Rings, edges},
     transform::{CLIP_BOX, TilePoint},
 };
+use crate::edge_tree::EdgeTree;
 use i_overlay::{
     core::{
         fill_rule::FillRule,
@@ -18,19 +20,37 @@ use i_overlay::{
     i_float::int::point::IntPoint,
 };
 
-/// Valid polygons that cover the same area. Empty if nothing is left of them.
-pub(super) fn make_valid(rings: &Rings) -> Rings {
+/// The most crossings of edges, per edge. Shapes that are rounded to a few units have some.
+const MAX_CROSSINGS_PER_EDGE: usize = 20;
+/// The most crossings of edges.
+const MAX_CROSSINGS: usize = 500_000;
+
+/// Valid polygons that cover the same area. Empty if nothing is left of them; `None` if their edges cross too often.
+pub(super) fn make_valid(rings: &Rings) -> Option<Rings> {
     let rings: Vec<Ring<'_>> = rings.iter().collect();
+    if cross_too_often(&rings) {
+        return None;
+    }
     let mut polygons: Vec<Contours> =
         rings.chunk_by(|_, next| next.is_hole).map(cut_out_holes).collect();
-    match polygons.pop() {
+    Some(match polygons.pop() {
         Some(last) if polygons.is_empty() => last.into_rings(),
         last => {
             let contours = polygons.iter().chain(&last).flat_map(Contours::all);
             // Holes run the other way, so they stay open unless another polygon covers them.
             overlay(contours.map(|points| Ring::new(false, points))).into_rings()
         }
-    }
+    })
+}
+
+fn cross_too_often(rings: &[Ring<'_>]) -> bool {
+    let count: usize = rings.iter().map(|ring| ring.points.len()).sum();
+    let max = (count * MAX_CROSSINGS_PER_EDGE).min(MAX_CROSSINGS);
+    let point = |at: TilePoint| IntPoint::new(at.x, at.y);
+    let edges = rings.iter().flat_map(|ring| edges(ring.points));
+    let edges = edges.map(|(from, to)| (point(from), point(to), 0));
+    // Most shapes have too few edges for that.
+    count * count / 2 > max && EdgeTree::new(edges).has_more_crossings_than(max)
 }
 
 /// The area of an outer ring without its holes. If the ring itself has no area, it is widened.

@@ -197,10 +197,12 @@ impl GeometryEncoder {
         is_inside: bool,
     ) -> Option<()> {
         let placeholder = self.read_rings(shape, transform, count, is_inside)?;
-        if !self.validity_check.is_valid(&self.rings) {
-            self.rings = make_valid(&self.rings);
+        if !self.validity_check.is_valid(&self.rings)
+            && let Some(valid) = make_valid(&self.rings)
+        {
+            self.rings = valid;
         }
-        for ring in self.rings.iter() {
+        for ring in self.rings.iter().filter(|ring| ring.points.len() > 2) {
             self.writer.ring(ring.points, (ring.area < 0) != ring.is_hole);
         }
         if let Some(at) = placeholder

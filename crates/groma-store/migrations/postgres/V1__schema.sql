@@ -692,6 +692,25 @@ CREATE TABLE saved_views (
     PRIMARY KEY (workspace_id, id)
 );
 
+-- Imports of files in the web application. `rejected` is a file with the rows or features that were rejected.
+CREATE TABLE import_jobs (
+    workspace_id uuid NOT NULL,
+    id uuid NOT NULL,
+    person_id uuid NOT NULL,
+    file_name text NOT NULL,
+    state text NOT NULL,
+    revision bigint NOT NULL,
+    options text NOT NULL,
+    preview text,
+    progress text,
+    failure text,
+    result text,
+    created_at bigint NOT NULL,
+    heartbeat_at bigint NOT NULL,
+    rejected bytea NOT NULL,
+    PRIMARY KEY (workspace_id, id)
+);
+
 -- Generated columns that lists filter and sort by. `closed`: archived or completed. `day`: due or incurred
 -- date; '9999' when there is none, so that it sorts last on both engines.
 CREATE INDEX folders_by_status ON folders (workspace_id, status_id, closed, position, person, day);

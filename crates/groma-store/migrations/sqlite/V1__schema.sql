@@ -613,6 +613,25 @@ CREATE TABLE saved_views (
     PRIMARY KEY (ws, id)
 ) STRICT, WITHOUT ROWID;
 
+-- Imports of files in the web application. `rejected` is a file with the rows or features that were rejected.
+CREATE TABLE import_jobs (
+    ws INTEGER NOT NULL,
+    id BLOB NOT NULL,
+    person_id BLOB NOT NULL,
+    file_name TEXT NOT NULL,
+    state TEXT NOT NULL,
+    revision INTEGER NOT NULL,
+    options TEXT NOT NULL,
+    preview TEXT,
+    progress TEXT,
+    failure TEXT,
+    result TEXT,
+    created_at INTEGER NOT NULL,
+    heartbeat_at INTEGER NOT NULL,
+    rejected BLOB NOT NULL,
+    PRIMARY KEY (ws, id)
+) STRICT;
+
 -- Generated columns that lists filter and sort by. `closed`: archived or completed. `day`: due or incurred
 -- date; '9999' when there is none, so that it sorts last on both engines.
 CREATE INDEX folders_by_status ON folders (ws, status_id, closed, position, person, day);

@@ -9,7 +9,7 @@ use crate::{
     Error, Result, audit_log,
     authentication::{self, Authentication},
     engine::postgres::{Postgres, PostgresTransaction, params, unsigned},
-    mail,
+    import_jobs, mail,
     people::{
         self,
         postgres::{read_email, read_person},
@@ -369,6 +369,7 @@ pub(super) async fn delete_workspace(
         sql::DELETE_TOKENS,
         sql::DELETE_INVITATIONS,
         saved_views::postgres::DELETE_VIEWS,
+        import_jobs::postgres::DELETE_JOBS,
         people::postgres::DELETE_PEOPLE,
         records::postgres::sql::DELETE_STATUSES,
         records::postgres::sql::DELETE_COUNTERS,

@@ -15,6 +15,7 @@ use groma_domain::{
 
 impl_work! {
     SetPreferences => ();
+    EndSessions => ();
     ChangePassword => ();
     SetPassword => ();
 }
@@ -115,6 +116,17 @@ impl Accounts {
         dispatch!(&self.engine, end_session(user, session))
     }
 
+    /// Ends all sessions of the user of a session, with that one or without it, and logins that have begun.
+    pub(crate) async fn end_sessions(
+        &self,
+        session: SessionId,
+        keep_own: bool,
+        address: String,
+        now: Timestamp,
+    ) -> Result<()> {
+        self.engine.transact(EndSessions { session, keep_own, address, now }).await
+    }
+
     /// Changes the password of a user with a session, and ends all their other sessions.
     pub(crate) async fn change_password(&self, change: PasswordChange) -> Result<()> {
         self.engine.transact(ChangePassword(change)).await?;
@@ -176,6 +188,25 @@ impl SetPreferences {
         let Self { session, preferences, now } = self;
         let user = find_user(tx, session, now).await?;
         tx.write_user(UserWrite::SetPreferences { user, preferences }).await
+    }
+}
+
+#[derive(Clone)]
+struct EndSessions {
+    session: SessionId,
+    keep_own: bool,
+    address: String,
+    now: Timestamp,
+}
+
+impl EndSessions {
+    async fn run<T: AccountTx>(self, tx: &mut T) -> Result<()> {
+        let Self { session, keep_own, address, now } = self;
+        let user = find_user(tx, session, now).await?;
+        let except = keep_own.then_some(session);
+        tx.write_user(UserWrite::EndSessions { user, except }).await?;
+        let action = if keep_own { "session.othersEnded" } else { "session.allEnded" };
+        tx.log_security(NewSecurityEntry::new(action, now).by(user).from_address(&address)).await
     }
 }
 

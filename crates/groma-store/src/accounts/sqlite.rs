@@ -9,7 +9,7 @@ use crate::{
     Result, audit_log,
     authentication::{Authentication, sqlite::read_scopes},
     engine::sqlite::{Sqlite, SqliteTransaction},
-    mail,
+    import_jobs, mail,
     people::{
         self,
         sqlite::{read_email, read_person, read_role},
@@ -402,6 +402,7 @@ pub(super) async fn delete_workspace(
             sql::DELETE_TOKENS,
             sql::DELETE_INVITATIONS,
             saved_views::sqlite::DELETE_VIEWS,
+            import_jobs::sqlite::DELETE_JOBS,
             people::sqlite::DELETE_PEOPLE,
             records::sqlite::sql::DELETE_STATUSES,
             records::sqlite::sql::DELETE_COUNTERS,

@@ -3,7 +3,6 @@
 use super::{AccountTx, Accounts, MembershipWrite, TokenInsert, TokenRow, entry, postgres, sqlite};
 use crate::{
     Actor, NewMail, Result,
-    audit_log::NewAuditEntry,
     engine::{dispatch, impl_work, random},
     mail, workspaces,
 };
@@ -135,14 +134,7 @@ impl CreateToken {
             "readOnly": token.is_read_only,
             "expiresAt": token.expires_at,
         });
-        let entry = NewAuditEntry {
-            at: now,
-            actor: actor.person.or(Some(owner.person.id)).into(),
-            action: "token.created",
-            subject: id.0,
-            before: None,
-            after: Some(after.to_string()),
-        };
+        let entry = entry(actor, now, "token.created", id.0, None, Some(after.to_string()));
         let insert = MembershipWrite::InsertToken(TokenInsert {
             id,
             person: owner.person.id,

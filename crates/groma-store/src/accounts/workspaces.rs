@@ -13,8 +13,8 @@ use crate::{
     workspaces::{self, WorkspaceWrite},
 };
 use groma_domain::{
-    Currency, DomainError, Kind, Permission, Role, Status, StatusId, Timestamp, Violation,
-    WorkspaceId,
+    Currency, DomainError, Kind, Permission, PersonId, Role, Status, StatusId, Timestamp,
+    Violation, WorkspaceId,
     layer::LayerKey,
     status,
     workspace::{OfferedCrs, Workspace, WorkspaceName},
@@ -156,6 +156,8 @@ impl CreateWorkspace {
             }));
         }
         tx.write_records(workspace.id, writes).await?;
+        let created = workspace_entry(None, "workspace.created", &workspace, now);
+        tx.log_workspace_change(workspace.id, created).await?;
         AddMember {
             workspace: workspace.id,
             actor: Actor::Operator,
@@ -245,16 +247,20 @@ impl AuthorizeDeletion {
         }
         let (locked, actor) = workspaces::authorize(tx, workspace, actor, now).await?;
         actor.require(Permission::Own)?;
-        let name = locked.workspace.name.as_str();
-        let change = WorkspaceChange {
-            at: now,
-            action: "workspace.deleted",
-            actor: actor.person,
-            subject: workspace.0,
-            details: Some(serde_json::json!({ "name": name }).to_string()),
-        };
-        tx.log_workspace_change(workspace, change).await
+        let deleted = workspace_entry(actor.person, "workspace.deleted", &locked.workspace, now);
+        tx.log_workspace_change(workspace, deleted).await
     }
+}
+
+/// An entry of the security log about a workspace, with its name.
+fn workspace_entry(
+    actor: Option<PersonId>,
+    action: &'static str,
+    workspace: &Workspace,
+    now: Timestamp,
+) -> WorkspaceChange {
+    let details = serde_json::json!({ "name": workspace.name.as_str() }).to_string();
+    WorkspaceChange { at: now, action, actor, subject: workspace.id.0, details: Some(details) }
 }
 
 #[derive(Clone)]

@@ -58,10 +58,12 @@ pub(crate) async fn restore(
     file: &Path,
     overwrite: bool,
     stamp: String,
+    now: Timestamp,
     progress: impl Fn(Progress) + Send + 'static,
 ) -> Result<RestoreReport> {
     let (database, file) = (sqlite_path(url, "restore", "pg_restore")?, file.to_owned());
-    spawn_blocking(move || sqlite::restore(&file, &database, overwrite, &stamp, &progress)).await
+    spawn_blocking(move || sqlite::restore(&file, &database, overwrite, &stamp, now, &progress))
+        .await
 }
 
 fn sqlite_path(url: &DatabaseUrl, command: &str, instead: &str) -> Result<PathBuf> {

@@ -13,7 +13,7 @@ use crate::{
         },
         statements,
     },
-    security_log,
+    security_log::{self, NewSecurityEntry},
 };
 use groma_domain::Timestamp;
 use rusqlite::{
@@ -73,10 +73,8 @@ pub(crate) fn backup(
 ) -> Result<BackupReport> {
     let database = canonical_path(database)?;
     check_target(file, &database, overwrite)?;
-    // The backup is made whether or not the entry can be written.
-    if let Err(error) = log_backup(&database, now) {
-        tracing::warn!(%error, "could not write the backup to the security log");
-    }
+    // The backup is made whether or not the entry can be written: the disk may be full.
+    log_security(&database, NewSecurityEntry::new("backup.started", now));
     let from = open(&database, OPEN_FLAGS)?;
     from.execute_batch(BEGIN)?;
     check_migrations(&from, &database)?;
@@ -89,10 +87,14 @@ pub(crate) fn backup(
     Ok(BackupReport { bytes, rows: counts.iter().map(|(_, rows)| rows).sum() })
 }
 
-/// Writes to the security log of a database that it is backed up.
-fn log_backup(database: &Path, now: Timestamp) -> Result<()> {
-    let connection = open(database, OPEN_FLAGS)?;
-    security_log::sqlite::log_backup(&connection, now)
+/// Writes to the security log of a file, if it has one: a database of an older version does not.
+fn log_security(database: &Path, entry: NewSecurityEntry) {
+    let action = entry.action;
+    let written = open(database, OPEN_FLAGS)
+        .and_then(|connection| security_log::sqlite::write_to(&connection, entry));
+    if let Err(error) = written {
+        tracing::warn!(%error, action, "could not write to the security log");
+    }
 }
 
 /// Replaces a database by a backup. The replaced file is kept under a name that ends with `stamp`.
@@ -101,6 +103,7 @@ pub(crate) fn restore(
     database: &Path,
     overwrite: bool,
     stamp: &str,
+    now: Timestamp,
     progress: &dyn Fn(Progress),
 ) -> Result<RestoreReport> {
     let from = open_backup(file)?;
@@ -119,6 +122,7 @@ pub(crate) fn restore(
     let part = PartialFile::beside(&locked.path)?;
     copy_pages(&from, part.path(), progress).map_err(|error| damaged(&name, error))?;
     check(part.path(), &counts, progress)?;
+    log_security(part.path(), NewSecurityEntry::new("backup.restored", now));
     let kept = with_suffix(&locked.path, &format!(".replaced-{stamp}"));
     let kept = locked.replace(part, Some(&kept))?;
     Ok(RestoreReport { rows: counts.iter().map(|(_, rows)| rows).sum(), kept })

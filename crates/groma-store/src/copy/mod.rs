@@ -11,7 +11,10 @@ mod tables;
 use crate::{
     DatabaseUrl, Error, Result,
     backup::{Progress, spawn_blocking},
+    security_log::NewSecurityEntry,
 };
+use groma_domain::Timestamp;
+use serde_json::json;
 use tables::{TABLES, Table};
 use tokio::sync::mpsc;
 use uuid::Uuid;
@@ -165,6 +168,7 @@ pub(crate) async fn copy(
     from: &DatabaseUrl,
     to: &DatabaseUrl,
     rehearsal: bool,
+    now: Timestamp,
     progress: impl Fn(Progress) + Send + Sync + 'static,
 ) -> Result<CopyReport> {
     let target = match to.clone() {
@@ -173,14 +177,15 @@ pub(crate) async fn copy(
         }
         DatabaseUrl::Postgres(url) => Target::Postgres(postgres::Target::open(&url).await?),
     };
+    let entry = started(to, rehearsal, now);
     let (source, manifest) = match from.clone() {
         DatabaseUrl::Sqlite(path) => {
-            let open = move || sqlite::Source::open(&path, rehearsal);
+            let open = move || sqlite::Source::open(&path, rehearsal, entry);
             let (source, manifest) = spawn_blocking(open).await?;
             (Source::Sqlite(source), manifest)
         }
         DatabaseUrl::Postgres(url) => {
-            let (source, manifest) = postgres::Source::open(&url, rehearsal).await?;
+            let (source, manifest) = postgres::Source::open(&url, rehearsal, entry).await?;
             (Source::Postgres(source), manifest)
         }
     };
@@ -209,6 +214,23 @@ pub(crate) async fn copy(
         (Ok(()), Ok(())) => Ok(report),
         // When one side fails, the queue closes for the other.
         (Err(Error::Closed) | Ok(()), Err(error)) | (Err(error), _) => Err(error),
+    }
+}
+
+/// The entry in the security logs of both databases: it is written to the source before its snapshot.
+fn started(to: &DatabaseUrl, rehearsal: bool, now: Timestamp) -> NewSecurityEntry {
+    let engine = match to {
+        DatabaseUrl::Sqlite(_) => "sqlite",
+        DatabaseUrl::Postgres(_) => "postgres",
+    };
+    let details = json!({ "to": engine, "rehearsal": rehearsal });
+    NewSecurityEntry::new("backup.copyStarted", now).with_details(details)
+}
+
+/// Reports an entry that could not be written. The copy goes on: the disk may be full.
+fn warn_unlogged(written: Result<()>) {
+    if let Err(error) = written {
+        tracing::warn!(%error, "could not write the copy to the security log");
     }
 }
 

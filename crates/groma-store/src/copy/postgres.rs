@@ -3,6 +3,7 @@
 use super::{
     BatchBuilder, Cell, Cells, Manifest, Message, NUMBERED, REHEARSED, Verifier,
     tables::{ColumnType, TABLES, Table},
+    warn_unlogged,
 };
 use crate::{
     Error, Result,
@@ -10,6 +11,7 @@ use crate::{
         postgres::{CONNECTION_TIMEOUT, Postgres, Server, startup},
         statements,
     },
+    security_log::{self, NewSecurityEntry},
 };
 use bytes::BytesMut;
 use futures_util::TryStreamExt;
@@ -45,12 +47,17 @@ const LINGERING: Duration = Duration::from_secs(3);
 pub(crate) struct Source(Client);
 
 impl Source {
-    pub(crate) async fn open(url: &str, rehearsal: bool) -> Result<(Self, Manifest)> {
+    pub(crate) async fn open(
+        url: &str,
+        rehearsal: bool,
+        entry: NewSecurityEntry,
+    ) -> Result<(Self, Manifest)> {
         let client = connect(url).await?;
         if !rehearsal {
             ensure_not_in_use(&client).await?;
         }
         drop(Postgres::open(url).await?);
+        warn_unlogged(security_log::postgres::write_to(&client, entry).await);
         client.batch_execute(BEGIN_SNAPSHOT).await?;
         let manifest = manifest(&client).await?;
         Ok((Self(client), manifest))

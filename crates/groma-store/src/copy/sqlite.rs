@@ -3,6 +3,7 @@
 use super::{
     BatchBuilder, Cell, Cells, Manifest, Message, NUMBERED, REHEARSED, Verifier,
     tables::{Column, ColumnType, TABLES, Table},
+    warn_unlogged,
 };
 use crate::{
     Error, Result,
@@ -12,6 +13,7 @@ use crate::{
         statements,
     },
     records::sqlite::sql::KindSql,
+    security_log::{self, NewSecurityEntry},
 };
 use groma_domain::{Record, text::FIELD_SEPARATOR};
 use rusqlite::{
@@ -42,10 +44,15 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    pub(crate) fn open(path: &Path, rehearsal: bool) -> Result<(Self, Manifest)> {
+    pub(crate) fn open(
+        path: &Path,
+        rehearsal: bool,
+        entry: NewSecurityEntry,
+    ) -> Result<(Self, Manifest)> {
         let path = canonical_path(path)?;
         let serving = if rehearsal { None } else { Some(serving_lock(&path)?) };
         let connection = migrate(&path)?;
+        warn_unlogged(security_log::sqlite::write_to(&connection, entry));
         connection.execute_batch(BEGIN)?;
         let manifest = manifest(&connection)?;
         Ok((Self { connection, _serving: serving }, manifest))

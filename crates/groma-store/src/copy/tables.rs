@@ -404,8 +404,14 @@ mod tests {
 
     /// Tables that the databases fill themselves. A copy has an identity of its own, and no layers that are
     /// being loaded.
-    const DERIVED: [&str; 5] =
-        ["assignment_people", "database_identity", "feature_keys", "folder_tags", "staged_layers"];
+    const DERIVED: [&str; 6] = [
+        "assignment_people",
+        "database_identity",
+        "feature_keys",
+        "folder_tags",
+        "import_jobs",
+        "staged_layers",
+    ];
 
     #[test]
     fn every_table_and_column_of_sqlite_is_carried_over() {

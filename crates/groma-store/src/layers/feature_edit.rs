@@ -20,6 +20,7 @@ use groma_domain::{
     DomainError, GeometryId, Layer, LayerId, Permission, RecordId, Timestamp, WorkspaceId,
     geometry::UploadResult, layer::LayerKey,
 };
+use groma_geo::message;
 use std::sync::Arc;
 
 /// A replacement of a geometry.
@@ -206,7 +207,8 @@ impl DeleteGeometries {
         let Self { workspace, actor, layer, ids, now, webhooks } = self;
         let (locked, actor) = workspaces::authorize(tx, workspace, actor, now).await?;
         actor.require(Permission::ChangeRecords)?;
-        let not_found = || DomainError::invalid("layer", "does not exist in this workspace");
+        let not_found =
+            || DomainError::invalid("layer", message!("does not exist in this workspace"));
         let stored = tx.layer(workspace, &layer).await?.ok_or_else(not_found)?;
         stored.layer.require_unlocked()?;
         let mut posting = Posting::new(tx, locked, now, Links::default(), stored, webhooks);
@@ -227,7 +229,11 @@ async fn find_joined<T: LayerTx>(
     let not_found = || DomainError::NotFound { resource: "geometry", key: joined.to_string() };
     let (layer, feature) = tx.feature(workspace, joined).await?.ok_or_else(not_found)?;
     if layer.no != stored.no || joined == id {
-        return Err(DomainError::invalid("joined", "must be another geometry of the layer").into());
+        return Err(DomainError::invalid(
+            "joined",
+            message!("must be another geometry of the layer"),
+        )
+        .into());
     }
     Ok(feature)
 }

@@ -7,9 +7,10 @@ use super::{
     posting::{PostOutcome, Posting, find_layer},
 };
 use crate::{
-    Error, Result, actor::AuthorizedActor, engine::impl_work, webhooks::WebhookContext, workspaces,
+    Error, ImportResult, Result, actor::AuthorizedActor, engine::impl_work, import_jobs,
+    webhooks::WebhookContext, workspaces,
 };
-use groma_domain::{GeometryId, Permission, geometry::UploadResult};
+use groma_domain::{GeometryId, ImportJobId, Permission, geometry::UploadResult};
 use std::{
     sync::Arc,
     time::{Duration, Instant},
@@ -22,6 +23,8 @@ pub struct FeatureImport {
     pub geometries: NewGeometries,
     /// Features of the layer to be deleted; those that are no longer there are left out.
     pub deletions: Vec<GeometryId>,
+    /// The import that ends with them.
+    pub job: Option<ImportJobId>,
 }
 
 /// The outcome of an import.
@@ -88,8 +91,9 @@ struct ImportFeatures {
 
 impl ImportFeatures {
     async fn run<T: LayerTx>(self, tx: &mut T) -> Result<(UploadResult, u64)> {
-        let FeatureImport { geometries, deletions } = &*self.import;
+        let FeatureImport { geometries, deletions, job } = &*self.import;
         let (mut posting, actor, revision) = begin(tx, geometries, self.webhooks).await?;
+        let job = import_jobs::lock_running(posting.tx(), geometries.workspace, *job).await?;
         let mut features = geometries.features.clone();
         // If the layer has changed since, all features are compared again.
         if self.compared.revision == revision {
@@ -99,10 +103,18 @@ impl ImportFeatures {
         }
         posting.write_all(features).await?;
         let deleted = posting.delete(deletions, actor).await?;
-        match posting.finish(actor, None).await? {
-            PostOutcome::Posted(posted) => Ok((posted, deleted)),
-            PostOutcome::Replayed(_) => Err(Error::Closed),
-        }
+        let PostOutcome::Posted(posted) = posting.finish(actor, None).await? else {
+            return Err(Error::Closed);
+        };
+        let result = ImportResult {
+            layer: Some(posted.layer_id),
+            created: posted.created,
+            updated: posted.updated,
+            unchanged: posted.unchanged,
+            deleted,
+        };
+        import_jobs::finish(tx, geometries.workspace, job, result, geometries.now).await?;
+        Ok((posted, deleted))
     }
 }
 

@@ -159,6 +159,12 @@ impl Layers {
 }
 
 impl FeatureQuery {
+    /// Whether features that do not match may have to be read.
+    #[must_use]
+    pub fn is_filtered(&self) -> bool {
+        self.bbox.is_some() || self.updated_since.is_some()
+    }
+
     pub(super) fn matches(&self, feature: &StoredFeature) -> Result<bool> {
         let is_linked = self.folder.is_none_or(|folder| feature.folder == Some(folder))
             && self.assignment.is_none_or(|id| feature.assignment == Some(id));

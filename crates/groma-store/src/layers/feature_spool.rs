@@ -2,10 +2,11 @@
 //! feature is written, in bounded memory: beyond a few megabytes the spool is an unnamed temporary file.
 
 use super::layer_stats::GeometryClass;
-use groma_domain::geometry::MAX_LISTED_NOTICES;
+use groma_domain::{DomainError, geometry::MAX_LISTED_NOTICES, layer::GeometryType};
 use groma_geo::{
     Geometry, Notice, attributes,
     geojson::{Feature, OriginalGeometry},
+    message,
     tile_shape::{DetailLevel, TileShape},
     wkb,
 };
@@ -21,11 +22,17 @@ use tempfile::SpooledTempFile;
 /// How many bytes stay in memory.
 const MAX_MEMORY: usize = 8 << 20;
 
+/// The most features that are written together; the one that exceeds the number of bytes is the last.
+const MAX_BATCH: usize = 10_000;
+const MAX_BATCH_BYTES: u64 = 8 << 20;
+
 /// Features to be written.
 #[derive(Clone)]
 pub struct FeatureSpool {
     file: Arc<Mutex<SpooledTempFile>>,
     count: u64,
+    /// Their size.
+    bytes: u64,
     /// The names of their properties; the index is the field number in their attributes.
     names: Vec<String>,
     numbers: HashMap<String, u32>,
@@ -104,6 +111,23 @@ impl PreparedGeometry {
         KINDS[usize::from(self.kind) % KINDS.len()]
     }
 
+    /// Rejects a geometry that is not of the type of a layer's geometries.
+    pub(super) fn require_type(&self, layer: GeometryType) -> Result<(), DomainError> {
+        let (kind, class) = self.kind();
+        let name = match layer {
+            GeometryType::Point if class != GeometryClass::Point => "Point",
+            GeometryType::LineString if class != GeometryClass::Line => "LineString",
+            GeometryType::Polygon if class != GeometryClass::Polygon => "Polygon",
+            _ => return Ok(()),
+        };
+        let message = message!(
+            "must be a {name} or Multi{name}, the geometry type of the layer; it is a {kind}",
+            name = name,
+            kind = kind
+        );
+        Err(DomainError::invalid("geometry", message))
+    }
+
     fn new(geometry: &Geometry, original: Option<&OriginalGeometry>) -> Self {
         let mut has_heights = false;
         geometry.each_position(&mut |position| has_heights |= position.z.is_some());
@@ -130,6 +154,7 @@ impl Default for FeatureSpool {
         Self {
             file: Arc::new(Mutex::new(SpooledTempFile::new(MAX_MEMORY))),
             count: 0,
+            bytes: 0,
             names: Vec::new(),
             numbers: HashMap::new(),
             notices: Vec::new(),
@@ -184,6 +209,7 @@ impl FeatureSpool {
         file.write_all(&(self.buffer.len() as u64).to_le_bytes())?;
         file.write_all(&self.buffer)?;
         self.count += 1;
+        self.bytes += self.buffer.len() as u64;
         self.notice_count += feature.notices.len() as u64;
         let room = MAX_LISTED_NOTICES - self.notices.len();
         self.notices.extend(feature.notices.iter().take(room).cloned());
@@ -206,6 +232,12 @@ impl FeatureSpool {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.count == 0
+    }
+
+    /// Whether it has as many features as are written together.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.count >= MAX_BATCH as u64 || self.bytes >= MAX_BATCH_BYTES
     }
 
     /// Leaves out these features, by their order.
@@ -251,11 +283,9 @@ impl Read for FromStart {
 impl SpoolReader {
     /// The next batch of features; empty at the end.
     pub(super) fn next_batch(&mut self) -> io::Result<Vec<PreparedFeature>> {
-        const MAX_FEATURES: usize = 10_000;
-        const MAX_BYTES: usize = 8 << 20;
         let mut batch = Vec::new();
         let mut bytes = 0;
-        while self.number < self.count && batch.len() < MAX_FEATURES && bytes < MAX_BYTES {
+        while self.number < self.count && batch.len() < MAX_BATCH && bytes < MAX_BATCH_BYTES {
             let mut length = [0; 8];
             self.file.read_exact(&mut length)?;
             let length = usize::try_from(u64::from_le_bytes(length)).map_err(io::Error::other)?;
@@ -265,7 +295,7 @@ impl SpoolReader {
             self.number += 1;
             if self.skipped.get(number) != Some(&true) {
                 batch.push(postcard::from_bytes(&self.buffer).map_err(io::Error::other)?);
-                bytes += length;
+                bytes += length as u64;
             }
         }
         Ok(batch)

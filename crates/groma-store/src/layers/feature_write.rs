@@ -189,8 +189,10 @@ impl WriteFeature {
                     | FeatureOperation::Replace { feature, .. } => feature,
                     FeatureOperation::Delete(_) => FeatureSpool::default(),
                 };
+                let geometry_type = stored.layer.counts.geometry_type();
                 let mut posting =
                     Posting::new(&mut *tx, locked, now, Links::default(), stored, webhooks);
+                posting.geometry_type = geometry_type;
                 posting.save(old.as_ref(), spool).await?;
                 let PostOutcome::Posted(result) = posting.finish(actor, write.request).await?
                 else {

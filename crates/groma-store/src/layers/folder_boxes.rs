@@ -41,5 +41,5 @@ pub(super) async fn update_folder_boxes<T: LayerTx>(
     }
     let change = Change { workspace, actor: actor.actor, now, commands };
     let (reserved, webhooks) = (ReservedReferences::default(), webhooks.clone());
-    ApplyChange { change, reserved, webhooks }.run(tx).await.map(drop)
+    ApplyChange { change, reserved, job: None, webhooks }.run(tx).await.map(drop)
 }

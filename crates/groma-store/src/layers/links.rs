@@ -2,7 +2,8 @@
 
 use super::LayerTx;
 use crate::Result;
-use groma_domain::{DomainError, Kind, Record, RecordId, WorkspaceId, reference::Key};
+use groma_domain::{DomainError, Kind, Record, RecordId, Violation, WorkspaceId, reference::Key};
+use groma_geo::message;
 
 /// The folder and assignment of the geometries; a replaced geometry keeps what is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,7 +26,7 @@ impl Links {
         let Some(key) = assignment else { return Ok(Self { folder, assignment: None }) };
         let assignment = find_record(tx, workspace, Kind::Assignment, &key).await?;
         if folder.is_some() && folder != assignment.folder() {
-            return Err(DomainError::invalid("assignment", "belongs to another folder").into());
+            return Err(DomainError::invalid("assignment", Violation::AnotherFolder).into());
         }
         Ok(Self { folder: assignment.folder(), assignment: Some(assignment.id()) })
     }
@@ -41,6 +42,7 @@ async fn find_record<T: LayerTx>(
         Some(key) => tx.find(workspace, kind, &key).await?,
         None => None,
     };
-    let not_found = || DomainError::invalid(kind.name(), "does not exist in this workspace");
+    let not_found =
+        || DomainError::invalid(kind.name(), message!("does not exist in this workspace"));
     Ok(found.ok_or_else(not_found)?.record)
 }

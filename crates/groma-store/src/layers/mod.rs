@@ -8,6 +8,7 @@ mod feature_events;
 mod feature_import;
 mod feature_query;
 mod feature_reader;
+mod feature_repair;
 mod feature_spool;
 mod feature_table;
 mod feature_write;
@@ -30,6 +31,7 @@ pub use feature_edit::GeometryEdit;
 pub use feature_import::{FeatureImport, ImportOutcome};
 pub use feature_query::{FeaturePage, FeatureQuery};
 pub use feature_reader::FeatureReader;
+pub use feature_repair::{LayerRepair, RepairOutcome};
 pub use feature_spool::FeatureSpool;
 pub use feature_table::{FeatureSort, FeatureTablePage, FeatureTableQuery};
 pub use feature_write::{
@@ -378,6 +380,7 @@ pub(crate) trait LayerTx: RecordTx {
 }
 
 /// A write to layers.
+#[derive(Clone)]
 pub(crate) enum LayerWrite {
     Insert(Layer),
     Update(Layer),
@@ -509,6 +512,7 @@ enum Link {
 }
 
 /// A feature to be written.
+#[derive(Clone)]
 pub(crate) struct FeatureRow {
     layer: u64,
     is_new: bool,

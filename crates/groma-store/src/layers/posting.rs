@@ -29,9 +29,9 @@ use groma_domain::{
     DomainError, GeometryId, Layer, LayerId, Permission, RecordId, Timestamp, WorkspaceId,
     event::EventAction,
     geometry::{MAX_LISTED_GEOMETRIES, UploadResult, UploadedGeometry},
-    layer::{DEFAULT_LAYER_SLUG, LayerCrs, LayerKey},
+    layer::{DEFAULT_LAYER_SLUG, GeometryType, LayerCrs, LayerKey},
 };
-use groma_geo::{Bbox, Crs, Geometry, attributes, wkb};
+use groma_geo::{Bbox, Crs, Geometry, Message, attributes, message, wkb};
 use rustc_hash::FxHashSet;
 use std::{collections::BTreeMap, sync::Arc, thread};
 
@@ -137,7 +137,9 @@ pub(super) async fn find_layer<T: LayerTx>(
         return Ok((found, false));
     }
     if key.is_some() {
-        return Err(DomainError::invalid("layer", "does not exist in this workspace").into());
+        return Err(
+            DomainError::invalid("layer", message!("does not exist in this workspace")).into()
+        );
     }
     let others = tx.layers(workspace).await?;
     let id = LayerId::new(now, random());
@@ -157,6 +159,8 @@ pub(super) struct Posting<'t, T> {
     layer: u64,
     pub(super) is_new_layer: bool,
     pub(super) mode: PostMode,
+    /// The type of geometry that a saved feature must have; any if there is none.
+    pub(super) geometry_type: Option<GeometryType>,
     links: Links,
     result: UploadResult,
     changes: FeatureChanges,
@@ -173,6 +177,9 @@ pub(super) struct Posting<'t, T> {
     updated_positions: FxHashSet<u64>,
     /// Whether each feature, in their order, is unchanged.
     unchanged: Vec<bool>,
+    /// The rows to be written later, for a layer that is being loaded: reading the features and updating the tile
+    /// index then needs no lock.
+    prepared: Option<Vec<LayerWrite>>,
     /// The layer's own reference system, once it is needed.
     own_crs: Option<Crs>,
     next_id: u128,
@@ -184,6 +191,10 @@ fn spool_error(source: std::io::Error) -> Error {
 }
 
 impl<'t, T: LayerTx> Posting<'t, T> {
+    pub(super) fn tx(&mut self) -> &mut T {
+        self.tx
+    }
+
     pub(super) fn new(
         tx: &'t mut T,
         locked: LockedWorkspace,
@@ -200,6 +211,7 @@ impl<'t, T: LayerTx> Posting<'t, T> {
             layer: stored.no,
             is_new_layer: false,
             mode: PostMode::default(),
+            geometry_type: None,
             links,
             result: UploadResult {
                 layer_id: stored.layer.id,
@@ -222,6 +234,7 @@ impl<'t, T: LayerTx> Posting<'t, T> {
             folders: BTreeMap::new(),
             updated_positions: FxHashSet::default(),
             unchanged: Vec::new(),
+            prepared: None,
             own_crs: None,
             next_id: u128::from_be_bytes(random()),
             webhooks,
@@ -256,6 +269,9 @@ impl<'t, T: LayerTx> Posting<'t, T> {
         };
         if let Some(old) = old {
             prepared.external_id.clone_from(&old.external_id);
+        }
+        if let (Some(geometry), Some(required)) = (&prepared.geometry, self.geometry_type) {
+            geometry.require_type(required)?;
         }
         self.properties.check(&mut prepared, old)?;
         self.properties.require_valid()?;
@@ -350,8 +366,12 @@ impl<'t, T: LayerTx> Posting<'t, T> {
         for mut prepared in batch {
             let old = prepared.external_id.as_deref().and_then(|id| known.get(id));
             if let Some(old) = old {
-                if !self.updated_positions.insert(old.position) {
-                    let message = format!("names the feature {} for a second time", old.id);
+                // A layer that is being loaded has only features of the same file.
+                if self.prepared.is_some() || !self.updated_positions.insert(old.position) {
+                    let message = message!(
+                        "names the feature {id} for a second time",
+                        id = old.id.to_string()
+                    );
                     return Err(DomainError::invalid("id", message).into());
                 }
                 if self.mode.is_add_only {
@@ -480,7 +500,7 @@ impl<'t, T: LayerTx> Posting<'t, T> {
         let (Some(code), Some(geometry)) = (self.stats.layer.crs.code(), geometry) else {
             return Ok(None);
         };
-        let invalid = |reason: String| DomainError::invalid("geometry", reason);
+        let invalid = |reason: Message| DomainError::invalid("geometry", reason);
         if let Some((sent_in, wkb)) = &geometry.original
             && *sent_in == code
         {
@@ -490,14 +510,18 @@ impl<'t, T: LayerTx> Posting<'t, T> {
             Some(crs) => crs,
             None => self
                 .own_crs
-                .insert(self.stats.layer.crs.system().map_err(|error| invalid(error.to_string()))?),
+                .insert(self.stats.layer.crs.system().map_err(|error| invalid(error.message()))?),
         };
         let read =
             |wkb: &[u8]| wkb::from_wkb(wkb).map_err(|error| Error::Damaged(error.to_string()));
         let before = old.and_then(|old| old.original.as_deref()).map(read).transpose()?;
         let derived = crs.geometry_from_wgs84(&read(&geometry.wkb)?, before.as_ref());
-        let outside =
-            || invalid(format!("has a position outside the area in which {crs} can be used"));
+        let outside = || {
+            invalid(message!(
+                "has a position outside the area in which {crs} can be used",
+                crs = crs.to_string()
+            ))
+        };
         Ok(Some(wkb::to_wkb(&derived.ok_or_else(outside)?)))
     }
 
@@ -514,7 +538,7 @@ impl<'t, T: LayerTx> Posting<'t, T> {
             let thread = thread::Builder::new().name("tile-index".to_owned()).spawn(update);
             let thread =
                 thread.map_err(|source| Error::File { path: "tile-index".to_owned(), source })?;
-            self.tx.write_layers(self.workspace, std::mem::take(&mut writes)).await?;
+            self.write(std::mem::take(&mut writes)).await?;
             let panicked = || Error::Damaged("updating the tile index panicked".to_owned());
             thread.join().map_err(|_| panicked())?
         } else {
@@ -528,7 +552,31 @@ impl<'t, T: LayerTx> Posting<'t, T> {
         if writes.is_empty() {
             return Ok(());
         }
-        self.tx.write_layers(self.workspace, writes).await
+        self.write(writes).await
+    }
+
+    async fn write(&mut self, writes: Vec<LayerWrite>) -> Result<()> {
+        match &mut self.prepared {
+            Some(prepared) => {
+                prepared.extend(writes);
+                Ok(())
+            }
+            None => self.tx.write_layers(self.workspace, writes).await,
+        }
+    }
+
+    /// Prepares to write a batch of new features to a layer that is being loaded; returns the rows, the last of
+    /// which is the layer with its statistics. The spool must not be larger than one batch.
+    pub(super) async fn prepare(
+        mut self,
+        features: FeatureSpool,
+        lease_until: Timestamp,
+    ) -> Result<(Vec<LayerWrite>, UploadResult)> {
+        self.prepared = Some(Vec::new());
+        self.write_all(features).await?;
+        let mut writes = self.prepared.unwrap_or_default();
+        writes.push(LayerWrite::SaveStaged { layer: self.stats.layer, lease_until });
+        Ok((writes, self.result))
     }
 
     /// The part of the tile index that these changes affect.
@@ -579,14 +627,6 @@ impl<'t, T: LayerTx> Posting<'t, T> {
     /// Counts features that were compared before.
     pub(super) fn count_unchanged(&mut self, count: u64) {
         self.result.unchanged += count;
-    }
-
-    /// Writes the layer, which is not published yet, with its statistics.
-    pub(super) async fn finish_staged(mut self, lease_until: Timestamp) -> Result<UploadResult> {
-        self.stats.shrink(self.tx, self.workspace, self.layer).await?;
-        let save = LayerWrite::SaveStaged { layer: self.stats.layer, lease_until };
-        self.tx.write_layers(self.workspace, vec![save]).await?;
-        Ok(self.result)
     }
 
     /// Writes what follows from the changed features: the layer with its statistics, the boxes of folders, and

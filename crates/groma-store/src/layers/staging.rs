@@ -13,17 +13,27 @@ use super::{
     sqlite,
 };
 use crate::{
-    Actor, Result,
+    Actor, ImportResult, Result,
     audit_log::NewAuditEntry,
     engine::{dispatch, impl_work},
+    import_jobs,
     webhooks::WebhookContext,
 };
 use groma_domain::{
-    DomainError, Layer, LayerId, Timestamp, WorkspaceId,
+    DomainError, ImportJobId, Layer, LayerId, Timestamp, WorkspaceId,
     event::{EventAction, MAX_FEATURE_EVENTS},
     geometry::UploadResult,
 };
-use std::sync::Arc;
+use groma_geo::message;
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+/// How long a transaction of a load should take, and the pause after it. Another process that waits for a SQLite
+/// database tries again every millisecond.
+const STEP_TIME: Duration = Duration::from_millis(25);
+const STEP_PAUSE: Duration = Duration::from_millis(2);
 
 /// How long a load may add nothing before it counts as dead. Each batch renews the lease, and takes seconds.
 const LEASE_MILLIS: i64 = 10 * 60 * 1_000;
@@ -44,6 +54,8 @@ pub struct NewLayerLoad {
     pub folder: Option<String>,
     /// The key of their assignment.
     pub assignment: Option<String>,
+    /// The import that ends when the layer is published.
+    pub job: Option<ImportJobId>,
 }
 
 /// A new layer that is being loaded, and that nothing finds before it is published.
@@ -64,7 +76,8 @@ impl LayerLoad {
 
 impl_work! {
     BeginLoad => LayerLoad;
-    AddFeatures => UploadResult;
+    PrepareFeatures => (Vec<LayerWrite>, UploadResult);
+    WriteStep => Instant;
     Publish => Layer;
     EndLease => Option<u64>;
     Forget => ();
@@ -76,15 +89,25 @@ impl Layers {
         self.engine.transact(BeginLoad { new, now }).await
     }
 
-    /// Adds features to a layer that is being loaded.
+    /// Adds a batch of features to a layer that is being loaded: at most those of a spool that became full. They
+    /// are prepared without a lock, then written in steps that keep other writers waiting for a moment only.
     pub(crate) async fn load_features(
         &self,
         load: &LayerLoad,
         features: FeatureSpool,
         now: Timestamp,
     ) -> Result<UploadResult> {
-        let (load, webhooks) = (load.clone(), self.webhooks.clone());
-        self.engine.transact(AddFeatures { load, features, now, webhooks }).await
+        let (load, webhooks) = (Arc::new(load.clone()), self.webhooks.clone());
+        let prepare = PrepareFeatures { load: load.clone(), features, now, webhooks };
+        let (writes, result) = self.engine.dry_run(prepare).await?;
+        let (mut writes, mut sizes) = (writes.into_iter(), StepSizes::default());
+        while let Some(size) = sizes.next_step(writes.as_slice()) {
+            let writes = writes.by_ref().take(size).collect();
+            let start = self.engine.transact(WriteStep { load: load.clone(), writes, now }).await?;
+            sizes.adapt(start.elapsed());
+            tokio::time::sleep(STEP_PAUSE).await;
+        }
+        Ok(result)
     }
 
     /// Publishes a layer that was loaded, and writes the events about it.
@@ -152,23 +175,76 @@ impl BeginLoad {
     }
 }
 
+/// Reads a batch of features, and determines what is to be written.
 #[derive(Clone)]
-struct AddFeatures {
-    load: LayerLoad,
+struct PrepareFeatures {
+    load: Arc<LayerLoad>,
     features: FeatureSpool,
     now: Timestamp,
     webhooks: Arc<WebhookContext>,
 }
 
-impl AddFeatures {
-    async fn run<T: LayerTx>(self, tx: &mut T) -> Result<UploadResult> {
+impl PrepareFeatures {
+    async fn run<T: LayerTx>(self, tx: &mut T) -> Result<(Vec<LayerWrite>, UploadResult)> {
         let Self { load, features, now, webhooks } = self;
         let (workspace, actor) = (load.new.workspace, load.new.actor);
         let (locked, _) = layer_changes::authorize(tx, workspace, actor, now).await?;
         let stored = find(tx, workspace, load.layer).await?;
-        let mut posting = Posting::new(tx, locked, now, load.links, stored, webhooks);
-        posting.write_all(features).await?;
-        posting.finish_staged(lease(now)).await
+        let posting = Posting::new(tx, locked, now, load.links, stored, webhooks);
+        posting.prepare(features, lease(now)).await
+    }
+}
+
+/// Writes a part of a prepared batch; returns when it began to hold the lock.
+#[derive(Clone)]
+struct WriteStep {
+    load: Arc<LayerLoad>,
+    writes: Vec<LayerWrite>,
+    now: Timestamp,
+}
+
+impl WriteStep {
+    async fn run<T: LayerTx>(self, tx: &mut T) -> Result<Instant> {
+        let Self { load, writes, now } = self;
+        let (workspace, actor) = (load.new.workspace, load.new.actor);
+        layer_changes::authorize(tx, workspace, actor, now).await?;
+        let start = Instant::now();
+        find(tx, workspace, load.layer).await?;
+        tx.write_layers(workspace, writes).await?;
+        Ok(start)
+    }
+}
+
+/// The number of writes in each transaction of a load: as many as take [`STEP_TIME`], going by the one before.
+/// Features and blocks of the tile index are written in separate transactions, because they differ in size.
+struct StepSizes {
+    /// The sizes of a step of features, and of other writes.
+    sizes: [usize; 2],
+    /// The one that was chosen last.
+    last: usize,
+}
+
+impl Default for StepSizes {
+    fn default() -> Self {
+        Self { sizes: [200, 50], last: 0 }
+    }
+}
+
+impl StepSizes {
+    /// How many of these writes to do next; `None` if there are none.
+    fn next_step(&mut self, writes: &[LayerWrite]) -> Option<usize> {
+        let is_block = |write: &LayerWrite| matches!(write, LayerWrite::SaveBlock { .. });
+        let are_blocks = is_block(writes.first()?);
+        self.last = usize::from(are_blocks);
+        let alike = writes.iter().take_while(|write| is_block(write) == are_blocks).count();
+        Some(alike.min(self.sizes[self.last]))
+    }
+
+    /// Adapts the size to the time that the last step took.
+    fn adapt(&mut self, elapsed: Duration) {
+        let size = &mut self.sizes[self.last];
+        let factor = STEP_TIME.div_duration_f64(elapsed.max(Duration::from_millis(1)));
+        *size = (*size as f64 * factor.clamp(0.25, 2.0)).ceil() as usize;
     }
 }
 
@@ -184,9 +260,10 @@ impl Publish {
         let Self { load: LayerLoad { new, layer: id, links }, now, webhooks } = self;
         let workspace = new.workspace;
         let (locked, actor) = layer_changes::authorize(tx, workspace, new.actor, now).await?;
+        let job = import_jobs::lock_running(tx, workspace, new.job).await?;
         let StoredLayer { no, mut layer } = find(tx, workspace, id).await?;
         if find_links(tx, &new).await? != links {
-            let moved = "was moved to another folder during the import";
+            let moved = message!("was moved to another folder during the import");
             return Err(DomainError::invalid("assignment", moved).into());
         }
         layer_changes::append(&mut layer, &tx.layers(workspace).await?)?;
@@ -218,6 +295,8 @@ impl Publish {
         let events = EventWriter { locked: &locked, actor, now, webhooks: &webhooks };
         events.layer(tx, EventAction::Created, &layer).await?;
         events.features(tx, no, &layer, changes).await?;
+        let result = ImportResult { layer: Some(id), created: count, ..ImportResult::default() };
+        import_jobs::finish(tx, workspace, job, result, now).await?;
         Ok(layer)
     }
 }
@@ -275,7 +354,8 @@ async fn find<T: LayerTx>(tx: &mut T, workspace: WorkspaceId, id: LayerId) -> Re
     let staged = tx.staged_layer(workspace, id).await?;
     let alive = staged.filter(|staged| staged.lease_until != Timestamp::from_millis(ENDED));
     let deleted = || {
-        let paused = "was deleted, because the import had paused for more than ten minutes";
+        let paused =
+            message!("was deleted, because the import had paused for more than ten minutes");
         DomainError::invalid("layer", paused)
     };
     Ok(alive.ok_or_else(deleted)?.stored)

@@ -10,8 +10,10 @@ use super::{
     change::{Change, CommandOutcome, ReservedReferences},
     change_set::ChangeSet,
 };
-use crate::{Error, Result, engine::impl_work, webhooks::WebhookContext};
-use groma_domain::DomainError;
+use crate::{
+    Error, ImportResult, Result, engine::impl_work, import_jobs, webhooks::WebhookContext,
+};
+use groma_domain::{DomainError, ImportJobId};
 use std::sync::Arc;
 
 impl_work! {
@@ -24,13 +26,17 @@ impl_work! {
 pub(crate) struct ApplyChange {
     pub(crate) change: Change,
     pub(crate) reserved: ReservedReferences,
+    /// The import that ends with the change.
+    pub(crate) job: Option<ImportJobId>,
     pub(crate) webhooks: Arc<WebhookContext>,
 }
 
 impl ApplyChange {
     pub(crate) async fn run<T: RecordTx>(self, tx: &mut T) -> Result<Vec<CommandOutcome>> {
-        let Self { change, reserved, webhooks } = self;
+        let Self { change, reserved, job, webhooks } = self;
+        let (workspace, now) = (change.workspace, change.now);
         let mut set = ChangeSet::begin(tx, &change, reserved).await?;
+        let job = import_jobs::lock_running(set.tx(), workspace, job).await?;
         let mut effects = Vec::with_capacity(change.commands.len());
         for (index, command) in change.commands.into_iter().enumerate() {
             let effect = set.execute(command).await.map_err(|error| at_index(error, index))?;
@@ -40,8 +46,11 @@ impl ApplyChange {
         set.check_default_statuses().map_err(|error| at_index(error, last))?;
         set.update_budgets().await?;
         set.increment_versions();
-        let outcomes = effects.into_iter().map(|effect| set.outcome(effect)).collect();
+        let outcomes: Vec<_> = effects.into_iter().map(|effect| set.outcome(effect)).collect();
         set.write(&webhooks).await?;
+        let mut result = ImportResult::default();
+        outcomes.iter().for_each(|outcome| result.count(outcome));
+        import_jobs::finish(tx, workspace, job, result, now).await?;
         Ok(outcomes)
     }
 }
@@ -73,6 +82,22 @@ impl CheckChange {
         set.update_budgets().await?;
         let outcome = |effect: Result<_, _>| effect.map(|effect| set.outcome(effect));
         Ok(effects.into_iter().map(outcome).collect())
+    }
+}
+
+impl ImportResult {
+    /// Counts what a command did.
+    pub fn count(&mut self, outcome: &CommandOutcome) {
+        *match outcome {
+            CommandOutcome::Created(..) | CommandOutcome::Status { created: true, .. } => {
+                &mut self.created
+            }
+            CommandOutcome::Unchanged(..) | CommandOutcome::Status { changed: false, .. } => {
+                &mut self.unchanged
+            }
+            CommandOutcome::Updated(..) | CommandOutcome::Status { .. } => &mut self.updated,
+            CommandOutcome::Deleted { .. } => &mut self.deleted,
+        } += 1;
     }
 }
 

@@ -33,6 +33,7 @@ pub(crate) use unlinked_features::{DeletedLinks, UnlinkedFeatures};
 use crate::{
     Result,
     engine::{Engine, dispatch},
+    import_jobs::ImportJobTx,
     list_pages::Page,
     people::PeopleCache,
     webhooks::{WebhookContext, WebhookTx},
@@ -40,7 +41,8 @@ use crate::{
 use apply::CheckChange;
 use bytes::Bytes;
 use groma_domain::{
-    DomainError, Kind, ListParams, Record, RecordId, Status, StatusId, Timestamp, WorkspaceId,
+    DomainError, ImportJobId, Kind, ListParams, Record, RecordId, Status, StatusId, Timestamp,
+    WorkspaceId,
     record::{LabelField, StoredDocument},
     reference::Key,
     time::Date,
@@ -219,13 +221,15 @@ impl Records {
         }
     }
 
-    /// Executes one part of a large change. None of the `reserved` references is generated.
-    pub(crate) async fn apply_part(
+    /// Executes the change of an import, or a part of it. None of the `reserved` references is generated. A job
+    /// ends with the change.
+    pub(crate) async fn apply_import(
         &self,
         change: Change,
         reserved: ReservedReferences,
+        job: Option<ImportJobId>,
     ) -> Result<Vec<CommandOutcome>> {
-        self.engine.transact(self.work(change, reserved)).await
+        self.engine.transact(ApplyChange { job, ..self.work(change, reserved) }).await
     }
 
     /// The outcome that each command of a change would have, after those before it.
@@ -237,12 +241,12 @@ impl Records {
     }
 
     fn work(&self, change: Change, reserved: ReservedReferences) -> ApplyChange {
-        ApplyChange { change, reserved, webhooks: self.webhooks.clone() }
+        ApplyChange { change, reserved, job: None, webhooks: self.webhooks.clone() }
     }
 }
 
 /// Operations of a transaction on records.
-pub(crate) trait RecordTx: WebhookTx {
+pub(crate) trait RecordTx: WebhookTx + ImportJobTx {
     /// A record by its key.
     fn find(
         &mut self,

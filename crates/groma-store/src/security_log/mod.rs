@@ -138,7 +138,7 @@ impl SecurityEntry {
 /// Which entries are read.
 #[derive(Clone, Debug, Default)]
 pub struct SecurityLogFilter {
-    /// Those of a workspace, and those of its members that concern no workspace.
+    /// Those of a workspace, and those that concern no workspace: of its members, and of the operator.
     pub workspace: Option<WorkspaceId>,
     /// Those that a user did, or that were done to the user.
     pub user: Option<UserId>,

@@ -7,13 +7,13 @@ use super::{
 use crate::{
     Result,
     engine::{
-        postgres::{Postgres, PostgresTransaction, params},
+        postgres::{Param, Postgres, PostgresTransaction, params},
         random, statements,
     },
 };
 use groma_domain::{SecurityEntryId, Timestamp, UserId, WorkspaceId};
 use std::sync::Arc;
-use tokio_postgres::{Row, types::ToSql};
+use tokio_postgres::{Client, Row, types::ToSql};
 use uuid::Uuid;
 
 statements! {
@@ -24,7 +24,9 @@ statements! {
             (id, at, action, person_id, workspace_id, subject, details, user_id, subject_user_id)
         VALUES ($1, $2, $3, $4, $5, $6, $7,
             (SELECT user_id FROM people WHERE workspace_id = $5 AND id = $4),
-            (SELECT user_id FROM people WHERE workspace_id = $5 AND id = $6))";
+            -- The person, or the owner of the token.
+            (SELECT user_id FROM people
+             WHERE workspace_id = $5 AND id IN ($6, (SELECT person_id FROM tokens WHERE id = $6))))";
     RECENT_ENTRIES = "SELECT s.id, s.at, s.action, s.user_id, coalesce(u.email, p.email), s.workspace_id, w.name,
             s.subject, coalesce(su.email, sp.email), s.address, s.details, s.subject_user_id IS NOT NULL
         FROM security_log s
@@ -34,8 +36,10 @@ statements! {
         LEFT JOIN people p ON p.workspace_id = s.workspace_id AND p.id = s.person_id
         LEFT JOIN people sp ON sp.workspace_id = s.workspace_id AND sp.id = s.subject
         WHERE ($1::uuid IS NULL OR s.workspace_id = $1
-                OR s.workspace_id IS NULL AND coalesce(s.user_id, s.subject_user_id) IN
-                (SELECT m.user_id FROM people m WHERE m.workspace_id = $1 AND m.role IS NOT NULL))
+                OR s.workspace_id IS NULL AND (coalesce(s.user_id, s.subject_user_id) IN
+                    (SELECT m.user_id FROM people m WHERE m.workspace_id = $1 AND m.role IS NOT NULL)
+                    -- What the operator did has no address.
+                    OR coalesce(s.user_id, s.subject_user_id) IS NULL AND s.address IS NULL))
             AND ($2::uuid IS NULL OR s.user_id = $2 OR s.subject_user_id = $2)
             AND ($3::text IS NULL OR starts_with(s.action, $3))
             AND ($4::bigint IS NULL OR s.at >= $4) AND ($5::bigint IS NULL OR s.at < $5)
@@ -47,19 +51,7 @@ statements! {
 
 impl SecurityLogTx for PostgresTransaction<'_> {
     async fn log_security(&mut self, entry: NewSecurityEntry) -> Result<()> {
-        write_line(&entry);
-        let values = params![
-            SecurityEntryId::new(entry.at, random()).0,
-            entry.at.as_millis(),
-            entry.action,
-            entry.user.map(|user| user.0),
-            entry.workspace.map(|workspace| workspace.0),
-            entry.subject,
-            entry.subject_user.map(|user| user.0),
-            entry.address,
-            entry.details.map(|details| details.to_string())
-        ];
-        self.send(vec![(INSERT_ENTRY, values)]).await
+        self.send(vec![(INSERT_ENTRY, values(entry))]).await
     }
 
     async fn log_workspace_change(
@@ -74,6 +66,28 @@ impl SecurityLogTx for PostgresTransaction<'_> {
         let values = params![id, at, action, actor, workspace.0, subject, details];
         self.send(vec![(INSERT_CHANGE, values)]).await
     }
+}
+
+/// Writes an entry to a database that no server has opened here.
+pub(crate) async fn write_to(client: &Client, entry: NewSecurityEntry) -> Result<()> {
+    client.execute_raw(INSERT_ENTRY, values(entry)).await?;
+    Ok(())
+}
+
+/// The values of `INSERT_ENTRY`.
+fn values(entry: NewSecurityEntry) -> Vec<Param> {
+    write_line(&entry);
+    params![
+        SecurityEntryId::new(entry.at, random()).0,
+        entry.at.as_millis(),
+        entry.action,
+        entry.user.map(|user| user.0),
+        entry.workspace.map(|workspace| workspace.0),
+        entry.subject,
+        entry.subject_user.map(|user| user.0),
+        entry.address,
+        entry.details.map(|details| details.to_string())
+    ]
 }
 
 pub(super) async fn recent(

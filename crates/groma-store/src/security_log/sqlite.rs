@@ -13,7 +13,7 @@ use crate::{
     },
 };
 use groma_domain::{SecurityEntryId, Timestamp, UserId, WorkspaceId};
-use rusqlite::{Connection, Row, params};
+use rusqlite::{CachedStatement, Connection, Row, params};
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -25,8 +25,9 @@ statements! {
             (id, at, action, person_id, workspace_id, subject, details, user_id, subject_user_id)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7,
             (SELECT user_id FROM people WHERE ws = ?8 AND id = ?4),
-            (SELECT user_id FROM people WHERE ws = ?8 AND id = ?6))";
-    INSERT_BACKUP = "INSERT INTO security_log (id, at, action) VALUES (?1, ?2, 'backup.started')";
+            -- The person, or the owner of the token.
+            (SELECT user_id FROM people
+             WHERE ws = ?8 AND id IN (?6, (SELECT person_id FROM tokens WHERE id = ?6))))";
     RECENT_ENTRIES = "SELECT s.id, s.at, s.action, s.user_id, coalesce(u.email, p.email), s.workspace_id, w.name,
             s.subject, coalesce(su.email, sp.email), s.address, s.details, s.subject_user_id IS NOT NULL
         FROM security_log s
@@ -36,9 +37,11 @@ statements! {
         LEFT JOIN people p ON p.ws = w.no AND p.id = s.person_id
         LEFT JOIN people sp ON sp.ws = w.no AND sp.id = s.subject
         WHERE (?1 IS NULL OR s.workspace_id = ?1
-                OR s.workspace_id IS NULL AND coalesce(s.user_id, s.subject_user_id) IN
-                (SELECT m.user_id FROM people m JOIN workspaces mw ON mw.no = m.ws
-                 WHERE mw.id = ?1 AND m.role IS NOT NULL))
+                OR s.workspace_id IS NULL AND (coalesce(s.user_id, s.subject_user_id) IN
+                    (SELECT m.user_id FROM people m JOIN workspaces mw ON mw.no = m.ws
+                     WHERE mw.id = ?1 AND m.role IS NOT NULL)
+                    -- What the operator did has no address.
+                    OR coalesce(s.user_id, s.subject_user_id) IS NULL AND s.address IS NULL))
             AND (?2 IS NULL OR s.user_id = ?2 OR s.subject_user_id = ?2)
             AND (?3 IS NULL OR substr(s.action, 1, length(?3)) = ?3)
             AND (?4 IS NULL OR s.at >= ?4) AND (?5 IS NULL OR s.at < ?5)
@@ -50,21 +53,7 @@ statements! {
 
 impl SecurityLogTx for SqliteTransaction<'_> {
     async fn log_security(&mut self, entry: NewSecurityEntry) -> Result<()> {
-        write_line(&entry);
-        self.execute(
-            INSERT_ENTRY,
-            params![
-                SecurityEntryId::new(entry.at, random()).0,
-                entry.at.as_millis(),
-                entry.action,
-                entry.user.map(|user| user.0),
-                entry.workspace.map(|workspace| workspace.0),
-                entry.subject,
-                entry.subject_user.map(|user| user.0),
-                entry.address,
-                entry.details.map(|details| details.to_string())
-            ],
-        )
+        insert(self.prepare(INSERT_ENTRY)?, entry)
     }
 
     async fn log_workspace_change(
@@ -82,11 +71,25 @@ impl SecurityLogTx for SqliteTransaction<'_> {
     }
 }
 
-/// Writes that a database is backed up. A database of an older version has no security log yet.
-pub(crate) fn log_backup(connection: &Connection, now: Timestamp) -> Result<()> {
-    let mut statement = connection.prepare(INSERT_BACKUP)?;
-    let id = SecurityEntryId::new(now, random()).0;
-    statement.execute(params![id, now.as_millis()])?;
+/// Writes an entry to a database that no server has opened here. One of an older version has no security log
+/// yet.
+pub(crate) fn write_to(connection: &Connection, entry: NewSecurityEntry) -> Result<()> {
+    insert(connection.prepare_cached(INSERT_ENTRY)?, entry)
+}
+
+fn insert(mut statement: CachedStatement<'_>, entry: NewSecurityEntry) -> Result<()> {
+    write_line(&entry);
+    statement.execute(params![
+        SecurityEntryId::new(entry.at, random()).0,
+        entry.at.as_millis(),
+        entry.action,
+        entry.user.map(|user| user.0),
+        entry.workspace.map(|workspace| workspace.0),
+        entry.subject,
+        entry.subject_user.map(|user| user.0),
+        entry.address,
+        entry.details.map(|details| details.to_string())
+    ])?;
     Ok(())
 }
 

@@ -12,13 +12,14 @@ use groma_domain::{
 };
 use groma_store::{
     Actor, AuthOutcome, LoginAttemptOutcome, NewInvitation, NewSession, NewToken, PasswordChange,
-    Preferences, ThrottleBucket, ThrottleRule,
+    Preferences, SecurityLogFilter, ThrottleBucket, ThrottleRule,
 };
 use serde_json::json;
 
 on_both_engines! {
     setup_is_rejected_if_a_user_exists
     session_is_found_by_its_secret_until_it_expires
+    all_sessions_end_together
     password_change_ends_the_other_sessions
     login_attempts_are_counted_before_they_are_checked
     failed_logins_delay_the_next_one
@@ -104,6 +105,34 @@ async fn session_is_found_by_its_secret_until_it_expires(fixture: Fixture) {
     fixture.store.end_session(found.user, id).await.unwrap();
     assert!(session(1, fixture.now()).await.is_none());
     assert!(session(3, fixture.now()).await.is_some());
+}
+
+async fn all_sessions_end_together(fixture: Fixture) {
+    let ends_at = fixture.now().plus_millis(60_000);
+    let (kept, ended) = (open(&fixture, 1, ends_at).await, open(&fixture, 2, ends_at).await);
+    let user = fixture.store.account(&email(OWNER)).await.unwrap().unwrap().user;
+    let end = async |session, keep_own| {
+        fixture.store.end_sessions(session, keep_own, "192.0.2.1".to_owned(), fixture.tick()).await
+    };
+    let open_sessions = async || {
+        let rows = fixture.store.sessions(user, fixture.now()).await.unwrap();
+        rows.into_iter().map(|row| row.id).collect::<Vec<_>>()
+    };
+    end(kept, true).await.unwrap();
+    assert_eq!(open_sessions().await, [kept]);
+    // A session that ended ends no others.
+    let (error, _) = domain_error(end(ended, false).await);
+    assert_eq!(error, DomainError::AccessEnded);
+    assert_eq!(open_sessions().await, [kept]);
+    end(kept, false).await.unwrap();
+    assert_eq!(open_sessions().await, []);
+    let entries = fixture.store.security_entries(SecurityLogFilter::default(), 2).await.unwrap();
+    let logged: Vec<_> = entries
+        .iter()
+        .map(|entry| (entry.action.as_str(), entry.user, entry.address.as_deref()))
+        .collect();
+    let by = |action| (action, Some(user), Some("192.0.2.1"));
+    assert_eq!(logged, [by("session.allEnded"), by("session.othersEnded")]);
 }
 
 async fn password_change_ends_the_other_sessions(fixture: Fixture) {

@@ -11,10 +11,12 @@ use groma_geo::grid::TileId;
 use groma_store::{AuditEntry, Error, FeatureQuery, LayerLoad, NewLayer, NewLayerLoad};
 use groma_testkit::mvt;
 use serde_json::{Value, json};
+use std::{collections::HashSet, ops::RangeInclusive};
 
 on_both_engines! {
     nothing_finds_a_layer_before_it_is_published
     published_layer_is_like_any_other
+    id_that_comes_again_is_rejected
     events_of_a_published_layer_come_once
     layer_with_many_features_is_one_event
     dead_load_is_deleted_and_cannot_go_on
@@ -37,6 +39,7 @@ async fn begin_in(
     folder: Option<&str>,
 ) -> Result<LayerLoad, Error> {
     let new = NewLayerLoad {
+        job: None,
         workspace: workspace.workspace_id,
         actor: workspace.actor,
         layer: NewLayer::named(name),
@@ -60,11 +63,15 @@ async fn publish(workspace: &TestWorkspace, load: &LayerLoad) -> Result<Layer, E
 }
 
 fn points(count: u32) -> Value {
+    numbered(1..=count)
+}
+
+fn numbered(numbers: RangeInclusive<u32>) -> Value {
     let point = |n: u32| {
         json!({ "type": "Feature", "id": n, "properties": { "n": n },
             "geometry": { "type": "Point", "coordinates": [f64::from(n) / 1000.0, 48.0] } })
     };
-    json!({ "type": "FeatureCollection", "features": (1..=count).map(point).collect::<Vec<_>>() })
+    json!({ "type": "FeatureCollection", "features": numbers.map(point).collect::<Vec<_>>() })
 }
 
 /// The entries of the audit log after a position: the action, and whether it has a document before and after.
@@ -119,7 +126,16 @@ async fn nothing_finds_a_layer_before_it_is_published(fixture: Fixture) {
 
 async fn published_layer_is_like_any_other(fixture: Fixture) {
     let mut generator = FeatureGenerator::new(11);
-    let bodies: Vec<Value> = (0..5).map(|_| generator.collection(60)).collect();
+    let mut bodies: Vec<Value> = (0..5).map(|_| generator.collection(60)).collect();
+    // A file has each id once.
+    let mut ids = HashSet::new();
+    for feature in bodies.iter_mut().flat_map(|body| body["features"].as_array_mut().unwrap()) {
+        if let Some(id) = feature.get("id").map(Value::to_string)
+            && !ids.insert(id)
+        {
+            feature.as_object_mut().unwrap().remove("id");
+        }
+    }
     let load = begin(&fixture, "Loaded").await.unwrap();
     fixture
         .store
@@ -132,7 +148,6 @@ async fn published_layer_is_like_any_other(fixture: Fixture) {
         .await
         .unwrap();
     for body in &bodies {
-        // Ids that come again are updates, as in separate requests.
         let loaded = add(&fixture, &load, body).await.unwrap();
         let posted = fixture.try_post(fixture.geometries(Some("posted"), body)).await.unwrap();
         assert_eq!((loaded.created, loaded.updated), (posted.created, posted.updated));
@@ -152,14 +167,23 @@ async fn published_layer_is_like_any_other(fixture: Fixture) {
         assert_eq!(features(&loaded).await, features(&posted).await);
     }
     let more = fixture.try_post(fixture.geometries(Some("loaded"), &bodies[0])).await.unwrap();
-    assert!(more.updated > 0, "{more:?}");
+    assert!(more.unchanged > 0, "{more:?}");
+}
+
+async fn id_that_comes_again_is_rejected(fixture: Fixture) {
+    let load = begin(&fixture, "Lots").await.unwrap();
+    add(&fixture, &load, &points(3)).await.unwrap();
+    let rejected = domain_error(add(&fixture, &load, &numbered(3..=5)).await).0.to_string();
+    assert!(rejected.contains("for a second time"), "{rejected}");
+    add(&fixture, &load, &numbered(4..=5)).await.unwrap();
+    assert_eq!(publish(&fixture, &load).await.unwrap().counts.total(), 5);
 }
 
 async fn events_of_a_published_layer_come_once(fixture: Fixture) {
     let mark = fixture.audit_position().await;
     let load = begin(&fixture, "Lots").await.unwrap();
     add(&fixture, &load, &points(3)).await.unwrap();
-    add(&fixture, &load, &points(4)).await.unwrap();
+    add(&fixture, &load, &numbered(4..=4)).await.unwrap();
     publish(&fixture, &load).await.unwrap();
     let entries = actions(&fixture, mark).await;
     let mut expected = vec!["layer.created", "geometries.posted", "layer.created"];
@@ -176,7 +200,7 @@ async fn layer_with_many_features_is_one_event(fixture: Fixture) {
         let mark = fixture.audit_position().await;
         let load = begin(&fixture, &format!("Lots {count}")).await.unwrap();
         add(&fixture, &load, &points(600)).await.unwrap();
-        add(&fixture, &load, &points(count)).await.unwrap();
+        add(&fixture, &load, &numbered(601..=count)).await.unwrap();
         let layer = publish(&fixture, &load).await.unwrap();
         let entries = actions(&fixture, mark).await;
         let last = entries.last().unwrap();
@@ -206,7 +230,7 @@ async fn dead_load_is_deleted_and_cannot_go_on(fixture: Fixture) {
     assert_eq!(domain_error(publish(&fixture, &dead).await).0.to_string(), message);
     // The other import of the same name goes on; each batch renews its lease.
     fixture.advance(TOO_LONG / 2);
-    add(&fixture, &alive, &points(70)).await.unwrap();
+    add(&fixture, &alive, &numbered(61..=70)).await.unwrap();
     fixture.advance(TOO_LONG / 2);
     fixture.store.delete_dead_layer_loads(fixture.tick()).await.unwrap();
     publish(&fixture, &alive).await.unwrap();

@@ -78,7 +78,7 @@ async fn generated_references_skip_reserved_ones(fixture: Fixture) {
     let reserved = ["F-000001", "F-000003"].map(|text| Reference::parse(text).unwrap());
     let unnamed = || new(Kind::Folder, json!({ "name": "x" }));
     let part = fixture.change(vec![unnamed(), unnamed()]);
-    fixture.store.apply_part(part, Arc::new(reserved.into())).await.unwrap();
+    fixture.store.apply_import(part, Arc::new(reserved.into()), None).await.unwrap();
     fixture.apply(vec![folder("F-000001"), folder("F-000003"), unnamed()]).await.unwrap();
     let all = ["F-000002", "F-000004", "F-000001", "F-000003", "F-000005"];
     assert_eq!(fixture.references(Kind::Folder, &[]).await, all);

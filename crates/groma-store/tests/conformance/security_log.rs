@@ -2,16 +2,17 @@
 
 use crate::{
     Fixture,
-    fixture::{OWNER, user},
+    fixture::{OWNER, token, user},
     on_both_engines,
 };
-use groma_domain::{Email, Role, Timestamp, UserId};
-use groma_store::{Actor, NewSecurityEntry, SecurityEntry, SecurityLogFilter};
+use groma_domain::{Email, Role, Timestamp, UserId, scope::Scopes};
+use groma_store::{Actor, NewSecurityEntry, NewToken, SecurityEntry, SecurityLogFilter};
 use serde_json::json;
 use std::time::Duration;
 
 on_both_engines! {
     changes_of_members_are_in_the_security_log
+    entries_of_tokens_name_who_acted_and_the_owner
     settings_of_a_workspace_are_in_the_security_log
     entries_are_found_by_workspace_user_action_and_time
     entries_outlive_their_workspace
@@ -51,10 +52,48 @@ async fn changes_of_members_are_in_the_security_log(fixture: Fixture) {
     let details: serde_json::Value =
         serde_json::from_str(newest.details.as_deref().unwrap()).unwrap();
     assert_eq!(details, json!({ "after": { "role": "viewer" } }));
-    // The operator made the workspace and its owner.
-    let oldest = entries.last().unwrap();
-    assert_eq!((oldest.action.as_str(), oldest.email.as_deref()), ("member.added", None));
-    assert_eq!(oldest.subject_email.as_deref(), Some(OWNER));
+    // The operator made the workspace and its owner, at the same time.
+    let mut oldest: Vec<_> = entries[entries.len() - 2..].iter().collect();
+    oldest.sort_unstable_by(|one, other| one.action.cmp(&other.action));
+    let (owner, created) = (oldest[0], oldest[1]);
+    assert_eq!((owner.action.as_str(), owner.email.as_deref()), ("member.added", None));
+    assert_eq!(owner.subject_email.as_deref(), Some(OWNER));
+    assert_eq!((created.action.as_str(), created.workspace), ("workspace.created", Some(id)));
+    assert_eq!(created.details.as_deref(), Some(r#"{"name":"Office"}"#));
+}
+
+async fn entries_of_tokens_name_who_acted_and_the_owner(fixture: Fixture) {
+    let admin = fixture.member(Role::Admin).await;
+    let workspace = fixture.workspace_id;
+    let secret = token(1);
+    let new_token = NewToken {
+        id: None,
+        workspace,
+        owner: Email::parse(OWNER).unwrap(),
+        name: "QGIS".to_owned(),
+        hash: secret.hash(),
+        hint: secret.hint(),
+        scopes: Scopes::default(),
+        expires_at: None,
+        is_read_only: false,
+        notice: None,
+    };
+    let created = fixture.store.create_token(new_token, Actor::Operator, fixture.tick());
+    let created = created.await.unwrap();
+    fixture.store.revoke_token(workspace, created, admin.actor, fixture.tick()).await.unwrap();
+    let entries = read(&fixture, SecurityLogFilter::default()).await;
+    let found: Vec<_> = entries[..2]
+        .iter()
+        .map(|entry| {
+            (entry.action.as_str(), entry.email.as_deref(), entry.subject_email.as_deref())
+        })
+        .collect();
+    let expected = [
+        ("token.revoked", Some("admin@office.test"), Some(OWNER)),
+        ("token.created", None, Some(OWNER)),
+    ];
+    assert_eq!(found, expected);
+    assert_eq!(entries[0].subject, Some(created.0));
 }
 
 async fn settings_of_a_workspace_are_in_the_security_log(fixture: Fixture) {
@@ -111,7 +150,17 @@ async fn entries_are_found_by_workspace_user_action_and_time(fixture: Fixture) {
         since: Some(start),
         ..SecurityLogFilter::default()
     };
-    assert_eq!(actions(&fixture, branch).await, ["member.added"]);
+    let sorted_actions = async || {
+        let mut found = actions(&fixture, branch.clone()).await;
+        // The first two have the same time.
+        found.sort_unstable();
+        found
+    };
+    assert_eq!(sorted_actions().await, ["member.added", "workspace.created"]);
+    // What the operator does with the installation concerns every workspace.
+    let backup = NewSecurityEntry::new("backup.started", fixture.tick());
+    fixture.store.log_security(backup).await.unwrap();
+    assert_eq!(sorted_actions().await, ["backup.started", "member.added", "workspace.created"]);
 }
 
 async fn entries_outlive_their_workspace(fixture: Fixture) {
@@ -120,8 +169,10 @@ async fn entries_outlive_their_workspace(fixture: Fixture) {
     fixture.store.delete_workspace(id, Actor::Operator, fixture.tick()).await.unwrap();
     let filter = SecurityLogFilter { workspace: Some(id), ..SecurityLogFilter::default() };
     let entries = read(&fixture, filter).await;
-    let names: Vec<_> = entries.iter().map(|entry| entry.action.as_str()).collect();
-    assert_eq!(names, ["workspace.deleted", "member.added"]);
+    let mut names: Vec<_> = entries.iter().map(|entry| entry.action.as_str()).collect();
+    // The first two have the same time.
+    names[1..].sort_unstable();
+    assert_eq!(names, ["workspace.deleted", "member.added", "workspace.created"]);
     assert_eq!((entries[0].workspace_name.as_deref(), entries[0].workspace), (None, Some(id)));
     assert_eq!(entries[0].details.as_deref(), Some(r#"{"name":"Branch"}"#));
 }

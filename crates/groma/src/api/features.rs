@@ -46,7 +46,16 @@ pub(super) async fn list_features(
     let (mut query, cursor) = parse_feature_query(&api, workspace, &text).await?;
     let layer = api.store.layer(workspace, &path.key).await?.ok_or_else(|| path.not_found())?.id;
     query.after = decode_cursor(layer, &cursor)?;
-    let page = api.store.find_features(workspace, &LayerKey::Id(layer), &query).await?;
+    let key = LayerKey::Id(layer);
+    let page = api.store.find_features(workspace, &key, &query);
+    let page = match query.is_filtered() {
+        false => page.await?,
+        true => {
+            let search = api.search_slots.begin_search(workspace, caller.token.person).await;
+            let mut search = search.ok_or_else(HttpError::too_many_searches)?;
+            search.step(page).await.ok_or(groma_store::Error::SearchTimeout)??
+        }
+    };
     let page = page.ok_or_else(|| path.not_found())?;
     let mut body = b"{\"type\":\"FeatureCollection\",\"features\":[".to_vec();
     for (index, feature) in page.features.iter().enumerate() {

@@ -2,6 +2,8 @@
 
 mod archive;
 mod bulk;
+mod bulk_results;
+mod bulk_stream;
 mod filters;
 mod problems;
 mod read;
@@ -10,6 +12,7 @@ mod write;
 
 pub(super) use archive::*;
 pub(super) use bulk::*;
+pub(super) use bulk_results::NDJSON;
 pub(super) use filters::{filters, sort_columns};
 use problems::rejection;
 pub(super) use read::*;

@@ -7,9 +7,9 @@ use clap::{
     error::ErrorKind,
 };
 use groma_domain::Kind;
-use groma_files::LayerFormat;
+use groma_files::{GeometryColumns, LayerFormat};
 use groma_geo::Crs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(Debug)]
 pub(crate) enum ImportCommand {
@@ -23,6 +23,8 @@ pub(crate) struct ImportRecords {
     pub(crate) file: PathBuf,
     pub(crate) workspace: WorkspaceArg,
     pub(crate) format: Option<RecordFormat>,
+    /// The sheet of a workbook; `None` for the first one.
+    pub(crate) sheet: Option<String>,
     pub(crate) dry_run: bool,
     pub(crate) keep_good: bool,
     pub(crate) json: bool,
@@ -40,6 +42,8 @@ pub(crate) struct ImportLayer {
     pub(crate) keep_crs: bool,
     /// The layer of the file, if it has several.
     pub(crate) source_layer: Option<String>,
+    /// The columns of a CSV file that have the geometry; `None` for those that are recognized.
+    pub(crate) geometry: Option<GeometryColumns>,
     /// The field that identifies a feature; `None` for its id.
     pub(crate) id_field: Option<String>,
     pub(crate) mode: ImportMode,
@@ -122,6 +126,13 @@ impl RecordFormat {
         Self::ALL.into_iter().find(|format| format.name() == name)
     }
 
+    /// The format that the extension of a path stands for.
+    pub(crate) fn of_path(path: &Path) -> Option<Self> {
+        let extension = path.extension()?.to_str()?.to_ascii_lowercase();
+        let name = if extension == "jsonl" { "ndjson" } else { extension.as_str() };
+        Self::of_name(name)
+    }
+
     /// Its name, which is also the extension of its files.
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -163,6 +174,18 @@ struct ImportArgs {
     /// Layer of the file, if it has several.
     #[arg(long, value_name = "NAME")]
     source_layer: Option<String>,
+    /// Sheet of an Excel workbook with records. Default: the first one.
+    #[arg(long, value_name = "NAME")]
+    sheet: Option<String>,
+    /// Column of a CSV file with x, or the longitude. Default: recognized by its name.
+    #[arg(long, value_name = "NAME", requires = "y_column")]
+    x_column: Option<String>,
+    /// Column of a CSV file with y, or the latitude.
+    #[arg(long, value_name = "NAME", requires = "x_column")]
+    y_column: Option<String>,
+    /// Column of a CSV file with geometries as WKT or WKB.
+    #[arg(long, value_name = "NAME", conflicts_with = "x_column")]
+    wkt_column: Option<String>,
     /// Field of the file whose value identifies a feature. Default: the feature's id.
     #[arg(long, value_name = "FIELD")]
     id_field: Option<String>,
@@ -216,7 +239,17 @@ impl ImportArgs {
         let Self { file, workspace, format, layer, crs, keep_crs, folder, assignment, .. } = self;
         let (source_layer, id_field, mode) = (self.source_layer, self.id_field, self.mode);
         let (dry_run, keep_good, json) = (self.dry_run, self.keep_good, self.json);
+        let (x_column, y_column) = (self.x_column, self.y_column);
+        let geometry = match (self.wkt_column, x_column, y_column) {
+            (Some(text), ..) => Some(GeometryColumns::Text(text)),
+            (None, Some(x), Some(y)) => Some(GeometryColumns::Position { x, y }),
+            (None, ..) => None,
+        };
         let AnyKind::Records(kind) = self.kind else {
+            if self.sheet.is_some() {
+                let message = "--sheet can only be used with records.";
+                return Err(usage_error(ErrorKind::ArgumentConflict, message));
+            }
             if layer.is_none() && file.as_os_str() == "-" {
                 let message = "Standard input has no file name: name the layer with --layer.";
                 return Err(usage_error(ErrorKind::MissingRequiredArgument, message));
@@ -236,6 +269,7 @@ impl ImportArgs {
                 crs,
                 keep_crs,
                 source_layer,
+                geometry,
                 id_field,
                 mode,
                 folder,
@@ -248,6 +282,8 @@ impl ImportArgs {
         for (name, is_given) in [
             ("--layer", layer.is_some()),
             ("--source-layer", source_layer.is_some()),
+            ("--x-column", matches!(geometry, Some(GeometryColumns::Position { .. }))),
+            ("--wkt-column", matches!(geometry, Some(GeometryColumns::Text(_)))),
             ("--id-field", id_field.is_some()),
             ("--mode", mode.is_some()),
             ("--crs", crs.is_some()),
@@ -265,6 +301,7 @@ impl ImportArgs {
             file,
             workspace,
             format,
+            sheet: self.sheet,
             dry_run,
             keep_good,
             json,
@@ -275,7 +312,7 @@ impl ImportArgs {
 impl ExportArgs {
     fn into_command(self) -> Result<ExportCommand, Error> {
         let Self { kind, file, workspace, format, layer, crs } = self;
-        let is_layer = matches!(kind, ExportKind::Layer);
+        let is_layer = matches!(kind, ExportKind::Any(AnyKind::Layer));
         match (kind, layer) {
             _ if crs.is_some() && !is_layer => Err(layers_only("--crs")),
             (ExportKind::Workspace, None) => match format {
@@ -287,18 +324,18 @@ impl ExportArgs {
                     "The format of a workspace must be gpkg.",
                 )),
             },
-            (ExportKind::Records(kind), None) => {
+            (ExportKind::Any(AnyKind::Records(kind)), None) => {
                 let format = record_format(format)?;
                 Ok(ExportCommand::Records(ExportRecords { kind, file, workspace, format }))
             }
-            (ExportKind::Records(_) | ExportKind::Workspace, Some(_)) => {
+            (ExportKind::Any(AnyKind::Records(_)) | ExportKind::Workspace, Some(_)) => {
                 Err(layers_only("--layer"))
             }
-            (ExportKind::Layer, Some(layer)) => {
+            (ExportKind::Any(AnyKind::Layer), Some(layer)) => {
                 let format = layer_format(format)?;
                 Ok(ExportCommand::Layer(ExportLayer { file, workspace, format, layer, crs }))
             }
-            (ExportKind::Layer, None) => Err(usage_error(
+            (ExportKind::Any(AnyKind::Layer), None) => Err(usage_error(
                 ErrorKind::MissingRequiredArgument,
                 "Name the layer to export with --layer.",
             )),
@@ -321,16 +358,20 @@ enum AnyKind {
     Layer,
 }
 
+impl AnyKind {
+    const ALL: [Self; 6] = [
+        Self::Records(RecordFileKind::Folders),
+        Self::Records(RecordFileKind::Assignments),
+        Self::Records(RecordFileKind::Expenses),
+        Self::Records(RecordFileKind::Budgets),
+        Self::Records(RecordFileKind::Statuses),
+        Self::Layer,
+    ];
+}
+
 impl ValueEnum for AnyKind {
     fn value_variants<'a>() -> &'a [Self] {
-        &[
-            Self::Records(RecordFileKind::Folders),
-            Self::Records(RecordFileKind::Assignments),
-            Self::Records(RecordFileKind::Expenses),
-            Self::Records(RecordFileKind::Budgets),
-            Self::Records(RecordFileKind::Statuses),
-            Self::Layer,
-        ]
+        &Self::ALL
     }
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
@@ -343,28 +384,30 @@ impl ValueEnum for AnyKind {
 
 #[derive(Clone, Copy)]
 enum ExportKind {
-    Records(RecordFileKind),
-    Layer,
+    Any(AnyKind),
     Workspace,
+}
+
+impl ExportKind {
+    const ALL: [Self; AnyKind::ALL.len() + 1] = {
+        let mut all = [Self::Workspace; AnyKind::ALL.len() + 1];
+        let mut n = 0;
+        while n < AnyKind::ALL.len() {
+            all[n] = Self::Any(AnyKind::ALL[n]);
+            n += 1;
+        }
+        all
+    };
 }
 
 impl ValueEnum for ExportKind {
     fn value_variants<'a>() -> &'a [Self] {
-        &[
-            Self::Records(RecordFileKind::Folders),
-            Self::Records(RecordFileKind::Assignments),
-            Self::Records(RecordFileKind::Expenses),
-            Self::Records(RecordFileKind::Budgets),
-            Self::Records(RecordFileKind::Statuses),
-            Self::Layer,
-            Self::Workspace,
-        ]
+        &Self::ALL
     }
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
         match self {
-            Self::Records(kind) => kind.to_possible_value(),
-            Self::Layer => Some(PossibleValue::new("layer")),
+            Self::Any(kind) => kind.to_possible_value(),
             Self::Workspace => {
                 Some(PossibleValue::new("workspace").help("All of it, as a GeoPackage"))
             }

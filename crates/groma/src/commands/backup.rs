@@ -48,8 +48,8 @@ pub(super) async fn restore(
         move |progress| progress::update(&bar, progress)
     };
     let stamp = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%S%3fZ").to_string();
-    let report =
-        Store::restore(&settings.database, file, options.overwrite, stamp, on_progress).await;
+    let (database, overwrite) = (&settings.database, options.overwrite);
+    let report = Store::restore(database, file, overwrite, stamp, clock::now(), on_progress).await;
     bar.finish_and_clear();
     let report = report?;
     let previous = report.kept.map(|path| path.display().to_string());

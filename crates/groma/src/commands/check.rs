@@ -6,6 +6,7 @@ mod listeners;
 mod mail;
 mod providers;
 mod settings;
+mod settings_report;
 
 use super::{CommandError, print};
 use crate::settings::Settings;
@@ -128,14 +129,6 @@ fn json_report(
     mail: Option<&str>,
     findings: &[Finding],
 ) -> Value {
-    let Settings { service, server, limits, ogc, webhooks, smtp, geo, map, .. } = settings;
-    let strings = |networks: &[ipnet::IpNet]| -> Vec<String> {
-        networks.iter().map(ToString::to_string).collect()
-    };
-    let redirect = server.tls.as_ref().and_then(|tls| tls.redirect_listen);
-    let has_key = webhooks.encryption_key.is_some();
-    let has_previous_key = webhooks.previous_encryption_key.is_some();
-    let has_password = smtp.as_ref().is_some_and(|smtp| smtp.credentials.is_some());
     let migrations = match &database.pending {
         Some(pending) if pending.is_empty() => json!("up to date"),
         Some(pending) => json!({ "pending": pending }),
@@ -152,46 +145,7 @@ fn json_report(
         })
     });
     json!({
-        "settings": {
-            "service.name": service.header_name(),
-            "service.token_prefix": service.token_prefix.as_str(),
-            "server.listen": server.listen.to_string(),
-            "server.public_url": server.public_url(),
-            "server.geo_listen": server.geo_listen.to_string(),
-            "server.geo_public_url": server.geo_public_url(),
-            "server.admin_listen": server.admin_listen.map(|address| address.to_string()),
-            "server.roles": server.roles.to_string(),
-            "server.trusted_proxies": strings(&server.trusted_proxies),
-            "server.tls.certificate": server.tls.as_ref().map(|tls| &tls.certificate),
-            "server.tls.key": server.tls.as_ref().map(|tls| &tls.key),
-            "server.tls.redirect_listen": redirect.map(|address| address.to_string()),
-            "limits.requests_per_minute": limits.requests_per_minute,
-            "limits.map_requests_per_minute": limits.map_requests_per_minute,
-            "limits.pages_per_minute": limits.pages_per_minute,
-            "limits.search_millis": limits.search_timeout.map_or(0, |timeout| timeout.as_millis()),
-            "limits.searches_per_member": limits.searches_per_member,
-            "limits.searches_per_workspace": limits.searches_per_workspace,
-            "limits.geojson_bytes": limits.geojson_bytes,
-            "limits.tile_cache_bytes": limits.tile_cache_bytes,
-            "limits.body_seconds": limits.body_timeout.as_secs(),
-            "limits.min_upload_rate": limits.min_upload_rate,
-            "limits.uploads_per_token": limits.uploads_per_token,
-            "limits.uploads": limits.uploads,
-            "limits.connections_per_address": limits.connections_per_address,
-            "limits.connections": limits.connections,
-            "ogc.require_if_match": ogc.require_if_match,
-            "webhooks.allow_http": webhooks.allow_http,
-            "webhooks.allow_networks": strings(&webhooks.allow_networks),
-            "webhooks.encryption_key": if has_key { "set" } else { "not set" },
-            "webhooks.previous_encryption_key": if has_previous_key { "set" } else { "not set" },
-            "smtp.host": smtp.as_ref().map(|smtp| &smtp.host),
-            "smtp.port": smtp.as_ref().map(|smtp| smtp.port),
-            "smtp.encryption": smtp.as_ref().map(|smtp| smtp.encryption.name()),
-            "smtp.from": smtp.as_ref().map(|smtp| smtp.from.to_string()),
-            "smtp.password": if has_password { "set" } else { "not set" },
-            "geo.grids": geo.grids,
-            "map.style": map.style,
-        },
+        "settings": settings_report::report(settings),
         "database": { "engine": database.engine, "at": database.address, "encryption": database.encryption, "migrations": migrations },
         "workspaces": database.workspaces,
         "webhookSecrets": secrets,

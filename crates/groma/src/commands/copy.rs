@@ -1,7 +1,7 @@
 //! `groma copy`: copies all data from one database to another.
 
 use super::{CommandError, key_file::KeyFile, print, progress};
-use crate::settings::Settings;
+use crate::{clock, settings::Settings};
 use groma_store::{DatabaseUrl, Store};
 use serde_json::{Map, Value, json};
 
@@ -22,7 +22,7 @@ pub(super) async fn run(
         let bar = bar.clone();
         move |progress| progress::update(&bar, progress)
     };
-    let report = Store::copy(&from, &to, rehearsal, on_progress).await;
+    let report = Store::copy(&from, &to, rehearsal, clock::now(), on_progress).await;
     bar.finish_and_clear();
     let tables = report?.tables;
     let rows: u64 = tables.iter().map(|(_, rows)| rows).sum();

@@ -1,6 +1,6 @@
 //! `groma export`: writes a file of records that `groma import` can read, or a whole workspace.
 
-use super::{CommandError, find_workspace, private_file, record_file::file_format};
+use super::{CommandError, find_workspace, private_file, record_format};
 use crate::{
     cli::{ExportRecords, ExportWorkspace, RecordFormat},
     clock,
@@ -19,19 +19,14 @@ pub(super) async fn run(store: &Store, export: ExportRecords) -> Result<(), Comm
     let to_stdout = export.file.as_os_str() == "-";
     let format = match export.format {
         None if to_stdout => RecordFormat::Ndjson,
-        format => file_format(&export.file, format)?,
+        format => record_format(&export.file, format)?,
     };
     let records = RecordExport { store: store.clone(), workspace, selection, format };
     if to_stdout {
         return Ok(records.write(std::io::stdout().lock()).await?);
     }
-    // The file appears once it is complete.
-    let part = export.file.with_added_extension("part");
-    let with_path =
-        |error: std::io::Error| CommandError::new(format!("{}: {error}", export.file.display()));
-    let out = BufWriter::new(private_file::create(&part).map_err(with_path)?);
-    records.write(out).await?;
-    std::fs::rename(&part, Path::new(&export.file)).map_err(with_path)
+    let write = async |_: &Path, file| records.write(BufWriter::new(file)).await;
+    private_file::export(&export.file, write).await
 }
 
 pub(super) async fn workspace(store: &Store, export: ExportWorkspace) -> Result<(), CommandError> {
@@ -56,11 +51,5 @@ pub(super) async fn workspace(store: &Store, export: ExportWorkspace) -> Result<
             _ => Ok(()),
         };
     }
-    // The file appears once it is complete.
-    let part = export.file.with_added_extension("part");
-    let with_path =
-        |error: io::Error| CommandError::new(format!("{}: {error}", export.file.display()));
-    drop(private_file::create(&part).map_err(with_path)?);
-    content.write(&part).await?;
-    std::fs::rename(&part, &export.file).map_err(with_path)
+    private_file::export(&export.file, async |part: &Path, _| content.write(part).await).await
 }

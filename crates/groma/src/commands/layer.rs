@@ -1,9 +1,7 @@
-//! `groma layer create|list|show|update|delete`, and the import and export of layers.
+//! `groma layer create|list|show|update|check|delete`, and the import and export of layers.
 
-mod absent_features;
+mod check;
 mod export;
-mod field_check;
-mod file_reader;
 mod import;
 mod import_report;
 mod setup;
@@ -21,9 +19,6 @@ use groma_files::LayerFormat;
 use groma_store::{Actor, NewLayer, Store};
 use serde_json::json;
 use std::path::Path;
-
-/// Reading a file stops after this many errors.
-const MAX_ERRORS: usize = 100_000;
 
 pub(super) async fn run(
     settings: &Settings,
@@ -61,6 +56,10 @@ pub(super) async fn run(
         LayerCommand::Update(update) => {
             let workspace = find_workspace(store, &update.workspace).await?.id;
             setup::update(store, workspace, update).await
+        }
+        LayerCommand::Check(check) => {
+            let workspace = find_workspace(store, &check.workspace).await?.id;
+            check::run(store, workspace, check).await
         }
         LayerCommand::Delete { key, workspace } => {
             let workspace = find_workspace(store, &workspace).await?.id;

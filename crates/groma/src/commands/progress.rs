@@ -1,7 +1,47 @@
 //! Progress bars on a terminal; elsewhere nothing is shown.
 
+use crate::import::{self, Step, Unit};
 use groma_store::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use parking_lot::Mutex;
+
+/// A bar for each step of an import.
+#[derive(Default)]
+pub(super) struct ProgressBars(Mutex<Option<ProgressBar>>);
+
+impl import::Progress for ProgressBars {
+    fn begin(&self, step: Step, total: Option<u64>, unit: Unit) {
+        let message = match step {
+            Step::Checking => "Checking",
+            Step::Comparing => "Comparing",
+            Step::Reading => "Reading",
+            Step::Writing => "Writing",
+        };
+        let bar = match (unit, total) {
+            (Unit::Bytes, _) => byte_bar(message),
+            (Unit::Features, Some(_)) => bar(message, "features"),
+            (Unit::Features, None) => counter(message, "features"),
+            (Unit::Rows, Some(_)) => bar(message, "rows"),
+            (Unit::Rows, None) => counter(message, "rows"),
+        };
+        if let Some(total) = total {
+            bar.set_length(total);
+        }
+        *self.0.lock() = Some(bar);
+    }
+
+    fn advance(&self, amount: u64) {
+        if let Some(bar) = &*self.0.lock() {
+            bar.inc(amount);
+        }
+    }
+
+    fn end(&self) {
+        if let Some(bar) = self.0.lock().take() {
+            bar.finish_and_clear();
+        }
+    }
+}
 
 /// A bar towards a total number of `unit`s.
 pub(super) fn bar(message: &'static str, unit: &str) -> ProgressBar {
@@ -11,12 +51,12 @@ pub(super) fn bar(message: &'static str, unit: &str) -> ProgressBar {
 }
 
 /// A bar towards a total number of bytes.
-pub(super) fn byte_bar(message: &'static str) -> ProgressBar {
+fn byte_bar(message: &'static str) -> ProgressBar {
     styled(message, "{msg} {wide_bar} {bytes} of {total_bytes}, {eta} left")
 }
 
 /// A counter of `unit`s whose total is unknown.
-pub(super) fn counter(message: &'static str, unit: &str) -> ProgressBar {
+fn counter(message: &'static str, unit: &str) -> ProgressBar {
     styled(message, &format!("{{msg}} {{human_pos}} {unit}, {{per_sec}}"))
 }
 

@@ -10,7 +10,7 @@ use axum::{
     http::{HeaderMap, header},
 };
 use bytes::Bytes;
-use futures_util::StreamExt;
+use futures_util::{Stream, StreamExt, stream};
 use ipnet::IpNet;
 use std::{
     fs::File,
@@ -207,6 +207,17 @@ impl Read for BodyStart<'_> {
         }
         self.bytes.read(buffer)
     }
+}
+
+/// The pieces of a body as they arrive.
+pub(crate) fn stream(
+    body: Body,
+    limit: u64,
+    pace: Pace,
+) -> impl Stream<Item = io::Result<Bytes>> + Send {
+    stream::try_unfold(Incoming::new(body, pace, limit), async |mut body| {
+        Ok(body.next().await?.map(|chunk| (chunk, body)))
+    })
 }
 
 /// Why a form was not received.

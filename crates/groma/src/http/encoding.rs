@@ -181,7 +181,9 @@ pub(crate) async fn compress(encoding: Encoding, response: Response) -> Response
     let is_compressed = response.headers().contains_key(header::CONTENT_ENCODING);
     // A download can be larger than the memory.
     let is_download = response.headers().contains_key(header::CONTENT_DISPOSITION);
-    if !is_text || is_compressed || is_download {
+    // Events are sent as they occur.
+    let is_stream = content_type.starts_with("text/event-stream");
+    if !is_text || is_compressed || is_download || is_stream {
         return response;
     }
     let (mut parts, body) = response.into_parts();

@@ -241,9 +241,9 @@ impl From<groma_store::Error> for HttpError {
             Some(error @ DomainError::AccessEnded) => Self::unauthorized(error.to_string()),
             Some(error) => Self::bad_request(error.to_string()),
             // Not 429 or 500, after which clients repeat the same request.
-            None if matches!(error, groma_store::Error::SearchTimeout) => {
-                Self::bad_request("The search took too long; use a longer term")
-            }
+            None if matches!(error, groma_store::Error::SearchTimeout) => Self::bad_request(
+                "The search took too long; use a longer term or a narrower filter",
+            ),
             None => Self::internal(error.to_string()),
         }
     }

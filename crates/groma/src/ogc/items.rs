@@ -12,6 +12,8 @@ use super::{
 use crate::{
     clock,
     http::{HttpError, ResponseOptions},
+    member_slots::SteppedSearch,
+    token_auth::Caller,
 };
 use axum::{
     http::{HeaderValue, header},
@@ -35,12 +37,26 @@ pub(super) trait ItemSource: Send + 'static {
     fn total(&self) -> u64;
 }
 
+/// Begins the search that a query requires; `None` if it leaves no items out and keeps their order.
+pub(super) async fn begin_search(
+    ogc: &Ogc,
+    caller: &Caller,
+    query: &ItemQuery,
+) -> Result<Option<SteppedSearch>, HttpError> {
+    if !query.is_filtered() && query.order.is_none() {
+        return Ok(None);
+    }
+    let (workspace, person) = (caller.token.workspace, caller.token.person);
+    let search = ogc.search_slots.begin_search(workspace, person).await;
+    search.map(Some).ok_or_else(HttpError::too_many_searches)
+}
+
 /// Sends a page of items.
 pub(super) async fn respond_page<S: ItemSource>(
     ogc: &Ogc,
     collection: &str,
     source: S,
-    query: ItemQuery,
+    (query, search): (ItemQuery, Option<SteppedSearch>),
     etag: Option<HeaderValue>,
     options: ResponseOptions,
 ) -> Result<Response, HttpError> {
@@ -53,19 +69,15 @@ pub(super) async fn respond_page<S: ItemSource>(
         queryables.name(),
         queryables.relation()
     );
-    let mut body = Some(PageBody { source, page: Some(page), is_at_end: false, url, query });
+    let mut body = PageBody { source, search, page: Some(page), is_at_end: false, url, query };
     // Before the response begins, an error still has a status.
-    let first = match body.as_mut() {
-        Some(body) => body.next().await?,
-        None => None,
-    };
-    let rest = stream::try_unfold(body.take(), async |body| {
-        let Some(mut body) = body else { return Ok(None) };
+    let first = body.next().await?;
+    let rest = stream::try_unfold(body, async |mut body| {
         let part = body.next().await.map_err(|error| {
             tracing::error!(?error, "a page of items ends early");
             io::Error::other("the items cannot be read")
         })?;
-        Ok(part.map(|part| (part, Some(body))))
+        Ok(part.map(|part| (part, body)))
     });
     let parts = stream::iter(first.map(Ok)).chain(rest);
     let mut response = options.stream(GEOJSON, etag, parts);
@@ -79,6 +91,8 @@ pub(super) async fn respond_page<S: ItemSource>(
 /// The body of a page.
 struct PageBody<S> {
     source: S,
+    /// `None` if the items are not searched for.
+    search: Option<SteppedSearch>,
     /// `None` when everything is written.
     page: Option<PageWriter>,
     is_at_end: bool,
@@ -101,6 +115,16 @@ struct PageEnd {
 impl<S: ItemSource> PageBody<S> {
     /// The next part; `None` at the end.
     async fn next(&mut self) -> Result<Option<Bytes>, HttpError> {
+        if self.page.is_none() {
+            return Ok(None);
+        }
+        let Some(mut search) = self.search.take() else { return self.read().await };
+        let part = search.step(self.read()).await.ok_or(groma_store::Error::SearchTimeout)?;
+        self.search = Some(search);
+        part
+    }
+
+    async fn read(&mut self) -> Result<Option<Bytes>, HttpError> {
         loop {
             let Some(mut page) = self.page.take() else { return Ok(None) };
             if self.is_at_end || page.is_complete() {

@@ -7,7 +7,7 @@ use super::{
     fields::Fields,
     filter::{ItemFilter, PreparedFilter},
     item_query::ItemQuery,
-    items::{ItemSource, respond_item, respond_page},
+    items::{ItemSource, begin_search, respond_item, respond_page},
     page::PageWriter,
     parameters::Parameters,
     sort::{SortOrder, SortedItem, Sorter},
@@ -15,7 +15,7 @@ use super::{
     time_range::TimeRange,
 };
 use crate::{
-    http::{HttpError, ResponseOptions},
+    http::{DocumentOfPage, HttpError, ResponseOptions},
     token_auth::Caller,
 };
 use axum::{
@@ -47,8 +47,10 @@ pub(super) async fn list_items(
     Extension(caller): Extension<Caller>,
     Path(collection): Path<String>,
     RawQuery(query): RawQuery,
+    page: Option<Extension<DocumentOfPage>>,
     options: ResponseOptions,
 ) -> Result<Response, HttpError> {
+    let max_geometry_bytes = max_geometry_bytes(page);
     let (workspace, key) = (caller.token.workspace, LayerKey::parse(&collection));
     let layer = ogc.store.layer(workspace, &key).await?;
     let layer = layer.ok_or_else(|| layer_not_found(&collection))?;
@@ -60,19 +62,25 @@ pub(super) async fn list_items(
         response.headers_mut().insert(CONTENT_CRS, query.crs.header());
         return Ok(response);
     }
+    let search = begin_search(&ogc, &caller, &query).await?;
     let page = PageWriter::new(&query.cursor, query.limit, query.is_filtered());
     let start = if query.order.is_some() { 0 } else { page.start() };
     let key = LayerKey::Id(layer.id);
     let candidates = candidates(&layer, &query);
     let reader = ogc.store.read_features(workspace, &key, &candidates, start).await?;
     let reader = reader.ok_or_else(|| layer_not_found(&collection))?;
-    let features = Arc::new(FeatureWriter::new(&layer, fields, &query));
+    let features = Arc::new(FeatureWriter {
+        max_geometry_bytes,
+        ..FeatureWriter::new(&layer, fields, &query)
+    });
     if let Some(order) = query.order.clone() {
         let sorter = Sorter::new(&query.cursor, query.limit);
         let source = SortedItems::new(LayerItems { reader, features }, order, sorter);
+        let query = (query, search);
         return respond_page(&ogc, layer.slug.as_str(), source, query, Some(etag), options).await;
     }
     let source = LayerItems { reader, features };
+    let query = (query, search);
     respond_page(&ogc, layer.slug.as_str(), source, query, Some(etag), options).await
 }
 
@@ -82,6 +90,7 @@ pub(super) async fn get_item(
     Extension(caller): Extension<Caller>,
     Path((collection, item)): Path<(String, String)>,
     RawQuery(query): RawQuery,
+    page: Option<Extension<DocumentOfPage>>,
     options: ResponseOptions,
 ) -> Result<Response, HttpError> {
     let workspace = caller.token.workspace;
@@ -94,7 +103,9 @@ pub(super) async fn get_item(
     let id: GeometryId = item.parse().map_err(|_| not_found())?;
     let found = ogc.store.geometry(workspace, id).await?.filter(|(of, _)| of.id == layer.id);
     let (_, feature) = found.ok_or_else(not_found)?;
-    let document = feature_document(&feature, &layer, &crs)?;
+    let mut document = Vec::new();
+    let max_geometry_bytes = max_geometry_bytes(page);
+    Item::new(&feature)?.write((layer.id, layer.crs), &crs, max_geometry_bytes, &mut document)?;
     respond_item(&ogc, layer.slug.as_str(), (&id.to_string(), document), &crs, options)
 }
 
@@ -105,8 +116,13 @@ pub(super) fn feature_document(
     crs: &ItemCrs,
 ) -> Result<Vec<u8>, HttpError> {
     let mut out = Vec::new();
-    Item::new(feature)?.write((layer.id, layer.crs), crs, &mut out)?;
+    Item::new(feature)?.write((layer.id, layer.crs), crs, usize::MAX, &mut out)?;
     Ok(out)
+}
+
+/// The size of geometries from which on a document leaves them empty.
+fn max_geometry_bytes(page: Option<Extension<DocumentOfPage>>) -> usize {
+    page.map_or(usize::MAX, |Extension(page)| page.max_geometry_bytes)
 }
 
 /// What the store can look up for a query.
@@ -214,6 +230,8 @@ struct FeatureWriter {
     bbox: Option<BoxFilter>,
     datetime: Option<TimeRange>,
     filter: Option<Arc<ItemFilter>>,
+    /// Larger geometries are written as empty ones.
+    max_geometry_bytes: usize,
 }
 
 impl FeatureWriter {
@@ -225,6 +243,7 @@ impl FeatureWriter {
             bbox: query.bbox.clone(),
             datetime: query.datetime,
             filter: query.filter.clone(),
+            max_geometry_bytes: usize::MAX,
         }
     }
 
@@ -236,7 +255,7 @@ impl FeatureWriter {
             }
             let item = Item::new(feature)?;
             if self.matches(&item, filter.as_ref())? {
-                page.add(feature.position, |out| item.write(self.layer, &self.crs, out))?;
+                page.add(feature.position, |out| self.write_item(&item, out))?;
             }
         }
         Ok(())
@@ -262,7 +281,11 @@ impl FeatureWriter {
 
     /// Writes a feature.
     fn write(&self, feature: &LayerFeature, out: &mut Vec<u8>) -> Result<(), HttpError> {
-        Item::new(feature)?.write(self.layer, &self.crs, out)
+        self.write_item(&Item::new(feature)?, out)
+    }
+
+    fn write_item(&self, item: &Item<'_>, out: &mut Vec<u8>) -> Result<(), HttpError> {
+        item.write(self.layer, &self.crs, self.max_geometry_bytes, out)
     }
 
     fn value<'v>(
@@ -350,9 +373,16 @@ impl<'a> Item<'a> {
         &self,
         (layer, own): (LayerId, LayerCrs),
         crs: &ItemCrs,
+        max_geometry_bytes: usize,
         out: &mut Vec<u8>,
     ) -> Result<(), HttpError> {
-        let geometry = self.geometry_in(&crs.system, own)?.map(|one| crs.in_axis_order(one));
+        let is_large =
+            self.feature.geometry.as_ref().is_some_and(|wkb| wkb.len() > max_geometry_bytes);
+        let geometry = match is_large {
+            true => Some(Cow::Owned(Geometry::Collection(Vec::new()))),
+            false => self.geometry_in(&crs.system, own)?,
+        };
+        let geometry = geometry.map(|one| crs.in_axis_order(one));
         self.feature.document(layer).write_with(geometry.as_deref(), out);
         Ok(())
     }

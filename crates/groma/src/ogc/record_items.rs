@@ -7,7 +7,7 @@ use super::{
     fields::Fields,
     filter::ItemFilter,
     item_query::ItemQuery,
-    items::{ItemSource, respond_item, respond_page},
+    items::{ItemSource, begin_search, respond_item, respond_page},
     page::PageWriter,
     parameters::Parameters,
     sort::{SortOrder, SortedItem, Sorter},
@@ -44,6 +44,7 @@ pub(super) async fn list_items(
     let fields = Fields::of_records(kind);
     let systems = CollectionCrs::of(&ogc, workspace, LayerCrs::CRS84).await?;
     let query = ItemQuery::parse(query.as_deref(), &systems, &fields)?;
+    let search = begin_search(&ogc, &caller, &query).await?;
     let page = PageWriter::new(&query.cursor, query.limit, query.is_filtered());
     let total = ogc.store.totals(workspace).await?[kind as usize];
     let source = RecordItems {
@@ -59,9 +60,10 @@ pub(super) async fn list_items(
     if let Some(order) = query.order.clone() {
         let sorter = Sorter::new(&query.cursor, query.limit);
         let source = SortedItems::new(source, order, sorter);
+        let query = (query, search);
         return respond_page(&ogc, kind.plural(), source, query, None, options).await;
     }
-    respond_page(&ogc, kind.plural(), source, query, None, options).await
+    respond_page(&ogc, kind.plural(), source, (query, search), None, options).await
 }
 
 pub(super) async fn get_item(

@@ -21,7 +21,7 @@ use crate::{
     tiles::TileCache,
     token_auth::TokenAuth,
     uploads::Uploads,
-    web::{Web, WebSetupError},
+    web::{Web, WebSetupError, imports},
 };
 use axum::Router;
 use groma_store::{DatabaseUrl, Store};
@@ -98,7 +98,8 @@ impl Server {
         if let Some(timeout) = limits.search_timeout {
             store.limit_searches(timeout);
         }
-        let slots = MemberSlots::new(limits.searches_per_member, limits.searches_per_workspace);
+        let slots = MemberSlots::new(limits.searches_per_member, limits.searches_per_workspace)
+            .with_time_limit(limits.search_timeout);
         let stop = watch::Sender::new(false);
         let token_auth = Arc::new(TokenAuth::new(&settings, store.clone()));
         let uploads = Arc::new(Uploads::new(limits));
@@ -108,6 +109,7 @@ impl Server {
             token_auth.clone(),
             uploads.clone(),
             tiles.clone(),
+            slots.clone(),
         ));
         let api = Arc::new(Api::new(
             &settings,
@@ -118,7 +120,8 @@ impl Server {
             slots.clone(),
             stop.subscribe(),
         ));
-        let web = Arc::new(Web::new(&settings, store.clone(), tiles.clone(), slots)?);
+        let web =
+            Arc::new(Web::new(&settings, store.clone(), tiles.clone(), slots, stop.subscribe())?);
         Ok(Self {
             settings,
             store,
@@ -245,6 +248,7 @@ impl Server {
             () = stop_on_signal => {}
             () = store.run_maintenance(clock::now, log_retention) => {}
             () = keep_current(certificate) => {}
+            () = imports::run_upkeep(&web) => {}
         }
         store.close(clock::now()).await?;
         Ok(())

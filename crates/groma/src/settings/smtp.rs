@@ -26,6 +26,8 @@ pub(crate) struct Smtp {
     pub(crate) host: String,
     pub(crate) port: u16,
     pub(crate) encryption: SmtpEncryption,
+    /// Whether mails may go to another machine without encryption.
+    pub(crate) allow_unencrypted: bool,
     pub(crate) credentials: Option<SmtpCredentials>,
     /// The sender of all mails.
     pub(crate) from: Mailbox,
@@ -113,6 +115,7 @@ pub(super) fn validate(raw: RawSmtp) -> Result<Option<Smtp>, SettingsError> {
         host: host.to_owned(),
         port: port(raw.port, encryption)?,
         encryption,
+        allow_unencrypted: raw.allow_unencrypted,
         credentials: credentials(raw.username, raw.password)?,
         from: from(&raw.from)?,
         extra_roots: Some(raw.extra_roots).filter(|path| !path.is_empty()).map(PathBuf::from),

@@ -87,6 +87,7 @@ struct RawLimits {
     searches_per_member: i64,
     searches_per_workspace: i64,
     geojson_bytes: i64,
+    import_bytes: i64,
     tile_cache_bytes: i64,
     body_seconds: i64,
     min_upload_rate: i64,
@@ -178,6 +179,10 @@ fn limits(raw: &RawLimits) -> Result<Limits, SettingsError> {
             .ok()
             .filter(|bytes| *bytes >= 1024)
             .ok_or_else(|| wrong("limits.geojson_bytes", "must be at least 1024"))?,
+        import_bytes: u64::try_from(raw.import_bytes)
+            .ok()
+            .filter(|bytes| *bytes >= 1024)
+            .ok_or_else(|| wrong("limits.import_bytes", "must be at least 1024"))?,
         tile_cache_bytes: u64::try_from(raw.tile_cache_bytes)
             .map_err(|_| wrong("limits.tile_cache_bytes", "must be at least 0"))?,
         body_timeout: count("limits.body_seconds", raw.body_seconds, 1..=3600)

@@ -222,7 +222,7 @@ pub(super) async fn change_password(
     form: Form,
 ) -> Result<Response, WebError> {
     let session = session_of(&request)?;
-    let turn = web.passwords.enter(&request.address).await?;
+    let turn = web.member_passwords.enter(&request.address).await?;
     let account = web.store.account(&session.email).await?.ok_or_else(WebError::not_found)?;
     let attempt = AttemptKind::CurrentPassword(session.user);
     let attempt = Attempt::begin(&web, &request, attempt).await??;
@@ -277,12 +277,7 @@ pub(super) async fn end_others(
     request: RequestContext,
 ) -> Result<Response, WebError> {
     let session = session_of(&request)?;
-    for other in web.store.sessions(session.user, request.now).await? {
-        if other.id != session.id {
-            web.store.end_session(session.user, other.id).await?;
-        }
-    }
-    web.store.log_security(request.security_entry("session.othersEnded")).await?;
+    web.store.end_sessions(session.id, true, request.address.clone(), request.now).await?;
     let flash = Flash::new(request.t.msg("account-other-sessions-ended"));
     Ok(page::redirect_with_flash(&request, web.is_secure, "/account", &flash))
 }
@@ -293,10 +288,7 @@ pub(super) async fn end_all(
     request: RequestContext,
 ) -> Result<Response, WebError> {
     let session = session_of(&request)?;
-    for open in web.store.sessions(session.user, request.now).await? {
-        web.store.end_session(session.user, open.id).await?;
-    }
-    web.store.log_security(request.security_entry("session.allEnded")).await?;
+    web.store.end_sessions(session.id, false, request.address.clone(), request.now).await?;
     let flash = Flash::new(request.t.msg("account-all-sessions-ended"));
     Ok(page::redirect_with_flash(&request, web.is_secure, "/login", &flash))
 }

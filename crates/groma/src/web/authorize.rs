@@ -72,8 +72,16 @@ impl Access {
 pub(super) struct AccessCheck {
     pub(super) web: Shared,
     pub(super) access: Access,
-    /// The maximum size of a request body in bytes.
-    pub(super) max_body: usize,
+    pub(super) body: RequestBody,
+}
+
+/// Who receives the body of a request.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum RequestBody {
+    /// The access check, as a form of at most this many bytes.
+    Form(usize),
+    /// The handler, by an extractor that also checks the form token: files are too large for memory.
+    Upload,
 }
 
 /// How often the last use of a session is recorded.
@@ -116,10 +124,11 @@ impl AccessCheck {
         if let Some(redirect) = redirect {
             return Ok(redirect);
         }
-        let body = if is_read {
-            Body::empty()
-        } else {
-            self.read_form(&mut parts, body, &request).await?
+        let body = match self.body {
+            _ if is_read => Body::empty(),
+            RequestBody::Form(limit) => self.read_form(&mut parts, body, limit, &request).await?,
+            RequestBody::Upload if is_same_origin(&self.web, &parts) => body,
+            RequestBody::Upload => return Err(WebError::forbidden(id("error-cross-site"))),
         };
         if let (Some(permission), Some(member)) = (self.access.permission(), &request.member) {
             member.role.require(permission).map_err(|error| WebError::from(&error))?;
@@ -194,12 +203,13 @@ impl AccessCheck {
         &self,
         parts: &mut Parts,
         body: Body,
+        limit: usize,
         request: &RequestContext,
     ) -> Result<Body, WebError> {
         if !is_same_origin(&self.web, parts) {
             return Err(WebError::forbidden(id("error-cross-site")));
         }
-        let bytes = self.receive_form(parts, body, request).await?;
+        let bytes = self.receive_form(parts, body, limit, request).await?;
         let kind = parts.headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         let is_form =
             kind.is_some_and(|kind| kind.starts_with("application/x-www-form-urlencoded"));
@@ -218,18 +228,19 @@ impl AccessCheck {
         &self,
         parts: &Parts,
         body: Body,
+        max_body: usize,
         request: &RequestContext,
     ) -> Result<Vec<u8>, WebError> {
         let limits = &self.web.limits;
-        let pace = if self.max_body > MAX_FORM_BYTES {
+        let pace = if max_body > MAX_FORM_BYTES {
             Pace::Steady(limits.body_timeout, limits.min_upload_rate)
         } else {
             Pace::Within(limits.body_timeout)
         };
         let form = match request.session {
-            Some(_) => body::read_form(body, self.max_body, pace).await,
+            Some(_) => body::read_form(body, max_body, pace).await,
             None => {
-                let limit = self.max_body.min(STRANGER_MAX_BYTES);
+                let limit = max_body.min(STRANGER_MAX_BYTES);
                 let client = parts.extensions.get::<Client>();
                 let client = client.map(|client| subnet(client.address));
                 let memory = || self.web.form_memory.take(client, REQUEST_MEMORY);

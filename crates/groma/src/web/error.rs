@@ -28,8 +28,8 @@ pub(super) enum Text {
     Problems(Vec<FieldError>),
     /// What is wrong with each property of a shape.
     Properties(Vec<PropertyError>),
-    /// A reason of another crate, in English.
-    Reason(String),
+    /// A reason of another crate.
+    Reason(groma_geo::Message),
     /// Too many attempts to log in have failed.
     TooManyAttempts {
         retry_after_seconds: u64,
@@ -52,8 +52,8 @@ impl WebError {
     }
 
     /// A bad request, explained by a reason of another crate.
-    pub(crate) fn invalid(reason: impl Into<String>) -> Self {
-        let text = Text::Reason(reason.into());
+    pub(crate) fn invalid(reason: groma_geo::Message) -> Self {
+        let text = Text::Reason(reason);
         Self { status: StatusCode::BAD_REQUEST, text, cause: None }
     }
 
@@ -107,6 +107,12 @@ impl From<&DomainError> for WebError {
             }
             DomainError::InvalidProperties(problems) => {
                 (StatusCode::BAD_REQUEST, Text::Properties(problems.clone()))
+            }
+            DomainError::ImportEnded => {
+                (StatusCode::CONFLICT, Text::Message(id("error-import-ended")))
+            }
+            DomainError::TooManyImports => {
+                (StatusCode::TOO_MANY_REQUESTS, Text::Message(id("error-too-many-imports")))
             }
             DomainError::Locked { .. } => {
                 (StatusCode::CONFLICT, Text::Message(id("error-layer-locked")))

@@ -40,29 +40,31 @@ impl ErrorContext {
             request: None,
         }
     }
+}
 
-    fn message(&self, text: &Text) -> String {
-        let t = self.t;
-        match text {
-            Text::Message(id) => t.msg(*id).into(),
-            Text::MissingRole(role) => t.msg("error-missing-role").arg("role", *role).into(),
-            Text::Problems(problems) => {
+impl Text {
+    /// What the user reads about a request that was only to read something, or to change it.
+    pub(super) fn show(&self, t: Localizer, is_read: bool) -> String {
+        match self {
+            Self::Message(id) => t.msg(*id).into(),
+            Self::MissingRole(role) => t.msg("error-missing-role").arg("role", *role).into(),
+            Self::Problems(problems) => {
                 let sentences: Vec<_> = problems.iter().map(|problem| t.problem(problem)).collect();
                 sentences.join(" ")
             }
-            Text::Properties(problems) => {
+            Self::Properties(problems) => {
                 let sentence = |problem: &PropertyError| {
                     format!("{} {}.", problem.property, t.violation(&problem.violation))
                 };
                 problems.iter().map(sentence).collect::<Vec<_>>().join(" ")
             }
-            Text::Reason(reason) => t.msg("error-reason").arg("reason", reason).into(),
-            Text::TooManyAttempts { retry_after_seconds } => {
+            Self::Reason(reason) => t.msg("error-reason").arg("reason", t.translate(reason)).into(),
+            Self::TooManyAttempts { retry_after_seconds } => {
                 t.too_many_attempts(*retry_after_seconds)
             }
-            Text::Internal if self.is_read => t.msg("error-internal-read").into(),
+            Self::Internal if is_read => t.msg("error-internal-read").into(),
             // The commit may have succeeded before the error.
-            Text::Internal => t.msg("error-internal-change").into(),
+            Self::Internal => t.msg("error-internal-change").into(),
         }
     }
 }
@@ -113,7 +115,7 @@ pub(super) async fn render(
     if let Some(request) = &context.request {
         context.t = request.t;
     }
-    let message = context.message(&text);
+    let message = text.show(context.t, context.is_read);
     let mut response = if context.wants_json {
         let body = json_body(context.t, &text, &message);
         let mut response = (status, body).into_response();

@@ -3,7 +3,13 @@
 //! A file is written to a temporary file first: its memory does not grow with its content, and a failure is a page
 //! instead of half a file.
 
-use super::{WebError, form::Query, i18n::id, records::list, request_context::MemberContext};
+use super::{
+    WebError,
+    form::Query,
+    i18n::{MessageId, id},
+    records::list,
+    request_context::MemberContext,
+};
 use crate::{
     cli::RecordFormat,
     export::{ExportError, LayerExport, RecordExport, RecordSelection},
@@ -22,7 +28,7 @@ use futures_util::{
     stream,
 };
 use groma_domain::{Kind, LayerId, RecordId, SearchTerm, layer::LayerKey, text::fold};
-use groma_files::LayerFormat;
+use groma_files::{FormatLimit, LayerFormat};
 use groma_geo::Crs;
 use groma_store::{RecordQuery, Sort};
 use serde_json::{Value, json};
@@ -138,7 +144,7 @@ async fn send_layer(
     // The menu offers the same systems for all formats, but KML knows only one.
     let chosen = chosen.map(|crs| crs.filter(|_| format != LayerFormat::Kml));
     let crs = chosen.and_then(|chosen| LayerExport::crs_of_file(&layer, format, chosen));
-    let crs = crs.map_err(|error| WebError::invalid(error.to_string()))?;
+    let crs = crs.map_err(|_| WebError::bad_request(id("error-export-crs")))?;
     let (folder, reference) = folder.unzip();
     let slug = layer.slug.as_str().to_owned();
     let name = match &reference {
@@ -240,7 +246,7 @@ fn dated(ctx: &MemberContext, name: &str) -> String {
 }
 
 /// Names the file that the browser saves: in full, and in ASCII for others.
-fn attachment(name: &str) -> HeaderValue {
+pub(super) fn attachment(name: &str) -> HeaderValue {
     let is_safe = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
     let words = name.split(|c: char| !is_safe(c)).filter(|word| !word.is_empty());
     let name = words.collect::<Vec<_>>().join("-");
@@ -250,11 +256,22 @@ fn attachment(name: &str) -> HeaderValue {
     HeaderValue::try_from(value).unwrap_or(HeaderValue::from_static("attachment"))
 }
 
+fn limit_message(limit: FormatLimit) -> MessageId {
+    match limit {
+        FormatLimit::SheetRows => id("error-export-sheet-rows"),
+        FormatLimit::SheetText { .. } => id("error-export-sheet-text"),
+        FormatLimit::Columns => id("error-export-columns"),
+        FormatLimit::ShapefileRow => id("error-export-shapefile-row"),
+        FormatLimit::ShapefileSize => id("error-export-shapefile-size"),
+        FormatLimit::KmlCrs => id("error-export-crs"),
+    }
+}
+
 impl From<ExportError> for WebError {
     fn from(error: ExportError) -> Self {
         match error {
             ExportError::Store(error) => error.into(),
-            ExportError::Unfit(reason) => Self::invalid(reason),
+            ExportError::Format(limit) => Self::bad_request(limit_message(limit)),
             ExportError::OutsideArea { .. } => Self::bad_request(id("error-export-outside-area")),
             ExportError::Io(_) | ExportError::Damaged(_) => Self::internal(error.to_string()),
         }

@@ -84,9 +84,7 @@ pub(super) async fn table(
 ) -> Result<Response, WebError> {
     let key = LayerKey::Id(layer.parse().map_err(|_| WebError::not_found())?);
     let request = parse_query(ctx.t(), &query)?;
-    let _slot = ctx.search_slot().await?;
-    let page = ctx.store().feature_table(ctx.workspace_id(), &key, &request).await?;
-    let page = page.ok_or_else(WebError::not_found)?;
+    let page = find(&ctx, &key, &request).await?.ok_or_else(WebError::not_found)?;
     let selected = match query.get("selected").parse() {
         Ok(number) => pinned(&ctx, &page, number).await?,
         Err(_) => None,
@@ -112,6 +110,16 @@ pub(super) async fn table(
         layer: page.layer.name,
         rows,
     })
+}
+
+async fn find(
+    ctx: &MemberContext,
+    key: &LayerKey,
+    query: &FeatureTableQuery,
+) -> Result<Option<FeatureTablePage>, WebError> {
+    let mut search = ctx.begin_search().await?;
+    let page = search.step(ctx.store().feature_table(ctx.workspace_id(), key, query)).await;
+    Ok(page.ok_or(groma_store::Error::SearchTimeout)??)
 }
 
 /// The selected feature, if it belongs to this layer and is not on the page.
@@ -287,8 +295,7 @@ pub(super) async fn search(ctx: MemberContext, query: Query) -> Result<Response,
             ..FeatureTableQuery::default()
         };
         let key = LayerKey::Id(layer.id);
-        let _slot = ctx.search_slot().await?;
-        let found = ctx.store().feature_table(ctx.workspace_id(), &key, &request).await?;
+        let found = find(&ctx, &key, &request).await?;
         Ok::<_, WebError>((layer, found.map(|page| page.features).unwrap_or_default()))
     });
     let pages = try_join_all(pages).await?;

@@ -189,6 +189,9 @@ impl Localizer {
 
     /// Why a value is invalid, to be shown beside its field.
     pub(crate) fn violation(self, violation: &Violation) -> String {
+        if let Violation::Message(message) = violation {
+            return self.translate(message);
+        }
         let mut message = self.msg("violation").arg("code", violation.code());
         for (name, value) in violation.params() {
             message = message.arg(name, value);

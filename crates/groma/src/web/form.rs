@@ -16,6 +16,10 @@ impl Pairs {
         Self(Arc::new(pairs.map(|(name, value)| (name.into_owned(), value.into_owned())).collect()))
     }
 
+    pub(crate) fn of(pairs: Vec<(String, String)>) -> Self {
+        Self(Arc::new(pairs))
+    }
+
     /// The first value of a name, or an empty text.
     pub(crate) fn get(&self, name: &str) -> &str {
         let found = self.0.iter().find(|(other, _)| other == name);

@@ -10,13 +10,23 @@ use axum::http::{HeaderMap, header};
 use fluent_bundle::{FluentArgs, FluentResource, FluentValue, concurrent::FluentBundle};
 use fluent_langneg::{NegotiationStrategy, negotiate_languages, parse_accepted_languages};
 use fluent_syntax::{ast, serializer};
-use std::{borrow::Cow, fmt, sync::LazyLock};
+use groma_geo::MessageValue;
+use std::{borrow::Cow, collections::HashMap, fmt, sync::LazyLock};
 use unic_langid::LanguageIdentifier;
 
 // `const FILES: &[(&str, &str)]`: the language tag and the text of each file in `locales/`.
 include!(concat!(env!("OUT_DIR"), "/locales.rs"));
 
 const DEFAULT_LANGUAGE: &str = "en";
+
+/// The prefix of the messages that translate those of other crates.
+const REASON_PREFIX: &str = "reason-";
+
+/// The messages that translate those of other crates, by their English template: that is their text in `en.ftl`.
+static REASONS: LazyLock<HashMap<String, String>> = LazyLock::new(|| {
+    let english = FILES.iter().find(|(tag, _)| *tag == DEFAULT_LANGUAGE).map_or("", |file| file.1);
+    reasons(&FluentResource::try_new(english.to_owned()).unwrap_or_else(|(resource, _)| resource))
+});
 
 static LOCALES: LazyLock<Vec<Locale>> =
     LazyLock::new(|| FILES.iter().map(|(tag, text)| Locale::parse(tag, text)).collect());
@@ -97,6 +107,36 @@ pub(super) fn group_digits(digits: &str, separator: &str) -> String {
     text
 }
 
+/// The ids of the messages that translate those of other crates, by English template.
+fn reasons(english: &FluentResource) -> HashMap<String, String> {
+    let reason = |entry: &ast::Entry<&str>| match entry {
+        ast::Entry::Message(message) if message.id.name.starts_with(REASON_PREFIX) => {
+            Some((template(message.value.as_ref()?)?, message.id.name.to_owned()))
+        }
+        _ => None,
+    };
+    english.entries().filter_map(reason).collect()
+}
+
+/// A text with the names of its arguments in braces; `None` if it has more than texts and arguments.
+fn template(pattern: &ast::Pattern<&str>) -> Option<String> {
+    let mut template = String::new();
+    for element in &pattern.elements {
+        match element {
+            ast::PatternElement::TextElement { value } => template.push_str(value),
+            ast::PatternElement::Placeable {
+                expression: ast::Expression::Inline(ast::InlineExpression::VariableReference { id }),
+            } => {
+                template.push('{');
+                template.push_str(id.name);
+                template.push('}');
+            }
+            ast::PatternElement::Placeable { .. } => return None,
+        }
+    }
+    Some(template)
+}
+
 /// The messages for the browser's scripts, as Fluent source.
 fn script_messages(resource: &FluentResource, is_wanted: impl Fn(&str) -> bool) -> String {
     let is_script = |entry: &&ast::Entry<&str>| match entry {
@@ -164,6 +204,22 @@ impl Localizer {
     /// A text. Templates escape it like any other text.
     pub(crate) fn msg(self, id: impl Into<MessageId>) -> Message {
         Message { locale: self.0, id: id.into(), args: Vec::new() }
+    }
+
+    /// A message of another crate in this language.
+    pub(crate) fn translate(self, message: &groma_geo::Message) -> String {
+        // A test fails on a template without a translation.
+        let Some(id) = REASONS.get(message.template()) else { return message.to_string() };
+        let values = message.values().iter();
+        let args = values.map(|(name, value)| {
+            let value = match value {
+                MessageValue::Text(text) => Value::Text(text.clone()),
+                MessageValue::Number(number) => Value::Number(*number),
+                MessageValue::Message(inner) => Value::Text(self.translate(inner)),
+            };
+            (*name, value)
+        });
+        Message { locale: self.0, id: MessageId(id), args: args.collect() }.into()
     }
 
     /// A text with markup. Its arguments are escaped.

@@ -29,9 +29,9 @@ use axum::{
     http::{HeaderMap, StatusCode, header},
     response::{IntoResponse, Redirect, Response},
 };
-use complete::{Proof, complete, known_device};
-use groma_domain::{Email, password::Password};
-use groma_store::NewSecurityEntry;
+use complete::{Proof, complete, has_device_cookie, known_device};
+use groma_domain::{Email, password::Password, secret::Secret};
+use groma_store::{Account, NewSecurityEntry};
 use provider::ProviderLink;
 
 #[derive(Template)]
@@ -123,14 +123,7 @@ pub(super) async fn login(
         page.problems.push(t.msg("login-failed").into());
         return page.show(&web, &request, StatusCode::BAD_REQUEST);
     };
-    let turn = web.passwords.enter(&request.address).await.inspect_err(|_| {
-        metrics::login(LoginOutcome::Throttled);
-    })?;
-    let account = web.store.account(&email).await?;
-    let device = match &account {
-        Some(account) => known_device(&web, &headers, account.user).await?,
-        None => None,
-    };
+    let Visitor { turn, account, device } = enter_queue(&web, &request, &headers, &email).await?;
     let attempt = AttemptKind::Login { email: &email, device: device.as_ref() };
     let attempt = match Attempt::begin(&web, &request, attempt).await? {
         Ok(attempt) => attempt,
@@ -156,6 +149,39 @@ pub(super) async fn login(
     attempt.succeeded(&web).await?;
     let proof = Proof { account, has_second_factor: false, provider: None };
     complete(&web, &request, &headers, proof, form.get("next")).await
+}
+
+/// Who waited for a turn to log in.
+struct Visitor<'w> {
+    turn: Turn<'w>,
+    account: Option<Account>,
+    /// The device, if the account has logged in with it before.
+    device: Option<Secret>,
+}
+
+/// Waits for a turn. Known devices do not wait with strangers, so that a flood of logins does not keep members
+/// out. A cookie alone does not make a device known: what is not in the database joins the strangers.
+async fn enter_queue<'w>(
+    web: &'w Web,
+    request: &RequestContext,
+    headers: &HeaderMap,
+    email: &Email,
+) -> Result<Visitor<'w>, WebError> {
+    let throttled = |_: &WebError| metrics::login(LoginOutcome::Throttled);
+    if has_device_cookie(web, headers) {
+        let turn = web.member_passwords.enter(&request.address).await.inspect_err(throttled)?;
+        let account = web.store.account(email).await?;
+        let device = match &account {
+            Some(account) => known_device(web, headers, account.user).await?,
+            None => None,
+        };
+        if device.is_some() {
+            return Ok(Visitor { turn, account, device });
+        }
+    }
+    let turn = web.passwords.enter(&request.address).await.inspect_err(throttled)?;
+    let account = web.store.account(email).await?;
+    Ok(Visitor { turn, account, device: None })
 }
 
 /// Checks a password. It takes as long when there is no hash to compare with.

@@ -24,6 +24,7 @@ use groma_domain::{
     reference::Key,
 };
 use groma_geo::{
+    Message,
     geojson::{self, ReadError},
     wkb,
 };
@@ -41,6 +42,8 @@ const MAX_SHAPES: u32 = 5_000;
 struct MapPage {
     t: Localizer,
     config: String,
+    /// Whether files can be dropped on the map.
+    can_import: bool,
 }
 
 pub(super) async fn page(ctx: MemberContext, query: Query) -> Result<Response, WebError> {
@@ -67,7 +70,11 @@ pub(super) async fn page(ctx: MemberContext, query: Query) -> Result<Response, W
         "position": null,
         "small": false,
     });
-    let content = MapPage { t: ctx.t(), config: config.to_string() };
+    let content = MapPage {
+        t: ctx.t(),
+        config: config.to_string(),
+        can_import: ctx.can(Permission::ChangeRecords),
+    };
     let meta = Meta::new(ctx.t().msg("nav-map"), Nav::Map);
     let meta = meta.with_map(base_maps.origins).full_screen();
     ctx.page(meta, &content).await
@@ -113,6 +120,7 @@ async fn layer_configs(ctx: &MemberContext) -> Result<Vec<Value>, WebError> {
         let mut config = layer_config(layer, can_change);
         let style_page = format!("/settings/layers/{}/style", layer.id);
         config["settings"] = can_administer.then_some(style_page).into();
+        config["check"] = format!("/settings/layers/{}/check", layer.id).into();
         config["export"] = json!({
             "url": export_menu::layer_path(layer),
             "systems": export_menu::choices_json(&systems.of_layer(ctx.t(), layer.crs)),
@@ -357,8 +365,8 @@ struct DrawnShape {
 }
 
 pub(super) async fn save(ctx: MemberContext, body: Bytes) -> Result<Response, WebError> {
-    let mut drawn: DrawnShape =
-        serde_json::from_slice(&body).map_err(|error| WebError::invalid(error.to_string()))?;
+    let mut drawn: DrawnShape = serde_json::from_slice(&body)
+        .map_err(|error| WebError::invalid(Message::untranslated(error)))?;
     let old = match drawn.id {
         Some(id) => {
             let found = ctx.store().geometry(ctx.workspace_id(), id).await?;
@@ -440,8 +448,8 @@ fn parse_geojson(document: &Value) -> Result<FeatureSpool, WebError> {
     match read {
         Ok(_) => Ok(spool),
         Err(ReadError::Invalid(spots)) => {
-            let first = spots.into_iter().next();
-            Err(WebError::invalid(first.map_or_else(String::new, |spot| spot.message)))
+            let first = spots.into_iter().next().map(|spot| WebError::invalid(spot.message));
+            Err(first.unwrap_or_else(|| WebError::internal("a rejected document has no error")))
         }
         Err(ReadError::Input(error) | ReadError::Stopped(error)) => {
             Err(WebError::internal(error.to_string()))

@@ -6,23 +6,26 @@ mod content;
 mod sketch;
 
 use super::{Shared, i18n::Localizer, page::html};
-use crate::http::{Encoding, HttpError, compress, security_headers};
+use crate::http::{DocumentOfPage, Encoding, HttpError, compress, security_headers};
 use askama::Template;
 use axum::{
     Router,
-    body::to_bytes,
     extract::{Request, State},
     http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header},
     middleware::{self, Next},
     response::{IntoResponse, Response},
 };
 use content::{Content, Resource, Table};
-use http_body_util::LengthLimitError;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde_json::Value;
 use sketch::Sketch;
+use std::borrow::Cow;
 
-/// The largest document that becomes a page.
-const MAX_DOCUMENT_BYTES: usize = 64 << 20;
+/// The largest document that becomes a page, the most items of a page, and the largest geometry on its map. So
+/// many geometries fit into a document; it is larger only because of the properties.
+const MAX_DOCUMENT_BYTES: usize = 32 << 20;
+const MAX_ITEMS: u64 = 100;
+const MAX_GEOMETRY_BYTES: usize = 64 << 10;
 
 #[derive(Template)]
 #[template(path = "ogc_page.html")]
@@ -37,6 +40,8 @@ struct Page {
     ancestors: Vec<(String, String)>,
     count: Option<u64>,
     map: Option<Sketch>,
+    /// Why something is missing on the page.
+    notice: Option<String>,
     facts: Vec<(String, String)>,
     table: Option<Table>,
     next: Option<String>,
@@ -59,10 +64,11 @@ async fn respond(State(web): State<Shared>, mut request: Request, next: Next) ->
     }
     let t = Localizer::for_request(request.headers());
     let encoding = Encoding::preferred(request.headers());
-    let json_url = with_format(request.uri(), Some("json"));
-    if let Ok(uri) = with_format(request.uri(), None).parse() {
+    let json_url = with_format(request.uri(), "json");
+    if let Ok(uri) = document_of_page(request.uri(), &resource).parse() {
         *request.uri_mut() = uri;
     }
+    request.extensions_mut().insert(DocumentOfPage { max_geometry_bytes: MAX_GEOMETRY_BYTES });
     *request.method_mut() = Method::GET;
     for name in [header::ACCEPT_ENCODING, header::IF_NONE_MATCH] {
         request.headers_mut().remove(name);
@@ -90,17 +96,18 @@ async fn page(
     response: Response,
 ) -> Result<Response, HttpError> {
     let (mut parts, body) = response.into_parts();
-    let bytes = to_bytes(body, MAX_DOCUMENT_BYTES).await.map_err(|error| {
-        match error.into_inner().is::<LengthLimitError>() {
-            true => HttpError::bad_request("This is too much for a page; use a smaller limit"),
-            false => HttpError::internal("the document of a page cannot be read"),
-        }
-    })?;
-    let document: Value =
-        serde_json::from_slice(&bytes).map_err(|error| HttpError::internal(error.to_string()))?;
     let crs = parts.headers.get("content-crs").and_then(|crs| crs.to_str().ok());
-    let Content { title, description, ancestors, count, map, facts, table, next, links } =
-        Content::new(&t, resource, &document, crs);
+    let content = match Limited::new(body, MAX_DOCUMENT_BYTES).collect().await {
+        Ok(document) => {
+            let document: Value = serde_json::from_slice(&document.to_bytes())
+                .map_err(|error| HttpError::internal(error.to_string()))?;
+            Content::new(&t, resource, &document, crs)
+        }
+        Err(error) if error.is::<LengthLimitError>() => Content::too_large(&t, resource),
+        Err(error) => return Err(HttpError::internal(error.to_string())),
+    };
+    let Content { title, description, ancestors, count, map, notice, facts, table, next, links } =
+        content;
     let service = web.title.clone();
     let page = Page {
         t,
@@ -111,6 +118,7 @@ async fn page(
         ancestors,
         count,
         map,
+        notice,
         facts,
         table,
         next,
@@ -153,15 +161,39 @@ fn accepts_html(headers: &HeaderMap) -> bool {
     html > 0.0 && html >= quality(&["application/json", "application/geo+json"])
 }
 
-/// A path and query with another `f`, or without one.
-fn with_format(uri: &Uri, format: Option<&str>) -> String {
+/// A path and query with another `f`.
+fn with_format(uri: &Uri, format: &str) -> String {
+    let pairs = query_pairs(uri).filter(|(name, _)| name != "f");
+    with_query(uri, pairs.chain([("f".into(), format.into())]))
+}
+
+/// The path and query of the document of a page: without `f`, and with fewer items than a program can get.
+fn document_of_page(uri: &Uri, resource: &Resource) -> String {
+    let has_items = matches!(resource, Resource::Items { .. });
+    let pairs = query_pairs(uri).filter(|(name, _)| name != "f").map(|(name, value)| {
+        let is_more = name == "limit" && is_more_than(&value, MAX_ITEMS);
+        match has_items && is_more {
+            true => (name, MAX_ITEMS.to_string().into()),
+            false => (name, value),
+        }
+    });
+    with_query(uri, pairs)
+}
+
+/// Whether a text is a whole number above this one, of any length.
+fn is_more_than(text: &str, number: u64) -> bool {
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    is_number && text.parse::<u64>().map_or(true, |parsed| parsed > number)
+}
+
+fn query_pairs(uri: &Uri) -> form_urlencoded::Parse<'_> {
+    form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes())
+}
+
+/// A path with another query.
+fn with_query<'a>(uri: &Uri, pairs: impl Iterator<Item = (Cow<'a, str>, Cow<'a, str>)>) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
-    let pairs = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
-    query.extend_pairs(pairs.filter(|(name, _)| name != "f"));
-    if let Some(format) = format {
-        query.append_pair("f", format);
-    }
-    match query.finish() {
+    match query.extend_pairs(pairs).finish() {
         query if query.is_empty() => uri.path().to_owned(),
         query => format!("{}?{query}", uri.path()),
     }

@@ -1,5 +1,6 @@
 //! The queue of logins. Hashing a password takes much time and memory on purpose, so only a few are hashed
-//! at a time, and a flood of logins neither delays the pages nor uses their database connections.
+//! at a time, and a flood of logins neither delays the pages nor uses their database connections. Members have
+//! a queue of their own.
 
 use super::{WebError, i18n::id};
 use crate::{

@@ -8,7 +8,10 @@ use super::{
     i18n::{Localizer, id},
     new_secret,
 };
-use crate::{http::client_address::Client, member_slots::MemberSlot};
+use crate::{
+    http::client_address::Client,
+    member_slots::{MemberSlot, SteppedSearch},
+};
 use axum::{extract::FromRequestParts, http::request::Parts};
 use groma_domain::{Permission, Timestamp, WorkspaceId, secret::Secret, workspace::Workspace};
 use groma_store::{Actor, Membership, NewSecurityEntry, Session, Store};
@@ -147,11 +150,25 @@ impl MemberContext {
         slot.ok_or_else(|| WebError::too_many(id("error-too-many-searches")))
     }
 
+    /// Begins a search that reads in steps, when the member may run another search.
+    pub(crate) async fn begin_search(&self) -> Result<SteppedSearch, WebError> {
+        let person = self.member.person.id;
+        let search = self.web.search_slots.begin_search(self.workspace_id(), person).await;
+        search.ok_or_else(|| WebError::too_many(id("error-too-many-searches")))
+    }
+
     /// Waits until the member may run another export.
     pub(crate) async fn export_slot(&self) -> Result<MemberSlot, WebError> {
         let person = self.member.person.id;
         let slot = self.web.export_slots.acquire(self.workspace_id(), person).await;
         slot.ok_or_else(|| WebError::too_many(id("error-too-many-exports")))
+    }
+
+    /// Waits until the member may run another check of a layer.
+    pub(crate) async fn check_slot(&self) -> Result<MemberSlot, WebError> {
+        let person = self.member.person.id;
+        let slot = self.web.check_slots.acquire(self.workspace_id(), person).await;
+        slot.ok_or_else(|| WebError::too_many(id("error-too-many-checks")))
     }
 
     /// The language of the page.

@@ -3,8 +3,9 @@
 
 use super::{
     Shared, account,
-    authorize::{Access, AccessCheck, MAX_FORM_BYTES, authorize},
-    dashboard, exports, feature_table, invitation, login, map, not_found_page, password_reset,
+    authorize::{Access, AccessCheck, MAX_FORM_BYTES, RequestBody, authorize},
+    dashboard, exports, feature_table, imports, invitation, login, map, not_found_page,
+    password_reset,
     records::{
         archive, delete, detail,
         form::{assignments, budgets, expenses, folders},
@@ -35,6 +36,9 @@ pub(super) struct Route {
 
 /// The maximum size of a shape drawn on the map.
 const MAX_SHAPE_BYTES: usize = 16 << 20;
+
+/// The route whose handler receives the body and checks the form token itself.
+const UPLOAD_PATH: &str = "/imports";
 
 macro_rules! routes {
     ($($method:ident $path:literal $access:expr => $handler:expr;)*) => {
@@ -167,6 +171,14 @@ pub(super) fn all() -> Vec<Route> {
         get  "/budgets/{key}/delete" member(ChangeRecords) => delete::budgets::delete_page;
         post "/budgets/{key}/delete" member(ChangeRecords) => delete::budgets::delete;
 
+        get  "/imports" member(ChangeRecords) => imports::list_page;
+        post "/imports" member(ChangeRecords) => imports::upload;
+        get  "/imports/{id}" member(ChangeRecords) => imports::import_page;
+        post "/imports/{id}" member(ChangeRecords) => imports::save;
+        post "/imports/{id}/cancel" member(ChangeRecords) => imports::cancel;
+        get  "/imports/{id}/events" member(ChangeRecords) => imports::events;
+        get  "/imports/{id}/rejected.csv" member(ChangeRecords) => imports::rejected;
+
         get  "/map" member(Read) => map::page;
         get  "/map/tiles/{layer}/{z}/{x}/{y}" member(Read) => map::tile;
         get  "/map/folders.geojson" member(Read) => map::folders;
@@ -235,6 +247,9 @@ pub(super) fn all() -> Vec<Route> {
         post "/settings/layers/{id}/fields" member(Administer) => layers::fields::update;
         get  "/settings/layers/{id}/style" member(Administer) => layers::style::page;
         post "/settings/layers/{id}/style" member(Administer) => layers::style::update;
+        get  "/settings/layers/{id}/check" member(Read) => layers::check::page;
+        post "/settings/layers/{id}/check" member(Read) => layers::check::run;
+        post "/settings/layers/{id}/repair" member(ChangeRecords) => layers::check::repair;
         post "/settings/layers/{id}/lock" member(Administer) => layers::set_locked;
         post "/settings/layers/{id}/move" member(Administer) => layers::move_layer;
         get  "/settings/layers/{id}/delete" member(Administer) => layers::delete_page;
@@ -256,12 +271,13 @@ pub(super) fn all() -> Vec<Route> {
 pub(super) fn router(web: &Shared) -> Router {
     let mut router = Router::new();
     for Route { method, path, access, handler } in all() {
-        let max_body = match method {
-            Method::GET => 0,
-            _ if path.starts_with("/map/") => MAX_SHAPE_BYTES,
-            _ => MAX_FORM_BYTES,
+        let body = match method {
+            Method::GET => RequestBody::Form(0),
+            _ if path == UPLOAD_PATH => RequestBody::Upload,
+            _ if path.starts_with("/map/") => RequestBody::Form(MAX_SHAPE_BYTES),
+            _ => RequestBody::Form(MAX_FORM_BYTES),
         };
-        let check = AccessCheck { web: web.clone(), access, max_body };
+        let check = AccessCheck { web: web.clone(), access, body };
         let handler = handler.route_layer(middleware::from_fn_with_state(check, authorize));
         router = router.route(path, handler);
     }

@@ -108,7 +108,7 @@ struct Confirm {
     text: String,
     csrf: String,
     action: String,
-    cancel: &'static str,
+    cancel: String,
     button: String,
 }
 

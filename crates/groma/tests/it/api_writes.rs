@@ -2,6 +2,7 @@
 
 mod bulk;
 mod bulk_errors;
+mod bulk_stream;
 mod examples;
 mod idempotency;
 mod invalid_bodies;

@@ -142,6 +142,67 @@ fn all_problems_are_listed_and_the_first_is_the_error_line(engine: Engine) {
     );
 }
 
+/// The dotted names of all settings in the defaults.
+fn setting_names(table: &toml::Table, prefix: &str) -> Vec<String> {
+    let names = table.iter().flat_map(|(name, value)| match value {
+        toml::Value::Table(table) => setting_names(table, &format!("{prefix}{name}.")),
+        _ => vec![format!("{prefix}{name}")],
+    });
+    names.collect()
+}
+
+#[test]
+fn json_has_every_setting_and_no_secret() {
+    let mut server = stopped_without_findings(Engine::Sqlite);
+    for (name, value) in [
+        ("GROMA_SECURITY__LOG_DAYS", "30"),
+        ("GROMA_SECURITY__MAX_TOKEN_DAYS", "90"),
+        ("GROMA_CHANGES__FEED_DAYS", "7"),
+        ("GROMA_OIDC__NAME__ISSUER", "http://127.0.0.1:9/realm"),
+        ("GROMA_OIDC__NAME__CLIENT_ID", "groma"),
+        ("GROMA_OIDC__NAME__CLIENT_SECRET", "hush-provider"),
+        ("GROMA_OIDC__NAME__WORKSPACE", "Cadastre"),
+        ("GROMA_OIDC__NAME__GROUPS", "gis-admins=admin"),
+        ("GROMA_SMTP__HOST", "127.0.0.1"),
+        ("GROMA_SMTP__PORT", "9"),
+        ("GROMA_SMTP__ENCRYPTION", "none"),
+        ("GROMA_SMTP__FROM", "groma@office.test"),
+        ("GROMA_SMTP__USERNAME", "groma"),
+        ("GROMA_SMTP__PASSWORD", "hush-mail"),
+    ] {
+        server.set_env(name, value);
+    }
+    let output = server.run(&["check", "--json"]);
+    let report: Value = serde_json::from_str(&output.stdout).unwrap();
+    let settings = report["settings"].as_object().unwrap();
+    let defaults = include_str!("../../src/settings.toml").parse().unwrap();
+    let mut expected = setting_names(&defaults, "");
+    // The report has it without its password, under `database`.
+    expected.retain(|name| name != "database.url");
+    let mut expected: Vec<_> = expected.iter().map(|name| name.replace("NAME", "name")).collect();
+    expected.sort_unstable();
+    let mut found: Vec<_> = settings.keys().cloned().collect();
+    found.sort_unstable();
+    assert_eq!(found, expected);
+    for (name, value) in [
+        ("security.log_days", Value::from(30)),
+        ("security.max_token_days", 90.into()),
+        ("changes.feed_days", 7.into()),
+        ("oidc.name.issuer", "http://127.0.0.1:9/realm".into()),
+        ("oidc.name.client_secret", "set".into()),
+        ("oidc.name.groups", vec!["gis-admins=admin"].into()),
+        ("smtp.username", "groma".into()),
+        ("smtp.password", "set".into()),
+        ("webhooks.encryption_key", "set".into()),
+    ] {
+        assert_eq!(settings[name], value, "{name}");
+    }
+    let key = "ab".repeat(32);
+    for secret in ["hush-provider", "hush-mail", &key] {
+        assert!(!output.stdout.contains(secret), "{secret}");
+    }
+}
+
 #[test]
 fn unreadable_grid_folder_and_invalid_grids_are_reported() {
     let mut server = stopped_without_findings(Engine::Sqlite);

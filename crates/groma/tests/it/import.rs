@@ -2,7 +2,7 @@
 
 use crate::{
     on_both_engines, sample_records, sample_records::FOLDER, sample_records::KINDS,
-    sample_records::text,
+    sample_records::text, workbook::workbook,
 };
 use groma_testkit::{Engine, TestServer, server::NO_RATE_LIMIT, server::WORKSPACE};
 use serde_json::{Value, json};
@@ -49,6 +49,9 @@ on_both_engines! {
     keep_good_distinguishes_rows_on_one_line
     dry_run_reports_and_stores_nothing
     unreadable_file_is_a_one_line_error
+    rows_without_end_and_too_many_columns_are_rejected
+    check_stops_after_many_rejected_rows
+    sheet_of_a_workbook_is_chosen
     empty_file_has_no_rows
     summary_is_one_line
     records_are_created_in_the_order_of_their_rows
@@ -517,6 +520,51 @@ fn unreadable_file_is_a_one_line_error(engine: Engine) {
     }
     let bytes = server.import_file("folders", "f.csv", b"name\nfine\nna\xFFme\n", &[]);
     assert_eq!(bytes.rejected_rows(), [(3, "is not UTF-8".to_owned())]);
+    assert_eq!(server.get("/folders", &server.create_token(&["READ_FOLDER"])).ok()["total"], 0);
+}
+
+fn rows_without_end_and_too_many_columns_are_rejected(engine: Engine) {
+    let server = TestServer::start(engine);
+    let long = "x".repeat(3 << 20);
+    let columns = ",".repeat(10_000_000);
+    for (name, contents, message) in [
+        ("a.csv", format!("name\nfine\n{long}"), "line 3: a row has more than 1 MiB"),
+        ("b.csv", format!("name\nfine\n\"{long}\n"), "line 3: a row has more than 1 MiB"),
+        ("c.csv", format!("{columns}name\nfine\n"), "line 1: a row has more than 1000 cells"),
+        ("d.csv", "name,name\nfine,x\n".to_owned(), "column `name` appears twice"),
+        ("e.ndjson", format!("{{\"name\":\"fine\"}}\n{long}"), "line 2: a row has more than 1 MiB"),
+        ("f.json", format!("[{{\"name\":\"{long}\"}}]"), "line 1: a row has more than 1 MiB"),
+    ] {
+        let printed = server.import_file("folders", name, contents, &[]).expect_failure();
+        assert_eq!(printed.trim_end(), format!("{name}: {message}"));
+    }
+    assert_eq!(server.get("/folders", &server.create_token(&["READ_FOLDER"])).ok()["total"], 0);
+}
+
+fn sheet_of_a_workbook_is_chosen(engine: Engine) {
+    let server = TestServer::start(engine);
+    let file = workbook(&[
+        ("North", &[&["reference", "name"], &["F-1", "One"]]),
+        ("South &amp; east", &[&["reference", "name"], &["F-2", "Two"], &["F-3", "Three"]]),
+    ]);
+    let import = |more: &[&str]| server.import_file("folders", "rows.xlsx", &file, more);
+    assert_eq!(counts(&import(&["--sheet", "South & east"]).json()), [2, 0, 0]);
+    assert_eq!(counts(&import(&[]).json()), [1, 0, 0]);
+    assert_eq!(counts(&import(&["--sheet", "North"]).json()), [0, 0, 1]);
+    import(&["--sheet", "West"])
+        .expect_error("rows.xlsx: sheet `West` is not in the workbook; it has North, South & east");
+    server
+        .import_file("folders", "rows.csv", "name\nOne\n", &["--sheet", "North"])
+        .expect_error("--sheet can only be used with an Excel workbook (XLSX)");
+}
+
+fn check_stops_after_many_rejected_rows(engine: Engine) {
+    let server = TestServer::start(engine);
+    let rows = format!("reference,name\nF-1,One\n{}", "F-2,\n".repeat(150_000));
+    let output = server.import_file("folders", "a.csv", rows, &["--keep-good"]);
+    assert_eq!(output.code, Some(1));
+    let message = "the check stopped after 100499 rejected rows; nothing was imported";
+    assert!(output.stderr.contains(message), "{}", output.stderr);
     assert_eq!(server.get("/folders", &server.create_token(&["READ_FOLDER"])).ok()["total"], 0);
 }
 

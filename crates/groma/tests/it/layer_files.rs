@@ -12,6 +12,7 @@ on_both_engines! {
     features_are_recognised_by_a_field
     coordinates_of_a_national_grid_come_back_exactly
     csv_has_coordinates_in_columns
+    columns_of_csv_with_the_geometry_are_chosen
     gpx_has_a_layer_for_each_kind
     broken_files_are_rejected_and_leave_no_layer
     locked_layer_cannot_be_replaced
@@ -303,6 +304,33 @@ fn csv_has_coordinates_in_columns(engine: Engine) {
     assert_eq!(found[1]["geometry"]["coordinates"], json!([1, 2]));
     import_text(&server, "c.csv", "x,y\n1,2\n", &[]).expect_error(
         "c.csv: the file does not name its reference system; name the reference system with --crs, for example --crs EPSG:2154",
+    );
+}
+
+fn columns_of_csv_with_the_geometry_are_chosen(engine: Engine) {
+    let server = TestServer::start(engine);
+    let csv = "x,y,rechts,hoch,form,z\n1,2,2.5,48.5,POINT (3 49),7\n";
+    let import = |name: &str, more: &[&str]| {
+        import_text(&server, name, csv, &[&["--crs", "EPSG:4326"], more].concat())
+    };
+    import("a.csv", &["--x-column", "rechts", "--y-column", "hoch"]).expect_success();
+    let found = &features(&server, "a")[0];
+    assert_eq!(found["geometry"]["coordinates"], json!([2.5, 48.5, 7]));
+    assert_eq!(found["properties"], json!({ "x": 1, "y": 2, "form": "POINT (3 49)" }));
+    import("b.csv", &["--wkt-column", "form"]).expect_success();
+    let found = &features(&server, "b")[0];
+    assert_eq!(found["geometry"]["coordinates"], json!([3, 49]));
+    assert_eq!(found["properties"]["rechts"], 2.5);
+    import("c.csv", &["--wkt-column", "shape"]).expect_error("c.csv: there is no column `shape`");
+    import("d.csv", &["--x-column", "x", "--y-column", "x"])
+        .expect_error("d.csv: x and y must be in different columns");
+    import("e.geojson", &["--wkt-column", "form"])
+        .expect_error("e.geojson: only a CSV file has columns with coordinates or WKT");
+    import("f.gpkg", &["--wkt-column", "form"])
+        .expect_error("f.gpkg: only a CSV file has columns with coordinates or WKT");
+    import_text(&server, "g.csv", "rechts,hoch\n1,2\n", &[]).expect_error(
+        "g.csv: no column has a geometry; name the columns lon and lat, x and y, or wkt, or choose them with \
+         --x-column and --y-column, or --wkt-column",
     );
 }
 

@@ -1,6 +1,6 @@
 //! The built program, used as its users use it: over HTTP and by its commands, on both engines.
 //!
-//! `groma-testkit` starts it and `sample_records` fills it. Every other module tests one part of the
+//! `groma-testkit` starts it and `sample_records` fills it, and `workbook` writes Excel files. Every other module tests one part of the
 //! contract. PostgreSQL comes from `scripts/with-postgres`.
 
 #![expect(
@@ -11,6 +11,7 @@
 )]
 
 mod sample_records;
+mod workbook;
 
 mod accounts;
 mod api_writes;
@@ -29,6 +30,7 @@ mod geo;
 mod https;
 mod import;
 mod import_rules;
+mod layer_check;
 mod layer_commands;
 mod layer_crs;
 mod layer_files;

@@ -11,6 +11,7 @@ use std::{
 
 const LARGE: u32 = 12_000;
 const SEARCH: &str = "/folders?term=ab";
+const TOO_LONG: &str = "The search took too long; use a longer term or a narrower filter";
 
 /// A server whose workspace has many folders that a search of two letters finds.
 fn start_large(engine: Engine, settings: &[(&str, &str)]) -> TestServer {
@@ -27,7 +28,7 @@ on_both_engines! {
     fn search_that_takes_too_long_ends_with_a_clear_message(engine: Engine) {
         let mut server = start_large(engine, &[("GROMA_LIMITS__SEARCH_MILLIS", "1")]);
         let token = server.create_full_token();
-        server.get(SEARCH, &token).assert_error(400, "The search took too long; use a longer term");
+        server.get(SEARCH, &token).assert_error(400, TOO_LONG);
         // The next request on the same connection has no limit.
         server.get("/folders?limit=100", &token).ok();
         server.get("/folders/AB-1", &token).ok();
@@ -41,6 +42,53 @@ on_both_engines! {
         server.set_env("GROMA_LIMITS__SEARCH_MILLIS", "60000");
         server.serve();
         assert_eq!(server.get(SEARCH, &token).ok()["total"], LARGE);
+    }
+
+    fn search_for_features_that_takes_too_long_ends(engine: Engine) {
+        let mut server = TestServer::start_with(engine, &[NO_RATE_LIMIT]);
+        let token = server.create_full_token();
+        let point = |number: u32| {
+            let coordinates = [f64::from(number % 100) / 100.0, f64::from(number / 100) / 100.0];
+            let properties = json!({ "name": format!("abbey {number}") });
+            let geometry = json!({ "type": "Point", "coordinates": coordinates });
+            json!({ "type": "Feature", "geometry": geometry, "properties": properties })
+        };
+        let features: Vec<_> = (0..LARGE).map(point).collect();
+        let collection = json!({ "type": "FeatureCollection", "features": features }).to_string();
+        let file = server.write_file("abbeys.geojson", collection);
+        server.run(&["import", "layer", file.to_str().unwrap()]).expect_success();
+        let layer = server.run(&["layer", "list", "--json"]).json()[0]["id"].clone();
+        let layer = layer.as_str().unwrap();
+        let searches = [
+            format!("/ogc/collections/{layer}/items?filter=externalId+LIKE+%27%25cabin%25%27"),
+            format!("/ogc/collections/{layer}/items?sortby=-createdAt"),
+            format!("/ogc/collections/{layer}/items?datetime=2999-01-01T00:00:00Z/.."),
+            format!("{API}/layers/{layer}/features?updatedSince=2999-01-01T00:00:00Z"),
+        ];
+        let get = |server: &TestServer, path: &str| {
+            server.geo().request("GET", path).token(&token).send()
+        };
+        for search in &searches {
+            assert_eq!(get(&server, search).status, 200, "{search}");
+        }
+        server.stop();
+        server.set_env("GROMA_LIMITS__SEARCH_MILLIS", "1");
+        server.serve();
+        for search in &searches {
+            let response = get(&server, search);
+            assert_eq!(response.status, 400, "{search}: {}", response.text());
+            assert!(response.text().contains(TOO_LONG), "{search}: {}", response.text());
+        }
+        let table = format!("/map/layers/{layer}/table?q=cabin");
+        assert_eq!(Browser::of_owner(&server).get(&table).response.status, 503);
+        // Pages in the order of creation have no limit, and neither have exports.
+        for page in [
+            format!("/ogc/collections/{layer}/items?limit=10000"),
+            format!("{API}/layers/{layer}/features?limit=1000"),
+        ] {
+            assert_eq!(get(&server, &page).status, 200, "{page}");
+        }
+        server.run(&["export", "layer", "abbeys-again.geojson", "--layer", layer]).expect_success();
     }
 
     fn looping_member_does_not_slow_down_another_workspace(engine: Engine) {

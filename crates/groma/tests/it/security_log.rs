@@ -12,6 +12,8 @@ on_both_engines! {
     logins_are_logged_with_account_and_address
     command_prints_and_filters_the_log
     page_shows_the_log_to_owners_only
+    commands_that_change_data_are_logged
+    copies_are_logged_in_both_databases
     changes_by_a_token_name_it
     wrong_password_when_changing_it_is_logged
 }
@@ -78,6 +80,66 @@ fn command_prints_and_filters_the_log(engine: Engine) {
         server.run(&["backup", backup.to_str().unwrap()]).expect_success();
         assert_eq!(log(&server, &["--limit", "1"])[0]["action"], "backup.started");
     }
+}
+
+fn commands_that_change_data_are_logged(engine: Engine) {
+    let server = TestServer::start_with(engine, &[NO_RATE_LIMIT]);
+    let folder = json!({ "reference": "F-1", "name": "Mill lane" });
+    server.import("folders", &[folder]);
+    server.run(&["layer", "create", "Parcels"]).expect_success();
+    server.run(&["archive", "folder", "F-1"]).expect_success();
+    server.run(&["delete", "folder", "F-1"]).expect_success();
+    let point = server.write_file("one.geojson", r#"{"type":"Point","coordinates":[1,2]}"#);
+    let import = ["import", "layer", point.to_str().unwrap()];
+    server.run(&[&import[..], &["--dry-run"]].concat()).expect_success();
+    server.run(&import).expect_success();
+    let entries = log(&server, &["--action", "command."]);
+    let commands: Vec<_> = entries.iter().map(|entry| &entry["details"]["command"]).collect();
+    assert_eq!(commands, ["import layer", "delete", "archive", "layer create", "import"]);
+    assert!(entries.iter().all(|entry| entry["workspace"] == WORKSPACE && entry["user"].is_null()));
+    let page = Browser::of_owner(&server).page("/settings/security-log?topic=command");
+    page.shows("Data changed on the command line");
+}
+
+fn copies_are_logged_in_both_databases(engine: Engine) {
+    let from = TestServer::stopped(engine, &[]);
+    from.create_workspace(WORKSPACE);
+    let other = match engine {
+        Engine::Sqlite => Engine::Postgres,
+        Engine::Postgres => Engine::Sqlite,
+    };
+    let name = if other == Engine::Sqlite { "sqlite" } else { "postgres" };
+    let to = TestServer::stopped(other, &[]);
+    let copy = ["copy", "--from", from.database_url(), "--to", to.database_url()];
+    from.run(&[&copy[..], &["--rehearsal"]].concat()).expect_success();
+    let expected = json!({ "to": name, "rehearsal": true });
+    for server in [&from, &to] {
+        let entries = log(server, &["--action", "backup."]);
+        let [entry] = entries.as_slice() else { panic!("{entries:?}") };
+        assert_eq!(
+            (&entry["action"], &entry["details"]),
+            (&json!("backup.copyStarted"), &expected)
+        );
+    }
+    assert_eq!(log(&to, &["--action", "workspace."])[0]["action"], "workspace.created");
+}
+
+#[test]
+fn restore_is_logged_in_the_restored_database() {
+    let mut server = TestServer::stopped(Engine::Sqlite, &[]);
+    server.create_workspace(WORKSPACE);
+    let file = server.directory().join("backup.db");
+    let file = file.to_str().unwrap();
+    server.run(&["backup", file]).expect_success();
+    server.run(&["restore", file, "--overwrite"]).expect_success();
+    let actions: Vec<_> = log(&server, &["--action", "backup."])
+        .iter()
+        .map(|entry| entry["action"].clone())
+        .collect();
+    assert_eq!(actions, ["backup.restored", "backup.started"]);
+    server.serve();
+    let page = Browser::of_owner(&server).page("/settings/security-log?topic=backup");
+    page.shows("Database restored from a backup");
 }
 
 fn changes_by_a_token_name_it(engine: Engine) {

@@ -1,6 +1,9 @@
 //! Limits of what slow and hostile clients can occupy: time, memory, connections, uploads.
 
-use crate::{on_both_engines, web::Browser};
+use crate::{
+    on_both_engines,
+    web::{Browser, password},
+};
 use groma_testkit::{
     API, Client, Engine, Response, TestServer,
     http::percent_encode,
@@ -303,6 +306,8 @@ fn excess_of_logins_is_rejected_and_pages_are_served() {
     let cookie = stranger.cookie("groma").unwrap();
     let body = format!("_csrf={token}&email={}&password=wrong", percent_encode(OWNER));
     let origin = format!("http://{}", server.main().authority());
+    let member = Browser::of_owner(&server);
+    member.submit("/folders", "/logout", &[]);
     let statuses: Vec<u16> = std::thread::scope(|scope| {
         let log_in = |n: usize| {
             let request = server.main().request("POST", "/login");
@@ -314,6 +319,11 @@ fn excess_of_logins_is_rejected_and_pages_are_served() {
         };
         let threads: Vec<_> = (0..120).map(|n| scope.spawn(move || log_in(n))).collect();
         assert_eq!(stranger.get("/login").response.status, 200);
+        // A browser that the account has logged in with before waits apart from strangers.
+        for _ in 0..3 {
+            assert_eq!(member.log_in(OWNER, password()).response.status, 303);
+            member.submit("/folders", "/logout", &[]);
+        }
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
     assert!(statuses.iter().all(|status| [400, 429].contains(status)), "{statuses:?}");

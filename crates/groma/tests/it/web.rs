@@ -5,6 +5,7 @@ mod base_maps;
 mod browser;
 mod exports;
 mod feature_table;
+mod imports;
 mod login;
 mod login_throttling;
 mod mail;

@@ -5,6 +5,8 @@ use crate::{
     error::Result,
     source::{Field, FieldType},
 };
+use groma_geo::message;
+use serde::{Deserialize, Serialize};
 
 const WKT: [&str; 8] =
     ["wkt", "geom", "geometry", "the_geom", "wkb", "wkb_geometry", "wkt_geom", "geometry_wkt"];
@@ -14,9 +16,42 @@ const X: [&str; 7] = ["x", "easting", "east", "e", "x_coord", "coord_x", "xcoord
 const Y: [&str; 7] = ["y", "northing", "north", "n", "y_coord", "coord_y", "ycoord"];
 const Z: [&str; 7] = ["z", "elevation", "height", "altitude", "alt", "ele", "h"];
 
+/// The columns of a CSV file that have the geometry, by their names.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum GeometryColumns {
+    /// WKT, or WKB in hexadecimal digits.
+    Text(String),
+    /// Coordinates.
+    Position {
+        /// The column with x, or the longitude.
+        x: String,
+        /// The column with y, or the latitude.
+        y: String,
+    },
+}
+
+impl GeometryColumns {
+    /// The columns that are known by their names.
+    #[must_use]
+    pub fn recognize(names: &[String]) -> Option<Self> {
+        let find = |known: &[&str]| find(names, known).map(|index| names[index].clone());
+        if let Some(text) = find(&WKT) {
+            return Some(Self::Text(text));
+        }
+        [(&LONGITUDE[..], &LATITUDE[..]), (&X[..], &Y[..])]
+            .into_iter()
+            .find_map(|(x, y)| Some(Self::Position { x: find(x)?, y: find(y)? }))
+    }
+}
+
+/// The first column that has one of these names, which are sorted by precedence.
+fn find(names: &[String], known: &[&str]) -> Option<usize> {
+    known.iter().find_map(|one| names.iter().position(|name| name.to_lowercase() == *one))
+}
+
 /// Where the geometry of a row is.
 #[derive(Clone, Copy)]
-pub(super) enum GeometryColumns {
+pub(super) enum GeometryCells {
     /// WKT, or WKB in hexadecimal digits.
     Text(usize),
     Position {
@@ -27,24 +62,32 @@ pub(super) enum GeometryColumns {
     },
 }
 
-impl GeometryColumns {
-    pub(super) fn find(names: &[String]) -> Result<Self> {
-        let folded: Vec<String> = names.iter().map(|name| name.to_lowercase()).collect();
-        let find = |known: &[&str]| {
-            known.iter().find_map(|one| folded.iter().position(|name| name == one))
+impl GeometryCells {
+    /// The cells of these columns, or of those that are recognized.
+    pub(super) fn find(names: &[String], columns: Option<&GeometryColumns>) -> Result<Self> {
+        let index = |wanted: &String| {
+            let unknown = || {
+                FileError::invalid(message!("there is no column `{name}`", name = wanted.as_str()))
+            };
+            names.iter().position(|name| name == wanted).ok_or_else(unknown)
         };
-        if let Some(index) = find(&WKT) {
-            return Ok(Self::Text(index));
-        }
-        let z = find(&Z);
-        for (x, y, is_wgs84) in [(&LONGITUDE[..], &LATITUDE[..], true), (&X[..], &Y[..], false)] {
-            if let (Some(x), Some(y)) = (find(x), find(y)) {
-                return Ok(Self::Position { x, y, z, is_wgs84 });
+        match columns.cloned().or_else(|| GeometryColumns::recognize(names)) {
+            Some(GeometryColumns::Text(text)) => Ok(Self::Text(index(&text)?)),
+            Some(GeometryColumns::Position { x, y }) if x == y => {
+                Err(FileError::invalid(message!("x and y must be in different columns")))
             }
+            Some(GeometryColumns::Position { x, y }) => {
+                let is_one_of = |name: &str, known: &[&str]| known.contains(&&*name.to_lowercase());
+                let is_wgs84 = is_one_of(&x, &LONGITUDE) && is_one_of(&y, &LATITUDE);
+                let (x, y) = (index(&x)?, index(&y)?);
+                let z = find(names, &Z).filter(|z| ![x, y].contains(z));
+                Ok(Self::Position { x, y, z, is_wgs84 })
+            }
+            None => Err(FileError::invalid(message!(
+                "no column has a geometry; name the columns lon and lat, x and y, or wkt, or choose them with \
+                 --x-column and --y-column, or --wkt-column",
+            ))),
         }
-        Err(FileError::invalid(
-            "no column has a geometry; name the columns lon and lat, x and y, or wkt",
-        ))
     }
 
     /// Whether a column is part of the geometry.
@@ -117,6 +160,20 @@ fn is_real(cell: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn columns_with_the_geometry_are_recognized_by_their_names() {
+        let recognize = |names: &str| {
+            let names: Vec<String> = names.split(',').map(ToOwned::to_owned).collect();
+            GeometryColumns::recognize(&names)
+        };
+        let position =
+            |x: &str, y: &str| Some(GeometryColumns::Position { x: x.to_owned(), y: y.to_owned() });
+        assert_eq!(recognize("x,y,Latitude,LON"), position("LON", "Latitude"));
+        assert_eq!(recognize("Northing,Easting,z"), position("Easting", "Northing"));
+        assert_eq!(recognize("x,y,WKT"), Some(GeometryColumns::Text("WKT".to_owned())));
+        assert_eq!(recognize("x,lat,name"), None);
+    }
 
     #[test]
     fn types_are_guessed_from_all_cells() {

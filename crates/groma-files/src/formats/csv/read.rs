@@ -1,31 +1,34 @@
 //! Reads CSV. A first pass finds the encoding and the types of the columns.
 
 use super::{
-    columns::{GeometryColumns, TypeGuess},
+    columns::{GeometryCells, GeometryColumns, TypeGuess},
     rows::Rows,
 };
 use crate::{
     FileError, csv_cell,
+    csv_rows::{CsvRow, unique_names},
     error::Result,
     formats::wkt,
     prj,
     source::{FieldType, OnFeature, Source, SourceCrs, SourceFeature, SourceLayer},
     value,
 };
-use csv::ByteRecord;
 use encoding_rs::WINDOWS_1252;
-use groma_geo::{Crs, Geometry, Position};
+use groma_geo::{Crs, Geometry, Message, Position, message};
 use serde_json::{Map, Value};
 use std::{
     borrow::Cow,
     path::{Path, PathBuf},
 };
 
+/// The most bytes of the names of columns, which are repeated in every feature.
+const MAX_HEADER_BYTES: usize = 1 << 20;
+
 /// A table of features.
 pub(in crate::formats) struct Table {
     path: PathBuf,
     layers: Vec<SourceLayer>,
-    geometry: GeometryColumns,
+    geometry: GeometryCells,
     /// The column of each field.
     columns: Vec<usize>,
     width: usize,
@@ -43,29 +46,18 @@ struct Scan {
 }
 
 impl Table {
-    pub(in crate::formats) fn open(path: &Path) -> Result<Self> {
+    /// Opens a file. Without `columns`, those with the geometry are recognized.
+    pub(in crate::formats) fn open(path: &Path, columns: Option<&GeometryColumns>) -> Result<Self> {
         let mut rows = Rows::open(path)?;
-        let mut header = ByteRecord::new();
-        if !rows.next(&mut header)? {
-            return Err(FileError::invalid("the file is empty"));
-        }
-        let names: Vec<String> = header
-            .iter()
-            .map(|cell| decode(cell, true).unwrap_or_default().trim().to_owned())
-            .collect();
-        if let Some((_, name)) =
-            names.iter().enumerate().find(|(index, name)| names[..*index].contains(name))
-        {
-            return Err(FileError::invalid(format!("column `{name}` appears twice")));
-        }
-        let geometry = GeometryColumns::find(&names)?;
+        let names = header(&mut rows)?;
+        let geometry = GeometryCells::find(&names, columns)?;
         let scan = scan(&mut rows, geometry, names.len())?;
         let columns: Vec<usize> =
             (0..names.len()).filter(|index| !geometry.contain(*index)).collect();
         let fields =
             columns.iter().map(|index| scan.guesses[*index].field(&names[*index])).collect();
         let crs = match (geometry, scan.srid) {
-            (GeometryColumns::Position { is_wgs84: true, .. }, _) => SourceCrs::Known(Crs::WGS84),
+            (GeometryCells::Position { is_wgs84: true, .. }, _) => SourceCrs::Known(Crs::WGS84),
             (_, Some(code)) => prj::by_code(&code),
             _ => SourceCrs::Missing,
         };
@@ -88,20 +80,37 @@ impl Table {
     }
 }
 
-fn scan(rows: &mut Rows, geometry: GeometryColumns, width: usize) -> Result<Scan> {
+/// The names of the columns of a file.
+pub(crate) fn columns(path: &Path) -> Result<Vec<String>> {
+    header(&mut Rows::open(path)?)
+}
+
+fn header(rows: &mut Rows) -> Result<Vec<String>> {
+    match rows.rows.next_row()? {
+        Some(header) if header.content().len() > MAX_HEADER_BYTES => {
+            Err(FileError::invalid(message!(
+                "the names of the columns have more than {limit} MiB",
+                limit = MAX_HEADER_BYTES >> 20
+            )))
+        }
+        Some(header) => unique_names(header.cells().filter_map(|cell| decode(cell, true))),
+        None => Err(FileError::invalid(message!("the file is empty"))),
+    }
+}
+
+fn scan(rows: &mut Rows, geometry: GeometryCells, width: usize) -> Result<Scan> {
     let guesses = vec![TypeGuess::ANY; width];
     let mut scan = Scan { guesses, count: 0, utf8_rows: 0, other_rows: 0, srid: None };
-    let mut row = ByteRecord::new();
-    while rows.next(&mut row)? {
+    while let Some(row) = rows.rows.next_row()? {
         scan.count += 1;
-        if !row.as_slice().is_ascii() {
-            let is_utf8 = row.iter().all(|cell| std::str::from_utf8(cell).is_ok());
+        if !row.content().is_ascii() {
+            let is_utf8 = row.cells().all(|cell| std::str::from_utf8(cell).is_ok());
             *(if is_utf8 { &mut scan.utf8_rows } else { &mut scan.other_rows }) += 1;
         }
-        for (guess, cell) in scan.guesses.iter_mut().zip(row.iter()) {
+        for (guess, cell) in scan.guesses.iter_mut().zip(row.cells()) {
             guess.add(&String::from_utf8_lossy(cell));
         }
-        if let (GeometryColumns::Text(index), 1) = (geometry, scan.count)
+        if let (GeometryCells::Text(index), 1) = (geometry, scan.count)
             && let Some(text) = row.get(index).and_then(|cell| std::str::from_utf8(cell).ok())
         {
             scan.srid = wkt::split_srid(text).0.map(str::to_owned);
@@ -126,12 +135,11 @@ impl Source for Table {
     fn read(&self, _layer: usize, on_feature: &mut OnFeature<'_>) -> Result<()> {
         let mut rows = Rows::open(&self.path)?;
         let has_decimal_commas = rows.delimiter != b',';
-        let mut row = ByteRecord::new();
-        rows.next(&mut row)?;
+        header(&mut rows)?;
         let mut number = 0;
-        while rows.next(&mut row)? {
+        while let Some(row) = rows.rows.next_row()? {
             number += 1;
-            if !on_feature(number, self.feature(&row, has_decimal_commas)) {
+            if !on_feature(number, self.feature(row, has_decimal_commas)) {
                 break;
             }
         }
@@ -142,28 +150,33 @@ impl Source for Table {
 impl Table {
     fn feature(
         &self,
-        row: &ByteRecord,
+        row: CsvRow<'_>,
         has_decimal_commas: bool,
-    ) -> std::result::Result<SourceFeature, String> {
+    ) -> std::result::Result<SourceFeature, Message> {
         if row.len() != self.width {
-            return Err(format!("has {} cells, but the header has {}", row.len(), self.width));
+            return Err(message!(
+                "has {count} cells, but the header has {expected}",
+                count = row.len(),
+                expected = self.width
+            ));
         }
         let cells: Option<Vec<_>> =
-            row.iter().map(|cell| decode(cell, self.is_windows_1252)).collect();
-        let cells = cells.ok_or("is not UTF-8, as other rows are: the file mixes encodings")?;
+            row.cells().map(|cell| decode(cell, self.is_windows_1252)).collect();
+        let cells = cells
+            .ok_or_else(|| message!("is not UTF-8, as other rows are: the file mixes encodings"))?;
         let mut properties = Map::new();
         for (field, index) in self.layers[0].fields.iter().zip(&self.columns) {
             properties.insert(field.name.clone(), parse(&cells[*index], field.kind));
         }
         let (geometry, has_measures) = match self.geometry {
-            GeometryColumns::Text(index) => parse_geometry(cells[index].trim())?,
-            GeometryColumns::Position { x, y, z, .. } => {
+            GeometryCells::Text(index) => parse_geometry(cells[index].trim())?,
+            GeometryCells::Position { x, y, z, .. } => {
                 let number = |index: usize| coordinate(cells[index].trim(), has_decimal_commas);
                 let position = match (number(x)?, number(y)?, z.map(number).transpose()?.flatten())
                 {
                     (Some(x), Some(y), z) => Some(Geometry::Point(Position { x, y, z })),
                     (None, None, _) => None,
-                    _ => return Err("has only one coordinate".to_owned()),
+                    _ => return Err(message!("has only one coordinate")),
                 };
                 (position, false)
             }
@@ -182,7 +195,7 @@ fn parse(cell: &str, kind: FieldType) -> Value {
     }
 }
 
-fn coordinate(cell: &str, has_decimal_commas: bool) -> std::result::Result<Option<f64>, String> {
+fn coordinate(cell: &str, has_decimal_commas: bool) -> std::result::Result<Option<f64>, Message> {
     if cell.is_empty() {
         return Ok(None);
     }
@@ -190,10 +203,12 @@ fn coordinate(cell: &str, has_decimal_commas: bool) -> std::result::Result<Optio
         true => cell.replace(',', ".").parse(),
         false => cell.parse(),
     };
-    number.map(Some).map_err(|_| format!("`{cell:.40}` is not a coordinate"))
+    number
+        .map(Some)
+        .map_err(|_| message!("`{cell}` is not a coordinate", cell = format!("{cell:.40}")))
 }
 
-fn parse_geometry(text: &str) -> std::result::Result<(Option<Geometry>, bool), String> {
+fn parse_geometry(text: &str) -> std::result::Result<(Option<Geometry>, bool), Message> {
     let is_hex = text.len() >= 10 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     if text.is_empty() {
         return Ok((None, false));

@@ -1,22 +1,17 @@
-//! The rows of a CSV file, with bounds on what one row takes.
+//! Opens a CSV file of features.
 
-use crate::{FileError, error::Result};
-use csv::ByteRecord;
+use crate::{csv_rows::CsvRows, error::Result};
 use std::{
-    cell::Cell,
     fs::File,
-    io::{self, BufRead, BufReader, Read, Seek},
+    io::{BufRead, BufReader, Seek},
     path::Path,
-    rc::Rc,
 };
 
-/// The most bytes of a row. A quotation mark without its pair would otherwise make the rest of a file one row.
-const MAX_ROW_BYTES: u64 = 64 << 20;
-const MAX_COLUMNS: usize = 1_000;
+/// The most bytes of a row: a geometry can be long.
+const MAX_ROW_BYTES: usize = 64 << 20;
 
 pub(super) struct Rows {
-    reader: csv::Reader<Limited>,
-    left: Rc<Cell<u64>>,
+    pub(super) rows: CsvRows<BufReader<File>>,
     pub(super) delimiter: u8,
 }
 
@@ -30,22 +25,7 @@ impl Rows {
             file.fill_buf()?;
             file.consume(3);
         }
-        let left = Rc::new(Cell::new(MAX_ROW_BYTES));
-        let limited = Limited { file, left: left.clone() };
-        let mut builder = csv::ReaderBuilder::new();
-        let reader =
-            builder.flexible(true).has_headers(false).delimiter(delimiter).from_reader(limited);
-        Ok(Self { reader, left, delimiter })
-    }
-
-    /// Reads the next row; false at the end.
-    pub(super) fn next(&mut self, row: &mut ByteRecord) -> Result<bool> {
-        self.left.set(MAX_ROW_BYTES);
-        match self.reader.read_byte_record(row) {
-            Ok(found) if row.len() <= MAX_COLUMNS => Ok(found),
-            Ok(_) => Err(FileError::invalid(format!("a row has more than {MAX_COLUMNS} cells"))),
-            Err(error) => Err(FileError::invalid(error.to_string())),
-        }
+        Ok(Self { rows: CsvRows::new(file, delimiter, MAX_ROW_BYTES), delimiter })
     }
 }
 
@@ -65,23 +45,4 @@ fn delimiter(start: &[u8]) -> u8 {
     }
     // The first one wins a tie.
     counts.iter().rev().max_by_key(|(_, count)| *count).map_or(b',', |(byte, _)| *byte)
-}
-
-struct Limited {
-    file: BufReader<File>,
-    left: Rc<Cell<u64>>,
-}
-
-impl Read for Limited {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.file.read(buffer)?;
-        match self.left.get().checked_sub(count as u64) {
-            Some(left) => self.left.set(left),
-            None => {
-                let message = format!("a row has more than {} MiB", MAX_ROW_BYTES >> 20);
-                return Err(io::Error::other(message));
-            }
-        }
-        Ok(count)
-    }
 }

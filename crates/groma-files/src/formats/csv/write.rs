@@ -8,6 +8,7 @@ use crate::{
     source::ID_COLUMN,
     value,
 };
+use groma_geo::Message;
 use std::io::Write;
 
 /// Writes a layer as CSV.
@@ -22,7 +23,7 @@ pub(in crate::formats) fn write(
     header.extend(schema.names(&["wkt", ID_COLUMN], usize::MAX));
     let failed = |error: csv::Error| match error.into_kind() {
         csv::ErrorKind::Io(error) => FileError::Io(error),
-        other => FileError::invalid(format!("{other:?}")),
+        other => FileError::invalid(Message::untranslated(format!("{other:?}"))),
     };
     writer.write_record(header).map_err(failed)?;
     features.each(schema.count, |id, geometry, properties| {

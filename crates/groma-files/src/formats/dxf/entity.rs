@@ -1,14 +1,13 @@
 //! The geometries of entities. Curves become lines with a vertex at least every few degrees.
 
 use super::groups::{Group, unescape};
-use groma_geo::{Geometry, Line, Position};
+use crate::source::{MAX_VERTICES, too_many_vertices};
+use groma_geo::{Geometry, Line, Message, Position, message};
 use serde_json::{Map, Value};
 use std::f64::consts::TAU;
 
 /// The most degrees between the vertices of an arc.
 const ARC_STEP: f64 = TAU / 90.0;
-/// The most vertices of an entity.
-const MAX_VERTICES: usize = 1_000_000;
 
 /// An entity with its groups.
 pub(super) struct Entity {
@@ -86,8 +85,8 @@ impl Entity {
     }
 
     /// The geometry; `None` for an entity that has none here, such as a dimension.
-    pub(super) fn geometry(&self) -> Result<Option<Geometry>, String> {
-        let missing = || format!("the {} lacks coordinates", self.kind);
+    pub(super) fn geometry(&self) -> Result<Option<Geometry>, Message> {
+        let missing = || message!("the {kind} lacks coordinates", kind = self.kind.as_str());
         Ok(Some(match self.kind.as_str() {
             "POINT" | "TEXT" | "MTEXT" | "INSERT" => {
                 Geometry::Point(self.position(10).ok_or_else(missing)?)
@@ -201,9 +200,9 @@ fn close(ring: &mut Line) {
 }
 
 /// A closed polyline is a polygon.
-fn polyline(vertices: &[(Position, f64)], is_closed: bool) -> Result<Geometry, String> {
+fn polyline(vertices: &[(Position, f64)], is_closed: bool) -> Result<Geometry, Message> {
     if vertices.len() > MAX_VERTICES {
-        return Err(format!("exceeds the limit of {MAX_VERTICES} positions per feature"));
+        return Err(too_many_vertices());
     }
     let mut line = Line::new();
     let ends = vertices.iter().skip(1).chain(vertices.first().filter(|_| is_closed));

@@ -2,6 +2,7 @@
 
 use crate::{FileError, error::Result};
 use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
+use groma_geo::message;
 use std::{
     fs::File,
     io::{BufRead, BufReader, Read},
@@ -38,9 +39,9 @@ impl Groups {
     pub(super) fn open(path: &Path) -> Result<Self> {
         let mut file = BufReader::with_capacity(1 << 16, File::open(path)?);
         if file.fill_buf()?.starts_with(b"AutoCAD Binary DXF") {
-            return Err(FileError::invalid(
-                "binary DXF is not supported; save the drawing as DXF in text form (ASCII)",
-            ));
+            return Err(FileError::invalid(message!(
+                "binary DXF is not supported; save the drawing as DXF in text form (ASCII)"
+            )));
         }
         if file.fill_buf()?.starts_with(b"\xEF\xBB\xBF") {
             file.consume(3);
@@ -57,7 +58,8 @@ impl Groups {
     /// The next pair; `None` at the end.
     pub(super) fn next(&mut self) -> Result<Option<Group>> {
         let Some(code) = self.read_line()? else { return Ok(None) };
-        let invalid = |line: u64| FileError::invalid(format!("line {line} is not valid DXF"));
+        let invalid =
+            |line: u64| FileError::invalid(message!("line {line} is not valid DXF", line = line));
         let code = match code.trim() {
             "" => {
                 return if self.read_line()?.is_none() {
@@ -68,7 +70,9 @@ impl Groups {
             }
             code => code.parse().map_err(|_| invalid(self.line))?,
         };
-        let value = self.read_line()?.ok_or_else(|| FileError::invalid("the file is truncated"))?;
+        let value = self
+            .read_line()?
+            .ok_or_else(|| FileError::invalid(message!("the file is truncated")))?;
         Ok(Some(Group { code, value }))
     }
 
@@ -80,7 +84,7 @@ impl Groups {
         }
         self.line += 1;
         if bytes.len() as u64 == MAX_LINE_BYTES {
-            return Err(FileError::invalid(format!("line {} is too long", self.line)));
+            return Err(FileError::invalid(message!("line {line} is too long", line = self.line)));
         }
         while bytes.pop_if(|byte| matches!(byte, b'\n' | b'\r')).is_some() {}
         // Programs also write the code page of their system without naming it.

@@ -9,10 +9,12 @@ use crate::{
     error::Result,
     source::{OnFeature, Source, SourceCrs, SourceFeature, SourceLayer},
 };
+use groma_geo::message;
 use std::path::{Path, PathBuf};
 
-/// The most pairs of an entity.
+/// The most pairs of an entity, and the most bytes of its values.
 const MAX_GROUPS: usize = 4_000_000;
+const MAX_BYTES: usize = 64 << 20;
 
 /// A drawing.
 pub(in crate::formats) struct Drawing {
@@ -31,7 +33,7 @@ impl Drawing {
             }
         };
         if !first.is_some_and(|group| group.is(0, "SECTION")) {
-            return Err(FileError::invalid("the file is not DXF"));
+            return Err(FileError::invalid(message!("the file is not DXF")));
         }
         let layer = SourceLayer {
             name: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
@@ -55,7 +57,7 @@ impl Source for Drawing {
         if !find_entities(&mut groups)? {
             return Ok(());
         }
-        let mut entities = Entities { groups, count: 0 };
+        let mut entities = Entities { groups, count: 0, bytes: 0 };
         let mut number = 0;
         let mut kind = entities.skip_to_start()?;
         while let Some(name) = kind {
@@ -92,13 +94,17 @@ fn find_entities(groups: &mut Groups) -> Result<bool> {
         is_code_page = group.is(9, "$DWGCODEPAGE");
         last = Some(group);
     }
-    Ok(false)
+    match last {
+        Some(last) if last.is(0, "EOF") => Ok(false),
+        _ => Err(FileError::invalid(message!("the file is truncated"))),
+    }
 }
 
 struct Entities {
     groups: Groups,
-    /// The pairs of the current entity.
+    /// The pairs of the current entity, and the bytes of their values.
     count: usize,
+    bytes: usize,
 }
 
 impl Entities {
@@ -108,14 +114,14 @@ impl Entities {
             match self.groups.next()? {
                 Some(group) if group.code == 0 => return Ok(start_of(&group)),
                 Some(_) => {}
-                None => return Err(FileError::invalid("the file is truncated")),
+                None => return Err(FileError::invalid(message!("the file is truncated"))),
             }
         }
     }
 
     /// An entity with its parts, and the name of the next one.
     fn entity(&mut self, kind: &str) -> Result<(Entity, Option<String>)> {
-        self.count = 0;
+        (self.count, self.bytes) = (0, 0);
         let mut entity = Entity::new(kind);
         let mut next = self.fill(&mut entity)?;
         let part_kind = match kind {
@@ -137,14 +143,17 @@ impl Entities {
     /// Reads the pairs of an entity; returns the name of the next one.
     fn fill(&mut self, entity: &mut Entity) -> Result<Option<String>> {
         loop {
-            let group =
-                self.groups.next()?.ok_or_else(|| FileError::invalid("the file is truncated"))?;
+            let group = self
+                .groups
+                .next()?
+                .ok_or_else(|| FileError::invalid(message!("the file is truncated")))?;
             if group.code == 0 {
                 return Ok(start_of(&group));
             }
             self.count += 1;
-            if self.count > MAX_GROUPS {
-                return Err(FileError::invalid("an entity is too large"));
+            self.bytes += group.value.len();
+            if self.count > MAX_GROUPS || self.bytes > MAX_BYTES {
+                return Err(FileError::invalid(message!("an entity is too large")));
             }
             entity.groups.push(group);
         }

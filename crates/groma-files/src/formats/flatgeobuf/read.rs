@@ -6,16 +6,18 @@ use crate::{
     error::Result,
     prj,
     source::{
-        Field, FieldType, ID_COLUMN, ID_PROPERTY, OnFeature, Source, SourceCrs, SourceFeature,
-        SourceLayer,
+        Field, FieldType, ID_COLUMN, ID_PROPERTY, MAX_VERTICES, OnFeature, Source, SourceCrs,
+        SourceFeature, SourceLayer, too_many_vertices,
     },
     value,
 };
+use flatbuffers::{
+    Follow, InvalidFlatbuffer, Verifiable, VerifierOptions, size_prefixed_root_with_opts,
+};
 use flatgeobuf::{
     ColumnType, Feature, Geometry as Shape, GeometryType, Header, packed_r_tree::PackedRTree,
-    size_prefixed_root_as_feature, size_prefixed_root_as_header,
 };
-use groma_geo::{Geometry, Line, Position};
+use groma_geo::{Geometry, Line, Message, Position, message};
 use serde_json::{Map, Value};
 use std::{
     fs::File,
@@ -28,6 +30,8 @@ const MAX_FEATURE_BYTES: usize = 256 << 20;
 /// How deep collections can be nested.
 const MAX_DEPTH: usize = 8;
 const MAX_COLUMNS: usize = 1_000;
+/// How many times its size a buffer can refer to. Only the lists of fields are shared in files of other programs.
+const MAX_EXPANSION: usize = 8;
 
 /// An open file.
 pub(in crate::formats) struct FlatGeobuf {
@@ -50,7 +54,7 @@ impl FlatGeobuf {
             return Err(not_valid());
         }
         let buffer = read_buffer(&mut file, MAX_HEADER_BYTES)?.ok_or_else(not_valid)?;
-        let header = size_prefixed_root_as_header(&buffer).map_err(|_| not_valid())?;
+        let header = verified::<Header<'_>>(&buffer).map_err(|_| not_valid())?;
         let (fields, columns) = columns(&header)?;
         let property = |field: &Field, name: &str| match name {
             ID_COLUMN => ID_PROPERTY.to_owned(),
@@ -93,7 +97,7 @@ impl FlatGeobuf {
 }
 
 fn not_valid() -> FileError {
-    FileError::invalid("the file is not a valid FlatGeobuf file")
+    FileError::invalid(message!("the file is not a valid FlatGeobuf file"))
 }
 
 /// The next buffer with its size; `None` at the end of the file. Memory is only taken for bytes that are there.
@@ -105,8 +109,10 @@ fn read_buffer(file: &mut impl Read, max_bytes: usize) -> Result<Option<Vec<u8>>
     let prefix = buffer.as_slice().try_into().map_err(|_| truncated())?;
     let size = u32::from_le_bytes(prefix) as usize;
     if size > max_bytes {
-        return Err(FileError::invalid(format!(
-            "a part of {size} bytes exceeds the limit of {max_bytes}"
+        return Err(FileError::invalid(message!(
+            "a part of {size} bytes exceeds the limit of {limit}",
+            size = size,
+            limit = max_bytes
         )));
     }
     // Smaller ones would be read beyond their end.
@@ -116,8 +122,18 @@ fn read_buffer(file: &mut impl Read, max_bytes: usize) -> Result<Option<Vec<u8>>
     Ok(Some(buffer))
 }
 
+/// The root of a buffer. Parts of a hostile one can be in many places at once, so that they take far more memory than
+/// the buffer.
+fn verified<'b, T: Follow<'b> + Verifiable + 'b>(
+    buffer: &'b [u8],
+) -> std::result::Result<T::Inner, InvalidFlatbuffer> {
+    let max_apparent_size = MAX_EXPANSION.saturating_mul(buffer.len());
+    let options = VerifierOptions { max_apparent_size, ..VerifierOptions::default() };
+    size_prefixed_root_with_opts::<T>(&options, buffer)
+}
+
 fn truncated() -> FileError {
-    FileError::invalid("the file is truncated")
+    FileError::invalid(message!("the file is truncated"))
 }
 
 fn columns(header: &Header<'_>) -> Result<(Vec<Field>, Vec<ColumnType>)> {
@@ -127,11 +143,14 @@ fn columns(header: &Header<'_>) -> Result<(Vec<Field>, Vec<ColumnType>)> {
             (Some(PROPERTY), Some(title)) => title,
             _ => column.name(),
         };
+        if fields.len() == MAX_COLUMNS {
+            return Err(FileError::invalid(message!(
+                "the file has more than {limit} columns",
+                limit = MAX_COLUMNS
+            )));
+        }
         fields.push(Field { name: name.to_owned(), kind: field_type(column.type_()) });
         types.push(column.type_());
-    }
-    if fields.len() > MAX_COLUMNS {
-        return Err(FileError::invalid(format!("the file has more than {MAX_COLUMNS} columns")));
     }
     Ok((fields, types))
 }
@@ -173,17 +192,19 @@ impl Source for FlatGeobuf {
         let mut count = 0;
         while let Some(buffer) = read_buffer(&mut file, MAX_FEATURE_BYTES)? {
             count += 1;
-            let feature = match size_prefixed_root_as_feature(&buffer) {
+            let feature = match verified::<Feature<'_>>(&buffer) {
                 Ok(feature) => self.feature(&feature),
-                Err(_) => Err("the feature is not valid FlatGeobuf".to_owned()),
+                Err(_) => Err(message!("the feature is not valid FlatGeobuf")),
             };
             if !on_feature(count, feature) {
                 return Ok(());
             }
         }
         match self.layers[0].feature_count {
-            Some(expected) if expected > count => Err(FileError::invalid(format!(
-                "the file is truncated: it has {count} of {expected} features"
+            Some(expected) if expected > count => Err(FileError::invalid(message!(
+                "the file is truncated: it has {count} of {expected} features",
+                count = count,
+                expected = expected
             ))),
             _ => Ok(()),
         }
@@ -191,11 +212,11 @@ impl Source for FlatGeobuf {
 }
 
 impl FlatGeobuf {
-    fn feature(&self, feature: &Feature<'_>) -> std::result::Result<SourceFeature, String> {
+    fn feature(&self, feature: &Feature<'_>) -> std::result::Result<SourceFeature, Message> {
         let mut found = SourceFeature::default();
         if let Some(shape) = feature.geometry() {
             found.has_measures = shape.m().is_some_and(|m| !m.is_empty());
-            found.geometry = geometry(&shape, self.geometry_type, 0)?;
+            found.geometry = geometry(&shape, self.geometry_type, 0, &mut 0)?;
         }
         let fields = &self.layers[0].fields;
         // A feature has no value for a field that is null.
@@ -208,7 +229,7 @@ impl FlatGeobuf {
         let bytes = feature.properties().map(|bytes| bytes.bytes()).unwrap_or_default();
         found.has_binary =
             read_properties(bytes, &self.properties, &self.columns, &mut found.properties)
-                .ok_or("the properties are not valid FlatGeobuf")?;
+                .ok_or_else(|| message!("the properties are not valid FlatGeobuf"))?;
         Ok(found)
     }
 }
@@ -260,16 +281,17 @@ fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
     Some(*taken)
 }
 
-/// The geometry of a table; `None` if it is empty.
+/// The geometry of a table; `None` if it is empty. `vertices` counts the positions of the feature.
 fn geometry(
     shape: &Shape<'_>,
     layer_type: GeometryType,
     depth: usize,
-) -> std::result::Result<Option<Geometry>, String> {
+    vertices: &mut usize,
+) -> std::result::Result<Option<Geometry>, Message> {
     let own = shape.type_();
     let kind = if own == GeometryType::Unknown { layer_type } else { own };
     if depth > MAX_DEPTH {
-        return Err("collections are nested too deeply".to_owned());
+        return Err(message!("collections are nested too deeply"));
     }
     if matches!(kind, GeometryType::GeometryCollection | GeometryType::MultiPolygon) {
         let part_type = match kind {
@@ -278,7 +300,7 @@ fn geometry(
         };
         let mut parts = Vec::new();
         for part in shape.parts().into_iter().flatten() {
-            parts.extend(geometry(&part, part_type, depth + 1)?);
+            parts.extend(geometry(&part, part_type, depth + 1, vertices)?);
         }
         if kind == GeometryType::GeometryCollection {
             return Ok(Some(Geometry::Collection(parts)));
@@ -289,7 +311,7 @@ fn geometry(
         });
         return Ok(Some(Geometry::MultiPolygon(rings.collect())));
     }
-    let positions = positions(shape)?;
+    let positions = positions(shape, vertices)?;
     if positions.is_empty() {
         return Ok(None);
     }
@@ -301,18 +323,24 @@ fn geometry(
         GeometryType::Polygon => Geometry::Polygon(lines(shape, &positions)?),
         other => {
             let name = other.variant_name().unwrap_or("unknown");
-            return Err(format!(
-                "geometries of the type {name} are not supported; convert the file with `ogr2ogr -nlt CONVERT_TO_LINEAR`"
+            return Err(message!(
+                "geometries of the type {name} are not supported; convert the file with `ogr2ogr -nlt CONVERT_TO_LINEAR`",
+                name = name
             ));
         }
     }))
 }
 
-fn positions(shape: &Shape<'_>) -> std::result::Result<Line, String> {
+/// The positions of a part; `vertices` counts those of all parts.
+fn positions(shape: &Shape<'_>, vertices: &mut usize) -> std::result::Result<Line, Message> {
     let Some(xy) = shape.xy() else { return Ok(Line::new()) };
+    *vertices += xy.len() / 2;
+    if *vertices > MAX_VERTICES {
+        return Err(too_many_vertices());
+    }
     let z = shape.z().filter(|z| !z.is_empty());
     if xy.len() % 2 != 0 || z.is_some_and(|z| z.len() != xy.len() / 2) {
-        return Err("the geometry is not valid FlatGeobuf".to_owned());
+        return Err(invalid_geometry());
     }
     let position = |index: usize| Position {
         x: xy.get(2 * index),
@@ -322,8 +350,12 @@ fn positions(shape: &Shape<'_>) -> std::result::Result<Line, String> {
     Ok((0..xy.len() / 2).map(position).collect())
 }
 
+fn invalid_geometry() -> Message {
+    message!("the geometry is not valid FlatGeobuf")
+}
+
 /// The parts of a line or a polygon, whose ends are listed unless there is only one.
-fn lines(shape: &Shape<'_>, positions: &[Position]) -> std::result::Result<Vec<Line>, String> {
+fn lines(shape: &Shape<'_>, positions: &[Position]) -> std::result::Result<Vec<Line>, Message> {
     let Some(ends) = shape.ends().filter(|ends| !ends.is_empty()) else {
         return Ok(vec![positions.to_vec()]);
     };
@@ -331,7 +363,7 @@ fn lines(shape: &Shape<'_>, positions: &[Position]) -> std::result::Result<Vec<L
     let mut lines = Vec::new();
     for end in ends {
         let end = end as usize;
-        let line = positions.get(start..end).ok_or("the geometry is not valid FlatGeobuf")?;
+        let line = positions.get(start..end).ok_or_else(invalid_geometry)?;
         lines.push(line.to_vec());
         start = end;
     }

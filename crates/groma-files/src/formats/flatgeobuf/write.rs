@@ -16,7 +16,7 @@ use flatgeobuf::{
     GeometryArgs, GeometryType, Header, HeaderArgs,
     packed_r_tree::{NodeItem, PackedRTree, calc_extent, hilbert_sort},
 };
-use groma_geo::{Geometry, Line, Position};
+use groma_geo::{Geometry, Line, Message, Position};
 use serde_json::Value;
 use std::{
     fs::File,
@@ -116,9 +116,10 @@ impl Body {
             offset += place.1;
         }
         let tree = PackedRTree::build(&self.nodes, &extent, NODE_SIZE)
-            .map_err(|error| FileError::invalid(error.to_string()))?;
+            .map_err(|error| FileError::invalid(Message::untranslated(error)))?;
         let mut index = Vec::new();
-        tree.stream_write(&mut index).map_err(|error| FileError::invalid(error.to_string()))?;
+        tree.stream_write(&mut index)
+            .map_err(|error| FileError::invalid(Message::untranslated(error)))?;
         out.write_all(&index)?;
         let mut buffer = Vec::new();
         for (start, size) in order {

@@ -12,14 +12,14 @@ use crate::{
     },
     value,
 };
-use groma_geo::Geometry;
+use groma_geo::{Geometry, Message, message};
 use rusqlite::{
     Connection, OpenFlags, Row,
     config::DbConfig,
     limits::Limit,
     types::{Value as Cell, ValueRef},
 };
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::{Map, Value};
 use std::{
     fs::File,
@@ -31,6 +31,12 @@ use std::{
 const MAX_LENGTH: i32 = 256 << 20;
 /// The most columns of a table that is read.
 const MAX_COLUMNS: usize = 1_000;
+/// The most layers, and the most columns that Groma describes in a file.
+const MAX_LAYERS: usize = 1_000;
+const MAX_ALIASES: usize = MAX_LAYERS * MAX_COLUMNS / 10;
+/// A row takes at least as many bytes. The pages of a hostile file can refer to each other, so that it has more rows
+/// than bytes.
+const MIN_ROW_BYTES: u64 = 4;
 
 /// An open GeoPackage.
 pub(in crate::formats) struct GeoPackage {
@@ -56,14 +62,15 @@ impl GeoPackage {
         let mut start = [0; 16];
         let length = File::open(path)?.read(&mut start)?;
         if length < 16 || &start != b"SQLite format 3\0" {
-            return Err(FileError::invalid("the file is not a GeoPackage"));
+            return Err(FileError::invalid(message!("the file is not a GeoPackage")));
         }
         let connection = connect(path)?;
+        let max_rows = path.metadata()?.len() / MIN_ROW_BYTES;
         let mut found = Self { path: path.to_owned(), layers: Vec::new(), tables: Vec::new() };
         check_tables(&connection)?;
         let aliases = aliases(&connection)?;
         for (table, layer) in list_tables(&connection)? {
-            let (table, layer) = describe(&connection, table, layer, &aliases)?;
+            let (table, layer) = describe(&connection, max_rows, table, layer, &aliases)?;
             found.tables.push(table);
             found.layers.push(layer);
         }
@@ -89,13 +96,13 @@ fn connect(path: &Path) -> Result<Connection> {
 /// Rejects a file whose own tables are anything but tables.
 fn check_tables(connection: &Connection) -> Result<()> {
     if !is_table(connection, "gpkg_contents")? {
-        return Err(FileError::invalid(
-            "the file is not a GeoPackage: it has no table gpkg_contents",
-        ));
+        return Err(FileError::invalid(message!(
+            "the file is not a GeoPackage: it has no table gpkg_contents"
+        )));
     }
     for name in ["gpkg_spatial_ref_sys", "gpkg_geometry_columns", "gpkg_data_columns"] {
         if exists(connection, name)? && !is_table(connection, name)? {
-            return Err(FileError::invalid(format!("`{name}` must be a table")));
+            return Err(FileError::invalid(message!("`{name}` must be a table", name = name)));
         }
     }
     Ok(())
@@ -124,6 +131,11 @@ fn aliases(connection: &Connection) -> Result<FxHashMap<(String, String), (Strin
     )?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
+        if found.len() == MAX_ALIASES {
+            return Err(FileError::invalid(message!(
+                "the table gpkg_data_columns has too many rows"
+            )));
+        }
         let text = |index| row.get::<_, Option<String>>(index).map(Option::unwrap_or_default);
         let (table, column): (String, String) = (text(0)?, text(1)?);
         let alias = if text(3)? == PROPERTY { text(2)? } else { column.clone() };
@@ -167,7 +179,21 @@ fn list_tables(connection: &Connection) -> Result<Vec<(Table, SourceLayer)>> {
         };
         Ok((Table { name, geometry, columns: Vec::new() }, layer))
     })?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    let layers: Vec<_> = rows.take(MAX_LAYERS + 1).collect::<rusqlite::Result<_>>()?;
+    if layers.len() > MAX_LAYERS {
+        return Err(FileError::invalid(message!(
+            "the file has more than {limit} layers",
+            limit = MAX_LAYERS
+        )));
+    }
+    let mut names = FxHashSet::default();
+    match layers.iter().find(|(table, _)| !names.insert(table.name.to_lowercase())) {
+        Some((table, _)) => Err(FileError::invalid(message!(
+            "layer `{name}` has several geometry columns; a GeoPackage can have one in each layer",
+            name = table.name.as_str()
+        ))),
+        None => Ok(layers),
+    }
 }
 
 fn declared_crs(organization: Option<String>, code: Option<i64>, wkt: Option<String>) -> SourceCrs {
@@ -183,6 +209,7 @@ fn declared_crs(organization: Option<String>, code: Option<i64>, wkt: Option<Str
 /// Adds the columns and the number of features.
 fn describe(
     connection: &Connection,
+    max_rows: u64,
     mut table: Table,
     mut layer: SourceLayer,
     aliases: &FxHashMap<(String, String), (String, bool)>,
@@ -218,15 +245,26 @@ fn describe(
         table.columns.push(Column { name, property, kind });
     }
     if table.columns.len() > MAX_COLUMNS {
-        return Err(FileError::invalid(format!(
-            "layer `{}` has more than {MAX_COLUMNS} columns",
-            table.name
+        return Err(FileError::invalid(message!(
+            "layer `{name}` has more than {limit} columns",
+            name = table.name,
+            limit = MAX_COLUMNS
         )));
     }
-    let count = format!("SELECT count(*) FROM {}", quoted(&table.name));
-    layer.feature_count =
-        connection.query_row(&count, [], |row| row.get::<_, i64>(0)).ok().map(i64::unsigned_abs);
-    Ok((table, layer))
+    // A limited select counts row by row; counting all of them could take forever.
+    let limit = max_rows.saturating_add(1);
+    let count =
+        format!("SELECT count(*) FROM (SELECT 1 FROM {} LIMIT {limit})", quoted(&table.name));
+    let count = connection.query_row(&count, [], |row| row.get::<_, i64>(0));
+    layer.feature_count = count.ok().map(i64::unsigned_abs);
+    match layer.feature_count {
+        Some(count) if count > max_rows => Err(damaged()),
+        _ => Ok((table, layer)),
+    }
+}
+
+fn damaged() -> FileError {
+    FileError::invalid(message!("the GeoPackage is damaged: it has more rows than it can contain"))
 }
 
 fn field_type(declared: &str) -> FieldType {
@@ -251,9 +289,9 @@ impl Source for GeoPackage {
         let (table, layer) = (&self.tables[layer], &self.layers[layer]);
         let connection = connect(&self.path)?;
         if !is_table(&connection, &table.name)? {
-            return Err(FileError::invalid(format!(
-                "`{0}` is not a table; views are not read: save `{0}` as a layer of its own",
-                table.name
+            return Err(FileError::invalid(message!(
+                "`{name}` is not a table; views are not read: save `{name}` as a layer of its own",
+                name = table.name.as_str()
             )));
         }
         let key = layer.key.as_deref().map_or_else(|| "NULL".to_owned(), quoted);
@@ -274,8 +312,8 @@ impl Source for GeoPackage {
     }
 }
 
-fn feature(row: &Row<'_>, columns: &[Column]) -> std::result::Result<SourceFeature, String> {
-    let failed = |error: rusqlite::Error| error.to_string();
+fn feature(row: &Row<'_>, columns: &[Column]) -> std::result::Result<SourceFeature, Message> {
+    let failed = |error: rusqlite::Error| Message::untranslated(error);
     let mut feature = SourceFeature { properties: Map::new(), ..SourceFeature::default() };
     feature.key = match row.get(0).map_err(failed)? {
         Cell::Integer(key) => Some(key.to_string()),
@@ -284,7 +322,7 @@ fn feature(row: &Row<'_>, columns: &[Column]) -> std::result::Result<SourceFeatu
     match row.get_ref(1).map_err(failed)? {
         ValueRef::Null => {}
         ValueRef::Blob(blob) => (feature.geometry, feature.has_measures) = geometry(blob)?,
-        _ => return Err("the geometry is not a GeoPackage geometry".to_owned()),
+        _ => return Err(message!("the geometry is not a GeoPackage geometry")),
     }
     for (index, column) in columns.iter().enumerate() {
         let value = match row.get_ref(index + 2).map_err(failed)? {
@@ -294,7 +332,9 @@ fn feature(row: &Row<'_>, columns: &[Column]) -> std::result::Result<SourceFeatu
             ValueRef::Real(number) => value::real(number),
             ValueRef::Text(text) => {
                 let text = std::str::from_utf8(text)
-                    .map_err(|_| format!("`{}` is not UTF-8", column.property))?
+                    .map_err(|_| {
+                        message!("`{name}` is not UTF-8", name = column.property.as_str())
+                    })?
                     .to_owned();
                 if column.kind == FieldType::Json { value::json(text) } else { Value::String(text) }
             }
@@ -309,12 +349,12 @@ fn feature(row: &Row<'_>, columns: &[Column]) -> std::result::Result<SourceFeatu
 }
 
 /// The geometry in a GeoPackage blob, and whether it has measures.
-fn geometry(blob: &[u8]) -> std::result::Result<(Option<Geometry>, bool), String> {
+fn geometry(blob: &[u8]) -> std::result::Result<(Option<Geometry>, bool), Message> {
     const HEADER: usize = 8;
-    let not_valid = || "the geometry is not a GeoPackage geometry".to_owned();
+    let not_valid = || message!("the geometry is not a GeoPackage geometry");
     let [b'G', b'P', 0, flags, ..] = blob else { return Err(not_valid()) };
     if flags & 0x20 != 0 {
-        return Err("the geometry is in an extended format".to_owned());
+        return Err(message!("the geometry is in an extended format"));
     }
     let envelope = match flags >> 1 & 7 {
         0 => 0,

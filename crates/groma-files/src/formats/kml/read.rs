@@ -8,7 +8,7 @@ use crate::{
     source::{OnFeature, Source, SourceCrs, SourceFeature, SourceLayer},
     value,
 };
-use groma_geo::{Crs, Geometry, Line, Position};
+use groma_geo::{Crs, Geometry, Line, Message, Position, message};
 use rustc_hash::FxHashMap;
 use serde_json::{Map, Value};
 use std::{
@@ -19,10 +19,13 @@ use std::{
 
 /// How deep MultiGeometries can be nested.
 const MAX_DEPTH: usize = 4;
+/// The most documents of an archive. Each is an open file.
+const MAX_DOCUMENTS: usize = 100;
 
 /// An open file.
 pub(in crate::formats) struct Kml {
-    content: Content,
+    /// The documents: an archive can have several, which link to each other.
+    documents: Vec<Content>,
     layers: Vec<SourceLayer>,
 }
 
@@ -33,18 +36,9 @@ enum Content {
 
 impl Kml {
     pub(in crate::formats) fn open(path: &Path) -> Result<Self> {
-        let content = match Archive::is_archive(path)? {
-            false => Content::Path(path.to_owned()),
-            true => {
-                let mut archive = Archive::open(path)?;
-                let names = archive.names()?;
-                let is_kml = |name: &&String| name.to_ascii_lowercase().ends_with(".kml");
-                // The first document at the top is the main one.
-                let main = names.iter().filter(is_kml).min_by_key(|name| name.matches('/').count());
-                let main =
-                    main.ok_or_else(|| FileError::invalid("the archive contains no KML document"))?;
-                Content::Unpacked(archive.unpack(main)?)
-            }
+        let documents = match Archive::is_archive(path)? {
+            false => vec![Content::Path(path.to_owned())],
+            true => unpack(path)?,
         };
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let layer = SourceLayer {
@@ -55,13 +49,33 @@ impl Kml {
             geometry_type: String::new(),
             key: None,
         };
-        Ok(Self { content, layers: vec![layer] })
+        Ok(Self { documents, layers: vec![layer] })
     }
+}
 
-    fn file(&self) -> Result<File> {
-        Ok(match &self.content {
-            Content::Path(path) => File::open(path)?,
-            Content::Unpacked(file) => {
+/// The documents of an archive, the main one first.
+fn unpack(path: &Path) -> Result<Vec<Content>> {
+    let mut archive = Archive::open(path)?;
+    let mut names = archive.names()?;
+    names.retain(|name| name.to_ascii_lowercase().ends_with(".kml"));
+    names.sort_by_key(|name| name.matches('/').count());
+    match names.len() {
+        0 => Err(FileError::invalid(message!("the archive contains no KML document"))),
+        1..=MAX_DOCUMENTS => {
+            names.iter().map(|name| archive.unpack(name).map(Content::Unpacked)).collect()
+        }
+        _ => Err(FileError::invalid(message!(
+            "the archive contains more than {limit} KML documents",
+            limit = MAX_DOCUMENTS
+        ))),
+    }
+}
+
+impl Content {
+    fn open(&self) -> Result<File> {
+        Ok(match self {
+            Self::Path(path) => File::open(path)?,
+            Self::Unpacked(file) => {
                 let mut file = file.try_clone()?;
                 file.rewind()?;
                 file
@@ -76,42 +90,52 @@ impl Source for Kml {
     }
 
     fn read(&self, _layer: usize, on_feature: &mut OnFeature<'_>) -> Result<()> {
-        let mut reader = XmlReader::new(self.file()?);
-        let mut is_kml = false;
-        // The elements that are open, and the names of those that are folders.
-        let mut open: Vec<(String, String)> = Vec::new();
-        let mut types = FxHashMap::default();
         let mut number = 0;
-        loop {
-            reader.begin_element();
-            match reader.next()? {
-                Node::Start(start) => match start.name.as_str() {
-                    "Placemark" => {
-                        number += 1;
-                        let placemark = reader.content(start)?;
-                        if !on_feature(number, feature(&placemark, &open, &types)) {
-                            return Ok(());
-                        }
-                    }
-                    "Schema" => read_types(&reader.content(start)?, &mut types),
-                    "name" => {
-                        let name = reader.content(start)?;
-                        if let Some((_, folder)) = open.last_mut() {
-                            *folder = name.text.trim().to_owned();
-                        }
-                    }
-                    _ => {
-                        is_kml |= start.name == "kml" || start.name == "Document";
-                        open.push((start.name, String::new()));
-                    }
-                },
-                Node::End => {
-                    open.pop();
-                }
-                Node::Text(_) => {}
-                Node::Eof if is_kml => return Ok(()),
-                Node::Eof => return Err(FileError::invalid("the file is not KML")),
+        for document in &self.documents {
+            if !read_document(document.open()?, &mut number, on_feature)? {
+                break;
             }
+        }
+        Ok(())
+    }
+}
+
+/// Passes on the placemarks of a document; `number` counts them. Returns false when told to stop.
+fn read_document(file: File, number: &mut u64, on_feature: &mut OnFeature<'_>) -> Result<bool> {
+    let mut reader = XmlReader::new(file);
+    let mut is_kml = false;
+    // The elements that are open, and the names of those that are folders.
+    let mut open: Vec<(String, String)> = Vec::new();
+    let mut types = FxHashMap::default();
+    loop {
+        reader.begin_element();
+        match reader.next()? {
+            Node::Start(start) => match start.name.as_str() {
+                "Placemark" => {
+                    *number += 1;
+                    let placemark = reader.content(start)?;
+                    if !on_feature(*number, feature(&placemark, &open, &types)) {
+                        return Ok(false);
+                    }
+                }
+                "Schema" => read_types(&reader.content(start)?, &mut types),
+                "name" => {
+                    let name = reader.content(start)?;
+                    if let Some((_, folder)) = open.last_mut() {
+                        *folder = name.text.trim().to_owned();
+                    }
+                }
+                _ => {
+                    is_kml |= start.name == "kml" || start.name == "Document";
+                    open.push((start.name, String::new()));
+                }
+            },
+            Node::End => {
+                open.pop();
+            }
+            Node::Text(_) => {}
+            Node::Eof if is_kml => return Ok(true),
+            Node::Eof => return Err(FileError::invalid(message!("the file is not KML"))),
         }
     }
 }
@@ -131,7 +155,7 @@ fn feature(
     placemark: &Element,
     open: &[(String, String)],
     types: &Types,
-) -> std::result::Result<SourceFeature, String> {
+) -> std::result::Result<SourceFeature, Message> {
     let mut properties = Map::new();
     for name in ["name", "description"] {
         if let Some(text) = placemark.text_of(name) {
@@ -185,14 +209,14 @@ fn typed(text: String, kind: Option<&str>) -> Value {
 }
 
 /// The geometry of an element; `None` if it is none.
-fn geometry(element: &Element, depth: usize) -> std::result::Result<Option<Geometry>, String> {
+fn geometry(element: &Element, depth: usize) -> std::result::Result<Option<Geometry>, Message> {
     Ok(match element.name.as_str() {
         "Point" => coordinates(element)?.first().copied().map(Geometry::Point),
         "LineString" | "LinearRing" => {
             Some(coordinates(element)?).filter(|line| !line.is_empty()).map(Geometry::LineString)
         }
         "Track" => {
-            let line: std::result::Result<Line, String> = element
+            let line: std::result::Result<Line, Message> = element
                 .children("coord")
                 .map(|coord| position(coord.text.split_whitespace()))
                 .collect();
@@ -216,7 +240,7 @@ fn geometry(element: &Element, depth: usize) -> std::result::Result<Option<Geome
             }
             combine(parts)
         }
-        "MultiGeometry" => return Err("geometries are nested too deeply".to_owned()),
+        "MultiGeometry" => return Err(message!("geometries are nested too deeply")),
         _ => None,
     })
 }
@@ -253,17 +277,17 @@ fn closed(mut ring: Line) -> Line {
     ring
 }
 
-fn coordinates(element: &Element) -> std::result::Result<Line, String> {
+fn coordinates(element: &Element) -> std::result::Result<Line, Message> {
     let text = element.child("coordinates").map(|child| child.text.as_str()).unwrap_or_default();
     text.split_whitespace().map(|tuple| position(tuple.split(','))).collect()
 }
 
-fn position<'a>(numbers: impl Iterator<Item = &'a str>) -> std::result::Result<Position, String> {
+fn position<'a>(numbers: impl Iterator<Item = &'a str>) -> std::result::Result<Position, Message> {
     let numbers: std::result::Result<Vec<f64>, _> =
         numbers.filter(|number| !number.is_empty()).map(str::parse).collect();
     match numbers.as_deref() {
         Ok([x, y]) => Ok(Position { x: *x, y: *y, z: None }),
         Ok([x, y, z, ..]) => Ok(Position { x: *x, y: *y, z: Some(*z) }),
-        _ => Err("the coordinates are not valid".to_owned()),
+        _ => Err(message!("the coordinates are not valid")),
     }
 }

@@ -1,7 +1,7 @@
 //! Writes KML 2.2.
 
 use crate::{
-    FileError,
+    FormatLimit,
     error::Result,
     formats::xml::escape,
     output::{OutputLayer, Spool},
@@ -23,7 +23,7 @@ pub(in crate::formats) fn write(
     out: &mut dyn Write,
 ) -> Result<Vec<String>> {
     if !layer.crs.is_wgs84() {
-        return Err(FileError::invalid("KML is always in WGS 84; export it with --crs EPSG:4326"));
+        return Err(FormatLimit::KmlCrs.into());
     }
     let mut out = BufWriter::new(out);
     let name = escape(&layer.name);

@@ -7,6 +7,7 @@ use crate::{
     source::{Field, FieldType},
     value,
 };
+use groma_geo::{Message, message};
 use serde_json::{Map, Value};
 use std::{
     fs::File,
@@ -34,7 +35,7 @@ struct Column {
 
 impl Dbf {
     pub(super) fn open(file: &mut File, cpg: Option<&str>) -> Result<Self> {
-        let not_valid = || FileError::invalid("the .dbf is not valid");
+        let not_valid = || FileError::invalid(message!("the .dbf is not valid"));
         file.rewind()?;
         let length = file.metadata()?.len();
         let mut header = [0; HEADER_BYTES];
@@ -54,12 +55,17 @@ impl Dbf {
         }
         let available = length.saturating_sub(header_length) / record_length as u64;
         if available < count {
-            return Err(FileError::invalid(format!(
-                "the .dbf announces {count} rows, but contains {available}"
+            return Err(FileError::invalid(message!(
+                "the .dbf announces {count} rows, but contains {available}",
+                count = count,
+                available = available
             )));
         }
         if fields.len() > MAX_FIELDS {
-            return Err(FileError::invalid(format!("the .dbf has more than {MAX_FIELDS} fields")));
+            return Err(FileError::invalid(message!(
+                "the .dbf has more than {limit} fields",
+                limit = MAX_FIELDS
+            )));
         }
         Ok(Self { fields, columns, code_page, count, header_length, record_length })
     }
@@ -113,13 +119,15 @@ pub(super) struct Rows<'t> {
 }
 
 /// A row: `None` if it is deleted. Its values and whether some were dropped, or why it cannot be read.
-pub(super) type DbfRow = Option<std::result::Result<(Map<String, Value>, bool), String>>;
+pub(super) type DbfRow = Option<std::result::Result<(Map<String, Value>, bool), Message>>;
 
 impl Rows<'_> {
     /// The next row.
     pub(super) fn next(&mut self) -> Result<DbfRow> {
         if self.left == 0 {
-            return Err(FileError::invalid("the .dbf has fewer rows than the .shp has shapes"));
+            return Err(FileError::invalid(message!(
+                "the .dbf has fewer rows than the .shp has shapes"
+            )));
         }
         self.left -= 1;
         self.file.read_exact(&mut self.buffer)?;
@@ -134,7 +142,7 @@ impl Rows<'_> {
         self.left
     }
 
-    fn values(&self) -> std::result::Result<(Map<String, Value>, bool), String> {
+    fn values(&self) -> std::result::Result<(Map<String, Value>, bool), Message> {
         let mut values = Map::new();
         let mut has_binary = false;
         for (field, column) in self.table.fields.iter().zip(&self.table.columns) {
@@ -153,9 +161,9 @@ impl Rows<'_> {
                 kind => {
                     let text = self.table.code_page.decode(bytes);
                     let text = text.ok_or_else(|| {
-                        format!(
-                            "`{}` is not in the encoding of the .dbf; correct the .cpg file",
-                            field.name
+                        message!(
+                            "`{name}` is not in the encoding of the .dbf; correct the .cpg file",
+                            name = field.name.as_str()
                         )
                     })?;
                     parse(kind, text.trim_end_matches([' ', '\0']), &field.name)?
@@ -167,7 +175,7 @@ impl Rows<'_> {
     }
 }
 
-fn parse(kind: u8, text: &str, name: &str) -> std::result::Result<Value, String> {
+fn parse(kind: u8, text: &str, name: &str) -> std::result::Result<Value, Message> {
     let trimmed = text.trim_start();
     let is_missing = trimmed.is_empty() || trimmed.bytes().all(|byte| byte == b'*');
     Ok(match kind {
@@ -176,7 +184,7 @@ fn parse(kind: u8, text: &str, name: &str) -> std::result::Result<Value, String>
         b'N' | b'F' => match (trimmed.parse::<i64>(), trimmed.parse::<f64>()) {
             (Ok(number), _) => Value::from(number),
             (_, Ok(number)) => value::real(number),
-            _ => return Err(format!("`{name}` is not a number")),
+            _ => return Err(message!("`{name}` is not a number", name = name)),
         },
         b'L' => match trimmed {
             "T" | "t" | "Y" | "y" | "1" => Value::Bool(true),

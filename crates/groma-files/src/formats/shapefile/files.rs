@@ -1,6 +1,7 @@
 //! Finds the files that belong to a Shapefile.
 
 use crate::{FileError, archive::Archive, error::Result};
+use groma_geo::message;
 use std::{
     collections::BTreeMap,
     fs::File,
@@ -96,8 +97,8 @@ fn in_archive(path: &Path) -> Result<Vec<ShapeFiles>> {
     if found.is_empty() {
         let has_archive = names.iter().any(|name| name.to_ascii_lowercase().ends_with(".zip"));
         return Err(FileError::invalid(match has_archive {
-            true => "the archive contains another archive; unpack it first",
-            false => "the archive contains no Shapefile (.shp)",
+            true => message!("the archive contains another archive; unpack it first"),
+            false => message!("the archive contains no Shapefile (.shp)"),
         }));
     }
     Ok(found)

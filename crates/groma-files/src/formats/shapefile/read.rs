@@ -11,6 +11,7 @@ use crate::{
     prj,
     source::{OnFeature, Source, SourceCrs, SourceFeature, SourceLayer},
 };
+use groma_geo::message;
 use std::path::Path;
 
 /// The Shapefiles of a folder or an archive.
@@ -39,7 +40,7 @@ impl Shapefile {
             found.tables.push((files, dbf));
         }
         match found.layers.is_empty() {
-            true => Err(FileError::invalid("the folder contains no Shapefile (.shp)")),
+            true => Err(FileError::invalid(message!("the folder contains no Shapefile (.shp)"))),
             false => Ok(found),
         }
     }
@@ -77,8 +78,9 @@ impl Source for Shapefile {
         }
         match rows.map_or(0, |rows| rows.left()) {
             0 => Ok(()),
-            left => Err(FileError::invalid(format!(
-                "the .shp is truncated: the .dbf has {left} rows more"
+            left => Err(FileError::invalid(message!(
+                "the .shp is truncated: the .dbf has {count} rows more",
+                count = left
             ))),
         }
     }

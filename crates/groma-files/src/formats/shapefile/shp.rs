@@ -1,8 +1,12 @@
 //! The shapes of a `.shp` file.
 
 use super::rings::{area, polygons};
-use crate::{FileError, error::Result};
-use groma_geo::{Geometry, Line, Position};
+use crate::{
+    FileError,
+    error::Result,
+    source::{MAX_RINGS, MAX_VERTICES, too_many_vertices},
+};
+use groma_geo::{Geometry, Line, Message, Position, message};
 use std::{
     fs::File,
     io::{BufReader, Read, Seek, SeekFrom},
@@ -21,7 +25,7 @@ pub(super) fn geometry_type(file: &mut File) -> Result<&'static str> {
     let read = file.read_exact(&mut header);
     let code = u32::from_be_bytes([header[0], header[1], header[2], header[3]]);
     if read.is_err() || code != FILE_CODE {
-        return Err(FileError::invalid("the .shp is not valid"));
+        return Err(FileError::invalid(message!("the .shp is not valid")));
     }
     Ok(match header[32] % 10 {
         1 => "Point",
@@ -39,7 +43,7 @@ pub(super) struct Shapes {
 }
 
 /// The geometry, `None` if it is null, and whether it has measures; or why it cannot be read.
-pub(super) type Shape = std::result::Result<(Option<Geometry>, bool), String>;
+pub(super) type Shape = std::result::Result<(Option<Geometry>, bool), Message>;
 
 impl Shapes {
     pub(super) fn open(mut file: File) -> Result<Self> {
@@ -54,15 +58,20 @@ impl Shapes {
             return Ok(None);
         }
         self.count += 1;
-        let truncated =
-            || FileError::invalid(format!("the .shp is truncated at shape {}", self.count));
+        let truncated = || {
+            FileError::invalid(message!(
+                "the .shp is truncated at shape {number}",
+                number = self.count
+            ))
+        };
         let [_, _, _, _, a, b, c, d] = header.as_slice().try_into().map_err(|_| truncated())?;
         // The length counts words of two bytes.
         let length = u32::from_be_bytes([a, b, c, d]) as usize * 2;
         if length > MAX_SHAPE_BYTES {
-            return Err(FileError::invalid(format!(
-                "shape {} exceeds the limit of {MAX_SHAPE_BYTES} bytes",
-                self.count
+            return Err(FileError::invalid(message!(
+                "shape {number} exceeds the limit of {limit} bytes",
+                number = self.count,
+                limit = MAX_SHAPE_BYTES
             )));
         }
         let mut content = Vec::new();
@@ -80,7 +89,7 @@ fn parse(content: &[u8]) -> Shape {
         0 => Layout { has_z: false, has_m: false },
         1 => Layout { has_z: true, has_m: true },
         2 => Layout { has_z: false, has_m: true },
-        _ => return Err(format!("shapes of the type {code} are not supported")),
+        _ => return Err(unsupported(code)),
     };
     match code % 10 {
         0 => Ok((None, false)),
@@ -96,13 +105,19 @@ fn parse(content: &[u8]) -> Shape {
             bytes.skip(32)?;
             let (part_count, count) = (bytes.count()?, bytes.count()?);
             let starts = bytes.list(part_count, 4)?;
+            if starts.len() / 4 > MAX_RINGS {
+                return Err(message!(
+                    "exceeds the limit of {limit} rings per feature",
+                    limit = MAX_RINGS
+                ));
+            }
             let starts: Vec<usize> =
                 starts.as_chunks().0.iter().map(|it| u32::from_le_bytes(*it) as usize).collect();
             let (positions, has_measures) = positions(&mut bytes, count, layout)?;
             let geometry = lines_or_polygons(&starts, &positions, code % 10 == 5)?;
             Ok((geometry, has_measures))
         }
-        _ => Err(format!("shapes of the type {code} are not supported")),
+        _ => Err(unsupported(code)),
     }
 }
 
@@ -129,9 +144,12 @@ fn positions(
     bytes: &mut Bytes<'_>,
     count: u32,
     layout: Layout,
-) -> std::result::Result<(Line, bool), String> {
+) -> std::result::Result<(Line, bool), Message> {
     let read = |bytes: &[u8]| bytes.try_into().map_or(f64::NAN, f64::from_le_bytes);
     let xy = bytes.list(count, 16)?;
+    if xy.len() / 16 > MAX_VERTICES {
+        return Err(too_many_vertices());
+    }
     let z = match layout.has_z {
         true => {
             bytes.skip(16)?;
@@ -161,11 +179,11 @@ fn lines_or_polygons(
     starts: &[usize],
     positions: &[Position],
     are_rings: bool,
-) -> std::result::Result<Option<Geometry>, String> {
+) -> std::result::Result<Option<Geometry>, Message> {
     let mut lines = Vec::new();
     for (index, start) in starts.iter().enumerate() {
         let end = starts.get(index + 1).copied().unwrap_or(positions.len());
-        let line = positions.get(*start..end).ok_or("the shape is not valid")?;
+        let line = positions.get(*start..end).ok_or_else(not_valid)?;
         if !line.is_empty() {
             lines.push(line.to_vec());
         }
@@ -197,18 +215,26 @@ fn lines_or_polygons(
     }))
 }
 
+fn not_valid() -> Message {
+    message!("the shape is not valid")
+}
+
+fn unsupported(code: u32) -> Message {
+    message!("shapes of the type {code} are not supported", code = code.to_string())
+}
+
 /// Bytes that are left of a shape.
 struct Bytes<'a>(&'a [u8]);
 
 impl<'a> Bytes<'a> {
-    fn take(&mut self, count: usize) -> std::result::Result<&'a [u8], String> {
-        let (taken, rest) = self.0.split_at_checked(count).ok_or("the shape is not valid")?;
+    fn take(&mut self, count: usize) -> std::result::Result<&'a [u8], Message> {
+        let (taken, rest) = self.0.split_at_checked(count).ok_or_else(not_valid)?;
         self.0 = rest;
         Ok(taken)
     }
 
     /// As many items, if the shape has so many bytes.
-    fn list(&mut self, count: u32, size: usize) -> std::result::Result<&'a [u8], String> {
+    fn list(&mut self, count: u32, size: usize) -> std::result::Result<&'a [u8], Message> {
         self.take(
             usize::try_from(count)
                 .ok()
@@ -217,15 +243,15 @@ impl<'a> Bytes<'a> {
         )
     }
 
-    fn skip(&mut self, count: usize) -> std::result::Result<(), String> {
+    fn skip(&mut self, count: usize) -> std::result::Result<(), Message> {
         self.take(count).map(|_| ())
     }
 
-    fn count(&mut self) -> std::result::Result<u32, String> {
+    fn count(&mut self) -> std::result::Result<u32, Message> {
         Ok(self.take(4)?.try_into().map_or(0, u32::from_le_bytes))
     }
 
-    fn number(&mut self) -> std::result::Result<f64, String> {
+    fn number(&mut self) -> std::result::Result<f64, Message> {
         Ok(self.take(8)?.try_into().map_or(f64::NAN, f64::from_le_bytes))
     }
 }

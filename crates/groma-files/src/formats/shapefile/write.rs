@@ -2,7 +2,7 @@
 
 use super::rings::area;
 use crate::{
-    FileError,
+    FileError, FormatLimit,
     error::Result,
     output::{OutputLayer, Spool},
     prj,
@@ -10,7 +10,7 @@ use crate::{
     source::ID_COLUMN,
     value,
 };
-use groma_geo::{Geometry, Line, Position};
+use groma_geo::{Geometry, Line, Message, Position};
 use serde_json::{Map, Value};
 use std::{
     fs::File,
@@ -102,7 +102,7 @@ fn write_archive(
 }
 
 fn invalid(error: impl std::fmt::Display) -> FileError {
-    FileError::invalid(format!("the archive cannot be written: {error}"))
+    FileError::invalid(Message::untranslated(format!("the archive cannot be written: {error}")))
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -159,9 +159,7 @@ fn fields(layer: &OutputLayer) -> Result<Vec<DbfField<'_>>> {
     }
     let row: usize = fields.iter().map(|field| field.length).sum();
     if row > MAX_ROW {
-        return Err(FileError::invalid(
-            "the properties are too long for a Shapefile; export the layer as a GeoPackage",
-        ));
+        return Err(FormatLimit::ShapefileRow.into());
     }
     Ok(fields)
 }
@@ -245,9 +243,7 @@ impl ShapeSet {
         self.shp.write_all(&content)?;
         self.length += 8 + content.len() as u64;
         if self.length > MAX_FILE_BYTES {
-            return Err(FileError::invalid(
-                "the layer is too large for a Shapefile; export it as a GeoPackage",
-            ));
+            return Err(FormatLimit::ShapefileSize.into());
         }
         self.dbf.write_all(b" ")?;
         let mut is_cut = false;

@@ -8,11 +8,13 @@ use crate::{
         coordinates::Coordinates,
         finished_geometry::FinishedGeometry,
         id::read_id,
+        limits,
         object_type::{Member, MemberSet, ObjectType},
         parse_error::{ErrorPath, ParseError, ParseResult, excerpt},
-        properties::{DUPLICATE_MEMBER, read_properties, read_value},
+        properties::{duplicate_member, read_properties, read_value},
         scanner::{MAX_KEY_BYTES, ValueKind},
     },
+    message,
 };
 use serde_json::{Map, Value};
 use twox_hash::XxHash3_128;
@@ -71,7 +73,7 @@ impl Reader<'_> {
 
     fn member(&mut self, member: Member, object: &mut Object, role: Role) -> ParseResult<()> {
         if !object.members.insert(member) {
-            return Err(self.json.invalid(DUPLICATE_MEMBER));
+            return Err(self.json.invalid(duplicate_member()));
         }
         let forbidden = match (object.object_type, role) {
             (Some(object_type), _) => object_type.forbidden_members(),
@@ -82,7 +84,7 @@ impl Reader<'_> {
             (None, Role::Root) => &[],
         };
         if forbidden.contains(&member) {
-            let message = format!("`{}` is not allowed in this object", member.name());
+            let message = message!("`{name}` is not allowed in this object", name = member.name());
             return Err(self.json.invalid(message));
         }
         let is_feature = match object.object_type {
@@ -119,11 +121,12 @@ impl Reader<'_> {
     /// Skips a member that GeoJSON does not define. It is the `count`-th of its object.
     fn unknown_member(&mut self, name: &str, object: usize, count: usize) -> ParseResult<()> {
         if count > MAX_KEYS {
-            let message = format!("exceeds the limit of {MAX_KEYS} members per object");
+            let message =
+                message!("exceeds the limit of {limit} members per object", limit = MAX_KEYS);
             return Err(self.json.invalid(message));
         }
         if !self.unknown_members.insert((object, XxHash3_128::oneshot(name.as_bytes()))) {
-            return Err(self.json.invalid(DUPLICATE_MEMBER));
+            return Err(self.json.invalid(duplicate_member()));
         }
         self.json.skip_value()
     }
@@ -131,16 +134,16 @@ impl Reader<'_> {
     /// Reads the next value as the `type` of an object that has these members so far.
     fn object_type(&mut self, members: MemberSet, role: Role) -> ParseResult<ObjectType> {
         if self.json.kind()? != ValueKind::String {
-            return Err(self.json.invalid("must be a string"));
+            return Err(self.json.invalid(message!("must be a string")));
         }
         let name = self.json.string(MAX_KEY_BYTES)?;
         let Some(object_type) = ObjectType::from_name(name) else {
-            let message = format!("`{}` is not a GeoJSON type", excerpt(name));
+            let message = message!("`{name}` is not a GeoJSON type", name = excerpt(name));
             return Err(self.json.invalid(message));
         };
         let error = match (role, object_type) {
             (Role::Root, found) if self.options.is_feature && found != ObjectType::Feature => {
-                Some("must be Feature")
+                Some(message!("must be Feature"))
             }
             (Role::Root, _)
             | (Role::Feature, ObjectType::Feature)
@@ -148,10 +151,12 @@ impl Reader<'_> {
                 None
             }
             (Role::Feature, ObjectType::FeatureCollection) => {
-                Some("a FeatureCollection cannot contain another FeatureCollection")
+                Some(message!("a FeatureCollection cannot contain another FeatureCollection"))
             }
-            (Role::Feature, _) => Some("must be Feature; wrap a bare geometry in a Feature"),
-            (Role::Geometry { .. }, _) => Some("must be a geometry type"),
+            (Role::Feature, _) => {
+                Some(message!("must be Feature; wrap a bare geometry in a Feature"))
+            }
+            (Role::Geometry { .. }, _) => Some(message!("must be a geometry type")),
         };
         if let Some(message) = error {
             return Err(self.json.invalid(message));
@@ -160,8 +165,10 @@ impl Reader<'_> {
         match forbidden.find(|member| members.contains(**member)) {
             None => Ok(object_type),
             Some(member) => {
-                let name = member.name();
-                let message = format!("an object of this type cannot have the member `{name}`");
+                let message = message!(
+                    "an object of this type cannot have the member `{name}`",
+                    name = member.name()
+                );
                 Err(self.json.invalid(message))
             }
         }
@@ -172,18 +179,20 @@ impl Reader<'_> {
     }
 
     pub(super) fn missing(&self, member: Member) -> Box<ParseError> {
-        let hint = match member {
-            Member::Geometry | Member::Properties => "; it can be null",
-            _ => "",
-        };
-        self.json.invalid(format!("`{}` is missing{hint}", member.name()))
+        let name = member.name();
+        self.json.invalid(match member {
+            Member::Geometry | Member::Properties => {
+                message!("`{name}` is missing; it can be null", name = name)
+            }
+            _ => message!("`{name}` is missing", name = name),
+        })
     }
 
     fn properties(&mut self) -> ParseResult<Option<Map<String, Value>>> {
         match self.json.kind()? {
             ValueKind::Null => self.json.null().map(|()| None),
             ValueKind::Object => read_properties(&mut self.json).map(Some),
-            _ => Err(self.json.invalid("must be an object or null")),
+            _ => Err(self.json.invalid(message!("must be an object or null"))),
         }
     }
 
@@ -200,7 +209,7 @@ impl Reader<'_> {
         }
         match count {
             4 | 6 => Ok(()),
-            _ => Err(self.json.invalid("must have four or six numbers")),
+            _ => Err(self.json.invalid(message!("must have four or six numbers"))),
         }
     }
 
@@ -209,17 +218,23 @@ impl Reader<'_> {
     fn crs(&mut self, object: &mut Object, role: Role) -> ParseResult<()> {
         let Some(crs) = self.crs_value()? else { return Ok(()) };
         if self.options.is_crs_fixed && crs != self.options.crs {
-            let message = format!("must name {}, the system of the request", self.options.crs);
+            let message = message!(
+                "must name {crs}, the system of the request",
+                crs = self.options.crs.to_string()
+            );
             return Err(self.json.invalid(message));
         }
         match role {
             Role::Geometry { collection_depth: 1.. } => {
-                return Err(self.json.invalid("must be a member of the outermost object"));
+                return Err(self
+                    .json
+                    .invalid(message!("must be a member of the outermost object")));
             }
             Role::Root if object.members.contains(Member::Features) && crs != self.crs => {
-                let message = format!(
-                    "names {crs} after `features` were read as {}; put `crs` before `features`",
-                    self.crs
+                let message = message!(
+                    "names {crs} after `features` were read as {other}; put `crs` before `features`",
+                    crs = crs.to_string(),
+                    other = self.crs.to_string()
                 );
                 return Err(self.json.invalid(message).suggesting_other_crs());
             }
@@ -235,8 +250,10 @@ impl Reader<'_> {
             return Ok(None);
         }
         if crs.get("type").and_then(Value::as_str) != Some("name") {
-            return Err(self.json.invalid("must be `name`; no other type of `crs` is supported"))
-                .at_member("type");
+            return Err(self
+                .json
+                .invalid(message!("must be `name`; no other type of `crs` is supported")))
+            .at_member("type");
         }
         let name = crs.pointer("/properties/name").and_then(Value::as_str);
         let crs = self.crs_by_name(name.unwrap_or_default());
@@ -249,7 +266,7 @@ impl Reader<'_> {
         {
             return Ok(crs.clone());
         }
-        let crs = Crs::parse(name).map_err(|unknown| self.json.invalid(unknown.to_string()))?;
+        let crs = Crs::parse(name).map_err(|unknown| self.json.invalid(unknown.message()))?;
         self.last_crs = Some((name.to_owned(), crs.clone()));
         Ok(crs)
     }
@@ -263,7 +280,7 @@ impl Reader<'_> {
                 let object = self.object(Role::Geometry { collection_depth: 0 })?;
                 self.geometry_of(object).map(Some)
             }
-            _ => Err(self.json.invalid("must be a geometry object or null")),
+            _ => Err(self.json.invalid(message!("must be a geometry object or null"))),
         }
     }
 
@@ -271,9 +288,7 @@ impl Reader<'_> {
     /// `collection_depth` others.
     pub(super) fn geometries(&mut self, collection_depth: usize) -> ParseResult<Vec<Geometry>> {
         if collection_depth == MAX_COLLECTION_DEPTH {
-            return Err(self.json.invalid(format!(
-                "GeometryCollections can be nested at most {MAX_COLLECTION_DEPTH} levels deep"
-            )));
+            return Err(self.json.invalid(limits::too_deep()));
         }
         self.json.require_array()?;
         let mut geometries = Vec::new();
@@ -287,11 +302,10 @@ impl Reader<'_> {
     fn collection_part(&mut self, collection_depth: usize) -> ParseResult<Geometry> {
         self.parts += 1;
         if self.parts > MAX_PARTS {
-            let message = format!("exceeds the limit of {MAX_PARTS} geometries per feature");
-            return Err(self.json.invalid(message));
+            return Err(self.json.invalid(limits::too_many_parts()));
         }
         if self.json.kind()? != ValueKind::Object {
-            return Err(self.json.invalid("must be a geometry object"));
+            return Err(self.json.invalid(message!("must be a geometry object")));
         }
         let object = self.object(Role::Geometry { collection_depth })?;
         self.geometry_of(object).map(|read| read.geometry)

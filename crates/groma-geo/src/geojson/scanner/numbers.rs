@@ -1,21 +1,23 @@
 //! Numbers: their grammar and their range.
 
 use super::{Expected, Scanner, ValueKind, strings::StringLocation};
-use crate::geojson::parse_error::ParseResult;
+use crate::{
+    geojson::parse_error::{ParseError, ParseResult},
+    message,
+};
 
 /// The most characters of a number. No double needs that many, even written without an exponent.
 const MAX_NUMBER_LENGTH: usize = 512;
-const OUT_OF_RANGE: &str = "is a number outside the supported range";
 
 impl Scanner<'_> {
     /// Reads the next value, which must be a number, as a finite double.
     pub(in crate::geojson) fn double(&mut self) -> ParseResult<f64> {
         if self.kind()? != ValueKind::Number {
-            return Err(self.invalid("must be a number"));
+            return Err(self.invalid(message!("must be a number")));
         }
         match self.number_text()?.parse() {
             Ok(number) if f64::is_finite(number) => Ok(number),
-            _ => Err(self.invalid(OUT_OF_RANGE)),
+            _ => Err(self.out_of_range()),
         }
     }
 
@@ -31,8 +33,13 @@ impl Scanner<'_> {
         let is_in_range = digits.len() <= 3 && text.parse().is_ok_and(f64::is_finite);
         match if is_in_range { from_text(text) } else { None } {
             Some(number) => Ok(number),
-            None => Err(self.invalid(OUT_OF_RANGE)),
+            None => Err(self.out_of_range()),
         }
+    }
+
+    #[cold]
+    fn out_of_range(&self) -> Box<ParseError> {
+        self.invalid(message!("is a number outside the supported range"))
     }
 
     /// Reads the next value, which is a number, and returns its text.
@@ -44,8 +51,9 @@ impl Scanner<'_> {
                 .take_while(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'-' | b'+' | b'e' | b'E'))
                 .count();
             if length > MAX_NUMBER_LENGTH {
-                return Err(self.syntax_error(format!(
-                    "a number must have at most {MAX_NUMBER_LENGTH} characters"
+                return Err(self.syntax_error(message!(
+                    "a number must have at most {max} characters",
+                    max = MAX_NUMBER_LENGTH
                 )));
             }
             if length < self.unread.len() || !self.fill()? {
@@ -54,7 +62,7 @@ impl Scanner<'_> {
         }
         let start = self.unread.start;
         if !is_json_number(&self.buffer[start..start + length]) {
-            return Err(self.syntax_error("is not a valid JSON number"));
+            return Err(self.syntax_error(message!("is not a valid JSON number")));
         }
         self.unread.start += length;
         self.expected = Expected::CommaOrEnd;

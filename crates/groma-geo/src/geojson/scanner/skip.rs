@@ -1,9 +1,13 @@
 //! Skipping values that are not used.
 
 use super::{Expected, Scanner, ValueKind};
-use crate::geojson::{
-    MAX_KEYS,
-    parse_error::{ParseError, ParseResult, excerpt},
+use crate::{
+    Message,
+    geojson::{
+        MAX_KEYS,
+        parse_error::{ParseError, ParseResult, excerpt},
+    },
+    message,
 };
 use std::collections::HashSet;
 use twox_hash::XxHash3_128;
@@ -97,13 +101,18 @@ impl SeenKeys {
     }
 
     /// Adds a key to the innermost of `depth` open objects.
-    fn add(&mut self, depth: u32, key: &str) -> Result<(), String> {
+    fn add(&mut self, depth: u32, key: &str) -> Result<(), Message> {
         let Some(keys) = self.0.get_mut((depth as usize).saturating_sub(1)) else { return Ok(()) };
         if !keys.insert(XxHash3_128::oneshot(key.as_bytes())) {
-            return Err(format!("contains the key `{}` twice in one object", excerpt(key)));
+            return Err(message!(
+                "contains the key `{key}` twice in one object",
+                key = excerpt(key)
+            ));
         }
         match keys.len() > MAX_KEYS {
-            true => Err(format!("contains an object with more than {MAX_KEYS} members")),
+            true => {
+                Err(message!("contains an object with more than {limit} members", limit = MAX_KEYS))
+            }
             false => Ok(()),
         }
     }

@@ -1,10 +1,28 @@
 //! Strings: escapes, UTF-8, and text that cannot be stored.
 
 use super::{Expected, Scanner};
-use crate::geojson::parse_error::ParseResult;
+use crate::{Message, geojson::parse_error::ParseResult, message};
 use std::{ops::Range, str};
 
-const TOO_LONG: &str = "is too long";
+/// Why the text of a string cannot be used.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum StringError {
+    TooLong,
+    NullCharacter,
+    UnpairedSurrogate,
+}
+
+impl StringError {
+    fn message(self) -> Message {
+        match self {
+            Self::TooLong => message!("is too long"),
+            Self::NullCharacter => {
+                message!("contains the character \\u0000, which cannot be stored")
+            }
+            Self::UnpairedSurrogate => message!("contains an unpaired surrogate"),
+        }
+    }
+}
 
 /// Where the text of a string is.
 pub(super) enum StringLocation {
@@ -25,7 +43,7 @@ impl Scanner<'_> {
         if self.buffer[self.unread.clone()].get(plain) == Some(&b'"') {
             self.unread.start += plain + 1;
             if plain > max {
-                self.string_error.get_or_insert(TOO_LONG);
+                self.string_error.get_or_insert(StringError::TooLong);
             }
             return Ok(StringLocation::Buffer(start..start + plain));
         }
@@ -43,9 +61,9 @@ impl Scanner<'_> {
                     self.push_decoded(max, char.encode_utf8(&mut [0; 4]));
                 }
                 Some(0..0x20) => {
-                    return Err(
-                        self.syntax_error("contains a control character that is not escaped")
-                    );
+                    return Err(self.syntax_error(message!(
+                        "contains a control character that is not escaped"
+                    )));
                 }
                 Some(_) => {}
                 None => return Err(self.unexpected_end()),
@@ -58,7 +76,7 @@ impl Scanner<'_> {
         let text = self.scan_string(0)?;
         self.expected = Expected::CommaOrEnd;
         self.string_at(text)?;
-        self.string_error = self.string_error.filter(|error| *error != TOO_LONG);
+        self.string_error = self.string_error.filter(|error| *error != StringError::TooLong);
         self.check_string()
     }
 
@@ -66,7 +84,7 @@ impl Scanner<'_> {
     pub(super) fn check_string(&mut self) -> ParseResult<()> {
         match self.string_error.take() {
             None => Ok(()),
-            Some(message) => Err(self.invalid(message)),
+            Some(error) => Err(self.invalid(error.message())),
         }
     }
 
@@ -93,7 +111,7 @@ impl Scanner<'_> {
         let range = self.unread.start..self.unread.start + length;
         self.unread.start = range.end;
         if self.decoded.len() + length > max {
-            self.string_error.get_or_insert(TOO_LONG);
+            self.string_error.get_or_insert(StringError::TooLong);
         } else if let Ok(text) = str::from_utf8(&self.buffer[range]) {
             self.decoded.push_str(text);
         }
@@ -102,7 +120,7 @@ impl Scanner<'_> {
 
     fn push_decoded(&mut self, max: usize, text: &str) {
         if self.decoded.len() + text.len() > max {
-            self.string_error.get_or_insert(TOO_LONG);
+            self.string_error.get_or_insert(StringError::TooLong);
         } else {
             self.decoded.push_str(text);
         }
@@ -120,7 +138,7 @@ impl Scanner<'_> {
             b'r' => '\r',
             b't' => '\t',
             b'u' => return self.decode_unicode_escape(),
-            _ => return Err(self.syntax_error("contains an invalid escape sequence")),
+            _ => return Err(self.syntax_error(message!("contains an invalid escape sequence"))),
         })
     }
 
@@ -134,10 +152,10 @@ impl Scanner<'_> {
             _ => code,
         };
         if code == 0 {
-            self.string_error = Some("contains the character \\u0000, which cannot be stored");
+            self.string_error = Some(StringError::NullCharacter);
         }
         Ok(char::from_u32(code).unwrap_or_else(|| {
-            self.string_error = Some("contains an unpaired surrogate");
+            self.string_error = Some(StringError::UnpairedSurrogate);
             char::REPLACEMENT_CHARACTER
         }))
     }
@@ -163,7 +181,8 @@ impl Scanner<'_> {
         let ahead = &self.buffer[self.unread.clone()];
         let Some(digits) = ahead.get(..4) else { return Err(self.unexpected_end()) };
         let Some(code) = parse_hex(digits) else {
-            return Err(self.syntax_error("contains a \\u escape without four hexadecimal digits"));
+            return Err(self
+                .syntax_error(message!("contains a \\u escape without four hexadecimal digits")));
         };
         self.unread.start += 4;
         Ok(code)

@@ -89,7 +89,7 @@ fn crs_after_the_features_must_match_the_one_used() {
     assert!(features_with(&lambert, format!("{{{features},{LAMBERT}}}").as_bytes()).is_ok());
     // Metres without a `crs` get a hint.
     let metres = errors(with_geometry("Point", "[700000,6600000]").as_bytes()).remove(0);
-    assert!(metres.message.contains("`crs`"), "{}", metres.message);
+    assert!(metres.message.to_string().contains("`crs`"), "{}", metres.message);
     let part = format!(
         r#"{{"type":"GeometryCollection","geometries":[{{"type":"Point",{LAMBERT},"coordinates":[0,0]}}]}}"#
     );

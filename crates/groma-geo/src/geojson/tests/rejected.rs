@@ -319,7 +319,7 @@ fn size_of_a_feature_is_limited() {
     let ring = "[[0,0],[1,0],[1,1],[0,0]]";
     let errors_over = errors(repeated(RINGS, ring, MAX_RINGS + 1));
     assert_eq!(errors_over[0].pointer, "/coordinates/100000");
-    assert!(errors_over[0].message.contains("rings"), "{}", errors_over[0].message);
+    assert!(errors_over[0].message.to_string().contains("rings"), "{}", errors_over[0].message);
 
     const PARTS: &str = r#"{"type":"GeometryCollection","geometries":[*]}"#;
     let empty = r#"{"type":"MultiPoint","coordinates":[]}"#;

@@ -70,12 +70,28 @@ fn made_valid(polygons: &[Vec<Ring>]) -> (bool, Vec<Ring>) {
         }
     }
     let is_valid = ValidityCheck::default().is_valid(&input);
-    let output = make_valid(&input);
+    let output = make_valid(&input).unwrap();
     let oriented = output.iter().map(|ring| {
         let points = ring.points.iter().map(|point| (point.x, point.y));
         if (ring.area < 0) == ring.is_hole { points.collect() } else { points.rev().collect() }
     });
     (is_valid, oriented.collect())
+}
+
+#[test]
+fn polygon_that_crosses_itself_too_often_is_drawn_as_it_is() {
+    let place = |step: i64, factor: i64| step * factor % 4_001;
+    let corners = (0..2_000).map(|step| (place(step * step, 1_237), place(step * step, 2_311) ^ 5));
+    let corners: Vec<_> = corners.collect();
+    let points: Vec<_> = corners.iter().map(|&(x, y)| TilePoint { x, y }).collect();
+    let mut input = rings::Rings::default();
+    input.push(rings::Ring::new(false, &points));
+    assert!(make_valid(&input).is_none());
+    let corners: Vec<_> = corners.iter().map(|&(x, y)| (x as i32, y as i32)).collect();
+    let shape = TileShape::from_geometry(&polygon_in_tile(&[&corners])).unwrap();
+    let candidates = vec![candidate(8, bytes_for_zoom(&shape, test_tile().z()), &[])];
+    // Two bytes for most points.
+    assert!(encode(test_tile(), "layer", &[""; 0], candidates, None).len() > 4_000);
 }
 
 /// A ring without consecutive duplicates. Near 0, many points coincide or are in line.

@@ -9,6 +9,7 @@ use crate::{
         statements,
     },
     idempotency::IdempotencyKey,
+    import_jobs,
 };
 use groma_domain::{Email, InvitationId, PersonId, TokenId, UserId, WorkspaceId};
 use tokio_postgres::{Row, types::ToSql};
@@ -126,6 +127,7 @@ impl ErasureTx for PostgresTransaction<'_> {
                 (DELETE_MAILS_OF_INVITATIONS, params![ws, person.0]),
                 (DELETE_INVITATIONS_FROM, params![ws, person.0]),
                 (DELETE_PRIVATE_VIEWS, params![ws, person.0]),
+                (import_jobs::postgres::DELETE_JOBS_OF_PERSON, params![ws, person.0]),
             ],
             ErasureWrite::DeleteMails { email } => {
                 vec![(DELETE_MAILS_TO, params![ws, email.key()])]

@@ -6,6 +6,7 @@ use crate::{
     accounts::pending_logins::sqlite::DELETE_LOGINS_OF_USER,
     engine::{sqlite::SqliteTransaction, statements},
     idempotency::IdempotencyKey,
+    import_jobs,
 };
 use groma_domain::{Email, InvitationId, PersonId, TokenId, UserId, WorkspaceId};
 use rusqlite::{Row, params};
@@ -124,7 +125,8 @@ impl ErasureTx for SqliteTransaction<'_> {
             ErasureWrite::DeleteBelongings { person } => {
                 self.execute(DELETE_MAILS_OF_INVITATIONS, params![ws, person.0])?;
                 self.execute(DELETE_INVITATIONS_FROM, params![ws, person.0])?;
-                self.execute(DELETE_PRIVATE_VIEWS, params![ws, person.0])
+                self.execute(DELETE_PRIVATE_VIEWS, params![ws, person.0])?;
+                self.execute(import_jobs::sqlite::DELETE_JOBS_OF_PERSON, params![ws, person.0])
             }
             ErasureWrite::DeleteMails { email } => {
                 self.execute(DELETE_MAILS_TO, params![workspace.0, email.key()])

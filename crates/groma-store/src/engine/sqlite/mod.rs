@@ -270,8 +270,9 @@ pub(crate) const OPEN_FLAGS: OpenFlags =
     OpenFlags::SQLITE_OPEN_READ_WRITE.union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
 
 fn connect(path: &Path) -> Result<Connection> {
-    let connection = Connection::open_with_flags(path, OPEN_FLAGS)?;
+    let mut connection = Connection::open_with_flags(path, OPEN_FLAGS)?;
     connection.set_prepared_statement_cache_capacity(256);
+    connection.busy_handler(Some(wait_for_lock))?;
     // Plans do not depend on bound values. Without this, SQLite prepares a statement again for every
     // value it is given, because this build could use statistics about them.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
@@ -280,6 +281,14 @@ fn connect(path: &Path) -> Result<Connection> {
         connection.prepare(pragma)?.query([])?.next()?;
     }
     Ok(connection)
+}
+
+/// Waits while another process holds the lock of the database, for about ten seconds. SQLite's own handler pauses
+/// for up to 100 ms, in which an import can end many transactions and begin the next.
+#[expect(clippy::disallowed_methods, reason = "SQLite calls it where it blocks")]
+fn wait_for_lock(attempts: i32) -> bool {
+    std::thread::sleep(Duration::from_millis(1));
+    attempts < 10_000
 }
 
 mod embedded {

@@ -3,8 +3,7 @@
 use crate::engine::statements;
 
 /// What every connection is set to. `FULL`: a commit is on the disk before it is acknowledged.
-pub(super) const PRAGMAS: [&str; 8] = [
-    "PRAGMA busy_timeout = 10000",
+pub(super) const PRAGMAS: [&str; 7] = [
     // Of a new file. A page of a list then takes three or four pages of the file instead of ten.
     "PRAGMA page_size = 16384",
     "PRAGMA journal_mode = WAL",

@@ -99,7 +99,8 @@ pub(super) fn complete(operation: &mut Value, write: Write, resource: &str) {
     if write == Write::Bulk {
         operation["description"] = json!(
             "Each operation requires the scope to write its kind. A record that several operations \
-             change is written once."
+             change is written once. With `atomic=false` and `Accept: application/x-ndjson`, and without \
+             `Idempotency-Key`, each operation is a change of its own, whose result is sent at once."
         );
     }
     if write == Write::Delete {

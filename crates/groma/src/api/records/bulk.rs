@@ -2,8 +2,10 @@
 
 use super::{
     archive,
-    problems::{detail, rejection},
-    request::{Received, effect_name, invalid_body, receive, reject_if_match},
+    bulk_results::{Entry, JSON, NDJSON, all_errors, invalid_operation, render, response},
+    bulk_stream,
+    problems::detail,
+    request::{Received, invalid_body, receive, reject_if_match},
     write::Match,
 };
 use crate::{
@@ -15,7 +17,6 @@ use crate::{
 };
 use axum::{
     Extension,
-    body::Body,
     extract::{Request, State},
     http::{HeaderMap, HeaderValue, header},
     response::Response,
@@ -27,17 +28,12 @@ use groma_domain::{
     record::RecordInput,
     reference::Key,
 };
-use groma_store::{
-    BatchOutcome, Command, Operation, OperationBatch, OperationEffect, OperationResult, SaveTarget,
-};
-use serde_json::{Map, Value, json};
+use groma_store::{BatchOutcome, Command, Operation, OperationBatch, OperationResult, SaveTarget};
+use serde_json::{Map, Value};
 use std::sync::Arc;
 
 pub(in crate::api) const MAX_OPERATIONS: usize = 1_000;
 const MAX_BYTES: u64 = 16 << 20;
-
-const JSON: &str = "application/json";
-pub(in crate::api) const NDJSON: &str = "application/x-ndjson";
 
 /// Create, change, archive and delete up to 1,000 records.
 #[utoipa::path(post, path = "/api/public/v1/bulk", tag = "Bulk",
@@ -66,6 +62,11 @@ pub(in crate::api) async fn execute_bulk(
     if is_atomic {
         reject_invalid(&entries)?;
     }
+    let wants_lines = accepts_lines(&parts.headers);
+    // The response to a request with a key must be complete before it is kept.
+    if wants_lines && !is_atomic && idempotent.is_none() {
+        return bulk_stream::respond(api, caller, operations, entries, options).await;
+    }
     let entries = Arc::new(entries);
     let respond = {
         let entries = entries.clone();
@@ -86,7 +87,7 @@ pub(in crate::api) async fn execute_bulk(
         BatchOutcome::Replayed(response) => (response, true),
         BatchOutcome::Rejected(errors) => return Err(all_errors(&entries, errors)),
     };
-    let mut response = response(&parts.headers, &lines);
+    let mut response = response(&lines, wants_lines);
     if is_replayed {
         response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
     }
@@ -103,6 +104,11 @@ fn parse_atomic(query: &str) -> Result<bool, HttpError> {
     }
 }
 
+fn accepts_lines(headers: &HeaderMap) -> bool {
+    let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
+    accept.is_some_and(|accept| accept.contains(NDJSON))
+}
+
 /// An operation that was read.
 struct ParsedOperation {
     /// The scope that it needs, if its kind is known.
@@ -116,9 +122,6 @@ impl ParsedOperation {
         Self { scope: None, command: Err(problems) }
     }
 }
-
-/// The data of an operation, to which problems point; or its problems.
-type Entry = Result<Map<String, Value>, Vec<ErrorDetail>>;
 
 fn parse_operations(
     bytes: &[u8],
@@ -317,96 +320,9 @@ fn require_scopes(caller: &Caller, parsed: &[ParsedOperation]) -> Result<(), Htt
 
 /// Rejects a request if one of its operations cannot be read.
 fn reject_invalid(entries: &[Entry]) -> Result<(), HttpError> {
-    let invalid = entries.iter().enumerate().filter_map(|(index, entry)| {
-        let problems = entry.as_ref().err()?;
-        Some(HttpError::bad_body(problems.clone()).within(&format!("/{index}")))
-    });
+    let invalid = entries
+        .iter()
+        .enumerate()
+        .filter_map(|(index, entry)| Some(invalid_operation(index, entry.as_ref().err()?)));
     invalid.reduce(HttpError::and).map_or(Ok(()), Err)
-}
-
-/// The error of an operation, with pointers into the body.
-fn operation_error(index: usize, error: DomainError, data: &Map<String, Value>) -> HttpError {
-    let place = match &error {
-        DomainError::Invalid(_) => "/data",
-        DomainError::NotFound { .. } => "/key",
-        DomainError::Conflict { .. } => "/ifVersion",
-        _ => "",
-    };
-    rejection(error, data).within(&format!("/{index}{place}"))
-}
-
-/// The response to an atomic request of which operations failed. All of them were readable.
-fn all_errors(entries: &[Entry], errors: Vec<(usize, DomainError)>) -> HttpError {
-    let empty = Map::new();
-    let errors = errors.into_iter().map(|(index, error)| {
-        let data = entries.get(index).and_then(|entry| entry.as_ref().ok()).unwrap_or(&empty);
-        operation_error(index, error, data)
-    });
-    let first = errors.reduce(HttpError::and);
-    first.unwrap_or_else(|| HttpError::internal("rejected without an error"))
-}
-
-/// The results as they are kept for a repeated request: the counts, then a line for each.
-fn render(entries: &[Entry], results: &[OperationResult]) -> Vec<u8> {
-    let mut results = results.iter();
-    let (mut applied, mut failed) = (0, 0);
-    let mut lines = Vec::with_capacity(entries.len() * 160);
-    for (index, entry) in entries.iter().enumerate() {
-        let result = match entry {
-            Ok(data) => match results.next() {
-                Some(Ok(outcome)) => Ok(outcome),
-                Some(Err(error)) => Err(operation_error(index, error.clone(), data)),
-                None => break,
-            },
-            Err(problems) => {
-                Err(HttpError::bad_body(problems.clone()).within(&format!("/{index}")))
-            }
-        };
-        let line = match result {
-            Ok(outcome) => {
-                applied += 1;
-                json!({
-                    "index": index,
-                    "status": effect_name(outcome.effect),
-                    "id": outcome.id,
-                    "reference": outcome.reference,
-                    "version": match outcome.effect {
-                        OperationEffect::Deleted => None,
-                        _ => outcome.version,
-                    },
-                })
-            }
-            Err(error) => {
-                failed += 1;
-                json!({ "index": index, "status": "failed", "id": null, "reference": null,
-                    "version": null, "error": error.into_body() })
-            }
-        };
-        lines.extend_from_slice(line.to_string().as_bytes());
-        lines.push(b'\n');
-    }
-    let mut kept = format!("\"applied\":{applied},\"failed\":{failed}\n").into_bytes();
-    kept.append(&mut lines);
-    kept
-}
-
-/// The results as JSON, or as NDJSON if the client accepts that.
-fn response(headers: &HeaderMap, kept: &[u8]) -> Response {
-    let end = kept.iter().position(|byte| *byte == b'\n').unwrap_or(kept.len());
-    let (counts, lines) = kept.split_at(end);
-    let lines = lines.get(1..).unwrap_or_default();
-    let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
-    if accept.is_some_and(|accept| accept.contains(NDJSON)) {
-        return with_type(NDJSON, lines.to_vec());
-    }
-    let lines: Vec<&[u8]> = lines.split(|byte| *byte == b'\n').filter(|l| !l.is_empty()).collect();
-    let body = [b"{", counts, b",\"results\":[", &lines.join(&b','), b"]}"].concat();
-    with_type(JSON, body)
-}
-
-fn with_type(media_type: &'static str, body: Vec<u8>) -> Response {
-    let mut response = Response::new(Body::from(body));
-    let media_type = HeaderValue::from_static(media_type);
-    response.headers_mut().insert(header::CONTENT_TYPE, media_type);
-    response
 }

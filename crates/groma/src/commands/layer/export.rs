@@ -10,7 +10,7 @@ use crate::{
 use groma_domain::layer::LayerKey;
 use groma_files::LayerFormat;
 use groma_store::{NewSecurityEntry, Store};
-use std::io;
+use std::{fs::File, io, path::Path};
 
 pub(in crate::commands) async fn run(
     store: &Store,
@@ -41,17 +41,9 @@ pub(in crate::commands) async fn run(
             }
         };
     }
-    // The file appears once it is complete.
-    let part = export.file.with_added_extension("part");
-    let with_path =
-        |error: io::Error| CommandError::new(format!("{}: {error}", export.file.display()));
-    let mut file = private_file::create(&part).map_err(with_path)?;
-    let written = export_layer.write(&mut file).await;
-    print_notices(&written.map_err(|error| match error {
-        ExportError::Io(error) => with_path(error),
-        error => error.into(),
-    })?);
-    std::fs::rename(&part, &export.file).map_err(with_path)
+    let write = async |_: &Path, mut file: File| export_layer.write(&mut file).await;
+    print_notices(&private_file::export(&export.file, write).await?);
+    Ok(())
 }
 
 fn print_notices(notices: &[String]) {

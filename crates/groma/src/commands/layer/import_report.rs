@@ -2,59 +2,52 @@
 
 use crate::{
     cli::ImportLayer,
-    commands::{CommandError, print},
+    commands::{CommandError, print, rejected_rows},
+    import::{CheckedLayer, ImportedLayer, LayerCounts, RejectedFeature},
 };
-use groma_domain::{LayerId, geometry::UploadResult};
-use groma_geo::{Notice, geojson::DocumentError};
+use groma_domain::LayerId;
+use groma_geo::Notice;
 use serde_json::{Value, json};
-use std::{path::Path, time::Duration};
+use std::path::Path;
 
-#[derive(Default)]
-pub(super) struct Report {
-    /// Whether places in the file are features instead of lines.
-    pub(super) counts_features: bool,
-    pub(super) layer: Option<LayerId>,
-    pub(super) created: u64,
-    pub(super) updated: u64,
-    pub(super) unchanged: u64,
-    pub(super) deleted: u64,
+pub(super) struct Report<'c> {
+    checked: &'c CheckedLayer,
+    layer: Option<LayerId>,
+    pub(super) counts: LayerCounts,
     /// How long the last step took, which makes everything visible; `None` in a dry run.
-    pub(super) publish_millis: Option<u64>,
-    pub(super) rejected: Vec<DocumentError>,
-    pub(super) notices: Vec<(u64, Notice)>,
-    pub(super) notice_count: u64,
+    publish_millis: Option<u64>,
 }
 
-impl Report {
-    pub(super) fn count(&mut self, posted: &UploadResult) {
-        self.created += posted.created;
-        self.updated += posted.updated;
-        self.unchanged += posted.unchanged;
+impl<'c> Report<'c> {
+    pub(super) fn new(checked: &'c CheckedLayer, layer: Option<LayerId>) -> Self {
+        Self { checked, layer, counts: LayerCounts::default(), publish_millis: None }
     }
 
-    /// Notes that everything became visible, in a step of this length.
-    pub(super) fn published(&mut self, layer: LayerId, time: Duration) {
-        self.layer = Some(layer);
-        self.publish_millis = u64::try_from(time.as_millis()).ok();
+    /// Notes that everything became visible.
+    pub(super) fn published(&mut self, imported: &ImportedLayer) {
+        self.layer = Some(imported.layer);
+        self.counts = imported.counts;
+        self.publish_millis = u64::try_from(imported.published_in.as_millis()).ok();
     }
 
-    pub(super) fn print(&self, import: &ImportLayer, total: u64) -> Result<(), CommandError> {
-        for DocumentError { pointer, line, message, .. } in &self.rejected {
-            let at = if pointer.is_empty() { String::new() } else { format!("{pointer}: ") };
-            eprintln!("{}{at}{message}", self.place(&import.file, *line));
-        }
+    pub(super) fn print(&self, import: &ImportLayer) -> Result<(), CommandError> {
+        self.print_rejected(&import.file);
         self.print_notices(&import.file);
+        let LayerCounts { created, updated, unchanged, deleted } = self.counts;
+        let rejected = self.checked.rejected.len();
         if import.json {
             print(&self.to_json().to_string())
         } else if import.dry_run {
-            let Self { created, updated, unchanged, deleted, rejected, .. } = self;
-            let rejected = rejected.len();
             print(&format!(
-                "{total} features checked, {rejected} rejected. The import would create {created}, update \
-                 {updated} and delete {deleted}; {unchanged} are unchanged."
+                "{} features checked, {rejected} rejected. The import would create {created}, update {updated} and \
+                 delete {deleted}; {unchanged} are unchanged.",
+                self.checked.total
             ))
         } else {
-            print(&self.summary())?;
+            let deleted = if deleted == 0 { String::new() } else { format!("{deleted} deleted, ") };
+            print(&format!(
+                "{created} created, {updated} updated, {unchanged} unchanged, {deleted}{rejected} rejected"
+            ))?;
             match self.publish_millis {
                 Some(millis) => print(&format!("Published in {millis} ms.")),
                 None => Ok(()),
@@ -62,52 +55,55 @@ impl Report {
         }
     }
 
-    /// Where in the file something is, before a message.
-    fn place(&self, file: &Path, line: u64) -> String {
-        match self.counts_features {
-            true => format!("{}: feature {line}: ", file.display()),
-            false => format!("{}:{line}: ", file.display()),
+    /// What a place in the file is called: GeoJSON has lines, other formats have features.
+    fn place(&self, file: &Path) -> String {
+        match self.checked.file.layer() {
+            Some(_) => format!("{}: feature ", file.display()),
+            None => format!("{}:", file.display()),
+        }
+    }
+
+    fn print_rejected(&self, file: &Path) {
+        let messages = self.checked.rejected.iter().map(|spot| {
+            let RejectedFeature { pointer, line, reason } = spot;
+            let at = if pointer.is_empty() { String::new() } else { format!("{pointer}: ") };
+            (*line, format!("{at}{reason}"))
+        });
+        for line in rejected_rows::lines(&self.place(file), messages) {
+            eprintln!("{line}");
         }
     }
 
     /// Prints what was accepted but looks wrong.
     fn print_notices(&self, file: &Path) {
-        for (line, Notice { pointer, message }) in &self.notices {
+        for (line, Notice { pointer, message }) in &self.checked.notices {
             let at = if pointer.is_empty() { String::new() } else { format!("{pointer}: ") };
-            eprintln!("{}notice: {at}{message}", self.place(file, *line));
+            eprintln!("{}{line}: notice: {at}{message}", self.place(file));
         }
-        let unlisted = self.notice_count - self.notices.len() as u64;
+        let unlisted = self.checked.notice_count - self.checked.notices.len() as u64;
         if unlisted > 0 {
             eprintln!("{}: {unlisted} more notices", file.display());
         }
     }
 
-    fn summary(&self) -> String {
-        let Self { created, updated, unchanged, deleted, rejected, .. } = self;
-        let deleted = if *deleted == 0 { String::new() } else { format!("{deleted} deleted, ") };
-        format!(
-            "{created} created, {updated} updated, {unchanged} unchanged, {deleted}{} rejected",
-            rejected.len()
-        )
-    }
-
     fn to_json(&self) -> Value {
-        let rejected = self.rejected.iter().map(
-            |spot| json!({ "line": spot.line, "pointer": spot.pointer, "message": spot.message }),
-        );
-        let notices = self.notices.iter().map(|(line, notice)| {
+        let rejected = self.checked.rejected.iter().map(|spot| {
+            let message = spot.reason.to_string();
+            json!({ "line": spot.line, "pointer": spot.pointer, "message": message })
+        });
+        let notices = self.checked.notices.iter().map(|(line, notice)| {
             json!({ "line": line, "pointer": notice.pointer, "message": notice.message })
         });
         json!({
             "layerId": self.layer,
-            "created": self.created,
-            "updated": self.updated,
-            "unchanged": self.unchanged,
-            "deleted": self.deleted,
+            "created": self.counts.created,
+            "updated": self.counts.updated,
+            "unchanged": self.counts.unchanged,
+            "deleted": self.counts.deleted,
             "publishMillis": self.publish_millis,
             "rejected": Vec::from_iter(rejected),
             "notices": Vec::from_iter(notices),
-            "noticeCount": self.notice_count,
+            "noticeCount": self.checked.notice_count,
         })
     }
 }

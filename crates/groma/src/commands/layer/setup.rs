@@ -3,10 +3,14 @@
 use crate::{
     cli::UpdateLayer,
     clock,
-    commands::{CommandError, print, record_file::open_rereadable},
+    commands::{
+        CommandError,
+        input::{open_rereadable, with_path},
+        print,
+    },
 };
 use groma_domain::{
-    DomainError, Layer, WorkspaceId,
+    Layer, WorkspaceId,
     layer::{LayerKey, LayerSetup, LayerStyle, parse_fields, sort_for_map},
 };
 use groma_store::{Actor, Store};
@@ -96,8 +100,4 @@ fn read_json(path: &Path) -> Result<Value, CommandError> {
 fn rewound(mut file: std::fs::File) -> Result<std::fs::File, CommandError> {
     std::io::Seek::rewind(&mut file).map_err(CommandError::new)?;
     Ok(file)
-}
-
-fn with_path(path: &Path, error: &DomainError) -> CommandError {
-    CommandError::new(format!("{}: {error}", path.display()))
 }

@@ -14,6 +14,7 @@ use crate::web::{
 };
 use askama::Template;
 use axum::{extract::State, http::StatusCode, response::Response};
+use groma_geo::message;
 use groma_store::FactorChange;
 
 #[derive(Template)]
@@ -83,7 +84,7 @@ pub(in crate::web) async fn add(
     form: Form,
 ) -> Result<Response, WebError> {
     let secret = AppSecret::parse(form.get("secret"));
-    let secret = secret.ok_or_else(|| WebError::invalid("The secret is malformed"))?;
+    let secret = secret.ok_or_else(|| WebError::invalid(message!("The secret is malformed")))?;
     let code: String = form.get("code").chars().filter(char::is_ascii_digit).collect();
     let Some(step) = secret.step(&code, request.now) else {
         let mut content = AuthenticatorPage::new(&web, &request, &secret)?;

@@ -1,6 +1,7 @@
 //! Every message that the code, the templates or the scripts use exists, and every message is used.
 
 use super::*;
+use groma_geo::{Crs, message};
 use std::{
     collections::BTreeSet,
     fs,
@@ -84,12 +85,103 @@ fn messages_in_use_and_messages_in_the_file_are_the_same() {
         .map(|path| fs::read_to_string(path).unwrap())
         .collect();
     for id in defined {
-        let is_used = match id.starts_with("script-") {
-            true => scripts.iter().any(|text| text.contains(&format!("\"{id}\""))),
-            false => used.contains(&id),
+        let is_used = if id.starts_with("script-") {
+            scripts.iter().any(|text| text.contains(&format!("\"{id}\"")))
+        } else {
+            // Another test compares those of other crates.
+            id.starts_with(REASON_PREFIX) || used.contains(&id)
         };
         assert!(is_used, "nothing uses the message `{id}`");
     }
+}
+
+/// The templates in `message!("…")`, except for those of tests.
+fn templates(source: &str) -> BTreeSet<String> {
+    let code = source.split("#[cfg(test)]\nmod tests {").next().unwrap();
+    let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
+    let code: String = lines.flat_map(|line| [line, "\n"]).collect();
+    let literal = |rest: &str| {
+        let mut letters = rest.trim_start().strip_prefix('"')?.chars();
+        let mut text = String::new();
+        loop {
+            match letters.next()? {
+                '"' => return Some(text),
+                '\\' => match letters.next()? {
+                    '\n' => {
+                        let rest = letters.as_str().trim_start();
+                        letters = rest.chars();
+                    }
+                    letter @ ('"' | '\\') => text.push(letter),
+                    other => panic!("an unknown escape in a template: \\{other}"),
+                },
+                letter => text.push(letter),
+            }
+        }
+    };
+    code.split("message!(").skip(1).filter_map(literal).collect()
+}
+
+/// The names of the arguments of a message.
+fn arguments(pattern: &ast::Pattern<&str>) -> BTreeSet<String> {
+    let variable = |element: &ast::PatternElement<&str>| match element {
+        ast::PatternElement::Placeable {
+            expression: ast::Expression::Inline(ast::InlineExpression::VariableReference { id }),
+        } => Some(id.name.to_owned()),
+        _ => None,
+    };
+    pattern.elements.iter().filter_map(variable).collect()
+}
+
+#[test]
+fn every_message_of_other_crates_has_a_translation() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut in_code = BTreeSet::new();
+    for name in ["groma-geo", "groma-domain", "groma-files", "groma-store", "groma"] {
+        let mut sources = files(&root.join("..").join(name).join("src"), &["rs"]);
+        sources.retain(|path| !path.ends_with("tests.rs") && !path.iter().any(|it| it == "tests"));
+        for path in sources {
+            in_code.extend(templates(&fs::read_to_string(path).unwrap()));
+        }
+    }
+    assert!(in_code.len() > 200, "{} templates", in_code.len());
+    let translated: BTreeSet<String> = REASONS.keys().cloned().collect();
+    let missing: Vec<_> = in_code.difference(&translated).collect();
+    let unused: Vec<_> = translated.difference(&in_code).collect();
+    assert!(missing.is_empty(), "en.ftl lacks {missing:#?}");
+    assert!(unused.is_empty(), "no code has the template {unused:#?}");
+    let reasons = ids_in(&resource(FILES.iter().find(|(tag, _)| *tag == "en").unwrap().1));
+    let reasons = reasons.iter().filter(|id| id.starts_with(REASON_PREFIX)).count();
+    assert_eq!(reasons, REASONS.len(), "two messages in en.ftl have the same text");
+}
+
+#[test]
+fn translations_of_other_crates_have_the_same_arguments() {
+    let arguments_in = |text: &'static str| -> HashMap<String, BTreeSet<String>> {
+        let reason = |entry: &ast::Entry<&str>| match entry {
+            ast::Entry::Message(message) if message.id.name.starts_with(REASON_PREFIX) => {
+                Some((message.id.name.to_owned(), arguments(message.value.as_ref()?)))
+            }
+            _ => None,
+        };
+        resource(text).entries().filter_map(reason).collect()
+    };
+    let english = arguments_in(FILES.iter().find(|(tag, _)| *tag == "en").unwrap().1);
+    for (tag, text) in FILES {
+        assert_eq!(arguments_in(text), english, "{tag}");
+    }
+}
+
+#[test]
+fn message_of_another_crate_is_translated_with_its_values() {
+    let french = Localizer::for_language("fr");
+    let limit = message!("exceeds the limit of {limit} rings per feature", limit = 100_000);
+    assert_eq!(french.translate(&limit), "dépasse la limite de 100\u{202f}000 anneaux par objet");
+    assert_eq!(english().translate(&limit), "exceeds the limit of 100,000 rings per feature");
+    let error = Crs::parse("EPSG:2042").unwrap_err().message();
+    assert_eq!(english().translate(&error), error.to_string());
+    let expected =
+        "EPSG:2042 n’est pas pris en charge : aucune transformation vers WGS 84 n’est publiée";
+    assert_eq!(french.translate(&error), expected);
 }
 
 #[test]

@@ -82,10 +82,18 @@ pub(in crate::web) async fn known_device(
     headers: &HeaderMap,
     user: UserId,
 ) -> Result<Option<Secret>, WebError> {
-    let device = Cookie::Device.read(headers, web.is_secure).and_then(Secret::parse);
-    let Some(device) = device else { return Ok(None) };
+    let Some(device) = device_cookie(web, headers) else { return Ok(None) };
     let is_known = web.store.is_known_device(user, &device.hash()).await?;
     Ok(is_known.then_some(device))
+}
+
+/// Whether the browser has a cookie of a device, known or not.
+pub(in crate::web) fn has_device_cookie(web: &Web, headers: &HeaderMap) -> bool {
+    device_cookie(web, headers).is_some()
+}
+
+fn device_cookie(web: &Web, headers: &HeaderMap) -> Option<Secret> {
+    Cookie::Device.read(headers, web.is_secure).and_then(Secret::parse)
 }
 
 fn user_agent(headers: &HeaderMap) -> &str {

@@ -103,7 +103,7 @@ pub(in crate::web) async fn confirm(
 ) -> Result<Response, WebError> {
     let (mut page, session, account, factors) =
         ConfirmPage::read(&web, &request, form.get("next")).await?;
-    let turn = web.passwords.enter(&request.address).await?;
+    let turn = web.member_passwords.enter(&request.address).await?;
     let attempt = AttemptKind::CurrentPassword(session.user);
     let attempt = Attempt::begin(&web, &request, attempt).await??;
     let is_correct = check_password(&turn, account.password_hash, form.get("password")).await?;

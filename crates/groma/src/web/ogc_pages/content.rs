@@ -69,6 +69,7 @@ pub(super) struct Content {
     pub(super) ancestors: Vec<(String, String)>,
     pub(super) count: Option<u64>,
     pub(super) map: Option<Sketch>,
+    pub(super) notice: Option<String>,
     pub(super) facts: Vec<(String, String)>,
     pub(super) table: Option<Table>,
     pub(super) next: Option<String>,
@@ -76,6 +77,13 @@ pub(super) struct Content {
 }
 
 impl Content {
+    /// In place of a document that is too large.
+    pub(super) fn too_large(t: &Localizer, resource: &Resource) -> Self {
+        let content = Self::new(t, resource, &Value::Null, None);
+        let notice = Some(t.msg("ogc-too-large").to_string());
+        Self { title: t.msg("ogc-items").to_string(), notice, table: None, ..content }
+    }
+
     /// `crs` is the header `Content-Crs` of the document.
     pub(super) fn new(
         t: &Localizer,
@@ -123,6 +131,7 @@ impl Content {
                     ancestors: vec![landing(), collections(), collection(id)],
                     count: document["numberMatched"].as_u64(),
                     map: Sketch::new(&features, crs),
+                    notice: empty_geometry_notice(t, &features),
                     table: Some(item_table(id, &features)),
                     next: link(document, "next"),
                     ..Self::default()
@@ -132,6 +141,7 @@ impl Content {
                 title: text(&document["id"]),
                 ancestors: vec![landing(), collections(), collection(id), items(id)],
                 map: Sketch::new(&[document], crs),
+                notice: empty_geometry_notice(t, &[document]),
                 facts: item_facts(document),
                 ..Self::default()
             },
@@ -151,6 +161,13 @@ impl Content {
             },
         }
     }
+}
+
+/// What to say if large geometries were replaced by empty ones.
+fn empty_geometry_notice(t: &Localizer, features: &[&Value]) -> Option<String> {
+    let is_empty =
+        |feature: &&Value| feature["geometry"]["geometries"].as_array().is_some_and(Vec::is_empty);
+    features.iter().any(is_empty).then(|| t.msg("ogc-large-geometry").to_string())
 }
 
 fn list(value: &Value) -> impl Iterator<Item = &Value> {

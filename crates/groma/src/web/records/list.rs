@@ -81,6 +81,7 @@ struct Results {
     /// The address of this list, to return to.
     here: String,
     export: RecordLinks,
+    can_import: bool,
     bulk: Option<BulkForm>,
     table: Table,
     /// Set when the table has no rows.
@@ -214,6 +215,7 @@ async fn results(
         views: ViewMenu::new(ctx, kind, query, &columns).await?,
         here,
         export: RecordLinks::new(&format!("/lists/{}/export", kind.plural()), query),
+        can_import: ctx.can(Permission::ChangeRecords),
         bulk,
         table,
         range: range(t, list, &docs, &page),

@@ -38,8 +38,9 @@ impl TestApp {
         let store = Store::open(&url.parse().unwrap()).await.unwrap();
         let settings = Settings::load(None, [], &[]).unwrap();
         let tiles = Arc::new(TileCache::new(0));
-        let web =
-            Arc::new(Web::new(&settings, store.clone(), tiles, MemberSlots::new(0, 0)).unwrap());
+        let (_, stopping) = tokio::sync::watch::channel(false);
+        let slots = MemberSlots::new(0, 0);
+        let web = Arc::new(Web::new(&settings, store.clone(), tiles, slots, stopping).unwrap());
         let name = WorkspaceName::parse("Office").unwrap();
         let owner = user("owner@office.test");
         let workspace = store.create_workspace(name, Currency::EUR, owner, now()).await.unwrap().id;
@@ -98,9 +99,19 @@ impl TestApp {
         }
         let mut body = String::new();
         if route.method == Method::POST {
-            let kind = "application/x-www-form-urlencoded";
+            let token = sent.token.unwrap_or_default();
+            let is_upload = route.path == UPLOAD_PATH;
+            let kind = match is_upload {
+                true => "multipart/form-data; boundary=b",
+                false => "application/x-www-form-urlencoded",
+            };
             request = request.header(header::CONTENT_TYPE, kind);
-            body = format!("_csrf={}", sent.token.unwrap_or_default());
+            body = match is_upload {
+                true => format!(
+                    "--b\r\nContent-Disposition: form-data; name=\"_csrf\"\r\n\r\n{token}\r\n--b--\r\n"
+                ),
+                false => format!("_csrf={token}"),
+            };
         }
         respond(self.router.clone(), request.body(Body::from(body)).unwrap()).await
     }
@@ -202,6 +213,8 @@ async fn each_route_requires_the_permission_of_the_contract() {
         let expected = match route.path {
             path if path.starts_with("/settings/workspace/delete") => Some(Permission::Own),
             "/settings/security-log" => Some(Permission::Own),
+            "/settings/layers/{id}/check" => Some(Permission::Read),
+            "/settings/layers/{id}/repair" => Some(Permission::ChangeRecords),
             path if [
                 "/settings/workspace",
                 "/settings/statuses",
@@ -236,6 +249,7 @@ async fn each_route_requires_the_permission_of_the_contract() {
             {
                 None
             }
+            path if path.starts_with("/imports") => Some(Permission::ChangeRecords),
             path if path.starts_with("/account") || path.starts_with("/workspaces") => None,
             // Columns and views belong to the member; the store checks the owner of a view.
             "/lists/{plural}/columns" | "/lists/{plural}/views" | "/views/{id}/delete" => {
@@ -405,7 +419,11 @@ async fn internal_error_page(app: &TestApp, method: Method) -> TestResponse {
     async fn fail() -> Result<(), WebError> {
         Err(WebError::internal("the disk is full"))
     }
-    let check = AccessCheck { web: app.web.clone(), access: Access::Public, max_body: 1_024 };
+    let check = AccessCheck {
+        web: app.web.clone(),
+        access: Access::Public,
+        body: RequestBody::Form(1_024),
+    };
     let layer = middleware::from_fn_with_state(check, authorize);
     let router = Router::new().route("/fail", get(fail).post(fail).route_layer(layer));
     let secret = &app.members["owner"];

@@ -359,7 +359,7 @@ pub(in crate::web) async fn delete_page(
         text: t.msg("base-map-delete-text").into(),
         csrf: ctx.request.csrf_token(),
         action: format!("{PATH}/{}/delete", map.id),
-        cancel: PATH,
+        cancel: PATH.to_owned(),
         button: t.msg("base-map-delete").into(),
     };
     confirm.show(&ctx).await

@@ -1,5 +1,6 @@
-//! Settings > Layers: creating, editing, ordering, locking and deleting layers.
+//! Settings > Layers: creating, editing, ordering, locking, checking and deleting layers.
 
+pub(in crate::web) mod check;
 pub(in crate::web) mod fields;
 pub(in crate::web) mod style;
 
@@ -19,7 +20,7 @@ use crate::web::{
 use askama::Template;
 use axum::{extract::Path, http::StatusCode, response::Response};
 use groma_domain::{
-    DomainError, Layer,
+    DomainError, Layer, Permission,
     layer::{LayerCrs, LayerEdit, LayerKey, LayerSetup, sort_for_map},
 };
 use groma_store::NewLayer;
@@ -54,6 +55,8 @@ struct LayerTabs {
     id: String,
     name: String,
     is_locked: bool,
+    /// Others see only the check.
+    can_administer: bool,
     current: &'static str,
     export: LayerMenu,
 }
@@ -65,8 +68,9 @@ impl LayerTabs {
         current: &'static str,
     ) -> Result<Self, WebError> {
         let (id, name, is_locked) = (layer.id.to_string(), layer.name.clone(), layer.is_locked);
+        let can_administer = ctx.can(Permission::Administer);
         let export = LayerMenu::of_layer(ctx, layer).await?;
-        Ok(Self { id, name, is_locked, current, export })
+        Ok(Self { id, name, is_locked, can_administer, current, export })
     }
 }
 

@@ -27,6 +27,7 @@ use groma_domain::{
     DomainError, Email, InvitationId, Permission, PersonId, Role, Timestamp, Violation,
     secret::Secret,
 };
+use groma_geo::Message;
 use groma_store::{KnownPerson, NewInvitation, NewMail, NewUser, UserFilter};
 
 const PATH: &str = "/settings/members";
@@ -177,10 +178,14 @@ fn role_choices(t: Localizer, chosen: Role, can_own: bool) -> Vec<Choice> {
     roles.map(choice).collect()
 }
 
+fn unknown_role(error: String) -> WebError {
+    WebError::invalid(Message::untranslated(error))
+}
+
 /// Invites an address. With a mail server, the link is only in the mail, so that whoever uses it receives mail
 /// at the address; unless the inviter asks for a link to pass on.
 pub(in crate::web) async fn invite(ctx: MemberContext, form: Form) -> Result<Response, WebError> {
-    let role: Role = form.get("role").parse().map_err(WebError::invalid)?;
+    let role: Role = form.get("role").parse().map_err(unknown_role)?;
     if let Some(confirm) = confirm_owner(&ctx, role) {
         return Ok(confirm);
     }
@@ -227,7 +232,7 @@ pub(in crate::web) async fn add_service_account(
     ctx: MemberContext,
     form: Form,
 ) -> Result<Response, WebError> {
-    let role: Role = form.get("role").parse().map_err(WebError::invalid)?;
+    let role: Role = form.get("role").parse().map_err(unknown_role)?;
     let (id, actor, now) = (ctx.workspace_id(), ctx.actor(), ctx.now());
     match ctx.store().add_service_account(id, actor, form.get("name"), role, now).await {
         Ok(person) => {
@@ -303,7 +308,7 @@ pub(in crate::web) async fn set_role(
     // Undo has the earlier role in its address.
     let is_undo = query.has("role");
     let sent = if is_undo { query.get("role") } else { form.get("role") };
-    let role: Role = sent.parse().map_err(WebError::invalid)?;
+    let role: Role = sent.parse().map_err(unknown_role)?;
     if let Some(confirm) = confirm_owner(&ctx, role) {
         return Ok(confirm);
     }
@@ -344,7 +349,7 @@ pub(in crate::web) async fn remove_page(
         text: text.into(),
         csrf: ctx.request.csrf_token(),
         action: format!("{PATH}/{}/remove", known.person.id),
-        cancel: PATH,
+        cancel: PATH.to_owned(),
         button: button.into(),
     };
     content.show(&ctx).await

@@ -20,7 +20,7 @@ use std::collections::HashMap;
 pub(super) const PATH: &str = "/settings/security-log";
 const PAGE_SIZE: u32 = 50;
 /// The topics to choose from: how the actions begin.
-const TOPICS: [&str; 12] = [
+const TOPICS: [&str; 14] = [
     "login",
     "session",
     "password",
@@ -32,6 +32,8 @@ const TOPICS: [&str; 12] = [
     "token",
     "webhook",
     "export",
+    "command",
+    "backup",
     "workspace",
 ];
 
@@ -133,6 +135,9 @@ fn describe_values(t: Localizer, details: &Map<String, Value>) -> String {
         (_, Value::Null) | ("readOnly", Value::Bool(false)) => None,
         ("readOnly", Value::Bool(true)) => Some(t.msg("token-read-only").to_string()),
         ("role", Value::String(role)) => Some(t.msg("role-name").arg("role", role).to_string()),
+        ("rehearsal", Value::Bool(is_rehearsal)) => {
+            is_rehearsal.then(|| t.msg("security-log-rehearsal").to_string())
+        }
         ("reason", Value::String(reason)) => {
             Some(t.msg("security-log-reason").arg("reason", reason).to_string())
         }

@@ -364,7 +364,7 @@ pub(in crate::web) async fn revoke_page(
         text: t.msg("token-revoke-text").into(),
         csrf: ctx.request.csrf_token(),
         action: format!("{PATH}/{id}/revoke"),
-        cancel: PATH,
+        cancel: PATH.to_owned(),
         button: t.msg("token-revoke").into(),
     };
     content.show(&ctx).await

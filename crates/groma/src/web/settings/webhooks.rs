@@ -445,7 +445,7 @@ pub(in crate::web) async fn delete_page(
         text: t.msg("webhook-delete-text").arg("url", endpoint.url.as_str()).into(),
         csrf: ctx.request.csrf_token(),
         action: format!("{PATH}/{}/delete", endpoint.id),
-        cancel: PATH,
+        cancel: PATH.to_owned(),
         button: t.msg("webhook-delete").into(),
     };
     content.show(&ctx).await

@@ -1,7 +1,13 @@
 //! A browser that keeps cookies and submits forms with their token.
 
-use groma_testkit::{Client, Response, TestServer, http::percent_encode, server::OWNER};
-use std::{cell::RefCell, collections::BTreeMap};
+use groma_testkit::{
+    Client, Response, TestServer, http::percent_encode, server::OWNER, wait::PATIENCE,
+};
+use std::{
+    cell::RefCell,
+    collections::BTreeMap,
+    io::{BufRead, BufReader, Read, Write},
+};
 
 pub(crate) struct Browser {
     client: Client,
@@ -101,6 +107,65 @@ impl Browser {
         self.request("POST", path, &headers, Some(body.to_string().into_bytes()))
     }
 
+    /// Opens a stream of events as a browser does that accepts compression, and reads until the first event.
+    pub(crate) fn open_events(&self, path: &str) -> (String, impl BufRead + use<>) {
+        let mut stream = self.client.connect();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let (host, cookies) = (self.client.authority(), self.cookie_header());
+        let head = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nCookie: {cookies}\r\n");
+        stream.write_all(format!("{head}Accept-Encoding: gzip\r\n\r\n").as_bytes()).unwrap();
+        let mut stream = BufReader::new(stream);
+        let mut lines = stream.by_ref().lines().map(Result::unwrap);
+        let event = lines.find(|line| line.starts_with("data: "));
+        (event.expect("an event"), stream)
+    }
+
+    fn cookie_header(&self) -> String {
+        let cookies = self.cookies.borrow();
+        let pairs: Vec<_> = cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        pairs.join("; ")
+    }
+
+    /// Sends files as a form does.
+    pub(crate) fn upload(&self, fields: &[(&str, &str)], files: &[(&str, &[u8])]) -> Page {
+        let token = self.get("/account").token();
+        self.upload_with_token(&token, fields, files)
+    }
+
+    pub(crate) fn upload_with_token(
+        &self,
+        token: &str,
+        fields: &[(&str, &str)],
+        files: &[(&str, &[u8])],
+    ) -> Page {
+        let boundary = "----form-boundary";
+        let mut body = Vec::new();
+        for (name, value) in [("_csrf", token)].iter().chain(fields) {
+            let head =
+                format!("--{boundary}\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n");
+            body.extend_from_slice(format!("{head}{value}\r\n").as_bytes());
+        }
+        for (name, content) in files {
+            let head = format!(
+                "--{boundary}\r\nContent-Disposition: form-data; name=\"file\"; filename=\"{name}\"\r\n\
+                 Content-Type: application/octet-stream\r\n\r\n"
+            );
+            body.extend_from_slice(head.as_bytes());
+            body.extend_from_slice(content);
+            body.extend_from_slice(b"\r\n");
+        }
+        body.extend_from_slice(format!("--{boundary}--\r\n").as_bytes());
+        self.send_multipart(boundary, body)
+    }
+
+    /// Sends the body of an upload.
+    pub(crate) fn send_multipart(&self, boundary: &str, body: Vec<u8>) -> Page {
+        let origin = format!("http://{}", self.client.authority());
+        let kind = format!("multipart/form-data; boundary={boundary}");
+        let headers = [("Origin", origin), ("Content-Type", kind)];
+        self.request("POST", "/imports", &headers, Some(body))
+    }
+
     pub(crate) fn request(
         &self,
         method: &str,
@@ -108,13 +173,10 @@ impl Browser {
         headers: &[(&str, String)],
         body: Option<Vec<u8>>,
     ) -> Page {
-        let cookies: Vec<_> = {
-            let cookies = self.cookies.borrow();
-            cookies.iter().map(|(name, value)| format!("{name}={value}")).collect()
-        };
+        let cookies = self.cookie_header();
         let mut request = self.client.request(method, path).header("Accept", "text/html");
         if !cookies.is_empty() {
-            request = request.header("Cookie", cookies.join("; "));
+            request = request.header("Cookie", cookies);
         }
         for (name, value) in headers {
             request = request.header(name, value.clone());

@@ -31,7 +31,7 @@ pub(in crate::web) async fn page(
         text: t.msg("person-erase-text").arg("name", &known.person.name).into(),
         csrf: ctx.request.csrf_token(),
         action: format!("/settings/people/{}/erase", known.person.id),
-        cancel: PATH,
+        cancel: PATH.to_owned(),
         button: t.msg("person-erase").into(),
     };
     content.show(&ctx).await

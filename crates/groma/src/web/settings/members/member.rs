@@ -217,7 +217,7 @@ pub(in crate::web) async fn delete_page(
         text: t.msg("member-delete-text").arg("name", &known.person.name).into(),
         csrf: ctx.request.csrf_token(),
         action: format!("{PATH}/{}/delete", known.person.id),
-        cancel: PATH,
+        cancel: PATH.to_owned(),
         button: t.msg("member-delete").into(),
     };
     content.show(&ctx).await

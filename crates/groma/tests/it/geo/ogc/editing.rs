@@ -17,6 +17,7 @@ on_both_engines! {
     feature_is_deleted
     invalid_bodies_are_rejected_by_pointer
     media_types_are_checked
+    geometries_have_the_type_of_the_layer
     declared_fields_are_checked
     coordinates_are_read_in_the_system_of_the_header
     layer_keeps_coordinates_in_its_own_system_exactly
@@ -160,7 +161,8 @@ fn feature_is_replaced(engine: Engine) {
     let path = map.create_item(&feature(json!("a"), point(1.0, 1.0), json!({ "n": 1, "m": 1 })));
     let before = map.item(&path);
     // The ID in the body is ignored.
-    let new = feature(json!("b"), square(5.0, 5.0, 0.5), json!({ "n": 2 })).to_string();
+    let points = json!({ "type": "MultiPoint", "coordinates": [[5.0, 5.0], [6.0, 5.0]] });
+    let new = feature(json!("b"), points, json!({ "n": 2 })).to_string();
     let response = map.send_ogc("PUT", &path, &new, &[GEOJSON]);
     assert_eq!((response.status, response.header("location")), (200, None), "{response:?}");
     let after = map.item(&path);
@@ -168,7 +170,7 @@ fn feature_is_replaced(engine: Engine) {
         assert_eq!(after[member], before[member], "{member}");
     }
     assert_eq!(after["properties"], json!({ "n": 2 }));
-    assert_eq!(after["geometry"]["type"], "Polygon");
+    assert_eq!(after["geometry"]["type"], "MultiPoint");
     assert_eq!(response.header("etag"), map.ogc(&path).header("etag"));
     // What was read can be sent back.
     let etag = map.ogc(&path).header("etag").unwrap().to_owned();
@@ -277,6 +279,57 @@ fn media_types_are_checked(engine: Engine) {
         assert!(send("application/geo+json; charset=utf-8").status < 300, "{method}");
     }
     assert_problem(&map.send_ogc("PUT", &path, &new, &[MERGE_PATCH]), 415, "Content-Type");
+}
+
+fn geometries_have_the_type_of_the_layer(engine: Engine) {
+    let line = |x: f64| json!({ "type": "LineString", "coordinates": [[x, 1.0], [x, 2.0]] });
+    let multi =
+        |kind: &str, part: &Value| json!({ "type": kind, "coordinates": [part["coordinates"]] });
+    let all = [
+        ("Point", point(1.0, 1.0), multi("MultiPoint", &point(2.0, 1.0))),
+        ("LineString", line(1.0), multi("MultiLineString", &line(2.0))),
+        ("Polygon", square(5.0, 5.0, 0.5), multi("MultiPolygon", &square(6.0, 5.0, 0.5))),
+    ];
+    let collections = json!({ "type": "GeometryCollection", "geometries": [point(1.0, 1.0)] });
+    for (kind, geometry, multiple) in &all {
+        let map = open_with_layer(engine);
+        // An empty layer and one whose features have no geometries take any.
+        map.create_item(&feature(Value::Null, Value::Null, json!({})));
+        let path = map.create_item(&feature(Value::Null, geometry.clone(), json!({ "n": 1 })));
+        map.create_item(&feature(Value::Null, multiple.clone(), json!({})));
+        let before = (map.item(&path), map.count());
+        let others = all.iter().filter(|(other, ..)| other != kind);
+        let others = others.flat_map(|(_, one, many)| [one, many]).chain([&collections]);
+        for other in others {
+            let whole = feature(Value::Null, other.clone(), json!({ "n": 2 })).to_string();
+            let patch = json!({ "geometry": other, "properties": { "n": 2 } });
+            for response in [
+                map.send_ogc("POST", ITEMS, &whole, &[GEOJSON]),
+                map.send_ogc("PUT", &path, &whole, &[GEOJSON]),
+                map.patch_item(&path, &patch, &[]),
+            ] {
+                let expected = format!("/geometry: must be a {kind} or Multi{kind}");
+                assert_problem(&response, 400, &expected);
+                assert_eq!(pointers(&response), ["/geometry"]);
+            }
+        }
+        assert_eq!((map.item(&path), map.count()), before);
+        assert_eq!(map.layer("Submissions")["geometryType"], **kind);
+        assert_eq!(map.patch_item(&path, &json!({ "geometry": multiple }), &[]).status, 200);
+        assert_eq!(map.patch_item(&path, &json!({ "geometry": null }), &[]).status, 200);
+        let schema = map.ogc("/collections/submissions/schema").json();
+        let format = format!("geometry-{0}-or-multi{0}", kind.to_lowercase());
+        assert_eq!(schema["properties"]["geometry"]["format"], format.as_str());
+    }
+    // A posted document may mix types; then a layer takes any.
+    let map = open_with_layer(engine);
+    map.create_item(&feature(Value::Null, point(1.0, 1.0), json!({})));
+    map.post("", &feature(json!("a"), line(1.0), json!({})));
+    for (_, geometry, multiple) in &all {
+        map.create_item(&feature(Value::Null, geometry.clone(), json!({})));
+        map.create_item(&feature(Value::Null, multiple.clone(), json!({})));
+    }
+    assert_eq!(map.layer("Submissions")["geometryType"], "Mixed");
 }
 
 fn declared_fields_are_checked(engine: Engine) {

@@ -1,6 +1,6 @@
 //! Pages of the OGC API for people.
 
-use super::{Map, OGC, assert_problem, feature, open, point, square};
+use super::{Map, OGC, assert_problem, collection, feature, open, point, points, square};
 use crate::on_both_engines;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use groma_testkit::{Engine, Response};
@@ -13,6 +13,9 @@ on_both_engines! {
     values_are_escaped
     browser_is_asked_for_the_token
     pages_follow_the_next_link
+    pages_have_at_most_a_hundred_items
+    large_shapes_are_not_drawn
+    page_of_too_large_features_leads_to_their_document
 }
 
 const ITEMS: &str = "/collections/submissions/items";
@@ -131,4 +134,58 @@ fn pages_follow_the_next_link(engine: Engine) {
     let next = next.replace("&#38;", "&");
     let second = page(&map.ogc_with(next.split_once(OGC).unwrap().1, &[BROWSER]));
     assert!(second.contains("wood") && !second.contains("meadow") && !second.contains("Next page"));
+}
+
+fn pages_have_at_most_a_hundred_items(engine: Engine) {
+    let map = open(engine);
+    map.post("", &points(130));
+    for limit in ["101", "10000", "99999999999999999999999999999999999999999"] {
+        let text = page(&map.ogc_with(&format!("{ITEMS}?limit={limit}"), &[BROWSER]));
+        assert_eq!(text.matches("<td class=\"name\">").count(), 100, "{limit}");
+        assert!(text.contains("Next page") && text.contains("130 features"));
+        assert!(
+            text.contains(&format!("limit={limit}&#38;f=json")),
+            "the document has all: {text}"
+        );
+    }
+    for limit in ["", "0", "x"] {
+        let invalid = map.ogc_with(&format!("{ITEMS}?limit={limit}"), &[BROWSER]);
+        assert_problem(&invalid, 400, "limit");
+    }
+}
+
+fn large_shapes_are_not_drawn(engine: Engine) {
+    let map = open(engine);
+    let line: Vec<_> = (0..5_000).map(|n| [f64::from(n) / 1_000.0, 48.0]).collect();
+    let line = json!({ "type": "LineString", "coordinates": line });
+    map.post("", &feature(json!("long"), line, json!({ "use": "border" })));
+    map.post("", &feature(json!("a"), square(2.0, 48.0, 0.5), json!({ "use": "meadow" })));
+    let notice = "Large shapes are not drawn";
+    let items = map.items("");
+    assert_eq!(items[0]["geometry"]["coordinates"].as_array().unwrap().len(), 5_000);
+    let text = page(&map.ogc_with(ITEMS, &[BROWSER]));
+    assert_eq!(text.matches("<path d=\"M").count(), 1, "the square: {text}");
+    assert!(text.contains("border") && text.contains("meadow") && text.contains(notice));
+    for (item, is_large) in items.iter().zip([true, false]) {
+        let path = format!("{ITEMS}/{}", item["id"].as_str().unwrap());
+        let text = page(&map.ogc_with(&path, &[BROWSER]));
+        assert_eq!((text.contains(notice), text.contains("<svg viewBox")), (is_large, !is_large));
+        let document: Value = serde_json::from_slice(&map.ogc(&path).body).unwrap();
+        assert_eq!(document["geometry"], item["geometry"]);
+    }
+    // The whole shape decides whether a feature matches.
+    let filter = "filter=S_INTERSECTS(geometry,BBOX(4,47,5,49))&f=html";
+    assert!(page(&map.ogc(&format!("{ITEMS}?{filter}"))).contains("border"));
+}
+
+fn page_of_too_large_features_leads_to_their_document(engine: Engine) {
+    let map = open(engine);
+    let large = "x".repeat(12 << 20);
+    let features =
+        ["a", "b", "c"].map(|id| feature(json!(id), point(2.0, 48.0), json!({ "text": large })));
+    map.post("", &collection(&features));
+    let text = page(&map.ogc_with(ITEMS, &[BROWSER]));
+    assert!(text.contains("too large for a page") && text.contains("?f=json"), "{text}");
+    let text = page(&map.ogc_with(&format!("{ITEMS}?limit=1"), &[BROWSER]));
+    assert!(text.contains("Next page") && text.contains(&large));
 }

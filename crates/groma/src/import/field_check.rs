@@ -1,13 +1,15 @@
 //! Finds the features of a file whose properties do not fit the declared fields of their layer, before any
 //! feature is written.
 
-use super::MAX_ERRORS;
-use crate::commands::CommandError;
+use super::{
+    ImportError, MAX_ERRORS,
+    rejected_feature::{FeatureError, RejectedFeature},
+};
 use groma_domain::{
     LayerId, PropertyError, Violation, WorkspaceId,
     layer::{DeclaredField, LayerKey, check_properties, fill_defaults},
 };
-use groma_geo::geojson::{DocumentError, Feature};
+use groma_geo::geojson::Feature;
 use groma_store::Store;
 use serde_json::{Map, Value};
 
@@ -18,7 +20,7 @@ const BATCH: usize = 1_000;
 pub(super) struct Misfit {
     /// Its number among the valid features of the file, from 0.
     pub(super) number: u64,
-    pub(super) error: DocumentError,
+    pub(super) rejected: RejectedFeature,
 }
 
 /// Checks the features of a file as if all were new. [`FieldCheck::misfits`] then drops those that leave a
@@ -67,7 +69,7 @@ impl FieldCheck {
         store: &Store,
         workspace: WorkspaceId,
         layer: LayerId,
-    ) -> Result<Vec<Misfit>, CommandError> {
+    ) -> Result<Vec<Misfit>, ImportError> {
         let Self { fields, suspects, .. } = self;
         let mut misfits = Vec::new();
         for batch in suspects.chunks(BATCH) {
@@ -92,25 +94,16 @@ impl Suspect {
         let problem =
             |(property, violation)| PropertyError { feature: self.index, property, violation };
         let problems: Vec<PropertyError> = problems.into_iter().map(problem).collect();
-        let (pointer, message) = match problems.as_slice() {
+        let pointer = match problems.as_slice() {
             [] => return None,
-            [only] => (only.pointer(), only.violation.to_string()),
+            [only] => only.pointer(),
             [first, ..] => {
                 let pointer = first.pointer();
-                let properties = pointer.rsplit_once('/').map_or("", |(parent, _)| parent);
-                let sentence =
-                    |one: &PropertyError| format!("`{}` {}", one.property, one.violation);
-                let sentences: Vec<_> = problems.iter().map(sentence).collect();
-                (properties.to_owned(), sentences.join("; "))
+                pointer.rsplit_once('/').map_or("", |(parent, _)| parent).to_owned()
             }
         };
-        let error = DocumentError {
-            pointer,
-            line: self.line,
-            message,
-            is_fatal: false,
-            suggests_other_crs: false,
-        };
-        Some(Misfit { number: self.number, error })
+        let reason = FeatureError::Properties(problems);
+        let rejected = RejectedFeature { pointer, line: self.line, reason };
+        Some(Misfit { number: self.number, rejected })
     }
 }

@@ -1,6 +1,6 @@
-//! `groma import layer --mode replace`: finds the features of a layer that a file does not contain.
+//! Finds the features of a layer that a file does not contain.
 
-use crate::commands::CommandError;
+use super::ImportError;
 use groma_domain::{GeometryId, Layer, WorkspaceId, layer::LayerKey};
 use groma_store::{LayerFeature, Store};
 use std::collections::HashSet;
@@ -28,7 +28,7 @@ impl IdsInFile {
         store: &Store,
         workspace: WorkspaceId,
         layer: &Layer,
-    ) -> Result<Vec<GeometryId>, CommandError> {
+    ) -> Result<Vec<GeometryId>, ImportError> {
         let key = LayerKey::Id(layer.id);
         let (mut absent, mut after) = (Vec::new(), 0);
         loop {

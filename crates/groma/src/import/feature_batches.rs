@@ -1,75 +1,58 @@
-//! Reading the features of a file, with a progress bar, and in parts that are ready to be stored.
+//! Reading the features of a file, in parts that are ready to be stored.
 
-use crate::commands::{CommandError, progress};
+use super::{ImportError, Progress, Step, Unit};
 use groma_files::LayerFile;
 use groma_geo::geojson::{DocumentError, Feature, ReadError};
 use groma_store::FeatureSpool;
-use indicatif::ProgressBar;
-use std::{collections::HashSet, path::Path, sync::Arc};
+use std::{collections::HashSet, sync::Arc};
 use tokio::{sync::mpsc, task::JoinHandle};
 
-/// The limits of one transaction of a load.
-const BATCH_FEATURES: u64 = 10_000;
+/// The most vertices of a batch.
 const BATCH_VERTICES: u64 = 1_000_000;
 
-/// A bar for reading a file: of features, or of bytes if their number is unknown.
-pub(super) fn progress_bar(file: &LayerFile, path: &Path, message: &'static str) -> ProgressBar {
-    match file.layer().map(|layer| layer.feature_count) {
-        None => {
-            let bar = progress::byte_bar(message);
-            bar.set_length(path.metadata().map_or(0, |metadata| metadata.len()));
-            bar
-        }
-        Some(None) => progress::counter(message, "features"),
-        Some(Some(count)) => {
-            let bar = progress::bar(message, "features");
-            bar.set_length(count);
-            bar
-        }
-    }
-}
-
-/// Reads a file and moves its bar.
-pub(super) fn read<E>(
+/// Reads a file. Progress is counted in features, or in bytes if the file does not tell their number.
+pub(super) fn read(
     file: &LayerFile,
-    bar: &ProgressBar,
-    mut on_feature: impl FnMut(Feature) -> Result<(), E>,
-) -> Result<u64, ReadError<E>> {
-    let has_bytes = file.layer().is_none();
+    (progress, step): (&dyn Progress, Step),
+    mut on_feature: impl FnMut(Feature) -> Result<(), ImportError>,
+) -> Result<u64, ReadError<ImportError>> {
+    let layer = file.layer();
+    match layer {
+        Some(layer) => progress.begin(step, layer.feature_count, Unit::Features),
+        None => progress.begin(step, file.size(), Unit::Bytes),
+    }
     let result = file.read(
-        |bytes| bar.inc(bytes),
+        |bytes| progress.advance(bytes),
         |feature| {
-            if !has_bytes {
-                bar.inc(1);
+            if layer.is_some() {
+                progress.advance(1);
             }
-            on_feature(feature)
+            match progress.is_cancelled() {
+                true => Err(ImportError::Cancelled),
+                false => on_feature(feature),
+            }
         },
     );
-    bar.finish_and_clear();
+    progress.end();
     result
 }
 
 /// The features that were rejected.
 pub(super) fn rejected_features(
-    result: Result<u64, ReadError<CommandError>>,
-    path: &Path,
-) -> Result<Vec<DocumentError>, CommandError> {
+    result: Result<u64, ReadError<ImportError>>,
+) -> Result<Vec<DocumentError>, ImportError> {
     match result {
         Ok(_) => Ok(Vec::new()),
         Err(ReadError::Invalid(spots)) => Ok(spots),
-        Err(ReadError::Input(error)) => Err(with_path(path, &error)),
+        Err(ReadError::Input(error)) => Err(error.into()),
         Err(ReadError::Stopped(error)) => Err(error),
     }
-}
-
-pub(super) fn with_path(path: &Path, error: &dyn std::fmt::Display) -> CommandError {
-    CommandError::new(format!("{}: {error}", path.display()))
 }
 
 /// How much of a file is a batch.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum BatchSize {
-    /// What a short transaction writes.
+    /// What the store prepares together.
     Limited,
     WholeFile,
 }
@@ -77,14 +60,15 @@ pub(super) enum BatchSize {
 /// The features of a file, read by a thread of its own.
 pub(super) struct FeatureBatches {
     batches: mpsc::Receiver<FeatureSpool>,
-    reader: JoinHandle<Result<u64, ReadError<CommandError>>>,
+    reader: JoinHandle<Result<u64, ReadError<ImportError>>>,
 }
 
 impl FeatureBatches {
     /// Begins to read a file. Valid features whose number is in `skipped` are left out.
     pub(super) fn read(
         file: Arc<LayerFile>,
-        bar: ProgressBar,
+        progress: Arc<dyn Progress>,
+        step: Step,
         skipped: HashSet<u64>,
         size: BatchSize,
     ) -> Self {
@@ -94,7 +78,7 @@ impl FeatureBatches {
             let spool = spool(has_columns);
             let mut batch = Batch { sender, size, spool, vertices: 0, has_columns };
             let mut numbers = 0..;
-            let result = read(&file, &bar, |feature| match numbers.next() {
+            let result = read(&file, (&*progress, step), |feature| match numbers.next() {
                 Some(number) if skipped.contains(&number) => Ok(()),
                 _ => batch.push(&feature),
             });
@@ -111,10 +95,10 @@ impl FeatureBatches {
         self.batches.recv().await
     }
 
-    /// The outcome of reading the file.
-    pub(super) async fn finish(self) -> Result<Result<u64, ReadError<CommandError>>, CommandError> {
+    /// The features that were rejected while the file was read.
+    pub(super) async fn finish(self) -> Result<Vec<DocumentError>, ImportError> {
         drop(self.batches);
-        self.reader.await.map_err(CommandError::new)
+        rejected_features(self.reader.await?)
     }
 }
 
@@ -132,21 +116,21 @@ fn spool(has_columns: bool) -> FeatureSpool {
 }
 
 impl Batch {
-    fn push(&mut self, feature: &Feature) -> Result<(), CommandError> {
+    fn push(&mut self, feature: &Feature) -> Result<(), ImportError> {
         if let Some(geometry) = &feature.geometry {
             geometry.each_position(&mut |_| self.vertices += 1);
         }
         self.spool.push(feature)?;
-        let is_full = self.spool.len() >= BATCH_FEATURES || self.vertices >= BATCH_VERTICES;
+        let is_full = self.spool.is_full() || self.vertices >= BATCH_VERTICES;
         if is_full && self.size == BatchSize::Limited { self.send() } else { Ok(()) }
     }
 
-    fn send(&mut self) -> Result<(), CommandError> {
+    fn send(&mut self) -> Result<(), ImportError> {
         self.vertices = 0;
         let features = std::mem::replace(&mut self.spool, spool(self.has_columns));
         if features.is_empty() {
             return Ok(());
         }
-        self.sender.blocking_send(features).map_err(|_| CommandError::new("import stopped"))
+        self.sender.blocking_send(features).map_err(|_| ImportError::Cancelled)
     }
 }
