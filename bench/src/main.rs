@@ -8,6 +8,7 @@ mod commands;
 mod dataset;
 mod datasette;
 mod directus;
+mod files;
 mod folders;
 mod growth;
 mod layers;
@@ -15,6 +16,7 @@ mod load;
 mod machine;
 mod martin;
 mod mvt;
+mod ogc;
 mod plot;
 mod postgres;
 mod posts;
@@ -82,10 +84,14 @@ enum PartName {
     Postgres,
     /// Tiles on both engines, compared with Martin and TiPg, and posted geometries.
     Tiles,
+    /// Items and edits by the OGC API on both engines, compared with TiPg.
+    Ogc,
     /// Durable changes on both engines, compared with the disk.
     Changes,
     /// Writes, bulk writes and the change feed through the API on both engines.
     Api,
+    /// Imports and exports of files on both engines, compared with ogr2ogr.
+    Files,
     /// Deliveries on both engines.
     Webhooks,
     /// Start and memory.
@@ -107,14 +113,17 @@ async fn main() -> Result {
 async fn run(profile: &Profile, parts: &[PartName]) -> Result {
     let machine = machine::Machine::inspect(profile)?;
     let all = PartName::value_variants();
-    let names = ["records", "postgres", "tiles", "changes", "api", "webhooks", "start"];
+    let names =
+        ["records", "postgres", "tiles", "ogc", "changes", "api", "files", "webhooks", "start"];
     for part in if parts.is_empty() { all } else { parts } {
         let part = match part {
             PartName::Records => records::run(profile).await?,
             PartName::Postgres => postgres::run(profile).await?,
             PartName::Tiles => tiles::run(profile).await?,
+            PartName::Ogc => ogc::run(profile).await?,
             PartName::Changes => changes::run(profile).await?,
             PartName::Api => api::run(profile).await?,
+            PartName::Files => files::run(profile).await?,
             PartName::Webhooks => webhooks::run(profile).await?,
             PartName::Start => start::run(profile).await?,
         };

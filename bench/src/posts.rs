@@ -39,7 +39,7 @@ pub(crate) async fn measure(profile: &Profile, part: &mut Part, dataset: &Datase
     Ok(())
 }
 
-fn write_feature(feature: &groma_geo::geojson::Feature, body: &mut Vec<u8>) -> Result {
+pub(crate) fn write_feature(feature: &groma_geo::geojson::Feature, body: &mut Vec<u8>) -> Result {
     body.extend_from_slice(br#"{"type":"Feature","id":""#);
     body.extend_from_slice(feature.external_id.as_deref().unwrap_or_default().as_bytes());
     body.extend_from_slice(br#"","properties":"#);

@@ -23,6 +23,7 @@ pub(crate) struct Comparison {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) enum Unit {
     PerSecond,
+    Seconds,
     Millis,
     Kilobytes,
     Megabytes,
@@ -130,6 +131,7 @@ pub(crate) fn figure(unit: Unit, figures: &[f64]) -> String {
     let Spread { low, median, high } = Spread::of(figures);
     let text = match unit {
         Unit::PerSecond => format!("{}/s", number(median)),
+        Unit::Seconds => format!("{} s", number(median)),
         Unit::Millis => format!("{} ms", number(median)),
         Unit::Kilobytes => format!("{} KB", number(median)),
         Unit::Megabytes => format!("{} MB", number(median)),

@@ -57,8 +57,12 @@ impl Tipg {
     pub(crate) fn measure(&self, cover: Cover, tiles: &[TileId], seconds: u32) -> Result<f64> {
         let paths = self.paths(cover, tiles);
         let rate = wrk::run(self.process.address, "none", &paths, CONNECTIONS, seconds)?.per_second;
-        wait_until_idle(&self.database)?;
+        self.wait_until_idle()?;
         Ok(rate)
+    }
+
+    pub(crate) fn wait_until_idle(&self) -> Result {
+        wait_until_idle(&self.database)
     }
 }
 
