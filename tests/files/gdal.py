@@ -1,29 +1,16 @@
 """Compares files of layers with GDAL, feature by feature and coordinate by coordinate. Run it with scripts/files."""
 
 import json
-import os
-import subprocess
 from pathlib import Path
 
-GROMA = os.environ["GROMA"]
+from harness import collection, compare, exported, failures, finish, groma, read_with_gdal, run
+
 SQUARE = [[652000.125, 6862000.0625], [652031.4159, 6862000.0625], [652031.4159, 6862027.1828],
           [652000.125, 6862027.1828], [652000.125, 6862000.0625]]
 HOLE = [[652010.5, 6862010.5], [652010.5, 6862012.5], [652012.5, 6862012.5], [652012.5, 6862010.5],
         [652010.5, 6862010.5]]
 FAR = [[x + 100, y] for x, y in SQUARE]
 LINE = [[652000.123456, 6862000.654321], [652100.1, 6862050.2], [652200.7, 6862000.9]]
-failures = []
-
-
-def run(*arguments):
-    done = subprocess.run([str(argument) for argument in arguments], capture_output=True, text=True)
-    if done.returncode != 0:
-        raise SystemExit(f"{' '.join(map(str, arguments))}\n{done.stdout}{done.stderr}")
-    return done.stdout
-
-
-def groma(*arguments):
-    return run(GROMA, *arguments)
 
 
 def high(positions):
@@ -35,11 +22,6 @@ def feature(number, kind, coordinates, **properties):
               "size": number + 0.1, "day": "2026-01-31"}
     return {"type": "Feature", "geometry": {"type": kind, "coordinates": coordinates},
             "properties": {**fields, **properties}}
-
-
-def collection(features):
-    crs = {"type": "name", "properties": {"name": "urn:ogc:def:crs:EPSG::2154"}}
-    return {"type": "FeatureCollection", "crs": crs, "features": features}
 
 
 LAYERS = {
@@ -67,72 +49,6 @@ FORMATS = [
     ("CSV", "csv", ["-lco", "GEOMETRY=AS_WKT", "-lco", "SEPARATOR=SEMICOLON"], True),
     ("DXF", "dxf", [], False),
 ]
-
-
-def canonical(geometry, digits=None):
-    """Rings start anywhere and run in either direction, and one part can be a Multi geometry."""
-    if geometry is None:
-        return None
-    kind, coordinates = geometry["type"], geometry["coordinates"]
-
-    def position(at):
-        at = [float(number) for number in at]
-        if len(at) == 3 and at[2] != at[2]:
-            at = at[:2]
-        return tuple(round(number, digits) if digits else number for number in at)
-
-    def ring(positions):
-        positions = [position(at) for at in positions[:-1]]
-        options = []
-        for line in (positions, positions[::-1]):
-            start = line.index(min(line))
-            options.append(tuple(line[start:] + line[:start]))
-        return min(options)
-
-    def line(positions):
-        return tuple(position(at) for at in positions)
-
-    match kind:
-        case "Point":
-            return ("Point", (position(coordinates),))
-        case "MultiPoint":
-            return ("Point", tuple(sorted(position(at) for at in coordinates)))
-        case "LineString":
-            return ("LineString", (line(coordinates),))
-        case "MultiLineString":
-            return ("LineString", tuple(sorted(map(line, coordinates))))
-    polygons = [coordinates] if kind == "Polygon" else coordinates
-    return ("Polygon", tuple(sorted((ring(rings[0]), *sorted(map(ring, rings[1:]))) for rings in polygons)))
-
-
-def compare(what, expected, found, names=(), digits=None):
-    def value(feature, name):
-        found = feature["properties"].get(name)
-        # GDAL writes dates as 2026/01/31 to CSV, and as times to FlatGeobuf.
-        if name == "day" and found:
-            return found[:10].replace("/", "-")
-        # CSV has no null, and KML no whole numbers beyond 32 bits.
-        return str(found) if found not in (None, "") else None
-
-    def key(feature):
-        return (str(canonical(feature["geometry"], digits)), str([value(feature, name) for name in names]))
-
-    expected, found = sorted(map(key, expected)), sorted(map(key, found))
-    if expected != found:
-        failures.append(f"{what}\n  expected {expected}\n  found    {found}")
-
-
-def read_with_gdal(path, layer=None):
-    out = Path("gdal.geojson")
-    out.unlink(missing_ok=True)
-    source = f"/vsizip/{path}" if path.suffix == ".zip" else path
-    run("ogr2ogr", "-f", "GeoJSON", "-lco", "COORDINATE_PRECISION=15", "-oo", "AUTODETECT_TYPE=YES", out, source,
-        *([layer] if layer else []))
-    return json.loads(out.read_text())["features"]
-
-
-def exported(layer):
-    return json.loads(groma("export", "layer", "-", "--layer", layer))["features"]
 
 
 def as_drawing(features):
@@ -284,6 +200,4 @@ def test_workspace():
 test_reading()
 test_writing()
 test_workspace()
-if failures:
-    raise SystemExit("\n".join(failures))
-print("Files are the same in GDAL.")
+finish("Files are the same in GDAL.")
