@@ -51,4 +51,4 @@ screenshots: ## Take the screenshots in docs/images
 
 # Installs the system packages for all targets, for example for a CI image.
 setup:
-	@scripts/setup build lint postgres python node browser bench instruction-counts chaos
+	@scripts/setup build lint postgres python node browser gdal bench instruction-counts chaos
