@@ -664,18 +664,9 @@ CREATE TRIGGER folder_tags_delete AFTER DELETE ON folders BEGIN
 END;
 
 -- The extents of folders, for filters by a bounding box. The index rounds outwards to 32 bits; queries compare
--- the exact values too.
+-- the exact values too. The program writes it: with a trigger that writes a virtual table, SQLite would copy every
+-- page that it changes for a folder, in case that the statement fails.
 CREATE VIRTUAL TABLE folder_boxes USING rtree(position, west, east, south, north);
-CREATE TRIGGER folder_boxes_insert AFTER INSERT ON folders WHEN new.has_bbox BEGIN
-    INSERT INTO folder_boxes VALUES (new.position, new.doc ->> '$.bbox[0]', new.doc ->> '$.bbox[2]',
-        new.doc ->> '$.bbox[1]', new.doc ->> '$.bbox[3]');
-END;
-CREATE TRIGGER folder_boxes_update AFTER UPDATE OF doc ON folders
-WHEN old.doc ->> '$.bbox' IS NOT new.doc ->> '$.bbox' BEGIN
-    DELETE FROM folder_boxes WHERE position = old.position;
-    INSERT INTO folder_boxes SELECT new.position, new.doc ->> '$.bbox[0]', new.doc ->> '$.bbox[2]',
-        new.doc ->> '$.bbox[1]', new.doc ->> '$.bbox[3]' WHERE new.has_bbox;
-END;
 CREATE TRIGGER folder_boxes_delete AFTER DELETE ON folders WHEN old.has_bbox BEGIN
     DELETE FROM folder_boxes WHERE position = old.position;
 END;

@@ -32,6 +32,9 @@ statements! {
     ADD_LAST_NUMBER = "INSERT INTO sqlite_sequence (name, seq) VALUES (?1, ?2)";
     FILL_FEATURE_KEYS = "INSERT INTO feature_keys (layer, external_id, position)
         SELECT position >> 40, external_id, position & 1099511627775 FROM features WHERE external_id IS NOT NULL";
+    FILL_FOLDER_BOXES = "INSERT INTO folder_boxes (position, west, east, south, north)
+        SELECT position, doc ->> '$.bbox[0]', doc ->> '$.bbox[2]', doc ->> '$.bbox[1]', doc ->> '$.bbox[3]'
+        FROM folders WHERE has_bbox";
     DROP_MAILS = "UPDATE mails SET due_at = NULL, subject = '', body = ''";
     DISABLE_ENDPOINTS = "UPDATE webhook_endpoints SET enabled = 0, disabled_reason = ?1 WHERE enabled = 1";
 }
@@ -117,6 +120,7 @@ impl Target {
             }
         }
         connection.execute(FILL_FEATURE_KEYS, [])?;
+        connection.execute(FILL_FOLDER_BOXES, [])?;
         for ((table, _), number) in NUMBERED.iter().zip(verifier.expected.numbers) {
             if let Some(number) = number
                 && connection.execute(SET_LAST_NUMBER, (table, number))? == 0

@@ -3,7 +3,7 @@
 //! A copied row has the columns of PostgreSQL. SQLite stores the number of a workspace instead of its id,
 //! packs two numbers into a position, and leaves out columns that a join can find. Rows of deleted
 //! workspaces and layers that wait for cleanup are not copied, nor is what the databases derive themselves
-//! (the people of assignments, the tags of folders, features by external id).
+//! (the people of assignments, the tags and extents of folders, features by external id).
 
 use crate::records::Link;
 use groma_domain::Kind;

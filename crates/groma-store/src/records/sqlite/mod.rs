@@ -29,6 +29,7 @@ use groma_domain::{
     reference::Key,
     text::{FIELD_SEPARATOR, fold},
 };
+use groma_geo::Bbox;
 use rusqlite::{OptionalExtension, Row, ToSql, params};
 use sql::KindSql;
 use uuid::Uuid;
@@ -147,12 +148,17 @@ fn execute(tx: &mut SqliteTransaction<'_>, ws: i64, write: RecordWrite) -> Resul
     match write {
         RecordWrite::Insert(row) => {
             write_row(tx, &KindSql::of(row.record.kind()).insert, ws, &row)?;
+            write_box(tx, row_key(ws, row.position), &row.record)?;
             let (kind, key) = (row.record.kind(), row_key(ws, row.position));
             tx.index_text(text_entry(kind, key, false, Some(row.search_text)));
             Ok(())
         }
         RecordWrite::Update { row, search_changed } => {
             write_row(tx, &KindSql::of(row.record.kind()).update, ws, &row)?;
+            if row.record.kind() == Kind::Folder {
+                tx.execute(sql::DELETE_BOX, params![row_key(ws, row.position)])?;
+            }
+            write_box(tx, row_key(ws, row.position), &row.record)?;
             if search_changed {
                 let (kind, key) = (row.record.kind(), row_key(ws, row.position));
                 tx.index_text(text_entry(kind, key, true, Some(row.search_text)));
@@ -228,6 +234,16 @@ fn write_row(tx: &SqliteTransaction<'_>, sql: &str, ws: i64, row: &RecordRow) ->
     ];
     values.extend(links.iter().map(|link| link as &dyn ToSql));
     tx.execute(sql, &values)
+}
+
+/// Writes the extent of a folder.
+fn write_box(tx: &SqliteTransaction<'_>, key: i64, record: &Record) -> Result<()> {
+    if let Record::Folder(folder) = record
+        && let Some(Bbox([west, south, east, north])) = folder.bbox
+    {
+        tx.execute(sql::INSERT_BOX, params![key, west, east, south, north])?;
+    }
+    Ok(())
 }
 
 fn text_entry(kind: Kind, row_id: i64, is_indexed: bool, text: Option<String>) -> FullTextEntry {

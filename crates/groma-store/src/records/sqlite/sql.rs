@@ -41,6 +41,8 @@ statements! {
         WHERE assignment_id IN (SELECT unhex(value) FROM json_each(?1))";
     LAYER_STATE = "SELECT state FROM layers WHERE ws = ?1 AND id = ?2";
     SAVE_LAYER_STATE = "UPDATE layers SET revision = ?3, state = ?4 WHERE ws = ?1 AND id = ?2";
+    DELETE_BOX = "DELETE FROM folder_boxes WHERE position = ?1";
+    INSERT_BOX = "INSERT INTO folder_boxes (position, west, east, south, north) VALUES (?1, ?2, ?3, ?4, ?5)";
     ADD_LABEL = "INSERT INTO labels (ws, field, value, folded, records) VALUES (?1, ?2, ?3, ?4, ?5)
         ON CONFLICT (ws, field, value) DO UPDATE SET records = records + excluded.records";
     DELETE_UNUSED_LABEL = "DELETE FROM labels WHERE ws = ?1 AND field = ?2 AND value = ?3 AND records <= 0";
@@ -105,12 +107,14 @@ impl KindSql {
                 .collect()
         };
         Self {
+            // `OR FAIL`: a change that fails half-way is rolled back as a whole, so SQLite need not copy the pages that
+            // a statement with triggers changes.
             insert: format!(
-                "INSERT INTO {t} (position, ws, id, reference, doc, people, title, external_id, updated_at, reference_key, {columns})
+                "INSERT OR FAIL INTO {t} (position, ws, id, reference, doc, people, title, external_id, updated_at, reference_key, {columns})
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, {parameters})"
             ),
             update: format!(
-                "UPDATE {t} SET reference = ?4, doc = ?5, people = ?6, title = ?7, external_id = ?8, updated_at = ?9,
+                "UPDATE OR FAIL {t} SET reference = ?4, doc = ?5, people = ?6, title = ?7, external_id = ?8, updated_at = ?9,
                     reference_key = ?10, {sets}
                  WHERE position = ?1 AND ws = ?2 AND id = ?3"
             ),

@@ -4,6 +4,7 @@ use super::{copy, file_names, populated::PopulatedServer, sqlite_path, table_row
 use crate::{on_both_engines, sample_records};
 use groma_testkit::{Engine, TestServer, postgres, server::WORKSPACE};
 use rusqlite::Connection;
+use serde_json::json;
 
 fn other(engine: Engine) -> Engine {
     match engine {
@@ -15,6 +16,7 @@ fn other(engine: Engine) -> Engine {
 on_both_engines! {
     target_database_must_be_empty
     database_in_use_can_only_be_copied_as_a_rehearsal
+    extents_of_folders_are_copied
     failed_copy_leaves_the_target_empty
 }
 
@@ -60,6 +62,20 @@ fn database_in_use_can_only_be_copied_as_a_rehearsal(engine: Engine) {
     assert!(rows["mails"].iter().all(|mail| !mail.contains("http")), "no mail is sent twice");
     to.serve();
     from.assert_known_to(&to);
+}
+
+fn extents_of_folders_are_copied(engine: Engine) {
+    let from = TestServer::stopped(engine, &[]);
+    from.create_workspace(WORKSPACE);
+    from.import("folders", &[json!({ "reference": "BOX", "name": "Box" })]);
+    from.write_file("one.geojson", r#"{"type":"Point","coordinates":[1,2]}"#);
+    from.run(&["import", "layer", "one.geojson", "--folder", "BOX"]).expect_success();
+    let mut to = TestServer::stopped(other(engine), &[]);
+    copy(&from, &to, &[]).expect_success();
+    to.serve();
+    let token = to.create_token(&["READ_FOLDER"]);
+    let found = |bbox| to.get(&format!("/folders?bbox={bbox}"), &token).ok()["total"].clone();
+    assert_eq!([found("0,1,2,3"), found("3,1,4,3")], [1, 0]);
 }
 
 fn failed_copy_leaves_the_target_empty(engine: Engine) {
