@@ -52,7 +52,7 @@ const PAGES = [
     nothing: "Nothing was imported.",
     show: "Show on the map",
     upload: "Upload and check",
-    rejected: "Download all as CSV",
+    rejected: "Download rejected rows",
   },
   {
     locale: "fr-FR",
@@ -65,7 +65,7 @@ const PAGES = [
     nothing: "Rien n’a été importé.",
     show: "Afficher sur la carte",
     upload: "Envoyer et vérifier",
-    rejected: "Tout télécharger en CSV",
+    rejected: "Télécharger les lignes refusées",
   },
 ];
 
@@ -85,6 +85,7 @@ for (const labels of PAGES) {
     await assertFitsWidth(page, `the preview of an import ${where}`);
     assert.equal(await count(page, "created"), 300);
     assert.equal(await page.locator("#name").inputValue(), `marks ${locale}`);
+    assert.equal(await page.locator("#mode").count(), 0, "a new layer has no features yet");
     await page.getByRole("button", { name: labels.start, exact: true }).click();
     await page.getByText(labels.done, { exact: true }).waitFor();
     await assertAccessible(page, `the report of an import ${where}`);
@@ -159,6 +160,7 @@ test("a file that is dropped on a layer is imported into it", async () => {
   await page.waitForURL(/\/imports\//);
   await page.locator("[data-import-options]").waitFor();
   assert.match(await page.locator("#into option:checked").textContent(), /parcels/);
+  assert.equal(await page.locator("#mode").count(), 1);
   assert.deepEqual(errors, []);
   await context.close();
 });

@@ -42,6 +42,57 @@ pub fn pointer_segment(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 
+/// Whether two values mean the same: members of objects have no order, and numbers no spelling.
+#[must_use]
+pub fn is_same_value(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Number(one), Value::Number(other)) => {
+            let exact = Decimal::of(one.as_str()).zip(Decimal::of(other.as_str()));
+            one == other || exact.is_some_and(|(one, other)| one == other)
+        }
+        (Value::Array(one), Value::Array(other)) => {
+            one.len() == other.len()
+                && one.iter().zip(other).all(|(one, other)| is_same_value(one, other))
+        }
+        (Value::Object(one), Value::Object(other)) => {
+            one.len() == other.len()
+                && one.iter().all(|(name, value)| {
+                    other.get(name).is_some_and(|other| is_same_value(value, other))
+                })
+        }
+        _ => one == other,
+    }
+}
+
+/// The exact value of a number: its digits without zeros at the ends, and the power of ten of the last one.
+#[derive(PartialEq)]
+struct Decimal {
+    is_negative: bool,
+    digits: String,
+    exponent: i64,
+}
+
+impl Decimal {
+    /// Reads a JSON number; `None` if its exponent is beyond all sense.
+    fn of(text: &str) -> Option<Self> {
+        let (is_negative, text) = match text.strip_prefix('-') {
+            Some(text) => (true, text),
+            None => (false, text),
+        };
+        let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let all = format!("{whole}{fraction}");
+        let digits = all.trim_end_matches('0');
+        if digits.is_empty() {
+            return Some(Self { is_negative: false, digits: String::new(), exponent: 0 });
+        }
+        let exponent: i64 = exponent.parse().ok()?;
+        let exponent = exponent.checked_sub(fraction.len() as i64)?;
+        let exponent = exponent.checked_add((all.len() - digits.len()) as i64)?;
+        Some(Self { is_negative, digits: digits.trim_start_matches('0').to_owned(), exponent })
+    }
+}
+
 struct Parser {
     pointer: String,
     depth: usize,
@@ -157,6 +208,35 @@ mod tests {
             pointers(r#"[{"x":{"a/b":1,"c":2,"a\/b":3}},{"y":1,"\u0079":2}]"#),
             ["/0/x/a~1b", "/1/y"]
         );
+    }
+
+    #[test]
+    fn spelling_of_numbers_and_order_of_members_do_not_matter() {
+        let is_same = |one: &str, other: &str| {
+            let [one, other] = [one, other].map(|text| serde_json::from_str(text).unwrap());
+            is_same_value(&one, &other)
+        };
+        for (one, other) in [
+            ("12.0", "12"),
+            ("1.10", "1.1"),
+            ("1e2", "100"),
+            ("0.001E+3", "1"),
+            ("-0.0", "0"),
+            (r#"{"a":[1,{"b":2,"c":3.0}]}"#, r#"{"a":[1.0,{"c":3,"b":2}]}"#),
+        ] {
+            assert!(is_same(one, other), "{one} {other}");
+        }
+        for (one, other) in [
+            ("1", "-1"),
+            ("10", "1"),
+            ("12345678901234567890", "12345678901234567891"),
+            ("1e99999999999999999999", "2e99999999999999999999"),
+            ("1", r#""1""#),
+            ("[1,2]", "[2,1]"),
+            (r#"{"a":1}"#, r#"{"a":1,"b":null}"#),
+        ] {
+            assert!(!is_same(one, other), "{one} {other}");
+        }
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! The rows of a CSV file, with limits on what one row takes.
 
-use crate::{FileError, error::Result};
+use crate::{FileError, error::Result, format_limits};
 use csv_core::ReadRecordResult;
 use groma_geo::message;
 use std::{collections::HashSet, io::BufRead};
 
 /// The most columns of a file.
-pub const MAX_COLUMNS: usize = 1_000;
+pub const MAX_COLUMNS: usize = format_limits::MAX_COLUMNS;
 
 /// The size of the buffer for a row, which grows with the rows.
 const MIN_BUFFER: usize = 1 << 12;
@@ -156,13 +156,13 @@ mod tests {
         let mut rows = rows(text.as_bytes());
         assert_eq!(rows.next_row().unwrap().unwrap().len(), MAX_COLUMNS);
         assert_eq!(rows.next_row().unwrap().unwrap().content(), long.as_bytes());
-        assert!(rows.next_row().is_err_and(|error| error.to_string().contains("1000 cells")));
+        assert!(rows.next_row().is_err_and(|error| error.to_string().contains("1950 cells")));
     }
 
     #[test]
     fn rows_without_end_are_rejected() {
         for (content, message) in [
-            (io::repeat(b','), "a row has more than 1000 cells"),
+            (io::repeat(b','), "a row has more than 1950 cells"),
             (io::repeat(b'x'), "a row has more than 1 MiB"),
             (io::repeat(b'"'), "a row has more than 1 MiB"),
         ] {

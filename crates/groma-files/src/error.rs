@@ -1,6 +1,6 @@
 //! Why a file cannot be read or written.
 
-use crate::format_limits::{MAX_COLUMNS, MAX_ROWS, MAX_TEXT};
+use crate::format_limits::{MAX_PROPERTIES, MAX_ROWS, MAX_TEXT};
 use groma_geo::{Message, message};
 use std::io;
 use thiserror::Error;
@@ -34,7 +34,7 @@ pub enum FormatLimit {
         row: u32,
     },
     /// The features have too many different properties for columns.
-    #[error("the layer has more than {MAX_COLUMNS} different properties; export it as GeoJSON")]
+    #[error("the layer has more than {MAX_PROPERTIES} different properties; export it as GeoJSON")]
     Columns,
     /// The rows of a Shapefile have a maximum length.
     #[error("the properties are too long for a Shapefile; export the layer as a GeoPackage")]

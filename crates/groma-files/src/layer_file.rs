@@ -5,12 +5,13 @@ use crate::{
     FileError, GeometryColumns, LayerFormat, SourceCrs, SourceLayer,
     error::Result,
     formats,
+    id_field::{IdField, unknown_field},
     source::{ID_COLUMN, ID_PROPERTY, Source, SourceFeature},
     value,
 };
 use groma_geo::message;
 use groma_geo::{
-    Bbox, Crs, Notice,
+    Bbox, Crs, Message, Notice,
     geojson::{self, DocumentError, Feature, FeatureBuilder, Options, ReadError},
 };
 use rustc_hash::FxHashSet;
@@ -192,10 +193,16 @@ impl LayerFile {
         let max_errors = self.options.max_errors;
         let options = Options { crs, max_errors, ..Options::default() };
         let (mut ids, mut repeated) = (FxHashSet::default(), Vec::new());
-        // Fails with `None` if too many features repeat an id.
+        let mut id_field = IdField::new(self.options.id_field.as_deref(), max_errors);
+        // Fails with `None` if too many features have no id or repeat one.
         let pass_on = |mut feature: Feature| {
             if let Some(field) = &self.options.id_field {
-                feature.external_id = feature.properties.get(field).and_then(value::text);
+                let value = feature.properties.get(field);
+                feature.external_id = value.and_then(value::text).filter(|id| !id.is_empty());
+                let (id, line) = (feature.external_id.as_deref(), feature.line);
+                if !id_field.check(line, id, value.is_some(), &feature.properties) {
+                    return if id_field.has_room(repeated.len()) { Ok(()) } else { Err(None) };
+                }
                 if let Some(id) = &feature.external_id
                     && !ids.insert(id.clone())
                 {
@@ -205,7 +212,7 @@ impl LayerFile {
                         field = field.as_str()
                     );
                     repeated.push(DocumentError::at(feature.line, message));
-                    return if repeated.len() < max_errors { Ok(()) } else { Err(None) };
+                    return if id_field.has_room(repeated.len()) { Ok(()) } else { Err(None) };
                 }
             }
             rename(&mut feature.properties, &self.options.fields);
@@ -216,11 +223,11 @@ impl LayerFile {
             _ => geojson::read_sequence(input, &options, pass_on),
         };
         match result {
-            Ok(count) if repeated.is_empty() => Ok(count),
-            Ok(_) | Err(ReadError::Stopped(None)) => Err(ReadError::Invalid(repeated)),
+            Ok(count) => id_field.finish(count, repeated),
+            Err(ReadError::Stopped(None)) => id_field.finish(0, repeated),
             Err(ReadError::Invalid(mut errors)) => {
                 errors.extend(repeated);
-                Err(ReadError::Invalid(errors))
+                id_field.finish(0, errors)
             }
             Err(ReadError::Input(error)) => Err(ReadError::Input(error)),
             Err(ReadError::Stopped(Some(error))) => Err(ReadError::Stopped(error)),
@@ -236,21 +243,33 @@ impl LayerFile {
     ) -> std::result::Result<u64, ReadError<E>> {
         let mut builder = FeatureBuilder::new(crs.clone());
         let (mut count, mut errors, mut stopped) = (0, Vec::new(), None);
-        let key = source.layers()[layer].key.as_deref();
+        let mut file_notices = Vec::new();
+        let source_layer = &source.layers()[layer];
+        let key = source_layer.key.as_deref();
+        let mut id_field = IdField::new(self.options.id_field.as_deref(), self.options.max_errors);
+        if !source_layer.fields.is_empty() {
+            // It was found when the file was opened.
+            id_field.set_found();
+        }
         let result = source.read(layer, &mut |number, row| {
             let built = match row {
-                Ok(row) => self.build(&mut builder, number, row, key),
+                Ok(mut row) => {
+                    file_notices.append(&mut row.file_notices);
+                    self.build(&mut builder, number, row, key, &mut id_field)
+                }
                 Err(message) => Err(DocumentError::at(number, message)),
             };
             match built {
-                Ok(feature) => {
+                Ok(None) => id_field.has_room(errors.len()),
+                Ok(Some(mut feature)) => {
                     count += 1;
+                    feature.notices.extend(file_notices.drain(..).map(notice_of_feature));
                     stopped = on_feature(feature).err();
                     stopped.is_none()
                 }
                 Err(error) => {
                     errors.push(error);
-                    errors.len() < self.options.max_errors
+                    id_field.has_room(errors.len())
                 }
             }
         });
@@ -262,34 +281,53 @@ impl LayerFile {
             (None, Err(error)) => {
                 let fatal = DocumentError::at(count + errors.len() as u64 + 1, error.message());
                 errors.push(DocumentError { is_fatal: true, ..fatal });
-                Err(ReadError::Invalid(errors))
+                id_field.finish(count, errors)
             }
-            (None, Ok(())) if errors.is_empty() => Ok(count),
-            (None, Ok(())) => Err(ReadError::Invalid(errors)),
+            (None, Ok(())) => id_field.finish(count, errors),
         }
     }
 
+    /// Builds a feature; `None` if it has no value for the field that identifies it.
     fn build(
         &self,
         builder: &mut FeatureBuilder,
         number: u64,
         row: SourceFeature,
         key: Option<&str>,
-    ) -> std::result::Result<Feature, DocumentError> {
-        let SourceFeature { key: key_value, geometry, mut properties, has_measures, has_binary } =
-            row;
+        id_field: &mut IdField<'_>,
+    ) -> std::result::Result<Option<Feature>, DocumentError> {
+        let SourceFeature {
+            key: key_value,
+            geometry,
+            mut properties,
+            has_measures,
+            has_binary,
+            file_notices: _,
+        } = row;
+        let has_field = self.options.id_field.as_ref().is_some_and(|field| {
+            properties.contains_key(field)
+                || key == Some(field.as_str())
+                || (field == ID_COLUMN && properties.contains_key(ID_PROPERTY))
+        });
         let id = take_id(&mut properties, self.options.id_field.as_deref(), key, key_value);
+        if !id_field.check(number, id.as_deref(), has_field, &properties) {
+            return Ok(None);
+        }
         rename(&mut properties, &self.options.fields);
         let mut feature = builder.build(number, id, geometry, properties)?;
-        let mut notice = |message| feature.notices.push(Notice { pointer: String::new(), message });
+        let mut notice = |message| feature.notices.push(notice_of_feature(message));
         if has_measures {
             notice(message!("M values were dropped"));
         }
         if has_binary {
             notice(message!("binary values were dropped"));
         }
-        Ok(feature)
+        Ok(Some(feature))
     }
+}
+
+fn notice_of_feature(message: Message) -> Notice {
+    Notice { pointer: String::new(), message }
 }
 
 /// Gives properties other names, and drops those without one. The order stays.
@@ -351,11 +389,7 @@ fn check_id_field(layer: &SourceLayer, field: Option<&str>) -> Result<()> {
         return Ok(());
     }
     let names: Vec<_> = layer.fields.iter().map(|one| one.name.as_str()).collect();
-    Err(FileError::invalid(message!(
-        "there is no field `{field}`; the fields are {names}",
-        field = field,
-        names = names.join(", ")
-    )))
+    Err(FileError::invalid(unknown_field(field, &names.join(", "))))
 }
 
 fn declared_crs(layer: &SourceLayer) -> Result<Crs> {

@@ -41,11 +41,12 @@ impl LayerWriter {
         Ok(Self { format, layer: OutputLayer { name, links: Vec::new(), crs, schema }, spool })
     }
 
-    /// Adds columns that link features to the rows of other tables. Only tables of a
-    /// [`GeoPackageWriter`](crate::GeoPackageWriter) have them.
+    /// Adds columns that link features to the rows of other tables, and lets properties beyond the limit of columns
+    /// share one. Only tables of a [`GeoPackageWriter`](crate::GeoPackageWriter) have them.
     #[must_use]
     pub fn with_links(mut self, links: &[Link]) -> Self {
         self.layer.links = links.to_vec();
+        self.layer.schema.allows_surplus = !links.is_empty();
         self
     }
 

@@ -6,12 +6,14 @@
 
 mod archive;
 pub mod csv_cell;
+pub mod csv_encoding;
 pub mod csv_rows;
 mod error;
 mod format;
 mod format_limits;
 mod formats;
 mod geopackage_writer;
+mod id_field;
 mod layer_file;
 mod layer_writer;
 mod output;

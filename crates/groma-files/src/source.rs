@@ -89,6 +89,8 @@ pub(crate) struct SourceFeature {
     pub(crate) has_measures: bool,
     /// Whether a property was dropped because it is binary.
     pub(crate) has_binary: bool,
+    /// Notices about the whole file. They are passed on with the first feature that is not rejected.
+    pub(crate) file_notices: Vec<Message>,
 }
 
 /// Receives the number of each feature, from 1, and the feature or why it cannot be read. Returns false to stop.

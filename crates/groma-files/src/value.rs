@@ -11,6 +11,11 @@ pub(crate) fn real(number: f64) -> Value {
     Number::from_f64(number).map_or(Value::Null, Value::Number)
 }
 
+/// Whether a whole number, written in digits, keeps them all as a floating-point number.
+pub(crate) fn is_exact_as_real(digits: &str) -> bool {
+    digits.parse::<f64>().is_ok_and(|number| number.to_string() == digits)
+}
+
 /// The text of a value, as an id or in a column of text.
 pub(crate) fn text(value: &Value) -> Option<String> {
     match value {

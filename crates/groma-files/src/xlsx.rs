@@ -1,5 +1,5 @@
 //! Excel workbooks (XLSX) as tables: the first row has the names of the columns. Formulas count by the result that
-//! the file keeps; links to other files are never followed.
+//! the file keeps; without one, the row is rejected. Links to other files are never followed.
 
 mod check;
 
@@ -11,7 +11,7 @@ use crate::{
 };
 use calamine::{Data, DataRef, Reader, SheetType, Xlsx};
 use groma_geo::{Message, message};
-use rust_xlsxwriter::{ExcelDateTime, Format, Workbook, Worksheet};
+use rust_xlsxwriter::{ExcelDateTime, Format, Workbook, Worksheet, utility::row_col_to_cell};
 use serde_json::Value;
 use std::{
     fs::File,
@@ -62,10 +62,13 @@ pub fn read(
     let mut cells = workbook.worksheet_cells_reader(name).map_err(invalid)?;
     let mut current: Option<(u32, SheetRow)> = None;
     let mut row_bytes = 0;
-    while let Some(cell) = cells.next_cell().map_err(invalid)? {
-        let (row, column) = cell.get_position();
-        let column = column as usize;
-        let text = text(cell.get_value());
+    while let Some(cell) = cells.next_cell_with_formula_metadata().map_err(invalid)? {
+        let row = cell.pos.0;
+        let column = cell.pos.1 as usize;
+        let text = match (&cell.value, &cell.formula) {
+            (DataRef::Empty, Some(_)) => Err(no_result(row, column)),
+            (value, _) => text(value),
+        };
         if matches!(text, Ok(None)) {
             continue;
         }
@@ -126,6 +129,16 @@ fn unreadable(problem: Message) -> FileError {
 
 fn invalid(error: impl std::fmt::Display) -> FileError {
     unreadable(Message::untranslated(error))
+}
+
+/// Programs that write formulas without calculating them leave out the result. An empty text as a result is a value.
+fn no_result(row: u32, column: usize) -> Message {
+    let column = u16::try_from(column.min(MAX_COLUMNS)).unwrap_or_default();
+    message!(
+        "cell {cell} has a formula without a result; open the file in a spreadsheet program and \
+         save it",
+        cell = row_col_to_cell(row, column)
+    )
 }
 
 /// A cell as text, as it would be in a CSV file.

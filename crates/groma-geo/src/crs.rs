@@ -285,6 +285,41 @@ impl Crs {
         is_complete.then_some(result)
     }
 
+    /// Returns the positions that a file left as they were exported to where they are stored, because exported
+    /// coordinates are rounded. `geometry` is that of the file and `stored` the stored one, both in WGS 84;
+    /// `exported` is the stored one in this system. Positions are compared in their order, so geometries with
+    /// different numbers of them have none in common. Returns whether a position was changed.
+    pub fn restore_positions(
+        &self,
+        geometry: &mut Geometry,
+        exported: &Geometry,
+        stored: &Geometry,
+    ) -> bool {
+        let positions = |geometry: &Geometry| {
+            let mut all = Vec::new();
+            geometry.each_position(&mut |at| all.push((at.x, at.y)));
+            all
+        };
+        let (exported, stored) = (positions(exported), positions(stored));
+        let mut count = 0;
+        geometry.each_position(&mut |_| count += 1);
+        if count != stored.len() || count != exported.len() {
+            return false;
+        }
+        let mut pairs = exported.into_iter().zip(stored);
+        let mut is_changed = false;
+        geometry.each_position_mut(&mut |at| {
+            let Some((exported, stored)) = pairs.next() else { return };
+            let sent = self.to_wgs84(exported.0, exported.1);
+            let sent = sent.map(|(longitude, latitude)| (wrap_longitude(longitude), latitude));
+            if sent == Some((at.x, at.y)) {
+                (at.x, at.y) = stored;
+                is_changed = true;
+            }
+        });
+        is_changed
+    }
+
     /// Whether its coordinates are lengths, not angles.
     pub(crate) fn is_projected(&self) -> bool {
         self.0.as_ref().is_some_and(|system| system.projection.is_projected())

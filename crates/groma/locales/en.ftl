@@ -1096,6 +1096,7 @@ security-log-topic = { $topic ->
     [command] Commands
     [backup] Backups and copies
     [workspace] Workspace
+    [baseMap] Base maps
    *[all] All topics
 }
 security-log-empty = No entries.
@@ -1125,6 +1126,7 @@ security-log-action = { $action ->
     [login-succeeded] Logged in
     [login-failed] Login failed
     [login-secondFactorFailed] Second step of a login failed
+    [login-throttled] Login rejected: too many failed attempts
     [login-recoveryCodeUsed] Recovery code used
     [factor-appAdded] Authenticator app set up
     [factor-appRemoved] Authenticator app turned off
@@ -1164,7 +1166,11 @@ security-log-action = { $action ->
     [webhook-gaveUp] Webhook endpoint disabled after failures
     [webhook-secretRotated] Webhook secret rotated
     [webhook-rekeyed] Encryption key changed
+    [webhook-encrypted] Webhook secrets encrypted
     [webhook-deleted] Webhook endpoint deleted
+    [baseMap-created] Base map added
+    [baseMap-updated] Base map changed
+    [baseMap-deleted] Base map deleted
     [export-created] Data exported
     [command-started] Data changed on the command line
     [backup-started] Backup started
@@ -2190,6 +2196,7 @@ import-column-who = Imported by
 import-column-created = Received
 import-state-checking = Checking
 import-state-ready = Ready to import
+import-state-incomplete = Needs a choice
 import-state-running = Importing
 import-state-done = Imported
 import-state-failed = Failed
@@ -2214,6 +2221,7 @@ import-created = Created: { $count }
 import-updated = Updated: { $count }
 import-unchanged = Unchanged: { $count }
 import-deleted = Deleted: { $count }
+import-left-out = Left out, because they were rejected: { $count }
 import-nothing = Nothing was imported.
 import-interrupted-text = The server that had the file was stopped. Nothing was imported. Upload the file again.
 import-expired = The import was not started within two hours, so the file was deleted.
@@ -2241,7 +2249,7 @@ import-choose-crs = The file does not name its reference system. Choose it, so t
 import-unknown-crs = The reference system of the file cannot be used: { $reason }. Choose another one.
 import-choose-columns = These columns are not fields of the records: { $columns }. Choose the field of each, or leave it out.
 import-rejected-title = Rejected
-import-rejected-download = Download all as CSV
+import-rejected-download = Download rejected rows
 import-rejected-file = rejected
 import-rejected-feature = feature
 import-rejected-line = line
@@ -2278,7 +2286,9 @@ import-mode-replace = Replace all: delete those that are not in the file
 import-mode-add-only = Only add new ones
 import-id-own = Feature ID
 import-id-field = Recognize features by
+import-new-id-field = Take the feature IDs from
 import-crs = Reference system of the file
+import-crs-used = Reference system of the file: { $name }
 import-crs-hint = An EPSG code. Leave empty to use the one that the file names.
 import-crs-candidates = Where the shapes would be
 import-folder = Folder of the features
@@ -2380,6 +2390,7 @@ reason-joined-same = must be another geometry of the layer
 reason-unreadable = cannot be read
 reason-repeated-id = `{ $id }` is already the id of an earlier feature
 reason-repeated-field = `{ $id }` is already the { $field } of an earlier feature
+reason-no-id-value = has no value for the field `{ $field }`, which identifies it
 reason-named-twice = names the feature { $id } for a second time
 reason-too-many-keys = has more than { $limit } keys
 reason-properties-too-large = `properties` exceed the limit of { $limit } MiB per feature
@@ -2448,6 +2459,7 @@ reason-format-unknown = unknown format; { $hint }
 reason-format-hint = supported are { $names }; convert the file with `ogr2ogr -f GPKG out.gpkg { $file }`
 reason-format-option = unknown format; set --format to one of { $names }
 reason-file-empty = the file is empty
+reason-file-utf-16 = the file is UTF-16; save it as CSV UTF-8
 reason-file-truncated = the file is truncated
 reason-file-truncated-at = the file is truncated: it has { $count } of { $expected } features
 reason-file-no-crs = the file does not name its reference system
@@ -2518,6 +2530,7 @@ reason-shp-fewer-shapes = the .shp is truncated: the .dbf has { $count } rows mo
 reason-shp-shape-too-large = shape { $number } exceeds the limit of { $limit } bytes
 reason-shp-shape-invalid = the shape is not valid
 reason-shp-shape-type = shapes of the type { $code } are not supported
+reason-shp-rings-overlap = too many rings overlap; repair the polygon, or split it into several features
 reason-dbf-invalid = the .dbf is not valid
 reason-dbf-truncated = the .dbf announces { $count } rows, but contains { $available }
 reason-dbf-too-many-fields = the .dbf has more than { $limit } fields
@@ -2533,7 +2546,6 @@ reason-columns-only-csv = only a CSV file has columns with coordinates or WKT
 reason-column-unknown = there is no column `{ $name }`
 reason-column-repeated = column `{ $name }` appears twice
 reason-row-width = has { $count } cells, but the header has { $expected }
-reason-row-encoding = is not UTF-8
 reason-row-mixed-encoding = is not UTF-8, as other rows are: the file mixes encodings
 reason-row-one-coordinate = has only one coordinate
 reason-row-not-coordinate = `{ $cell }` is not a coordinate
@@ -2554,6 +2566,7 @@ reason-sheet-unknown = sheet `{ $sheet }` is not in the workbook; it has { $name
 reason-sheet-row-too-large = row { $number } has more than { $limit } MiB
 reason-sheet-row-too-wide = row { $number } has more than { $limit } cells
 reason-sheet-cell-error = a cell contains the error { $error }
+reason-sheet-no-result = cell { $cell } has a formula without a result; open the file in a spreadsheet program and save it
 reason-workbook-invalid = the workbook cannot be read: { $problem }
 reason-workbook-part = `{ $name }` { $problem }
 reason-workbook-io = I/O error: { $error }
@@ -2592,10 +2605,14 @@ reason-dxf-line = line { $line } is not valid DXF
 reason-dxf-line-too-long = line { $line } is too long
 reason-dxf-no-coordinates = the { $kind } lacks coordinates
 reason-dxf-entity-too-large = an entity is too large
+reason-dxf-left-out = entities that cannot be read as features were left out: { $kinds }
+reason-dxf-tilted = entities that are not drawn in a horizontal plane were left out: { $kinds }
+reason-dxf-nothing = the drawing has no entity that can be read as a feature, only { $kinds }
 
 ## Imports
 
 reason-layer-gone = The layer was deleted. Choose another one.
+reason-layer-name-taken = Layer “{ $layer }” already has the short name “{ $slug }”, which is derived from the name. Choose another name, or import into that layer.
 reason-layer-locked = layer `{ $layer }` is locked; unlock it to change its features
 reason-folder-not-found = folder `{ $key }` not found
 reason-assignment-not-found = assignment `{ $key }` not found

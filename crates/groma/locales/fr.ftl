@@ -1251,6 +1251,7 @@ security-log-topic = { $topic ->
     [command] Commandes
     [backup] Sauvegardes et copies
     [workspace] Espace de travail
+    [baseMap] Fonds de carte
    *[all] Tous les sujets
 }
 security-log-empty = Aucune entrée.
@@ -1280,6 +1281,7 @@ security-log-action = { $action ->
     [login-succeeded] Connexion
     [login-failed] Échec de connexion
     [login-secondFactorFailed] Échec de la deuxième étape d’une connexion
+    [login-throttled] Connexion refusée : trop de tentatives échouées
     [login-recoveryCodeUsed] Code de secours utilisé
     [factor-appAdded] Application d’authentification configurée
     [factor-appRemoved] Application d’authentification désactivée
@@ -1319,7 +1321,11 @@ security-log-action = { $action ->
     [webhook-gaveUp] Point de terminaison désactivé après des échecs
     [webhook-secretRotated] Secret du webhook renouvelé
     [webhook-rekeyed] Clé de chiffrement remplacée
+    [webhook-encrypted] Secrets des webhooks chiffrés
     [webhook-deleted] Point de terminaison supprimé
+    [baseMap-created] Fond de carte ajouté
+    [baseMap-updated] Fond de carte modifié
+    [baseMap-deleted] Fond de carte supprimé
     [export-created] Données exportées
     [command-started] Données modifiées en ligne de commande
     [backup-started] Sauvegarde commencée
@@ -2357,6 +2363,7 @@ import-column-who = Importé par
 import-column-created = Reçu
 import-state-checking = Vérification
 import-state-ready = Prêt à importer
+import-state-incomplete = À compléter
 import-state-running = Importation en cours
 import-state-done = Importé
 import-state-failed = Échec
@@ -2381,6 +2388,7 @@ import-created = Créés : { $count }
 import-updated = Modifiés : { $count }
 import-unchanged = Inchangés : { $count }
 import-deleted = Supprimés : { $count }
+import-left-out = Non importés, car refusés : { $count }
 import-nothing = Rien n’a été importé.
 import-interrupted-text = Le serveur qui détenait le fichier a été arrêté. Rien n’a été importé. Envoyez à nouveau le fichier.
 import-expired = L’importation n’a pas été lancée dans les deux heures ; le fichier a été supprimé.
@@ -2408,7 +2416,7 @@ import-choose-crs = Le fichier n’indique pas son système de référence. Choi
 import-unknown-crs = Le système de référence du fichier ne peut pas être utilisé : { $reason }. Choisissez-en un autre.
 import-choose-columns = Ces colonnes ne sont pas des champs des données : { $columns }. Choisissez le champ de chacune ou ne l’importez pas.
 import-rejected-title = Refusés
-import-rejected-download = Tout télécharger en CSV
+import-rejected-download = Télécharger les lignes refusées
 import-rejected-file = refusés
 import-rejected-feature = objet
 import-rejected-line = ligne
@@ -2445,7 +2453,9 @@ import-mode-replace = Tout remplacer : supprimer ceux qui ne sont pas dans le fi
 import-mode-add-only = Seulement ajouter les nouveaux
 import-id-own = Identifiant de l’objet
 import-id-field = Reconnaître les objets par
+import-new-id-field = Prendre les identifiants des objets dans
 import-crs = Système de référence du fichier
+import-crs-used = Système de référence du fichier : { $name }
 import-crs-hint = Un code EPSG. Laissez vide pour utiliser celui que le fichier indique.
 import-crs-candidates = Où seraient les objets
 import-folder = Dossier des objets
@@ -2547,6 +2557,7 @@ reason-joined-same = doit être une autre géométrie de la couche
 reason-unreadable = est illisible
 reason-repeated-id = « { $id } » est déjà l’identifiant d’un objet précédent
 reason-repeated-field = « { $id } » est déjà la valeur du champ { $field } d’un objet précédent
+reason-no-id-value = n’a pas de valeur pour le champ « { $field } », qui l’identifie
 reason-named-twice = désigne l’objet { $id } une deuxième fois
 reason-too-many-keys = a plus de { $limit } clés
 reason-properties-too-large = « properties » dépasse la limite de { $limit } Mio par objet
@@ -2615,6 +2626,7 @@ reason-format-unknown = format inconnu ; { $hint }
 reason-format-hint = formats pris en charge : { $names } ; convertissez le fichier avec « ogr2ogr -f GPKG out.gpkg { $file } »
 reason-format-option = format inconnu ; donnez à --format l’une de ces valeurs : { $names }
 reason-file-empty = le fichier est vide
+reason-file-utf-16 = le fichier est en UTF-16 ; enregistrez-le au format CSV UTF-8
 reason-file-truncated = le fichier est tronqué
 reason-file-truncated-at = le fichier est tronqué : il a { $count } objets sur { $expected }
 reason-file-no-crs = le fichier n’indique pas son système de référence
@@ -2685,6 +2697,7 @@ reason-shp-fewer-shapes = le .shp est tronqué : le .dbf a { $count } lignes de 
 reason-shp-shape-too-large = l’objet { $number } dépasse la limite de { $limit } octets
 reason-shp-shape-invalid = l’objet n’est pas valide
 reason-shp-shape-type = les objets de type { $code } ne sont pas pris en charge
+reason-shp-rings-overlap = trop d’anneaux se chevauchent ; réparez le polygone, ou divisez-le en plusieurs objets
 reason-dbf-invalid = le .dbf n’est pas valide
 reason-dbf-truncated = le .dbf annonce { $count } lignes, mais en contient { $available }
 reason-dbf-too-many-fields = le .dbf a plus de { $limit } champs
@@ -2700,7 +2713,6 @@ reason-columns-only-csv = seul un fichier CSV a des colonnes de coordonnées ou 
 reason-column-unknown = il n’y a pas de colonne « { $name } »
 reason-column-repeated = la colonne « { $name } » figure deux fois
 reason-row-width = a { $count } cellules, mais l’en-tête en a { $expected }
-reason-row-encoding = n’est pas en UTF-8
 reason-row-mixed-encoding = n’est pas en UTF-8 comme d’autres lignes : le fichier mélange les encodages
 reason-row-one-coordinate = n’a qu’une coordonnée
 reason-row-not-coordinate = « { $cell } » n’est pas une coordonnée
@@ -2721,6 +2733,7 @@ reason-sheet-unknown = la feuille « { $sheet } » n’est pas dans le classeur,
 reason-sheet-row-too-large = la ligne { $number } fait plus de { $limit } Mio
 reason-sheet-row-too-wide = la ligne { $number } a plus de { $limit } cellules
 reason-sheet-cell-error = une cellule contient l’erreur { $error }
+reason-sheet-no-result = la cellule { $cell } a une formule sans résultat ; ouvrez le fichier dans un tableur et enregistrez-le
 reason-workbook-invalid = le classeur est illisible : { $problem }
 reason-workbook-part = « { $name } » { $problem }
 reason-workbook-io = erreur de lecture : { $error }
@@ -2759,10 +2772,14 @@ reason-dxf-line = la ligne { $line } n’est pas du DXF valide
 reason-dxf-line-too-long = la ligne { $line } est trop longue
 reason-dxf-no-coordinates = il manque des coordonnées à l’entité { $kind }
 reason-dxf-entity-too-large = une entité est trop grande
+reason-dxf-left-out = des entités qui ne peuvent pas être lues comme objets n’ont pas été reprises : { $kinds }
+reason-dxf-tilted = des entités qui ne sont pas dessinées dans un plan horizontal n’ont pas été reprises : { $kinds }
+reason-dxf-nothing = le dessin n’a aucune entité qui puisse être lue comme objet, seulement { $kinds }
 
 ## Imports
 
 reason-layer-gone = La couche a été supprimée. Choisissez-en une autre.
+reason-layer-name-taken = La couche « { $layer } » a déjà le nom court « { $slug } », qui est tiré du nom. Choisissez un autre nom, ou importez dans cette couche.
 reason-layer-locked = la couche « { $layer } » est verrouillée ; déverrouillez-la pour modifier ses objets
 reason-folder-not-found = dossier « { $key } » introuvable
 reason-assignment-not-found = tâche « { $key } » introuvable

@@ -12,10 +12,10 @@ mod records;
 mod rejected_feature;
 
 pub(crate) use error::ImportError;
-pub(crate) use layer::{CheckedLayer, ImportedLayer, LayerCounts, LayerImport, LayerTarget};
+pub(crate) use layer::{CheckedFile, ImportedLayer, LayerCounts, LayerImport, LayerTarget};
 pub(crate) use progress::{Progress, Step, Unit};
 pub(crate) use record_file::RecordFile;
-pub(crate) use records::{RecordImport, RejectedRow, RowError, summary};
+pub(crate) use records::{MAX_TRANSACTION_ROWS, RecordImport, RejectedRow, RowError, summary};
 pub(crate) use rejected_feature::{FeatureError, RejectedFeature};
 
 /// Reading a file stops after this many errors.

@@ -126,7 +126,7 @@ pub(crate) struct Web {
     /// The memory for forms of strangers that are on their way.
     form_memory: Arc<Quota<IpNet>>,
     /// The files that are on their way.
-    uploads: imports::Uploads,
+    uploads: imports::UploadQuota,
     /// The imports that this process works on.
     imports: imports::Workers,
     /// Whether the server is stopping.

@@ -1,7 +1,7 @@
 //! User-defined fields of records, and their requested changes.
 
 use super::Field;
-use crate::{FieldErrors, Violation};
+use crate::{FieldErrors, Violation, json::is_same_value};
 use serde_json::{Map, Value};
 
 const MAX_CUSTOM_FIELDS: usize = 100;
@@ -39,6 +39,12 @@ impl CustomFieldsInput {
                 _ => {
                     fields.insert(name, value);
                 }
+            }
+        }
+        // A number that comes back in another spelling is no change.
+        for (name, stored) in current.into_iter().flatten() {
+            if let Some(value) = fields.get_mut(name).filter(|value| is_same_value(stored, value)) {
+                value.clone_from(stored);
             }
         }
         if fields.len() > MAX_CUSTOM_FIELDS {

@@ -1,7 +1,11 @@
 //! DXF drawings, as text. Layers, blocks and the like are attributes.
 
+mod curve;
+mod entities;
 mod entity;
 mod groups;
+mod hatch;
+mod left_out;
 mod read;
 mod write;
 

@@ -69,6 +69,36 @@ fn formulas_count_by_their_results_and_links_are_not_followed() {
 }
 
 #[test]
+fn formula_without_a_result_rejects_its_row() {
+    let directory = TempDir::new().unwrap();
+    let cells = sheet(
+        "<row r='1'><c r='A1'><v>1</v></c><c r='B1' t='str'><f>\"\"</f><v></v></c><c r='C1'><v>2</v></c></row>\
+         <row r='2'><c r='A2'><v>1</v></c><c r='B2'><f>A2*2</f><v></v></c></row>\
+         <row r='3'><c r='B3'><f>A3*2</f></c><c r='AB3'><f t='shared' si='0'/></c></row>\
+         <row r='4'><c r='AB4' s='0'><f t='shared' si='0'/><v/></c></row>\
+         <row r='5'><c r='A5' s='0'/><c r='B5'><v>3</v></c></row>",
+    );
+    let found = rows(&workbook(&directory, &cells, &[])).unwrap();
+    let found: Vec<_> = found.into_iter().map(|(_, row)| row.map_err(|e| e.to_string())).collect();
+    let cell = |text: &str| Some(text.to_owned());
+    let rejected = |cell: &str| {
+        Err(format!(
+            "cell {cell} has a formula without a result; open the file in a spreadsheet program and save it"
+        ))
+    };
+    assert_eq!(
+        found,
+        [
+            Ok(vec![cell("1"), None, cell("2")]),
+            rejected("B2"),
+            rejected("B3"),
+            rejected("AB4"),
+            Ok(vec![None, cell("3")]),
+        ]
+    );
+}
+
+#[test]
 fn workbook_that_lies_about_its_texts_is_rejected() {
     let directory = TempDir::new().unwrap();
     let cells = sheet("<row r='1'><c r='A1' t='s'><v>0</v></c></row>");
@@ -108,8 +138,8 @@ fn large_cells_and_wide_rows_are_rejected() {
     let run = format!("<r><t>{}</t></r>", &filler[..1 << 20]);
     let many = format!("<is>{}</is>", run.repeat(5));
     assert_unreadable(&cell(&many), "has a cell of too many bytes");
-    let wide = sheet(&format!("<row>{}</row>", "<c><v>1</v></c>".repeat(1_001)));
-    assert_unreadable(&workbook(&directory, &wide, &[]), "has more than 1000 cells");
+    let wide = sheet(&format!("<row>{}</row>", "<c><v>1</v></c>".repeat(1_951)));
+    assert_unreadable(&workbook(&directory, &wide, &[]), "has more than 1950 cells");
 }
 
 #[test]

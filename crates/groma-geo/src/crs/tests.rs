@@ -167,3 +167,32 @@ fn every_system_gives_finite_degrees_or_none() {
         }
     }
 }
+
+#[test]
+fn positions_that_were_not_moved_return_to_where_they_are_stored() {
+    let lambert = Crs::parse("EPSG:2154").unwrap();
+    let line = |positions: &[(f64, f64)]| {
+        let position = |&(x, y): &(f64, f64)| crate::Position { x, y, z: None };
+        Geometry::LineString(positions.iter().map(position).collect())
+    };
+    let stored = line(&[(2.0, 48.0), (2.1, 48.1), (2.2, 48.2)]);
+    let exported = lambert.geometry_from_wgs84(&stored, None).unwrap();
+    let mut sent = exported.clone();
+    sent.each_position_mut(&mut |at| (at.x, at.y) = lambert.to_wgs84(at.x, at.y).unwrap());
+    assert_ne!(sent, stored);
+    let mut same = sent.clone();
+    assert!(lambert.restore_positions(&mut same, &exported, &stored));
+    assert_eq!(same, stored);
+    let moved = lambert.to_wgs84(650_000.0, 6_800_000.0).unwrap();
+    let (Geometry::LineString(sent), Geometry::LineString(stored_line)) = (&mut sent, &stored)
+    else {
+        panic!("not lines")
+    };
+    (sent[1].x, sent[1].y) = moved;
+    let mut edited = Geometry::LineString(sent.clone());
+    assert!(lambert.restore_positions(&mut edited, &exported, &stored));
+    let expected = [(2.0, 48.0), moved, (stored_line[2].x, stored_line[2].y)];
+    assert_eq!(edited, line(&expected));
+    let mut shorter = Geometry::LineString(sent[..2].to_vec());
+    assert!(!lambert.restore_positions(&mut shorter, &exported, &stored));
+}

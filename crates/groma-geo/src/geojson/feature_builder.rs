@@ -57,7 +57,9 @@ impl FeatureBuilder {
                 return Err(place.invalid(repeated_id(id))).at_member("id");
             }
         }
-        if properties.len() > MAX_KEYS {
+        // In a table, a null can stand for a property that the feature lacks.
+        let count = properties.values().filter(|value| !value.is_null()).count();
+        if count > MAX_KEYS {
             return Err(place.invalid(too_many_keys(MAX_KEYS))).at_member("properties");
         }
         let mut feature = Feature { line: place.line, ..Feature::new(id, None, properties) };

@@ -7,6 +7,10 @@ use groma_geo::attributes;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 
+/// From this number of columns on, new features are stored without nulls: a feature can have only so many properties,
+/// those that are null not counted.
+const MANY: usize = 1_000;
+
 /// Merges the features of a spool with the stored ones.
 pub(super) struct ColumnMerge {
     /// The spool's numbers of the properties.
@@ -22,8 +26,25 @@ impl ColumnMerge {
     pub(super) fn merge(&self, feature: &mut PreparedFeature, old: &StoredFeature) -> Result<()> {
         let before = serde_json::from_str(&old.properties)?;
         let merged = merged(before, serde_json::from_str(&feature.properties)?);
-        feature.properties = serde_json::to_string(&merged)?;
-        let numbered = merged.iter();
+        self.replace(feature, &merged)
+    }
+
+    /// Drops the nulls of a new feature if the table has very many columns.
+    pub(super) fn drop_nulls(&self, feature: &mut PreparedFeature) -> Result<()> {
+        if self.numbers.len() <= MANY {
+            return Ok(());
+        }
+        let properties = serde_json::from_str(&feature.properties)?;
+        self.replace(feature, &merged(Map::new(), properties))
+    }
+
+    fn replace(
+        &self,
+        feature: &mut PreparedFeature,
+        properties: &Map<String, Value>,
+    ) -> Result<()> {
+        feature.properties = serde_json::to_string(properties)?;
+        let numbered = properties.iter();
         let numbered = numbered.filter_map(|(name, value)| Some((*self.numbers.get(name)?, value)));
         feature.attributes = attributes::encode(numbered);
         Ok(())

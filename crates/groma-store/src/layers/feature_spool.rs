@@ -128,6 +128,11 @@ impl PreparedGeometry {
         Err(DomainError::invalid("geometry", message))
     }
 
+    /// The same with other positions.
+    pub(super) fn with_positions(self, geometry: &Geometry) -> Self {
+        Self { original: self.original, ..Self::new(geometry, None) }
+    }
+
     fn new(geometry: &Geometry, original: Option<&OriginalGeometry>) -> Self {
         let mut has_heights = false;
         geometry.each_position(&mut |position| has_heights |= position.z.is_some());

@@ -25,6 +25,7 @@ pub(crate) mod sqlite;
 mod staging;
 mod tile_index;
 mod tiles;
+mod unmoved_positions;
 mod value_index;
 
 pub use feature_edit::GeometryEdit;

@@ -1,25 +1,26 @@
 //! Writing posted geometries, in one transaction with everything that must stay exact: the layer's
 //! statistics, fields and bounds, the tile index, and the bounding boxes of folders.
 
+mod finish;
+
 use super::{
     FeatureRow, LayerTx, LayerWrite, StoredFeature, StoredLayer,
     column_merge::ColumnMerge,
     declared_fields::PropertyCheck,
-    feature_events::{EventWriter, FeatureChange, FeatureChanges, deletion, document},
+    feature_events::{FeatureChange, FeatureChanges, deletion, document},
     feature_spool::{FeatureSpool, PreparedFeature, PreparedGeometry, SpoolReader},
-    folder_boxes::update_folder_boxes,
     index_update::{IndexChange, NewShape, update_index},
     known_features::KnownFeatures,
     layer_changes::last_order,
     layer_stats::LayerStats,
     links::Links,
     tile_index::{IndexedShape, TileIndex},
+    unmoved_positions::UnmovedPositions,
     value_index::ValueIndex,
 };
 use crate::{
     Actor, Error, Result,
     actor::AuthorizedActor,
-    audit_log::NewAuditEntry,
     engine::{impl_work, random},
     idempotency::{self, IdempotentRequest},
     webhooks::WebhookContext,
@@ -29,6 +30,7 @@ use groma_domain::{
     DomainError, GeometryId, Layer, LayerId, Permission, RecordId, Timestamp, WorkspaceId,
     event::EventAction,
     geometry::{MAX_LISTED_GEOMETRIES, UploadResult, UploadedGeometry},
+    json::is_same_value,
     layer::{DEFAULT_LAYER_SLUG, GeometryType, LayerCrs, LayerKey},
 };
 use groma_geo::{Bbox, Crs, Geometry, Message, attributes, message, wkb};
@@ -182,6 +184,7 @@ pub(super) struct Posting<'t, T> {
     prepared: Option<Vec<LayerWrite>>,
     /// The layer's own reference system, once it is needed.
     own_crs: Option<Crs>,
+    unmoved_positions: UnmovedPositions,
     next_id: u128,
     webhooks: Arc<WebhookContext>,
 }
@@ -236,6 +239,7 @@ impl<'t, T: LayerTx> Posting<'t, T> {
             unchanged: Vec::new(),
             prepared: None,
             own_crs: None,
+            unmoved_positions: UnmovedPositions::default(),
             next_id: u128::from_be_bytes(random()),
             webhooks,
         }
@@ -383,6 +387,11 @@ impl<'t, T: LayerTx> Posting<'t, T> {
                 if let Some(columns) = &self.columns {
                     columns.merge(&mut prepared, old)?;
                 }
+                let layer_crs = self.stats.layer.crs;
+                let restore = |sent| self.unmoved_positions.restore(sent, old, layer_crs);
+                prepared.geometry = prepared.geometry.take().map(restore).transpose()?;
+            } else if let Some(columns) = &self.columns {
+                columns.drop_nulls(&mut prepared)?;
             }
             self.properties.check(&mut prepared, old)?;
             // After a problem, the rest is only checked.
@@ -426,6 +435,12 @@ impl<'t, T: LayerTx> Posting<'t, T> {
             self.result.geometries.push(UploadedGeometry { id, external_id, kind });
         }
         let old_links = old.map(|old| (old.folder, old.assignment)).unwrap_or_default();
+        // Another order of the members or spelling of a number is no change.
+        let stored = old.map(|old| &old.properties);
+        let properties = match stored.filter(|stored| is_same_json(stored, &properties)) {
+            Some(stored) => stored.clone(),
+            None => properties,
+        };
         let feature = StoredFeature {
             position,
             id,
@@ -505,6 +520,13 @@ impl<'t, T: LayerTx> Posting<'t, T> {
             && *sent_in == code
         {
             return Ok(Some(wkb.clone()));
+        }
+        // The stored original can have its rings in another order.
+        if let Some(old) = old
+            && old.original.is_some()
+            && old.geometry.as_ref() == Some(&geometry.wkb)
+        {
+            return Ok(old.original.clone());
         }
         let crs = match &self.own_crs {
             Some(crs) => crs,
@@ -591,34 +613,6 @@ impl<'t, T: LayerTx> Posting<'t, T> {
         Ok(index)
     }
 
-    pub(super) async fn finish(
-        mut self,
-        actor: AuthorizedActor,
-        request: Option<IdempotentRequest>,
-    ) -> Result<PostOutcome> {
-        let has_changed = !self.changes.is_empty();
-        self.finish_layer(actor).await?;
-        if self.is_new_layer || has_changed {
-            let UploadResult { received, created, updated, unchanged, .. } = self.result;
-            let after = serde_json::json!({ "received": received, "created": created,
-                "updated": updated, "unchanged": unchanged });
-            let entry = NewAuditEntry {
-                at: self.now,
-                actor: actor.into(),
-                action: "geometries.posted",
-                subject: self.result.layer_id.0,
-                before: None,
-                after: Some(after.to_string()),
-            };
-            self.tx.log(self.workspace, entry).await?;
-        }
-        if let Some(request) = request {
-            let response = serde_json::to_vec(&self.result)?;
-            self.tx.save_response(self.workspace, request, response, self.now).await?;
-        }
-        Ok(PostOutcome::Posted(self.result))
-    }
-
     /// After a dry run: whether each feature, in their order, is unchanged.
     pub(super) fn into_unchanged(self) -> Vec<bool> {
         self.unchanged
@@ -629,39 +623,18 @@ impl<'t, T: LayerTx> Posting<'t, T> {
         self.result.unchanged += count;
     }
 
-    /// Writes what follows from the changed features: the layer with its statistics, the boxes of folders, and
-    /// the events.
-    pub(super) async fn finish_layer(&mut self, actor: AuthorizedActor) -> Result<()> {
-        let changes = std::mem::take(&mut self.changes);
-        if !changes.is_empty() {
-            self.stats.shrink(self.tx, self.workspace, self.layer).await?;
-            self.update_folder_boxes(actor).await?;
-            let layer = &mut self.stats.layer;
-            layer.revision += 1;
-            layer.updated_at = self.now;
-            let update = LayerWrite::Update(layer.clone());
-            self.tx.write_layers(self.workspace, vec![update]).await?;
-        }
-        let (locked, now, webhooks) = (&self.locked, self.now, &self.webhooks);
-        let events = EventWriter { locked, actor, now, webhooks };
-        if self.is_new_layer {
-            events.layer(self.tx, EventAction::Created, &self.stats.layer).await?;
-        }
-        events.features(self.tx, self.layer, &self.stats.layer, changes).await
-    }
-
-    /// Updates the bounding boxes of the folders that were affected.
-    async fn update_folder_boxes(&mut self, actor: AuthorizedActor) -> Result<()> {
-        let folders = std::mem::take(&mut self.folders);
-        let (workspace, now) = (self.workspace, self.now);
-        update_folder_boxes(self.tx, workspace, actor, now, &self.webhooks, folders).await
-    }
-
     fn new_id(&mut self) -> GeometryId {
         self.next_id = self.next_id.wrapping_add(1);
         let [_, _, _, _, _, _, random @ ..] = self.next_id.to_be_bytes();
         GeometryId::new(self.now, random)
     }
+}
+
+/// Whether two texts in JSON mean the same.
+fn is_same_json(one: &str, other: &str) -> bool {
+    let parse = |text: &str| serde_json::from_str(text).ok();
+    let parsed = || parse(one).zip(parse(other));
+    one == other || parsed().is_some_and(|(one, other)| is_same_value(&one, &other))
 }
 
 impl StoredFeature {

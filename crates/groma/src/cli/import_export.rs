@@ -9,6 +9,7 @@ use clap::{
 use groma_domain::Kind;
 use groma_files::{GeometryColumns, LayerFormat};
 use groma_geo::Crs;
+use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 #[derive(Debug)]
@@ -129,8 +130,11 @@ impl RecordFormat {
     /// The format that the extension of a path stands for.
     pub(crate) fn of_path(path: &Path) -> Option<Self> {
         let extension = path.extension()?.to_str()?.to_ascii_lowercase();
-        let name = if extension == "jsonl" { "ndjson" } else { extension.as_str() };
-        Self::of_name(name)
+        Self::of_name(match extension.as_str() {
+            "jsonl" => "ndjson",
+            "tsv" => "csv",
+            name => name,
+        })
     }
 
     /// Its name, which is also the extension of its files.
@@ -145,9 +149,10 @@ impl RecordFormat {
 }
 
 /// What an import does to the features that a layer has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 pub(crate) enum ImportMode {
     /// Update the features that are in the file, and add new ones.
+    #[default]
     AddAndUpdate,
     /// The same, and delete the features that are not in the file.
     Replace,
@@ -255,7 +260,7 @@ impl ImportArgs {
                 return Err(usage_error(ErrorKind::MissingRequiredArgument, message));
             }
             let format = layer_format(format)?;
-            let mode = mode.unwrap_or(ImportMode::AddAndUpdate);
+            let mode = mode.unwrap_or_default();
             if mode == ImportMode::Replace && keep_good {
                 let message = "--keep-good cannot be used with --mode replace, which would delete the stored \
                                features of rejected ones.";

@@ -4,6 +4,7 @@ use crate::import::{self, Step, Unit};
 use groma_store::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use parking_lot::Mutex;
+use std::time::Duration;
 
 /// A bar for each step of an import.
 #[derive(Default)]
@@ -16,8 +17,10 @@ impl import::Progress for ProgressBars {
             Step::Comparing => "Comparing",
             Step::Reading => "Reading",
             Step::Writing => "Writing",
+            Step::Publishing => "Publishing",
         };
         let bar = match (unit, total) {
+            _ if step == Step::Publishing => timer(message),
             (Unit::Bytes, _) => byte_bar(message),
             (Unit::Features, Some(_)) => bar(message, "features"),
             (Unit::Features, None) => counter(message, "features"),
@@ -58,6 +61,13 @@ fn byte_bar(message: &'static str) -> ProgressBar {
 /// A counter of `unit`s whose total is unknown.
 fn counter(message: &'static str, unit: &str) -> ProgressBar {
     styled(message, &format!("{{msg}} {{human_pos}} {unit}, {{per_sec}}"))
+}
+
+/// How long something takes whose progress is unknown.
+fn timer(message: &'static str) -> ProgressBar {
+    let bar = styled(message, "{msg} {elapsed}");
+    bar.enable_steady_tick(Duration::from_secs(1));
+    bar
 }
 
 fn styled(message: &'static str, template: &str) -> ProgressBar {

@@ -10,7 +10,11 @@ use groma_files::{
 use groma_geo::Crs;
 use groma_store::{RecordQuery, Sort, Store};
 use serde_json::{Map, Value, json};
-use std::path::Path;
+use std::{collections::HashSet, path::Path};
+
+/// The tables beside those of layers.
+const OWN_TABLES: [&str; 7] =
+    ["people", "statuses", "folders", "budgets", "assignments", "assignment_people", "expenses"];
 
 /// The number of records read at a time.
 const CHUNK_SIZE: u32 = 1_000;
@@ -148,7 +152,7 @@ impl WorkspaceExport {
         for kind in [Kind::Folder, Kind::Budget, Kind::Assignment, Kind::Expense] {
             self.write_records(&mut file, kind).await?;
         }
-        let mut names = Vec::new();
+        let mut names = HashSet::from(OWN_TABLES.map(str::to_owned));
         for layer in self.store.all_layers(self.workspace).await? {
             self.write_layer(&mut file, layer, &mut names).await?;
         }
@@ -201,23 +205,23 @@ impl WorkspaceExport {
         }
     }
 
-    /// Writes a layer into a table named by its slug. `names` are the names of the layers before it.
+    /// Writes a layer into a table named by its slug. `names` are those of the tables and layers before it.
     async fn write_layer(
         &self,
         file: &mut GeoPackageWriter,
         mut layer: Layer,
-        names: &mut Vec<String>,
+        names: &mut HashSet<String>,
     ) -> Result<(), ExportError> {
-        let slug = layer.slug.as_str().to_owned();
-        let table = match slug.as_str() {
-            "people" | "statuses" => format!("{slug}_layer"),
-            _ => slug,
+        let slug = layer.slug.as_str();
+        let table = match OWN_TABLES.contains(&slug) {
+            true => format!("{slug}_layer"),
+            false => slug.to_owned(),
         };
         // Names in a GeoPackage are unique.
-        if names.contains(&layer.name) || layer.name == table {
-            layer.name.clone_from(&table);
-        }
-        names.push(layer.name.clone());
+        let name = std::mem::take(&mut layer.name);
+        let numbered = (2_u32..).map(|number| format!("{table}_{number}"));
+        let mut candidates = [name, table.clone()].into_iter().chain(numbered);
+        layer.name = candidates.find(|name| names.insert(name.clone())).unwrap_or_default();
         // The system can be missing, for example without a grid file.
         let crs = layer.crs.system().unwrap_or(Crs::WGS84);
         let (store, workspace) = (self.store.clone(), self.workspace);

@@ -9,16 +9,25 @@ use twox_hash::XxHash3_128;
 /// The number of features read at a time.
 const BATCH: u32 = 1_000;
 
+/// The length of an id of Groma as text.
+const ID_LENGTH: usize = 36;
+
 /// The ids of the features of a file, as hashes.
 #[derive(Default)]
-pub(super) struct IdsInFile(HashSet<u128>);
+pub(super) struct IdsInFile {
+    /// As they are: an external id is case-sensitive.
+    texts: HashSet<u128>,
+    /// In lower case, if they can be ids of Groma, which are recognised in upper case, too.
+    own: HashSet<u128>,
+}
 
 impl IdsInFile {
     pub(super) fn add(&mut self, id: Option<&str>) {
         if let Some(id) = id {
-            self.0.insert(hash(id));
-            // An id of Groma is recognised in upper case, too.
-            self.0.insert(hash(&id.to_ascii_lowercase()));
+            self.texts.insert(hash(id));
+            if id.len() == ID_LENGTH {
+                self.own.insert(hash(&id.to_ascii_lowercase()));
+            }
         }
     }
 
@@ -44,8 +53,8 @@ impl IdsInFile {
     }
 
     fn contains(&self, feature: &LayerFeature) -> bool {
-        self.0.contains(&hash(&feature.id.to_string()))
-            || feature.external_id.as_ref().is_some_and(|id| self.0.contains(&hash(id)))
+        self.own.contains(&hash(&feature.id.to_string()))
+            || feature.external_id.as_ref().is_some_and(|id| self.texts.contains(&hash(id)))
     }
 }
 

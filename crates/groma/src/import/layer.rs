@@ -84,7 +84,7 @@ impl LayerCounts {
 }
 
 /// A file that was read without writing anything.
-pub(crate) struct CheckedLayer {
+pub(crate) struct CheckedFile {
     pub(crate) file: Arc<LayerFile>,
     /// The number of features, valid or not.
     pub(crate) total: u64,
@@ -105,7 +105,7 @@ pub(crate) struct CheckedLayer {
     ids: Option<IdsInFile>,
 }
 
-impl CheckedLayer {
+impl CheckedFile {
     fn new(file: Arc<LayerFile>, mode: ImportMode) -> Self {
         Self {
             file,
@@ -134,6 +134,11 @@ impl CheckedLayer {
         let room = MAX_LISTED_NOTICES - self.notices.len();
         let notices = feature.notices.into_iter().take(room);
         self.notices.extend(notices.map(|notice| (feature.line, notice)));
+    }
+
+    /// Why the rest of the file cannot be read.
+    pub(crate) fn fatal_error(&self) -> Option<&DocumentError> {
+        self.unreadable.iter().find(|error| error.is_fatal)
     }
 
     /// Whether the file may be imported, without the features that were rejected if `keep_good`.
@@ -186,7 +191,7 @@ impl LayerImport {
         &self,
         file: LayerFile,
         inspect: impl Fn() -> I,
-    ) -> Result<CheckedLayer, ImportError> {
+    ) -> Result<CheckedFile, ImportError> {
         let file = Arc::new(file);
         let checked = self.check_once(file.clone(), inspect()).await?;
         if checked.unreadable.iter().any(|error| error.suggests_other_crs) {
@@ -202,9 +207,9 @@ impl LayerImport {
         &self,
         file: Arc<LayerFile>,
         mut inspect: impl FnMut(&Feature) + Send + 'static,
-    ) -> Result<CheckedLayer, ImportError> {
+    ) -> Result<CheckedFile, ImportError> {
         let progress = self.progress.clone();
-        let mut checked = CheckedLayer::new(file.clone(), self.mode);
+        let mut checked = CheckedFile::new(file.clone(), self.mode);
         let mut fields = FieldCheck::new(match &self.target {
             LayerTarget::Existing(layer) => &layer.declared_fields,
             LayerTarget::New(_) => &[],
@@ -231,13 +236,13 @@ impl LayerImport {
         checked.rejected = checked.unreadable.iter().cloned().map(RejectedFeature::from).collect();
         checked.rejected.extend(misfits.into_iter().map(|misfit| misfit.rejected));
         checked.rejected.sort_by_key(|feature| feature.line);
-        checked.is_complete = checked.rejected.len() < MAX_ERRORS
-            && !checked.unreadable.iter().any(|error| error.is_fatal);
+        checked.is_complete =
+            checked.rejected.len() < MAX_ERRORS && checked.fatal_error().is_none();
         Ok(checked)
     }
 
     /// Counts what importing the valid features would do.
-    pub(crate) async fn expect(&self, checked: &CheckedLayer) -> Result<LayerCounts, ImportError> {
+    pub(crate) async fn expect(&self, checked: &CheckedFile) -> Result<LayerCounts, ImportError> {
         let layer = match &self.target {
             LayerTarget::Existing(layer) => layer,
             LayerTarget::New(_) => {
@@ -259,7 +264,7 @@ impl LayerImport {
     }
 
     /// Imports the valid features: all of them, or none.
-    pub(crate) async fn write(&self, checked: &CheckedLayer) -> Result<ImportedLayer, ImportError> {
+    pub(crate) async fn write(&self, checked: &CheckedFile) -> Result<ImportedLayer, ImportError> {
         match &self.target {
             LayerTarget::New(name) => self.load(name.clone(), checked).await,
             LayerTarget::Existing(layer) => self.update(layer, checked).await,
@@ -270,7 +275,7 @@ impl LayerImport {
     async fn load(
         &self,
         name: String,
-        checked: &CheckedLayer,
+        checked: &CheckedFile,
     ) -> Result<ImportedLayer, ImportError> {
         self.store.delete_dead_layer_loads(clock::now()).await?;
         let new = NewLayerLoad {
@@ -296,7 +301,7 @@ impl LayerImport {
     async fn load_and_publish(
         &self,
         load: &LayerLoad,
-        checked: &CheckedLayer,
+        checked: &CheckedFile,
     ) -> Result<ImportedLayer, ImportError> {
         let mut counts = LayerCounts::default();
         let mut batches = self.batches(checked, Step::Writing, BatchSize::Limited);
@@ -313,7 +318,7 @@ impl LayerImport {
     async fn update(
         &self,
         layer: &Layer,
-        checked: &CheckedLayer,
+        checked: &CheckedFile,
     ) -> Result<ImportedLayer, ImportError> {
         let mut batches = self.batches(checked, Step::Reading, BatchSize::WholeFile);
         let features = batches.next().await.unwrap_or_default();
@@ -327,7 +332,7 @@ impl LayerImport {
         Ok(ImportedLayer { layer: layer.id, counts, published_in: outcome.published_in })
     }
 
-    fn batches(&self, checked: &CheckedLayer, step: Step, size: BatchSize) -> FeatureBatches {
+    fn batches(&self, checked: &CheckedFile, step: Step, size: BatchSize) -> FeatureBatches {
         let (file, progress) = (checked.file.clone(), self.progress.clone());
         FeatureBatches::read(file, progress, step, checked.misfits.clone(), size)
     }
@@ -355,7 +360,7 @@ impl LayerImport {
     async fn absent_features(
         &self,
         layer: &Layer,
-        checked: &CheckedLayer,
+        checked: &CheckedFile,
     ) -> Result<Vec<GeometryId>, ImportError> {
         match &checked.ids {
             Some(ids) => ids.absent(&self.store, self.workspace, layer).await,
@@ -367,7 +372,7 @@ impl LayerImport {
 /// Rejects a file that is no longer the one that was checked.
 async fn expect_same_file(
     batches: FeatureBatches,
-    checked: &CheckedLayer,
+    checked: &CheckedFile,
 ) -> Result<(), ImportError> {
     match batches.finish().await? == checked.unreadable {
         true => Ok(()),

@@ -1,7 +1,9 @@
 //! How far an import is.
 
+use serde::{Deserialize, Serialize};
+
 /// What an import does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Step {
     /// Reading the file to check it.
     Checking,
@@ -11,10 +13,12 @@ pub(crate) enum Step {
     Reading,
     /// Reading it and writing it in parts.
     Writing,
+    /// Making visible what was written.
+    Publishing,
 }
 
 /// What progress is counted in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Unit {
     /// Bytes of the file.
     Bytes,

@@ -4,6 +4,7 @@ use super::ImportError;
 use crate::cli::RecordFormat;
 use groma_files::{
     FileError, csv_cell,
+    csv_encoding::{CsvEncoding, EncodingScan, reject_utf_16},
     csv_rows::{CsvRow, CsvRows, MAX_COLUMNS, unique_names},
     xlsx,
 };
@@ -11,16 +12,21 @@ use groma_geo::{Message, message};
 use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 use std::{
+    borrow::Cow,
     cell::{Cell, RefCell},
     collections::VecDeque,
     fmt,
     fs::File,
     io::{BufRead, BufReader, Read, Seek},
+    sync::OnceLock,
 };
 
 /// The most bytes of a row. A file without line breaks, or with a quotation mark that lacks its pair, would
 /// otherwise be one row.
 const MAX_ROW_BYTES: usize = 1 << 20;
+
+/// The byte order mark of UTF-8.
+const UTF8_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// One row: its values, or why it cannot be read.
 pub(crate) struct Row {
@@ -41,11 +47,13 @@ pub(crate) struct RecordFile {
     file: File,
     /// The sheet of a workbook; `None` for the first one.
     sheet: Option<String>,
+    /// That of a CSV file, once it is known.
+    encoding: OnceLock<CsvEncoding>,
 }
 
 impl RecordFile {
     pub(crate) fn new(file: File, format: RecordFormat, sheet: Option<String>) -> Self {
-        Self { format, file, sheet }
+        Self { format, file, sheet, encoding: OnceLock::new() }
     }
 
     /// The sheets of a workbook; none for other formats.
@@ -63,9 +71,10 @@ impl RecordFile {
             RecordFormat::Xlsx => return self.sheet_columns().map(Some),
             RecordFormat::Json | RecordFormat::Ndjson => return Ok(None),
         }
+        let encoding = self.csv_encoding()?;
         let mut file = self.reader()?;
         let delimiter = detect_delimiter(&mut file)?;
-        header(&mut CsvRows::new(file, delimiter, MAX_ROW_BYTES)).map(Some)
+        header(&mut CsvRows::new(file, delimiter, MAX_ROW_BYTES), encoding).map(Some)
     }
 
     /// Passes every row to `on_row` until it fails.
@@ -78,7 +87,10 @@ impl RecordFile {
             on_row(Row { index: indexes.next().unwrap_or(u64::MAX), line, values })
         };
         match self.format {
-            RecordFormat::Csv => read_csv(self.reader()?, on_row),
+            RecordFormat::Csv => {
+                let encoding = self.csv_encoding()?;
+                read_csv(self.reader()?, encoding, on_row)
+            }
             RecordFormat::Ndjson => read_ndjson(self.reader()?, on_row),
             RecordFormat::Json => read_json_array(self.reader()?, on_row),
             RecordFormat::Xlsx => read_sheet(&self.file, self.sheet.as_deref(), on_row),
@@ -95,50 +107,86 @@ impl RecordFile {
         columns
     }
 
+    /// The encoding of a CSV file. Its first row decides as well: it can be the only one with accents.
+    fn csv_encoding(&self) -> Result<CsvEncoding, ImportError> {
+        if let Some(encoding) = self.encoding.get() {
+            return Ok(*encoding);
+        }
+        let mut file = BufReader::with_capacity(1 << 16, &self.file);
+        file.rewind()?;
+        let start = file.fill_buf()?;
+        reject_utf_16(start)?;
+        let encoding = match start.starts_with(UTF8_MARK) {
+            true => CsvEncoding::Utf8,
+            false => {
+                let delimiter = detect_delimiter(&mut file)?;
+                let mut rows = CsvRows::new(file, delimiter, MAX_ROW_BYTES);
+                let mut scan = EncodingScan::default();
+                // What is wrong with the rows, reading them finds.
+                while let Ok(Some(row)) = rows.next_row() {
+                    scan.add(row);
+                }
+                scan.encoding()
+            }
+        };
+        Ok(*self.encoding.get_or_init(|| encoding))
+    }
+
     /// A reader at the start of the file, after the byte order mark.
     fn reader(&self) -> Result<BufReader<&File>, ImportError> {
         let mut reader = BufReader::with_capacity(1 << 16, &self.file);
         reader.rewind()?;
-        if reader.fill_buf()?.starts_with(b"\xEF\xBB\xBF") {
-            reader.consume(3);
+        if reader.fill_buf()?.starts_with(UTF8_MARK) {
+            reader.consume(UTF8_MARK.len());
         }
         Ok(reader)
     }
 }
 
-fn read_csv(mut file: impl BufRead, on_row: &mut OnRow<'_>) -> Result<(), ImportError> {
+fn read_csv(
+    mut file: impl BufRead,
+    encoding: CsvEncoding,
+    on_row: &mut OnRow<'_>,
+) -> Result<(), ImportError> {
     let delimiter = detect_delimiter(&mut file)?;
     let lines = RefCell::default();
     let counter = BufReader::new(LineCounter { reader: file, lines: &lines });
     let mut rows = CsvRows::new(counter, delimiter, MAX_ROW_BYTES);
-    let columns = header(&mut rows)?;
+    let columns = header(&mut rows, encoding)?;
     loop {
         let start = rows.offset();
         let row = rows.next_row();
         let line = lines.borrow_mut().at(start);
         match row.map_err(|error| at_line(line, error))? {
-            Some(row) => on_row(line, csv_values(&columns, row))?,
+            Some(row) => on_row(line, csv_values(&columns, row, encoding))?,
             None => return Ok(()),
         }
     }
 }
 
 /// The names in the first row; none if there is no row.
-fn header(rows: &mut CsvRows<impl BufRead>) -> Result<Vec<String>, ImportError> {
+fn header(
+    rows: &mut CsvRows<impl BufRead>,
+    encoding: CsvEncoding,
+) -> Result<Vec<String>, ImportError> {
     let Some(row) = rows.next_row().map_err(|error| at_line(1, error))? else {
         return Ok(Vec::new());
     };
-    let names = csv_cells(row)
+    let names = csv_cells(row, encoding)
         .map_err(|reason| ImportError::File(message!("the header {reason}", reason = reason)))?;
     Ok(unique_names(names.into_iter())?)
 }
 
-fn csv_values(columns: &[String], row: CsvRow<'_>) -> Result<Map<String, Value>, Message> {
-    let cells = csv_cells(row)?;
+fn csv_values(
+    columns: &[String],
+    row: CsvRow<'_>,
+    encoding: CsvEncoding,
+) -> Result<Map<String, Value>, Message> {
+    let cells = csv_cells(row, encoding)?;
     if cells.len() != columns.len() {
         return Err(wrong_width(cells.len(), columns.len()));
     }
-    let value = |text: &str| match text {
+    let value = |text: Cow<'_, str>| match &*text {
         "" => Value::Null,
         text => Value::String(csv_cell::unescape(text).into_owned()),
     };
@@ -149,9 +197,8 @@ fn wrong_width(count: usize, expected: usize) -> Message {
     message!("has {count} cells, but the header has {expected}", count = count, expected = expected)
 }
 
-fn csv_cells(row: CsvRow<'_>) -> Result<Vec<&str>, Message> {
-    let cells: Result<_, _> = row.cells().map(std::str::from_utf8).collect();
-    cells.map_err(|_| message!("is not UTF-8"))
+fn csv_cells(row: CsvRow<'_>, encoding: CsvEncoding) -> Result<Vec<Cow<'_, str>>, Message> {
+    row.cells().map(|cell| encoding.decode(cell)).collect()
 }
 
 fn at_line(line: u64, error: FileError) -> ImportError {
@@ -163,20 +210,27 @@ fn at_line(line: u64, error: FileError) -> ImportError {
     }
 }
 
-/// A semicolon if the header has more semicolons than commas, otherwise a comma.
+/// A semicolon if the header has more semicolons than commas, a tab if it has tabs and neither of them, otherwise a
+/// comma.
 fn detect_delimiter(file: &mut impl BufRead) -> Result<u8, ImportError> {
-    let (mut commas, mut semicolons, mut is_quoted, mut has_started) = (0, 0, false, false);
+    let (mut commas, mut semicolons, mut tabs) = (0, 0, 0);
+    let (mut is_quoted, mut has_started) = (false, false);
     for byte in file.fill_buf()? {
         match byte {
             b'\r' | b'\n' if has_started && !is_quoted => break,
             b'"' => is_quoted = !is_quoted,
             b',' if !is_quoted => commas += 1,
             b';' if !is_quoted => semicolons += 1,
+            b'\t' if !is_quoted => tabs += 1,
             _ => {}
         }
         has_started |= !matches!(byte, b'\r' | b'\n');
     }
-    Ok(if semicolons > commas { b';' } else { b',' })
+    Ok(match (commas, semicolons, tabs) {
+        (0, 0, 1..) => b'\t',
+        _ if semicolons > commas => b';',
+        _ => b',',
+    })
 }
 
 fn read_sheet(file: &File, sheet: Option<&str>, on_row: &mut OnRow<'_>) -> Result<(), ImportError> {
@@ -426,9 +480,11 @@ mod tests {
 
     #[test]
     fn rows_without_end_are_rejected() {
-        let csv = |start, byte| endless(|file, on_row| read_csv(file, on_row), start, byte);
-        assert_eq!(csv("", b','), "line 1: a row has more than 1000 cells");
-        assert_eq!(csv("name\none\n", b','), "line 3: a row has more than 1000 cells");
+        let csv = |start, byte| {
+            endless(|file, on_row| read_csv(file, CsvEncoding::Utf8, on_row), start, byte)
+        };
+        assert_eq!(csv("", b','), "line 1: a row has more than 1950 cells");
+        assert_eq!(csv("name\none\n", b','), "line 3: a row has more than 1950 cells");
         assert_eq!(csv("name\none\n\ntwo\n", b'x'), "line 5: a row has more than 1 MiB");
         assert_eq!(csv("name\n\"one", b'\n'), "line 2: a row has more than 1 MiB");
         let ndjson = |start, byte| endless(|file, on_row| read_ndjson(file, on_row), start, byte);
@@ -460,7 +516,7 @@ mod tests {
             (0..=MAX_COLUMNS).map(|n| (format!("field {n}"), Value::Null)).collect();
         let object = Value::Object(object).to_string();
         let mut on_row = |_, values: Result<Map<String, Value>, Message>| {
-            assert_eq!(values.unwrap_err().to_string(), "has more than 1000 fields");
+            assert_eq!(values.unwrap_err().to_string(), "has more than 1950 fields");
             Ok(())
         };
         read_ndjson(object.as_bytes(), &mut on_row).unwrap();

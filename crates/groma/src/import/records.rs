@@ -1,5 +1,5 @@
-//! Imports rows of a file as records. A command writes them in batches, so that it does not block other writers; a
-//! job of the web application writes all of them in one transaction.
+//! Imports rows of a file as records, in one transaction. A command can import more rows than one transaction should
+//! have: it writes those in batches, so that it does not block other writers for long.
 
 use super::{
     ImportError, MAX_ERRORS, Progress, Step, Unit,
@@ -23,9 +23,12 @@ use std::{
 };
 use tokio::{sync::mpsc, task::JoinHandle};
 
-/// The number of rows that are checked, or written by a command, at a time: fewer if they are this large.
+/// The number of rows that are checked, or written as a part of a large file, at a time: fewer if they are this large.
 const BATCH_SIZE: usize = 500;
 const BATCH_BYTES: usize = 4 << 20;
+
+/// The most rows that are written in one transaction, during which others wait.
+pub(crate) const MAX_TRANSACTION_ROWS: u64 = 100_000;
 
 /// Where the rows of a file go.
 pub(crate) struct RecordImport {
@@ -125,7 +128,7 @@ impl RecordImport {
                     Err(rejected) => checked.rejected.push(rejected),
                 }
             }
-            let commands: Vec<_> = valid.iter().map(|row| row.command.clone()).collect();
+            let commands = commands(&valid);
             let references = commands.iter().filter_map(Command::generated_reference).cloned();
             checked.reserved.extend(references);
             let outcomes = self.store.check(self.change(commands)).await?;
@@ -144,12 +147,15 @@ impl RecordImport {
         Ok(checked)
     }
 
-    /// Writes the rows that were not rejected. Rows that are rejected only now are added to them.
+    /// Writes the rows that were not rejected: all of them or none, unless the file has too many rows for one
+    /// transaction. Rows that are rejected only now are added to them.
     pub(crate) async fn write(
         &self,
         checked: &mut CheckedRecords,
     ) -> Result<ImportResult, ImportError> {
-        self.progress.begin(Step::Writing, Some(checked.total), Unit::Rows);
+        let is_one_transaction = self.job.is_some() || checked.total <= MAX_TRANSACTION_ROWS;
+        let step = if is_one_transaction { Step::Reading } else { Step::Writing };
+        self.progress.begin(step, Some(checked.total), Unit::Rows);
         let reserved = Arc::new(std::mem::take(&mut checked.reserved));
         let rejected: HashSet<u64> = checked.rejected.iter().map(|row| row.index).collect();
         let mut duplicates = DuplicateCheck::default();
@@ -164,17 +170,19 @@ impl RecordImport {
             let size = batch.len() as u64;
             let batch = batch.into_iter().filter(|row| !rejected.contains(&row.index));
             let valid = batch.filter_map(|row| self.parse(row, &mut duplicates).ok());
-            match self.job {
-                Some(_) => all.extend(valid),
-                None => writer.write(valid.collect()).await?,
+            match is_one_transaction {
+                true => all.extend(valid),
+                false => writer.write(valid.collect()).await?,
             }
             self.progress.advance(size);
             self.stop_if_cancelled()?;
         }
-        if self.job.is_some() {
-            writer.write(all).await?;
-        }
         self.progress.end();
+        if is_one_transaction {
+            self.progress.begin(Step::Publishing, None, Unit::Rows);
+            writer.write(all).await?;
+            self.progress.end();
+        }
         Ok(writer.counts)
     }
 
@@ -303,42 +311,57 @@ struct RowWriter<'i> {
 }
 
 impl RowWriter<'_> {
-    async fn write(&mut self, rows: Vec<ValidRow>) -> Result<(), ImportError> {
-        let commands = rows.iter().map(|row| row.command.clone()).collect();
-        match self.apply(commands).await {
-            Ok(()) => Ok(()),
-            // The data changed since the check: find the rows that are no longer valid.
-            Err(groma_store::Error::Domain { .. })
-                if self.import.keep_good && self.import.job.is_none() =>
-            {
-                for row in rows {
-                    match self.apply(vec![row.command.clone()]).await {
-                        Err(groma_store::Error::Domain { error, .. }) => {
-                            let error = RowError::Domain(error);
-                            self.rejected.push(self.import.reject(row.index, row.line, &error));
-                        }
-                        applied => applied?,
-                    }
-                }
-                Ok(())
+    async fn write(&mut self, mut rows: Vec<ValidRow>) -> Result<(), ImportError> {
+        loop {
+            let (error, index) = match self.apply(commands(&rows)).await {
+                Ok(()) => return Ok(()),
+                // These are not about a row.
+                Err(
+                    error @ groma_store::Error::Domain {
+                        error:
+                            DomainError::AccessEnded
+                            | DomainError::Forbidden { .. }
+                            | DomainError::ImportEnded,
+                        ..
+                    },
+                ) => return Err(error.into()),
+                Err(groma_store::Error::Domain { error, index }) => (error, index),
+                Err(error) => return Err(error.into()),
+            };
+            // The data changed since the check.
+            if !self.import.keep_good || self.import.job.is_some() || index >= rows.len() {
+                return Err(ImportError::DataChanged {
+                    line: rows.get(index).map_or(0, |row| row.line),
+                    reason: (self.import.describe)(&RowError::Domain(error)),
+                    written: summary(&self.counts),
+                });
             }
-            // These are not about a row.
-            Err(
-                error @ groma_store::Error::Domain {
-                    error:
-                        DomainError::AccessEnded
-                        | DomainError::Forbidden { .. }
-                        | DomainError::ImportEnded,
-                    ..
-                },
-            ) => Err(error.into()),
-            Err(groma_store::Error::Domain { error, index }) => Err(ImportError::DataChanged {
-                line: rows.get(index).map_or(0, |row| row.line),
-                reason: (self.import.describe)(&RowError::Domain(error)),
-                written: summary(&self.counts),
-            }),
-            Err(error) => Err(error.into()),
+            let row = rows.remove(index);
+            self.reject(&row, error);
+            rows = self.still_valid(rows).await?;
         }
+    }
+
+    /// The rows that are still valid. The others are rejected.
+    async fn still_valid(&mut self, rows: Vec<ValidRow>) -> Result<Vec<ValidRow>, ImportError> {
+        let mut outcomes = Vec::with_capacity(rows.len());
+        for batch in rows.chunks(BATCH_SIZE) {
+            let change = self.import.change(commands(batch));
+            outcomes.extend(self.import.store.check(change).await?);
+        }
+        let mut valid = Vec::with_capacity(rows.len());
+        for (row, outcome) in rows.into_iter().zip(outcomes) {
+            match outcome {
+                Ok(_) => valid.push(row),
+                Err(error) => self.reject(&row, error),
+            }
+        }
+        Ok(valid)
+    }
+
+    fn reject(&mut self, row: &ValidRow, error: DomainError) {
+        let error = RowError::Domain(error);
+        self.rejected.push(self.import.reject(row.index, row.line, &error));
     }
 
     async fn apply(&mut self, commands: Vec<Command>) -> groma_store::Result<()> {
@@ -348,6 +371,10 @@ impl RowWriter<'_> {
         applied.iter().for_each(|done| self.counts.count(done));
         Ok(())
     }
+}
+
+fn commands(rows: &[ValidRow]) -> Vec<Command> {
+    rows.iter().map(|row| row.command.clone()).collect()
 }
 
 /// Rejects rows that repeat a record of an earlier row, because it is unclear which one should win.
@@ -399,9 +426,11 @@ pub(crate) fn summary(counts: &ImportResult) -> String {
 mod tests {
     use super::*;
     use crate::cli::RecordFormat;
-    use groma_domain::{Currency, Email, workspace::WorkspaceName};
+    use groma_domain::{Currency, Email, reference::Key, workspace::WorkspaceName};
     use groma_store::NewUser;
+    use serde_json::json;
     use std::io::Write;
+    use tempfile::TempDir;
 
     /// Passes on this many rows.
     fn pass(
@@ -441,10 +470,9 @@ mod tests {
         fn end(&self) {}
     }
 
-    /// Checks a file of folders.
-    async fn check_folders(rows: &str, max_rows: u64) -> CheckedRecords {
-        let folder = tempfile::tempdir().unwrap();
-        let url = format!("sqlite:{}", folder.path().join("groma.db").display());
+    /// An import of folders into a new database in this directory.
+    async fn import_of(directory: &TempDir, format: RecordFormat, rows: &str) -> RecordImport {
+        let url = format!("sqlite:{}", directory.path().join("groma.db").display());
         let store = Store::open(&url.parse().unwrap()).await.unwrap();
         let name = WorkspaceName::parse("Office").unwrap();
         let email = Email::parse("owner@office.test").unwrap();
@@ -452,20 +480,63 @@ mod tests {
         let created = store.create_workspace(name, Currency::EUR, owner, clock::now()).await;
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(rows.as_bytes()).unwrap();
-        let import = RecordImport {
+        RecordImport {
             store,
             workspace: created.unwrap().id,
             actor: Actor::Operator,
             kind: RecordFileKind::Folders,
-            file: Arc::new(RecordFile::new(file, RecordFormat::Csv, None)),
+            file: Arc::new(RecordFile::new(file, format, None)),
             columns: HashMap::new(),
             keep_good: false,
-            max_rows,
+            max_rows: u64::MAX,
             describe: Box::new(|_| "é".repeat(1_000)),
             job: None,
             progress: Arc::new(NoProgress),
-        };
-        import.check().await.unwrap()
+        }
+    }
+
+    /// Checks a CSV file of folders.
+    async fn check_folders(rows: &str, max_rows: u64) -> CheckedRecords {
+        let directory = tempfile::tempdir().unwrap();
+        let import = import_of(&directory, RecordFormat::Csv, rows).await;
+        RecordImport { max_rows, ..import }.check().await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn rows_that_become_invalid_after_the_check_are_left_out_or_prevent_the_import() {
+        let row = |n| format!("{{\"reference\":\"R{n}\",\"name\":\"A\"}}\n");
+        let rows: String = (0..2 * BATCH_SIZE).map(row).collect();
+        let rows = format!("{rows}{{\"reference\":\"X\",\"description\":\"new\"}}\n");
+        let count = 2 * BATCH_SIZE as u64;
+        for keep_good in [false, true] {
+            let directory = tempfile::tempdir().unwrap();
+            let import = import_of(&directory, RecordFormat::Ndjson, &rows).await;
+            let import = RecordImport { keep_good, ..import };
+            let existing = json!({ "reference": "X", "name": "X" });
+            let existing = import.parse_command(existing.as_object().unwrap().clone()).unwrap();
+            import.store.apply(import.change(vec![existing])).await.unwrap();
+            let mut checked = import.check().await.unwrap();
+            assert_eq!((checked.expected.created, checked.expected.updated), (count, 1));
+            // The row for it cannot create it.
+            let key = Key::parse("X").unwrap();
+            let delete = Command::Delete { kind: Kind::Folder, key, version: None };
+            import.store.apply(import.change(vec![delete])).await.unwrap();
+            let written = import.write(&mut checked).await;
+            let stored = import.store.export(import.workspace, Kind::Folder, 0, 10_000).await;
+            let rejected: Vec<_> = checked.rejected.iter().map(|row| row.line).collect();
+            match written {
+                Ok(counts) => {
+                    assert!(keep_good);
+                    assert_eq!((counts.created, counts.updated), (count, 0));
+                    assert_eq!((stored.unwrap().len() as u64, rejected), (count, vec![count + 1]));
+                }
+                Err(ImportError::DataChanged { line, .. }) => {
+                    assert!(!keep_good);
+                    assert_eq!((line, stored.unwrap().len(), rejected), (count + 1, 0, vec![]));
+                }
+                Err(error) => panic!("{error}"),
+            }
+        }
     }
 
     #[tokio::test]

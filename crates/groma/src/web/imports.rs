@@ -1,11 +1,12 @@
 //! Imports of files: a file is received, checked and shown as a preview; then a member starts the import, which goes
 //! on when the page is closed.
 
+mod check_error;
 mod crs_candidates;
 mod events;
 mod extent_sketch;
+mod feature_check;
 mod inspection;
-mod layer_check;
 mod options;
 mod options_form;
 mod page;
@@ -21,7 +22,7 @@ mod worker;
 
 pub(super) use events::events;
 pub(super) use page::{import_page, list_page};
-pub(super) use upload::Uploads;
+pub(super) use upload::UploadQuota;
 pub(super) use worker::Workers;
 
 use super::{Shared, WebError, form::Form, i18n::id, request_context::MemberContext};

@@ -89,6 +89,7 @@ on_both_engines! {
     unwritable_file_is_a_one_line_error
     workspace_is_exported_with_its_relations
     workspace_file_has_no_secrets_and_appears_whole
+    workspace_has_layers_named_like_tables_and_layers_with_many_properties
 }
 
 fn importing_an_export_changes_nothing(engine: Engine) {
@@ -402,4 +403,37 @@ fn workspace_file_has_no_secrets_and_appears_whole(engine: Engine) {
     server.run(&["export", "workspace", "a.gpkg", "--layer", "b"]).expect_usage_error();
     server.run(&["export", "workspace", "a.gpkg", "--format", "csv"]).expect_usage_error();
     server.run(&["import", "workspace", "a.gpkg"]).expect_usage_error();
+}
+
+fn workspace_has_layers_named_like_tables_and_layers_with_many_properties(engine: Engine) {
+    let server = TestServer::start(engine);
+    let feature = |id: &str, properties: Value| json!({ "type": "Feature", "id": id, "geometry": { "type": "Point", "coordinates": [2.0, 48.0] }, "properties": properties });
+    let collection =
+        |features: Vec<Value>| json!({ "type": "FeatureCollection", "features": features });
+    for name in ["people", "statuses", "folders", "assignment_people"] {
+        let file = collection(vec![feature("a", json!({}))]).to_string();
+        server.import_file("layer", "a.geojson", file, &["--layer", name]).expect_success();
+    }
+    let wide = |from: usize| {
+        let names = (from..from + 1_000).map(|n| (format!("p{n}"), json!(n)));
+        Value::Object(names.collect())
+    };
+    let features = vec![feature("a", wide(0)), feature("b", wide(1_000))];
+    let file = collection(features).to_string();
+    server.import_file("layer", "wide.geojson", file, &[]).expect_success();
+    let file = export_workspace(&server);
+    assert_eq!(query(&file, "PRAGMA integrity_check"), ["ok"]);
+    for (sql, expected) in [
+        ("SELECT table_name FROM gpkg_contents WHERE identifier = 'people_layer'", "people_layer"),
+        ("SELECT table_name FROM gpkg_contents WHERE identifier = 'people'", "people"),
+        ("SELECT data_type FROM gpkg_contents WHERE identifier = 'folders'", "attributes"),
+        ("SELECT data_type FROM gpkg_contents WHERE identifier = 'folders-layer'", "features"),
+        ("SELECT data_type FROM gpkg_contents WHERE identifier = 'assignment-people'", "features"),
+        ("SELECT p1899 FROM wide WHERE groma_id = 'b'", "1899"),
+        ("SELECT count(*) FROM wide WHERE more_properties IS NULL", "1"),
+        ("SELECT count(*) FROM wide, json_each(more_properties) WHERE groma_id = 'b'", "100"),
+        ("SELECT json_extract(more_properties, '$.p1999') FROM wide WHERE groma_id = 'b'", "1999"),
+    ] {
+        assert_eq!(query(&file, sql), [expected], "{sql}");
+    }
 }

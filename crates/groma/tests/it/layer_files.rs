@@ -6,12 +6,18 @@ use serde_json::{Value, json};
 
 on_both_engines! {
     exported_files_change_nothing_when_imported_again
+    exported_files_in_another_system_change_nothing_when_imported_again
+    moved_vertex_in_another_system_is_the_only_change
+    layer_with_many_properties_is_imported_again
+    ids_that_differ_in_case_are_different
+    features_without_the_field_of_the_ids_are_rejected
     exported_files_create_equal_features_in_another_layer
     edited_copy_updates_replaces_or_only_adds
     dry_run_tells_what_an_import_would_do
     features_are_recognised_by_a_field
     coordinates_of_a_national_grid_come_back_exactly
     csv_has_coordinates_in_columns
+    names_of_fields_that_look_like_formulas_are_escaped_in_csv
     columns_of_csv_with_the_geometry_are_chosen
     gpx_has_a_layer_for_each_kind
     broken_files_are_rejected_and_leave_no_layer
@@ -144,6 +150,143 @@ fn exported_files_change_nothing_when_imported_again(engine: Engine) {
         }
     }
     assert_eq!(features(&server, "lots"), before);
+}
+
+/// Exports a layer in a reference system.
+#[track_caller]
+fn export_in(server: &TestServer, layer: &str, crs: &str, file: &str) {
+    let export = ["export", "layer", file, "--layer", layer, "--workspace", WORKSPACE];
+    let output = server.run(&[&export[..], &["--crs", crs]].concat());
+    assert_eq!(output.code, Some(0), "{file} {crs}: {output:?}");
+}
+
+fn exported_files_in_another_system_change_nothing_when_imported_again(engine: Engine) {
+    let sent = difficult_features();
+    let server = start_with_layer(engine, &sent);
+    // A layer with a system of its own, whose features come from a file in that system and from one in WGS 84. The
+    // ring is clockwise.
+    let ring = json!([
+        [652_000.123, 6_862_000.5],
+        [652_000.123, 6_862_010.25],
+        [652_010.0, 6_862_010.25],
+        [652_000.123, 6_862_000.5]
+    ]);
+    let lot = feature("own", json!({ "type": "Polygon", "coordinates": [ring] }), json!({}));
+    let own = json!({ "type": "FeatureCollection", "features": [lot],
+        "crs": { "type": "name", "properties": { "name": "EPSG:2154" } } });
+    let more = ["--layer", "Own", "--keep-crs"];
+    import_text(&server, "own.geojson", own.to_string(), &more).expect_success();
+    let more = ["--layer", "own"];
+    import_text(&server, "more.geojson", collection(&sent), &more).expect_success();
+    for (layer, count) in [("lots", sent.len()), ("own", sent.len() + 1)] {
+        let before = features(&server, layer);
+        for crs in ["EPSG:2154", "EPSG:3857", "EPSG:25831", "EPSG:4326"] {
+            for format in EXACT {
+                let file = format!("{layer}.{format}");
+                export_in(&server, layer, crs, &file);
+                let counts = import(&server, &file, &["--layer", layer, "--mode", "replace"]);
+                assert_eq!(counts, [0, 0, count as u64, 0], "{file} {crs}");
+            }
+        }
+        assert_eq!(features(&server, layer), before);
+    }
+}
+
+fn moved_vertex_in_another_system_is_the_only_change(engine: Engine) {
+    let line =
+        json!({ "type": "LineString", "coordinates": [[2.5, 48.5], [2.1, 48.1], [2.2, 48.2]] });
+    let server = start_with_layer(engine, &[feature("a", line.clone(), json!({}))]);
+    let edit = |change: &dyn Fn(&mut Vec<Value>)| {
+        export_in(&server, "lots", "EPSG:2154", "copy.geojson");
+        let path = server.directory().join("copy.geojson");
+        let text = std::fs::read_to_string(&path).unwrap();
+        let mut copy: Value = serde_json::from_str(&text).unwrap();
+        change(copy["features"][0]["geometry"]["coordinates"].as_array_mut().unwrap());
+        std::fs::write(&path, copy.to_string()).unwrap();
+        assert_eq!(import(&server, "copy.geojson", &["--layer", "lots"]), [0, 1, 0, 0]);
+        features(&server, "lots")[0]["geometry"]["coordinates"].clone()
+    };
+    let moved = edit(&|positions| {
+        positions[1][0] = json!(positions[1][0].as_f64().unwrap() + 1.0);
+    });
+    assert_eq!((&moved[0], &moved[2]), (&line["coordinates"][0], &line["coordinates"][2]));
+    assert_ne!(moved[1], line["coordinates"][1]);
+    assert!((moved[1][0].as_f64().unwrap() - 2.1).abs() < 1e-4, "{moved}");
+    // With another number of vertices, the geometry is that of the file.
+    let shorter = edit(&|positions| drop(positions.remove(1)));
+    assert_eq!(shorter.as_array().unwrap().len(), 2);
+    assert!((shorter[0][0].as_f64().unwrap() - 2.5).abs() < 1e-8, "{shorter}");
+}
+
+fn layer_with_many_properties_is_imported_again(engine: Engine) {
+    let place = json!({ "type": "Point", "coordinates": [2.0, 48.0] });
+    let wide = |id: &str, from: usize| {
+        let names = (from..from + 900).map(|n| (format!("p{n}"), json!(n)));
+        feature(id, place.clone(), Value::Object(names.collect()))
+    };
+    let server = start_with_layer(engine, &[wide("a", 0), wide("b", 900)]);
+    for file in ["wide.gpkg", "wide.fgb", "wide.csv"] {
+        export(&server, "lots", file);
+        let crs: &[&str] = if file == "wide.csv" { &["--crs", "EPSG:4326"] } else { &[] };
+        let again = [&["--layer", "lots"], crs].concat();
+        assert_eq!(import(&server, file, &again), [0, 0, 2, 0], "{file}");
+        let copy = file.replace('.', "-");
+        let other = [&["--layer", copy.as_str()], crs].concat();
+        assert_eq!(import(&server, file, &other), [2, 0, 0, 0], "{file}");
+        // A feature can have fewer properties than its layer has.
+        let found = features(&server, &copy);
+        assert_eq!(found[1]["properties"].as_object().unwrap().len(), 900, "{file}");
+    }
+}
+
+fn ids_that_differ_in_case_are_different(engine: Engine) {
+    let point =
+        |id: &str| feature(id, json!({ "type": "Point", "coordinates": [2.0, 48.0] }), json!({}));
+    let server = start_with_layer(engine, &[point("ab"), point("AB"), point("")]);
+    let replace = ["--layer", "lots", "--mode", "replace"];
+    // Groma's own ids are the same in upper case.
+    let own = features(&server, "lots")[2]["id"].as_str().unwrap().to_uppercase();
+    std::fs::write(server.directory().join("a.geojson"), collection(&[point("AB"), point(&own)]))
+        .unwrap();
+    assert_eq!(import(&server, "a.geojson", &replace), [0, 0, 2, 1]);
+    assert_eq!(features(&server, "lots")[0]["id"], "AB");
+}
+
+fn features_without_the_field_of_the_ids_are_rejected(engine: Engine) {
+    let point = |id: &str, properties: Value| {
+        feature(id, json!({ "type": "Point", "coordinates": [2.0, 48.0] }), properties)
+    };
+    let server = start_with_layer(
+        engine,
+        &[point("a", json!({ "lot": "1" })), point("b", json!({ "name": "x" }))],
+    );
+    let before = features(&server, "lots");
+    let run = |file: &str, field: &str| {
+        let import = ["import", "layer", file, "--workspace", WORKSPACE, "--layer", "lots"];
+        let more = ["--crs", "EPSG:4326", "--id-field", field, "--keep-good", "--json"];
+        server.run(&[&import[..], &more].concat())
+    };
+    for file in ["copy.geojson", "copy.geojsonl", "copy.kml", "copy.dxf", "copy.gpkg", "copy.fgb"] {
+        export(&server, "lots", file);
+        let output = run(file, "parcelno");
+        assert_eq!(output.code, Some(1), "{file}: {output:?}");
+        let message = format!("{file}: there is no field `parcelno`; the fields are ");
+        assert!(output.stderr.contains(&message), "{output:?}");
+        assert_eq!(features(&server, "lots"), before, "{file}");
+    }
+    for file in ["copy.geojson", "copy.geojsonl", "copy.kml", "copy.gpkg", "copy.fgb"] {
+        let output = run(file, "lot");
+        let report: Value = serde_json::from_str(&output.stdout).unwrap();
+        let rejected = report["rejected"].as_array().unwrap();
+        assert_eq!(rejected.len(), 1, "{file}: {report}");
+        let message = "has no value for the field `lot`, which identifies it";
+        assert_eq!(rejected[0]["message"], message, "{file}");
+    }
+    let null = collection(&[point("a", json!({ "lot": "1" })), point("b", json!({ "lot": null }))]);
+    let more = ["--layer", "lots", "--id-field", "lot", "--dry-run"];
+    let output = import_text(&server, "null.geojson", null, &more);
+    let report: Value = serde_json::from_str(&output.stdout).unwrap();
+    assert_eq!(report["rejected"].as_array().unwrap().len(), 1, "{report}");
 }
 
 fn exported_files_create_equal_features_in_another_layer(engine: Engine) {
@@ -305,6 +448,17 @@ fn csv_has_coordinates_in_columns(engine: Engine) {
     import_text(&server, "c.csv", "x,y\n1,2\n", &[]).expect_error(
         "c.csv: the file does not name its reference system; name the reference system with --crs, for example --crs EPSG:2154",
     );
+}
+
+fn names_of_fields_that_look_like_formulas_are_escaped_in_csv(engine: Engine) {
+    let place = json!({ "type": "Point", "coordinates": [2.0, 48.0] });
+    let server = start_with_layer(engine, &[feature("a", place, json!({ "=1+1": "x" }))]);
+    export(&server, "lots", "lots.csv");
+    let text = std::fs::read_to_string(server.directory().join("lots.csv")).unwrap();
+    assert_eq!(text.lines().next(), Some("wkt,groma_id,'=1+1"));
+    let target = ["--layer", "copy", "--crs", "EPSG:4326"];
+    assert_eq!(import(&server, "lots.csv", &target), [1, 0, 0, 0]);
+    assert_eq!(features(&server, "copy")[0]["properties"], json!({ "=1+1": "x" }));
 }
 
 fn columns_of_csv_with_the_geometry_are_chosen(engine: Engine) {

@@ -4,6 +4,7 @@ use crate::{
     FileError,
     error::Result,
     source::{Field, FieldType},
+    value,
 };
 use groma_geo::message;
 use serde::{Deserialize, Serialize};
@@ -99,6 +100,9 @@ impl GeometryCells {
     }
 }
 
+/// The most digits of a floating-point number that say something.
+const MAX_DIGITS: usize = 17;
+
 /// The type that fits all cells of a column.
 #[derive(Clone, Copy)]
 pub(super) struct TypeGuess {
@@ -143,17 +147,23 @@ fn is_integer(cell: &str) -> bool {
         && cell.parse::<i64>().is_ok()
 }
 
+/// Whether a text is a number that keeps its digits as a floating-point number. Longer ones are codes, of which
+/// different ones would become equal.
 fn is_real(cell: &str) -> bool {
     let number = cell.strip_prefix('-').unwrap_or(cell);
     let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
     let are_digits =
         |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if are_digits(number) && (cell.parse::<i64>().is_err() || !value::is_exact_as_real(cell)) {
+        return false;
+    }
     let (fraction, exponent) = fraction.split_once(['e', 'E']).unwrap_or((fraction, "0"));
     let exponent = exponent.trim_start_matches(['-', '+']);
     are_digits(whole)
         && are_digits(fraction)
         && are_digits(exponent)
         && (whole == "0" || !whole.starts_with('0'))
+        && [whole, fraction].concat().trim_matches('0').len() <= MAX_DIGITS
         && cell.parse::<f64>().is_ok_and(f64::is_finite)
 }
 
@@ -183,7 +193,13 @@ mod tests {
             (&["true", "false", ""], FieldType::Bool),
             (&["01234", "1"], FieldType::Text),
             (&["1", "x"], FieldType::Text),
-            (&["12345678901234567890123"], FieldType::Real),
+            (&["9223372036854775807", "-9223372036854775808"], FieldType::Integer),
+            (&["9223372036854775808", "9223372036854775809"], FieldType::Text),
+            (&["12345678901234567890123"], FieldType::Text),
+            (&["9007199254740992", "0.5"], FieldType::Real),
+            (&["9007199254740993", "0.5"], FieldType::Text),
+            (&["0.10000000000000001", "0.50000000000000000000", "-0"], FieldType::Real),
+            (&["1.23456789012345678"], FieldType::Text),
             (&["-"], FieldType::Text),
             (&["1,5"], FieldType::Text),
             (&["", ""], FieldType::Text),

@@ -6,6 +6,7 @@ use super::{
 };
 use crate::{
     FileError, csv_cell,
+    csv_encoding::{CsvEncoding, EncodingScan},
     csv_rows::{CsvRow, unique_names},
     error::Result,
     formats::wkt,
@@ -13,13 +14,9 @@ use crate::{
     source::{FieldType, OnFeature, Source, SourceCrs, SourceFeature, SourceLayer},
     value,
 };
-use encoding_rs::WINDOWS_1252;
 use groma_geo::{Crs, Geometry, Message, Position, message};
 use serde_json::{Map, Value};
-use std::{
-    borrow::Cow,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 /// The most bytes of the names of columns, which are repeated in every feature.
 const MAX_HEADER_BYTES: usize = 1 << 20;
@@ -32,16 +29,14 @@ pub(in crate::formats) struct Table {
     /// The column of each field.
     columns: Vec<usize>,
     width: usize,
-    is_windows_1252: bool,
+    encoding: CsvEncoding,
 }
 
 /// What the first pass finds.
 struct Scan {
     guesses: Vec<TypeGuess>,
     count: u64,
-    /// Rows that are UTF-8 beyond ASCII, and rows that are not UTF-8.
-    utf8_rows: u64,
-    other_rows: u64,
+    encoding: EncodingScan,
     srid: Option<String>,
 }
 
@@ -75,7 +70,7 @@ impl Table {
             geometry,
             columns,
             width: names.len(),
-            is_windows_1252: scan.other_rows > 0 && scan.utf8_rows == 0,
+            encoding: scan.encoding.encoding(),
         })
     }
 }
@@ -93,20 +88,21 @@ fn header(rows: &mut Rows) -> Result<Vec<String>> {
                 limit = MAX_HEADER_BYTES >> 20
             )))
         }
-        Some(header) => unique_names(header.cells().filter_map(|cell| decode(cell, true))),
+        Some(header) => {
+            let encoding = CsvEncoding::Windows1252;
+            let names = header.cells().filter_map(|cell| encoding.decode(cell).ok());
+            unique_names(names.map(|name| csv_cell::unescape(&name).into_owned()))
+        }
         None => Err(FileError::invalid(message!("the file is empty"))),
     }
 }
 
 fn scan(rows: &mut Rows, geometry: GeometryCells, width: usize) -> Result<Scan> {
     let guesses = vec![TypeGuess::ANY; width];
-    let mut scan = Scan { guesses, count: 0, utf8_rows: 0, other_rows: 0, srid: None };
+    let mut scan = Scan { guesses, count: 0, encoding: EncodingScan::default(), srid: None };
     while let Some(row) = rows.rows.next_row()? {
         scan.count += 1;
-        if !row.content().is_ascii() {
-            let is_utf8 = row.cells().all(|cell| std::str::from_utf8(cell).is_ok());
-            *(if is_utf8 { &mut scan.utf8_rows } else { &mut scan.other_rows }) += 1;
-        }
+        scan.encoding.add(row);
         for (guess, cell) in scan.guesses.iter_mut().zip(row.cells()) {
             guess.add(&String::from_utf8_lossy(cell));
         }
@@ -117,14 +113,6 @@ fn scan(rows: &mut Rows, geometry: GeometryCells, width: usize) -> Result<Scan> 
         }
     }
     Ok(scan)
-}
-
-fn decode(cell: &[u8], is_windows_1252: bool) -> Option<Cow<'_, str>> {
-    match std::str::from_utf8(cell) {
-        Ok(text) => Some(Cow::Borrowed(text)),
-        Err(_) if is_windows_1252 => Some(WINDOWS_1252.decode_without_bom_handling(cell).0),
-        Err(_) => None,
-    }
 }
 
 impl Source for Table {
@@ -160,10 +148,8 @@ impl Table {
                 expected = self.width
             ));
         }
-        let cells: Option<Vec<_>> =
-            row.cells().map(|cell| decode(cell, self.is_windows_1252)).collect();
-        let cells = cells
-            .ok_or_else(|| message!("is not UTF-8, as other rows are: the file mixes encodings"))?;
+        let cells = row.cells().map(|cell| self.encoding.decode(cell));
+        let cells: Vec<_> = cells.collect::<std::result::Result<_, _>>()?;
         let mut properties = Map::new();
         for (field, index) in self.layers[0].fields.iter().zip(&self.columns) {
             properties.insert(field.name.clone(), parse(&cells[*index], field.kind));

@@ -1,6 +1,6 @@
 //! Opens a CSV file of features.
 
-use crate::{csv_rows::CsvRows, error::Result};
+use crate::{csv_encoding::reject_utf_16, csv_rows::CsvRows, error::Result};
 use std::{
     fs::File,
     io::{BufRead, BufReader, Seek},
@@ -18,6 +18,7 @@ pub(super) struct Rows {
 impl Rows {
     pub(super) fn open(path: &Path) -> Result<Self> {
         let mut file = BufReader::with_capacity(1 << 16, File::open(path)?);
+        reject_utf_16(file.fill_buf()?)?;
         let has_mark = file.fill_buf()?.starts_with(b"\xEF\xBB\xBF");
         let delimiter = delimiter(file.fill_buf()?);
         file.rewind()?;

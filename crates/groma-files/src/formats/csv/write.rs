@@ -20,7 +20,8 @@ pub(in crate::formats) fn write(
     let schema = &layer.schema;
     let mut writer = csv::Writer::from_writer(out);
     let mut header = vec!["wkt".to_owned(), ID_COLUMN.to_owned()];
-    header.extend(schema.names(&["wkt", ID_COLUMN], usize::MAX));
+    let names = schema.names(&["wkt", ID_COLUMN], usize::MAX);
+    header.extend(names.into_iter().map(csv_cell::escape));
     let failed = |error: csv::Error| match error.into_kind() {
         csv::ErrorKind::Io(error) => FileError::Io(error),
         other => FileError::invalid(Message::untranslated(format!("{other:?}"))),

@@ -1,13 +1,16 @@
-//! The geometries of entities. Curves become lines with a vertex at least every few degrees.
+//! The geometries and properties of entities.
 
-use super::groups::{Group, unescape};
-use crate::source::{MAX_VERTICES, too_many_vertices};
+use super::{
+    curve::{ARC_STEP, Vertex, add_to_vertices, arc, close, line_through},
+    groups::{Group, unescape, with_symbols},
+    hatch,
+};
 use groma_geo::{Geometry, Line, Message, Position, message};
 use serde_json::{Map, Value};
 use std::f64::consts::TAU;
 
-/// The most degrees between the vertices of an arc.
-const ARC_STEP: f64 = TAU / 90.0;
+/// How far an extrusion direction of length 1 may be from the z axis.
+const MAX_TILT: f64 = 1e-6;
 
 /// An entity with its groups.
 pub(super) struct Entity {
@@ -15,6 +18,24 @@ pub(super) struct Entity {
     pub(super) groups: Vec<Group>,
     /// The vertices of a POLYLINE, and the attributes of an INSERT.
     pub(super) parts: Vec<Entity>,
+}
+
+/// What an entity is in a layer.
+pub(super) enum Shape {
+    Geometry(Geometry),
+    /// It has no geometry here, such as a dimension.
+    Unsupported,
+    /// It is not in a horizontal plane.
+    Tilted,
+}
+
+/// The extrusion direction of an entity, which is the z axis of its coordinates.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Extrusion {
+    Up,
+    /// The drawing is seen from below: x and z are negative.
+    Down,
+    Tilted,
 }
 
 impl Entity {
@@ -70,22 +91,71 @@ impl Entity {
         if let Some(color) = self.text(62).and_then(|text| text.parse::<i64>().ok()) {
             properties.insert("color".to_owned(), Value::from(color));
         }
-        let rotation =
-            matches!(self.kind.as_str(), "TEXT" | "MTEXT" | "INSERT").then(|| self.number(50));
-        if let Some(angle) = rotation.flatten() {
+        if let Some(angle) = self.rotation() {
             properties.insert("rotation".to_owned(), crate::value::real(angle));
         }
         properties
     }
 
+    /// The rotation of a text or a block in degrees.
+    fn rotation(&self) -> Option<f64> {
+        if !matches!(self.kind.as_str(), "TEXT" | "MTEXT" | "INSERT") {
+            return None;
+        }
+        match self.extrusion() {
+            Extrusion::Down => {
+                Some((180.0 - self.number(50).unwrap_or_default()).rem_euclid(360.0))
+            }
+            Extrusion::Up | Extrusion::Tilted => self.number(50),
+        }
+    }
+
     /// The text; that of an MTEXT is in several groups.
     fn content(&self) -> String {
         let parts = self.groups.iter().filter(|group| matches!(group.code, 1 | 3));
-        unescape(&parts.map(|group| group.value.as_str()).collect::<String>()).replace("\\P", "\n")
+        let text = unescape(&parts.map(|group| group.value.as_str()).collect::<String>());
+        with_symbols(text).replace("\\P", "\n")
     }
 
-    /// The geometry; `None` for an entity that has none here, such as a dimension.
-    pub(super) fn geometry(&self) -> Result<Option<Geometry>, Message> {
+    /// What the entity is in a layer, in world coordinates.
+    pub(super) fn shape(&self) -> Result<Shape, Message> {
+        let Some(mut geometry) = self.geometry()? else { return Ok(Shape::Unsupported) };
+        match self.extrusion() {
+            Extrusion::Tilted => return Ok(Shape::Tilted),
+            // The positions of an ellipse are in world coordinates.
+            Extrusion::Down if self.kind != "ELLIPSE" => geometry.each_position_mut(&mut |at| {
+                // Unlike `-x`, this never results in -0.
+                *at = Position { x: 0.0 - at.x, y: at.y, z: at.z.map(|z| 0.0 - z) };
+            }),
+            Extrusion::Down | Extrusion::Up => {}
+        }
+        Ok(Shape::Geometry(geometry))
+    }
+
+    fn extrusion(&self) -> Extrusion {
+        let is_planar = match self.kind.as_str() {
+            "LWPOLYLINE" | "CIRCLE" | "ARC" | "ELLIPSE" | "SOLID" | "TRACE" | "HATCH" | "TEXT"
+            | "INSERT" => true,
+            "POLYLINE" => self.flags() & 8 == 0,
+            // Whatever their extrusion, the others are in world coordinates.
+            _ => false,
+        };
+        if !is_planar {
+            return Extrusion::Up;
+        }
+        let number = |code, default| self.number(code).unwrap_or(default);
+        let (x, y, z) = (number(210, 0.0), number(220, 0.0), number(230, 1.0));
+        if x.abs().max(y.abs()) > MAX_TILT * z.abs() {
+            Extrusion::Tilted
+        } else if z < 0.0 {
+            Extrusion::Down
+        } else {
+            Extrusion::Up
+        }
+    }
+
+    /// The geometry in the coordinates of the entity; `None` if it has none here.
+    fn geometry(&self) -> Result<Option<Geometry>, Message> {
         let missing = || message!("the {kind} lacks coordinates", kind = self.kind.as_str());
         Ok(Some(match self.kind.as_str() {
             "POINT" | "TEXT" | "MTEXT" | "INSERT" => {
@@ -116,6 +186,7 @@ impl Entity {
                 let end = self.number(51).ok_or_else(missing)?.to_radians();
                 Geometry::LineString(arc(centre, radius, start, (end - start).rem_euclid(TAU)))
             }
+            "HATCH" => return hatch::area(&self.groups, self.height(30)),
             "ELLIPSE" => Geometry::LineString(self.ellipse().ok_or_else(missing)?),
             "SOLID" | "TRACE" | "3DFACE" => {
                 let mut corners = [10, 11, 12, 13].map(|code| self.position(code)).to_vec();
@@ -132,23 +203,15 @@ impl Entity {
         }))
     }
 
-    /// The vertices of an LWPOLYLINE, with the bulge of the segment after each.
-    fn light_vertices(&self) -> Vec<(Position, f64)> {
+    /// The vertices of an LWPOLYLINE.
+    fn light_vertices(&self) -> Vec<Vertex> {
         let z = self.height(38);
-        let mut vertices: Vec<(Position, f64)> = Vec::new();
-        for group in &self.groups {
-            let Some(number) = group.number() else { continue };
-            match (group.code, vertices.last_mut()) {
-                (10, _) => vertices.push((Position { x: number, y: 0.0, z }, 0.0)),
-                (20, Some((at, _))) => at.y = number,
-                (42, Some((_, bulge))) => *bulge = number,
-                _ => {}
-            }
-        }
+        let mut vertices = Vec::new();
+        self.groups.iter().for_each(|group| add_to_vertices(&mut vertices, group, z));
         vertices
     }
 
-    fn vertices(&self) -> Vec<(Position, f64)> {
+    fn vertices(&self) -> Vec<Vertex> {
         let vertices =
             self.parts.iter().filter(|part| part.kind == "VERTEX" && part.flags() & 16 == 0);
         let vertex =
@@ -166,7 +229,9 @@ impl Entity {
 
     fn ellipse(&self) -> Option<Line> {
         let (centre, axis) = (self.position(10)?, self.position(11)?);
-        let ratio = self.number(40)?;
+        // Seen from below, the angles run clockwise.
+        let side = if self.extrusion() == Extrusion::Down { -1.0 } else { 1.0 };
+        let ratio = self.number(40)? * side;
         let (start, end) = (self.number(41).unwrap_or(0.0), self.number(42).unwrap_or(TAU));
         let sweep = if end - start >= TAU { TAU } else { (end - start).rem_euclid(TAU) };
         let steps = (sweep / ARC_STEP).ceil().clamp(1.0, 1_000.0) as usize;
@@ -191,69 +256,11 @@ fn level(mut line: Line) -> Line {
     line
 }
 
-fn close(ring: &mut Line) {
-    if let (Some(first), Some(last)) = (ring.first().copied(), ring.last())
-        && (first.x, first.y) != (last.x, last.y)
-    {
-        ring.push(first);
-    }
-}
-
 /// A closed polyline is a polygon.
-fn polyline(vertices: &[(Position, f64)], is_closed: bool) -> Result<Geometry, Message> {
-    if vertices.len() > MAX_VERTICES {
-        return Err(too_many_vertices());
-    }
-    let mut line = Line::new();
-    let ends = vertices.iter().skip(1).chain(vertices.first().filter(|_| is_closed));
-    for ((start, bulge), (end, _)) in vertices.iter().zip(ends) {
-        line.push(*start);
-        if *bulge != 0.0 {
-            line.extend(bulge_arc(*start, *end, *bulge));
-        }
-    }
-    if !is_closed {
-        line.extend(vertices.last().map(|(at, _)| *at));
-        return Ok(Geometry::LineString(line));
-    }
-    close(&mut line);
+fn polyline(vertices: &[Vertex], is_closed: bool) -> Result<Geometry, Message> {
+    let line = line_through(vertices, is_closed)?;
     Ok(match line.len() {
-        0..4 => Geometry::LineString(line),
-        _ => Geometry::Polygon(vec![line]),
+        4.. if is_closed => Geometry::Polygon(vec![line]),
+        _ => Geometry::LineString(line),
     })
-}
-
-/// The vertices between the ends of an arc. The bulge is the tangent of a quarter of its angle.
-fn bulge_arc(start: Position, end: Position, bulge: f64) -> Line {
-    let sweep = 4.0 * bulge.atan();
-    let (dx, dy) = (end.x - start.x, end.y - start.y);
-    let offset = (1.0 - bulge * bulge) / (4.0 * bulge);
-    let centre = ((start.x + end.x) / 2.0 - dy * offset, (start.y + end.y) / 2.0 + dx * offset);
-    let radius = (start.x - centre.0).hypot(start.y - centre.1);
-    let first = (start.y - centre.1).atan2(start.x - centre.0);
-    let steps = (sweep.abs() / ARC_STEP).ceil().clamp(1.0, 1_000.0) as usize;
-    let at = |step: usize| {
-        let angle = first + sweep * step as f64 / steps as f64;
-        Position {
-            x: centre.0 + radius * angle.cos(),
-            y: centre.1 + radius * angle.sin(),
-            z: start.z,
-        }
-    };
-    (1..steps).map(at).collect()
-}
-
-fn arc(centre: Position, radius: f64, start: f64, sweep: f64) -> Line {
-    let steps = (sweep / ARC_STEP).ceil().clamp(1.0, 1_000.0) as usize;
-    let at = |step: usize| {
-        // The last vertex of a circle is exactly the first.
-        let angle = start
-            + if step == steps && sweep == TAU { 0.0 } else { sweep * step as f64 / steps as f64 };
-        Position {
-            x: centre.x + radius * angle.cos(),
-            y: centre.y + radius * angle.sin(),
-            z: centre.z,
-        }
-    };
-    (0..=steps).map(at).collect()
 }

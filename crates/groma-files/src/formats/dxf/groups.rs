@@ -119,6 +119,18 @@ pub(super) fn unescape(text: &str) -> String {
     result
 }
 
+/// The codes of symbols, which GDAL reads as the same characters.
+const SYMBOLS: [(&str, &str); 6] =
+    [("%%d", "°"), ("%%D", "°"), ("%%p", "±"), ("%%P", "±"), ("%%c", "⌀"), ("%%C", "⌀")];
+
+/// Text with the codes of symbols as symbols.
+pub(super) fn with_symbols(text: String) -> String {
+    SYMBOLS.iter().fold(text, |text, &(code, symbol)| match text.contains("%%") {
+        true => text.replace(code, symbol),
+        false => text,
+    })
+}
+
 /// Text with characters beyond ASCII as escapes, and without line breaks.
 pub(super) fn escape(text: &str) -> String {
     let mut escaped = String::new();

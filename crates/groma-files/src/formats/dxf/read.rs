@@ -1,25 +1,22 @@
 //! Reads the entities of a drawing. The contents of blocks are not drawn: an INSERT is a point.
 
-use super::{
-    entity::Entity,
-    groups::{Group, Groups},
-};
+use super::{entities::Entities, entity::Shape, groups::Groups, left_out::LeftOut};
 use crate::{
     FileError,
     error::Result,
     source::{OnFeature, Source, SourceCrs, SourceFeature, SourceLayer},
 };
 use groma_geo::message;
-use std::path::{Path, PathBuf};
-
-/// The most pairs of an entity, and the most bytes of its values.
-const MAX_GROUPS: usize = 4_000_000;
-const MAX_BYTES: usize = 64 << 20;
+use std::{
+    path::{Path, PathBuf},
+    sync::OnceLock,
+};
 
 /// A drawing.
 pub(in crate::formats) struct Drawing {
     path: PathBuf,
     layers: Vec<SourceLayer>,
+    left_out: OnceLock<LeftOut>,
 }
 
 impl Drawing {
@@ -43,7 +40,7 @@ impl Drawing {
             geometry_type: String::new(),
             key: None,
         };
-        Ok(Self { path: path.to_owned(), layers: vec![layer] })
+        Ok(Self { path: path.to_owned(), layers: vec![layer], left_out: OnceLock::new() })
     }
 }
 
@@ -53,113 +50,33 @@ impl Source for Drawing {
     }
 
     fn read(&self, _layer: usize, on_feature: &mut OnFeature<'_>) -> Result<()> {
-        let mut groups = Groups::open(&self.path)?;
-        if !find_entities(&mut groups)? {
-            return Ok(());
-        }
-        let mut entities = Entities { groups, count: 0, bytes: 0 };
+        // The first feature tells what is left out, because only the first notices are listed.
+        let left_out = self.left_out.get_or_init(|| LeftOut::count(&self.path));
+        let mut notices = left_out.notices();
+        let mut entities = Entities::open(&self.path)?;
         let mut number = 0;
-        let mut kind = entities.skip_to_start()?;
-        while let Some(name) = kind {
-            let (entity, next) = entities.entity(&name)?;
-            kind = next;
-            let feature = match entity.geometry() {
-                Ok(None) => continue,
-                Ok(geometry) => Ok(SourceFeature {
-                    geometry,
+        while let Some(entity) = entities.next_entity()? {
+            let feature = match entity.shape() {
+                Ok(Shape::Unsupported | Shape::Tilted) => continue,
+                Ok(Shape::Geometry(geometry)) => Ok(SourceFeature {
+                    geometry: Some(geometry),
                     properties: entity.properties(),
+                    file_notices: std::mem::take(&mut notices),
                     ..SourceFeature::default()
                 }),
                 Err(message) => Err(message),
             };
             number += 1;
             if !on_feature(number, feature) {
-                break;
+                return Ok(());
             }
+        }
+        if number == 0 && !left_out.is_empty() {
+            return Err(FileError::invalid(message!(
+                "the drawing has no entity that can be read as a feature, only {kinds}",
+                kinds = left_out.names()
+            )));
         }
         Ok(())
     }
-}
-
-/// Reads up to the entities; false if the drawing has none.
-fn find_entities(groups: &mut Groups) -> Result<bool> {
-    let (mut last, mut is_code_page) = (None::<Group>, false);
-    while let Some(group) = groups.next()? {
-        if group.is(2, "ENTITIES") && last.as_ref().is_some_and(|last| last.is(0, "SECTION")) {
-            return Ok(true);
-        }
-        if is_code_page && group.code == 3 {
-            groups.set_code_page(group.value.trim());
-        }
-        is_code_page = group.is(9, "$DWGCODEPAGE");
-        last = Some(group);
-    }
-    match last {
-        Some(last) if last.is(0, "EOF") => Ok(false),
-        _ => Err(FileError::invalid(message!("the file is truncated"))),
-    }
-}
-
-struct Entities {
-    groups: Groups,
-    /// The pairs of the current entity, and the bytes of their values.
-    count: usize,
-    bytes: usize,
-}
-
-impl Entities {
-    /// The name of the next entity; `None` at the end of the section.
-    fn skip_to_start(&mut self) -> Result<Option<String>> {
-        loop {
-            match self.groups.next()? {
-                Some(group) if group.code == 0 => return Ok(start_of(&group)),
-                Some(_) => {}
-                None => return Err(FileError::invalid(message!("the file is truncated"))),
-            }
-        }
-    }
-
-    /// An entity with its parts, and the name of the next one.
-    fn entity(&mut self, kind: &str) -> Result<(Entity, Option<String>)> {
-        (self.count, self.bytes) = (0, 0);
-        let mut entity = Entity::new(kind);
-        let mut next = self.fill(&mut entity)?;
-        let part_kind = match kind {
-            "POLYLINE" => "VERTEX",
-            "INSERT" => "ATTRIB",
-            _ => return Ok((entity, next)),
-        };
-        while next.as_deref() == Some(part_kind) {
-            let mut part = Entity::new(part_kind);
-            next = self.fill(&mut part)?;
-            entity.parts.push(part);
-        }
-        if next.as_deref() == Some("SEQEND") {
-            next = self.fill(&mut Entity::new("SEQEND"))?;
-        }
-        Ok((entity, next))
-    }
-
-    /// Reads the pairs of an entity; returns the name of the next one.
-    fn fill(&mut self, entity: &mut Entity) -> Result<Option<String>> {
-        loop {
-            let group = self
-                .groups
-                .next()?
-                .ok_or_else(|| FileError::invalid(message!("the file is truncated")))?;
-            if group.code == 0 {
-                return Ok(start_of(&group));
-            }
-            self.count += 1;
-            self.bytes += group.value.len();
-            if self.count > MAX_GROUPS || self.bytes > MAX_BYTES {
-                return Err(FileError::invalid(message!("an entity is too large")));
-            }
-            entity.groups.push(group);
-        }
-    }
-}
-
-fn start_of(group: &Group) -> Option<String> {
-    (group.value.trim() != "ENDSEC").then(|| group.value.trim().to_owned())
 }

@@ -4,6 +4,7 @@ use super::{MAGIC, PROPERTY};
 use crate::{
     FileError,
     error::Result,
+    format_limits::MAX_COLUMNS,
     prj,
     source::{
         Field, FieldType, ID_COLUMN, ID_PROPERTY, MAX_VERTICES, OnFeature, Source, SourceCrs,
@@ -29,7 +30,6 @@ const MAX_HEADER_BYTES: usize = 16 << 20;
 const MAX_FEATURE_BYTES: usize = 256 << 20;
 /// How deep collections can be nested.
 const MAX_DEPTH: usize = 8;
-const MAX_COLUMNS: usize = 1_000;
 /// How many times its size a buffer can refer to. Only the lists of fields are shared in files of other programs.
 const MAX_EXPANSION: usize = 8;
 

@@ -53,7 +53,9 @@ pub(in crate::formats) fn write(
             }
         }
         builder.reset();
-        let shape = geometry.as_ref().map(|geometry| shape(&mut builder, geometry, layer_type));
+        let shape = geometry
+            .as_ref()
+            .map(|geometry| shape(&mut builder, geometry, layer_type, schema.has_heights));
         let properties = Some(builder.create_vector(&bytes));
         let feature = Feature::create(
             &mut builder,
@@ -228,25 +230,29 @@ fn shape<'b>(
     builder: &mut FlatBufferBuilder<'b>,
     geometry: &Geometry,
     outer_type: GeometryType,
+    has_heights: bool,
 ) -> WIPOffset<Shape<'b>> {
     let own = type_of(geometry.type_name());
     // A type is only written where that of the layer does not say it.
     let type_ = if own == outer_type { GeometryType::Unknown } else { own };
     let parts: Vec<_> = match geometry {
-        Geometry::MultiPolygon(polygons) => {
-            polygons.iter().map(|rings| lines(builder, rings, GeometryType::Polygon)).collect()
-        }
-        Geometry::Collection(parts) => {
-            parts.iter().map(|part| shape(builder, part, GeometryType::Unknown)).collect()
-        }
+        Geometry::MultiPolygon(polygons) => polygons
+            .iter()
+            .map(|rings| lines(builder, rings, GeometryType::Polygon, has_heights))
+            .collect(),
+        Geometry::Collection(parts) => parts
+            .iter()
+            .map(|part| shape(builder, part, GeometryType::Unknown, has_heights))
+            .collect(),
         Geometry::Point(position) => {
-            return positions(builder, std::slice::from_ref(position), None, type_);
+            let line = std::slice::from_ref(position);
+            return positions(builder, line, None, type_, has_heights);
         }
         Geometry::MultiPoint(line) | Geometry::LineString(line) => {
-            return positions(builder, line, None, type_);
+            return positions(builder, line, None, type_, has_heights);
         }
         Geometry::Polygon(rings) | Geometry::MultiLineString(rings) => {
-            return lines(builder, rings, type_);
+            return lines(builder, rings, type_, has_heights);
         }
     };
     let parts = Some(builder.create_vector(&parts));
@@ -257,6 +263,7 @@ fn lines<'b>(
     builder: &mut FlatBufferBuilder<'b>,
     lines: &[Line],
     type_: GeometryType,
+    has_heights: bool,
 ) -> WIPOffset<Shape<'b>> {
     let mut end = 0;
     let ends: Vec<u32> = lines
@@ -266,22 +273,49 @@ fn lines<'b>(
             end
         })
         .collect();
-    positions(builder, &lines.concat(), (lines.len() > 1).then_some(&ends), type_)
+    positions(builder, &lines.concat(), (lines.len() > 1).then_some(&ends), type_, has_heights)
 }
 
+/// `has_heights` is that of the layer: GDAL expects as many heights as positions if the header says that there are any.
 fn positions<'b>(
     builder: &mut FlatBufferBuilder<'b>,
     positions: &[Position],
     ends: Option<&Vec<u32>>,
     type_: GeometryType,
+    has_heights: bool,
 ) -> WIPOffset<Shape<'b>> {
     let xy: Vec<f64> = positions.iter().flat_map(|at| [at.x, at.y]).collect();
     let xy = Some(builder.create_vector(&xy));
-    let has_heights = positions.iter().any(|at| at.z.is_some());
     let z = has_heights.then(|| {
         let heights: Vec<f64> = positions.iter().map(|at| at.z.unwrap_or(f64::NAN)).collect();
         builder.create_vector(&heights)
     });
     let ends = ends.map(|ends| builder.create_vector(ends));
     Shape::create(builder, &GeometryArgs { ends, xy, z, type_, ..GeometryArgs::default() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_geometries_of_a_layer_with_heights_have_them() {
+        let ring: Line = [(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 0.0)]
+            .map(|(x, y)| Position { x, y, z: None })
+            .to_vec();
+        let polygon = Geometry::MultiPolygon(vec![vec![ring.clone()]]);
+        let geometry = Geometry::Collection(vec![polygon, Geometry::Point(ring[0])]);
+        for (has_heights, expected) in [(true, Some(4)), (false, None)] {
+            let mut builder = FlatBufferBuilder::new();
+            let written = shape(&mut builder, &geometry, GeometryType::Unknown, has_heights);
+            builder.finish(written, None);
+            let collection = flatbuffers::root::<Shape<'_>>(builder.finished_data()).unwrap();
+            let multi_polygon = collection.parts().unwrap().get(0);
+            let polygon = multi_polygon.parts().unwrap().get(0);
+            assert_eq!(polygon.z().map(|z| z.len()), expected);
+            assert!(polygon.z().is_none_or(|z| z.iter().all(f64::is_nan)));
+            let point = collection.parts().unwrap().get(1);
+            assert_eq!(point.z().map(|z| z.len()), expected.map(|_| 1));
+        }
+    }
 }

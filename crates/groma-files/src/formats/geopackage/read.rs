@@ -5,6 +5,7 @@ use super::{PROPERTY, quoted};
 use crate::{
     FileError,
     error::Result,
+    format_limits::MAX_COLUMNS,
     prj,
     source::{
         Field, FieldType, ID_COLUMN, ID_PROPERTY, OnFeature, Source, SourceCrs, SourceFeature,
@@ -29,8 +30,6 @@ use std::{
 
 /// The longest value and row, in bytes.
 const MAX_LENGTH: i32 = 256 << 20;
-/// The most columns of a table that is read.
-const MAX_COLUMNS: usize = 1_000;
 /// The most layers, and the most columns that Groma describes in a file.
 const MAX_LAYERS: usize = 1_000;
 const MAX_ALIASES: usize = MAX_LAYERS * MAX_COLUMNS / 10;

@@ -56,6 +56,9 @@ const TABLES: &str = "
 const INSERT_CRS: &str =
     "INSERT OR IGNORE INTO gpkg_spatial_ref_sys VALUES (?1, ?2, 'EPSG', ?2, ?3, NULL)";
 
+/// The column of the properties that have no column of their own, as JSON.
+const SURPLUS_COLUMN: &str = "more_properties";
+
 /// Writes a layer as a GeoPackage.
 pub(in crate::formats) fn write(
     layer: &OutputLayer,
@@ -95,7 +98,9 @@ pub(crate) fn write_layer(
     features: Spool,
 ) -> Result<()> {
     let schema = &layer.schema;
+    let surplus = schema.has_surplus.then_some(SURPLUS_COLUMN);
     let mut reserved = vec!["fid", "geom", ID_COLUMN];
+    reserved.extend(surplus);
     reserved.extend(layer.links.iter().map(|link| link.column));
     let names = schema.names(&reserved, usize::MAX);
     let table = quoted(name);
@@ -109,6 +114,7 @@ pub(crate) fn write_layer(
         .chain(
             columns.map(|(name, column)| format!(", {} {}", quoted(name), sql_type(column.kind()))),
         )
+        .chain(surplus.map(|name| format!(", {name} TEXT")))
         .collect();
     let geometry_type = geometry_type(layer);
     connection.execute_batch(&format!(
@@ -130,7 +136,13 @@ pub(crate) fn write_layer(
     for (column_name, column) in names.iter().zip(&schema.columns) {
         write_alias(connection, name, column_name, column)?;
     }
-    let cells = 2 + layer.links.len() + names.len();
+    if let Some(column) = surplus {
+        connection.execute(
+            "INSERT INTO gpkg_data_columns VALUES (?1, ?2, NULL, NULL, NULL, 'application/json', NULL)",
+            (name, column),
+        )?;
+    }
+    let cells = 2 + layer.links.len() + names.len() + usize::from(schema.has_surplus);
     let mut insert =
         connection.prepare(&format!("INSERT INTO {table} VALUES (NULL{})", ", ?".repeat(cells)))?;
     features.each_linked(schema.count, layer.links.len(), |id, geometry, mut properties, links| {
@@ -140,6 +152,11 @@ pub(crate) fn write_layer(
         for column in &schema.columns {
             let value = properties.remove(&column.property).unwrap_or(Value::Null);
             cells.push(cell(column, value));
+        }
+        if schema.has_surplus {
+            let is_empty = properties.is_empty();
+            let surplus = (!is_empty).then(|| Cell::Text(Value::Object(properties).to_string()));
+            cells.push(surplus.unwrap_or(Cell::Null));
         }
         insert.execute(params_from_iter(cells))?;
         Ok(())

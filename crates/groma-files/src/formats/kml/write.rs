@@ -77,8 +77,13 @@ fn placemark(
     };
     data(ID_COLUMN, id);
     for column in schema.columns.iter().filter(|column| column.property != ID_COLUMN) {
-        if let Some(value) = properties.get(&column.property).and_then(value::text) {
-            data(&column.property, &value);
+        let content = match (column.kind(), properties.get(&column.property)) {
+            // GDAL reads `true` as 0.
+            (ColumnType::Bool, Some(Value::Bool(is_true))) => Some(u8::from(*is_true).to_string()),
+            (_, property) => property.and_then(value::text),
+        };
+        if let Some(content) = content {
+            data(&column.property, &content);
         }
     }
     text.push_str("</SchemaData></ExtendedData>\n");

@@ -4,6 +4,7 @@ use super::code_page::CodePage;
 use crate::{
     FileError,
     error::Result,
+    format_limits::MAX_COLUMNS,
     source::{Field, FieldType},
     value,
 };
@@ -15,7 +16,6 @@ use std::{
 };
 
 const HEADER_BYTES: usize = 32;
-const MAX_FIELDS: usize = 1_000;
 
 /// The fields and rows of a table.
 pub(super) struct Dbf {
@@ -61,10 +61,10 @@ impl Dbf {
                 available = available
             )));
         }
-        if fields.len() > MAX_FIELDS {
+        if fields.len() > MAX_COLUMNS {
             return Err(FileError::invalid(message!(
                 "the .dbf has more than {limit} fields",
-                limit = MAX_FIELDS
+                limit = MAX_COLUMNS
             )));
         }
         Ok(Self { fields, columns, code_page, count, header_length, record_length })
@@ -181,11 +181,9 @@ fn parse(kind: u8, text: &str, name: &str) -> std::result::Result<Value, Message
     Ok(match kind {
         _ if text.is_empty() => Value::Null,
         b'N' | b'F' if is_missing => Value::Null,
-        b'N' | b'F' => match (trimmed.parse::<i64>(), trimmed.parse::<f64>()) {
-            (Ok(number), _) => Value::from(number),
-            (_, Ok(number)) => value::real(number),
-            _ => return Err(message!("`{name}` is not a number", name = name)),
-        },
+        b'N' | b'F' => {
+            number(trimmed).ok_or_else(|| message!("`{name}` is not a number", name = name))?
+        }
         b'L' => match trimmed {
             "T" | "t" | "Y" | "y" | "1" => Value::Bool(true),
             "F" | "f" | "N" | "n" | "0" => Value::Bool(false),
@@ -203,4 +201,47 @@ fn parse(kind: u8, text: &str, name: &str) -> std::result::Result<Value, Message
         },
         _ => Value::String(text.to_owned()),
     })
+}
+
+/// A number. A whole number that neither an integer nor a floating-point number holds exactly stays text.
+fn number(text: &str) -> Option<Value> {
+    let whole = match text.split_once('.') {
+        Some((whole, zeros)) if zeros.bytes().all(|byte| byte == b'0') => whole,
+        _ => text,
+    };
+    let digits = whole.strip_prefix(['-', '+']).unwrap_or(whole);
+    let is_whole = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    Some(match (whole.parse::<i64>(), text.parse::<f64>().ok()?) {
+        (Ok(number), _) => Value::from(number),
+        (Err(_), _) if is_whole && !value::is_exact_as_real(whole) => {
+            Value::String(whole.to_owned())
+        }
+        (Err(_), number) => value::real(number),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn numbers_keep_their_digits() {
+        for (text, value) in [
+            ("-20", json!(-20)),
+            ("2.50", json!(2.5)),
+            ("3.000", json!(3)),
+            ("9223372036854775807", json!(i64::MAX)),
+            ("9007199254740993.000", json!(9_007_199_254_740_993_i64)),
+            ("9223372036854775809", json!("9223372036854775809")),
+            ("12345678901234567890.0", json!("12345678901234567890")),
+            ("1.5e+300", json!(1.5e300)),
+            (".0", json!(0)),
+            ("***", Value::Null),
+        ] {
+            assert_eq!(parse(b'N', text, "n"), Ok(value), "{text}");
+        }
+        assert!(parse(b'N', ".", "n").is_err());
+        assert!(parse(b'N', "12a.0", "n").is_err());
+    }
 }

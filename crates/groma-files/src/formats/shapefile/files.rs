@@ -51,7 +51,8 @@ pub(super) fn find(path: &Path) -> Result<Vec<ShapeFiles>> {
     if path.is_dir() {
         return in_folder(path, None);
     }
-    if Archive::is_archive(path)? {
+    let is_zip = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("zip"));
+    if is_zip || Archive::is_archive(path)? {
         return in_archive(path);
     }
     let folder = match path.parent() {

@@ -70,7 +70,13 @@ impl Source for Shapefile {
                 };
             let feature = shape.and_then(|(geometry, has_measures)| {
                 let properties = properties?;
-                Ok(SourceFeature { key: None, geometry, properties, has_measures, has_binary })
+                Ok(SourceFeature {
+                    geometry,
+                    properties,
+                    has_measures,
+                    has_binary,
+                    ..SourceFeature::default()
+                })
             });
             if !on_feature(number, feature) {
                 return Ok(());

@@ -15,8 +15,8 @@ use std::{
 const HEADER_BYTES: u64 = 100;
 const FILE_CODE: u32 = 9994;
 const MAX_SHAPE_BYTES: usize = 256 << 20;
-/// Measures below this are missing.
-const NO_MEASURE: f64 = -1e38;
+/// Heights and measures below this are missing.
+const NO_DATA: f64 = -1e38;
 
 /// The type of the shapes as GeoJSON names it; the file is at any position.
 pub(super) fn geometry_type(file: &mut File) -> Result<&'static str> {
@@ -130,13 +130,13 @@ struct Layout {
 fn point(bytes: &mut Bytes<'_>, layout: Layout) -> Shape {
     let (x, y) = (bytes.number()?, bytes.number()?);
     let z = if layout.has_z { Some(bytes.number()?) } else { None };
-    let measure = if layout.has_m { bytes.number().unwrap_or(NO_MEASURE) } else { NO_MEASURE };
+    let measure = if layout.has_m { bytes.number().unwrap_or(NO_DATA) } else { NO_DATA };
     // Empty points are written so.
     if x.is_nan() && y.is_nan() {
         return Ok((None, false));
     }
-    let position = Position { x, y, z: z.filter(|z| !z.is_nan()) };
-    Ok((Some(Geometry::Point(position)), is_measure(measure)))
+    let position = Position { x, y, z: z.filter(|z| is_data(*z)) };
+    Ok((Some(Geometry::Point(position)), is_data(measure)))
 }
 
 /// Positions with their heights, which follow them, and measures, which can be left out.
@@ -161,18 +161,19 @@ fn positions(
     if layout.has_m && bytes.skip(16).is_ok() {
         let measures = bytes.list(count, 8).unwrap_or_default();
         // Some programs write zeros for measures that do not exist.
-        has_measures = measures.chunks_exact(8).map(read).any(|m| is_measure(m) && m != 0.0);
+        has_measures = measures.chunks_exact(8).map(read).any(|m| is_data(m) && m != 0.0);
     }
     let position = |(index, xy): (usize, &[u8])| Position {
         x: read(&xy[..8]),
         y: read(&xy[8..]),
-        z: z.map(|z| read(&z[index * 8..][..8])).filter(|z| !z.is_nan()),
+        z: z.map(|z| read(&z[index * 8..][..8])).filter(|z| is_data(*z)),
     };
     Ok((xy.chunks_exact(16).enumerate().map(position).collect(), has_measures))
 }
 
-fn is_measure(measure: f64) -> bool {
-    measure > NO_MEASURE && !measure.is_nan()
+/// Whether a height or a measure exists. NaN is none, either.
+fn is_data(number: f64) -> bool {
+    number > NO_DATA
 }
 
 fn lines_or_polygons(
@@ -208,7 +209,7 @@ fn lines_or_polygons(
     if lines.iter().any(|ring| area(ring) != 0.0) {
         lines.retain(|ring| area(ring) != 0.0);
     }
-    let mut polygons = polygons(lines);
+    let mut polygons = polygons(lines)?;
     Ok(Some(match polygons.len() {
         1 => Geometry::Polygon(polygons.remove(0)),
         _ => Geometry::MultiPolygon(polygons),

@@ -21,6 +21,8 @@ use zip::{ZipWriter, write::SimpleFileOptions};
 const MAX_TEXT: usize = 254;
 const MAX_NAME: usize = 10;
 const MAX_ROW: usize = 65_000;
+/// What readers take as no height or measure: NaN is not allowed, and GDAL would take rings as not closed.
+const NO_DATA: f64 = -1e39;
 /// The lengths in the files are in words of two bytes, as 32-bit numbers with a sign.
 const MAX_FILE_BYTES: u64 = 1 << 31;
 
@@ -47,7 +49,9 @@ pub(in crate::formats) fn write(
         let index = match sets.iter().position(|set| set.kind == kind) {
             Some(index) => index,
             None => {
-                sets.push(ShapeSet::new(kind, layer.schema.has_heights)?);
+                let types = &layer.schema.types_with_heights;
+                let has_heights = kind.geometry_types().iter().any(|name| types.contains(name));
+                sets.push(ShapeSet::new(kind, has_heights)?);
                 sets.len() - 1
             }
         };
@@ -122,6 +126,16 @@ impl ShapeType {
             Geometry::Polygon(_) | Geometry::MultiPolygon(_) => Self::Polygon,
             Geometry::Collection(_) => return None,
         })
+    }
+
+    /// The GeoJSON names of the geometries that have this type.
+    fn geometry_types(self) -> &'static [&'static str] {
+        match self {
+            Self::Point => &["Point"],
+            Self::Line => &["LineString", "MultiLineString"],
+            Self::Polygon => &["Polygon", "MultiPolygon"],
+            Self::MultiPoint => &["MultiPoint"],
+        }
     }
 
     fn name(self) -> &'static str {
@@ -265,7 +279,8 @@ impl ShapeSet {
 
     fn shape(&mut self, geometry: &Geometry) -> Vec<u8> {
         geometry.each_position(&mut |at| {
-            for (axis, number) in [at.x, at.y, at.z.unwrap_or_default()].into_iter().enumerate() {
+            // NaN changes no bound.
+            for (axis, number) in [at.x, at.y, at.z.unwrap_or(f64::NAN)].into_iter().enumerate() {
                 self.bounds[axis] = self.bounds[axis].min(number);
                 self.bounds[axis + 3] = self.bounds[axis + 3].max(number);
             }
@@ -274,7 +289,7 @@ impl ShapeSet {
         if let Geometry::Point(at) = geometry {
             put(&mut out, [at.x, at.y]);
             if self.has_heights {
-                put(&mut out, [at.z.unwrap_or(f64::NAN), -1e39]);
+                put(&mut out, [at.z.unwrap_or(NO_DATA), NO_DATA]);
             }
             return out;
         }
@@ -303,9 +318,10 @@ impl ShapeSet {
         }
         positions.iter().for_each(|at| put(&mut out, [at.x, at.y]));
         if self.has_heights {
-            let heights = || positions.iter().map(|at| at.z.unwrap_or(f64::NAN));
-            put(&mut out, [heights().fold(f64::NAN, f64::min), heights().fold(f64::NAN, f64::max)]);
-            heights().for_each(|z| put(&mut out, [z]));
+            let heights = || positions.iter().filter_map(|at| at.z);
+            let range = [heights().reduce(f64::min), heights().reduce(f64::max)];
+            put(&mut out, range.map(|bound| bound.unwrap_or(NO_DATA)));
+            positions.iter().for_each(|at| put(&mut out, [at.z.unwrap_or(NO_DATA)]));
         }
         out
     }

@@ -3,7 +3,7 @@
 use crate::{
     cli::ImportLayer,
     commands::{CommandError, print, rejected_rows},
-    import::{CheckedLayer, ImportedLayer, LayerCounts, RejectedFeature},
+    import::{CheckedFile, ImportedLayer, LayerCounts, RejectedFeature},
 };
 use groma_domain::LayerId;
 use groma_geo::Notice;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use std::path::Path;
 
 pub(super) struct Report<'c> {
-    checked: &'c CheckedLayer,
+    checked: &'c CheckedFile,
     layer: Option<LayerId>,
     pub(super) counts: LayerCounts,
     /// How long the last step took, which makes everything visible; `None` in a dry run.
@@ -19,7 +19,7 @@ pub(super) struct Report<'c> {
 }
 
 impl<'c> Report<'c> {
-    pub(super) fn new(checked: &'c CheckedLayer, layer: Option<LayerId>) -> Self {
+    pub(super) fn new(checked: &'c CheckedFile, layer: Option<LayerId>) -> Self {
         Self { checked, layer, counts: LayerCounts::default(), publish_millis: None }
     }
 

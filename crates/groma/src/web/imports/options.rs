@@ -5,6 +5,7 @@ use crate::{
     cli::{ImportMode, RecordFileKind, RecordFormat},
     web::form::Pairs,
 };
+use clap::ValueEnum as _;
 use groma_domain::LayerId;
 use groma_files::{GeometryColumns, LayerFormat};
 use serde::{Deserialize, Serialize};
@@ -24,7 +25,7 @@ pub(super) struct ImportOptions {
     pub(super) crs: Option<String>,
     /// Whether a new layer gets the reference system of the file.
     pub(super) keep_crs: bool,
-    pub(super) mode: Mode,
+    pub(super) mode: ImportMode,
     /// The field that identifies a feature.
     pub(super) id_field: Option<String>,
     /// The fields of the file that get another name, and those that are left out.
@@ -43,36 +44,6 @@ pub(super) enum Target {
     Layer(LayerId),
     /// The name of a new layer.
     NewLayer(String),
-}
-
-/// What happens to the features that a layer has.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Mode {
-    #[default]
-    AddAndUpdate,
-    Replace,
-    AddOnly,
-}
-
-impl Mode {
-    pub(super) const ALL: [(Self, &'static str); 3] = [
-        (Self::AddAndUpdate, "add-and-update"),
-        (Self::Replace, "replace"),
-        (Self::AddOnly, "add-only"),
-    ];
-
-    fn of_name(name: &str) -> Self {
-        let found = Self::ALL.into_iter().find(|(_, other)| *other == name);
-        found.map_or(Self::default(), |(mode, _)| mode)
-    }
-
-    pub(super) fn import_mode(self) -> ImportMode {
-        match self {
-            Self::AddAndUpdate => ImportMode::AddAndUpdate,
-            Self::Replace => ImportMode::Replace,
-            Self::AddOnly => ImportMode::AddOnly,
-        }
-    }
 }
 
 impl Target {
@@ -127,7 +98,7 @@ impl ImportOptions {
             geometry: None,
             crs: None,
             keep_crs: false,
-            mode: Mode::default(),
+            mode: ImportMode::default(),
             id_field: None,
             fields: Vec::new(),
             folder: wanted.given("folder").map(ToOwned::to_owned),
@@ -142,6 +113,7 @@ impl ImportOptions {
         let name = text("name").unwrap_or_else(|| layer_name(file_name));
         let target = Target::parse(form.get("into"), &name);
         let target = target.unwrap_or_else(|| current.target.clone());
+        let is_new = matches!(target, Target::NewLayer(_));
         let is_same_kind = target.value() == current.target.value()
             || !matches!(
                 (&target, &current.target),
@@ -161,7 +133,11 @@ impl ImportOptions {
                 .filter(|columns| Some(columns) != preview.recognized_geometry.as_ref()),
             crs: text("crs_code").or_else(|| text("crs")),
             keep_crs: form.has("keep_crs"),
-            mode: Mode::of_name(form.get("mode")),
+            // A new layer has no features yet.
+            mode: match is_new {
+                true => ImportMode::default(),
+                false => ImportMode::from_str(form.get("mode"), false).unwrap_or_default(),
+            },
             id_field: text("id_field"),
             fields: match is_same_kind {
                 true if are_as_shown => current.fields.clone(),

@@ -2,14 +2,15 @@
 
 use super::{
     extent_sketch::ExtentSketch,
-    options::{ImportOptions, Mode, Target},
-    preview::{CrsCandidate, FileField, FileLayer, Preview, Problem},
+    options::{ImportOptions, Target},
+    preview::{CrsCandidate, FileField, FileLayer, Preview, PreviewProblem},
     record_fields::fields_of,
 };
 use crate::{
-    cli::RecordFormat,
+    cli::{ImportMode, RecordFormat},
     web::{WebError, fields::Choice, i18n::Localizer, records, request_context::MemberContext},
 };
+use clap::ValueEnum as _;
 use groma_domain::{Kind, Permission};
 use groma_files::{GeometryColumns, LayerFormat};
 use groma_store::ImportJob;
@@ -83,13 +84,14 @@ impl OptionsForm {
             Target::Records(plural) => Some(records::list::parse_plural(plural)?),
             Target::Layer(_) | Target::NewLayer(_) => None,
         };
-        let mode = |(mode, value): &(Mode, &'static str)| {
+        let mode = |mode: &ImportMode| {
             let label = match mode {
-                Mode::AddAndUpdate => t.msg("import-mode-add-and-update"),
-                Mode::Replace => t.msg("import-mode-replace"),
-                Mode::AddOnly => t.msg("import-mode-add-only"),
+                ImportMode::AddAndUpdate => t.msg("import-mode-add-and-update"),
+                ImportMode::Replace => t.msg("import-mode-replace"),
+                ImportMode::AddOnly => t.msg("import-mode-add-only"),
             };
-            Choice::new(*value, label, options.mode == *mode)
+            let value = mode.to_possible_value().map(|value| value.get_name().to_owned());
+            Choice::new(value.unwrap_or_default(), label, options.mode == *mode)
         };
         let chosen_id = options.id_field.as_deref().unwrap_or_default();
         let own_id = Choice::new("", t.msg("import-id-own"), chosen_id.is_empty());
@@ -112,7 +114,7 @@ impl OptionsForm {
             targets.insert(0, Choice::new("", t.msg("import-choose"), true));
         }
         let candidates = match &preview.problem {
-            Some(Problem::ChooseCrs { candidates, .. }) => candidates.as_slice(),
+            Some(PreviewProblem::ChooseCrs { candidates, .. }) => candidates.as_slice(),
             _ => &[],
         };
         Ok(Self {
@@ -127,19 +129,11 @@ impl OptionsForm {
             layers: preview.layers.iter().map(layer).collect(),
             sheets: sheet_choices(options, preview),
             geometry: GeometryForm::new(t, options, preview),
-            crs_label: preview
-                .crs
-                .as_ref()
-                .map(
-                    |(code, name)| {
-                        if code == name { code.clone() } else { format!("{code} · {name}") }
-                    },
-                )
-                .unwrap_or_default(),
+            crs_label: preview.crs_label(),
             candidates: candidates.iter().map(|one| candidate(t, one, &crs)).collect(),
             crs,
             keep_crs: options.keep_crs,
-            modes: Mode::ALL.iter().map(mode).collect(),
+            modes: ImportMode::value_variants().iter().map(mode).collect(),
             id_fields: [own_id].into_iter().chain(names.map(id_field)).collect(),
             folder: options.folder.clone().unwrap_or_default(),
             keep_good: options.keep_good,

@@ -6,7 +6,7 @@ use super::{
     options::{ImportOptions, Target},
     options_form::{OptionsForm, targets},
     options_of,
-    preview::{Finding, Preview, Problem, QualityProblem},
+    preview::{Finding, Preview, PreviewProblem, QualityProblem},
     progress::ProgressState,
 };
 use crate::web::{
@@ -21,7 +21,7 @@ use crate::web::{
 };
 use askama::Template;
 use axum::{extract::Path, response::Response};
-use groma_domain::Permission;
+use groma_domain::{ImportJobId, Permission};
 use groma_store::{ImportJob, ImportList, ImportState, ListedImport};
 
 /// The zoom of the map for a problem.
@@ -57,10 +57,10 @@ pub(crate) async fn list_page(ctx: MemberContext, query: Query) -> Result<Respon
     let list = ImportList { person: own, limit: LISTED, now: ctx.now() };
     let jobs = ctx.store().imports(ctx.workspace_id(), list).await?;
     let people = ctx.store().people(ctx.workspace_id()).await?;
-    let row = |job: &ListedImport| Row {
+    let row = |job: &ListedImport, can_start| Row {
         href: super::path_of(job.id),
         file: job.file_name.clone(),
-        state: state_label(t, job.state),
+        state: state_label(t, job.state, can_start),
         class: state_class(job.state),
         who: people
             .iter()
@@ -68,6 +68,10 @@ pub(crate) async fn list_page(ctx: MemberContext, query: Query) -> Result<Respon
             .map_or_else(String::new, |one| one.person.name.clone()),
         created: ctx.moment(job.created_at),
     };
+    let mut rows = Vec::with_capacity(jobs.len());
+    for job in &jobs {
+        rows.push(row(job, job.state != ImportState::Ready || can_start(&ctx, job.id).await?));
+    }
     let page = ListPage {
         t,
         csrf: ctx.request.csrf_token(),
@@ -76,9 +80,17 @@ pub(crate) async fn list_page(ctx: MemberContext, query: Query) -> Result<Respon
         extensions: ".geojson,.json,.geojsonl,.geojsons,.ndjson,.jsonl,.gpkg,.zip,.shp,.shx,.dbf,.prj,.cpg,.shz,.fgb,.csv,\
                      .tsv,.kml,.kmz,.gpx,.dxf,.xlsx"
             .to_owned(),
-        rows: jobs.iter().map(row).collect(),
+        rows,
     };
     ctx.page(Meta::new(t.msg("imports-title"), Nav::None), &page).await
+}
+
+/// Whether an import that waits for its member can start with the options that were checked.
+async fn can_start(ctx: &MemberContext, id: ImportJobId) -> Result<bool, WebError> {
+    let job = ctx.store().import_job(ctx.workspace_id(), id).await?;
+    let Some(job) = job else { return Ok(true) };
+    let options = options_of(&job)?;
+    Ok(Preview::of_job(&job).is_none_or(|preview| preview.can_start(options.keep_good)))
 }
 
 #[derive(Template)]
@@ -110,6 +122,8 @@ struct ImportPage {
 
 struct PreviewView {
     problem: String,
+    /// The reference system that was used.
+    crs: String,
     counts: Vec<(&'static str, String, String)>,
     rejected: Vec<(String, String)>,
     more_rejected: u64,
@@ -119,6 +133,7 @@ struct PreviewView {
     quality: Vec<(String, String)>,
     problems: Vec<ProblemRow>,
     is_quality_unknown: bool,
+    is_quality_partial: bool,
     extent: Option<ExtentSketch>,
     warns_of_deletion: bool,
 }
@@ -146,14 +161,16 @@ pub(crate) async fn import_page(
         Some(preview) if is_ready => Some(OptionsForm::new(&ctx, &job, &options, preview).await?),
         _ => None,
     };
-    let (outcome, result) = outcome(&ctx, &job, &options).await?;
+    let can_start = form.as_ref().is_none_or(|form| form.can_start);
+    let rejected = preview.as_ref().map_or(0, |preview| preview.rejected_count);
+    let (outcome, result) = outcome(&ctx, &job, &options, rejected).await?;
     let page = ImportPage {
         t,
         csrf: ctx.request.csrf_token(),
         path: super::path_of(job.id),
         file: job.file_name.clone(),
         state: job.state.name(),
-        state_label: state_label(t, job.state),
+        state_label: state_label(t, job.state, can_start),
         class: state_class(job.state),
         revision: job.revision,
         is_live: job.state.is_live(),
@@ -164,7 +181,7 @@ pub(crate) async fn import_page(
         is_changed: is_ready && query.has("changed"),
         outcome,
         result,
-        has_rejected: preview.as_ref().is_some_and(|preview| preview.rejected_count > 0),
+        has_rejected: rejected > 0,
         options: form,
         preview: preview
             .as_ref()
@@ -179,6 +196,7 @@ async fn outcome(
     ctx: &MemberContext,
     job: &ImportJob,
     options: &ImportOptions,
+    rejected: u64,
 ) -> Result<(Vec<String>, Option<(String, String)>), WebError> {
     let t = ctx.t();
     let lines = match job.state {
@@ -192,6 +210,9 @@ async fn outcome(
             ];
             if is_layer {
                 lines.push(t.msg("import-deleted").arg("count", result.deleted).into());
+            }
+            if rejected > 0 {
+                lines.push(t.msg("import-left-out").arg("count", rejected).into());
             }
             lines
         }
@@ -231,9 +252,10 @@ fn map_link(groma_geo::Bbox([west, south, east, north]): groma_geo::Bbox) -> Str
     format!("/map#map={zoom:.1}/{latitude:.5}/{longitude:.5}")
 }
 
-fn state_label(t: Localizer, state: ImportState) -> String {
+fn state_label(t: Localizer, state: ImportState, can_start: bool) -> String {
     match state {
         ImportState::Checking => t.msg("import-state-checking"),
+        ImportState::Ready if !can_start => t.msg("import-state-incomplete"),
         ImportState::Ready => t.msg("import-state-ready"),
         ImportState::Running => t.msg("import-state-running"),
         ImportState::Done => t.msg("import-state-done"),
@@ -274,19 +296,19 @@ fn preview_view(t: Localizer, options: &ImportOptions, preview: &Preview) -> Pre
     let problem = match &preview.problem {
         None if preview.total == 0 => t.msg("import-empty").into(),
         None => String::new(),
-        Some(Problem::ChooseLayer) => t.msg("import-choose-layer").into(),
-        Some(Problem::ChooseGeometry) => t.msg("import-choose-geometry").into(),
-        Some(Problem::ChooseCrs { reason: None, .. }) => t.msg("import-choose-crs").into(),
-        Some(Problem::ChooseCrs { reason: Some(reason), .. }) => {
+        Some(PreviewProblem::ChooseLayer) => t.msg("import-choose-layer").into(),
+        Some(PreviewProblem::ChooseGeometry) => t.msg("import-choose-geometry").into(),
+        Some(PreviewProblem::ChooseCrs { reason: None, .. }) => t.msg("import-choose-crs").into(),
+        Some(PreviewProblem::ChooseCrs { reason: Some(reason), .. }) => {
             t.msg("import-unknown-crs").arg("reason", reason).into()
         }
-        Some(Problem::ChooseColumns(columns)) => {
+        Some(PreviewProblem::ChooseColumns(columns)) => {
             t.msg("import-choose-columns").arg("columns", columns.join(", ")).into()
         }
-        Some(Problem::RepeatedField(name)) => {
+        Some(PreviewProblem::RepeatedField(name)) => {
             t.msg("import-repeated-field").arg("name", name).into()
         }
-        Some(Problem::Unusable(reason)) => reason.clone(),
+        Some(PreviewProblem::Unusable(reason)) => reason.clone(),
     };
     let mut counts = Vec::new();
     if preview.problem.is_none() {
@@ -317,6 +339,7 @@ fn preview_view(t: Localizer, options: &ImportOptions, preview: &Preview) -> Pre
     };
     PreviewView {
         problem,
+        crs: preview.crs_label(),
         counts,
         rejected: preview.rejected.iter().map(place).collect(),
         more_rejected: preview.rejected_count - preview.rejected.len() as u64,
@@ -329,6 +352,7 @@ fn preview_view(t: Localizer, options: &ImportOptions, preview: &Preview) -> Pre
             .collect(),
         problems: preview.quality_problems.iter().map(|problem| problem_row(t, problem)).collect(),
         is_quality_unknown: preview.is_quality_unknown,
+        is_quality_partial: preview.is_quality_partial,
         extent: preview.bounds.map(|bounds| ExtentSketch::new(t, bounds)),
         warns_of_deletion: preview.deleted > 0,
     }

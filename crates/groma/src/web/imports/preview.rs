@@ -12,7 +12,7 @@ pub(super) const LISTED_REJECTIONS: usize = 20;
 #[serde(default)]
 pub(super) struct Preview {
     /// Why the file cannot be imported with these options.
-    pub(super) problem: Option<Problem>,
+    pub(super) problem: Option<PreviewProblem>,
     /// The layers of the file, if it has several.
     pub(super) layers: Vec<FileLayer>,
     /// The sheets of a workbook, if it has several.
@@ -46,13 +46,15 @@ pub(super) struct Preview {
     pub(super) quality_problems: Vec<QualityProblem>,
     /// Whether there are too many features for that check.
     pub(super) is_quality_unknown: bool,
+    /// Whether that check did not look for overlaps and gaps everywhere.
+    pub(super) is_quality_partial: bool,
     /// Whether the file was read to the end.
     pub(super) is_complete: bool,
 }
 
 /// What must be chosen, or cannot be helped.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) enum Problem {
+pub(super) enum PreviewProblem {
     /// The file has several layers.
     ChooseLayer,
     /// No column of a CSV file is recognized as a geometry.
@@ -64,7 +66,7 @@ pub(super) enum Problem {
     ChooseColumns(Vec<String>),
     /// Several fields get this name.
     RepeatedField(String),
-    /// The file cannot be read, or not be imported there.
+    /// The file cannot be read with these options, or not be imported there.
     Unusable(String),
 }
 
@@ -123,6 +125,15 @@ impl Preview {
             .iter()
             .filter_map(|field| field.becomes.as_ref())
             .find(|name| !names.insert(*name))
+    }
+
+    /// The reference system that was used, for people.
+    pub(super) fn crs_label(&self) -> String {
+        match &self.crs {
+            Some((code, name)) if code == name => code.clone(),
+            Some((code, name)) => format!("{code} · {name}"),
+            None => String::new(),
+        }
     }
 
     /// Whether the import can start.

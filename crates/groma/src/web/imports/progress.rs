@@ -11,32 +11,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// A step of an import that runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ProgressState {
-    step: StepName,
-    unit: UnitName,
+    step: Step,
+    unit: Unit,
     done: u64,
     total: Option<u64>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum StepName {
-    Checking,
-    Comparing,
-    Reading,
-    Writing,
-    /// What was written becomes visible.
-    Publishing,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum UnitName {
-    Bytes,
-    Features,
-    Rows,
-}
-
 impl ProgressState {
-    const START: Self =
-        Self { step: StepName::Checking, unit: UnitName::Rows, done: 0, total: None };
+    const START: Self = Self { step: Step::Checking, unit: Unit::Rows, done: 0, total: None };
 
     /// The share that is done, in percent, if the total is known.
     pub(super) fn percent(self) -> Option<u64> {
@@ -46,17 +28,17 @@ impl ProgressState {
 
     pub(super) fn text(self, t: Localizer) -> String {
         let step = match self.step {
-            StepName::Checking => t.msg("import-step-checking"),
-            StepName::Comparing => t.msg("import-step-comparing"),
-            StepName::Reading => t.msg("import-step-reading"),
-            StepName::Writing => t.msg("import-step-writing"),
-            StepName::Publishing => return t.msg("import-step-publishing").into(),
+            Step::Checking => t.msg("import-step-checking"),
+            Step::Comparing => t.msg("import-step-comparing"),
+            Step::Reading => t.msg("import-step-reading"),
+            Step::Writing => t.msg("import-step-writing"),
+            Step::Publishing => return t.msg("import-step-publishing").into(),
         };
         let percent = self.percent().map(|percent| t.msg("percent").arg("number", percent));
         let amount = match (self.unit, percent) {
             (_, Some(percent)) => percent.into(),
-            (UnitName::Features, None) => t.msg("import-features").arg("count", self.done).into(),
-            (UnitName::Bytes | UnitName::Rows, None) => {
+            (Unit::Features, None) => t.msg("import-features").arg("count", self.done).into(),
+            (Unit::Bytes | Unit::Rows, None) => {
                 String::from(t.msg("import-rows").arg("count", self.done))
             }
         };
@@ -101,17 +83,6 @@ impl Drop for CancelOnDrop<'_> {
 
 impl Progress for JobProgress {
     fn begin(&self, step: Step, total: Option<u64>, unit: Unit) {
-        let step = match step {
-            Step::Checking => StepName::Checking,
-            Step::Comparing => StepName::Comparing,
-            Step::Reading => StepName::Reading,
-            Step::Writing => StepName::Writing,
-        };
-        let unit = match unit {
-            Unit::Bytes => UnitName::Bytes,
-            Unit::Features => UnitName::Features,
-            Unit::Rows => UnitName::Rows,
-        };
         *self.state.lock() = ProgressState { step, unit, done: 0, total };
     }
 
@@ -121,8 +92,8 @@ impl Progress for JobProgress {
 
     fn end(&self) {
         let mut state = self.state.lock();
-        if matches!(state.step, StepName::Reading | StepName::Writing) {
-            state.step = StepName::Publishing;
+        if matches!(state.step, Step::Reading | Step::Writing) {
+            state.step = Step::Publishing;
         }
     }
 

@@ -1,8 +1,9 @@
 //! Checks and imports files of records.
 
 use super::{
+    check_error::CheckError,
     options::{ImportOptions, Target},
-    preview::{Finding, LISTED_REJECTIONS, Preview, Problem, Samples},
+    preview::{Finding, LISTED_REJECTIONS, Preview, PreviewProblem, Samples},
     progress::JobProgress,
     received_file::ReceivedFile,
     record_fields::field_of_column,
@@ -10,17 +11,16 @@ use super::{
 };
 use crate::{
     cli::{RecordFileKind, RecordFormat},
-    import::{ImportError, RecordFile, RecordImport, run_blocking},
+    import::{ImportError, MAX_TRANSACTION_ROWS, RecordFile, RecordImport, run_blocking},
 };
 use groma_domain::{ImportJobId, Kind};
+use groma_files::LayerFormat;
 use groma_geo::{Message, message};
 use groma_store::ImportJob;
 use std::{collections::HashMap, fs::File, path::Path, sync::Arc};
 
 /// How many rows are read for the samples of columns.
 const SAMPLED_ROWS: usize = 200;
-/// All rows are written in one transaction, during which others wait.
-const MAX_ROWS: u64 = 100_000;
 
 /// Checks a file of records and describes it. Returns the file of the rows that were rejected.
 pub(super) async fn check_records(
@@ -28,15 +28,19 @@ pub(super) async fn check_records(
     options: &ImportOptions,
     progress: &Arc<JobProgress>,
     preview: &mut Preview,
-) -> Result<Vec<u8>, ImportError> {
+) -> Result<Vec<u8>, CheckError> {
     let (kind, mut import) = record_import(received, options, progress, None).await?;
     let file = import.file.clone();
-    let sheets = run_blocking(move || file.sheets()).await??;
-    if sheets.len() > 1 {
+    let sheets = run_blocking(move || file.sheets()).await?;
+    let sheets = sheets.map_err(|error| CheckError::of_file(error, false))?;
+    let has_sheets = sheets.len() > 1;
+    if has_sheets {
         preview.sheets = sheets;
     }
     let file = import.file.clone();
-    let columns = run_blocking(move || file.columns()).await??;
+    let columns = run_blocking(move || file.columns()).await?;
+    // A header that cannot be read is no header of features, either.
+    let columns = columns.map_err(|error| CheckError::of_file(error, has_sheets))?;
     let file = import.file.clone();
     let samples = run_blocking(move || {
         let mut samples = Samples::default();
@@ -67,14 +71,16 @@ pub(super) async fn check_records(
         }
     }
     if !unknown.is_empty() {
-        preview.problem = Some(Problem::ChooseColumns(unknown));
+        preview.problem = Some(PreviewProblem::ChooseColumns(unknown));
         return Ok(Vec::new());
     }
     import.columns = columns_of(preview);
-    let checked = import.check().await?;
+    let has_choice = has_sheets || LayerFormat::of_path(&received.path).is_some();
+    let checked = import.check().await;
+    let checked = checked.map_err(|error| CheckError::of_file(error, has_choice))?;
     if !checked.is_complete {
-        let message = received.t.msg("import-too-many-rows").arg("max", MAX_ROWS);
-        preview.problem = Some(Problem::Unusable(message.into()));
+        let message = received.t.msg("import-too-many-rows").arg("max", MAX_TRANSACTION_ROWS);
+        preview.problem = Some(PreviewProblem::Unusable(message.into()));
         return Ok(Vec::new());
     }
     let mut rejected = RejectedFile::new(received.t, Columns::Line);
@@ -145,7 +151,7 @@ async fn record_import(
         file: Arc::new(RecordFile::new(file, format, options.sheet.clone())),
         columns: HashMap::new(),
         keep_good: options.keep_good,
-        max_rows: MAX_ROWS,
+        max_rows: MAX_TRANSACTION_ROWS,
         describe: Box::new(received.row_message()),
         job,
         progress: progress.clone(),

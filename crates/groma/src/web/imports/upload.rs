@@ -256,7 +256,7 @@ fn failed(error: &multer::Error) -> WebError {
 }
 
 /// How many uploads are received at once, in all and from one user.
-pub(in crate::web) type Uploads = std::sync::Arc<crate::quota::Quota<UserId>>;
+pub(in crate::web) type UploadQuota = std::sync::Arc<crate::quota::Quota<UserId>>;
 
 #[cfg(test)]
 mod tests {

@@ -2,9 +2,10 @@
 //! there what it found.
 
 use super::{
-    layer_check::{check_layer, import_layer},
+    check_error::CheckError,
+    feature_check::{check_features, import_features},
     options::{ImportOptions, Target},
-    preview::{Preview, Problem},
+    preview::{Preview, PreviewProblem},
     progress::JobProgress,
     received_file::ReceivedFile,
     record_check::{check_records, import_records},
@@ -211,19 +212,22 @@ impl Worker {
         let checked = match &options.target {
             Target::Records(_) => check_records(&self.file, &options, progress, &mut preview).await,
             Target::Layer(_) | Target::NewLayer(_) => {
-                check_layer(&self.file, &options, progress, &mut preview).await
+                check_features(&self.file, &options, progress, &mut preview).await
             }
         };
         let rejected = match checked {
             Ok(rejected) => rejected,
-            Err(ImportError::Cancelled) => return,
-            Err(error) => {
-                preview.problem = Some(Problem::Unusable(self.reason(error)));
+            // With other options, the file is checked again.
+            Err(_) if progress.is_cancelled() => return,
+            Err(CheckError::Other(ImportError::Cancelled)) => return,
+            Err(CheckError::Unreadable(error)) => return self.fail(self.reason(error)).await,
+            Err(CheckError::Other(error)) => {
+                preview.problem = Some(PreviewProblem::Unusable(self.reason(error)));
                 Vec::new()
             }
         };
         if preview.problem.is_none() {
-            preview.problem = preview.repeated_field().cloned().map(Problem::RepeatedField);
+            preview.problem = preview.repeated_field().cloned().map(PreviewProblem::RepeatedField);
         }
         let Ok(preview) = serde_json::to_string(&preview) else { return };
         let checked = ImportJobChange::Checked { revision: job.revision, preview, rejected };
@@ -239,7 +243,7 @@ impl Worker {
         let imported = match &options.target {
             Target::Records(_) => import_records(&self.file, &options, progress, job).await,
             Target::Layer(_) | Target::NewLayer(_) => {
-                import_layer(&self.file, &options, progress).await
+                import_features(&self.file, &options, progress).await
             }
         };
         match imported {

@@ -8,7 +8,8 @@ use groma_testkit::{
     wait::{PATIENCE, wait_until},
 };
 use serde_json::{Value, json};
-use std::io::BufRead;
+use std::io::{BufRead, Cursor, Write as _};
+use zip::write::SimpleFileOptions;
 
 on_both_engines! {
     layer_is_imported_after_a_preview
@@ -33,7 +34,10 @@ on_both_engines! {
     killed_server_imports_nothing_and_the_page_says_so
     imports_belong_to_their_member
     changed_options_are_checked_before_the_import
+    new_layer_needs_a_name_of_its_own
     uploads_are_checked
+    files_that_cannot_be_read_end_their_import
+    separators_and_encodings_of_tables_are_recognized
     headers_of_an_upload_are_limited
     further_files_are_rejected_before_they_are_received
 }
@@ -248,7 +252,9 @@ fn shapefile_is_sent_as_several_files(engine: Engine) {
     let files: Vec<_> = files.iter().map(|(name, content)| (*name, content.as_slice())).collect();
     let sent = browser.upload(&[("into", "new")], &files);
     assert_eq!(sent.response.status, 303, "{}", sent.text);
-    let page = wait(&browser, &sent.location());
+    let path = sent.location();
+    let page = wait(&browser, &path);
+    let page = check_again(&browser, &path, &page, &[("name", "Lots of a Shapefile")]);
     assert_eq!(count(&page, "created"), 3, "{}", page.text);
     // A file that belongs to no Shapefile.
     let sent = browser.upload(&[], &[("a.csv", b"a"), ("b.csv", b"b")]);
@@ -416,6 +422,8 @@ fn rejected_rows_are_a_download(engine: Engine) {
     assert_eq!([count(&page, "created"), count(&page, "rejected")], [25, 25]);
     page.hides("data-import-start");
     page.shows("5 more are in the download");
+    page.shows(">Needs a choice</span>");
+    page.shows("Download rejected rows");
     let csv = browser.page(&format!("{path}/rejected.csv")).text;
     assert_eq!(csv.lines().count(), 26, "{csv}");
     assert!(csv.starts_with("line,reason\n2,"), "{csv}");
@@ -424,6 +432,7 @@ fn rejected_rows_are_a_download(engine: Engine) {
     let page = wait(&browser, &path);
     let done = import(&browser, &path, &page);
     done.shows("Created: 25");
+    done.shows("Left out, because they were rejected: 25");
     done.shows("rejected.csv");
 }
 
@@ -654,19 +663,94 @@ fn uploads_are_checked(engine: Engine) {
     // A path in a file name leads nowhere.
     let path = send(&browser, "folders", "../../x.csv", b"name\nx\n");
     browser.page(&path).shows("x.csv");
-    // Broken files end in a message, not in an error.
-    for (name, content) in [
-        ("a.gpkg", &b"not a database"[..]),
-        ("a.zip", b"PK"),
-        ("a.xlsx", b"PK"),
-        ("a.geojson", b"{\"type\":\"FeatureCollection\",\"features\":[{"),
-        ("a.fgb", b"fgb"),
-    ] {
-        let (path, page) = check(&browser, "", name, content);
-        page.hides("data-import-start");
-        browser.submit(&path, &format!("{path}/cancel"), &[]);
-    }
     assert!(layers(&server).is_empty());
+}
+
+fn files_that_cannot_be_read_end_their_import(engine: Engine) {
+    let server = start(engine);
+    let browser = Browser::of_owner(&server);
+    let escaping = archive("../../lots.shp", b"x");
+    let nested = archive("lots.zip", &escaping);
+    let entities = "<!DOCTYPE kml [<!ENTITY a \"a\">]><kml><Document>&a;</Document></kml>";
+    let utf_16: Vec<u8> = "\u{feff}name\nA\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    // More than the imports that a member can have at a time.
+    for (into, name, content, reason) in [
+        ("", "a.gpkg", &b"not a database"[..], "the file is not a GeoPackage"),
+        ("", "a.zip", b"PK", "the archive"),
+        ("", "escaping.zip", escaping.as_slice(), "a path that leads outside of it"),
+        ("", "nested.zip", nested.as_slice(), "the archive contains another archive"),
+        ("", "a.xlsx", b"PK", "the archive cannot be read"),
+        ("", "a.geojson", b"{\"type\":\"FeatureCollection\",\n\"features\":[{", "line 2: "),
+        ("", "a.fgb", b"fgb", "the file is "),
+        ("", "a.kml", entities.as_bytes(), "document type definitions and entities"),
+        ("folders", "a.csv", utf_16.as_slice(), "the file is UTF-16; save it as CSV UTF-8"),
+        ("new", "b.csv", utf_16.as_slice(), "the file is UTF-16; save it as CSV UTF-8"),
+    ] {
+        let (path, page) = check(&browser, into, name, content);
+        page.shows(reason);
+        page.shows(">Failed</span>");
+        page.shows("Nothing was imported.");
+        page.hides("data-import-options");
+        let cancel = browser.send_form("/imports", &format!("{path}/cancel"), &[]);
+        assert_eq!(cancel.response.status, 409, "{name}");
+    }
+    // As records it has no rows, but as a layer it can be read.
+    let lots = features(1).to_string();
+    let (path, page) = check(&browser, "folders", "lots.json", lots.as_bytes());
+    page.shows(">Needs a choice</span>");
+    browser.page("/imports").shows("Needs a choice");
+    let page = check_again(&browser, &path, &page, &[("into", "new"), ("name", "lots")]);
+    page.shows(">Ready to import</span>");
+    import(&browser, &path, &page).shows("Created: 1");
+}
+
+/// A zip archive of one file.
+fn archive(name: &str, content: &[u8]) -> Vec<u8> {
+    let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    zip.start_file(name, SimpleFileOptions::default()).unwrap();
+    zip.write_all(content).unwrap();
+    zip.finish().unwrap().into_inner()
+}
+
+fn separators_and_encodings_of_tables_are_recognized(engine: Engine) {
+    let server = start(engine);
+    let browser = Browser::of_owner(&server);
+    let file = b"reference\tname\tclientName\nF-1\tCh\xEAne\tTown, council\n";
+    let (path, page) = check(&browser, "folders", "folders.csv", file);
+    page.shows("Town, council");
+    assert_eq!([count(&page, "created"), count(&page, "rejected")], [1, 0]);
+    import(&browser, &path, &page).shows("Created: 1");
+    browser.page("/folders").shows("Chêne");
+    let file = b"nom\tlon\tlat\nCh\xEAne\t4.85\t45.76\n";
+    let (path, page) = check(&browser, "new", "trees.csv", file);
+    import(&browser, &path, &page).shows("Created: 1");
+    assert_eq!(exported_features(&server, "trees")[0]["properties"], json!({ "nom": "Chêne" }));
+}
+
+fn new_layer_needs_a_name_of_its_own(engine: Engine) {
+    let server = start(engine);
+    let browser = Browser::of_owner(&server);
+    let file = features(3).to_string();
+    let (path, page) = check(&browser, "new", "lots.geojson", file.as_bytes());
+    // There is nothing to update.
+    page.hides("name=\"mode\"");
+    page.shows("Reference system of the file: ");
+    import(&browser, &path, &page);
+    let (path, page) = check(&browser, "new", "Lots!.geojson", file.as_bytes());
+    page.shows("Layer “lots” already has the short name “lots”");
+    page.shows(">Needs a choice</span>");
+    page.hides("data-import-start");
+    let page = check_again(&browser, &path, &page, &[("name", "Other lots")]);
+    assert_eq!(count(&page, "created"), 3);
+    import(&browser, &path, &page).shows("Created: 3");
+    // Or into the layer that has the name.
+    let all = layers(&server);
+    let lots = all.iter().find(|layer| layer["slug"] == "lots").unwrap();
+    let into = [("into", lots["id"].as_str().unwrap())];
+    let (path, page) = check(&browser, "new", "lots.geojson", file.as_bytes());
+    let page = check_again(&browser, &path, &page, &into);
+    page.shows("name=\"mode\"");
+    assert_eq!(count(&page, "unchanged"), 3);
 }
 
 fn headers_of_an_upload_are_limited(engine: Engine) {

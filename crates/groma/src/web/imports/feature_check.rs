@@ -1,20 +1,23 @@
 //! Checks and imports files of features.
 
 use super::{
+    check_error::CheckError,
     crs_candidates::candidates,
     inspection::Inspection,
     options::{ImportOptions, Target},
     preview::{
-        FileField, FileLayer, Finding, LISTED_REJECTIONS, Preview, Problem, QualityProblem, Samples,
+        FileField, FileLayer, Finding, LISTED_REJECTIONS, Preview, PreviewProblem, QualityProblem,
+        Samples,
     },
     progress::JobProgress,
     received_file::ReceivedFile,
     rejected_file::{Columns, RejectedFile},
 };
 use crate::{
+    cli::RecordFormat,
     clock,
     import::{
-        CheckedLayer, FeatureError, ImportError, LayerImport, LayerTarget, MAX_ERRORS, Progress,
+        CheckedFile, FeatureError, ImportError, LayerImport, LayerTarget, MAX_ERRORS, Progress,
         RejectedFeature, run_blocking, shortened,
     },
     web::{error::Text, i18n::Localizer},
@@ -26,29 +29,36 @@ use groma_domain::{
 use groma_files::{
     FileError, GeometryColumns, LayerFile, LayerFormat, OpenOptions, SourceCrs, SourceLayer,
 };
-use groma_geo::{Bbox, Crs, ProblemKind, layer_check::LayerReport, message};
+use groma_geo::{
+    Bbox, Crs, Message, ProblemKind, geojson::DocumentError, layer_check::LayerReport, message,
+};
 use std::{path::Path, sync::Arc};
 
 /// How many features are read for the samples of fields.
 const SAMPLED_FEATURES: usize = 200;
 
 /// Checks a file of features and describes it. Returns the file of those that were rejected.
-pub(super) async fn check_layer(
+pub(super) async fn check_features(
     received: &ReceivedFile,
     options: &ImportOptions,
     progress: &Arc<JobProgress>,
     preview: &mut Preview,
-) -> Result<Vec<u8>, ImportError> {
+) -> Result<Vec<u8>, CheckError> {
     let format = format(received)?;
     let path = received.path.clone();
-    preview.columns = run_blocking(move || LayerFile::columns(&path, format)).await??;
+    let columns = run_blocking(move || LayerFile::columns(&path, format)).await?;
+    // A header that cannot be read is no header of records, either.
+    preview.columns = columns.map_err(|error| CheckError::of_file(error, false))?;
     preview.recognized_geometry = GeometryColumns::recognize(&preview.columns);
     let has_geometry = options.geometry.is_some() || preview.recognized_geometry.is_some();
     if !preview.columns.is_empty() && !has_geometry {
-        preview.problem = Some(Problem::ChooseGeometry);
+        preview.problem = Some(PreviewProblem::ChooseGeometry);
         return Ok(Vec::new());
     }
-    let layers = layers(received, format, options).await?;
+    let can_be_records = RecordFormat::of_path(&received.path).is_some();
+    let layers = layers(received, format, options).await;
+    let layers = layers.map_err(|error| CheckError::of_file(error, can_be_records))?;
+    let has_choice = can_be_records || layers.len() > 1 || options.crs.is_some();
     let chosen = chosen_layer(&layers, options);
     if layers.len() > 1 {
         let file_layer = |layer: &SourceLayer| FileLayer {
@@ -59,14 +69,15 @@ pub(super) async fn check_layer(
     }
     preview.key = chosen.and_then(|layer| layer.key.clone());
     if chosen.is_none() && !layers.is_empty() {
-        preview.problem = Some(Problem::ChooseLayer);
+        preview.problem = Some(PreviewProblem::ChooseLayer);
         return Ok(Vec::new());
     }
     if let Some(layer) = chosen
         && options.crs.is_none()
         && !matches!(layer.crs, SourceCrs::Known(_))
     {
-        preview.problem = Some(choose_crs(received, options, format, layer, progress).await?);
+        let problem = choose_crs(received, options, format, layer, progress).await;
+        preview.problem = Some(problem.map_err(|error| CheckError::of_file(error, has_choice))?);
         return Ok(Vec::new());
     }
     let file_options = open_options(options, chosen)?;
@@ -80,13 +91,19 @@ pub(super) async fn check_layer(
     let file = run_blocking(move || LayerFile::open(&path, format, file_options)).await??;
     let inspection = Inspection::default();
     let checked = import.check(file, || inspection.begin()).await?;
+    if let Some(error) = checked.fatal_error()
+        && !error.suggests_other_crs
+        && !has_choice
+    {
+        return Err(CheckError::Unreadable(ImportError::File(reason(&checked, error))));
+    }
     let mut rejected = RejectedFile::new(received.t, Columns::FeatureAndLine);
     describe(received.t, &checked, preview, &mut rejected);
     preview.bounds = inspection.bounds();
     let watched = progress.clone();
     let report = run_blocking(move || inspection.report(&watched)).await?;
     if progress.is_cancelled() {
-        return Err(ImportError::Cancelled);
+        return Err(ImportError::Cancelled.into());
     }
     match report {
         Some(report) => describe_quality(&report, preview),
@@ -100,8 +117,17 @@ pub(super) async fn check_layer(
     Ok(rejected.into_bytes())
 }
 
+/// Why the rest of a file cannot be read.
+fn reason(checked: &CheckedFile, error: &DocumentError) -> Message {
+    let reason = error.message.clone();
+    match checked.file.layer() {
+        None => message!("line {line}: {reason}", line = error.line, reason = reason),
+        Some(_) => reason,
+    }
+}
+
 /// Imports a checked file.
-pub(super) async fn import_layer(
+pub(super) async fn import_features(
     received: &ReceivedFile,
     options: &ImportOptions,
     progress: &Arc<JobProgress>,
@@ -166,7 +192,7 @@ async fn choose_crs(
     format: LayerFormat,
     layer: &SourceLayer,
     progress: &Arc<JobProgress>,
-) -> Result<Problem, ImportError> {
+) -> Result<PreviewProblem, ImportError> {
     let all = received.store.all_layers(received.workspace).await?;
     let near = all.iter().filter_map(|layer| layer.bounds).reduce(Bbox::union);
     let offered = received.store.offered_crs(received.workspace).await?;
@@ -186,7 +212,7 @@ async fn choose_crs(
         SourceCrs::Unsupported(reason) => Some(received.t.translate(reason)),
         SourceCrs::Missing | SourceCrs::Known(_) => None,
     };
-    Ok(Problem::ChooseCrs { reason, candidates: candidates.await?? })
+    Ok(PreviewProblem::ChooseCrs { reason, candidates: candidates.await?? })
 }
 
 /// The fields of a file, with the first values.
@@ -226,11 +252,12 @@ fn describe_quality(report: &LayerReport, preview: &mut Preview) {
         position: problem.position,
     };
     preview.quality_problems = report.problems.iter().map(problem).collect();
+    preview.is_quality_partial = !report.is_complete;
 }
 
 fn describe(
     t: Localizer,
-    checked: &CheckedLayer,
+    checked: &CheckedFile,
     preview: &mut Preview,
     rejected: &mut RejectedFile,
 ) {
@@ -294,15 +321,25 @@ async fn layer_import(
     };
     if let LayerTarget::New(name) = &target {
         let now = clock::now();
-        Layer::new(LayerId::new(now, [0; 10]), name, LayerCrs::CRS84, 0, now)
+        let layer = Layer::new(LayerId::new(now, [0; 10]), name, LayerCrs::CRS84, 0, now)
             .map_err(|error| ImportError::Store(error.into()))?;
+        let slug = layer.slug.as_str();
+        let key = LayerKey::Slug(slug.to_owned());
+        if let Some(other) = received.store.layer(received.workspace, &key).await? {
+            return Err(ImportError::File(message!(
+                "Layer “{layer}” already has the short name “{slug}”, which is derived from the name. Choose another \
+                 name, or import into that layer.",
+                layer = other.name,
+                slug = slug
+            )));
+        }
     }
     Ok(LayerImport {
         store: received.store.clone(),
         workspace: received.workspace,
         actor: received.actor,
         target,
-        mode: options.mode.import_mode(),
+        mode: options.mode,
         keep_crs: options.keep_crs,
         folder: options.folder.clone(),
         assignment: None,
