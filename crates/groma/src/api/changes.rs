@@ -101,7 +101,7 @@ pub(super) async fn list_changes(
     options: ResponseOptions,
 ) -> Result<Response, HttpError> {
     let workspace = caller.token.workspace;
-    let request = FeedRequest::parse(query.as_deref().unwrap_or_default())?;
+    let request = FeedRequest::parse(query.as_deref().unwrap_or_default(), caller.token.scopes)?;
     let events = request.kinds.events(caller.token.scopes)?;
     let cursors = api.store.change_feed().cursors(workspace).await?;
     let after = request.start(&api, &cursors, workspace).await?;

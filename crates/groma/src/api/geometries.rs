@@ -14,6 +14,7 @@ use crate::{
 use axum::{
     Extension,
     extract::{Request, State},
+    http::{HeaderMap, HeaderName},
     response::{IntoResponse, Response},
 };
 use groma_domain::{DomainError, Permission, geometry::UploadResult, layer::LayerKey};
@@ -23,6 +24,9 @@ use groma_geo::{
 };
 use groma_store::{FeatureSpool, NewGeometries, PostOutcome};
 use std::io::{self, Read};
+
+/// The reference system of the coordinates in a body (OGC API – Features, Part 2).
+const CONTENT_CRS: HeaderName = HeaderName::from_static("content-crs");
 
 /// Post GeoJSON: a Geometry, a Feature or a FeatureCollection.
 #[utoipa::path(post, path = "/api/public/v1/geometries/geojson", tag = "Geometries",
@@ -53,8 +57,12 @@ async fn post(api: ApiState, caller: Caller, request: Request) -> Result<Respons
     body::require_media_type(&parts.headers, &["application/json", "application/geo+json"])?;
     let key = KeyHeader::parse(&parts.headers)?;
     let limit = api.max_geojson_bytes;
-    let (features, hash) =
-        api.read_body(&parts.headers, body, limit, &caller, read_features).await?;
+    let options = content_crs(&parts.headers)?;
+    let read = move |body: &mut dyn Read| match &options {
+        Some(options) => read_features_with(options, body),
+        None => read_features(body),
+    };
+    let (features, hash) = api.read_body(&parts.headers, body, limit, &caller, read).await?;
     let features = features.map_err(|error| geojson_error(error, limit))?;
     let outcome = api.store.post_geometries(NewGeometries {
         mode: groma_store::PostMode::default(),
@@ -78,10 +86,22 @@ async fn post(api: ApiState, caller: Caller, request: Request) -> Result<Respons
     }
 }
 
+/// The reference system that the header `Content-Crs` names.
+fn content_crs(headers: &HeaderMap) -> Result<Option<Options>, HttpError> {
+    let Some(value) = headers.get(CONTENT_CRS) else { return Ok(None) };
+    let uri = value.to_str().unwrap_or_default().trim().trim_matches(['<', '>']);
+    let crs = Crs::parse(uri);
+    let crs = crs.map_err(|error| HttpError::bad_request(format!("Content-Crs: {error}")))?;
+    // With the axis order of the authority, as the OGC defines the header. CRS84 is EPSG:4326 with longitude first.
+    let is_crs84 = uri.to_ascii_uppercase().ends_with("CRS84");
+    let is_northing_first = !is_crs84 && crs.info().is_northing_first;
+    Ok(Some(Options { crs, is_crs_fixed: true, is_northing_first, ..Options::default() }))
+}
+
 /// Reads all features of a body. A collection whose `crs` follows its features is read a second time.
 fn read_features(body: &mut dyn Read) -> Result<FeatureSpool, ReadError<io::Error>> {
     let mut body = RewindableBody::new(body);
-    let first = read_features_in(Crs::WGS84, &mut body);
+    let first = read_features_with(&Options::default(), &mut body);
     let Err(ReadError::Invalid(errors)) = &first else { return first };
     if !errors.iter().any(|error| error.suggests_other_crs) {
         return first;
@@ -89,14 +109,13 @@ fn read_features(body: &mut dyn Read) -> Result<FeatureSpool, ReadError<io::Erro
     body.rewind().map_err(ReadError::Input)?;
     let Some(crs) = geojson::find_crs(&mut body) else { return first };
     body.rewind().map_err(ReadError::Input)?;
-    read_features_in(crs, &mut body)
+    read_features_with(&Options { crs, ..Options::default() }, &mut body)
 }
 
-fn read_features_in(
-    crs: Crs,
-    body: &mut RewindableBody<'_>,
+fn read_features_with(
+    options: &Options,
+    body: &mut dyn Read,
 ) -> Result<FeatureSpool, ReadError<io::Error>> {
     let mut spool = FeatureSpool::default();
-    let options = Options { crs, ..Options::default() };
-    geojson::read(body, &options, |feature| spool.push(&feature)).map(|_| spool)
+    geojson::read(body, options, |feature| spool.push(&feature)).map(|_| spool)
 }

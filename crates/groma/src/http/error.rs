@@ -134,6 +134,14 @@ impl HttpError {
         self
     }
 
+    /// This error with those details of another whose places have none yet.
+    pub(crate) fn and_new(self, mut other: Self) -> Self {
+        let is_new =
+            |detail: &ErrorDetail| self.details.iter().all(|known| known.pointer != detail.pointer);
+        other.details.retain(is_new);
+        self.and(other)
+    }
+
     /// The body of the response.
     pub(crate) fn into_body(self) -> ErrorBody {
         ErrorBody {

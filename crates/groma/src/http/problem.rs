@@ -13,6 +13,9 @@ const PROBLEM: HeaderValue = HeaderValue::from_static("application/problem+json"
 
 #[derive(Serialize)]
 struct Problem<'a> {
+    /// The title says it all.
+    #[serde(rename = "type")]
+    kind: &'static str,
     title: &'a str,
     status: u16,
     detail: &'a str,
@@ -35,6 +38,7 @@ pub(super) fn with_problem_details(mut response: Response) -> Response {
     let errors =
         errors.map(|ErrorDetail { pointer, message }| ProblemDetail { detail: message, pointer });
     let problem = Problem {
+        kind: "about:blank",
         title: document.error,
         status: document.status_code,
         detail: &document.message,

@@ -29,12 +29,15 @@ pub(super) struct FeedRequest {
 pub(super) struct Kinds(Vec<Topic>);
 
 impl FeedRequest {
-    pub(super) fn parse(query: &str) -> Result<Self, HttpError> {
+    /// Parses the parameters. Like everywhere, the scopes of the token come before the values.
+    pub(super) fn parse(query: &str, scopes: Scopes) -> Result<Self, HttpError> {
         let [after, kinds, limit, wait] = parse_query(query, ["after", "kinds", "limit", "wait"])
             .map_err(|problem| HttpError::bad_parameter(&problem))?;
+        let kinds = Kinds::parse(kinds.as_deref())?;
+        kinds.events(scopes)?;
         Ok(Self {
             after: after.filter(|after| !after.is_empty()),
-            kinds: Kinds::parse(kinds.as_deref())?,
+            kinds,
             limit: number("limit", limit, 1, MAX_LIMIT)?.unwrap_or(DEFAULT_LIMIT),
             wait: Duration::from_secs(number("wait", wait, 0, MAX_WAIT)?.unwrap_or(0).into()),
         })

@@ -43,9 +43,8 @@ pub(in crate::api) async fn stream_changes(
 ) -> Result<Response, HttpError> {
     let workspace = caller.token.workspace;
     let last_event_id = headers.get(LAST_EVENT_ID).map(|id| String::from_utf8_lossy(id.as_bytes()));
-    let request = FeedRequest::parse(query.as_deref().unwrap_or_default())?;
+    let request = FeedRequest::parse(query.as_deref().unwrap_or_default(), caller.token.scopes)?;
     let request = request.continued(last_event_id.map(Cow::into_owned));
-    request.kinds.events(caller.token.scopes)?;
     let slot = api.change_streams.take(Some(caller.token.token), 1);
     let slot = slot.ok_or_else(HttpError::too_many_streams)?;
     let cursors = api.store.change_feed().cursors(workspace).await?;

@@ -2,7 +2,9 @@
 
 use super::{
     archive,
-    bulk_results::{Entry, JSON, NDJSON, all_errors, invalid_operation, render, response},
+    bulk_results::{
+        Entry, JSON, NDJSON, all_errors, invalid_operation, operation_error, render, response,
+    },
     bulk_stream,
     problems::detail,
     request::{Received, invalid_body, receive, reject_if_match},
@@ -28,7 +30,9 @@ use groma_domain::{
     record::RecordInput,
     reference::Key,
 };
-use groma_store::{BatchOutcome, Command, Operation, OperationBatch, OperationResult, SaveTarget};
+use groma_store::{
+    BatchOutcome, Change, Command, Operation, OperationBatch, OperationResult, SaveTarget,
+};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
@@ -58,14 +62,20 @@ pub(in crate::api) async fn execute_bulk(
     if is_atomic {
         require_scopes(&caller, &parsed)?;
     }
-    let (operations, entries) = split(parsed);
     if is_atomic {
-        reject_invalid(&entries)?;
+        reject_invalid(&api, &caller, &parsed, now).await?;
     }
+    let (operations, entries) = split(parsed);
     let wants_lines = accepts_lines(&parts.headers);
     // The response to a request with a key must be complete before it is kept.
-    if wants_lines && !is_atomic && idempotent.is_none() {
-        return bulk_stream::respond(api, caller, operations, entries, options).await;
+    if !is_atomic && idempotent.is_none() {
+        return match wants_lines {
+            true => bulk_stream::respond(api, caller, operations, entries, options).await,
+            false => {
+                let lines = bulk_stream::execute(api, caller, operations, entries).await?;
+                Ok(options.compress(response(&lines, false)).await)
+            }
+        };
     }
     let entries = Arc::new(entries);
     let respond = {
@@ -113,13 +123,14 @@ fn accepts_lines(headers: &HeaderMap) -> bool {
 struct ParsedOperation {
     /// The scope that it needs, if its kind is known.
     scope: Option<Scope>,
-    /// The command with its data, or its problems.
-    command: Result<(Command, Map<String, Value>), Vec<ErrorDetail>>,
+    /// The command with its data, as far as they could be read.
+    command: Option<(Command, Map<String, Value>)>,
+    problems: Vec<ErrorDetail>,
 }
 
 impl ParsedOperation {
     fn invalid(problems: Vec<ErrorDetail>) -> Self {
-        Self { scope: None, command: Err(problems) }
+        Self { scope: None, command: None, problems }
     }
 }
 
@@ -249,20 +260,15 @@ fn parse_operation(value: Value, now: Timestamp) -> ParsedOperation {
             reader.problem(&name, &Violation::Other(format!("is not possible with {op}")));
         }
     }
-    let command = match command {
-        Some(command) if reader.problems.is_empty() => {
-            let data = match reader.members.remove("data") {
-                Some(Value::Object(data)) => data,
-                _ => Map::new(),
-            };
-            Ok((command, data))
-        }
-        _ => Err(reader.problems),
+    let data = match reader.members.remove("data") {
+        Some(Value::Object(data)) => data,
+        _ => Map::new(),
     };
-    ParsedOperation { scope: kind.map(Scope::write), command }
+    let command = command.map(|command| (command, data));
+    ParsedOperation { scope: kind.map(Scope::write), command, problems: reader.problems }
 }
 
-/// The command of an operation; `None` if it has problems.
+/// The command of an operation; `None` if too little of it could be read.
 fn command(
     reader: &mut Reader,
     op: Option<&str>,
@@ -295,8 +301,10 @@ fn command(
 
 fn split(parsed: Vec<ParsedOperation>) -> (Vec<Operation>, Vec<Entry>) {
     let mut operations = Vec::with_capacity(parsed.len());
-    let entries = parsed.into_iter().map(|ParsedOperation { scope, command }| {
-        let (command, data) = command?;
+    let entries = parsed.into_iter().map(|ParsedOperation { scope, command, problems }| {
+        let Some((command, data)) = command.filter(|_| problems.is_empty()) else {
+            return Err(problems);
+        };
         operations.extend(scope.map(|scope| Operation { command, scope, precondition: None }));
         Ok(data)
     });
@@ -318,11 +326,32 @@ fn require_scopes(caller: &Caller, parsed: &[ParsedOperation]) -> Result<(), Htt
     }
 }
 
-/// Rejects a request if one of its operations cannot be read.
-fn reject_invalid(entries: &[Entry]) -> Result<(), HttpError> {
-    let invalid = entries
-        .iter()
-        .enumerate()
-        .filter_map(|(index, entry)| Some(invalid_operation(index, entry.as_ref().err()?)));
-    invalid.reduce(HttpError::and).map_or(Ok(()), Err)
+/// Rejects a request if one of its operations cannot be read. The others are checked too, so that the client learns
+/// of all problems at once.
+async fn reject_invalid(
+    api: &ApiState,
+    caller: &Caller,
+    parsed: &[ParsedOperation],
+    now: Timestamp,
+) -> Result<(), HttpError> {
+    if parsed.iter().all(|operation| operation.problems.is_empty()) {
+        return Ok(());
+    }
+    let readable = parsed.iter().filter_map(|operation| operation.command.as_ref());
+    let commands = readable.map(|(command, _)| command.clone()).collect();
+    let (workspace, actor) = (caller.token.workspace, caller.actor());
+    let checked = api.store.check(Change { workspace, actor, now, commands }).await?;
+    let mut checked = checked.into_iter();
+    let errors = parsed.iter().enumerate().filter_map(|(index, operation)| {
+        let ParsedOperation { command, problems, .. } = operation;
+        let outcome = command.as_ref().and_then(|(_, data)| Some((checked.next()?, data)));
+        let found = (!problems.is_empty()).then(|| invalid_operation(index, problems));
+        let Some((Err(error @ DomainError::Invalid(_)), data)) = outcome else { return found };
+        let more = operation_error(index, error, data);
+        Some(match found {
+            Some(found) => found.and_new(more),
+            None => more,
+        })
+    });
+    errors.reduce(HttpError::and).map_or(Ok(()), Err)
 }

@@ -89,9 +89,13 @@ pub(super) fn render(entries: &[Entry], results: &[OperationResult]) -> Vec<u8> 
         }
         lines.append(&mut line(index, result));
     }
-    let mut kept = format!("\"applied\":{applied},\"failed\":{failed}\n").into_bytes();
-    kept.append(&mut lines);
-    kept
+    with_counts(applied, failed, &lines)
+}
+
+/// The lines of results after their counts.
+pub(super) fn with_counts(applied: usize, failed: usize, lines: &[u8]) -> Vec<u8> {
+    let counts = format!("\"applied\":{applied},\"failed\":{failed}\n");
+    [counts.as_bytes(), lines].concat()
 }
 
 /// The results as lines, or as one JSON document.

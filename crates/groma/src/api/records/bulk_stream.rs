@@ -1,7 +1,7 @@
-//! Bulk operations each in a transaction of its own, whose results are sent as soon as they are known. While
-//! the client does not read them, or when it is gone, no further operation begins.
+//! Bulk operations each in a transaction of its own. Their results can be sent as soon as they are known: while the
+//! client does not read them, or when it is gone, no further operation begins.
 
-use super::bulk_results::{Entry, NDJSON, invalid_operation, line, operation_error};
+use super::bulk_results::{Entry, NDJSON, invalid_operation, line, operation_error, with_counts};
 use crate::{
     api::ApiState,
     clock,
@@ -23,7 +23,7 @@ pub(super) async fn respond(
     options: ResponseOptions,
 ) -> Result<Response, HttpError> {
     let (operations, entries) = (operations.into_iter(), entries.into_iter().enumerate());
-    let mut bulk = BulkStream { api, caller, operations, entries };
+    let mut bulk = BulkStream { api, caller, operations, entries, failed: 0 };
     // Before the response begins, an error still has a status.
     let first = bulk.next().await?;
     let rest = stream::try_unfold(bulk, async |mut bulk| {
@@ -36,23 +36,48 @@ pub(super) async fn respond(
     Ok(options.stream(NDJSON, None, stream::iter(first.map(Ok)).chain(rest)))
 }
 
+/// Executes operations one after the other, and returns their results as [`render`](super::bulk_results::render)
+/// does.
+pub(super) async fn execute(
+    api: ApiState,
+    caller: Caller,
+    operations: Vec<Operation>,
+    entries: Vec<Entry>,
+) -> Result<Vec<u8>, HttpError> {
+    let (operations, entries) = (operations.into_iter(), entries.into_iter().enumerate());
+    let mut bulk = BulkStream { api, caller, operations, entries, failed: 0 };
+    let total = bulk.entries.len();
+    let mut lines = Vec::new();
+    while let Some(line) = bulk.next().await? {
+        lines.extend_from_slice(&line);
+    }
+    let applied = total - bulk.failed;
+    Ok(with_counts(applied, bulk.failed, &lines))
+}
+
 struct BulkStream {
     api: ApiState,
     caller: Caller,
     operations: vec::IntoIter<Operation>,
     entries: Enumerate<vec::IntoIter<Entry>>,
+    failed: usize,
 }
 
 impl BulkStream {
     /// The result of the next operation; `None` at the end.
     async fn next(&mut self) -> Result<Option<Bytes>, HttpError> {
         let Some((index, entry)) = self.entries.next() else { return Ok(None) };
-        let line = match entry {
-            Ok(data) => match self.execute_next().await? {
-                Ok(outcome) => line(index, Ok(&outcome)),
-                Err(error) => line(index, Err(operation_error(index, error, &data))),
-            },
-            Err(problems) => line(index, Err(invalid_operation(index, &problems))),
+        let result = match entry {
+            Ok(data) => {
+                let result = self.execute_next().await?;
+                result.map_err(|error| operation_error(index, error, &data))
+            }
+            Err(problems) => Err(invalid_operation(index, &problems)),
+        };
+        self.failed += usize::from(result.is_err());
+        let line = match result {
+            Ok(outcome) => line(index, Ok(&outcome)),
+            Err(error) => line(index, Err(error)),
         };
         Ok(Some(line.into()))
     }

@@ -91,7 +91,8 @@ fn failed_operations_leave_nothing_behind(engine: Engine) {
         { "op": "create", "kind": "folder", "data": { "name": "D" } },
     ]);
     let atomic = post(&server, &token, "/bulk", &body);
-    assert_eq!(atomic.error_pointers(), ["/3/data/nam"]);
+    // All problems at once, also those of operations that can be read.
+    assert_eq!(atomic.error_pointers(), ["/1/data/dueDate", "/3/data/nam", "/3/data/name"]);
     assert_eq!(totals(&server, &token), json!([0, 0, 0, 0, 18]));
     let response = post(&server, &token, "/bulk?atomic=false", &body).ok();
     assert_eq!(statuses(&response), ["created", "failed", "failed", "failed", "created"]);

@@ -97,6 +97,11 @@ fn operations_are_changes_of_their_own(engine: Engine) {
     let changes = server.get("/changes", &token).ok();
     let events = changes["content"].as_array().unwrap().iter().map(|change| &change["event"]);
     assert!(events.eq(["folder.created", "folder.updated", "folder.updated"]), "{changes}");
+    // Nor does it depend on the form of the results.
+    let mut rename = [rename("D"), rename("E")];
+    rename[1]["ifVersion"] = json!(4);
+    let results = post(&server, &token, "/bulk?atomic=false", &json!(rename)).ok();
+    assert_eq!((&results["applied"], &results["results"][1]["version"]), (&json!(2), &json!(5)));
 }
 
 fn repeated_request_with_a_key_gets_the_same_lines(engine: Engine) {

@@ -25,6 +25,8 @@ fn null_clears_a_field_and_removes_a_custom_field(engine: Engine) {
     assert_eq!(changed["customFields"], fields);
     let unchanged = change(json!({ "dueDate": null, "customFields": { "b": null } }));
     assert_eq!(unchanged, changed, "a stored null that is sent back changes nothing");
+    let unchanged = change(json!({ "customFields": { "n": 2.5 } }));
+    assert_eq!(unchanged, changed, "another spelling of a number changes nothing");
     assert_eq!(change(json!({ "customFields": null }))["customFields"], json!({}));
     assert_eq!(change(json!({}))["version"], 3, "an empty patch changes nothing");
     let problem = patch(&server, &token, &path, &json!({ "name": null }));

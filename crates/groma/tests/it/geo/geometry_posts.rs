@@ -39,6 +39,7 @@ on_both_engines! {
     every_geojson_type_is_accepted
     feature_with_a_known_id_replaces_the_old_one
     posting_a_file_twice_changes_nothing
+    spelling_of_properties_is_no_change
     response_lists_at_most_a_thousand_geometries
     repeated_id_in_a_body_is_rejected
     layer_folder_and_assignment_parameters_must_exist
@@ -47,6 +48,7 @@ on_both_engines! {
     unambiguous_mistakes_are_corrected
     legacy_crs_is_reprojected
     legacy_crs_can_follow_the_features
+    header_names_the_reference_system
     long_response_is_compressed
     posts_into_a_large_layer_create_and_update_features
 }
@@ -351,6 +353,42 @@ fn unambiguous_mistakes_are_corrected(engine: Engine) {
     // Members in an unusual order.
     let turned = r#"{"features":[{"properties":{},"geometry":{"coordinates":[2,48],"type":"Point"},"type":"Feature"}],"type":"FeatureCollection"}"#;
     assert_eq!(counts(&map.try_post("", turned).ok()), [1, 1, 0, 0]);
+}
+
+fn spelling_of_properties_is_no_change(engine: Engine) {
+    let map = Map::open(engine);
+    let body = |properties: &str| {
+        format!(r#"{{"type":"Feature","id":"a","geometry":null,"properties":{properties}}}"#)
+    };
+    let sent = |properties: &str| counts(&map.try_post("", body(properties)).ok());
+    assert_eq!(sent(r#"{"a":12.0,"b":{"x":1,"y":[1e2]}}"#), [1, 1, 0, 0]);
+    assert_eq!(sent(r#"{"b":{"y":[100],"x":1.0},"a":12}"#), [1, 0, 0, 1]);
+    assert_eq!(sent(r#"{"b":{"y":[100],"x":1.0},"a":12.5}"#), [1, 0, 1, 0]);
+}
+
+/// As the OGC API does, with the axis order of the authority.
+fn header_names_the_reference_system(engine: Engine) {
+    let map = Map::open(engine);
+    let post = |uri: &str, x: f64, y: f64| {
+        let body = feature(Value::Null, point(x, y), json!({}));
+        let crs = format!("<http://www.opengis.net/def/crs/{uri}>");
+        let headers = [("Content-Type", "application/geo+json"), ("Content-Crs", crs.as_str())];
+        map.post_as("", body.to_string(), &headers)
+    };
+    for (uri, x, y) in [
+        ("EPSG/0/2154", 648_237.30, 6_862_271.68),
+        ("EPSG/0/4326", 48.8584, 2.2945),
+        ("OGC/1.3/CRS84", 2.2945, 48.8584),
+    ] {
+        let found = post(uri, x, y).ok()["bbox"].clone();
+        for (index, expected) in [2.2945, 48.8584].iter().enumerate() {
+            let off = found[index].as_f64().unwrap() - expected;
+            assert!(off.abs() < 2e-4, "{uri}: {found}");
+        }
+    }
+    let unknown = post("EPSG/0/99999999", 1.0, 2.0);
+    assert!(unknown.text().contains("Content-Crs: "), "{}", unknown.text());
+    assert_eq!(unknown.status, 400);
 }
 
 fn legacy_crs_is_reprojected(engine: Engine) {
