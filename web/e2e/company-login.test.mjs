@@ -80,6 +80,20 @@ test("a member of a group joins with its role, and the provider changes it later
   await second.context.close();
 });
 
+test("a member keeps the role when the provider cannot name the groups", async () => {
+  idp.isFailing = true;
+  const { context, page } = await logInWithCompany("crew");
+  await page.getByText("Company account").first().waitFor();
+  assert.equal(await page.locator(".rail").count(), 0, "the login has failed");
+  await context.close();
+  idp.isFailing = false;
+
+  const again = await logInWithCompany("crew");
+  await again.page.goto(`${fixture.url}/settings/statuses`);
+  await again.page.getByRole("heading", { name: "Statuses" }).waitFor();
+  await again.context.close();
+});
+
 test("users outside the groups and without a verified address have no access", async () => {
   idp.users.guest = { email: "guest@example.test", email_verified: true, groups: ["guests"] };
   const guest = await logInWithCompany("guest");
@@ -96,6 +110,8 @@ test("an account with a password is connected by its own login only", async () =
   idp.users.owner = { email: OWNER.email, email_verified: true, groups: ["field"] };
   const { context, page, ownErrors } = await logInWithCompany("owner");
   await page.getByText("An account with your email address already exists").waitFor();
+  const log = await fixture.server.run("security-log", "--user", OWNER.email, "--json");
+  assert.match(log, /"action":"login\.failed"[^\n]*"reason":"notConnected"/);
   await logIn(page, fixture.url, OWNER);
   await page.goto(`${fixture.url}/account/security`);
   await assertAccessible(page, "login and security");

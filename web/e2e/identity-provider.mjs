@@ -11,11 +11,16 @@ export class IdentityProvider {
   #provider;
   /** The claims of each user, by login name. */
   users = {};
+  /** Whether the provider fails when it is asked for claims. */
+  isFailing = false;
 
   /** Starts to listen on a free port. `register` must follow before the first login. */
   static async start() {
     const idp = new IdentityProvider();
-    idp.#http = createServer((request, response) => idp.#provider(request, response));
+    idp.#http = createServer((request, response) => {
+      if (idp.isFailing && request.url === "/me") response.writeHead(503).end();
+      else idp.#provider(request, response);
+    });
     idp.#http.listen(0, "127.0.0.1");
     await once(idp.#http, "listening");
     idp.issuer = `http://127.0.0.1:${idp.#http.address().port}`;

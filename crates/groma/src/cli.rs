@@ -11,7 +11,8 @@ pub(crate) use webhooks::{DeliveriesArgs, WebhookCommand};
 
 use clap::{Args, Parser, Subcommand};
 use groma_domain::{
-    Currency, Email, Kind, Role, TokenId, person, scope::Scopes, token, workspace::WorkspaceName,
+    Currency, Email, Kind, Role, TokenId, UserId, person, scope::Scopes, token,
+    workspace::WorkspaceName,
 };
 use groma_geo::{Crs, layer_check::LayerCheckOptions};
 use groma_store::DatabaseUrl;
@@ -136,14 +137,22 @@ pub(crate) enum Command {
     Health,
 }
 
+/// What identifies a user.
+#[derive(Clone, Debug)]
+pub(crate) enum UserKey {
+    Email(Email),
+    Id(UserId),
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct SecurityLogArgs {
     /// Only entries of this workspace, and logins of its members.
     #[command(flatten)]
     pub(crate) workspace: WorkspaceArg,
-    /// Only what this user did, or what was done to this user.
-    #[arg(long, value_parser = parse_email, value_name = "EMAIL")]
-    pub(crate) user: Option<Email>,
+    /// Only what this user did, or what was done to this user: an email address, or a user ID, which also
+    /// finds the entries of a deleted user.
+    #[arg(long, value_parser = parse_user_key, value_name = "USER")]
+    pub(crate) user: Option<UserKey>,
     /// Only actions that begin with this text, for example login or token.created.
     #[arg(long)]
     pub(crate) action: Option<String>,
@@ -459,6 +468,12 @@ fn parse_database_url(text: &str) -> Result<DatabaseUrl, String> {
 
 fn parse_email(text: &str) -> Result<Email, String> {
     Email::parse(text).map_err(|violation| violation.to_string())
+}
+
+fn parse_user_key(text: &str) -> Result<UserKey, String> {
+    let id = text.parse::<UserId>().map(UserKey::Id);
+    let key = id.or_else(|_| Email::parse(text).map(UserKey::Email));
+    key.map_err(|_| "must be an email address or a user ID".to_owned())
 }
 
 /// `90d`, `12h`, `30m` or `45s` in milliseconds.

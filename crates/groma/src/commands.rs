@@ -18,6 +18,7 @@ mod prompt;
 mod records;
 mod rejected_rows;
 mod security_log;
+mod security_notice;
 mod serve;
 mod setup_link;
 mod token;
@@ -204,6 +205,9 @@ async fn log_data_change(store: &Store, command: &Command) -> Result<(), Command
         Command::Delete { workspace, .. } => ("delete", workspace),
         Command::Layer(LayerCommand::Create { workspace, .. }) => ("layer create", workspace),
         Command::Layer(LayerCommand::Update(update)) => ("layer update", &update.workspace),
+        Command::Layer(LayerCommand::Check(check)) if check.repair => {
+            ("layer check --repair", &check.workspace)
+        }
         Command::Layer(LayerCommand::Delete { workspace, .. }) => ("layer delete", workspace),
         _ => return Ok(()),
     };

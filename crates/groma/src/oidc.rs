@@ -190,32 +190,53 @@ impl Provider {
             claims = token.claims(&client.id_token_verifier(), &nonce);
         }
         let claims = claims.map_err(|error| rejected(&error))?;
-        let info = self.user_info(&client, &response, claims).await;
+        let info = self.user_info(&client, &response, claims).await?;
+        self.check_groups(claims)?;
         Ok(self.identity(claims, info.as_ref()))
     }
 
-    /// Claims that the ID token lacks, which many providers only give separately.
+    /// Claims that the ID token lacks, which many providers only give separately. If the groups are among them, a
+    /// failed request is a failed login: without groups, the user would lose access.
     async fn user_info(
         &self,
         client: &OidcClient,
         response: &TokenResponse,
         claims: &IdTokenClaims<OtherClaims, CoreGenderClaim>,
-    ) -> Option<UserInfoClaims<OtherClaims, CoreGenderClaim>> {
+    ) -> Result<Option<UserInfoClaims<OtherClaims, CoreGenderClaim>>, OidcError> {
         let needs_groups = self
             .groups_claim()
             .is_some_and(|claim| !claims.additional_claims().claims.contains_key(claim));
         if claims.email().is_some() && !needs_groups {
-            return None;
+            return Ok(None);
         }
         let (token, subject) = (response.access_token().clone(), claims.subject().clone());
-        let request = client.user_info(token, Some(subject)).ok()?;
+        // An error means that the provider has no such endpoint.
+        let Ok(request) = client.user_info(token, Some(subject)) else { return Ok(None) };
         match request.request_async(&self.http).await {
-            Ok(info) => Some(info),
+            Ok(info) => Ok(Some(info)),
+            Err(error) if needs_groups => Err(self.unusable(chain(&error))),
             Err(error) => {
                 tracing::warn!(provider = self.name(), reason = chain(&error), "no user info");
-                None
+                Ok(None)
             }
         }
+    }
+
+    /// Rejects a user with so many groups that the provider names another place for them (OpenID Connect Core,
+    /// section 5.6.2): without groups, the user would lose access.
+    fn check_groups(
+        &self,
+        claims: &IdTokenClaims<OtherClaims, CoreGenderClaim>,
+    ) -> Result<(), OidcError> {
+        let elsewhere = claims.additional_claims().claims.get("_claim_names");
+        let Some(claim) = self.groups_claim() else { return Ok(()) };
+        if elsewhere.is_none_or(|all| all[claim].is_null()) {
+            return Ok(());
+        }
+        Err(OidcError::Rejected(format!(
+            "it leaves out the claim `{claim}`, because the user has too many groups; let the provider \
+             send only the groups that Groma uses"
+        )))
     }
 
     fn groups_claim(&self) -> Option<&str> {

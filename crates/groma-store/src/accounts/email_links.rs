@@ -175,8 +175,7 @@ impl ResetPassword {
         if revoke_tokens {
             user_tokens::revoke(tx, user, RevokedBy::User, now).await?;
         }
-        tx.write_email_link(EmailLinkWrite::Delete { user, purpose }).await?;
-        tx.strip_mails_to(user, MailKind::PasswordReset).await?;
+        delete_reset_links(tx, user).await?;
         tx.write_user(UserWrite::SetPassword { user, hash: password_hash }).await?;
         tx.write_user(UserWrite::EndSessions { user, except: None }).await?;
         tx.write_user(UserWrite::VerifyEmail { email, at: now }).await?;
@@ -186,6 +185,13 @@ impl ResetPassword {
         tx.log_security(entry).await?;
         mail::enqueue_notice(tx, Some(notice), now).await
     }
+}
+
+/// Deletes the links with which a user could set a password.
+pub(super) async fn delete_reset_links<T: EmailLinkTx>(tx: &mut T, user: UserId) -> Result<()> {
+    let purpose = LinkPurpose::ResetPassword;
+    tx.write_email_link(EmailLinkWrite::Delete { user, purpose }).await?;
+    tx.strip_mails_to(user, MailKind::PasswordReset).await
 }
 
 #[derive(Clone)]

@@ -64,8 +64,8 @@ pub struct ProviderLogin {
 pub enum ProviderOutcome {
     /// The provider's account belongs to this user.
     Accepted(UserId),
-    /// The user has another login, which must connect the provider's account first.
-    OwnLoginRequired,
+    /// This user has another login, which must connect the provider's account first.
+    OwnLoginRequired(UserId),
     /// The provider has not verified the address.
     EmailNotVerified,
     /// There is no user, and no invitation or rule that admits one.
@@ -237,7 +237,7 @@ async fn find_user_to_connect<T: IdentityTx>(
     let methods = tx.login_methods(user.id).await?;
     // Whoever controls the address at the provider must not take over an account that has its own login.
     if methods.can_log_in() {
-        return Ok(Err(ProviderOutcome::OwnLoginRequired));
+        return Ok(Err(ProviderOutcome::OwnLoginRequired(user.id)));
     }
     Ok(Ok(Some(user.id)))
 }

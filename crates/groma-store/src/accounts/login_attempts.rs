@@ -39,6 +39,8 @@ pub enum LoginAttemptOutcome {
     Rejected {
         /// When to try again.
         retry_at: Timestamp,
+        /// Whether it is the first one that a bucket rejects since the bucket accepted one.
+        is_first: bool,
     },
 }
 
@@ -83,23 +85,38 @@ impl ThrottleRule {
 /// What a decision is made from, and the decision.
 struct Decision {
     now: i64,
-    retry_at: Option<i64>,
+    rejections: Vec<Rejection>,
+}
+
+/// A bucket that rejects attempts.
+struct Rejection {
+    /// The name of another bucket, which contains an attempt once one was rejected.
+    marker: String,
+    retry_at: i64,
 }
 
 impl Decision {
     fn new(now: Timestamp) -> Self {
-        Self { now: now.as_millis(), retry_at: None }
+        Self { now: now.as_millis(), rejections: Vec::new() }
     }
 
     /// Adds a bucket with its failed attempts, of which the latest is first.
-    fn add(&mut self, rule: ThrottleRule, failures: &[i64]) {
-        let retry_at = rule.retry_at(failures).filter(|at| *at > self.now);
-        self.retry_at = self.retry_at.max(retry_at);
+    fn add(&mut self, bucket: &ThrottleBucket, failures: &[i64]) {
+        let retry_at = bucket.rule.retry_at(failures).filter(|at| *at > self.now);
+        if let Some(retry_at) = retry_at {
+            // The name ends with the same address, so that erasing a person deletes both.
+            let marker = format!("rejected {}", bucket.name);
+            self.rejections.push(Rejection { marker, retry_at });
+        }
     }
 
-    fn outcome(&self) -> LoginAttemptOutcome {
-        match self.retry_at {
-            Some(at) => LoginAttemptOutcome::Rejected { retry_at: Timestamp::from_millis(at) },
+    /// The outcome; `is_first` tells whether a bucket has rejected no attempt before.
+    fn outcome(&self, is_first: bool) -> LoginAttemptOutcome {
+        match self.rejections.iter().map(|rejection| rejection.retry_at).max() {
+            Some(at) => {
+                let retry_at = Timestamp::from_millis(at);
+                LoginAttemptOutcome::Rejected { retry_at, is_first }
+            }
             None => LoginAttemptOutcome::Accepted,
         }
     }

@@ -5,8 +5,9 @@ pub(crate) mod sqlite;
 
 use super::{
     Accounts, UserWrite,
+    email_links::{EmailLinkTx, delete_reset_links},
     sessions::find_user,
-    user_tokens::{self, RevokedBy, UserTokenTx},
+    user_tokens::{self, RevokedBy},
 };
 use crate::{
     NewMail, NewSecurityEntry, Result,
@@ -135,7 +136,7 @@ pub(crate) struct LoginMethods {
 }
 
 /// Operations of a transaction on second factors.
-pub(crate) trait FactorTx: UserTokenTx {
+pub(crate) trait FactorTx: EmailLinkTx {
     /// How a user can log in. Locks the user until the transaction ends.
     fn login_methods(&mut self, user: UserId) -> impl Future<Output = Result<LoginMethods>> + Send;
 
@@ -242,6 +243,9 @@ impl ChangeFactors {
             return Err(DomainError::AccessEnded.into());
         }
         let before = tx.login_methods(user).await?;
+        if matches!(change, FactorChange::RemovePassword { .. }) {
+            delete_reset_links(tx, user).await?;
+        }
         let after = before.after(&change);
         check(before, after)?;
         let action = change.action();

@@ -2,8 +2,9 @@
 
 use super::{
     Account, AccountTx, Accounts, NewSession, Preferences, Session, SessionRow, UserWrite,
+    email_links::{EmailLinkTx, EmailLinkWrite, delete_reset_links},
     postgres, sqlite,
-    user_tokens::{self, RevokedBy, UserTokenTx},
+    user_tokens::{self, RevokedBy},
 };
 use crate::{
     NewSecurityEntry, Result,
@@ -214,7 +215,7 @@ impl EndSessions {
 struct ChangePassword(PasswordChange);
 
 impl ChangePassword {
-    async fn run<T: UserTokenTx>(self, tx: &mut T) -> Result<()> {
+    async fn run<T: EmailLinkTx>(self, tx: &mut T) -> Result<()> {
         let PasswordChange { session, user, hash, revoke_tokens, address, now } = self.0;
         if revoke_tokens {
             user_tokens::revoke(tx, user, RevokedBy::User, now).await?;
@@ -224,6 +225,7 @@ impl ChangePassword {
         }
         tx.write_user(UserWrite::SetPassword { user, hash }).await?;
         tx.write_user(UserWrite::EndSessions { user, except: Some(session) }).await?;
+        delete_reset_links(tx, user).await?;
         let entry = NewSecurityEntry::new("password.changed", now).by(user).from_address(&address);
         tx.log_security(entry).await
     }
@@ -238,13 +240,16 @@ struct SetPassword {
 }
 
 impl SetPassword {
-    async fn run<T: UserTokenTx>(self, tx: &mut T) -> Result<()> {
+    async fn run<T: EmailLinkTx>(self, tx: &mut T) -> Result<()> {
         let Self { user, hash, revoke_tokens, now } = self;
         if revoke_tokens {
             user_tokens::revoke(tx, user, RevokedBy::Operator, now).await?;
         }
         tx.write_user(UserWrite::SetPassword { user, hash }).await?;
         tx.write_user(UserWrite::EndSessions { user, except: None }).await?;
+        delete_reset_links(tx, user).await?;
+        // Whoever knew the old password may have logged in with one of them.
+        tx.write_email_link(EmailLinkWrite::ForgetDevices { user }).await?;
         tx.log_security(NewSecurityEntry::new("password.changed", now).about(user)).await
     }
 }

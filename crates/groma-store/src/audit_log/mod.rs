@@ -14,15 +14,18 @@ use serde_json::{Map, Value};
 use tokio::sync::watch;
 use uuid::Uuid;
 
-/// Entries whose actions begin with these words are also in the security log.
-const SECURITY_TOPICS: [&str; 5] = ["token", "member", "invitation", "workspace", "webhook"];
+/// Entries whose actions begin with these words are also in the security log. Browsers of all members load
+/// from the servers of base maps.
+const SECURITY_TOPICS: [&str; 6] =
+    ["token", "member", "invitation", "workspace", "webhook", "baseMap"];
 /// The values of an entry that the security log repeats. None of them is personal.
-const SECURITY_VALUES: [&str; 10] = [
+const SECURITY_VALUES: [&str; 11] = [
     "role",
     "scopes",
     "readOnly",
     "expiresAt",
     "url",
+    "hosts",
     "events",
     "enabled",
     "currency",

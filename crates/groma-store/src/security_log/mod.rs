@@ -104,6 +104,8 @@ pub struct SecurityEntry {
     pub workspace_name: Option<String>,
     /// What it was done to.
     pub subject: Option<Uuid>,
+    /// The user it was done to.
+    pub subject_user: Option<UserId>,
     /// The email address of whom it was done to.
     pub subject_email: Option<String>,
     /// Whether who did it was deleted or erased.
@@ -118,13 +120,13 @@ pub struct SecurityEntry {
 
 impl SecurityEntry {
     /// Replaces the addresses of people who were erased by the fact that they were.
-    fn without_erased(self, has_subject_user: bool) -> Self {
+    fn without_erased(self) -> Self {
         let is_former = |email: &Option<String>, has_user: bool| match email {
             Some(email) => is_erased_address(email),
             None => has_user,
         };
         let is_by_former = is_former(&self.email, self.user.is_some());
-        let is_about_former = is_former(&self.subject_email, has_subject_user);
+        let is_about_former = is_former(&self.subject_email, self.subject_user.is_some());
         Self {
             email: self.email.filter(|_| !is_by_former),
             subject_email: self.subject_email.filter(|_| !is_about_former),
@@ -138,7 +140,8 @@ impl SecurityEntry {
 /// Which entries are read.
 #[derive(Clone, Debug, Default)]
 pub struct SecurityLogFilter {
-    /// Those of a workspace, and those that concern no workspace: of its members, and of the operator.
+    /// Those of a workspace, and those that concern no workspace: of its members, of former members until
+    /// they were removed, and of the operator.
     pub workspace: Option<WorkspaceId>,
     /// Those that a user did, or that were done to the user.
     pub user: Option<UserId>,

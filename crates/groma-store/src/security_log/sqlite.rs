@@ -29,17 +29,22 @@ statements! {
             (SELECT user_id FROM people
              WHERE ws = ?8 AND id IN (?6, (SELECT person_id FROM tokens WHERE id = ?6))))";
     RECENT_ENTRIES = "SELECT s.id, s.at, s.action, s.user_id, coalesce(u.email, p.email), s.workspace_id, w.name,
-            s.subject, coalesce(su.email, sp.email), s.address, s.details, s.subject_user_id IS NOT NULL
+            s.subject, coalesce(su.email, sp.email), s.address, s.details, s.subject_user_id
         FROM security_log s
         LEFT JOIN users u ON u.id = s.user_id
         LEFT JOIN users su ON su.id = s.subject_user_id
         LEFT JOIN workspaces w ON w.id = s.workspace_id
         LEFT JOIN people p ON p.ws = w.no AND p.id = s.person_id
         LEFT JOIN people sp ON sp.ws = w.no AND sp.id = s.subject
+        LEFT JOIN (SELECT subject_user_id AS user_id, max(at) AS removed_at FROM security_log
+            WHERE workspace_id = ?1 AND action = 'member.removed' GROUP BY subject_user_id) f
+            ON f.user_id = coalesce(s.user_id, s.subject_user_id)
         WHERE (?1 IS NULL OR s.workspace_id = ?1
                 OR s.workspace_id IS NULL AND (coalesce(s.user_id, s.subject_user_id) IN
                     (SELECT m.user_id FROM people m JOIN workspaces mw ON mw.no = m.ws
                      WHERE mw.id = ?1 AND m.role IS NOT NULL)
+                    -- What former members do elsewhere concerns the workspace no longer.
+                    OR s.at <= f.removed_at
                     -- What the operator did has no address.
                     OR coalesce(s.user_id, s.subject_user_id) IS NULL AND s.address IS NULL))
             AND (?2 IS NULL OR s.user_id = ?2 OR s.subject_user_id = ?2)
@@ -134,11 +139,12 @@ fn read_entry(row: &Row<'_>) -> rusqlite::Result<SecurityEntry> {
         workspace: row.get::<_, Option<Uuid>>(5)?.map(WorkspaceId),
         workspace_name: row.get(6)?,
         subject: row.get(7)?,
+        subject_user: row.get::<_, Option<Uuid>>(11)?.map(UserId),
         subject_email: row.get(8)?,
         address: row.get(9)?,
         details: row.get(10)?,
         is_by_former: false,
         is_about_former: false,
     };
-    Ok(entry.without_erased(row.get(11)?))
+    Ok(entry.without_erased())
 }

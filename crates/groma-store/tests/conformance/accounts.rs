@@ -168,14 +168,17 @@ async fn login_attempts_are_counted_before_they_are_checked(fixture: Fixture) {
         let store = fixture.store.clone();
         tokio::spawn(async move { store.begin_login_attempt(buckets, now).await.unwrap() })
     });
-    let mut passed = 0;
-    for task in tasks.collect::<Vec<_>>() {
-        passed += usize::from(task.await.unwrap() == LoginAttemptOutcome::Accepted);
-    }
-    assert_eq!(passed, 3);
     let end = now.plus_millis(15 * MINUTE);
+    let first = LoginAttemptOutcome::Rejected { retry_at: end, is_first: true };
+    let (mut passed, mut rejected_first) = (0, 0);
+    for task in tasks.collect::<Vec<_>>() {
+        let outcome = task.await.unwrap();
+        passed += usize::from(outcome == LoginAttemptOutcome::Accepted);
+        rejected_first += usize::from(outcome == first);
+    }
+    assert_eq!((passed, rejected_first), (3, 1));
     let rejected = begin(&["other", "account"], now).await;
-    let expected = LoginAttemptOutcome::Rejected { retry_at: end };
+    let expected = LoginAttemptOutcome::Rejected { retry_at: end, is_first: false };
     assert_eq!(rejected, expected, "any full bucket rejects the attempt");
     let later = now.plus_millis(1);
     assert_eq!(begin(&["other"], later).await, LoginAttemptOutcome::Accepted);
@@ -203,9 +206,9 @@ async fn failed_logins_delay_the_next_one(fixture: Fixture) {
     for seconds in [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900, 900] {
         let retry_at = now.plus_millis(seconds * 1_000);
         // Attempts within the delay do not count, or one who tries all the time would never come in.
-        for early in [0, seconds * 1_000 - 1] {
+        for (early, is_first) in [(0, true), (seconds * 1_000 - 1, false)] {
             let outcome = begin(now.plus_millis(early)).await;
-            assert_eq!(outcome, LoginAttemptOutcome::Rejected { retry_at });
+            assert_eq!(outcome, LoginAttemptOutcome::Rejected { retry_at, is_first });
         }
         assert_eq!(begin(retry_at).await, LoginAttemptOutcome::Accepted);
         now = retry_at;

@@ -2,7 +2,7 @@
 
 use crate::{Fixture, fixture::domain_error, on_both_engines};
 use groma_domain::{BaseMap, DomainError, Role, base_map::BaseMapInput};
-use groma_store::{Actor, BaseMapChange};
+use groma_store::{Actor, BaseMapChange, SecurityLogFilter};
 
 on_both_engines! {
     base_maps_are_added_changed_moved_and_removed
@@ -71,6 +71,14 @@ async fn changes_of_base_maps_are_in_the_audit_log_without_keys(fixture: Fixture
     assert!(log[1].before.as_ref().unwrap().contains(r#""maxZoom":19"#));
     assert!(log[1].after.as_ref().unwrap().contains(r#""maxZoom":17"#));
     assert!(!format!("{log:?}").contains("tile-key"));
+    // Maps of all members load from their servers, so they are in the security log, too.
+    let action = Some("baseMap.".to_owned());
+    let filter = SecurityLogFilter { action, ..SecurityLogFilter::default() };
+    let entries = fixture.store.security_entries(filter, 10).await.unwrap();
+    let found: Vec<_> = entries.iter().map(|entry| entry.action.as_str()).collect();
+    assert_eq!(found, ["baseMap.deleted", "baseMap.updated", "baseMap.created"]);
+    let details = entries[2].details.as_deref();
+    assert_eq!(details, Some(r#"{"after":{"url":"https://tiles.test","hosts":[]}}"#));
 }
 
 async fn base_maps_require_an_administrator(fixture: Fixture) {

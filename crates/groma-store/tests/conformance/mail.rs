@@ -23,6 +23,7 @@ on_both_engines! {
     cancelled_invitation_is_not_sent
     mails_of_a_deleted_workspace_are_deleted
     reset_link_works_once_and_ends_sessions_and_tokens
+    reset_link_ends_with_another_password
     verification_link_verifies_the_address
     link_in_a_mail_is_encrypted_and_follows_the_key
 }
@@ -265,6 +266,17 @@ async fn reset_link_works_once_and_ends_sessions_and_tokens(fixture: Fixture) {
     send_link(&fixture, account.user, 3, LinkPurpose::ResetPassword).await;
     fixture.advance(60_001);
     assert!(found(3, LinkPurpose::ResetPassword).await.is_none());
+}
+
+async fn reset_link_ends_with_another_password(fixture: Fixture) {
+    let account = fixture.store.account(&email(OWNER)).await.unwrap().unwrap();
+    send_link(&fixture, account.user, 1, LinkPurpose::ResetPassword).await;
+    let hash = "another".to_owned();
+    fixture.store.set_password(email(OWNER), hash, false, fixture.tick()).await.unwrap();
+    let link = Secret::new([1; 32]).hash();
+    let found = fixture.store.email_link(&link, LinkPurpose::ResetPassword, fixture.now()).await;
+    assert!(found.unwrap().is_none());
+    assert!(claim(&fixture).await.is_empty(), "the mail with the link is not sent");
 }
 
 async fn verification_link_verifies_the_address(fixture: Fixture) {

@@ -6,7 +6,9 @@ use crate::{
     on_both_engines,
 };
 use groma_domain::{Email, Role, Timestamp, UserId, scope::Scopes};
-use groma_store::{Actor, NewSecurityEntry, NewToken, SecurityEntry, SecurityLogFilter};
+use groma_store::{
+    AccountAuthority, Actor, NewSecurityEntry, NewToken, SecurityEntry, SecurityLogFilter,
+};
 use serde_json::json;
 use std::time::Duration;
 
@@ -15,6 +17,7 @@ on_both_engines! {
     entries_of_tokens_name_who_acted_and_the_owner
     settings_of_a_workspace_are_in_the_security_log
     entries_are_found_by_workspace_user_action_and_time
+    entries_of_former_members_end_with_their_membership
     entries_outlive_their_workspace
     entries_are_read_in_pages
     old_entries_are_deleted
@@ -161,6 +164,39 @@ async fn entries_are_found_by_workspace_user_action_and_time(fixture: Fixture) {
     let backup = NewSecurityEntry::new("backup.started", fixture.tick());
     fixture.store.log_security(backup).await.unwrap();
     assert_eq!(sorted_actions().await, ["backup.started", "member.added", "workspace.created"]);
+}
+
+async fn entries_of_former_members_end_with_their_membership(fixture: Fixture) {
+    let (store, workspace, operator) = (&fixture.store, fixture.workspace_id, Actor::Operator);
+    let add = async |address: &str| {
+        let (new, now) = (user(address, None), fixture.tick());
+        let member = store.add_member(workspace, operator, new, Role::Editor, now).await.unwrap();
+        let account = store.account(&Email::parse(address).unwrap()).await.unwrap().unwrap();
+        (member.person.id, account.user)
+    };
+    let (person, crew) = add("crew@office.test").await;
+    let (_, deleted) = add("deleted@office.test").await;
+    let branch = fixture.create_workspace("Branch", "crew@office.test").await.unwrap();
+    let log_in = async |user| store.log_security(login(user, fixture.tick())).await.unwrap();
+    let logins = async |workspace| {
+        let action = Some("login.".to_owned());
+        let filter = SecurityLogFilter { workspace: Some(workspace), action, ..Default::default() };
+        let entries = read(&fixture, filter).await;
+        entries.into_iter().map(|entry| entry.at).collect::<Vec<_>>()
+    };
+    log_in(crew).await;
+    let crew_login = fixture.now();
+    log_in(deleted).await;
+    let deleted_login = fixture.now();
+    store.remove_member(workspace, operator, person, fixture.tick()).await.unwrap();
+    let authority = AccountAuthority::Actor(operator);
+    store.delete_user(deleted, authority, fixture.tick()).await.unwrap();
+    assert_eq!(logins(workspace).await, [deleted_login, crew_login]);
+    // What a former member does in other workspaces is not shown.
+    log_in(crew).await;
+    let later_login = fixture.now();
+    assert_eq!(logins(workspace).await, [deleted_login, crew_login]);
+    assert_eq!(logins(branch.id).await, [later_login, crew_login]);
 }
 
 async fn entries_outlive_their_workspace(fixture: Fixture) {

@@ -1,7 +1,10 @@
 //! `groma security-log`
 
 use super::{CommandError, find_workspace, print, print_table};
-use crate::{cli::SecurityLogArgs, clock};
+use crate::{
+    cli::{SecurityLogArgs, UserKey},
+    clock,
+};
 use groma_domain::DomainError;
 use groma_store::{SecurityEntry, SecurityLogFilter, Store};
 use serde_json::{Value, json};
@@ -16,7 +19,9 @@ pub(super) async fn run(store: &Store, arguments: SecurityLogArgs) -> Result<(),
         None => None,
     };
     let user = match user {
-        Some(email) => {
+        // The user may be deleted.
+        Some(UserKey::Id(id)) => Some(id),
+        Some(UserKey::Email(email)) => {
             let not_found = || DomainError::NotFound { resource: "user", key: email.to_string() };
             Some(
                 store.account(&email).await?.ok_or_else(not_found).map_err(CommandError::new)?.user,
@@ -82,6 +87,7 @@ fn to_json(entry: &SecurityEntry) -> Value {
         "workspaceKey": entry.workspace,
         "workspace": entry.workspace_name,
         "subjectId": entry.subject,
+        "subjectUserId": entry.subject_user,
         "subject": entry.subject_email,
         "address": entry.address,
         "details": details.unwrap_or(Value::Null),

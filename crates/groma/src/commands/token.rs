@@ -1,15 +1,7 @@
 //! `groma token create|list|revoke`
 
-use super::{CommandError, find_workspace, print, print_table, time_cell};
-use crate::{
-    cli::TokenCommand,
-    clock,
-    settings::Settings,
-    web::{
-        i18n::Localizer,
-        mail::{MailWriter, Notice, NoticeRecipient},
-    },
-};
+use super::{CommandError, find_workspace, print, print_table, security_notice, time_cell};
+use crate::{cli::TokenCommand, clock, settings::Settings, web::mail::Notice};
 use groma_domain::{
     Email, Timestamp, TokenId, WorkspaceId,
     scope::Scopes,
@@ -134,15 +126,10 @@ async fn notice(
     }
     let Some(account) = store.account(&request.owner).await? else { return Ok(None) };
     let workspace = store.find_workspace(&WorkspaceFilter::Id(request.workspace)).await?;
-    let writer = MailWriter {
-        t: Localizer::for_language(account.language.as_deref().unwrap_or_default()),
-        service: settings.service.display_name(),
-        public_url: &settings.server.public_url(),
-    };
     let (workspace, at) = (workspace.name.as_str(), now.to_string());
-    let recipient = NoticeRecipient { user: account.user, email: account.email };
-    let mail = writer.notice(recipient, &Notice::NewToken { name, workspace, at: &at }, now);
-    Ok(Some(NewMail { workspace: Some(request.workspace), ..mail }))
+    let notice = Notice::NewToken { name, workspace, at: &at };
+    let mail = security_notice::write(settings, account, &notice, now);
+    Ok(mail.map(|mail| NewMail { workspace: Some(request.workspace), ..mail }))
 }
 
 fn to_json(token: &TokenRow) -> Value {

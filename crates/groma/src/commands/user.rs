@@ -1,10 +1,11 @@
 //! `groma user add|add-service|password|reset-factors|list|disable|enable|delete`
 
 use super::{
-    CommandError, find_workspace, print, print_table, prompt::read_new_password, time_cell,
+    CommandError, find_workspace, print, print_table, prompt::read_new_password, security_notice,
+    time_cell,
 };
-use crate::{cli::UserCommand, clock, password, settings::Settings};
-use groma_domain::{DomainError, Email, UserId};
+use crate::{cli::UserCommand, clock, password, settings::Settings, web::mail::Notice};
+use groma_domain::{DomainError, Email, Timestamp, UserId};
 use groma_store::{AccountAuthority, Actor, DisableUser, NewUser, Store, UserFilter, UserRow};
 use serde_json::{Value, json};
 
@@ -62,7 +63,10 @@ pub(super) async fn run(
                 )
             })?;
             let hash = password::hash(password).await?;
-            Ok(store.set_password(email, hash, revoke_tokens, clock::now()).await?)
+            let now = clock::now();
+            store.set_password(email.clone(), hash, revoke_tokens, now).await?;
+            let notice = Notice::PasswordChanged { at: &now.to_string() };
+            send_notice(settings, store, &email, &notice, now).await
         }
         UserCommand::List { json } => list(store, json).await,
         UserCommand::Disable { email, keep_tokens } => {
@@ -80,9 +84,27 @@ pub(super) async fn run(
             Ok(store.delete_user(user, authority, clock::now()).await?)
         }
         UserCommand::ResetFactors { email } => {
-            Ok(store.remove_factors(email, clock::now()).await?)
+            let now = clock::now();
+            store.remove_factors(email.clone(), now).await?;
+            let notice = Notice::FactorChanged { at: &now.to_string() };
+            send_notice(settings, store, &email, &notice, now).await
         }
     }
+}
+
+/// Queues a mail that tells a user of a change, if there is a mail server.
+async fn send_notice(
+    settings: &Settings,
+    store: &Store,
+    email: &Email,
+    notice: &Notice<'_>,
+    now: Timestamp,
+) -> Result<(), CommandError> {
+    let Some(account) = store.account(email).await? else { return Ok(()) };
+    if let Some(mail) = security_notice::write(settings, account, notice, now) {
+        store.queue_mail(mail, now).await?;
+    }
+    Ok(())
 }
 
 async fn find_user(store: &Store, email: &Email) -> Result<UserId, CommandError> {

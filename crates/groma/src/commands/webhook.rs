@@ -120,7 +120,9 @@ pub(super) async fn run(
         }
         WebhookCommand::Encrypt { json } => {
             require_readable_secrets(store).await?;
-            print_encrypted(store.encrypt_secrets().await?, json)
+            let encrypted = store.encrypt_secrets().await?;
+            log_encrypted(store, "webhook.encrypted", encrypted).await?;
+            print_encrypted(encrypted, json)
         }
         WebhookCommand::Rekey { json } => rekey(settings, store, json).await,
     }
@@ -146,9 +148,18 @@ async fn rekey(settings: &Settings, store: &Store, json: bool) -> Result<(), Com
     if let Some(file) = file {
         file.replace()?;
     }
-    let entry = NewSecurityEntry::new("webhook.rekeyed", clock::now());
-    store.log_security(entry.with_details(json!({ "encrypted": encrypted }))).await?;
+    log_encrypted(store, "webhook.rekeyed", encrypted).await?;
     print_encrypted(encrypted, json)
+}
+
+/// Writes to the security log how many secrets a command has encrypted.
+async fn log_encrypted(
+    store: &Store,
+    action: &'static str,
+    encrypted: u64,
+) -> Result<(), CommandError> {
+    let entry = NewSecurityEntry::new(action, clock::now());
+    Ok(store.log_security(entry.with_details(json!({ "encrypted": encrypted }))).await?)
 }
 
 async fn require_readable_secrets(store: &Store) -> Result<(), CommandError> {

@@ -23,8 +23,8 @@ use twox_hash::XxHash3_128;
 
 /// How much of a body is in memory; the rest goes to an unnamed temporary file.
 const MEMORY_BYTES: usize = 1 << 20;
-/// A body that is no larger and arrives within this time needs no place among the uploads. So a burst of
-/// ordinary requests is never rejected.
+/// A body that is no larger, or a form, needs no place among the uploads if it arrives within this time. So a burst
+/// of ordinary requests is never rejected.
 const FREE_BYTES: usize = 64 << 10;
 const FREE_TIME: Duration = Duration::from_secs(1);
 /// The memory of a form that counts against a quota grows in these steps.
@@ -225,7 +225,7 @@ pub(crate) fn stream(
 pub(crate) enum FormError {
     TooLarge,
     TooSlow,
-    /// Too many forms of strangers are in memory.
+    /// Too many forms are in memory.
     Busy,
     Incomplete,
 }
@@ -240,9 +240,19 @@ impl From<io::Error> for FormError {
     }
 }
 
-/// Receives a form of a member in memory.
-pub(crate) async fn read_form(body: Body, limit: usize, pace: Pace) -> Result<Vec<u8>, FormError> {
+/// Receives a form of a member in memory. If it does not arrive at once, it needs a place, which `admit` returns.
+pub(crate) async fn read_form<P>(
+    body: Body,
+    limit: usize,
+    pace: Pace,
+    admit: impl FnOnce() -> Option<P>,
+) -> Result<Vec<u8>, FormError> {
     let mut body = Incoming::new(body, pace, limit as u64);
+    if let Ok(received) = tokio::time::timeout(FREE_TIME, body.fill(usize::MAX)).await {
+        received?;
+        return Ok(body.buffer);
+    }
+    let _place = admit().ok_or(FormError::Busy)?;
     body.fill(usize::MAX).await?;
     Ok(body.buffer)
 }

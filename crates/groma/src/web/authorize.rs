@@ -124,15 +124,15 @@ impl AccessCheck {
         if let Some(redirect) = redirect {
             return Ok(redirect);
         }
+        if let (Some(permission), Some(member)) = (self.access.permission(), &request.member) {
+            member.role.require(permission).map_err(|error| WebError::from(&error))?;
+        }
         let body = match self.body {
             _ if is_read => Body::empty(),
             RequestBody::Form(limit) => self.read_form(&mut parts, body, limit, &request).await?,
             RequestBody::Upload if is_same_origin(&self.web, &parts) => body,
             RequestBody::Upload => return Err(WebError::forbidden(id("error-cross-site"))),
         };
-        if let (Some(permission), Some(member)) = (self.access.permission(), &request.member) {
-            member.role.require(permission).map_err(|error| WebError::from(&error))?;
-        }
         self.touch_session(&request);
         let sets_cookie = is_read && !request.has_cookie && self.access == Access::Public;
         let secret = request.secret.clone();
@@ -237,8 +237,11 @@ impl AccessCheck {
         } else {
             Pace::Within(limits.body_timeout)
         };
-        let form = match request.session {
-            Some(_) => body::read_form(body, max_body, pace).await,
+        let form = match &request.session {
+            Some(session) => {
+                let place = || self.web.uploads.take(Some(session.user), 1);
+                body::read_form(body, max_body, pace, place).await
+            }
             None => {
                 let limit = max_body.min(STRANGER_MAX_BYTES);
                 let client = parts.extensions.get::<Client>();

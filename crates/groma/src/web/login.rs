@@ -124,7 +124,8 @@ pub(super) async fn login(
         return page.show(&web, &request, StatusCode::BAD_REQUEST);
     };
     let Visitor { turn, account, device } = enter_queue(&web, &request, &headers, &email).await?;
-    let attempt = AttemptKind::Login { email: &email, device: device.as_ref() };
+    let known = account.as_ref().map(|account| account.user);
+    let attempt = AttemptKind::Login { email: &email, user: known, device: device.as_ref() };
     let attempt = match Attempt::begin(&web, &request, attempt).await? {
         Ok(attempt) => attempt,
         Err(throttled) => {
@@ -137,7 +138,6 @@ pub(super) async fn login(
     };
     let hash = account.as_ref().and_then(|account| account.password_hash.clone());
     let is_correct = check_password(&turn, hash, form.get("password")).await?;
-    let known = account.as_ref().map(|account| account.user);
     let Some(account) = account.filter(|_| is_correct) else {
         metrics::login(LoginOutcome::Failed);
         let entry = NewSecurityEntry::new("login.failed", request.now);

@@ -10,7 +10,7 @@ use axum::{
     response::Response,
 };
 use groma_domain::{Email, Timestamp, UserId, secret::Secret};
-use groma_store::{LoginAttemptOutcome, ThrottleBucket, ThrottleRule};
+use groma_store::{LoginAttemptOutcome, NewSecurityEntry, ThrottleBucket, ThrottleRule};
 
 /// How many logins may fail from one device that the account has logged in with before. Strangers do not
 /// count against it, so they cannot keep its owner out.
@@ -35,10 +35,12 @@ const STRANGERS_OF_SITE: ThrottleRule = ThrottleRule::Limit(1_200);
 
 /// What is attempted.
 pub(super) enum AttemptKind<'a> {
-    /// A login. `device` is the secret of a device that the account has logged in with before.
-    Login { email: &'a Email, device: Option<&'a Secret> },
-    /// A second factor of a user whose password was right.
-    SecondFactor(UserId),
+    /// A login. `user` has the account, if there is one; `device` is the secret of a device that the account
+    /// has logged in with before.
+    Login { email: &'a Email, user: Option<UserId>, device: Option<&'a Secret> },
+    /// A second factor of a user whose password was right, from a device that the account has logged in with
+    /// before, if any.
+    SecondFactor { user: UserId, device: Option<&'a Secret> },
     /// The password of a user who is logged in.
     CurrentPassword(UserId),
     /// A step of a login by someone who is not known yet. It counts whether it succeeds or not.
@@ -62,7 +64,8 @@ pub(super) struct Throttled {
 }
 
 impl Attempt {
-    /// Counts an attempt before it is made.
+    /// Counts an attempt before it is made. The first rejected one is in the security log of its account;
+    /// the others are not, or strangers could fill it.
     pub(super) async fn begin(
         web: &Web,
         request: &RequestContext,
@@ -70,10 +73,15 @@ impl Attempt {
     ) -> Result<Result<Self, Throttled>, WebError> {
         let (buckets, at) = (kind.buckets(&request.address), request.now);
         let outcome = web.store.begin_login_attempt(buckets.clone(), at).await?;
-        Ok(match outcome {
-            LoginAttemptOutcome::Accepted => Ok(Self { buckets, at }),
-            LoginAttemptOutcome::Rejected { retry_at } => Err(Throttled::until(retry_at, at)),
-        })
+        let (retry_at, is_first) = match outcome {
+            LoginAttemptOutcome::Accepted => return Ok(Ok(Self { buckets, at })),
+            LoginAttemptOutcome::Rejected { retry_at, is_first } => (retry_at, is_first),
+        };
+        if let Some(user) = kind.user().filter(|_| is_first) {
+            let entry = NewSecurityEntry::new("login.throttled", at).about(user);
+            web.store.log_security(entry.from_address(&request.address)).await?;
+        }
+        Ok(Err(Throttled::until(retry_at, at)))
     }
 
     /// The attempt succeeded: it does not count.
@@ -104,19 +112,34 @@ impl From<Throttled> for WebError {
 }
 
 impl AttemptKind<'_> {
+    /// The user of the account that is logged in to.
+    fn user(&self) -> Option<UserId> {
+        match self {
+            Self::Login { user, .. } => *user,
+            Self::SecondFactor { user, .. } | Self::CurrentPassword(user) => Some(*user),
+            Self::Stranger | Self::PasswordReset(_) => None,
+        }
+    }
+
     /// The buckets that an attempt counts in. A success empties the first one.
     fn buckets(&self, address: &str) -> Vec<ThrottleBucket> {
         let bucket = |name: String, rule| ThrottleBucket { name, rule };
         match self {
-            Self::Login { email, device: Some(device) } => {
+            Self::Login { email, device: Some(device), .. } => {
                 let mark = device.mac("attempts", email.key().as_bytes());
                 vec![bucket(format!("device {mark}"), DEVICE)]
             }
-            Self::Login { email, device: None } => {
+            Self::Login { email, device: None, .. } => {
                 let account = bucket(format!("account {}", email.key()), ACCOUNT);
                 std::iter::once(account).chain(networks("", address, SUBNET, SITE)).collect()
             }
-            Self::SecondFactor(user) => vec![bucket(format!("factor {user}"), USER)],
+            Self::SecondFactor { user, device: Some(device) } => {
+                let mark = device.mac("factors", user.0.as_bytes());
+                vec![bucket(format!("factor device {mark}"), DEVICE)]
+            }
+            Self::SecondFactor { user, device: None } => {
+                vec![bucket(format!("factor {user}"), USER)]
+            }
             Self::CurrentPassword(user) => vec![bucket(format!("password {user}"), USER)],
             Self::PasswordReset(email) => {
                 let account = bucket(format!("reset account {}", email.key()), RESETS_OF_ACCOUNT);
@@ -157,7 +180,7 @@ mod tests {
     #[test]
     fn ipv6_counts_by_network() {
         let email = Email::parse("owner@example.test").unwrap();
-        let login = AttemptKind::Login { email: &email, device: None };
+        let login = AttemptKind::Login { email: &email, user: None, device: None };
         let account = "account owner@example.test";
         for address in ["2001:db8:1:2::1", "2001:db8:1:2:3:4:5:6"] {
             let expected = [account, "address 2001:db8:1:2::/64", "address 2001:db8:1::/48"];
@@ -172,8 +195,8 @@ mod tests {
     fn known_device_does_not_share_a_bucket_with_strangers() {
         let email = Email::parse("owner@example.test").unwrap();
         let device = Secret::new([7; 32]);
-        let known = AttemptKind::Login { email: &email, device: Some(&device) };
-        let stranger = AttemptKind::Login { email: &email, device: None };
+        let known = AttemptKind::Login { email: &email, user: None, device: Some(&device) };
+        let stranger = AttemptKind::Login { email: &email, user: None, device: None };
         let (known, stranger) = (names(&known, "192.0.2.7"), names(&stranger, "192.0.2.7"));
         assert!(known.iter().all(|name| !stranger.contains(name)), "{known:?}");
     }
@@ -181,9 +204,14 @@ mod tests {
     #[test]
     fn second_factor_counts_by_user() {
         let [one, other] = [1, 2].map(|number| UserId(Uuid::from_u128(number)));
-        let names = |user| names(&AttemptKind::SecondFactor(user), "192.0.2.7");
-        assert_ne!(names(one), names(other));
-        assert_ne!(names(one), self::names(&AttemptKind::CurrentPassword(one), "192.0.2.7"));
+        let device = Secret::new([7; 32]);
+        let names = |kind| names(&kind, "192.0.2.7");
+        let factor = |user, device| names(AttemptKind::SecondFactor { user, device });
+        assert_ne!(factor(one, None), factor(other, None));
+        assert_ne!(factor(one, None), names(AttemptKind::CurrentPassword(one)));
+        // Somebody who has only the password does not keep out a device that is known.
+        assert_ne!(factor(one, None), factor(one, Some(&device)));
+        assert_ne!(factor(one, Some(&device)), factor(other, Some(&device)));
     }
 
     #[test]

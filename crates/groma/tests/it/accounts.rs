@@ -84,6 +84,14 @@ fn deleted_user_is_erased_from_records(engine: Engine) {
     let log = server.run(&["security-log"]).expect_success();
     assert!(log.contains("user.deleted") && log.contains("Former member"), "{log}");
     assert!(!log.contains(CREW), "{log}");
+    // The address is gone, but the ID still finds the entries.
+    let not_found = format!("user `{CREW}` not found");
+    server.run(&["security-log", "--user", CREW]).expect_error(&not_found);
+    let deleted = server.run(&["security-log", "--json", "--action", "user.deleted"]).json();
+    let id = deleted["subjectUserId"].as_str().unwrap();
+    let log = server.run(&["security-log", "--user", id]).expect_success();
+    assert!(log.contains("member.added") && !log.contains("workspace.created"), "{log}");
+    server.run(&["security-log", "--user", "crew"]).expect_usage_error();
     assert_eq!(Browser::new(server.main()).log_in(CREW, PASSWORD).response.status, 400);
 }
 

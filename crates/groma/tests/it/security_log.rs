@@ -93,9 +93,14 @@ fn commands_that_change_data_are_logged(engine: Engine) {
     let import = ["import", "layer", point.to_str().unwrap()];
     server.run(&[&import[..], &["--dry-run"]].concat()).expect_success();
     server.run(&import).expect_success();
+    let check = ["layer", "check", "one"];
+    server.run(&check).expect_success();
+    server.run(&[&check[..], &["--repair"]].concat()).expect_success();
     let entries = log(&server, &["--action", "command."]);
     let commands: Vec<_> = entries.iter().map(|entry| &entry["details"]["command"]).collect();
-    assert_eq!(commands, ["import layer", "delete", "archive", "layer create", "import"]);
+    let expected =
+        ["layer check --repair", "import layer", "delete", "archive", "layer create", "import"];
+    assert_eq!(commands, expected);
     assert!(entries.iter().all(|entry| entry["workspace"] == WORKSPACE && entry["user"].is_null()));
     let page = Browser::of_owner(&server).page("/settings/security-log?topic=command");
     page.shows("Data changed on the command line");

@@ -7,7 +7,7 @@ use crate::{
 use groma_testkit::{
     API, Client, Engine, Response, TestServer,
     http::percent_encode,
-    server::{ADMIN_LISTENER, NO_RATE_LIMIT, OWNER},
+    server::{ADMIN_LISTENER, NO_RATE_LIMIT, OWNER, WORKSPACE},
     wait::{PATIENCE, wait_until},
 };
 use std::{
@@ -173,6 +173,32 @@ fn forms_of_strangers_share_a_memory_limit() {
         400 => Ok(()),
         status => Err(format!("status {status}")),
     });
+}
+
+#[test]
+fn shapes_of_members_on_their_way_are_limited() {
+    let limit = ("GROMA_LIMITS__UPLOADS_PER_TOKEN", "2");
+    let server = TestServer::start_with(Engine::Sqlite, &[limit]);
+    let add = ["user", "add", "viewer@example.test", "--workspace", WORKSPACE, "--role", "viewer"];
+    server.run_with_input("tripod and prism 71\n", &add).expect_success();
+    let begin = |browser: &Browser| {
+        let (client, cookie) = (server.main(), browser.cookie("groma").unwrap());
+        let authority = client.authority();
+        let head = format!(
+            "POST /map/geometries HTTP/1.1\r\nHost: {authority}\r\nOrigin: http://{authority}\r\n\
+             Cookie: groma={cookie}\r\nContent-Type: application/json\r\nContent-Length: 2000000\r\n\r\n"
+        );
+        let mut stream = client.connect();
+        stream.write_all(head.as_bytes()).unwrap();
+        stream.write_all(&[b' '; 1_000]).unwrap();
+        stream
+    };
+    let owner = Browser::of_owner(&server);
+    let (stalled, response) = open_until_rejected(|| begin(&owner));
+    assert_eq!((stalled.len(), response.status), (2, 429));
+    // Nothing is received from those who may not save it.
+    let viewer = Browser::logged_in(&server, "viewer@example.test", "tripod and prism 71");
+    assert_eq!(Response::read(&mut BufReader::new(begin(&viewer))).status, 403);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Login attempts on PostgreSQL.
 
-use super::{Decision, LoginAttemptOutcome, ThrottleBucket};
+use super::{Decision, LoginAttemptOutcome, Rejection, ThrottleBucket};
 use crate::{
     Result,
     engine::{postgres::Postgres, statements},
@@ -29,19 +29,27 @@ pub(crate) async fn begin_login_attempt(
     // One at a time: concurrent attempts would all find room.
     transaction.execute(LOCK_ATTEMPTS, &[]).await?;
     transaction.execute(DELETE_EXPIRED_ATTEMPTS, &[&now]).await?;
-    for ThrottleBucket { name, rule } in &buckets {
+    for bucket in &buckets {
+        let ThrottleBucket { name, rule } = bucket;
         let rows = transaction.query(FAILURES, &[name, &now, &rule.horizon()]).await?;
         let failures: Result<Vec<i64>, _> = rows.iter().map(|row| row.try_get(0)).collect();
-        decision.add(*rule, &failures?);
+        decision.add(bucket, &failures?);
     }
-    let outcome = decision.outcome();
+    let mut is_first = false;
+    for Rejection { marker, retry_at } in &decision.rejections {
+        if transaction.query(FAILURES, &[marker, &now, &1_i64]).await?.is_empty() {
+            transaction.execute(INSERT_ATTEMPT, &[marker, &now, retry_at]).await?;
+            is_first = true;
+        }
+    }
+    let outcome = decision.outcome(is_first);
     if outcome == LoginAttemptOutcome::Accepted {
         for ThrottleBucket { name, rule } in &buckets {
             let expires_at = now + rule.window_millis();
             transaction.execute(INSERT_ATTEMPT, &[name, &now, &expires_at]).await?;
         }
-        transaction.commit().await?;
     }
+    transaction.commit().await?;
     Ok(outcome)
 }
 

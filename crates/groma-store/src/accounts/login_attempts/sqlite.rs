@@ -1,6 +1,6 @@
 //! Login attempts on SQLite.
 
-use super::{Decision, LoginAttemptOutcome, ThrottleBucket};
+use super::{Decision, LoginAttemptOutcome, Rejection, ThrottleBucket};
 use crate::{
     Result,
     engine::{sqlite::Sqlite, statements},
@@ -25,13 +25,22 @@ pub(crate) async fn begin_login_attempt(
         let mut decision = Decision::new(now);
         let now = now.as_millis();
         connection.prepare_cached(DELETE_EXPIRED_ATTEMPTS)?.execute([now])?;
-        for ThrottleBucket { name, rule } in &buckets {
+        for bucket in &buckets {
+            let ThrottleBucket { name, rule } = bucket;
             let mut statement = connection.prepare_cached(FAILURES)?;
             let failures =
                 statement.query_map(params![name, now, rule.horizon()], |row| row.get(0))?;
-            decision.add(*rule, &failures.collect::<rusqlite::Result<Vec<i64>>>()?);
+            decision.add(bucket, &failures.collect::<rusqlite::Result<Vec<i64>>>()?);
         }
-        let outcome = decision.outcome();
+        let mut is_first = false;
+        for Rejection { marker, retry_at } in &decision.rejections {
+            if !connection.prepare_cached(FAILURES)?.exists(params![marker, now, 1])? {
+                let mut statement = connection.prepare_cached(INSERT_ATTEMPT)?;
+                statement.execute(params![marker, now, retry_at])?;
+                is_first = true;
+            }
+        }
+        let outcome = decision.outcome(is_first);
         if outcome == LoginAttemptOutcome::Accepted {
             for ThrottleBucket { name, rule } in &buckets {
                 let mut statement = connection.prepare_cached(INSERT_ATTEMPT)?;

@@ -4,7 +4,11 @@ mod tls;
 
 use crate::{Error, Result};
 use percent_encoding::percent_decode_str;
-use std::{net::IpAddr, path::PathBuf, time::Duration};
+use std::{
+    net::IpAddr,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 use tokio_postgres::{
     Client, Config, Connection, Socket,
     config::{Host, SslMode},
@@ -71,10 +75,17 @@ impl Server {
         let (url, parameters) = TlsParameters::split_off(url)?;
         let mut config: Config =
             url.parse().map_err(|error: tokio_postgres::Error| Error::Url(error.to_string()))?;
-        let written = parameters.mode.unwrap_or(Encryption::Preferred);
-        let encryption = match written {
-            Encryption::Preferred if !is_local(&config) => Encryption::Required,
-            written => written,
+        let encryption = match parameters.mode {
+            // Anybody can get a certificate of a public authority, so like libpq, these also need the right host.
+            None | Some(Encryption::VerifiedHost) if parameters.uses_system_authorities() => {
+                Encryption::VerifiedHost
+            }
+            Some(_) if parameters.uses_system_authorities() => {
+                let problem = "sslrootcert=system needs sslmode=verify-full";
+                return Err(Error::Url(problem.to_owned()));
+            }
+            None | Some(Encryption::Preferred) if !is_local(&config) => Encryption::Required,
+            mode => mode.unwrap_or(Encryption::Preferred),
         };
         config.ssl_mode(match encryption {
             Encryption::Disabled => SslMode::Disable,
@@ -121,6 +132,11 @@ impl Server {
 }
 
 impl TlsParameters {
+    /// Whether the authorities of this machine are trusted, such as those of public certificates.
+    fn uses_system_authorities(&self) -> bool {
+        self.root_certificate.as_deref() == Some(Path::new("system"))
+    }
+
     /// Takes the parameters that the PostgreSQL client does not know out of a URL.
     fn split_off(url: &str) -> Result<(String, Self)> {
         let mut parameters = Self::default();
@@ -187,6 +203,16 @@ mod tests {
         assert_eq!(encryption(several), Encryption::Required);
         let elsewhere = "postgres://groma@localhost/groma?hostaddr=192.0.2.1";
         assert_eq!(encryption(elsewhere), Encryption::Required);
+    }
+
+    #[test]
+    fn authorities_of_the_machine_need_the_right_host() {
+        for mode in ["disable", "prefer", "require", "verify-ca"] {
+            let url = format!("postgres://g@db.example.org/g?sslrootcert=system&sslmode={mode}");
+            let error = Server::parse(&url).err().map(|error| error.to_string());
+            let error = error.unwrap_or_default();
+            assert!(error.contains("sslrootcert=system needs sslmode=verify-full"), "{error}");
+        }
     }
 
     #[test]

@@ -27,6 +27,7 @@ pub(super) fn inspect(settings: &Settings, file: Option<&Path>) -> Vec<Finding> 
     findings.extend(webhooks(settings));
     findings.extend(grids(settings));
     findings.extend(mail_role(settings));
+    findings.extend(mail_links(settings));
     findings.extend(settings_file(file.unwrap_or(Path::new("groma.toml"))));
     findings
 }
@@ -182,6 +183,21 @@ fn mail_role(settings: &Settings) -> Option<Finding> {
     })
 }
 
+/// Mails contain links to the server.
+fn mail_links(settings: &Settings) -> Option<Finding> {
+    let server = &settings.server;
+    let is_local = server.public_url.is_none() && is_loopback_url(&server.public_url());
+    (settings.smtp.is_some() && is_local).then(|| {
+        Finding::warning(
+            format!(
+                "server.public_url is not set, so links in mails begin with {}",
+                server.public_url()
+            ),
+            "set it to the URL that users open",
+        )
+    })
+}
+
 /// A settings file that contains a secret should not be readable by all users.
 fn settings_file(path: &Path) -> Option<Finding> {
     let mode = std::fs::metadata(path).ok()?.mode();
@@ -189,7 +205,7 @@ fn settings_file(path: &Path) -> Option<Finding> {
     let mut lines = text.lines().map(str::trim_start);
     let has_secret = lines.any(|line| {
         let value = line.split_once('=').map_or("", |(_, value)| value.trim());
-        let is_secret = ["encryption_key", "previous_encryption_key", "password"]
+        let is_secret = ["encryption_key", "previous_encryption_key", "password", "client_secret"]
             .iter()
             .any(|name| line.starts_with(name));
         (is_secret && value.len() > 2)

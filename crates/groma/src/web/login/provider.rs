@@ -198,7 +198,7 @@ pub(in crate::web) async fn callback(
     match provider.finish(query.get("code"), &step.nonce, &step.verifier).await {
         Ok(identity) => finish(&web, &request, &headers, provider, user, step, identity).await,
         Err(error) => {
-            log_failure(&web, &request, provider, "providerFailed").await?;
+            log_failure(&web, &request, provider, "providerFailed", None).await?;
             show_failure(&web, &request, provider, &error)
         }
     }
@@ -242,7 +242,7 @@ async fn log_in(
         // The invitation is no longer valid, or for another address.
         Err(error) => match error.domain_error() {
             Some(DomainError::Invalid(_) | DomainError::NotFound { .. }) => {
-                log_failure(web, request, provider, "invitationInvalid").await?;
+                log_failure(web, request, provider, "invitationInvalid", None).await?;
                 return reject(web, request, t.msg("provider-invitation-invalid").into());
             }
             _ => return Err(error.into()),
@@ -252,14 +252,16 @@ async fn log_in(
         ProviderOutcome::Accepted(user) => user,
         refused => {
             metrics::login(LoginOutcome::Failed);
-            let (reason, message) = match refused {
-                ProviderOutcome::OwnLoginRequired => ("notConnected", id("provider-own-login")),
-                ProviderOutcome::EmailNotVerified => {
-                    ("emailNotVerified", id("provider-email-not-verified"))
+            let (reason, message, user) = match refused {
+                ProviderOutcome::OwnLoginRequired(user) => {
+                    ("notConnected", id("provider-own-login"), Some(user))
                 }
-                _ => ("notInvited", id("provider-not-invited")),
+                ProviderOutcome::EmailNotVerified => {
+                    ("emailNotVerified", id("provider-email-not-verified"), None)
+                }
+                _ => ("notInvited", id("provider-not-invited"), None),
             };
-            log_failure(web, request, provider, reason).await?;
+            log_failure(web, request, provider, reason, user).await?;
             let message = t.msg(message);
             return reject(web, request, message.arg("label", provider.label()).into());
         }
@@ -337,15 +339,17 @@ async fn confirm(
     Ok(Redirect::to(local_path(next)).into_response())
 }
 
-/// Writes to the security log why a login with a provider failed.
+/// Writes to the security log why a login with a provider failed, and to which account if that is known.
 async fn log_failure(
     web: &Web,
     request: &RequestContext,
     provider: &Provider,
     reason: &str,
+    user: Option<UserId>,
 ) -> Result<(), WebError> {
     let details = json!({ "provider": provider.name(), "reason": reason });
     let entry = NewSecurityEntry::new("login.failed", request.now).with_details(details);
+    let entry = NewSecurityEntry { subject_user: user, ..entry };
     Ok(web.store.log_security(entry.from_address(&request.address)).await?)
 }
 

@@ -1,7 +1,7 @@
 //! The second step of a login: a code of the authenticator app, a recovery code or a passkey.
 
 use super::{
-    complete::{Proof, SecondFactorStep, complete},
+    complete::{Proof, SecondFactorStep, complete, known_device},
     pending::{self, Pending},
 };
 use crate::{
@@ -104,7 +104,9 @@ pub(in crate::web) async fn check_code(
     };
     let factors = web.store.second_factors(user).await?;
     let mut page = SecondFactorPage::new(&web, &request, &factors);
-    let attempt = Attempt::begin(&web, &request, AttemptKind::SecondFactor(user)).await?;
+    let device = known_device(&web, &headers, user).await?;
+    let kind = AttemptKind::SecondFactor { user, device: device.as_ref() };
+    let attempt = Attempt::begin(&web, &request, kind).await?;
     let attempt = attempt.inspect_err(|_| metrics::login(LoginOutcome::Throttled))?;
     let (typed, now) = (form.get("code"), request.now);
     let accepted = one_time_codes::accept(&web.store, user, &factors, typed, now).await?;

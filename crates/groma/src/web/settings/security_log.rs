@@ -20,7 +20,7 @@ use std::collections::HashMap;
 pub(super) const PATH: &str = "/settings/security-log";
 const PAGE_SIZE: u32 = 50;
 /// The topics to choose from: how the actions begin.
-const TOPICS: [&str; 14] = [
+const TOPICS: [&str; 15] = [
     "login",
     "session",
     "password",
@@ -35,6 +35,7 @@ const TOPICS: [&str; 14] = [
     "command",
     "backup",
     "workspace",
+    "baseMap",
 ];
 
 #[derive(Template)]
@@ -96,7 +97,7 @@ pub(in crate::web) async fn page(ctx: MemberContext, query: Query) -> Result<Res
 fn row(ctx: &MemberContext, tokens: &TokenNames, entry: SecurityEntry) -> Row {
     let t = ctx.t();
     let unnamed = match entry.action.as_str() {
-        "login.failed" | "login.secondFactorFailed" if !entry.is_by_former => {
+        "login.failed" | "login.secondFactorFailed" | "login.throttled" if !entry.is_by_former => {
             t.msg("security-log-stranger")
         }
         _ if entry.is_by_former => t.msg("security-log-former-member"),
@@ -133,6 +134,7 @@ fn describe_values(t: Localizer, details: &Map<String, Value>) -> String {
     let side = |name: &str| details.get(name).and_then(Value::as_object);
     let text = |(name, value): (&String, &Value)| match (name.as_str(), value) {
         (_, Value::Null) | ("readOnly", Value::Bool(false)) => None,
+        (_, Value::Array(items)) if items.is_empty() => None,
         ("readOnly", Value::Bool(true)) => Some(t.msg("token-read-only").to_string()),
         ("role", Value::String(role)) => Some(t.msg("role-name").arg("role", role).to_string()),
         ("rehearsal", Value::Bool(is_rehearsal)) => {

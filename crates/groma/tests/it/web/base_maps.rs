@@ -63,6 +63,9 @@ on_both_engines! {
             assert_eq!(zooms, (&json!(7), &json!(16), &json!(true)));
         }
         browser.page("/settings/activity").shows("added base map");
+        let log = browser.page("/settings/security-log?topic=baseMap");
+        log.shows("Base map added");
+        log.shows("<td class=\"hide-on-phone\">https://api.os.uk</td>");
     }
 
     fn policy_names_the_servers_of_base_maps_on_pages_with_a_map_only(engine: Engine) {

@@ -5,6 +5,7 @@ use crate::on_both_engines;
 use groma_testkit::{
     Engine, Response, TestServer, http::percent_encode, postgres, server::OWNER, wait::PATIENCE,
 };
+use serde_json::json;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 on_both_engines! {
@@ -34,6 +35,10 @@ on_both_engines! {
         let seconds = response.header("retry-after").unwrap().parse::<u64>().unwrap();
         assert!((600..=900).contains(&seconds), "{seconds}");
         assert!(response.text().contains("15 minutes") || response.text().contains("14 minutes"));
+        // Of the rejected logins, only the first is in the security log.
+        assert_eq!(log_in(&server, &stranger, OWNER, "203.0.113.2", password()).status, 429);
+        let entry = server.run(&["security-log", "--json", "--action", "login.throttled"]).json();
+        assert_eq!((&entry["subject"], &entry["address"]), (&json!(OWNER), &json!("203.0.113.1")));
     }
 
     fn networks_of_ipv6_are_limited(engine: Engine) {

@@ -177,6 +177,16 @@ on_both_engines! {
         assert_eq!(logins.count(), 1);
     }
 
+    fn changes_of_an_account_by_the_operator_are_reported(engine: Engine) {
+        let mail_server = MailServer::start();
+        let server = start(engine, mail_server.port());
+        let set = ["user", "password", OWNER];
+        server.run_with_input("levels and rods 24\n", &set).expect_success();
+        mail_server.wait_for(OWNER, "password was changed");
+        server.run(&["user", "reset-factors", OWNER]).expect_success();
+        mail_server.wait_for(OWNER, "Login settings");
+    }
+
     fn mail_is_sent_when_the_mail_server_is_back(engine: Engine) {
         let port = MailServer::free_port();
         let server = start(engine, port);

@@ -127,6 +127,8 @@ fn existing_secrets_can_be_encrypted_later() {
     let note = server.run(&["check"]).expect_success();
     assert!(note.contains("1 webhook secrets are stored unencrypted"), "{note}");
     assert_eq!(webhook_encrypt(&server).expect_success(), "1");
+    let entry = server.run(&["security-log", "--json", "--action", "webhook.encrypted"]).json();
+    assert_eq!(entry["details"], json!({ "encrypted": 1 }));
     assert_eq!(webhook_encrypt(&server).expect_success(), "0");
     server.serve();
     assert_eq!(request(&server).ok(), endpoint);

@@ -81,9 +81,9 @@ fn default_file(name: &str) -> Option<PathBuf> {
 fn root_certificates(parameters: &TlsParameters) -> Result<Option<RootCertStore>> {
     let file = parameters.root_certificate.clone().or_else(|| default_file("root.crt"));
     let Some(file) = file else { return Ok(None) };
-    let certificates = match file.to_str() {
-        Some("system") => rustls_native_certs::load_native_certs().certs,
-        _ => certificates(&file)?,
+    let certificates = match parameters.uses_system_authorities() {
+        true => rustls_native_certs::load_native_certs().certs,
+        false => certificates(&file)?,
     };
     let mut roots = RootCertStore::empty();
     let (added, _) = roots.add_parsable_certificates(certificates);
