@@ -1,14 +1,16 @@
 //! The field that identifies features, in files whose fields are only known once they were read.
 
-use crate::format_limits::MAX_COLUMNS;
 use groma_geo::{
     Message,
     geojson::{DocumentError, ReadError},
     message,
 };
-use rustc_hash::FxHashSet;
 use serde_json::{Map, Value};
 use std::io;
+
+/// How many fields the message for a file without the field names, and how much of each.
+const MAX_SHOWN: usize = 50;
+const MAX_SHOWN_CHARACTERS: usize = 100;
 
 /// Finds the features of a file that have no value for the field.
 pub(crate) struct IdField<'f> {
@@ -16,9 +18,8 @@ pub(crate) struct IdField<'f> {
     max_errors: usize,
     /// Whether a feature before had the field.
     is_found: bool,
-    /// The fields of the features before, as long as the field is not among them.
+    /// Some fields of the features before, as long as the field is not among them.
     others: Vec<String>,
-    known: FxHashSet<String>,
     /// The first features without a value.
     without: Vec<DocumentError>,
 }
@@ -26,14 +27,7 @@ pub(crate) struct IdField<'f> {
 impl<'f> IdField<'f> {
     /// `name` is that of the field; `None` if no field identifies the features.
     pub(crate) fn new(name: Option<&'f str>, max_errors: usize) -> Self {
-        Self {
-            name,
-            max_errors,
-            is_found: false,
-            others: Vec::new(),
-            known: FxHashSet::default(),
-            without: Vec::new(),
-        }
+        Self { name, max_errors, is_found: false, others: Vec::new(), without: Vec::new() }
     }
 
     /// Notes that the file has the field.
@@ -53,8 +47,9 @@ impl<'f> IdField<'f> {
         self.is_found |= has_field;
         if !self.is_found {
             for name in properties.keys() {
-                if self.others.len() < MAX_COLUMNS && self.known.insert(name.clone()) {
-                    self.others.push(name.clone());
+                let name: String = name.chars().take(MAX_SHOWN_CHARACTERS).collect();
+                if self.others.len() < MAX_SHOWN && !self.others.contains(&name) {
+                    self.others.push(name);
                 }
             }
         }

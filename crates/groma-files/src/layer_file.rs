@@ -242,7 +242,7 @@ impl LayerFile {
         mut on_feature: impl FnMut(Feature) -> std::result::Result<(), E>,
     ) -> std::result::Result<u64, ReadError<E>> {
         let mut builder = FeatureBuilder::new(crs.clone());
-        let (mut count, mut errors, mut stopped) = (0, Vec::new(), None);
+        let (mut count, mut last, mut errors, mut stopped) = (0, 0, Vec::new(), None);
         let mut file_notices = Vec::new();
         let source_layer = &source.layers()[layer];
         let key = source_layer.key.as_deref();
@@ -252,6 +252,7 @@ impl LayerFile {
             id_field.set_found();
         }
         let result = source.read(layer, &mut |number, row| {
+            last = number;
             let built = match row {
                 Ok(mut row) => {
                     file_notices.append(&mut row.file_notices);
@@ -279,7 +280,7 @@ impl LayerFile {
                 Err(ReadError::Input(error))
             }
             (None, Err(error)) => {
-                let fatal = DocumentError::at(count + errors.len() as u64 + 1, error.message());
+                let fatal = DocumentError::at(last + 1, error.message());
                 errors.push(DocumentError { is_fatal: true, ..fatal });
                 id_field.finish(count, errors)
             }

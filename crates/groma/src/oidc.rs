@@ -191,7 +191,7 @@ impl Provider {
         }
         let claims = claims.map_err(|error| rejected(&error))?;
         let info = self.user_info(&client, &response, claims).await?;
-        self.check_groups(claims)?;
+        self.check_groups(claims, info.as_ref())?;
         Ok(self.identity(claims, info.as_ref()))
     }
 
@@ -227,10 +227,16 @@ impl Provider {
     fn check_groups(
         &self,
         claims: &IdTokenClaims<OtherClaims, CoreGenderClaim>,
+        info: Option<&UserInfoClaims<OtherClaims, CoreGenderClaim>>,
     ) -> Result<(), OidcError> {
-        let elsewhere = claims.additional_claims().claims.get("_claim_names");
         let Some(claim) = self.groups_claim() else { return Ok(()) };
-        if elsewhere.is_none_or(|all| all[claim].is_null()) {
+        let info = info.map(UserInfoClaims::additional_claims);
+        let sources = || [Some(claims.additional_claims()), info].into_iter().flatten();
+        let has_groups = sources().any(|source| source.claims.contains_key(claim));
+        let names_place = |source: &OtherClaims| {
+            source.claims.get("_claim_names").is_some_and(|names| !names[claim].is_null())
+        };
+        if has_groups || !sources().any(names_place) {
             return Ok(());
         }
         Err(OidcError::Rejected(format!(

@@ -651,12 +651,12 @@ CREATE TABLE folder_tags (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX folder_tags_by_position ON folder_tags (position);
 CREATE TRIGGER folder_tags_insert AFTER INSERT ON folders BEGIN
-    INSERT OR IGNORE INTO folder_tags
+    INSERT INTO folder_tags
         SELECT new.ws, t.value, new.position FROM json_each(new.doc, '$.tags') t;
 END;
 CREATE TRIGGER folder_tags_update AFTER UPDATE OF doc ON folders BEGIN
     DELETE FROM folder_tags WHERE position = old.position;
-    INSERT OR IGNORE INTO folder_tags
+    INSERT INTO folder_tags
         SELECT new.ws, t.value, new.position FROM json_each(new.doc, '$.tags') t;
 END;
 CREATE TRIGGER folder_tags_delete AFTER DELETE ON folders BEGIN

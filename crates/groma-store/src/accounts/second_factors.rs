@@ -90,8 +90,10 @@ pub enum FactorChange {
     ReplaceRecoveryCodes,
     /// Removes the password: only passkeys or an identity provider log the user in.
     RemovePassword {
-        /// The user, if their access tokens are revoked with it.
-        revoke_tokens_of: Option<UserId>,
+        /// The user of the session.
+        user: UserId,
+        /// Whether their access tokens are revoked with it.
+        revoke_tokens: bool,
     },
 }
 
@@ -231,21 +233,18 @@ impl ChangeFactors {
     async fn run<T: FactorTx>(self, tx: &mut T) -> Result<bool> {
         let Self { change, webhooks, now } = self;
         let OwnFactorChange { session, change, recovery_codes, notice, address } = change;
-        let revokes_tokens_of = match &change {
-            FactorChange::RemovePassword { revoke_tokens_of } => *revoke_tokens_of,
-            _ => None,
-        };
-        if let Some(user) = revokes_tokens_of {
-            user_tokens::revoke(tx, user, RevokedBy::User, now).await?;
+        if let FactorChange::RemovePassword { user, revoke_tokens } = change {
+            // First, because a reset locks the link before everything else.
+            delete_reset_links(tx, user).await?;
+            if revoke_tokens {
+                user_tokens::revoke(tx, user, RevokedBy::User, now).await?;
+            }
         }
         let user = find_user(tx, session, now).await?;
-        if revokes_tokens_of.is_some_and(|of| of != user) {
+        if matches!(change, FactorChange::RemovePassword { user: of, .. } if of != user) {
             return Err(DomainError::AccessEnded.into());
         }
         let before = tx.login_methods(user).await?;
-        if matches!(change, FactorChange::RemovePassword { .. }) {
-            delete_reset_links(tx, user).await?;
-        }
         let after = before.after(&change);
         check(before, after)?;
         let action = change.action();

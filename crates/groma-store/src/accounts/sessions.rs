@@ -217,6 +217,8 @@ struct ChangePassword(PasswordChange);
 impl ChangePassword {
     async fn run<T: EmailLinkTx>(self, tx: &mut T) -> Result<()> {
         let PasswordChange { session, user, hash, revoke_tokens, address, now } = self.0;
+        // First, because a reset locks the link before everything else.
+        delete_reset_links(tx, user).await?;
         if revoke_tokens {
             user_tokens::revoke(tx, user, RevokedBy::User, now).await?;
         }
@@ -225,7 +227,6 @@ impl ChangePassword {
         }
         tx.write_user(UserWrite::SetPassword { user, hash }).await?;
         tx.write_user(UserWrite::EndSessions { user, except: Some(session) }).await?;
-        delete_reset_links(tx, user).await?;
         let entry = NewSecurityEntry::new("password.changed", now).by(user).from_address(&address);
         tx.log_security(entry).await
     }
@@ -242,12 +243,13 @@ struct SetPassword {
 impl SetPassword {
     async fn run<T: EmailLinkTx>(self, tx: &mut T) -> Result<()> {
         let Self { user, hash, revoke_tokens, now } = self;
+        // First, because a reset locks the link before everything else.
+        delete_reset_links(tx, user).await?;
         if revoke_tokens {
             user_tokens::revoke(tx, user, RevokedBy::Operator, now).await?;
         }
         tx.write_user(UserWrite::SetPassword { user, hash }).await?;
         tx.write_user(UserWrite::EndSessions { user, except: None }).await?;
-        delete_reset_links(tx, user).await?;
         // Whoever knew the old password may have logged in with one of them.
         tx.write_email_link(EmailLinkWrite::ForgetDevices { user }).await?;
         tx.log_security(NewSecurityEntry::new("password.changed", now).about(user)).await

@@ -75,8 +75,8 @@ fn app(step: u64) -> FactorChange {
     FactorChange::AddAuthenticatorApp { secret: b"12345678901234567890".to_vec(), step }
 }
 
-fn remove_password(revoke_tokens_of: Option<UserId>) -> FactorChange {
-    FactorChange::RemovePassword { revoke_tokens_of }
+fn remove_password(user: UserId, revoke_tokens: bool) -> FactorChange {
+    FactorChange::RemovePassword { user, revoke_tokens }
 }
 
 fn passkey(fixture: &Fixture, number: u8) -> StoredPasskey {
@@ -180,10 +180,10 @@ async fn tokens_are_revoked_with_the_password_if_asked(fixture: Fixture) {
     added.unwrap();
     let crew = store.account(&Email::parse("crew@office.test").unwrap()).await.unwrap().unwrap();
     let other = self::session(&fixture, crew.user, 2).await;
-    let stolen = change(&fixture, other, remove_password(Some(user)), vec![]).await;
+    let stolen = change(&fixture, other, remove_password(user, true), vec![]).await;
     assert_eq!(domain_error(stolen).0, DomainError::AccessEnded);
     assert!(!is_revoked().await);
-    change(&fixture, session, remove_password(Some(user)), vec![]).await.unwrap();
+    change(&fixture, session, remove_password(user, true), vec![]).await.unwrap();
     assert!(is_revoked().await);
     assert!(store.account(&email).await.unwrap().unwrap().password_hash.is_none());
 }
@@ -196,12 +196,12 @@ async fn last_way_to_log_in_cannot_be_removed(fixture: Fixture) {
         .await
         .unwrap();
     let session = session(&fixture, user, 1).await;
-    let rejected = change(&fixture, session, remove_password(None), vec![]).await;
+    let rejected = change(&fixture, session, remove_password(user, false), vec![]).await;
     assert_rejected(rejected, &Violation::LastLoginMethod);
     let key = passkey(&fixture, 1);
     let add = FactorChange::AddPasskey(key.clone());
     change(&fixture, session, add, codes(10)).await.unwrap();
-    change(&fixture, session, remove_password(None), vec![]).await.unwrap();
+    change(&fixture, session, remove_password(user, false), vec![]).await.unwrap();
     let email = Email::parse(OWNER).unwrap();
     assert!(fixture.store.account(&email).await.unwrap().unwrap().password_hash.is_none());
     let rejected = change(&fixture, session, FactorChange::RemovePasskey(key.id), vec![]).await;

@@ -121,7 +121,9 @@ pub(super) async fn run(
         WebhookCommand::Encrypt { json } => {
             require_readable_secrets(store).await?;
             let encrypted = store.encrypt_secrets().await?;
-            log_encrypted(store, "webhook.encrypted", encrypted).await?;
+            if encrypted > 0 {
+                log_encrypted(store, "webhook.encrypted", encrypted).await?;
+            }
             print_encrypted(encrypted, json)
         }
         WebhookCommand::Rekey { json } => rekey(settings, store, json).await,

@@ -39,7 +39,7 @@ pub(crate) struct ErrorDetail {
 }
 
 /// An error with the JSON body of the API.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct HttpError {
     status: StatusCode,
     message: String,

@@ -2,7 +2,7 @@
 //! other writers, and then published.
 
 use super::{
-    ImportError, MAX_ERRORS, Progress, Step,
+    ImportError, MAX_ERRORS, Progress, Step, Unit,
     absent_features::IdsInFile,
     feature_batches::{BatchSize, FeatureBatches, read, rejected_features},
     field_check::FieldCheck,
@@ -309,8 +309,10 @@ impl LayerImport {
             counts.add(&self.store.load_features(load, features, clock::now()).await?);
         }
         expect_same_file(batches, checked).await?;
+        self.progress.begin(Step::Publishing, None, Unit::Features);
         let start = Instant::now();
         let layer = self.store.publish_layer(load, clock::now()).await?;
+        self.progress.end();
         Ok(ImportedLayer { layer: layer.id, counts, published_in: start.elapsed() })
     }
 
@@ -326,7 +328,9 @@ impl LayerImport {
         let deletions = self.absent_features(layer, checked).await?;
         let geometries = self.geometries(layer.id, features, false);
         let import = FeatureImport { geometries, deletions, job: self.job };
+        self.progress.begin(Step::Publishing, None, Unit::Features);
         let outcome = self.store.import_features(import).await?;
+        self.progress.end();
         let mut counts = LayerCounts { deleted: outcome.deleted, ..LayerCounts::default() };
         counts.add(&outcome.posted);
         Ok(ImportedLayer { layer: layer.id, counts, published_in: outcome.published_in })

@@ -29,6 +29,8 @@ const BATCH_BYTES: usize = 4 << 20;
 
 /// The most rows that are written in one transaction, during which others wait.
 pub(crate) const MAX_TRANSACTION_ROWS: u64 = 100_000;
+/// The most bytes of such rows: all are in memory.
+const MAX_TRANSACTION_BYTES: usize = 256 << 20;
 
 /// Where the rows of a file go.
 pub(crate) struct RecordImport {
@@ -56,6 +58,8 @@ pub(crate) struct CheckedRecords {
     pub(crate) is_complete: bool,
     /// The number of rows, valid or not.
     pub(crate) total: u64,
+    /// About how many bytes of memory they take.
+    bytes: usize,
     /// What importing the valid rows would do.
     pub(crate) expected: ImportResult,
     /// In the order of the file.
@@ -119,6 +123,7 @@ impl RecordImport {
             }
             let Some(batch) = batches.next().await? else { break true };
             checked.total += batch.len() as u64;
+            checked.bytes += batch.iter().map(size).sum::<usize>();
             self.progress.advance(batch.len() as u64);
             self.stop_if_cancelled()?;
             let mut valid = Vec::with_capacity(batch.len());
@@ -153,7 +158,9 @@ impl RecordImport {
         &self,
         checked: &mut CheckedRecords,
     ) -> Result<ImportResult, ImportError> {
-        let is_one_transaction = self.job.is_some() || checked.total <= MAX_TRANSACTION_ROWS;
+        let is_small =
+            checked.total <= MAX_TRANSACTION_ROWS && checked.bytes <= MAX_TRANSACTION_BYTES;
+        let is_one_transaction = self.job.is_some() || is_small;
         let step = if is_one_transaction { Step::Reading } else { Step::Writing };
         self.progress.begin(step, Some(checked.total), Unit::Rows);
         let reserved = Arc::new(std::mem::take(&mut checked.reserved));
@@ -335,6 +342,13 @@ impl RowWriter<'_> {
                     reason: (self.import.describe)(&RowError::Domain(error)),
                     written: summary(&self.counts),
                 });
+            }
+            // The rule about default statuses is about all rows, so each is tried alone.
+            if self.import.kind.record_kind().is_none() && rows.len() > 1 {
+                for row in rows {
+                    Box::pin(self.write(vec![row])).await?;
+                }
+                return Ok(());
             }
             let row = rows.remove(index);
             self.reject(&row, error);

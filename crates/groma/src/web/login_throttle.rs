@@ -64,8 +64,8 @@ pub(super) struct Throttled {
 }
 
 impl Attempt {
-    /// Counts an attempt before it is made. The first rejected one is in the security log of its account;
-    /// the others are not, or strangers could fill it.
+    /// Counts an attempt before it is made. The first rejected one is in the security log; the others
+    /// are not, or strangers could fill it.
     pub(super) async fn begin(
         web: &Web,
         request: &RequestContext,
@@ -77,9 +77,14 @@ impl Attempt {
             LoginAttemptOutcome::Accepted => return Ok(Ok(Self { buckets, at })),
             LoginAttemptOutcome::Rejected { retry_at, is_first } => (retry_at, is_first),
         };
-        if let Some(user) = kind.user().filter(|_| is_first) {
-            let entry = NewSecurityEntry::new("login.throttled", at).about(user);
-            web.store.log_security(entry.from_address(&request.address)).await?;
+        if is_first && kind.is_logged() {
+            // Also without an account, so that the time of the response does not tell whether there is one.
+            let entry = NewSecurityEntry::new("login.throttled", at).from_address(&request.address);
+            let entry = match kind.user() {
+                Some(user) => entry.about(user),
+                None => entry,
+            };
+            web.store.log_security(entry).await?;
         }
         Ok(Err(Throttled::until(retry_at, at)))
     }
@@ -112,6 +117,11 @@ impl From<Throttled> for WebError {
 }
 
 impl AttemptKind<'_> {
+    /// Whether the security log has the first attempt that is rejected.
+    fn is_logged(&self) -> bool {
+        !matches!(self, Self::Stranger | Self::PasswordReset(_))
+    }
+
     /// The user of the account that is logged in to.
     fn user(&self) -> Option<UserId> {
         match self {

@@ -100,9 +100,6 @@ impl GeometryCells {
     }
 }
 
-/// The most digits of a floating-point number that say something.
-const MAX_DIGITS: usize = 17;
-
 /// The type that fits all cells of a column.
 #[derive(Clone, Copy)]
 pub(super) struct TypeGuess {
@@ -147,8 +144,8 @@ fn is_integer(cell: &str) -> bool {
         && cell.parse::<i64>().is_ok()
 }
 
-/// Whether a text is a number that keeps its digits as a floating-point number. Longer ones are codes, of which
-/// different ones would become equal.
+/// Whether a text is a number. Whole numbers that lose digits as floating-point numbers are codes, of which different
+/// ones would become equal.
 fn is_real(cell: &str) -> bool {
     let number = cell.strip_prefix('-').unwrap_or(cell);
     let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
@@ -163,7 +160,6 @@ fn is_real(cell: &str) -> bool {
         && are_digits(fraction)
         && are_digits(exponent)
         && (whole == "0" || !whole.starts_with('0'))
-        && [whole, fraction].concat().trim_matches('0').len() <= MAX_DIGITS
         && cell.parse::<f64>().is_ok_and(f64::is_finite)
 }
 
@@ -199,7 +195,8 @@ mod tests {
             (&["9007199254740992", "0.5"], FieldType::Real),
             (&["9007199254740993", "0.5"], FieldType::Text),
             (&["0.10000000000000001", "0.50000000000000000000", "-0"], FieldType::Real),
-            (&["1.23456789012345678"], FieldType::Text),
+            // A measurement, as databases write it, and no code.
+            (&["0.33333333333333333333"], FieldType::Real),
             (&["-"], FieldType::Text),
             (&["1,5"], FieldType::Text),
             (&["", ""], FieldType::Text),

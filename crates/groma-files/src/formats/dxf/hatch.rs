@@ -8,8 +8,9 @@ use super::{
 use crate::source::{MAX_RINGS, MAX_VERTICES, too_many_vertices};
 use groma_geo::{Geometry, Line, Message, Position, Rings, message};
 
-/// The most comparisons of edges with rings.
-const MAX_STEPS: usize = 500_000_000;
+/// The most comparisons of edges with rings, per position and in all.
+const MAX_STEPS_PER_POSITION: usize = 1_000;
+const MAX_STEPS: usize = 100_000_000;
 
 /// The area at this height; `None` if there is no boundary, or if one of its paths consists of edges, which can be
 /// splines.
@@ -106,6 +107,8 @@ fn containers(rings: &[Line]) -> Result<Vec<Container>, Message> {
     probes.sort_by(|((_, a), _), ((_, b), _)| a.total_cmp(b));
     // The last ring to which a probe was compared, and whether it is inside of it.
     let mut compared = vec![(usize::MAX, false); rings.len()];
+    let positions: usize = rings.iter().map(Vec::len).sum();
+    let max_steps = MAX_STEPS.min(MAX_STEPS_PER_POSITION * positions);
     let mut steps = 0;
     for (outer, ring) in rings.iter().enumerate() {
         let mut touched = Vec::new();
@@ -115,7 +118,7 @@ fn containers(rings: &[Line]) -> Result<Vec<Container>, Message> {
             let start = probes.partition_point(|((_, y), _)| *y < low.y);
             let end = probes.partition_point(|((_, y), _)| *y < high.y);
             steps += end - start;
-            if steps > MAX_STEPS {
+            if steps > max_steps {
                 return Err(message!("an entity is too large"));
             }
             for ((x, y), inner) in &probes[start..end] {

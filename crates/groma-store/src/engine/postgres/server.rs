@@ -213,6 +213,10 @@ mod tests {
             let error = error.unwrap_or_default();
             assert!(error.contains("sslrootcert=system needs sslmode=verify-full"), "{error}");
         }
+        for mode in ["", "&sslmode=verify-full"] {
+            let url = format!("postgres://g@db.example.org/g?sslrootcert=system{mode}");
+            assert_eq!(encryption(&url), Encryption::VerifiedHost);
+        }
     }
 
     #[test]

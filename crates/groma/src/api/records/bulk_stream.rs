@@ -48,11 +48,22 @@ pub(super) async fn execute(
     let mut bulk = BulkStream { api, caller, operations, entries, failed: 0 };
     let total = bulk.entries.len();
     let mut lines = Vec::new();
-    while let Some(line) = bulk.next().await? {
-        lines.extend_from_slice(&line);
+    loop {
+        match bulk.next().await {
+            Ok(Some(line)) => lines.extend_from_slice(&line),
+            Ok(None) => break,
+            Err(error) if lines.is_empty() => return Err(error),
+            // What was stored before stays, so the client must learn of it: the rest has failed.
+            Err(error) => {
+                tracing::error!(?error, "bulk operations end early");
+                let first = total - bulk.entries.len() - 1;
+                bulk.failed += total - first;
+                (first..total).for_each(|index| lines.append(&mut line(index, Err(error.clone()))));
+                break;
+            }
+        }
     }
-    let applied = total - bulk.failed;
-    Ok(with_counts(applied, bulk.failed, &lines))
+    Ok(with_counts(total - bulk.failed, bulk.failed, &lines))
 }
 
 struct BulkStream {

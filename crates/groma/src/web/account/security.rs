@@ -194,8 +194,7 @@ pub(in crate::web) async fn remove_password(
     form: Form,
 ) -> Result<Response, WebError> {
     let user = session_of(&request)?.user;
-    let revoke_tokens_of = form.has("revoke_tokens").then_some(user);
-    let removal = FactorChange::RemovePassword { revoke_tokens_of };
+    let removal = FactorChange::RemovePassword { user, revoke_tokens: form.has("revoke_tokens") };
     let flash = change(&web, &request, removal, id("security-password-removed"));
     Ok(redirect(&web, &request, &flash.await?))
 }

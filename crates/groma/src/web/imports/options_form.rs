@@ -94,7 +94,9 @@ impl OptionsForm {
             Choice::new(value.unwrap_or_default(), label, options.mode == *mode)
         };
         let chosen_id = options.id_field.as_deref().unwrap_or_default();
-        let own_id = Choice::new("", t.msg("import-id-own"), chosen_id.is_empty());
+        let is_new = matches!(options.target, Target::NewLayer(_));
+        let own_id = if is_new { t.msg("import-id-of-file") } else { t.msg("import-id-own") };
+        let own_id = Choice::new("", own_id, chosen_id.is_empty());
         let names = preview.key.iter().chain(preview.fields.iter().map(|field| &field.name));
         let id_field = |name: &String| Choice::new(name.as_str(), name.as_str(), name == chosen_id);
         let crs = options.crs.clone().unwrap_or_default();
@@ -119,7 +121,7 @@ impl OptionsForm {
         };
         Ok(Self {
             is_layer,
-            is_new: matches!(options.target, Target::NewLayer(_)),
+            is_new,
             name: match &options.target {
                 Target::NewLayer(name) => name.clone(),
                 _ => String::new(),

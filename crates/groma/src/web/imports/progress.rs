@@ -90,12 +90,8 @@ impl Progress for JobProgress {
         self.state.lock().done += amount;
     }
 
-    fn end(&self) {
-        let mut state = self.state.lock();
-        if matches!(state.step, Step::Reading | Step::Writing) {
-            state.step = Step::Publishing;
-        }
-    }
+    /// The page shows a step until the next one begins.
+    fn end(&self) {}
 
     fn is_cancelled(&self) -> bool {
         self.is_cancelled.load(Ordering::Relaxed)

@@ -46,7 +46,6 @@ fn assert_problem(response: &Response, status: u16, detail: &str) {
     let body: Value = serde_json::from_slice(&response.body).unwrap();
     assert_eq!((response.status, &body["status"]), (status, &json!(status)), "{body}");
     assert_eq!(body["type"], "about:blank", "{body}");
-    assert_eq!(body["type"], "about:blank", "{body}");
     assert!(body["title"].is_string(), "{body}");
     let text = body["detail"].as_str().unwrap();
     assert!(text.starts_with(detail), "{text}");

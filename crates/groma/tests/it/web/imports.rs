@@ -422,7 +422,7 @@ fn rejected_rows_are_a_download(engine: Engine) {
     assert_eq!([count(&page, "created"), count(&page, "rejected")], [25, 25]);
     page.hides("data-import-start");
     page.shows("5 more are in the download");
-    page.shows(">Needs a choice</span>");
+    page.shows(">Not ready</span>");
     page.shows("Download rejected rows");
     let csv = browser.page(&format!("{path}/rejected.csv")).text;
     assert_eq!(csv.lines().count(), 26, "{csv}");
@@ -697,8 +697,8 @@ fn files_that_cannot_be_read_end_their_import(engine: Engine) {
     // As records it has no rows, but as a layer it can be read.
     let lots = features(1).to_string();
     let (path, page) = check(&browser, "folders", "lots.json", lots.as_bytes());
-    page.shows(">Needs a choice</span>");
-    browser.page("/imports").shows("Needs a choice");
+    page.shows(">Not ready</span>");
+    browser.page("/imports").shows("Not ready");
     let page = check_again(&browser, &path, &page, &[("into", "new"), ("name", "lots")]);
     page.shows(">Ready to import</span>");
     import(&browser, &path, &page).shows("Created: 1");
@@ -738,7 +738,7 @@ fn new_layer_needs_a_name_of_its_own(engine: Engine) {
     import(&browser, &path, &page);
     let (path, page) = check(&browser, "new", "Lots!.geojson", file.as_bytes());
     page.shows("Layer “lots” already has the short name “lots”");
-    page.shows(">Needs a choice</span>");
+    page.shows(">Not ready</span>");
     page.hides("data-import-start");
     let page = check_again(&browser, &path, &page, &[("name", "Other lots")]);
     assert_eq!(count(&page, "created"), 3);
